@@ -1,0 +1,142 @@
+# Everything that needs MPI, built once for each MPI family in the same tree: the library
+# latecomer_mpi_<family>, the benchmark latecomer_bench_<family> and the tests mpi_tests_<family>.
+#
+# A family is a name and its compiler wrapper. The wrapper is only asked for its flags.
+#   -DLATECOMER_MPI_FAMILIES="openmpi=mpicc.openmpi;mpich=/opt/mpich/bin/mpicc"
+set(LATECOMER_MPI_FAMILIES "" CACHE STRING
+  "MPI families as name=wrapper, separated by semicolons; empty: Open MPI and MPICH where found")
+
+# The wrapper's whole compile and link line, or nothing.
+function(latecomer_mpi_line wrapper result)
+  foreach(option -show --showme)
+    execute_process(COMMAND ${wrapper} ${option} OUTPUT_VARIABLE line ERROR_QUIET
+      RESULT_VARIABLE status OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(status EQUAL 0 AND line MATCHES "-l")
+      set(${result} "${line}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  set(${result} "" PARENT_SCOPE)
+endfunction()
+
+# What kind of MPI a wrapper belongs to, by its header.
+function(latecomer_mpi_kind includes result)
+  set(${result} "" PARENT_SCOPE)
+  foreach(folder ${includes})
+    if(EXISTS ${folder}/mpi.h)
+      file(STRINGS ${folder}/mpi.h marks REGEX "define +(OMPI_MAJOR_VERSION|MPICH_VERSION) " LIMIT_COUNT 1)
+      if(marks MATCHES "OMPI")
+        set(${result} openmpi PARENT_SCOPE)
+      elseif(marks MATCHES "MPICH")
+        set(${result} mpich PARENT_SCOPE)
+      else()
+        set(${result} mpi PARENT_SCOPE)
+      endif()
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+# Splits a wrapper's line into include folders and what the linker wants.
+function(latecomer_mpi_flags line includes links)
+  separate_arguments(words UNIX_COMMAND "${line}")
+  set(found_includes "")
+  set(found_links "")
+  foreach(word ${words})
+    if(word MATCHES "^-I(.+)")
+      list(APPEND found_includes ${CMAKE_MATCH_1})
+    elseif(word MATCHES "^(-L|-l|-Wl,|-pthread)" OR word MATCHES "\\.(a|so)$")
+      list(APPEND found_links ${word})
+    endif()
+  endforeach()
+  set(${includes} "${found_includes}" PARENT_SCOPE)
+  set(${links} "${found_links}" PARENT_SCOPE)
+endfunction()
+
+function(latecomer_mpi_works includes links result)
+  include(CheckCSourceCompiles)
+  set(CMAKE_REQUIRED_INCLUDES ${includes})
+  set(CMAKE_REQUIRED_LIBRARIES ${links})
+  set(CMAKE_REQUIRED_QUIET ON)
+  unset(latecomer_hello CACHE)
+  check_c_source_compiles(
+    "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); return MPI_Finalize(); }"
+    latecomer_hello)
+  set(${result} "${latecomer_hello}" PARENT_SCOPE)
+  unset(latecomer_hello CACHE)
+endfunction()
+
+# The families to use when none were given: the first wrapper of each kind of MPI.
+function(latecomer_default_mpi_families result)
+  set(found "")
+  set(kinds "")
+  foreach(name mpicc.openmpi ${PROJECT_SOURCE_DIR}/.venv/bin/mpicc $ENV{VIRTUAL_ENV}/bin/mpicc
+          mpicc.mpich mpicc)
+    unset(wrapper)
+    find_program(wrapper ${name} NO_CACHE)
+    if(wrapper)
+      latecomer_mpi_line(${wrapper} line)
+      latecomer_mpi_flags("${line}" includes links)
+      latecomer_mpi_kind("${includes}" kind)
+      if(kind AND NOT kind IN_LIST kinds)
+        list(APPEND kinds ${kind})
+        list(APPEND found ${kind}=${wrapper})
+      endif()
+    endif()
+  endforeach()
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(latecomer_add_mpi_family family includes links)
+  add_library(latecomer_mpi_flags_${family} INTERFACE)
+  target_include_directories(latecomer_mpi_flags_${family} SYSTEM INTERFACE ${includes})
+  target_link_libraries(latecomer_mpi_flags_${family} INTERFACE ${links})
+  target_compile_definitions(latecomer_mpi_flags_${family} INTERFACE
+    OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/src/transports/mpi/*.cpp ${PROJECT_SOURCE_DIR}/src/runtime/*.cpp
+    ${PROJECT_SOURCE_DIR}/src/capi/mpi/*.cpp)
+  add_library(latecomer_mpi_${family} STATIC ${sources})
+  target_link_libraries(latecomer_mpi_${family}
+    PUBLIC latecomer_core latecomer_mpi_flags_${family})
+
+  file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
+  if(bench_sources)
+    add_executable(latecomer_bench_${family} ${bench_sources})
+    target_link_libraries(latecomer_bench_${family} PRIVATE latecomer_mpi_${family})
+  endif()
+endfunction()
+
+set(LATECOMER_MPI_BUILT "")
+if(LATECOMER_MPI_FAMILIES)
+  set(wanted_families ${LATECOMER_MPI_FAMILIES})
+else()
+  latecomer_default_mpi_families(wanted_families)
+endif()
+foreach(entry ${wanted_families})
+  if(NOT entry MATCHES "^([A-Za-z0-9_]+)=(.+)$")
+    message(FATAL_ERROR "LATECOMER_MPI_FAMILIES: '${entry}' is not usable; right would be name=wrapper")
+  endif()
+  set(family ${CMAKE_MATCH_1})
+  set(wrapper ${CMAKE_MATCH_2})
+  latecomer_mpi_line(${wrapper} line)
+  latecomer_mpi_flags("${line}" includes links)
+  latecomer_mpi_works("${includes}" "${links}" works)
+  if(NOT works)
+    message(WARNING "MPI family ${family} is left out: a program built with the flags of ${wrapper} does not link ('${line}')")
+    continue()
+  endif()
+  latecomer_mpi_kind("${includes}" kind)
+  message(STATUS "MPI family ${family}: ${wrapper}")
+  latecomer_add_mpi_family(${family} "${includes}" "${links}")
+  set(LATECOMER_MPI_KIND_${family} ${kind})
+  set(LATECOMER_MPI_WRAPPER_${family} ${wrapper})
+  list(APPEND LATECOMER_MPI_BUILT ${family})
+endforeach()
+if(NOT LATECOMER_MPI_BUILT)
+  message(STATUS "No MPI found: the MPI parts are left out")
+endif()
+if(LATECOMER_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/mpi/CMakeLists.txt)
+  include(${PROJECT_SOURCE_DIR}/tests/mpi/CMakeLists.txt)
+endif()

@@ -1,0 +1,89 @@
+/* latecomer_mpi.h: collectives for ranks that do not arrive together, with MPI's argument lists.
+ *
+ * Link with the library of your MPI family (liblatecomer_mpi_<family>). What latecomer cannot or
+ * should not handle goes to the MPI library's own collective, on all ranks alike;
+ * latecomer_get_stats() tells how often and why.
+ *
+ * Errors. Collectives return MPI's codes, through the communicator's error handler as MPI's own
+ * do. The functions that configure return MPI_SUCCESS or MPI_ERR_ARG (MPI_ERR_COMM for a
+ * communicator that they do not serve, MPI_ERR_NO_MEM without memory) and never call an error
+ * handler; latecomer_last_error() holds the message. */
+#ifndef LATECOMER_LATECOMER_MPI_H
+#define LATECOMER_LATECOMER_MPI_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "latecomer/latecomer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* MPI_Allreduce with the algorithm chosen for the communicator.
+ *
+ * If ranks turn out to follow different plans (different arrivals or networks were given), at
+ * least one of them gets an error of a class of its own, described by MPI_Error_string and
+ * latecomer_last_error(); the others are told. After any error in a handled call the
+ * communicator is of no further use to latecomer: later calls on it fail at once. A long wait for
+ * another rank is reported on stderr and goes on. */
+LATECOMER_API int latecomer_allreduce(const void *sendbuf, void *recvbuf, int count,
+                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+/* Chooses the algorithm of one collective on this communicator: "ring",
+ * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them). Until then it is
+ * "native". Collective over the communicator.
+ *
+ * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
+ * differ in meaning. MPI_ERR_COMM for an intercommunicator. */
+LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char *collective,
+                                          const char *algorithm);
+
+/* When each rank will enter the next collectives: seconds after any common instant, one entry a
+ * rank, equal on all ranks. NULL forgets them: all are expected together. Local.
+ *
+ * MPI_ERR_ARG if `ranks` is not the communicator's size or a time is not finite. */
+LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double *seconds, int ranks);
+
+/* What transfers cost on this communicator's network, equal on all ranks:
+ * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined).
+ * NULL: the default. Local.
+ *
+ * MPI_ERR_ARG if the text cannot be read. */
+LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char *network);
+
+/* How long a call waits without progress before it reports whom it waits for: seconds, 30 unless
+ * told. The report is repeated at doubling intervals. Local.
+ *
+ * MPI_ERR_ARG unless seconds is above 0. */
+LATECOMER_API int latecomer_set_long_wait(MPI_Comm comm, double seconds);
+
+/* Calls on one communicator since it was made, by what became of them. */
+typedef struct latecomer_stats {
+  uint64_t handled;                     /* carried out by latecomer */
+  uint64_t native;                      /* by the MPI library, since that was chosen */
+  uint64_t failed;                      /* ended with an error while latecomer handled them */
+  /* By the MPI library, though another algorithm was chosen, because ... */
+  uint64_t fallback_arguments;          /* its own error message is wanted: wrong arguments */
+  uint64_t fallback_intercommunicator;
+  uint64_t fallback_trivial;            /* no elements, or one rank */
+  uint64_t fallback_type;               /* operator and datatype do not go together, or empty type */
+  uint64_t fallback_operator;           /* the algorithm needs a commutative operator */
+  uint64_t fallback_plan;               /* the algorithm refused the problem otherwise */
+} latecomer_stats;
+
+/* MPI_ERR_ARG if stats is NULL. Local. */
+LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats *stats);
+
+/* The parameters that the last handled call on this communicator used, "segments=64"; "" if there
+ * were none. At most size - 1 characters and a final 0 are written. Local.
+ *
+ * MPI_ERR_ARG if text is NULL or size 0. */
+LATECOMER_API int latecomer_get_parameters(MPI_Comm comm, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LATECOMER_LATECOMER_MPI_H */

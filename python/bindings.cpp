@@ -1,0 +1,168 @@
+// latecomer._core: the C++ core as Python sees it. Plain values in, dictionaries and lists out;
+// python/latecomer wraps them.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "algorithms/registry.hpp"
+#include "arrival/bound.hpp"
+#include "base/error.hpp"
+#include "base/parse.hpp"
+#include "capi/core/listing.hpp"
+#include "latecomer/latecomer.h"
+#include "simulate/simulate.hpp"
+#include "verify/verify.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using namespace latecomer;
+using Arrivals = std::vector<Seconds>;
+
+/// A complete plan, from the words that the command line and the Python functions use.
+class PyPlan {
+ public:
+  PyPlan(const std::string& collective, const std::string& algorithm, Rank ranks, Count count,
+         Count element_bytes, bool commutative, bool in_place, const Arrivals& arrivals,
+         const std::string& network)
+      : arrivals_(arrivals), network_(parse_network(network)) {
+    const Collective what = parse_collective(collective);
+    const Choice choice = parse_choice(what, algorithm);
+    const Problem problem{what, ranks, count, element_bytes, 0, commutative, in_place};
+    plan_ = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network_});
+  }
+
+  [[nodiscard]] std::string text() const { return to_text(plan_); }
+  [[nodiscard]] std::string program_text(Rank rank) const {
+    return to_text(build_program(plan_, rank));
+  }
+  [[nodiscard]] std::string parameters() const { return describe_parameters(plan_); }
+  [[nodiscard]] const std::vector<Rank>& order() const { return plan_.order; }
+  [[nodiscard]] const std::vector<Count>& table() const { return plan_.table; }
+
+  [[nodiscard]] std::optional<std::pair<std::string, std::string>> counterexample() const {
+    const auto found = verify(plan_.problem, build_programs(plan_));
+    if (!found) return std::nullopt;
+    return std::pair(std::string(found->rule), found->text);
+  }
+
+  /// Runs on the virtual network with other arrivals than planned for, if given.
+  [[nodiscard]] nb::dict simulate(std::optional<Arrivals> actual, bool trace) const {
+    SimulationOptions options;
+    options.network = network_;
+    options.arrivals = actual ? *actual : arrivals_;
+    options.element_bytes = plan_.problem.element_bytes;
+    options.trace = trace;
+    const auto programs = build_programs(plan_);
+    const Simulation result = latecomer::simulate(programs, options);
+    if (!result.failure.empty()) throw std::runtime_error(result.failure);
+    nb::list moves;
+    for (const TraceEntry& entry : result.trace) moves.append(describe(entry, programs));
+    nb::dict all;
+    all["arrivals"] = nb::cast(result.arrivals);
+    all["exits"] = nb::cast(result.exits);
+    all["trace"] = moves;
+    return all;
+  }
+
+ private:
+  static nb::dict describe(const TraceEntry& entry, const std::vector<Program>& programs) {
+    const Operation& op =
+        programs[static_cast<std::size_t>(entry.from)].operations[entry.sender_operation];
+    nb::dict move;
+    move["from"] = entry.from;
+    move["to"] = entry.to;
+    move["begin"] = entry.begin;
+    move["end"] = entry.end;
+    move["count"] = op.source.count;
+    move["text"] = to_text(op);
+    return move;
+  }
+
+  Arrivals arrivals_;
+  Network network_;
+  Plan plan_;
+};
+
+nb::list rule_list() {
+  nb::list all;
+  for (const Rule& rule : rules()) {
+    all.append(nb::make_tuple(std::string(rule.name), std::string(rule.meaning)));
+  }
+  return all;
+}
+
+std::optional<std::pair<std::string, std::string>> verify_text(const std::string& text) {
+  const Schedule schedule = parse_schedule(text);
+  const auto found = verify(schedule.plan.problem, schedule.programs);
+  if (!found) return std::nullopt;
+  return std::pair(std::string(found->rule), found->text);
+}
+
+Seconds bound(const std::string& collective, Rank ranks, Count bytes, const Arrivals& arrivals,
+              const std::string& network) {
+  const Problem problem{parse_collective(collective), ranks, bytes, 1};
+  check(problem);
+  return least_after_last(problem, arrivals, parse_network(network));
+}
+
+/// Throws if the text names no algorithm of the collective or wrong parameters; returns its name.
+std::string check_choice(const std::string& collective, const std::string& text) {
+  return std::string(parse_choice(parse_collective(collective), text).algorithm->name);
+}
+
+bool accepts_operator(const std::string& collective, const std::string& text, bool commutative) {
+  Problem problem;
+  problem.collective = parse_collective(collective);
+  problem.commutative = commutative;
+  return accepts(*parse_choice(problem.collective, text).algorithm, problem, nullptr);
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  // Errors of the core are ValueError in Python: they name a value and what would be right.
+  nb::register_exception_translator(
+      [](const std::exception_ptr& pointer, void*) {
+        try {
+          std::rethrow_exception(pointer);
+        } catch (const Error& error) {
+          PyErr_SetString(PyExc_ValueError, error.what());
+        }
+      });
+  module.attr("version") = latecomer_version();
+  module.def("registry_json", registry_as_json);
+  module.def("rules", rule_list);
+  module.def("verify_text", verify_text, "text"_a);
+  module.def("check_choice", check_choice, "collective"_a, "text"_a);
+  module.def("accepts_operator", accepts_operator, "collective"_a, "text"_a, "commutative"_a);
+  module.def("network_text", [](const std::string& text) { return to_string(parse_network(text)); });
+  module.def("parse_bytes", [](const std::string& what, const std::string& text) {
+    return parse_bytes(what, text);
+  });
+  module.def("parse_count", [](const std::string& what, const std::string& text) {
+    return parse_count(what, text);
+  });
+  module.def("parse_seconds", [](const std::string& what, const std::string& text) {
+    return parse_seconds(what, text);
+  });
+  module.def("least_after_last", bound, "collective"_a, "ranks"_a, "bytes"_a, "arrivals"_a,
+             "network"_a);
+  nb::class_<PyPlan>(module, "Plan")
+      .def(nb::init<const std::string&, const std::string&, Rank, Count, Count, bool, bool,
+                    const Arrivals&, const std::string&>(),
+           "collective"_a, "algorithm"_a, "ranks"_a, "count"_a, "element_bytes"_a = 4,
+           "commutative"_a = true, "in_place"_a = false, "arrivals"_a = Arrivals{},
+           "network"_a = "")
+      .def_prop_ro("text", &PyPlan::text)
+      .def_prop_ro("parameters", &PyPlan::parameters)
+      .def_prop_ro("order", &PyPlan::order)
+      .def_prop_ro("table", &PyPlan::table)
+      .def("program_text", &PyPlan::program_text, "rank"_a)
+      .def("counterexample", &PyPlan::counterexample)
+      .def("simulate", &PyPlan::simulate, "arrivals"_a = nb::none(), "trace"_a = false);
+}

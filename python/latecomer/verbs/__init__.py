@@ -1,0 +1,1 @@
+"""The verbs of the `latecomer` command, one file each."""

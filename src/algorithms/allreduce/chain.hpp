@@ -1,0 +1,19 @@
+// The pipelined chain that linear_tree and sorted_linear_tree share: segments are reduced along
+// the ranks in the plan's order; the last one holds the result and hands it to the others.
+#pragma once
+
+#include "algorithms/registry.hpp"
+
+namespace latecomer::allreduce {
+
+/// Which way the result goes from the end of the chain. `ring`: to its head and then along it, so
+/// that no rank exchanges both ways with a neighbour and none sends more than twice the vector
+/// after the last arrival. `back`: to where the partial results came from.
+enum class Override : std::uint8_t { ring, back };
+
+std::vector<Parameter> chain_parameters();
+void complete_chain(Plan& plan, const Network& network);
+void build_chain(const Plan& plan, Builder& builder);
+Cost chain_cost(const Plan& plan);
+
+}  // namespace latecomer::allreduce

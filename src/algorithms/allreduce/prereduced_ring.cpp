@@ -1,0 +1,91 @@
+// Pre-reduced ring (PRR): the ring sorted by arrival, where the early ranks reduce among
+// themselves while the last one is still away ("pre-steps"): segments start further back on the
+// ring, and the late rank, last on it, finds them reduced when it comes.
+//
+// The paper's listing is lost; this is the reconstruction from its text: a segment that crosses
+// the hop into the last position in step j after the last arrival starts as far back as the ranks
+// before had time to hand it forward. With S segments, P groups of S/P segments take that part, so
+// that equal arrivals give exactly the (segmented) ring.
+//
+// Cost: 2(P-1) alpha + 2(P-1)/P m beta at zero delay, as the ring; with a late rank the ranks exit
+// about 1.5 m beta after it on average, the last one still 2 m beta. Use it for one late rank.
+// Source: Proficz: Improving all-reduce collective operations for imbalanced process arrival
+// patterns, J. Supercomput. 74 (2018), section 4.2.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/allreduce/ring_walk.hpp"
+#include "algorithms/allreduce/rows.hpp"
+#include "patterns/partition.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+/// Arrivals by position, in steps after the first.
+std::vector<double> steps_late(const Plan& plan, const Knowledge& knowledge, Seconds step) {
+  std::vector<double> late(plan.order.size(), 0.0);
+  if (knowledge.arrivals.empty() || step <= 0) return late;
+  const Seconds first = knowledge.arrivals[plan.order.front()];
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    late[i] = (knowledge.arrivals[plan.order[i]] - first) / step;
+  }
+  return late;
+}
+
+/// The position at which the group starts that crosses into the last position `step` steps after
+/// the first arrival: each hop further back must find both its ranks arrived.
+Rank start_position(const std::vector<double>& late, double step) {
+  const auto last = static_cast<Rank>(late.size()) - 1;
+  Rank start = last - 1;
+  while (start > 0 && step - (last - start) >= std::ceil(late[start])) --start;
+  return start;
+}
+
+std::vector<Count> prereduced_starts(const std::vector<double>& late, Count segments) {
+  const auto ranks = static_cast<Rank>(late.size());
+  const Partition groups(segments, ranks);
+  std::vector<Count> starts(late.size(), 0);
+  const double last_arrival = std::floor(late.back());
+  for (Rank j = 0; j + 1 < ranks; ++j) {
+    starts[start_position(late, last_arrival + j)] += groups.range(j).count;
+  }
+  starts.back() += groups.range(ranks - 1).count;  // the late rank's own raw group
+  return starts;
+}
+
+void complete(Plan& plan, const Knowledge& knowledge) {
+  const Problem& problem = plan.problem;
+  plan.parameters.try_emplace("segments", problem.ranks);
+  plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
+  const Count group = problem.bytes() / problem.ranks;
+  const double per_group =
+      static_cast<double>(plan.parameters.at("segments")) / static_cast<double>(problem.ranks);
+  const Seconds step =
+      std::max(1.0, per_group) * knowledge.network.alpha +
+      (knowledge.network.beta + knowledge.network.gamma) * static_cast<double>(group);
+  if (problem.ranks == 1) {
+    plan.table = {plan.parameters.at("segments")};
+  } else {
+    plan.table =
+        prereduced_starts(steps_late(plan, knowledge, step), plan.parameters.at("segments"));
+  }
+}
+
+}  // namespace
+
+Algorithm prereduced_ring() {
+  return {.name = "prereduced_ring",
+          .collective = Collective::allreduce,
+          .kind = Kind::program,
+          .arrival_aware = true,
+          .commutative_only = true,
+          .scratch_messages = 1,
+          .parameters = {{"segments", "in all; default: P, as in the paper", 1, {}}},
+          .cost_formula = "2(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma at zero delay",
+          .source = "Proficz 2018, section 4.2 (PRR)",
+          .complete = complete,
+          .build = build_ring_walk,
+          .cost = ring_walk_cost};
+}
+
+}  // namespace latecomer::allreduce

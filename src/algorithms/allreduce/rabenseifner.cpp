@@ -1,0 +1,135 @@
+// Rabenseifner: reduce-scatter by recursive halving, then all-gather by recursive doubling. The
+// nearest ranks exchange first, so each block is reduced in rank order. Ranks beyond a power of
+// two hand their data to a neighbour first and get the result last.
+//
+// Cost: 2 log2 P alpha + 2(P-1)/P m beta + (P-1)/P m gamma for powers of two; otherwise two rounds
+// and 2 m beta + m gamma more for those that wait and their hosts. Use it for vectors of middle
+// length.
+// Source: Rabenseifner: Optimization of collective reduction operations, ICCS 2004.
+#include "algorithms/allreduce/rows.hpp"
+#include "patterns/partition.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+/// The blocks [first, last) that a core rank still works on.
+struct Blocks {
+  Rank first;
+  Rank last;
+
+  [[nodiscard]] Blocks half(bool upper) const {
+    const Rank middle = (first + last) / 2;
+    return upper ? Blocks{middle, last} : Blocks{first, middle};
+  }
+};
+
+/// One core rank's way through both phases.
+class Halving {
+ public:
+  Halving(const Plan& plan, Builder& builder)
+      : builder_(builder),
+        folded_(plan.problem.ranks),
+        parts_(plan.problem.count, folded_.core),
+        position_(folded_.position(builder.me())),
+        value_(builder.input({0, plan.problem.count})) {}
+
+  void build() {
+    const Blocks all{0, folded_.core};
+    if (folded_.hosts(builder_.me())) fold(builder_.me() - 1, all, all);
+    std::vector<Blocks> kept = {all};
+    for (Rank mask = 1; mask < folded_.core; mask *= 2) {
+      const bool upper = (position_ & mask) != 0;
+      const Rank peer = folded_.rank(position_ ^ mask);
+      const Blocks now = kept.back();
+      builder_.send(peer, part(now, now.half(!upper)));
+      fold(peer, now, now.half(upper));
+      kept.push_back(now.half(upper));
+    }
+    builder_.copy(value_, output(kept.back()));
+    gather(kept);
+  }
+
+ private:
+  [[nodiscard]] Slice output(Blocks blocks) const {
+    return builder_.output(parts_.range(blocks.first, blocks.last));
+  }
+  /// Where the blocks `wanted` of the value lie, which now stands for the blocks `now`.
+  [[nodiscard]] Slice part(Blocks now, Blocks wanted) const {
+    const Range range = parts_.range(wanted.first, wanted.last);
+    return value_.part(range.begin - parts_.begin(now.first), range.count);
+  }
+
+  void fold(Rank peer, Blocks now, Blocks wanted) {
+    const Slice own = part(now, wanted);
+    const Slice goal = output(wanted);
+    const bool left = peer < builder_.me();
+    // The value stays in the output once it is there; until then it may arrive there.
+    const bool lands_in_goal = !builder_.writable(own) && (builder_.commutative() || !left);
+    const Slice landing = lands_in_goal ? goal : builder_.scratch(own.count);
+    builder_.recv(peer, landing);
+    value_ = builder_.fold(landing, left ? Received::left : Received::right, own, goal);
+  }
+
+  /// Widens from the own blocks back to all of them.
+  void gather(const std::vector<Blocks>& kept) {
+    for (std::size_t level = kept.size() - 1; level > 0; --level) {
+      const Rank mask = Rank{1} << (level - 1);
+      const Rank peer = folded_.rank(position_ ^ mask);
+      builder_.send(peer, output(kept[level]));
+      builder_.recv(peer, output(kept[level - 1].half((position_ & mask) == 0)));
+    }
+  }
+
+  Builder& builder_;
+  FoldedRanks folded_;
+  Partition parts_;
+  Rank position_;
+  Slice value_;
+};
+
+void build(const Plan& plan, Builder& builder) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Range all{0, plan.problem.count};
+  const Rank me = builder.me();
+  if (folded.waits(me)) {
+    builder.send(me + 1, builder.input(all));
+    builder.recv(me + 1, builder.output(all));
+    return;
+  }
+  Halving(plan, builder).build();
+  if (folded.hosts(me)) builder.send(me - 1, builder.output(all));
+}
+
+/// Exact where P's power of two divides the count; rounded up otherwise.
+Cost cost(const Plan& plan) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Count more = folded.extra > 0 ? 1 : 0;
+  const Count m = plan.problem.count;
+  const Count block = Partition(m, folded.core).longest();
+  const Count halving = (folded.core - 1) * block;
+  return {2 * folded.log2 + 2 * more, 2 * halving + more * m, halving + more * m};
+}
+
+}  // namespace
+
+Algorithm rabenseifner() {
+  return {.name = "rabenseifner",
+          .collective = Collective::allreduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 2,
+          .parameters = {},
+          .cost_formula =
+              "2 log2 P alpha + 2(P-1)/P m beta + (P-1)/P m gamma; for other P 2 rounds,"
+              " 2 m beta and m gamma more",
+          .source = "Rabenseifner 2004",
+          .complete = complete,
+          .build = build,
+          .cost = cost};
+}
+
+}  // namespace latecomer::allreduce

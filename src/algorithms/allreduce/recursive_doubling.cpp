@@ -1,0 +1,76 @@
+// Recursive doubling: in each of log2 P rounds a rank exchanges its whole partial result with the
+// one whose number differs in one bit. Ranks beyond a power of two hand their data to a neighbour
+// first and get the result last.
+//
+// Cost: log2 P (alpha + m beta + m gamma), for other P floor(log2 P) + 2 rounds. Use it for short
+// vectors. Keeps rank order.
+// Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+// MPICH, Int. J. High Perform. Comput. Appl. 19 (2005).
+#include "algorithms/allreduce/rows.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+void exchange_all(const FoldedRanks& folded, const Range& all, Builder& builder) {
+  Slice value = builder.input(all);
+  const Slice spares[2] = {builder.output(all), builder.scratch(all.count)};
+  const Rank me = builder.me();
+  // Receives go where the value is not.
+  const auto landing = [&] { return value.buffer == spares[0].buffer ? spares[1] : spares[0]; };
+  const auto fold = [&](Rank peer) {
+    const Slice received = landing();
+    builder.recv(peer, received);
+    // Own data that must be moved to stand on the right go to the slice that is free.
+    const Slice& spare = received == spares[0] ? spares[1] : spares[0];
+    value = builder.fold(received, peer < me ? Received::left : Received::right, value, spare);
+  };
+  if (folded.hosts(me)) fold(me - 1);
+  for (Rank mask = 1; mask < folded.core; mask *= 2) {
+    const Rank peer = folded.rank(folded.position(me) ^ mask);
+    builder.send(peer, value);
+    fold(peer);
+  }
+  builder.copy(value, builder.output(all));
+}
+
+void build(const Plan& plan, Builder& builder) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Range all{0, plan.problem.count};
+  const Rank me = builder.me();
+  if (folded.waits(me)) {
+    builder.send(me + 1, builder.input(all));
+    builder.recv(me + 1, builder.output(all));
+    return;
+  }
+  exchange_all(folded, all, builder);
+  if (folded.hosts(me)) builder.send(me - 1, builder.output(all));
+}
+
+Cost cost(const Plan& plan) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Count more = folded.extra > 0 ? 1 : 0;
+  const Count m = plan.problem.count;
+  return {folded.log2 + 2 * more, (folded.log2 + more) * m, (folded.log2 + more) * m};
+}
+
+}  // namespace
+
+Algorithm recursive_doubling() {
+  return {.name = "recursive_doubling",
+          .collective = Collective::allreduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "log2 P (alpha + m beta + m gamma); two rounds more for other P",
+          .source = "Thakur, Rabenseifner and Gropp 2005",
+          .complete = complete,
+          .build = build,
+          .cost = cost};
+}
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,36 @@
+// Sorted linear tree (SLT): the pipelined chain with the ranks sorted by arrival. The early ranks
+// reduce while the late ones compute; the last one finds the sum of all others on its doorstep.
+//
+// Cost, S segments: (max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma when all arrive together; with
+// one late rank (S+P-1)(alpha + m/S beta) after it, close to m beta, the least possible, when S is
+// large and the override goes ring-wise. Use it for one late rank; balanced, the ring is better.
+// Source: Proficz 2018, section 4.1 (SLT).
+#include "algorithms/allreduce/chain.hpp"
+#include "algorithms/allreduce/rows.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+void complete(Plan& plan, const Knowledge& knowledge) {
+  plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
+  complete_chain(plan, knowledge.network);
+}
+
+}  // namespace
+
+Algorithm sorted_linear_tree() {
+  return {.name = "sorted_linear_tree",
+          .collective = Collective::allreduce,
+          .kind = Kind::program,
+          .arrival_aware = true,
+          .commutative_only = true,
+          .scratch_messages = 1,
+          .parameters = chain_parameters(),
+          .cost_formula = "(max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma at zero delay",
+          .source = "Proficz 2018, section 4.1 (SLT)",
+          .complete = complete,
+          .build = build_chain,
+          .cost = chain_cost};
+}
+
+}  // namespace latecomer::allreduce

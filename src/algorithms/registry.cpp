@@ -1,0 +1,145 @@
+#include "algorithms/registry.hpp"
+
+#include <algorithm>
+
+#include "algorithms/allreduce/rows.hpp"
+#include "base/error.hpp"
+#include "base/parse.hpp"
+
+namespace latecomer {
+namespace {
+
+const Parameter& find_parameter(const Algorithm& algorithm, std::string_view name) {
+  std::string known;
+  for (const Parameter& parameter : algorithm.parameters) {
+    if (parameter.name == name) return parameter;
+    known += (known.empty() ? "" : ", ") + std::string(parameter.name);
+  }
+  throw Error("parameter of " + std::string(algorithm.name), std::string(name),
+              known.empty() ? "none, it has no parameters" : "one of " + known);
+}
+
+Count parse_value(const Parameter& parameter, std::string_view text) {
+  if (parameter.choices.empty()) return parse_count(parameter.name, text);
+  std::string known;
+  for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
+    if (parameter.choices[i] == text) return static_cast<Count>(i);
+    known += (i == 0 ? "" : " or ") + std::string(parameter.choices[i]);
+  }
+  throw Error(std::string(parameter.name), std::string(text), known);
+}
+
+void check_parameter(const Algorithm& algorithm, std::string_view name, Count value) {
+  const Parameter& parameter = find_parameter(algorithm, name);
+  const auto choices = static_cast<Count>(parameter.choices.size());
+  if (value < parameter.minimum || (choices > 0 && value >= choices)) {
+    throw Error(std::string(name) + " of " + std::string(algorithm.name), std::to_string(value),
+                "a number from " + std::to_string(parameter.minimum) + " up");
+  }
+}
+
+void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
+  if (knowledge.arrivals.empty()) return;
+  if (knowledge.arrivals.size() != static_cast<std::size_t>(problem.ranks)) {
+    throw Error("arrivals", std::to_string(knowledge.arrivals.size()) + " times",
+                "one time for each of " + std::to_string(problem.ranks) + " ranks");
+  }
+  for (const Seconds arrival : knowledge.arrivals) {
+    if (!(arrival >= -1e18 && arrival <= 1e18)) {
+      throw Error("arrival", format_number(arrival), "a finite time in seconds");
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const Algorithm> registry() {
+  namespace ar = allreduce;
+  static const std::vector<Algorithm> rows = {
+      ar::linear_tree(),        ar::native(), ar::prereduced_ring(), ar::rabenseifner(),
+      ar::recursive_doubling(), ar::ring(),   ar::segmented_ring(),  ar::sorted_linear_tree(),
+  };
+  return rows;
+}
+
+const Algorithm& find_algorithm(Collective collective, std::string_view name) {
+  std::string known;
+  for (const Algorithm& row : registry()) {
+    if (row.collective != collective) continue;
+    if (row.name == name) return row;
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw Error("algorithm", std::string(name), "one of " + known);
+}
+
+bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* why) {
+  if (!algorithm.commutative_only || problem.commutative) return true;
+  if (why != nullptr) *why = std::string(algorithm.name) + " needs a commutative operator";
+  return false;
+}
+
+Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters,
+               const Knowledge& knowledge) {
+  check(problem);
+  check_arrivals(problem, knowledge);
+  std::string why;
+  if (algorithm.kind == Kind::native) {
+    throw Error("algorithm", "native", "an algorithm that runs a program");
+  }
+  if (!accepts(algorithm, problem, &why)) {
+    throw Error("operator", "not commutative", "a commutative one, since " + why);
+  }
+  for (const auto& [name, value] : parameters) check_parameter(algorithm, name, value);
+  Plan plan{std::string(algorithm.name), problem, parameters, {}, {}, Progress::foreground};
+  algorithm.complete(plan, knowledge);
+  return plan;
+}
+
+Program build_program(const Plan& plan, Rank me) {
+  if (me < 0 || me >= plan.problem.ranks) {
+    throw Error("rank", std::to_string(me), "below " + std::to_string(plan.problem.ranks));
+  }
+  Builder builder(plan, me);
+  find_algorithm(plan.problem.collective, plan.algorithm).build(plan, builder);
+  return builder.finish();
+}
+
+std::vector<Program> build_programs(const Plan& plan) {
+  std::vector<Program> programs;
+  for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
+    programs.push_back(build_program(plan, rank));
+  }
+  return programs;
+}
+
+Choice parse_choice(Collective collective, std::string_view text) {
+  const auto parts = split(text, ':');
+  Choice choice{&find_algorithm(collective, parts.front()), {}};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const auto at = parts[i].find('=');
+    if (at == std::string_view::npos) {
+      throw Error("parameter", std::string(parts[i]),
+                  "name=value, as in " + std::string(parts[0]) + ":segments=16");
+    }
+    const Parameter& parameter = find_parameter(*choice.algorithm, parts[i].substr(0, at));
+    const Count value = parse_value(parameter, parts[i].substr(at + 1));
+    check_parameter(*choice.algorithm, parameter.name, value);
+    choice.parameters[std::string(parameter.name)] = value;
+  }
+  return choice;
+}
+
+std::string describe_parameters(const Plan& plan) {
+  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
+  std::string text;
+  for (const auto& [name, value] : plan.parameters) {
+    const Parameter& parameter = find_parameter(algorithm, name);
+    text += (text.empty() ? "" : " ") + name + '=' +
+            (parameter.choices.empty()
+                 ? std::to_string(value)
+                 : std::string(parameter.choices[static_cast<std::size_t>(value)]));
+  }
+  return text;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,80 @@
+// The registry: one row for each algorithm. The command line, tests, documentation, benchmark,
+// simulator and bindings enumerate it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedule/builder.hpp"
+#include "schedule/plan.hpp"
+
+namespace latecomer {
+
+/// program: runs a program on the engine; native: the MPI library's own collective.
+enum class Kind : std::uint8_t { program, native };
+
+/// What the busiest rank does when all arrive together: the closed form that tests compare with
+/// the counted program.
+struct Cost {
+  Count rounds = 0;    // transfers that follow each other on the longest path
+  Count sent = 0;      // elements, by the rank that sends most
+  Count combined = 0;  // elements, by the rank that combines most
+};
+
+struct Parameter {
+  std::string_view name;
+  std::string_view meaning;  // with its default
+  Count minimum;
+  std::vector<std::string_view> choices;  // names of the values 0, 1, ...; empty: a number
+};
+
+struct Algorithm {
+  std::string_view name;
+  Collective collective;
+  Kind kind;
+  bool arrival_aware;
+  bool commutative_only;
+  Count scratch_messages;  // scratch per rank is at most this many times the message
+  std::vector<Parameter> parameters;
+  std::string_view cost_formula;  // in alpha, beta, gamma, m bytes, P ranks
+  std::string_view source;
+
+  /// Fills in the parameters that are missing, the order and the table. Null for native.
+  void (*complete)(Plan& plan, const Knowledge& knowledge);
+  /// Writes the operations of one rank of a complete plan. Null for native.
+  void (*build)(const Plan& plan, Builder& builder);
+  /// Null for native.
+  Cost (*cost)(const Plan& plan);
+};
+
+/// All rows, by collective and name.
+[[nodiscard]] std::span<const Algorithm> registry();
+
+/// Throws Error naming the known names.
+[[nodiscard]] const Algorithm& find_algorithm(Collective collective, std::string_view name);
+
+/// Whether the algorithm can carry out the problem; if not, `why` says what it needs.
+[[nodiscard]] bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* why);
+
+/// The complete plan, the same on every rank that calls it with the same arguments. Throws Error
+/// for a problem or parameters that the algorithm does not take, and for arrivals of another
+/// length than the ranks.
+[[nodiscard]] Plan make_plan(const Algorithm& algorithm, const Problem& problem,
+                             const Parameters& parameters, const Knowledge& knowledge);
+
+/// One rank's program, in time proportional to its own operations.
+[[nodiscard]] Program build_program(const Plan& plan, Rank me);
+[[nodiscard]] std::vector<Program> build_programs(const Plan& plan);
+
+/// "name" or "name:parameter=value:parameter=value", read against the registry.
+struct Choice {
+  const Algorithm* algorithm;
+  Parameters parameters;
+};
+[[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
+/// "segments=16 override=ring": the parameters of a plan as users write them.
+[[nodiscard]] std::string describe_parameters(const Plan& plan);
+
+}  // namespace latecomer

@@ -1,0 +1,16 @@
+// Errors carry what failed, the offending value and what would be right.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace latecomer {
+
+class Error : public std::runtime_error {
+ public:
+  /// Example: Error("ranks", "0", "a whole number from 1 up").
+  Error(const std::string& what, const std::string& value, const std::string& remedy)
+      : std::runtime_error(what + ": '" + value + "' is not usable; right would be " + remedy) {}
+};
+
+}  // namespace latecomer

@@ -1,0 +1,51 @@
+#include "base/network.hpp"
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
+
+namespace latecomer {
+
+Network parse_network(std::string_view text) {
+  Network network;
+  if (text.empty()) return network;
+  for (const std::string_view part : split(text, ',')) {
+    const auto at = part.find('=');
+    const std::string_view name = part.substr(0, at);
+    const std::string_view value = at == std::string_view::npos ? "" : part.substr(at + 1);
+    const std::string what = "network " + std::string(name);
+    if (name == "alpha") {
+      network.alpha = parse_seconds(what, value);
+    } else if (name == "beta") {
+      network.beta = parse_seconds(what, value);
+    } else if (name == "gamma") {
+      network.gamma = parse_seconds(what, value);
+    } else if (name == "eager") {
+      network.eager_limit = parse_bytes(what, value);
+    } else if (name == "handshake") {
+      network.handshake = parse_seconds(what, value);
+    } else if (name == "ports") {
+      network.ports = parse_count(what, value);
+    } else if (name == "jitter") {
+      network.jitter = parse_number(what, value);
+    } else if (name == "seed") {
+      network.seed = static_cast<std::uint64_t>(parse_count(what, value));
+    } else {
+      throw Error(
+          "network", std::string(part),
+          "name=value with a name of alpha, beta, gamma, eager, handshake, ports, jitter, seed");
+    }
+  }
+  if (network.ports < 1) throw Error("network ports", std::to_string(network.ports), "1 or more");
+  if (network.jitter < 0) throw Error("network jitter", format_number(network.jitter), "0 or more");
+  return network;
+}
+
+std::string to_string(const Network& network) {
+  const auto seconds = [](Seconds value) { return format_number(value) + "s"; };
+  return "alpha=" + seconds(network.alpha) + ",beta=" + seconds(network.beta) +
+         ",gamma=" + seconds(network.gamma) + ",eager=" + std::to_string(network.eager_limit) +
+         ",handshake=" + seconds(network.handshake) + ",ports=" + std::to_string(network.ports) +
+         ",jitter=" + format_number(network.jitter) + ",seed=" + std::to_string(network.seed);
+}
+
+}  // namespace latecomer

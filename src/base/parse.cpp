@@ -1,0 +1,94 @@
+#include "base/parse.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace latecomer {
+namespace {
+
+using Units = std::initializer_list<std::pair<std::string_view, double>>;
+
+constexpr double kKi = 1024.0;
+
+/// Splits "4MiB" into 4 and "MiB"; the number may have a fraction and an exponent.
+std::pair<double, std::string_view> number_and_unit(std::string_view what, std::string_view text,
+                                                    const std::string& remedy) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || !std::isfinite(value)) {
+    throw Error(std::string(what), std::string(text), remedy);
+  }
+  return {value, std::string_view(rest, static_cast<std::size_t>(end - rest))};
+}
+
+double scaled(std::string_view what, std::string_view text, Units units,
+              const std::string& remedy) {
+  const auto [value, unit] = number_and_unit(what, text, remedy);
+  for (const auto& [name, factor] : units) {
+    if (name == unit) return value * factor;
+  }
+  throw Error(std::string(what), std::string(text), remedy);
+}
+
+Count whole(std::string_view what, std::string_view text, double value, const std::string& remedy) {
+  // 2^53: above it a double no longer holds every whole number.
+  if (value < 0 || value > 0x1.0p53 || value != std::floor(value)) {
+    throw Error(std::string(what), std::string(text), remedy);
+  }
+  return static_cast<Count>(value);
+}
+
+}  // namespace
+
+double parse_number(std::string_view what, std::string_view text) {
+  return scaled(what, text, {{"", 1.0}}, "a number such as 0.5");
+}
+
+Count parse_count(std::string_view what, std::string_view text) {
+  const std::string remedy = "a whole number from 0 up such as 1000, 64Ki, 1Mi or 4G";
+  const Units units = {{"", 1.0},  {"k", 1e3},  {"K", 1e3},        {"M", 1e6},
+                       {"G", 1e9}, {"Ki", kKi}, {"Mi", kKi * kKi}, {"Gi", kKi * kKi * kKi}};
+  return whole(what, text, scaled(what, text, units, remedy), remedy);
+}
+
+Count parse_bytes(std::string_view what, std::string_view text) {
+  const std::string remedy = "a size from 0 up such as 4096, 64KiB, 4MiB or 1GB";
+  const Units units = {{"", 1.0},    {"B", 1.0},         {"KB", 1e3},
+                       {"kB", 1e3},  {"MB", 1e6},        {"GB", 1e9},
+                       {"K", kKi},   {"M", kKi * kKi},   {"G", kKi * kKi * kKi},
+                       {"KiB", kKi}, {"MiB", kKi * kKi}, {"GiB", kKi * kKi * kKi}};
+  return whole(what, text, scaled(what, text, units, remedy), remedy);
+}
+
+Seconds parse_seconds(std::string_view what, std::string_view text) {
+  const std::string remedy = "a time such as 0, 8ns, 50us, 5ms or 1.5s";
+  const Units units = {{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+  if (text == "0") return 0;
+  const double value = scaled(what, text, units, remedy);
+  if (value < 0) throw Error(std::string(what), std::string(text), remedy);
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string format_number(double value) {
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end};
+}
+
+}  // namespace latecomer

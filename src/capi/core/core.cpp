@@ -1,0 +1,135 @@
+// The C API that needs no MPI: exceptions end here.
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+#include "algorithms/registry.hpp"
+#include "base/error.hpp"
+#include "capi/core/last_error.hpp"
+#include "capi/core/listing.hpp"
+#include "latecomer/latecomer.h"
+#include "simulate/simulate.hpp"
+#include "verify/verify.hpp"
+
+namespace {
+
+using namespace latecomer;
+
+/// The arguments as the C++ layers want them.
+struct Request {
+  explicit Request(const latecomer_problem& given) : network(parse_network(text(given.network))) {
+    const Collective collective = parse_collective(text(given.collective));
+    const Choice choice = parse_choice(collective, text(given.algorithm));
+    if (given.arrivals != nullptr && given.ranks > 0) {
+      arrivals.assign(given.arrivals, given.arrivals + given.ranks);
+    }
+    const Problem problem{collective,          given.ranks, given.count,
+                          given.element_bytes, 0,           given.commutative != 0,
+                          given.in_place != 0};
+    plan = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network});
+  }
+
+  static std::string text(const char* given) { return given == nullptr ? "" : given; }
+
+  Network network;
+  std::vector<Seconds> arrivals;
+  Plan plan;
+};
+
+char* duplicate(const std::string& text) {
+  auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+const void* needed(const void* pointer) {
+  if (pointer == nullptr) throw Error("argument", "NULL", "a pointer");
+  return pointer;
+}
+
+template <typename Function>
+int guarded(Function function) {
+  try {
+    set_last_error("");
+    function();
+    return 0;
+  } catch (const std::exception& error) {
+    set_last_error(error.what());
+    return -1;
+  }
+}
+
+char* in_words(const std::optional<Counterexample>& found) {
+  return found ? duplicate(std::string(found->rule) + ": " + found->text) : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* latecomer_version(void) { return LATECOMER_VERSION; }
+
+const char* latecomer_last_error(void) { return last_error(); }
+
+void latecomer_free(char* text) { std::free(text); }
+
+int latecomer_algorithms(char** json) {
+  return guarded([&] {
+    needed(json);
+    *json = duplicate(registry_as_json());
+  });
+}
+
+int latecomer_plan(const latecomer_problem* problem, char** text) {
+  return guarded([&] {
+    needed(problem), needed(text);
+    *text = duplicate(to_text(Request(*problem).plan));
+  });
+}
+
+int latecomer_program(const latecomer_problem* problem, int32_t rank, char** text) {
+  return guarded([&] {
+    needed(problem), needed(text);
+    const Request request(*problem);
+    std::string all;
+    if (rank == -1) {
+      for (const Program& program : build_programs(request.plan)) all += to_text(program);
+    } else {
+      all = to_text(build_program(request.plan, rank));
+    }
+    *text = duplicate(all);
+  });
+}
+
+int latecomer_verify(const latecomer_problem* problem, char** counterexample) {
+  return guarded([&] {
+    needed(problem), needed(counterexample);
+    const Request request(*problem);
+    *counterexample = in_words(verify(request.plan.problem, build_programs(request.plan)));
+  });
+}
+
+int latecomer_verify_text(const char* text, char** counterexample) {
+  return guarded([&] {
+    needed(text), needed(counterexample);
+    const Schedule schedule = parse_schedule(text);
+    *counterexample = in_words(verify(schedule.plan.problem, schedule.programs));
+  });
+}
+
+int latecomer_simulate(const latecomer_problem* problem, double* exits) {
+  return guarded([&] {
+    needed(problem), needed(exits);
+    const Request request(*problem);
+    SimulationOptions options;
+    options.network = request.network;
+    options.arrivals = request.arrivals;
+    options.element_bytes = request.plan.problem.element_bytes;
+    const Simulation result = simulate(build_programs(request.plan), options);
+    if (!result.failure.empty()) throw std::runtime_error(result.failure);
+    std::copy(result.exits.begin(), result.exits.end(), exits);
+  });
+}
+
+}  // extern "C"

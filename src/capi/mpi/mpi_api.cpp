@@ -1,0 +1,95 @@
+// The C API that takes an MPI_Comm: converts arguments and exceptions, nothing else.
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "base/error.hpp"
+#include "capi/core/last_error.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/allreduce.hpp"
+#include "runtime/configure.hpp"
+
+using latecomer::CommState;
+
+namespace {
+
+std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
+
+int failed(const char* message, int code) {
+  latecomer::set_last_error(message);
+  return code;
+}
+
+/// Runs `work` on the communicator's state; no exception leaves.
+template <class Work>
+int configure(MPI_Comm comm, Work&& work) noexcept try {
+  if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
+  work(latecomer::state_of(comm));
+  return MPI_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return failed("no memory", MPI_ERR_NO_MEM);
+} catch (const std::exception& error) {
+  return failed(error.what(), MPI_ERR_ARG);
+}
+
+[[noreturn]] void refuse_null(const char* what) {
+  throw latecomer::Error(what, "NULL or empty", "a place to write to");
+}
+
+}  // namespace
+
+extern "C" {
+
+int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+                        MPI_Op op, MPI_Comm comm) try {
+  return latecomer::allreduce({sendbuf, recvbuf, count, datatype, op, comm});
+} catch (const std::bad_alloc&) {
+  failed("no memory", MPI_ERR_NO_MEM);
+  PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
+  return MPI_ERR_NO_MEM;
+} catch (const std::exception& error) {
+  failed(error.what(), MPI_ERR_OTHER);
+  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+  return MPI_ERR_OTHER;
+}
+
+int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
+  int inter = 0;
+  if (comm != MPI_COMM_NULL) PMPI_Comm_test_inter(comm, &inter);
+  if (inter != 0) return failed("communicator: an intercommunicator", MPI_ERR_COMM);
+  return configure(comm, [&](CommState& state) {
+    latecomer::set_algorithm(state, text_of(collective), text_of(algorithm));
+  });
+}
+
+int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks) {
+  return configure(comm,
+                   [&](CommState& state) { latecomer::set_arrivals(state, seconds, ranks); });
+}
+
+int latecomer_set_network(MPI_Comm comm, const char* network) {
+  return configure(comm,
+                   [&](CommState& state) { latecomer::set_network(state, text_of(network)); });
+}
+
+int latecomer_set_long_wait(MPI_Comm comm, double seconds) {
+  return configure(comm, [&](CommState& state) { latecomer::set_long_wait(state, seconds); });
+}
+
+int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats) {
+  return configure(comm, [&](CommState& state) {
+    if (stats == nullptr) refuse_null("stats");
+    *stats = state.stats;
+  });
+}
+
+int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {
+  return configure(comm, [&](CommState& state) {
+    if (text == nullptr || size == 0) refuse_null("text");
+    const std::size_t length = std::min(size - 1, state.parameters.size());
+    std::memcpy(text, state.parameters.data(), length);
+    text[length] = '\0';
+  });
+}
+
+}  // extern "C"

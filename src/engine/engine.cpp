@@ -1,0 +1,160 @@
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+namespace latecomer {
+namespace {
+
+bool is_message(const Operation& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
+
+}  // namespace
+
+Engine::Engine(const Program& program, Transport& transport, EngineOptions options)
+    : program_(program), transport_(transport), options_(options) {
+  index_program();
+}
+
+void Engine::index_program() {
+  const std::size_t size = program_.operations.size();
+  unfinished_ = size;
+  missing_.resize(size);
+  dependents_.resize(size);
+  channel_of_.resize(size);
+  std::map<std::pair<OpKind, Rank>, std::uint32_t> known;
+  for (OpIndex i = 0; i < size; ++i) {
+    missing_[i] = static_cast<std::uint32_t>(program_.after[i].size());
+    for (const OpIndex earlier : program_.after[i]) dependents_[earlier].push_back(i);
+    const Operation& op = program_.operations[i];
+    if (!is_message(op)) continue;
+    const auto next = static_cast<std::uint32_t>(channels_.size());
+    const auto [entry, added] = known.try_emplace({op.kind, op.peer}, next);
+    if (added) channels_.push_back({op.peer, {}, 0, 0});
+    channel_of_[i] = entry->second;
+    channels_[entry->second].operations.push_back(i);
+  }
+}
+
+void Engine::start() {
+  if (program_.progress == Progress::foreground) return;
+  for (OpIndex i = 0; i < missing_.size(); ++i) {
+    if (missing_[i] == 0) make_ready(i);
+  }
+  pump();
+}
+
+void Engine::arrive() {
+  arrived_ = true;
+  if (program_.progress == Progress::foreground) {
+    for (OpIndex i = 0; i < missing_.size(); ++i) {
+      if (missing_[i] == 0) make_ready(i);
+    }
+  }
+  for (OpIndex i = 0; i < missing_.size(); ++i) {
+    if (program_.operations[i].kind == OpKind::arrive) finish(i);
+  }
+  pump();
+}
+
+void Engine::completed(const Completion& completion) {
+  const auto index = static_cast<OpIndex>(completion.token);
+  const Operation& op = program_.operations[index];
+  if (completion.error != 0) {
+    fail(to_text(op) + " failed with transport error " + std::to_string(completion.error));
+    return;
+  }
+  if (is_message(op)) {
+    Channel& channel = channels_[channel_of_[index]];
+    const bool first = channel.operations.front() == index;
+    if (op.kind == OpKind::recv && first && completion.plan_hash != program_.plan_hash) {
+      fail("rank " + std::to_string(op.peer) + " follows another plan than rank " +
+           std::to_string(program_.me));
+      return;
+    }
+    --channel.in_flight;
+    touched_.push_back(channel_of_[index]);
+  } else {
+    local_busy_ = false;
+  }
+  finish(index);
+  pump();
+}
+
+void Engine::finish(OpIndex index) {
+  --unfinished_;
+  for (const OpIndex later : dependents_[index]) {
+    if (--missing_[later] == 0) make_ready(later);
+  }
+  if (unfinished_ == 0 && status_ == Status::running) status_ = Status::done;
+}
+
+void Engine::make_ready(OpIndex index) {
+  const Operation& op = program_.operations[index];
+  if (op.kind == OpKind::arrive) return;  // done by arrive()
+  if (is_message(op)) {
+    touched_.push_back(channel_of_[index]);
+  } else {
+    local_ready_.push(index);
+  }
+}
+
+/// Messages first: the network works while this rank combines.
+void Engine::pump() {
+  while (!touched_.empty() && status_ == Status::running) {
+    Channel& channel = channels_[touched_.back()];
+    touched_.pop_back();
+    post_ready(channel);
+  }
+  if (!local_busy_ && status_ == Status::running) post_local();
+}
+
+void Engine::post_ready(Channel& channel) {
+  while (channel.in_flight < options_.window && channel.posted < channel.operations.size()) {
+    const OpIndex index = channel.operations[channel.posted];
+    if (missing_[index] != 0) return;
+    const Operation& op = program_.operations[index];
+    const bool first = channel.posted == 0;
+    ++channel.posted;
+    ++channel.in_flight;
+    if (op.kind == OpKind::send) {
+      transport_.send({op.peer, op.source, first}, program_.plan_hash, index);
+    } else {
+      transport_.recv({op.peer, op.target, first}, index);
+    }
+  }
+}
+
+void Engine::post_local() {
+  if (local_ready_.empty()) return;
+  const OpIndex index = local_ready_.top();
+  const Operation& op = program_.operations[index];
+  if (op.kind == OpKind::combine && !may_combine()) return;
+  local_ready_.pop();
+  local_busy_ = true;
+  if (op.kind == OpKind::combine) {
+    transport_.combine(op.source, op.target, op.into, index);
+  } else {
+    transport_.copy(op.source, op.target, index);
+  }
+}
+
+void Engine::fail(std::string why) {
+  if (status_ == Status::failed) return;
+  status_ = Status::failed;
+  failure_ = std::move(why);
+}
+
+std::string Engine::waiting_for() const {
+  std::string text;
+  for (const Channel& channel : channels_) {
+    if (channel.posted == channel.operations.size() && channel.in_flight == 0) continue;
+    const Operation& op = program_.operations[channel.operations.front()];
+    const std::size_t done = channel.posted - channel.in_flight;
+    text += (text.empty() ? "" : ", ") +
+            std::string(op.kind == OpKind::send ? "to send to" : "to receive from") + " rank " +
+            std::to_string(channel.peer) + " (" + std::to_string(done) + " of " +
+            std::to_string(channel.operations.size()) + " done)";
+  }
+  return text;
+}
+
+}  // namespace latecomer

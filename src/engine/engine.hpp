@@ -1,0 +1,65 @@
+// Runs a program as a pipelined dataflow: an operation is posted as soon as what it depends on is
+// done. Receives and sends are posted in program order per peer and direction, at most `window`
+// of each in flight; combines and copies run one at a time, lowest index first.
+#pragma once
+
+#include <map>
+#include <queue>
+#include <vector>
+
+#include "protocol/protocol.hpp"
+
+namespace latecomer {
+
+struct EngineOptions {
+  std::uint32_t window = 64;           // requests in flight per peer and direction
+  bool combine_before_arrival = true;  // false for user operators: they stay off the thread
+};
+
+class Engine final : public Protocol {
+ public:
+  /// The program must outlive the engine.
+  Engine(const Program& program, Transport& transport, EngineOptions options = {});
+
+  void start() override;
+  void arrive() override;
+  void completed(const Completion& completion) override;
+  [[nodiscard]] Status status() const override { return status_; }
+  [[nodiscard]] const std::string& failure() const override { return failure_; }
+  [[nodiscard]] std::string waiting_for() const override;
+
+ private:
+  /// The messages to or from one peer, in program order.
+  struct Channel {
+    Rank peer = -1;
+    std::vector<OpIndex> operations;
+    std::size_t posted = 0;  // operations[0, posted) were posted
+    std::uint32_t in_flight = 0;
+  };
+
+  void index_program();
+  void finish(OpIndex index);
+  void make_ready(OpIndex index);
+  void pump();
+  void post_ready(Channel& channel);
+  void post_local();
+  [[nodiscard]] bool may_combine() const { return arrived_ || options_.combine_before_arrival; }
+  void fail(std::string why);
+
+  const Program& program_;
+  Transport& transport_;
+  EngineOptions options_;
+  Status status_ = Status::running;
+  std::string failure_;
+  bool arrived_ = false;
+  bool local_busy_ = false;
+  std::size_t unfinished_ = 0;
+  std::vector<std::uint32_t> missing_;            // dependencies not yet done, per operation
+  std::vector<std::vector<OpIndex>> dependents_;  // the reverse of Program::after
+  std::vector<Channel> channels_;
+  std::vector<std::uint32_t> channel_of_;  // per operation; only of sends and receives
+  std::vector<std::uint32_t> touched_;     // channels that may have something to post
+  std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> local_ready_;
+};
+
+}  // namespace latecomer

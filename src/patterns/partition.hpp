@@ -1,0 +1,49 @@
+// Splitting a vector into parts as equal as they can be, the longer ones first.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/network.hpp"
+#include "base/types.hpp"
+
+namespace latecomer {
+
+/// `count` elements in `parts` parts; parts may be empty.
+class Partition {
+ public:
+  Partition(Count count, Count parts) : size_(count / parts), longer_(count % parts) {}
+
+  [[nodiscard]] Count begin(Count part) const { return part * size_ + std::min(part, longer_); }
+  [[nodiscard]] Range range(Count part) const { return range(part, part + 1); }
+  /// The parts [first, last) together.
+  [[nodiscard]] Range range(Count first, Count last) const {
+    return {begin(first), begin(last) - begin(first)};
+  }
+  [[nodiscard]] Count longest() const { return size_ + (longer_ > 0 ? 1 : 0); }
+
+ private:
+  Count size_;
+  Count longer_;
+};
+
+/// The largest segment, in bytes, that a transfer sends without asking the receiver. Half the
+/// eager limit: the limit of the libraries counts their headers too.
+[[nodiscard]] inline Count eager_segment(const Network& network) {
+  return std::max<Count>(1, network.eager_limit / 2);
+}
+
+/// The segments that minimise (segments + hops - 1) * (alpha + beta * bytes / segments), the time
+/// of a pipeline, but small enough to be sent eagerly. At least 1, at most one an element.
+[[nodiscard]] inline Count pipeline_segments(Count bytes, Count elements, Count hops,
+                                             const Network& network) {
+  const double transfer = network.beta * static_cast<double>(bytes);
+  const double start = std::max(network.alpha, 1e-9);
+  const double best =
+      std::sqrt(static_cast<double>(std::max<Count>(0, hops - 1)) * transfer / start);
+  const Count eager = (bytes + eager_segment(network) - 1) / eager_segment(network);
+  const Count wanted = std::max({Count{1}, static_cast<Count>(std::llround(best)), eager});
+  return std::min(wanted, std::max<Count>(1, elements));
+}
+
+}  // namespace latecomer

@@ -1,0 +1,35 @@
+// Powers of two, and the usual way to run an algorithm for a power of two on any number of ranks.
+#pragma once
+
+#include "base/types.hpp"
+
+namespace latecomer {
+
+[[nodiscard]] constexpr Rank floor_log2(Rank value) {
+  Rank log = 0;
+  while ((value >>= 1) > 0) ++log;
+  return log;
+}
+
+/// The first 2 * extra ranks pair up: each even one hands its data to the odd one above it and
+/// waits; the odd ones and all later ranks are the `core`, 2^log2 of them, in rank order. A core
+/// rank thus stands for a contiguous run of ranks, and operand order is kept.
+struct FoldedRanks {
+  explicit constexpr FoldedRanks(Rank ranks)
+      : log2(floor_log2(ranks)), core(Rank{1} << log2), extra(ranks - core) {}
+
+  [[nodiscard]] constexpr bool waits(Rank rank) const { return rank < 2 * extra && rank % 2 == 0; }
+  [[nodiscard]] constexpr bool hosts(Rank rank) const { return rank < 2 * extra && rank % 2 == 1; }
+  [[nodiscard]] constexpr Rank position(Rank rank) const {
+    return rank < 2 * extra ? rank / 2 : rank - extra;
+  }
+  [[nodiscard]] constexpr Rank rank(Rank position) const {
+    return position < extra ? 2 * position + 1 : position + extra;
+  }
+
+  Rank log2;
+  Rank core;
+  Rank extra;
+};
+
+}  // namespace latecomer

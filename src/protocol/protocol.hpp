@@ -1,0 +1,29 @@
+// What runs on one rank in one call: a state machine that reacts to events and posts operations
+// on its transport. Running a program is the simplest protocol (engine/engine.hpp).
+#pragma once
+
+#include "protocol/transport.hpp"
+
+namespace latecomer {
+
+enum class Status : std::uint8_t { running, done, failed };
+
+class Protocol {
+ public:
+  virtual ~Protocol() = default;
+
+  /// Once, first. What may run before the arrival is posted here.
+  virtual void start() = 0;
+  /// Once: the local rank entered the call.
+  virtual void arrive() = 0;
+  /// Once for each operation that was posted.
+  virtual void completed(const Completion& completion) = 0;
+
+  [[nodiscard]] virtual Status status() const = 0;
+  /// Why it failed; empty before.
+  [[nodiscard]] virtual const std::string& failure() const = 0;
+  /// In words, what it waits for; for reports of long waits.
+  [[nodiscard]] virtual std::string waiting_for() const = 0;
+};
+
+}  // namespace latecomer

@@ -1,0 +1,114 @@
+#include "runtime/allreduce.hpp"
+
+#include <new>
+
+#include "base/error.hpp"
+#include "capi/core/last_error.hpp"
+#include "engine/engine.hpp"
+#include "runtime/log.hpp"
+#include "runtime/operators.hpp"
+#include "runtime/run.hpp"
+
+namespace latecomer {
+namespace {
+
+int native(const AllreduceArguments& call) {
+  return PMPI_Allreduce(call.sendbuf, call.recvbuf, static_cast<int>(call.count), call.type,
+                        call.op, call.comm);
+}
+
+Problem problem_of(const CommState& state, const AllreduceArguments& call) {
+  MPI_Count bytes = 0;
+  int commutative = 0;
+  PMPI_Type_size_x(call.type, &bytes);
+  PMPI_Op_commutative(call.op, &commutative);
+  Problem problem;
+  problem.ranks = state.ranks;
+  problem.count = call.count;
+  problem.element_bytes = bytes;
+  problem.commutative = commutative != 0;
+  problem.in_place = call.in_place();
+  return problem;
+}
+
+/// The plan is the same on every rank, and so is its refusal.
+const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
+  try {
+    return &state.plans.get(state.choice, problem_of(state, call), state.knowledge, state.rank);
+  } catch (const Error& error) {
+    set_last_error(error.what());
+    return nullptr;
+  }
+}
+
+Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
+  Link& link = *state.link;
+  ++link.calls;
+  link.control.enter(link.calls, prepared.program.plan_hash);
+  if (auto trouble = link.control.read()) return {disagreement_class(), *trouble};
+  link.transport.begin(Buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf,
+                               call.recvbuf, link.scratch, prepared.program.scratch_count),
+                       call.op, link.calls);
+  EngineOptions options;
+  options.window = state.tuning.window;
+  options.combine_before_arrival = kind_of(call.op) == OperatorKind::built_in;
+  Engine engine(prepared.program, link.transport, options);
+  return run(engine, link, {state.comm, state.tuning.long_wait});
+}
+
+/// The others wait for this rank: they are told before anything else.
+int fail(CommState& state, const Outcome& outcome) {
+  ++state.stats.failed;
+  state.broken = outcome.why;
+  if (state.link) {
+    state.link->control.alarm();
+    state.link->transport.abandon();
+  }
+  const std::string text = describe(state.comm) + ": " + outcome.why;
+  log_line(text);
+  set_last_error(text);
+  PMPI_Comm_call_errhandler(state.comm, outcome.code);
+  return outcome.code;
+}
+
+int refuse(CommState& state) {
+  ++state.stats.failed;
+  set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
+  PMPI_Comm_call_errhandler(state.comm, disagreement_class());
+  return disagreement_class();
+}
+
+Outcome try_to(CommState& state, const AllreduceArguments& call, const Prepared& prepared) try {
+  return carry_out(state, call, prepared);
+} catch (const std::bad_alloc&) {
+  return {MPI_ERR_NO_MEM, "no memory for the call"};
+}
+
+int handle(CommState& state, const AllreduceArguments& call) {
+  if (!state.broken.empty()) return refuse(state);
+  const Prepared* const prepared = prepare(state, call);
+  if (prepared == nullptr) {
+    ++state.stats.fallback_plan;
+    return native(call);
+  }
+  const int made = state.ensure_link();
+  if (made != MPI_SUCCESS) return made;
+  const Outcome outcome = try_to(state, call, *prepared);
+  if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
+  ++state.stats.handled;
+  state.parameters = describe_parameters(prepared->plan);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int allreduce(const AllreduceArguments& call) {
+  if (call.comm == MPI_COMM_NULL) return native(call);
+  CommState& state = state_of(call.comm);
+  const Route way = route(state, call);
+  if (way == Route::latecomer) return handle(state, call);
+  ++*counter(state.stats, way);
+  return native(call);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,58 @@
+#include "runtime/comm_state.hpp"
+
+#include "base/error.hpp"
+
+namespace latecomer {
+namespace {
+
+int free_state(MPI_Comm, int, void* state, void*) {
+  delete static_cast<CommState*>(state);
+  return MPI_SUCCESS;
+}
+
+int make_keyval() {
+  int keyval = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_state, &keyval, nullptr);
+  return keyval;
+}
+
+int state_keyval() {
+  static const int keyval = make_keyval();
+  return keyval;
+}
+
+}  // namespace
+
+CommState::CommState(MPI_Comm user)
+    : comm(user), choice{&find_algorithm(Collective::allreduce, "native"), {}} {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
+  intercommunicator = inter != 0;
+}
+
+CommState::~CommState() {
+  if (!link) return;
+  link->control.read();  // what has come must not be left to a communicator of the same context
+  if (link->control.used()) link->comm.keep();
+}
+
+int CommState::ensure_link() {
+  if (!link) link = std::make_unique<Link>(comm, tuning.piece_limit);
+  return link->comm.code();
+}
+
+CommState& state_of(MPI_Comm comm) {
+  void* found = nullptr;
+  int flag = 0;
+  PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
+  if (flag != 0) return *static_cast<CommState*>(found);
+  auto fresh = std::make_unique<CommState>(comm);
+  if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {
+    throw Error("communicator", "its attributes", "one that takes another attribute");
+  }
+  return *fresh.release();
+}
+
+}  // namespace latecomer

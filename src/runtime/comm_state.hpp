@@ -1,0 +1,45 @@
+// What latecomer knows of one communicator. It is attached to the communicator, not copied with
+// it, and freed with it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/link.hpp"
+#include "runtime/plan_cache.hpp"
+
+namespace latecomer {
+
+struct Tuning {
+  std::uint32_t window = 64;  // requests in flight per peer and direction
+  Count piece_limit = MpiTransport::kLargestPiece;  // elements; read when the link is made
+  Seconds long_wait = 30;
+};
+
+struct CommState {
+  explicit CommState(MPI_Comm user);
+  ~CommState();
+
+  MPI_Comm comm;
+  Rank rank = 0;
+  Rank ranks = 1;
+  bool intercommunicator = false;
+
+  Choice choice;
+  Knowledge knowledge;
+  PlanCache plans;
+  Tuning tuning;
+  latecomer_stats stats{};
+  std::string parameters;         // of the last handled call
+  std::string broken;             // why it is of no further use; empty: it is
+  std::unique_ptr<Link> link;     // made when all ranks choose, at the latest in the first call
+
+  /// Collective the first time. Returns MPI's code.
+  int ensure_link();
+};
+
+/// The communicator's state, made at the first request. Throws Error if MPI cannot attach it.
+[[nodiscard]] CommState& state_of(MPI_Comm comm);
+
+}  // namespace latecomer

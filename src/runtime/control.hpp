@@ -1,0 +1,67 @@
+// Small messages between the ranks of a communicator when something seems wrong: "this is my
+// plan, what is yours?" after a long wait, and "I failed". In ordinary calls there are none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+class Control {
+ public:
+  explicit Control(MPI_Comm comm) : comm_(comm) {}
+  ~Control();
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+  /// This rank enters call number `call` with a plan of this hash.
+  void enter(std::uint64_t call, std::uint64_t plan_hash);
+  /// Tells `peer` the current call's plan hash, once a call.
+  void ask(Rank peer);
+  /// Tells all other ranks that this one failed.
+  void alarm();
+  /// Reads what came. A text: another rank failed, or follows another plan in one of the last
+  /// calls.
+  std::optional<std::string> read();
+  /// Whether any message was sent or received: some may still be under way.
+  [[nodiscard]] bool used() const { return used_; }
+
+ private:
+  enum Kind : std::uint64_t { kAsk, kAlarm };
+  struct Letter {
+    std::uint64_t kind;
+    std::uint64_t call;
+    std::uint64_t plan_hash;
+  };
+  struct Received {
+    Rank from;
+    Letter letter;
+  };
+  struct Sent {
+    Letter letter;
+    MPI_Request request;
+  };
+  struct Entered {
+    std::uint64_t call;
+    std::uint64_t plan_hash;
+  };
+
+  void send(Rank peer, Kind kind);
+  void receive();
+  [[nodiscard]] std::optional<std::string> judge(const Received& received) const;
+
+  MPI_Comm comm_;
+  bool used_ = false;
+  std::deque<Entered> history_;  // the last calls, newest at the back
+  std::vector<Received> unread_;
+  std::deque<Sent> sent_;  // addresses stay while MPI reads them
+  std::vector<Rank> asked_;
+};
+
+}  // namespace latecomer

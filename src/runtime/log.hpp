@@ -1,0 +1,16 @@
+// What the library says on stderr: one line a message.
+#pragma once
+
+#include <string>
+
+#include "base/types.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+void log_line(const std::string& text);
+
+/// "rank 3 of 'MPI_COMM_WORLD' (16 ranks)".
+[[nodiscard]] std::string describe(MPI_Comm comm);
+
+}  // namespace latecomer

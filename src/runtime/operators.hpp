@@ -1,0 +1,18 @@
+// Which operators and datatypes go together.
+#pragma once
+
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+enum class OperatorKind { built_in, user };
+
+/// One of MPI's reduction operators, or a user's. MPI_REPLACE and MPI_NO_OP count as the user's:
+/// MPI itself refuses them in collectives.
+[[nodiscard]] OperatorKind kind_of(MPI_Op op);
+
+/// Whether MPI defines a built-in operator on this datatype. Where this says no, the MPI library
+/// has the last word.
+[[nodiscard]] bool defined_on(MPI_Op op, MPI_Datatype type);
+
+}  // namespace latecomer

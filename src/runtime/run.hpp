@@ -1,0 +1,24 @@
+// Carries a protocol through on a communicator's link until it is done or fails.
+#pragma once
+
+#include "protocol/protocol.hpp"
+#include "runtime/link.hpp"
+
+namespace latecomer {
+
+struct Outcome {
+  int code = MPI_SUCCESS;
+  std::string why;  // of a failure
+};
+
+struct RunOptions {
+  MPI_Comm user;  // for reports
+  Seconds long_wait;
+};
+
+[[nodiscard]] Outcome run(Protocol& protocol, Link& link, const RunOptions& options);
+
+/// The error class of "ranks follow different plans" and of a failure that another rank told of.
+[[nodiscard]] int disagreement_class();
+
+}  // namespace latecomer

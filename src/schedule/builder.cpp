@@ -1,0 +1,88 @@
+#include "schedule/builder.hpp"
+
+namespace latecomer {
+
+Builder::Builder(const Plan& plan, Rank me) {
+  const Problem& problem = plan.problem;
+  program_.plan_hash = hash(plan);
+  program_.me = me;
+  program_.ranks = problem.ranks;
+  program_.input_count = problem.in_place ? 0 : problem.input_count();
+  program_.output_count = problem.output_count();
+  program_.in_place = problem.in_place;
+  program_.commutative = problem.commutative;
+  program_.progress = plan.progress;
+  add({});
+}
+
+void Builder::add(const Operation& operation) {
+  const auto index = static_cast<OpIndex>(program_.operations.size());
+  program_.after.push_back(scoreboard_.add(index, operation, program_));
+  program_.operations.push_back(operation);
+}
+
+Slice Builder::input(Range range) const {
+  return {program_.in_place ? Buffer::output : Buffer::input, range.begin, range.count};
+}
+
+Slice Builder::scratch(Count count) {
+  const Slice block{Buffer::scratch, program_.scratch_count, count};
+  program_.scratch_count += count;
+  return block;
+}
+
+void Builder::send(Rank to, const Slice& data) {
+  if (!data.empty()) add({.kind = OpKind::send, .peer = to, .source = data});
+}
+
+void Builder::recv(Rank from, const Slice& target) {
+  if (!target.empty()) add({.kind = OpKind::recv, .peer = from, .target = target});
+}
+
+void Builder::copy(const Slice& from, const Slice& to) {
+  if (!from.empty() && from != to) add({.kind = OpKind::copy, .source = from, .target = to});
+}
+
+void Builder::combine(const Slice& left, const Slice& right, Into into) {
+  if (!left.empty()) add({.kind = OpKind::combine, .source = left, .target = right, .into = into});
+}
+
+Slice Builder::fold(const Slice& received, Received side, const Slice& own, const Slice& spare) {
+  if (side == Received::right) {
+    const bool into_own = commutative() && writable(own);
+    combine(own, received, into_own ? Into::left : Into::right);
+    return into_own ? own : received;
+  }
+  if (commutative() && !writable(own)) {
+    combine(received, own, Into::left);
+    return received;
+  }
+  const Slice mine = writable(own) ? own : spare;
+  copy(own, mine);
+  combine(received, mine, Into::right);
+  return mine;
+}
+
+Slice Builder::receive_and_fold(Rank from, Range range, Received side, bool final) {
+  const Slice own = input(range);
+  const Slice goal = output(range);
+  if (final && !writable(own) && (commutative() || side == Received::right)) {
+    recv(from, goal);
+    return fold(goal, side, own, goal);
+  }
+  const Slice landing = scratch(range.count);
+  recv(from, landing);
+  if (commutative() && !final) {
+    // Into scratch also in place: the receive of the final result into the output must not wait
+    // until the partial one has left.
+    const bool left = side == Received::left;
+    combine(left ? landing : own, left ? own : landing, left ? Into::left : Into::right);
+    return landing;
+  }
+  const Slice result = fold(landing, side, own, goal);
+  if (!final) return result;
+  copy(result, goal);
+  return goal;
+}
+
+}  // namespace latecomer

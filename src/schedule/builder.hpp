@@ -1,0 +1,53 @@
+// Writes one rank's program, operation by operation; dependencies are derived, never given.
+// Slices without elements are left out, on both sides alike.
+#pragma once
+
+#include "schedule/plan.hpp"
+#include "schedule/program.hpp"
+#include "schedule/scoreboard.hpp"
+
+namespace latecomer {
+
+/// Whose contributions lie on the left: of the slice received, or of this rank's own.
+enum class Received : std::uint8_t { left, right };
+
+class Builder {
+ public:
+  Builder(const Plan& plan, Rank me);
+
+  [[nodiscard]] Rank me() const { return program_.me; }
+  /// This rank's own vector; the output buffer when in place.
+  [[nodiscard]] Slice input(Range range) const;
+  [[nodiscard]] Slice output(Range range) const {
+    return {Buffer::output, range.begin, range.count};
+  }
+  /// A fresh block of scratch.
+  Slice scratch(Count count);
+
+  void send(Rank to, const Slice& data);
+  void recv(Rank from, const Slice& target);
+  void copy(const Slice& from, const Slice& to);  // nothing to do where they are the same
+  void combine(const Slice& left, const Slice& right, Into into);
+
+  /// Combines what was received with this rank's own partial result, in operand order, without a
+  /// copy where the operator allows it; returns where the result lies. Where own data that may
+  /// not be written stand on the right, they are first copied to `spare`.
+  Slice fold(const Slice& received, Received side, const Slice& own, const Slice& spare);
+
+  /// Receives the partial result of `range` from `from` and folds this rank's input in.
+  /// `final`: the result lies in the output. Otherwise it lies where fold leaves it.
+  Slice receive_and_fold(Rank from, Range range, Received side, bool final);
+
+  [[nodiscard]] bool writable(const Slice& slice) const { return slice.buffer != Buffer::input; }
+  [[nodiscard]] bool commutative() const { return program_.commutative; }
+
+  [[nodiscard]] Program finish() { return std::move(program_); }
+
+ private:
+  void add(const Operation& operation);
+
+  Program program_;
+  Scoreboard scoreboard_;
+};
+
+}  // namespace latecomer

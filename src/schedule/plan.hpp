@@ -1,0 +1,49 @@
+// A plan: all that the ranks agree on before a call. Made once, the same on every rank, cached
+// and hashed. A program (program.hpp) is what one rank does to carry it out.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/network.hpp"
+#include "base/types.hpp"
+#include "schedule/problem.hpp"
+
+namespace latecomer {
+
+/// Whether operations that do not depend on the local arrival may run before it.
+enum class Progress : std::uint8_t { foreground, background };
+
+using Parameters = std::map<std::string, Count, std::less<>>;
+
+/// What every rank provably knows alike when it plans.
+struct Knowledge {
+  std::vector<Seconds> arrivals;  // one entry a rank; empty: all arrive together
+  Network network;
+};
+
+struct Plan {
+  std::string algorithm;
+  Problem problem;
+  Parameters parameters;
+  std::vector<Rank> order;   // ranks by position in the algorithm's pattern, where it has one
+  std::vector<Count> table;  // numbers the algorithm derived from the arrivals
+  Progress progress = Progress::foreground;
+
+  bool operator==(const Plan&) const = default;
+};
+
+/// Equal on two ranks exactly if they agree on everything but the local `in_place`.
+[[nodiscard]] std::uint64_t hash(const Plan& plan);
+
+/// The text form, one `name value` a line; parse_plan reads it back.
+[[nodiscard]] std::string to_text(const Plan& plan);
+/// Throws Error naming the line that cannot be read.
+[[nodiscard]] Plan parse_plan(std::string_view text);
+
+/// Positions sorted by arrival, earliest first, ties by rank. Without arrivals: 0, 1, ..., P-1.
+[[nodiscard]] std::vector<Rank> order_by_arrival(Rank ranks, const std::vector<Seconds>& arrivals);
+
+}  // namespace latecomer

@@ -1,0 +1,100 @@
+// A program: what one rank does in one call, as data. Operations are listed in program order;
+// which of them must wait for which is derived from the elements they touch (scoreboard.hpp).
+//
+// Matching: the n-th send from a to b in program order is received by the n-th receive at b
+// from a. Operand order: combine computes `left op right` and leaves it in place of one operand.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+#include "schedule/plan.hpp"
+
+namespace latecomer {
+
+/// Before the local arrival only scratch may be touched. In place, `input` is not used.
+enum class Buffer : std::uint8_t { input, output, scratch };
+inline constexpr int kBuffers = 3;
+
+/// `count` elements of a buffer, from `begin`.
+struct Slice {
+  Buffer buffer = Buffer::scratch;
+  Count begin = 0;
+  Count count = 0;
+
+  [[nodiscard]] Count end() const { return begin + count; }
+  [[nodiscard]] bool empty() const { return count == 0; }
+  [[nodiscard]] bool overlaps(const Slice& other) const {
+    return buffer == other.buffer && begin < other.end() && other.begin < end();
+  }
+  /// The part from `offset`, `length` elements long.
+  [[nodiscard]] Slice part(Count offset, Count length) const {
+    return {buffer, begin + offset, length};
+  }
+  bool operator==(const Slice&) const = default;
+};
+
+enum class OpKind : std::uint8_t { arrive, send, recv, combine, copy };
+enum class Into : std::uint8_t { left, right };
+
+struct Operation {
+  OpKind kind = OpKind::arrive;
+  Rank peer = -1;           // send, recv
+  Slice source;             // send: the data; copy: from; combine: left
+  Slice target;             // recv, copy: to; combine: right
+  Into into = Into::right;  // combine
+
+  /// The slice that a combine leaves its result in.
+  [[nodiscard]] const Slice& result() const { return into == Into::left ? source : target; }
+  bool operator==(const Operation&) const = default;
+};
+
+using OpIndex = std::uint32_t;
+
+struct Program {
+  std::uint64_t plan_hash = 0;
+  Rank me = 0;
+  Rank ranks = 1;
+  Count input_count = 0;  // elements of each buffer; 0 for the input when in place
+  Count output_count = 0;
+  Count scratch_count = 0;
+  bool in_place = false;
+  bool commutative = true;
+  Progress progress = Progress::foreground;
+  std::vector<Operation> operations;
+  std::vector<std::vector<OpIndex>> after;  // per operation: earlier ones it waits for
+
+  [[nodiscard]] Count buffer_count(Buffer buffer) const {
+    return buffer == Buffer::input    ? input_count
+           : buffer == Buffer::output ? output_count
+                                      : scratch_count;
+  }
+  bool operator==(const Program&) const = default;
+};
+
+/// The slices that an operation reads and writes (0 to 2 reads, 0 or 1 write; arrive: none here,
+/// it stands for writing the whole input and output).
+struct Accesses {
+  Slice reads[2];
+  Slice write;
+};
+[[nodiscard]] Accesses accesses(const Operation& operation);
+
+/// The text form: a header, then one operation a line with `after` and its dependencies.
+[[nodiscard]] std::string to_text(const Program& program);
+
+/// A plan and the programs of all its ranks.
+struct Schedule {
+  Plan plan;
+  std::vector<Program> programs;
+};
+/// The plan's text followed by the programs'; empty lines and lines that start with # are skipped.
+[[nodiscard]] std::string to_text(const Schedule& schedule);
+/// Throws Error naming the line that cannot be read.
+[[nodiscard]] Schedule parse_schedule(std::string_view text);
+
+[[nodiscard]] std::string to_text(const Slice& slice);
+[[nodiscard]] std::string to_text(const Operation& operation);
+
+}  // namespace latecomer

@@ -1,0 +1,334 @@
+// The text forms of plans and programs: what `show` prints, golden files hold and tests mutate.
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
+#include "schedule/plan.hpp"
+#include "schedule/program.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr std::string_view kPlanTitle = "latecomer-plan 1";
+constexpr std::string_view kProgramTitle = "latecomer-program 1";
+constexpr std::string_view kBufferNames[kBuffers] = {"input", "output", "scratch"};
+
+std::string_view yes_no(bool value) { return value ? "yes" : "no"; }
+
+std::string_view name(Progress progress) {
+  return progress == Progress::foreground ? "foreground" : "background";
+}
+
+std::string hex(std::uint64_t value) {
+  char text[17] = "0000000000000000";
+  for (int i = 15; i >= 0; --i, value >>= 4) text[i] = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+template <typename Number>
+void append_list(std::ostringstream& out, std::string_view title, const std::vector<Number>& list) {
+  if (list.empty()) return;
+  out << title;
+  for (const Number number : list) out << ' ' << number;
+  out << '\n';
+}
+
+/// Walks over the words of one line; every failure names the line.
+class Words {
+ public:
+  explicit Words(std::string_view line) : line_(line), rest_(line) {}
+
+  std::string_view next() {
+    const auto begin = rest_.find_first_not_of(' ');
+    if (begin == std::string_view::npos) fail("one more word");
+    rest_.remove_prefix(begin);
+    const auto word = rest_.substr(0, rest_.find(' '));
+    rest_.remove_prefix(word.size());
+    return word;
+  }
+  [[nodiscard]] bool more() const { return rest_.find_first_not_of(' ') != std::string_view::npos; }
+  void expect(std::string_view word) {
+    if (next() != word) fail("'" + std::string(word) + "'");
+  }
+  void end() {
+    if (more()) fail("no further words");
+  }
+
+  template <typename Number>
+  Number number(std::string_view word, int base = 10) {
+    Number value{};
+    const char* last = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), last, value, base);
+    if (error != std::errc() || rest != last)
+      fail("a whole number instead of " + std::string(word));
+    return value;
+  }
+  template <typename Number>
+  Number number() {
+    return number<Number>(next());
+  }
+  template <typename Number>
+  std::vector<Number> numbers() {
+    std::vector<Number> list;
+    while (more()) list.push_back(number<Number>());
+    return list;
+  }
+  bool flag() {
+    const auto word = next();
+    if (word != "yes" && word != "no") fail("yes or no");
+    return word == "yes";
+  }
+  Progress progress() {
+    const auto word = next();
+    if (word != "foreground" && word != "background") fail("foreground or background");
+    return word == "foreground" ? Progress::foreground : Progress::background;
+  }
+  Slice slice();
+
+  [[noreturn]] void fail(const std::string& remedy) const {
+    throw Error("line", std::string(line_), remedy);
+  }
+
+ private:
+  std::string_view line_;
+  std::string_view rest_;
+};
+
+Slice Words::slice() {
+  const auto word = next();
+  const auto open = word.find('[');
+  const auto colon = word.find(':');
+  if (open == std::string_view::npos || colon == std::string_view::npos || word.back() != ']') {
+    fail("a slice such as scratch[0:4]");
+  }
+  Slice slice;
+  const auto buffer = word.substr(0, open);
+  const auto* const known = std::find(std::begin(kBufferNames), std::end(kBufferNames), buffer);
+  if (known == std::end(kBufferNames)) fail("a buffer: input, output or scratch");
+  slice.buffer = static_cast<Buffer>(known - std::begin(kBufferNames));
+  slice.begin = number<Count>(word.substr(open + 1, colon - open - 1));
+  const auto end = number<Count>(word.substr(colon + 1, word.size() - colon - 2));
+  if (slice.begin < 0 || end < slice.begin) fail("a slice from 0 up, its end not before its begin");
+  slice.count = end - slice.begin;
+  return slice;
+}
+
+Operation parse_operation(Words& words) {
+  Operation op;
+  const auto kind = words.next();
+  if (kind == "arrive") {
+    op.kind = OpKind::arrive;
+  } else if (kind == "send") {
+    op.kind = OpKind::send;
+    op.source = words.slice();
+    words.expect("to");
+    op.peer = words.number<Rank>();
+  } else if (kind == "recv") {
+    op.kind = OpKind::recv;
+    op.target = words.slice();
+    words.expect("from");
+    op.peer = words.number<Rank>();
+  } else if (kind == "copy") {
+    op.kind = OpKind::copy;
+    op.source = words.slice();
+    words.expect("to");
+    op.target = words.slice();
+  } else if (kind == "combine") {
+    op.kind = OpKind::combine;
+    op.source = words.slice();
+    op.target = words.slice();
+    words.expect("into");
+    const auto into = words.next();
+    if (into != "left" && into != "right") words.fail("into left or into right");
+    op.into = into == "left" ? Into::left : Into::right;
+  } else {
+    words.fail("arrive, send, recv, combine or copy");
+  }
+  return op;
+}
+
+/// The lines of a text, without empty ones and those that start with #.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) {
+    for (const std::string_view line : split(text, '\n')) {
+      if (!line.empty() && line.front() != '#') lines_.push_back(line);
+    }
+  }
+  [[nodiscard]] bool more() const { return at_ < lines_.size(); }
+  [[nodiscard]] std::string_view peek() const { return more() ? lines_[at_] : ""; }
+  Words next() {
+    if (!more()) throw Error("text", "(its end)", "one more line");
+    return Words(lines_[at_++]);
+  }
+  void title(std::string_view expected) {
+    if (peek() != expected) {
+      throw Error("line", std::string(peek()), "'" + std::string(expected) + "'");
+    }
+    ++at_;
+  }
+  Words field(std::string_view name) {
+    Words words = next();
+    words.expect(name);
+    return words;
+  }
+
+ private:
+  std::vector<std::string_view> lines_;
+  std::size_t at_ = 0;
+};
+
+void parse_header(Lines& lines, Program& program) {
+  lines.title(kProgramTitle);
+  Words plan = lines.field("plan");
+  program.plan_hash = plan.number<std::uint64_t>(plan.next(), 16);
+  Words rank = lines.field("rank");
+  program.me = rank.number<Rank>();
+  rank.expect("of");
+  program.ranks = rank.number<Rank>();
+  Words buffers = lines.field("buffers");
+  buffers.expect("input");
+  program.input_count = buffers.number<Count>();
+  buffers.expect("output");
+  program.output_count = buffers.number<Count>();
+  buffers.expect("scratch");
+  program.scratch_count = buffers.number<Count>();
+  program.in_place = lines.field("in-place").flag();
+  program.commutative = lines.field("commutative").flag();
+  program.progress = lines.field("progress").progress();
+}
+
+Program parse_program(Lines& lines) {
+  Program program;
+  parse_header(lines, program);
+  while (lines.peek() != "end") {
+    Words words = lines.next();
+    const auto index = words.number<OpIndex>();
+    if (index != program.operations.size()) {
+      words.fail("operation number " + std::to_string(program.operations.size()));
+    }
+    program.operations.push_back(parse_operation(words));
+    if (words.more()) words.expect("after");
+    program.after.push_back(words.numbers<OpIndex>());
+  }
+  lines.title("end");
+  return program;
+}
+
+Plan parse_plan(Lines& lines) {
+  Plan plan;
+  Problem& problem = plan.problem;
+  lines.title(kPlanTitle);
+  plan.algorithm = lines.field("algorithm").next();
+  problem.collective = parse_collective(lines.field("collective").next());
+  problem.ranks = lines.field("ranks").number<Rank>();
+  problem.count = lines.field("count").number<Count>();
+  problem.element_bytes = lines.field("element-bytes").number<Count>();
+  problem.root = lines.field("root").number<Rank>();
+  problem.commutative = lines.field("commutative").flag();
+  problem.in_place = lines.field("in-place").flag();
+  plan.progress = lines.field("progress").progress();
+  while (lines.peek() != "end") {
+    Words words = lines.next();
+    const auto field = words.next();
+    if (field == "parameter") {
+      const auto parameter = words.next();
+      plan.parameters.emplace(parameter, words.number<Count>());
+    } else if (field == "order") {
+      plan.order = words.numbers<Rank>();
+    } else if (field == "table") {
+      plan.table = words.numbers<Count>();
+    } else {
+      words.fail("parameter, order, table or end");
+    }
+    words.end();
+  }
+  lines.title("end");
+  check(problem);
+  return plan;
+}
+
+}  // namespace
+
+std::string to_text(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  std::ostringstream out;
+  out << kPlanTitle << "\nalgorithm " << plan.algorithm << "\ncollective "
+      << to_string(problem.collective) << "\nranks " << problem.ranks << "\ncount " << problem.count
+      << "\nelement-bytes " << problem.element_bytes << "\nroot " << problem.root
+      << "\ncommutative " << yes_no(problem.commutative) << "\nin-place "
+      << yes_no(problem.in_place) << "\nprogress " << name(plan.progress) << '\n';
+  for (const auto& [parameter, value] : plan.parameters) {
+    out << "parameter " << parameter << ' ' << value << '\n';
+  }
+  append_list(out, "order", plan.order);
+  append_list(out, "table", plan.table);
+  out << "end\n";
+  return out.str();
+}
+
+std::string to_text(const Slice& slice) {
+  // Unsigned: a broken program's slice may end beyond all numbers, and is shown all the same.
+  const auto end =
+      static_cast<std::uint64_t>(slice.begin) + static_cast<std::uint64_t>(slice.count);
+  return std::string(kBufferNames[static_cast<int>(slice.buffer)]) + '[' +
+         std::to_string(slice.begin) + ':' + std::to_string(static_cast<Count>(end)) + ']';
+}
+
+std::string to_text(const Operation& op) {
+  switch (op.kind) {
+    case OpKind::arrive:
+      return "arrive";
+    case OpKind::send:
+      return "send " + to_text(op.source) + " to " + std::to_string(op.peer);
+    case OpKind::recv:
+      return "recv " + to_text(op.target) + " from " + std::to_string(op.peer);
+    case OpKind::copy:
+      return "copy " + to_text(op.source) + " to " + to_text(op.target);
+    case OpKind::combine:
+      return "combine " + to_text(op.source) + ' ' + to_text(op.target) + " into " +
+             (op.into == Into::left ? "left" : "right");
+  }
+  return "";
+}
+
+std::string to_text(const Program& program) {
+  std::ostringstream out;
+  out << kProgramTitle << "\nplan " << hex(program.plan_hash) << "\nrank " << program.me << " of "
+      << program.ranks << "\nbuffers input " << program.input_count << " output "
+      << program.output_count << " scratch " << program.scratch_count << "\nin-place "
+      << yes_no(program.in_place) << "\ncommutative " << yes_no(program.commutative)
+      << "\nprogress " << name(program.progress) << '\n';
+  for (std::size_t i = 0; i < program.operations.size(); ++i) {
+    out << i << ' ' << to_text(program.operations[i]);
+    if (!program.after[i].empty()) out << " after";
+    for (const OpIndex index : program.after[i]) out << ' ' << index;
+    out << '\n';
+  }
+  out << "end\n";
+  return out.str();
+}
+
+Plan parse_plan(std::string_view text) {
+  Lines lines(text);
+  Plan plan = parse_plan(lines);
+  if (lines.more()) lines.next().fail("the end of the text");
+  return plan;
+}
+
+Schedule parse_schedule(std::string_view text) {
+  Lines lines(text);
+  Schedule schedule{parse_plan(lines), {}};
+  while (lines.more()) schedule.programs.push_back(parse_program(lines));
+  return schedule;
+}
+
+std::string to_text(const Schedule& schedule) {
+  std::string text = to_text(schedule.plan);
+  for (const Program& program : schedule.programs) text += to_text(program);
+  return text;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,40 @@
+#include "simulate/memory.hpp"
+
+#include <algorithm>
+
+namespace latecomer {
+namespace {
+
+constexpr Element kUnset = 0xdeadbeefdeadbeefULL;
+
+}  // namespace
+
+Memory::Memory(const Program& program, const Elements& own, Operator combine)
+    : operator_(std::move(combine)) {
+  const auto size = [](Count count) { return static_cast<std::size_t>(count); };
+  buffers_[0].assign(size(program.input_count), kUnset);
+  buffers_[1].assign(size(program.output_count), kUnset);
+  buffers_[2].assign(size(program.scratch_count), kUnset);
+  Elements& mine = buffers_[program.in_place ? 1 : 0];
+  std::copy(own.begin(), own.end(), mine.begin());
+}
+
+Elements Memory::read(const Slice& slice) const {
+  const auto begin = buffer(slice.buffer).begin() + slice.begin;
+  return {begin, begin + slice.count};
+}
+
+void Memory::write(const Slice& slice, std::span<const Element> data) {
+  Elements& target = buffers_[static_cast<int>(slice.buffer)];
+  std::copy(data.begin(), data.end(), target.begin() + slice.begin);
+}
+
+void Memory::combine(const Slice& left, const Slice& right, Into into) {
+  const Elements a = read(left);
+  const Elements b = read(right);
+  Elements result(a.size());
+  std::transform(a.begin(), a.end(), b.begin(), result.begin(), operator_);
+  write(into == Into::left ? left : right, result);
+}
+
+}  // namespace latecomer

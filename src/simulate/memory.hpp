@@ -1,0 +1,39 @@
+// The ranks' buffers in a simulation, where results are to be computed and not only timed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "schedule/program.hpp"
+
+namespace latecomer {
+
+/// One element. Tests choose what the bits mean through the operator.
+using Element = std::uint64_t;
+using Elements = std::vector<Element>;
+
+/// All buffers of one rank; scratch starts with elements that no test uses.
+class Memory {
+ public:
+  using Operator = std::function<Element(Element left, Element right)>;
+
+  Memory(const Program& program, const Elements& own, Operator combine);
+
+  [[nodiscard]] Elements read(const Slice& slice) const;
+  void write(const Slice& slice, std::span<const Element> data);
+  void combine(const Slice& left, const Slice& right, Into into);
+  [[nodiscard]] const Elements& output() const { return buffer(Buffer::output); }
+  [[nodiscard]] const Elements& input() const { return buffer(Buffer::input); }
+
+ private:
+  [[nodiscard]] const Elements& buffer(Buffer which) const {
+    return buffers_[static_cast<int>(which)];
+  }
+
+  Elements buffers_[kBuffers];
+  Operator operator_;
+};
+
+}  // namespace latecomer

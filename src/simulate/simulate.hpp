@@ -1,0 +1,52 @@
+// Runs the programs of all ranks on the engine over a virtual-time network: alpha, beta, gamma,
+// ports that send and receive at the same time, eager and rendezvous transfers, late ranks and
+// seeded jitter. Deterministic: time is counted in whole picoseconds, and what happens at the same
+// time is ordered by rank and program.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/network.hpp"
+#include "engine/engine.hpp"
+#include "simulate/memory.hpp"
+
+namespace latecomer {
+
+struct SimulationOptions {
+  Network network;
+  std::vector<Seconds> arrivals;  // one a rank; empty: all at 0
+  Count element_bytes = 4;
+  EngineOptions engine;
+  std::vector<Memory>* memory = nullptr;  // one a rank; null: time only
+  bool trace = false;
+};
+
+/// One transfer, or (`to` == `from`) one local combine or copy.
+struct TraceEntry {
+  Rank from = 0;
+  Rank to = 0;
+  Seconds begin = 0;
+  Seconds end = 0;
+  OpIndex sender_operation = 0;
+  OpIndex receiver_operation = 0;
+};
+
+struct Simulation {
+  std::vector<Seconds> arrivals;
+  std::vector<Seconds> exits;  // a negative time: never
+  std::string failure;         // of the first rank that failed or is stuck; empty: none
+  std::vector<TraceEntry> trace;
+
+  [[nodiscard]] Seconds last_exit() const;
+  /// Mean over the ranks of exit minus arrival.
+  [[nodiscard]] Seconds mean_elapsed() const;
+};
+
+/// Throws Error if the arrivals do not fit the programs. A rank that gets stuck is no exception
+/// but a result.
+[[nodiscard]] Simulation simulate(std::span<const Program> programs,
+                                  const SimulationOptions& options);
+
+}  // namespace latecomer

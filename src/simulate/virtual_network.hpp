@@ -1,0 +1,137 @@
+// Virtual time: an event queue, and the links that transfers occupy.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <queue>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "protocol/protocol.hpp"
+#include "simulate/simulate.hpp"
+
+namespace latecomer {
+
+using Ticks = std::int64_t;  // picoseconds
+
+[[nodiscard]] Ticks to_ticks(Seconds seconds);
+[[nodiscard]] Seconds to_seconds(Ticks ticks);
+
+class VirtualNetwork {
+ public:
+  VirtualNetwork(const SimulationOptions& options, Rank ranks);
+
+  /// The transport of one rank; the protocol that uses it is attached afterwards.
+  [[nodiscard]] Transport& transport(Rank rank) { return ends_[static_cast<std::size_t>(rank)]; }
+  void attach(Rank rank, Protocol& protocol);
+  /// From the start to the last event. Exits are noted in `result`.
+  void run(Simulation& result);
+
+ private:
+  using FlightId = std::size_t;
+
+  /// A message from its first posting, by either side, to its last completion.
+  struct Flight {
+    Rank from = 0;
+    Rank to = 0;
+    Slice source;
+    Slice target;
+    std::uint64_t number = 0;  // of this pair and direction
+    std::uint64_t plan_hash = 0;
+    Token send_token = 0;
+    Token recv_token = 0;
+    bool send_posted = false;
+    bool recv_posted = false;
+    bool landed = false;
+    Elements payload;  // of an eager message that landed before its receive
+  };
+  /// The flights of one pair and direction, matched by number.
+  struct Lane {
+    std::uint64_t sends = 0;
+    std::uint64_t receives = 0;
+    std::map<std::uint64_t, FlightId> open;
+    bool busy = false;  // messages of a pair follow each other, however many ports there are
+  };
+  /// The transport of one rank.
+  class End final : public Transport {
+   public:
+    End(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
+    void send(const Message& message, std::uint64_t plan_hash, Token token) override;
+    void recv(const Message& message, Token token) override;
+    void combine(const Slice& left, const Slice& right, Into into, Token token) override;
+    void copy(const Slice& from, const Slice& to, Token token) override;
+
+   private:
+    VirtualNetwork& network_;
+    Rank rank_;
+  };
+  /// A rank's ports, and the flights that wait for one, oldest first.
+  struct Ports {
+    Count sending = 0;
+    Count receiving = 0;
+    std::set<std::uint64_t> outgoing;  // queue numbers
+    std::set<std::uint64_t> incoming;
+  };
+  enum class EventKind : std::uint8_t { arrive, eligible, landed, local_done, received };
+  struct Event {
+    Ticks time = 0;
+    std::uint64_t number = 0;
+    EventKind kind = EventKind::arrive;
+    Rank rank = 0;
+    std::size_t id = 0;  // of a flight, or a token
+
+    bool operator>(const Event& other) const {
+      return time != other.time ? time > other.time : number > other.number;
+    }
+  };
+
+  void schedule(Ticks time, EventKind kind, Rank rank, std::size_t id);
+  void handle(const Event& event);
+  [[nodiscard]] std::uint64_t pair_number(Rank from, Rank to) const;
+  [[nodiscard]] Lane& lane(Rank from, Rank to) { return lanes_[pair_number(from, to)]; }
+  /// The flight of the next message of the pair, as its sender or its receiver counts.
+  FlightId join(Rank from, Rank to, bool sending);
+  [[nodiscard]] bool eager(const Flight& flight) const;
+  void posted(FlightId id, bool by_sender);
+  void enqueue(FlightId id);
+  void start_transfers();
+  void try_queue(const std::set<std::uint64_t>& waiting);
+  bool try_start(std::uint64_t queued);
+  void land(FlightId id);
+  void deliver(FlightId id);
+  [[nodiscard]] Ticks duration(const Flight& flight) const;
+  void local(Rank rank, Ticks duration, Token token);
+  void run_local(Rank rank, Token token);
+  void complete(Rank rank, const Completion& completion);
+  void note_exit(Rank rank);
+  [[nodiscard]] Protocol& protocol(Rank rank) {
+    return *protocols_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] Ports& ports(Rank rank) { return ports_[static_cast<std::size_t>(rank)]; }
+
+  const SimulationOptions& options_;
+  Rank ranks_;
+  Ticks now_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t queued_ = 0;
+  std::deque<End> ends_;
+  std::vector<Protocol*> protocols_;
+  std::vector<Ports> ports_;
+  std::set<Rank> changed_;  // ranks whose ports or queues changed since the last start_transfers
+  std::unordered_map<std::uint64_t, Lane> lanes_;
+  std::vector<Flight> flights_;
+  std::vector<FlightId> free_flights_;
+  std::unordered_map<std::uint64_t, FlightId> queue_;  // queue number -> flight
+  struct Local {
+    Slice left;
+    Slice right;
+    Into into = Into::right;
+    bool is_copy = false;
+  };
+  std::vector<Local> locals_;  // each rank's only one under way
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_of_events_;
+  Simulation* result_ = nullptr;
+};
+
+}  // namespace latecomer

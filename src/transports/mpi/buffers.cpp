@@ -1,0 +1,30 @@
+#include "transports/mpi/buffers.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr MPI_Aint kApart = 64;
+
+/// Elements of a type whose extent is below its span lie further apart in scratch: there they
+/// must not overlap even if a message holds but one of them.
+MPI_Aint scratch_spacing(const Layout& layout) {
+  if (layout.separate()) return layout.extent;
+  return (layout.true_extent + kApart - 1) / kApart * kApart;
+}
+
+MPI_Aint integer(const void* pointer) { return reinterpret_cast<MPI_Aint>(pointer); }
+
+}  // namespace
+
+Buffers::Buffers(const Layout& layout, const void* input, void* output, Scratch& scratch,
+                 Count scratch_count)
+    : layout_(layout) {
+  const MPI_Aint spacing = scratch_spacing(layout);
+  if (!layout.separate()) apart_ = Datatype::resized(layout.type, 0, spacing);
+  const MPI_Datatype type = layout.separate() ? layout.type : apart_.get();
+  places_[0] = {integer(input), layout.extent, layout.type};
+  places_[1] = {integer(output), layout.extent, layout.type};
+  places_[2] = {integer(scratch.reserve(layout, spacing, scratch_count)), spacing, type};
+}
+
+}  // namespace latecomer

@@ -1,0 +1,42 @@
+// The three buffers of a call in memory: where the elements of a slice lie, and as which type.
+#pragma once
+
+#include "schedule/program.hpp"
+#include "transports/mpi/datatype.hpp"
+#include "transports/mpi/scratch.hpp"
+
+namespace latecomer {
+
+class Buffers {
+ public:
+  /// `input` is not used in place. Throws std::bad_alloc.
+  Buffers(const Layout& layout, const void* input, void* output, Scratch& scratch,
+          Count scratch_count);
+
+  [[nodiscard]] void* address(const Slice& slice, Count offset = 0) const {
+    const Place& place = at(slice.buffer);
+    return reinterpret_cast<void*>(place.base + (slice.begin + offset) * place.spacing);
+  }
+  [[nodiscard]] MPI_Datatype type(const Slice& slice) const { return at(slice.buffer).type; }
+  /// The datatype as the user gave it: what operators are called with.
+  [[nodiscard]] MPI_Datatype element() const { return layout_.type; }
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  /// Whether elements of both slices lie equally far apart.
+  [[nodiscard]] bool alike(const Slice& a, const Slice& b) const {
+    return at(a.buffer).spacing == at(b.buffer).spacing;
+  }
+
+ private:
+  struct Place {
+    MPI_Aint base = 0;
+    MPI_Aint spacing = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+  };
+  [[nodiscard]] const Place& at(Buffer buffer) const { return places_[static_cast<int>(buffer)]; }
+
+  Layout layout_;
+  Datatype apart_;  // the type of scratch elements, where the user's own would overlap
+  Place places_[kBuffers];
+};
+
+}  // namespace latecomer

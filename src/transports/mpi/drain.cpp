@@ -1,0 +1,37 @@
+#include "transports/mpi/drain.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+
+namespace latecomer {
+namespace {
+
+bool all_done(std::vector<MPI_Request>& requests) {
+  bool all = true;
+  for (MPI_Request& request : requests) {
+    int done = 0;
+    // A request whose test fails cannot be waited for.
+    if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) all = false;
+  }
+  return all;
+}
+
+void free_rest(std::vector<MPI_Request>& requests) {
+  for (MPI_Request& request : requests) {
+    if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+  }
+}
+
+}  // namespace
+
+void drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends) {
+  using Clock = std::chrono::steady_clock;
+  for (MPI_Request& request : receives) PMPI_Cancel(&request);
+  const auto end = Clock::now() + std::chrono::seconds(1);
+  while (!(all_done(receives) && all_done(sends)) && Clock::now() < end) sched_yield();
+  free_rest(receives);
+  free_rest(sends);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,14 @@
+// Gets rid of requests that nobody waits for any more.
+#pragma once
+
+#include <vector>
+
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+/// Cancels the receives; a receive or send that already began gets a second to end, then its
+/// request is freed.
+void drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends);
+
+}  // namespace latecomer

@@ -1,0 +1,24 @@
+// How elements of a datatype lie in memory.
+#pragma once
+
+#include "base/types.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+struct Layout {
+  explicit Layout(MPI_Datatype datatype);
+
+  MPI_Datatype type;
+  Count size = 0;            // bytes of data in one element
+  MPI_Aint extent = 0;       // from one element to the next
+  MPI_Aint true_lb = 0;      // where the data of an element begin
+  MPI_Aint true_extent = 0;  // the span of its data
+
+  /// Elements follow each other without holes.
+  [[nodiscard]] bool contiguous() const { return size == true_extent && size == extent; }
+  /// No element reaches into the span of the next one.
+  [[nodiscard]] bool separate() const { return extent >= true_extent; }
+};
+
+}  // namespace latecomer

@@ -1,0 +1,107 @@
+// The transport over MPI: non-blocking point-to-point messages on a communicator that nobody else
+// uses. The first message of each pair and direction carries the sender's plan hash in front of
+// its data, as one message. Messages and combines of more elements than MPI's int can count are
+// done in pieces.
+#pragma once
+
+#include <deque>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "protocol/protocol.hpp"
+#include "transports/mpi/local.hpp"
+#include "transports/mpi/tags.hpp"
+
+namespace latecomer {
+
+class MpiTransport final : public Transport {
+ public:
+  static constexpr Count kLargestPiece = std::numeric_limits<int>::max();
+
+  /// The communicator returns errors (MPI_ERRORS_RETURN) and outlives the transport.
+  explicit MpiTransport(MPI_Comm comm, Count piece_limit = kLargestPiece);
+  ~MpiTransport() override { abandon(); }
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
+
+  /// Begins call number `call`; the one before must be finished or abandoned.
+  void begin(Buffers buffers, MPI_Op op, std::uint64_t call);
+  /// Delivers what is done. False: nothing was.
+  bool poll(Protocol& protocol);
+  /// After a failure: cancels what can be cancelled, so that no receive writes to the user's
+  /// buffers later.
+  void abandon();
+
+  void send(const Message& message, std::uint64_t plan_hash, Token token) override;
+  void recv(const Message& message, Token token) override;
+  void combine(const Slice& left, const Slice& right, Into into, Token token) override;
+  void copy(const Slice& from, const Slice& to, Token token) override;
+
+  /// The peers of the messages under way, ascending.
+  [[nodiscard]] std::vector<Rank> awaited() const;
+  /// MPI's code of the completion that the protocol failed at; MPI_SUCCESS if none was at fault.
+  [[nodiscard]] int error() const { return error_; }
+
+ private:
+  enum class Direction : std::uint8_t { send, recv };
+  /// A message under way; it may consist of several pieces.
+  struct Slot {
+    Token token = 0;
+    Rank peer = -1;
+    std::uint32_t open = 0;  // pieces under way
+    int error = MPI_SUCCESS;
+    std::uint64_t hash = 0;  // sent, or received
+    Direction direction = Direction::send;
+    bool first = false;
+    bool wrong_size = false;
+    Datatype hashed;
+  };
+  /// One MPI request and what it should have moved.
+  struct Piece {
+    Slot* slot;
+    MPI_Datatype type;
+    int count;
+  };
+  struct Local {
+    OpKind kind;
+    Slice left, right;
+    Into into;
+    Token token;
+  };
+
+  void post(const Message& message, Slot& slot);
+  void post_piece(const Message& message, Slot& slot, Count done, int tag);
+  void add_request(MPI_Request request, const Piece& piece);
+  [[nodiscard]] int tag(const Message& message, Direction direction);
+  Slot& take_slot(Token token, Direction direction, const Message& message);
+
+  void collect();
+  void settle(const Piece& piece, MPI_Status& status, int code);
+  void compact();
+  void finish(Slot& slot);
+  bool deliver(Protocol& protocol);
+  bool work();
+
+  MPI_Comm comm_;
+  Count piece_limit_;
+  Tags tags_;
+  LocalWork local_work_;
+  std::optional<Buffers> buffers_;
+  MPI_Op op_ = MPI_OP_NULL;
+  std::uint64_t call_ = 0;
+  int error_ = MPI_SUCCESS;
+
+  std::vector<std::uint32_t> sent_, received_;  // messages of this call, per peer
+  std::deque<Slot> slots_;  // their addresses stay: MPI writes hashes into them
+  std::vector<Slot*> free_;
+  // Parallel arrays of the requests under way, as MPI_Testsome wants them.
+  std::vector<MPI_Request> requests_;
+  std::vector<Piece> pieces_;
+  std::vector<int> indices_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<Completion> finished_, delivering_;
+  std::optional<Local> local_;
+};
+
+}  // namespace latecomer

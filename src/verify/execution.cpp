@@ -1,0 +1,201 @@
+#include "verify/execution.hpp"
+
+#include <utility>
+
+namespace latecomer::verifier {
+namespace {
+
+/// Where one rank is in its program.
+struct Position {
+  struct Posting {
+    std::size_t posted = 0;  // the first so many operations of the channel
+    std::uint32_t in_flight = 0;
+  };
+
+  Position(const Program& program, const std::vector<Channel>& channels)
+      : missing(program.operations.size()),
+        posted(program.operations.size()),
+        dependents(program.operations.size()),
+        postings(channels.size()) {
+    for (OpIndex i = 0; i < program.operations.size(); ++i) {
+      missing[i] = program.after[i].size();
+      for (const OpIndex earlier : program.after[i]) dependents[earlier].push_back(i);
+    }
+  }
+
+  std::vector<std::size_t> missing;  // dependencies not yet done
+  std::vector<bool> posted;
+  std::vector<std::vector<OpIndex>> dependents;
+  std::vector<Posting> postings;  // per channel
+};
+
+class Run {
+ public:
+  Run(Programs programs, const Messages& messages, std::uint32_t window)
+      : programs_(programs), messages_(messages), window_(window) {
+    for (std::size_t r = 0; r < programs.size(); ++r) {
+      ranks_.emplace_back(programs[r], messages.channels[r]);
+      execution_.done.emplace_back(programs[r].operations.size());
+      operations_ += programs[r].operations.size();
+    }
+  }
+
+  Execution run() {
+    for (const Program& program : programs_) {
+      for (OpIndex i = 0; i < program.operations.size(); ++i) {
+        if (program.after[i].empty()) ready({program.me, i});
+      }
+    }
+    for (std::size_t next = 0; next < finished_.size(); ++next) release(finished_[next]);
+    execution_.complete = finished_.size() == operations_;
+    return std::move(execution_);
+  }
+
+ private:
+  const Operation& operation(Step at) const { return programs_[at.rank].operations[at.index]; }
+
+  void finish(Step at) {
+    execution_.done[at.rank][at.index] = true;
+    finished_.push_back(at);
+  }
+
+  void ready(Step at) {
+    if (is_message(operation(at))) {
+      post(at.rank, messages_.channel_of[at.rank][at.index]);
+    } else {
+      execution_.steps.push_back(at);
+      finish(at);
+    }
+  }
+
+  void release(Step at) {
+    if (is_message(operation(at))) {
+      const std::uint32_t channel = messages_.channel_of[at.rank][at.index];
+      --ranks_[at.rank].postings[channel].in_flight;
+      post(at.rank, channel);
+    }
+    for (const OpIndex later : ranks_[at.rank].dependents[at.index]) {
+      if (--ranks_[at.rank].missing[later] == 0) ready({at.rank, later});
+    }
+  }
+
+  void post(Rank rank, std::uint32_t number) {
+    Position& position = ranks_[rank];
+    const Channel& channel = messages_.channels[rank][number];
+    Position::Posting& posting = position.postings[number];
+    while (posting.in_flight < window_ && posting.posted < channel.operations.size()) {
+      const OpIndex index = channel.operations[posting.posted];
+      if (position.missing[index] != 0) return;
+      ++posting.posted;
+      ++posting.in_flight;
+      position.posted[index] = true;
+      const Step partner{channel.peer, messages_.partner[rank][index]};
+      if (ranks_[partner.rank].posted[partner.index]) move({rank, index}, partner);
+    }
+  }
+
+  void move(Step one, Step other) {
+    execution_.steps.push_back(operation(one).kind == OpKind::recv ? one : other);
+    finish(one);
+    finish(other);
+  }
+
+  Programs programs_;
+  const Messages& messages_;
+  std::uint32_t window_;
+  std::vector<Position> ranks_;
+  std::size_t operations_ = 0;
+  std::vector<Step> finished_;  // also the queue of what is yet to be released
+  Execution execution_;
+};
+
+/// Says what is stuck after an execution that is not complete.
+class Stuck {
+ public:
+  Stuck(Programs programs, const Messages& messages, const Execution& execution)
+      : programs_(programs), messages_(messages), execution_(execution) {}
+
+  std::string text() const {
+    std::string text;
+    Step last{};
+    int shown = 0;
+    for (const Program& program : programs_) {
+      const Step first = first_undone(program);
+      if (first.index == program.operations.size()) continue;
+      last = first;
+      if (++shown <= kShown) text += sentence(first) + "; ";
+    }
+    if (shown > kShown) text += "and so for " + quantity(shown - kShown, "further rank") + "; ";
+    return text + "cycle: " + cycle(last);
+  }
+
+ private:
+  static constexpr int kShown = 8;
+  static constexpr std::size_t kCycleShown = 24;
+
+  bool undone(Step at) const { return !execution_.done[at.rank][at.index]; }
+
+  Step first_undone(const Program& program) const {
+    Step at{program.me, 0};
+    while (at.index < program.operations.size() && !undone(at)) ++at.index;
+    return at;
+  }
+
+  /// What an operation that is not done waits for: a dependency, its turn, or its partner.
+  std::pair<Step, std::string> cause(Step at) const {
+    for (const OpIndex earlier : programs_[at.rank].after[at.index]) {
+      if (undone({at.rank, earlier})) return {{at.rank, earlier}, "depends on"};
+    }
+    const auto& channel = messages_.channels[at.rank][messages_.channel_of[at.rank][at.index]];
+    for (const OpIndex earlier : channel.operations) {
+      if (earlier == at.index) break;
+      if (undone({at.rank, earlier})) return {{at.rank, earlier}, "comes in turn after"};
+    }
+    return {{channel.peer, messages_.partner[at.rank][at.index]}, "waits for its partner"};
+  }
+
+  std::string sentence(Step at) const {
+    const auto [next, why] = cause(at);
+    return place(programs_[at.rank], at.index) + ' ' + why + ' ' +
+           place(programs_[next.rank], next.index);
+  }
+
+  /// Everything undone waits for something undone, so the causes end in a cycle.
+  std::string cycle(Step at) const {
+    std::vector<std::vector<bool>> met;
+    for (const Program& program : programs_) met.emplace_back(program.operations.size());
+    for (; !met[at.rank][at.index]; at = cause(at).first) met[at.rank][at.index] = true;
+    const Step start = at;
+    std::string text;
+    std::size_t length = 0;
+    do {
+      if (++length <= kCycleShown) text += place(programs_[at.rank], at.index) + " -> ";
+      at = cause(at).first;
+    } while (at.rank != start.rank || at.index != start.index);
+    if (length > kCycleShown) {
+      text += quantity(static_cast<Count>(length - kCycleShown), "further operation") + " -> ";
+    }
+    return text + "the first again";
+  }
+
+  Programs programs_;
+  const Messages& messages_;
+  const Execution& execution_;
+};
+
+}  // namespace
+
+Execution execute(Programs programs, const Messages& messages, std::uint32_t window) {
+  return Run(programs, messages, window).run();
+}
+
+Finding check_deadlock(Programs programs, const Messages& messages, Execution& execution) {
+  execution = execute(programs, messages, 1);
+  if (execution.complete) return {};
+  const bool always = !execute(programs, messages, kUnbounded).complete;
+  return Counterexample{"deadlock",
+                        std::string(always ? "with every window: " : "only with a window of 1: ") +
+                            Stuck(programs, messages, execution).text()};
+}
+
+}  // namespace latecomer::verifier

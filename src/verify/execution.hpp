@@ -1,0 +1,40 @@
+// Rule deadlock: runs the programs of all ranks against each other. A message moves once both its
+// send and its receive are posted (rendezvous: no send may count on a buffer at the receiver), and
+// each rank posts in program order per peer and direction, a bounded number at a time.
+//
+// Who arrives when, and which ready operation runs first, does not matter: running one operation
+// never takes the right to run from another, so every run ends with the same operations done.
+// Nor does the window: message n of a channel moves once both ends are posted, which they are only
+// after the ends of message n - 1, so that a window of 1 never holds back what could have moved.
+// The check runs with a window of 1 all the same and says if a larger one would help, so that it
+// stays right if the posting order ever becomes laxer.
+#pragma once
+
+#include <vector>
+
+#include "verify/matching.hpp"
+
+namespace latecomer::verifier {
+
+/// One operation done; a message is one step, named by its receive.
+struct Step {
+  Rank rank;
+  OpIndex index;
+};
+
+inline constexpr std::uint32_t kUnbounded = ~std::uint32_t{0};
+
+/// How far the programs get.
+struct Execution {
+  std::vector<Step> steps;              // in an order that keeps all dependencies
+  std::vector<std::vector<bool>> done;  // per rank and operation
+  bool complete = false;
+};
+
+/// `window`: requests in flight per peer and direction.
+[[nodiscard]] Execution execute(Programs programs, const Messages& messages, std::uint32_t window);
+
+[[nodiscard]] Finding check_deadlock(Programs programs, const Messages& messages,
+                                     Execution& execution);
+
+}  // namespace latecomer::verifier

@@ -1,0 +1,62 @@
+// What an element holds: one rank's contribution, or two expressions combined. Equal expressions
+// have the same number (hash-consing), so that comparing trees compares numbers.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace latecomer::verifier {
+
+using Expression = std::uint32_t;
+
+class Expressions {
+ public:
+  explicit Expressions(Rank ranks);
+
+  /// The contribution of one rank.
+  [[nodiscard]] static Expression leaf(Rank rank) { return static_cast<Expression>(rank); }
+  /// left op right; their contributions must be disjoint.
+  Expression node(Expression left, Expression right);
+
+  [[nodiscard]] bool disjoint(Expression one, Expression other) const;
+  /// Whether all ranks contribute.
+  [[nodiscard]] bool complete(Expression expression) const {
+    return nodes_[expression].contributions == ranks_;
+  }
+  [[nodiscard]] Rank lowest(Expression expression) const { return nodes_[expression].lowest; }
+  [[nodiscard]] Rank highest(Expression expression) const { return nodes_[expression].highest; }
+  /// The same number for trees that are equal up to swapping operands.
+  [[nodiscard]] Expression unordered(Expression expression) const {
+    return nodes_[expression].unordered;
+  }
+  /// "ranks ((0 1) 2)"; only who contributes, "ranks {0-20, 23}", if they are many.
+  [[nodiscard]] std::string to_text(Expression expression) const;
+
+ private:
+  struct Node {
+    Expression left;
+    Expression right;
+    Expression unordered;
+    Rank lowest;
+    Rank highest;
+    Rank contributions;
+  };
+
+  [[nodiscard]] bool is_leaf(Expression expression) const {
+    return expression < static_cast<Expression>(ranks_);
+  }
+  [[nodiscard]] bool contains(Expression expression, Rank rank) const;
+  [[nodiscard]] std::string tree(Expression expression) const;
+  [[nodiscard]] std::string contributors(Expression expression) const;
+
+  Rank ranks_;
+  std::size_t words_;  // of one set
+  std::vector<Node> nodes_;
+  std::vector<std::uint64_t> sets_;                      // contributing ranks, words_ an expression
+  std::unordered_map<std::uint64_t, Expression> known_;  // by both operands
+};
+
+}  // namespace latecomer::verifier

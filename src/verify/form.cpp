@@ -1,0 +1,155 @@
+#include "verify/form.hpp"
+
+#include <iomanip>
+#include <sstream>
+
+namespace latecomer::verifier {
+namespace {
+
+std::string text(bool value) { return value ? "yes" : "no"; }
+std::string text(Count value) { return std::to_string(value); }
+std::string text(std::uint64_t hash) {
+  std::ostringstream out;
+  out << std::hex << std::setw(16) << std::setfill('0') << hash;
+  return out.str();
+}
+
+/// Notes in words what a field is and should be, if that differs.
+template <typename Value>
+bool differs(std::string& wrong, const char* field, Value is, Value should) {
+  if (is == should) return false;
+  wrong = std::string(field) + " is " + text(is) + ", should be " + text(should);
+  return true;
+}
+
+bool background(const Program& program) { return program.progress == Progress::background; }
+
+/// The first field that does not fit the problem, or the program of rank 0; empty: all fit.
+std::string plan_difference(const Problem& problem, const Program& first, const Program& program,
+                            Rank rank) {
+  const Count input = problem.in_place ? 0 : problem.input_count();
+  std::string wrong;
+  differs(wrong, "the plan hash", program.plan_hash, first.plan_hash) ||
+      differs<Count>(wrong, "its rank", program.me, rank) ||
+      differs<Count>(wrong, "the number of ranks", program.ranks, problem.ranks) ||
+      differs(wrong, "in-place", program.in_place, problem.in_place) ||
+      differs(wrong, "commutative", program.commutative, problem.commutative) ||
+      differs(wrong, "background progress", background(program), background(first)) ||
+      differs(wrong, "the input's size", program.input_count, input) ||
+      differs(wrong, "the output's size", program.output_count, problem.output_count());
+  return wrong;
+}
+
+/// Written so that no sum can overflow.
+bool inside(const Slice& slice, Count size) {
+  return slice.begin >= 0 && slice.count > 0 && slice.begin <= size &&
+         slice.count <= size - slice.begin;
+}
+
+std::string slice_fault(const Program& program, const Slice& slice) {
+  const Count size = program.buffer_count(slice.buffer);
+  if (inside(slice, size)) return "";
+  return to_text(slice) + " is not a part, of at least one element, of a buffer of " +
+         quantity(size, "element");
+}
+
+std::string peer_fault(const Program& program, Rank peer) {
+  if (peer == program.me) return "a rank sends itself no messages";
+  if (peer >= 0 && peer < program.ranks) return "";
+  return "the peer is none of the ranks 0 to " + std::to_string(program.ranks - 1);
+}
+
+std::string message_fault(const Program& program, Rank peer, const Slice& slice) {
+  const std::string fault = peer_fault(program, peer);
+  return fault.empty() ? slice_fault(program, slice) : fault;
+}
+
+std::string operands_fault(const Program& program, const Slice& one, const Slice& other) {
+  for (const Slice& slice : {one, other}) {
+    if (std::string fault = slice_fault(program, slice); !fault.empty()) return fault;
+  }
+  if (one.count != other.count) {
+    return "the operands have " + std::to_string(one.count) + " and " +
+           quantity(other.count, "element");
+  }
+  return one.overlaps(other) ? "the operands overlap" : "";
+}
+
+std::string operation_fault(const Program& program, const Operation& op) {
+  switch (op.kind) {
+    case OpKind::arrive:
+      return "";
+    case OpKind::send:
+      return message_fault(program, op.peer, op.source);
+    case OpKind::recv:
+      return message_fault(program, op.peer, op.target);
+    case OpKind::combine:
+    case OpKind::copy:
+      return operands_fault(program, op.source, op.target);
+  }
+  return "the kind of operation is unknown";
+}
+
+Finding bounds_of(const Program& program) {
+  std::size_t arrivals = 0;
+  for (OpIndex i = 0; i < program.operations.size(); ++i) {
+    const std::string fault = operation_fault(program, program.operations[i]);
+    if (!fault.empty()) return Counterexample{"bounds", place(program, i) + ": " + fault};
+    if (program.operations[i].kind == OpKind::arrive) ++arrivals;
+  }
+  if (arrivals == 1) return {};
+  return Counterexample{"bounds", "rank " + std::to_string(program.me) + " arrives " +
+                                      std::to_string(arrivals) + " times, should once"};
+}
+
+Finding waits_of(const Program& program, OpIndex index) {
+  const auto& after = program.after[index];
+  if (program.operations[index].kind == OpKind::arrive && !after.empty()) {
+    return Counterexample{"dependencies", place(program, index) + " waits for operation " +
+                                              std::to_string(after.front()) +
+                                              "; an arrival waits for nothing"};
+  }
+  for (const OpIndex earlier : after) {
+    if (earlier < index) continue;
+    return Counterexample{"dependencies", place(program, index) + " waits for operation " +
+                                              std::to_string(earlier) + ", which is not earlier"};
+  }
+  return {};
+}
+
+Finding dependencies_of(const Program& program) {
+  const std::size_t size = program.operations.size();
+  if (program.after.size() != size) {
+    return Counterexample{"dependencies", "rank " + std::to_string(program.me) + " has " +
+                                              std::to_string(size) + " operations but lists of " +
+                                              "dependencies for " +
+                                              std::to_string(program.after.size())};
+  }
+  for (OpIndex i = 0; i < size; ++i) {
+    if (Finding found = waits_of(program, i)) return found;
+  }
+  return {};
+}
+
+}  // namespace
+
+Finding check_plan(const Problem& problem, Programs programs) {
+  if (problem.ranks < 1 || programs.size() != static_cast<std::size_t>(problem.ranks)) {
+    return Counterexample{"plan", quantity(static_cast<Count>(programs.size()), "program") +
+                                      " for " + quantity(problem.ranks, "rank")};
+  }
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    const Program& program = programs[rank];
+    std::string wrong = plan_difference(problem, programs[0], program, static_cast<Rank>(rank));
+    if (wrong.empty() && program.scratch_count < 0) wrong = "the scratch's size is negative";
+    if (!wrong.empty()) {
+      return Counterexample{"plan", "program of rank " + std::to_string(rank) + ": " + wrong};
+    }
+  }
+  return {};
+}
+
+Finding check_bounds(Programs programs) { return first_finding(programs, bounds_of); }
+Finding check_dependencies(Programs programs) { return first_finding(programs, dependencies_of); }
+
+}  // namespace latecomer::verifier

@@ -1,0 +1,96 @@
+#include "verify/matching.hpp"
+
+#include <map>
+
+namespace latecomer::verifier {
+namespace {
+
+/// The number of each channel of one rank.
+using Known = std::map<std::pair<OpKind, Rank>, std::uint32_t>;
+
+Known sort_messages(const Program& program, std::vector<Channel>& channels,
+                    std::vector<std::uint32_t>& channel_of) {
+  Known known;
+  channel_of.resize(program.operations.size());
+  for (OpIndex i = 0; i < program.operations.size(); ++i) {
+    const Operation& op = program.operations[i];
+    if (!is_message(op)) continue;
+    const auto next = static_cast<std::uint32_t>(channels.size());
+    const auto [entry, added] = known.try_emplace({op.kind, op.peer}, next);
+    if (added) channels.push_back({op.kind, op.peer, {}});
+    channels[entry->second].operations.push_back(i);
+    channel_of[i] = entry->second;
+  }
+  return known;
+}
+
+std::string unmatched(const Program& program, const Channel& channel, std::size_t n) {
+  const bool sends = channel.kind == OpKind::send;
+  return place(program, channel.operations[n]) + " is " + (sends ? "send" : "receive") +
+         " number " + std::to_string(n) + " and has no " + (sends ? "receive" : "send") +
+         ": rank " + std::to_string(channel.peer) + (sends ? " receives " : " sends ") +
+         quantity(static_cast<Count>(n), "message") + (sends ? " from" : " to") + " rank " +
+         std::to_string(program.me);
+}
+
+std::string different_counts(const Program& program, OpIndex index, Count count,
+                             const Program& peer, OpIndex other, Count other_count) {
+  return place(program, index) + " moves " + quantity(count, "element") + " but belongs to rank " +
+         std::to_string(peer.me) + ", " + operation_text(peer, other) + ", with " +
+         quantity(other_count, "element");
+}
+
+Count moved(const Operation& op) {
+  return op.kind == OpKind::send ? op.source.count : op.target.count;
+}
+
+const Channel* counterpart(const Channel& channel, Rank me, const std::vector<Channel>& channels,
+                           const Known& known) {
+  const OpKind kind = channel.kind == OpKind::send ? OpKind::recv : OpKind::send;
+  const auto entry = known.find({kind, me});
+  return entry == known.end() ? nullptr : &channels[entry->second];
+}
+
+/// Gives each operation of the channel its partner; in words, what is wrong.
+std::string pair_up(const Program& program, const Program& peer, const Channel& channel,
+                    const Channel* other, std::vector<OpIndex>& partner) {
+  const std::size_t others = other == nullptr ? 0 : other->operations.size();
+  for (std::size_t n = 0; n < channel.operations.size(); ++n) {
+    if (n == others) return unmatched(program, channel, n);
+    const OpIndex mine = channel.operations[n];
+    const OpIndex theirs = other->operations[n];
+    const Count count = moved(program.operations[mine]);
+    const Count other_count = moved(peer.operations[theirs]);
+    if (count != other_count) {
+      return different_counts(program, mine, count, peer, theirs, other_count);
+    }
+    partner[mine] = theirs;
+  }
+  return "";
+}
+
+}  // namespace
+
+Finding check_matching(Programs programs, Messages& messages) {
+  const std::size_t ranks = programs.size();
+  std::vector<Known> known(ranks);
+  messages.channels.resize(ranks);
+  messages.channel_of.resize(ranks);
+  messages.partner.resize(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    known[r] = sort_messages(programs[r], messages.channels[r], messages.channel_of[r]);
+    messages.partner[r].resize(programs[r].operations.size());
+  }
+  for (std::size_t r = 0; r < ranks; ++r) {
+    for (const Channel& channel : messages.channels[r]) {
+      const auto peer = static_cast<std::size_t>(channel.peer);
+      const Channel* other =
+          counterpart(channel, programs[r].me, messages.channels[peer], known[peer]);
+      std::string wrong = pair_up(programs[r], programs[peer], channel, other, messages.partner[r]);
+      if (!wrong.empty()) return Counterexample{"matching", std::move(wrong)};
+    }
+  }
+  return {};
+}
+
+}  // namespace latecomer::verifier

@@ -1,0 +1,30 @@
+// Rule matching: the n-th send from a to b belongs to the n-th receive at b from a.
+#pragma once
+
+#include <vector>
+
+#include "verify/words.hpp"
+
+namespace latecomer::verifier {
+
+[[nodiscard]] inline bool is_message(const Operation& op) {
+  return op.kind == OpKind::send || op.kind == OpKind::recv;
+}
+
+/// The messages of one rank to or from one peer, in program order.
+struct Channel {
+  OpKind kind;  // send or recv
+  Rank peer;
+  std::vector<OpIndex> operations;
+};
+
+/// All messages of a set of programs and who belongs to whom.
+struct Messages {
+  std::vector<std::vector<Channel>> channels;          // per rank
+  std::vector<std::vector<std::uint32_t>> channel_of;  // per rank and operation; only of messages
+  std::vector<std::vector<OpIndex>> partner;           // per rank and operation; only of messages
+};
+
+[[nodiscard]] Finding check_matching(Programs programs, Messages& messages);
+
+}  // namespace latecomer::verifier

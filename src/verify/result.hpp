@@ -1,0 +1,15 @@
+// Rules about what the ranks hold at the end: index (every element at its place), delivery,
+// same-tree.
+#pragma once
+
+#include "verify/values.hpp"
+
+namespace latecomer::verifier {
+
+[[nodiscard]] Finding check_places(const Problem& problem, Programs programs, const Values& values);
+[[nodiscard]] Finding check_delivery(const Problem& problem, Programs programs,
+                                     const Values& values);
+[[nodiscard]] Finding check_same_tree(const Problem& problem, Programs programs,
+                                      const Values& values);
+
+}  // namespace latecomer::verifier

@@ -1,0 +1,59 @@
+// Rules undefined, index, once, order: follows what every element of every buffer holds through an
+// execution, without computing anything. Elements that are alike share one entry.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "verify/execution.hpp"
+#include "verify/expressions.hpp"
+#include "verify/interval_map.hpp"
+
+namespace latecomer::verifier {
+
+/// What a stretch of a slice holds, elements `first`, `first` + 1, ... of the vector.
+struct Piece {
+  Count offset = 0;  // in the slice
+  Count count = 0;
+  bool defined = false;
+  Expression expression = 0;
+  Count first = 0;
+};
+
+/// What the buffers of all ranks hold.
+class Values {
+ public:
+  /// What the collective's precondition says.
+  Values(const Problem& problem, Programs programs);
+
+  /// Carries out one operation; finds the rule that it breaks.
+  [[nodiscard]] Finding apply(Programs programs, const Messages& messages, Step step);
+
+  [[nodiscard]] std::vector<Piece> read(Rank rank, const Slice& slice) const;
+  void write(Rank rank, const Slice& slice, const std::vector<Piece>& pieces);
+
+  [[nodiscard]] Expressions& expressions() { return expressions_; }
+  [[nodiscard]] const Expressions& expressions() const { return expressions_; }
+  /// "elements 4 to 7 of ranks (0 1)"
+  [[nodiscard]] std::string to_text(const Piece& piece) const;
+
+ private:
+  /// The element at position p is element p + shift of the vector.
+  struct Held {
+    Expression expression = 0;
+    Count shift = 0;
+    bool operator==(const Held&) const = default;
+  };
+  using Contents = IntervalMap<Held>;
+
+  Contents& contents(Rank rank, Buffer buffer) { return held_[rank][static_cast<int>(buffer)]; }
+
+  Expressions expressions_;
+  std::vector<std::array<Contents, kBuffers>> held_;  // per rank
+};
+
+/// Carries out all steps of an execution.
+[[nodiscard]] Finding check_values(Programs programs, const Messages& messages,
+                                   const Execution& execution, Values& values);
+
+}  // namespace latecomer::verifier

@@ -1,0 +1,74 @@
+#include "verify/verify.hpp"
+
+#include "verify/execution.hpp"
+#include "verify/form.hpp"
+#include "verify/matching.hpp"
+#include "verify/result.hpp"
+#include "verify/touch.hpp"
+#include "verify/values.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Rule kRules[] = {
+    {"plan", "all ranks carry the same plan; ranks and sizes fit the problem"},
+    {"bounds",
+     "slices lie inside their buffers, peers are other ranks, operands have one size and "
+     "do not overlap, each rank arrives once"},
+    {"dependencies", "operations wait for earlier operations only, the arrival for none"},
+    {"arrival", "what touches input or output waits for the arrival"},
+    {"read-only", "the input is not written"},
+    {"matching", "the n-th send from a to b has an n-th receive at b from a, of the same size"},
+    {"hazard",
+     "of two operations that touch the same elements, one of them writing, one waits for "
+     "the other"},
+    {"deadlock",
+     "every operation gets done although no message is buffered and each rank posts "
+     "one message at a time per peer and direction"},
+    {"undefined", "nothing is read that was never written"},
+    {"index", "only contributions to the same element are combined, and results lie in place"},
+    {"once", "no rank's contribution is combined twice"},
+    {"order",
+     "a non-commutative operator combines neighbouring runs of ranks, the lower on the "
+     "left, into its right operand"},
+    {"delivery", "in the end every rank holds what the collective promises"},
+    {"same-tree",
+     "every rank's result was combined in the same tree, so that it is the same to "
+     "the last bit"},
+};
+
+verifier::Finding check_result(const Problem& problem, verifier::Programs programs,
+                               const verifier::Values& values) {
+  for (const auto check :
+       {verifier::check_places, verifier::check_delivery, verifier::check_same_tree}) {
+    if (auto found = check(problem, programs, values)) return found;
+  }
+  return {};
+}
+
+/// The rules that follow messages and values through an execution.
+verifier::Finding check_execution(const Problem& problem, verifier::Programs programs) {
+  verifier::Messages messages;
+  if (auto found = verifier::check_matching(programs, messages)) return found;
+  if (auto found = verifier::check_hazards(programs)) return found;
+  verifier::Execution execution;
+  if (auto found = verifier::check_deadlock(programs, messages, execution)) return found;
+  verifier::Values values(problem, programs);
+  if (auto found = verifier::check_values(programs, messages, execution, values)) return found;
+  return check_result(problem, programs, values);
+}
+
+}  // namespace
+
+std::span<const Rule> rules() { return kRules; }
+
+std::optional<Counterexample> verify(const Problem& problem, std::span<const Program> programs) {
+  if (auto found = verifier::check_plan(problem, programs)) return found;
+  for (const auto check : {verifier::check_bounds, verifier::check_dependencies,
+                           verifier::check_arrival, verifier::check_read_only}) {
+    if (auto found = check(programs)) return found;
+  }
+  return check_execution(problem, programs);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,36 @@
+// Checks the programs of all ranks without running them: every rule that a schedule must keep,
+// with a counterexample in words for the first one that it breaks. The cost depends on the number
+// of operations, not on the number of elements.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "schedule/program.hpp"
+
+namespace latecomer {
+
+struct Rule {
+  std::string_view name;
+  std::string_view meaning;
+};
+
+/// All rules, in the order in which they are checked: a counterexample of one rule says that all
+/// rules before it are kept. The exceptions are `undefined` to `order`, which are checked together,
+/// operation by operation in an order of execution. `same-tree` is the last: who uses an exact
+/// operator may pass over its counterexample.
+[[nodiscard]] std::span<const Rule> rules();
+
+struct Counterexample {
+  std::string_view rule;
+  std::string text;  // what is wrong, where, and the operations that show it
+};
+
+/// `programs[r]` is rank r's; they may come from anywhere, nothing is taken for granted. Nothing:
+/// they carry out the problem, in whatever order ranks arrive and messages move.
+[[nodiscard]] std::optional<Counterexample> verify(const Problem& problem,
+                                                   std::span<const Program> programs);
+
+}  // namespace latecomer

@@ -1,0 +1,24 @@
+// The words of counterexamples.
+#pragma once
+
+#include <string>
+
+#include "verify/verify.hpp"
+
+namespace latecomer::verifier {
+
+using Programs = std::span<const Program>;
+/// Nothing: the rule is kept.
+using Finding = std::optional<Counterexample>;
+
+/// "operation 3 (recv scratch[0:4] from 0)"
+[[nodiscard]] std::string operation_text(const Program& program, OpIndex index);
+/// "rank 1, operation 3 (recv scratch[0:4] from 0)"
+[[nodiscard]] std::string place(const Program& program, OpIndex index);
+/// "1 element", "3 elements"
+[[nodiscard]] std::string quantity(Count count, const std::string& noun);
+
+/// The first finding of a check that looks at one program at a time.
+[[nodiscard]] Finding first_finding(Programs programs, Finding (*check)(const Program&));
+
+}  // namespace latecomer::verifier

@@ -1,0 +1,32 @@
+// A communicator that a test may change: freed with the object.
+#pragma once
+
+#include <utility>
+
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer::testing {
+
+class Communicator {
+ public:
+  explicit Communicator(MPI_Comm parent = MPI_COMM_WORLD) { MPI_Comm_dup(parent, &comm_); }
+  static Communicator returning_errors() {
+    Communicator made;
+    MPI_Comm_set_errhandler(made.comm_, MPI_ERRORS_RETURN);
+    return made;
+  }
+  ~Communicator() {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  }
+  Communicator(Communicator&& other) noexcept
+      : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  operator MPI_Comm() const { return comm_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+}  // namespace latecomer::testing

@@ -1,0 +1,105 @@
+// State belongs to one communicator: it is not copied, and it goes with the communicator.
+#include <memory>
+
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/comm_state.hpp"
+#include "try_allreduce.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+MPI_TEST(a_copy_starts_afresh) {
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  try_allreduce(comm, kinds.named("int sum"), {99, false, 0}, context.seed, "ring");
+  const Communicator copy(static_cast<MPI_Comm>(comm));
+  try_allreduce(copy, kinds.named("int sum"), {99, false, 0}, context.seed, "copy");
+  latecomer_stats stats{};
+  latecomer_get_stats(copy, &stats);
+  CHECK_EQ(stats.native, 1U);
+  CHECK_EQ(stats.handled, 0U);
+}
+
+MPI_TEST(halves_work_at_the_same_time) {
+  const Kinds kinds;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, context.rank % 2, -context.rank, &half);
+  CHECK_EQ(latecomer_set_algorithm(half, "allreduce",
+                                   context.rank % 2 == 0 ? "ring" : "sorted_linear_tree"),
+           MPI_SUCCESS);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    try_allreduce(half, kinds.named("holes"), {static_cast<Count>(13 * i + 1), i % 2 == 0, 0},
+                  context.seed + i, "half");
+  }
+  MPI_Comm_free(&half);
+}
+
+/// Contexts of communicators are few: thousands of them must not pile up.
+MPI_TEST(many_communicators_come_and_go) {
+  const Kinds kinds;
+  for (std::uint64_t i = 0; i < (context.quick ? 50 : 300); ++i) {
+    const Communicator comm;
+    latecomer_set_algorithm(comm, "allreduce", "ring");
+    try_allreduce(comm, kinds.named("int sum"), {7, false, 0}, context.seed + i, "ring");
+  }
+}
+
+/// Calls on two communicators in turn, and the user's own messages among them.
+MPI_TEST(own_messages_do_not_meet_the_librarys) {
+  const Kinds kinds;
+  const Communicator first;
+  const Communicator second;
+  latecomer_set_algorithm(first, "allreduce", "ring");
+  latecomer_set_algorithm(second, "allreduce", "recursive_doubling");
+  const int next = (context.rank + 1) % context.ranks;
+  int came = -1;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(&came, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, first, &request);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    try_allreduce(i % 2 == 0 ? first : second, kinds.named("int sum"), {50, false, 0},
+                  context.seed + i, "two communicators");
+  }
+  MPI_Send(&context.rank, 1, MPI_INT, next, 5, first);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK_EQ(came, (context.rank + context.ranks - 1) % context.ranks);
+}
+
+MPI_TEST(a_repeated_call_reuses_program_and_scratch) {
+  if (context.ranks < 3) return;  // the ring of two needs no scratch
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  const auto call = [&](std::uint64_t seed) {
+    try_allreduce(comm, kinds.named("float sum"), {1000, false, 0}, seed, "ring");
+  };
+  call(context.seed);
+  const CommState& state = state_of(comm);
+  const std::size_t scratch = state.link->scratch.capacity();
+  CHECK(scratch > 0);
+  const std::vector<double> late(static_cast<std::size_t>(context.ranks), 1.0);
+  for (std::uint64_t i = 1; i < 5; ++i) {
+    call(context.seed + i);
+    // Other arrivals, but the ring's plan does not depend on them.
+    latecomer_set_arrivals(comm, late.data(), context.ranks);
+  }
+  CHECK_EQ(state.plans.programs_built(), 1U);
+  CHECK_EQ(state.link->scratch.capacity(), scratch);
+}
+
+MPI_TEST(parameters_are_told) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "segmented_ring:segments=21");
+  try_allreduce(comm, kinds.named("float sum"), {1000, false, 0}, context.seed, "segmented_ring");
+  char text[64] = "";
+  CHECK_EQ(latecomer_get_parameters(comm, text, sizeof text), MPI_SUCCESS);
+  CHECK_EQ(std::string(text), "segments=21");
+  CHECK_EQ(latecomer_get_parameters(comm, text, 4), MPI_SUCCESS);
+  CHECK_EQ(std::string(text), "seg");
+}
+
+}  // namespace
+}  // namespace latecomer::testing

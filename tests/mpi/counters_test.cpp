@@ -1,0 +1,100 @@
+// What is handled, what goes to the MPI library, and that the statistics tell why.
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/comm_state.hpp"
+#include "try_allreduce.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+latecomer_stats stats_of(MPI_Comm comm) {
+  latecomer_stats stats{};
+  CHECK_EQ(latecomer_get_stats(comm, &stats), MPI_SUCCESS);
+  return stats;
+}
+
+MPI_TEST(native_until_told_otherwise) {
+  const Kinds kinds;
+  const Communicator comm;
+  try_allreduce(comm, kinds.named("int sum"), {10, false, 0}, context.seed, "default");
+  CHECK_EQ(stats_of(comm).native, 1U);
+  CHECK_EQ(stats_of(comm).handled, 0U);
+}
+
+MPI_TEST(handled_calls_are_counted) {
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  try_allreduce(comm, kinds.named("int sum"), {10, false, 0}, context.seed, "ring");
+  try_allreduce(comm, kinds.named("int sum"), {0, false, 0}, context.seed, "ring");
+  const bool alone = context.ranks == 1;
+  CHECK_EQ(stats_of(comm).handled, alone ? 0U : 1U);
+  CHECK_EQ(stats_of(comm).fallback_trivial, alone ? 2U : 1U);
+}
+
+MPI_TEST(rank_order_is_kept_by_falling_back) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  try_allreduce(comm, kinds.named("affine"), {10, false, 0}, context.seed, "ring");
+  CHECK_EQ(stats_of(comm).fallback_operator, 1U);
+}
+
+MPI_TEST(wrong_arguments_get_the_base_librarys_error) {
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  int value = 1;
+  int result = 0;
+  CHECK(latecomer_allreduce(&value, &result, 1, MPI_INT, MPI_OP_NULL, comm) != MPI_SUCCESS);
+  // Some libraries accept the same buffer twice, others do not: that is theirs to say.
+  const int base = MPI_Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, comm);
+  CHECK_EQ(latecomer_allreduce(&value, &value, 1, MPI_INT, MPI_SUM, comm), base);
+  CHECK_EQ(stats_of(comm).fallback_arguments, 2U);
+  CHECK_EQ(stats_of(comm).failed, 0U);
+}
+
+MPI_TEST(operators_that_do_not_fit_get_the_base_librarys_error) {
+  if (context.ranks == 1) return;
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  double value = 1;
+  double result = 0;
+  CHECK(latecomer_allreduce(&value, &result, 1, MPI_DOUBLE, MPI_BAND, comm) != MPI_SUCCESS);
+  CHECK_EQ(stats_of(comm).fallback_type, 1U);
+}
+
+MPI_TEST(pairs_are_reduced_with_their_places) {
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "segmented_ring");
+  struct Pair {
+    double value;
+    int place;
+  };
+  std::vector<Pair> mine(50, Pair{static_cast<double>(context.rank), context.rank});
+  std::vector<Pair> result(50);
+  CHECK_EQ(latecomer_allreduce(mine.data(), result.data(), 50, MPI_DOUBLE_INT, MPI_MAXLOC, comm),
+           MPI_SUCCESS);
+  for (const Pair& pair : result) CHECK_EQ(pair.place, context.ranks - 1);
+}
+
+MPI_TEST(intercommunicators_go_to_the_mpi_library) {
+  if (context.ranks == 1) return;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm inter = MPI_COMM_NULL;
+  const int side = context.rank % 2;
+  MPI_Comm_split(MPI_COMM_WORLD, side, context.rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 7, &inter);
+  CHECK_EQ(latecomer_set_algorithm(inter, "allreduce", "ring"), MPI_ERR_COMM);
+  state_of(inter).choice = {&find_algorithm(Collective::allreduce, "ring"), {}};
+  int value = 1;
+  int result = 0;
+  CHECK_EQ(latecomer_allreduce(&value, &result, 1, MPI_INT, MPI_SUM, inter), MPI_SUCCESS);
+  CHECK_EQ(result, side == 0 ? context.ranks / 2 : (context.ranks + 1) / 2);
+  CHECK_EQ(stats_of(inter).fallback_intercommunicator, 1U);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+}
+
+}  // namespace
+}  // namespace latecomer::testing

@@ -1,0 +1,42 @@
+// Messages and combines of more elements than fit one MPI call, with the limit lowered.
+#include "algorithms/registry.hpp"
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/comm_state.hpp"
+#include "try_allreduce.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+MPI_TEST(long_messages_travel_in_pieces) {
+  const Kinds kinds;
+  Random random(context.seed);
+  for (const Algorithm& algorithm : registry()) {
+    for (const Count limit : {1, 3}) {
+      const Communicator comm;
+      state_of(comm).tuning.piece_limit = limit;
+      latecomer_set_algorithm(comm, "allreduce", std::string(algorithm.name).c_str());
+      for (const Kind& kind : kinds.all()) {
+        try_allreduce(comm, kind, {7 * context.ranks + 2, random.below(2) == 0, 0}, random.next(),
+                      std::string(algorithm.name) + ", pieces of " + std::to_string(limit));
+      }
+    }
+  }
+}
+
+MPI_TEST(one_request_in_flight_is_enough) {
+  const Kinds kinds;
+  Random random(context.seed);
+  for (const Algorithm& algorithm : registry()) {
+    const Communicator comm;
+    latecomer_set_algorithm(comm, "allreduce", std::string(algorithm.name).c_str());
+    state_of(comm).tuning.window = 1;
+    for (const bool in_place : {false, true}) {
+      try_allreduce(comm, kinds.named("float sum"), {40000, in_place, 0}, random.next(),
+                    std::string(algorithm.name) + ", window 1");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace latecomer::testing

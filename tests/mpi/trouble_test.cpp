@@ -1,0 +1,167 @@
+// When something is wrong: ranks that follow different plans get an error, not wrong data and not
+// a hang; a long wait is reported and goes on.
+#include <chrono>
+#include <thread>
+
+#include "capi/core/last_error.hpp"
+#include "captured_stderr.hpp"
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/comm_state.hpp"
+#include "runtime/run.hpp"
+#include "try_allreduce.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+void sleep_for(Seconds seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+struct Ended {
+  int code;
+  std::string error;
+  std::string log;
+};
+
+/// One call that is expected to fail.
+Ended failing_call(MPI_Comm comm, int count) {
+  std::vector<int> mine(static_cast<std::size_t>(count), 1);
+  std::vector<int> result(mine.size());
+  CapturedStderr captured;
+  const int code = latecomer_allreduce(mine.data(), result.data(), count, MPI_INT, MPI_SUM, comm);
+  return {code, last_error(), captured.text()};
+}
+
+/// Each rank believes itself to be the last one, or the first.
+void believe(const Context& context, MPI_Comm comm, bool last) {
+  std::vector<double> arrivals(static_cast<std::size_t>(context.ranks), 1.0);
+  arrivals[static_cast<std::size_t>(context.rank)] = last ? 2.0 : 0.0;
+  latecomer_set_arrivals(comm, arrivals.data(), context.ranks);
+}
+
+void expect_disagreement(const Context& context, MPI_Comm comm, const Ended& ended) {
+  CHECK_EQ(ended.code, disagreement_class());
+  CHECK_TEXT(ended.error.find("plan") != std::string::npos ||
+                 ended.error.find("failed in call") != std::string::npos,
+             ended.error);
+  CHECK_TEXT(ended.log.find("latecomer: rank") != std::string::npos, ended.log);
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(ended.code, text, &length);
+  CHECK_TEXT(std::string(text).find("latecomer") != std::string::npos, text);
+  // At least one rank found it by itself.
+  const int named = ended.error.find("follows another plan") != std::string::npos ? 1 : 0;
+  int anybody = 0;
+  MPI_Allreduce(&named, &anybody, 1, MPI_INT, MPI_MAX, comm);
+  CHECK_EQ(anybody, 1);
+  latecomer_stats stats{};
+  latecomer_get_stats(comm, &stats);
+  CHECK_EQ(stats.failed, 1U);
+  CHECK_EQ(stats.handled, 0U);
+  (void)context;
+}
+
+void disagree(const Context& context, bool last, int count) {
+  if (context.ranks == 1) return;
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree:segments=5");
+  latecomer_set_long_wait(comm, 0.2);
+  believe(context, comm, last);
+  expect_disagreement(context, comm, failing_call(comm, count));
+  // The communicator is of no further use, and says so.
+  const Ended again = failing_call(comm, count);
+  CHECK(again.code != MPI_SUCCESS);
+  CHECK_TEXT(again.error.find("failed earlier") != std::string::npos, again.error);
+}
+
+/// All of them wait for all others: no message ever leaves.
+MPI_TEST(everybody_believes_to_be_last) { disagree(context, true, 100); }
+
+/// All of them send, and wait for the result.
+MPI_TEST(everybody_believes_to_be_first) { disagree(context, false, 100); }
+
+MPI_TEST(everybody_believes_to_be_first_with_long_messages) { disagree(context, false, 400000); }
+
+/// The first messages differ in length: more than fits, or less than expected.
+MPI_TEST(ranks_that_disagree_on_the_segments) {
+  if (context.ranks == 1) return;
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allreduce", "linear_tree:segments=4");
+  latecomer_set_long_wait(comm, 0.2);
+  if (context.rank % 2 == 1) state_of(comm).choice.parameters["segments"] = 2;
+  expect_disagreement(context, comm, failing_call(comm, 1000));
+}
+
+/// The user's error handler is called, with the code that is returned.
+int handled_code = MPI_SUCCESS;
+void note_code(MPI_Comm*, int* code, ...) { handled_code = *code; }
+
+MPI_TEST(errors_go_through_the_communicators_handler) {
+  if (context.ranks == 1) return;
+  const Communicator comm;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_create_errhandler(note_code, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  latecomer_set_algorithm(comm, "allreduce", "linear_tree:segments=4");
+  latecomer_set_long_wait(comm, 0.2);
+  if (context.rank == 0) state_of(comm).choice.parameters["segments"] = 5;
+  const Ended ended = failing_call(comm, 1000);
+  CHECK_EQ(ended.code, disagreement_class());
+  CHECK_EQ(handled_code, ended.code);
+  MPI_Errhandler_free(&handler);
+}
+
+/// A failure in one call must not let a receive write into the buffers later.
+MPI_TEST(buffers_are_left_alone_after_a_failure) {
+  if (context.ranks == 1) return;
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  latecomer_set_long_wait(comm, 0.1);
+  if (context.rank == 0) {
+    state_of(comm).choice = {&find_algorithm(Collective::allreduce, "linear_tree"), {}};
+  }
+  std::vector<int> mine(50000, 1);
+  std::vector<int> result(mine.size());
+  CapturedStderr captured;
+  CHECK(latecomer_allreduce(mine.data(), result.data(), 50000, MPI_INT, MPI_SUM, comm) !=
+        MPI_SUCCESS);
+  const std::vector<int> before = result;
+  MPI_Barrier(MPI_COMM_WORLD);
+  sleep_for(0.05);
+  int flag = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(result == before);
+}
+
+/// Rank 0 waits until a report was due, however slow the machine is; nobody asks for seconds.
+MPI_TEST(a_long_wait_is_reported_and_goes_on) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  MPI_Comm_set_name(comm, "halo");
+  latecomer_set_algorithm(comm, "allreduce", "linear_tree");
+  latecomer_set_long_wait(comm, 0.02);
+  const bool late = context.rank == context.ranks - 1;
+  CapturedStderr captured;
+  // All but the late one wait for its result.
+  for (std::uint64_t call = 0; call < 2; ++call) {
+    try_allreduce(comm, kinds.named("int sum"), {100, false, late ? 0.3 : 0.0},
+                  context.seed + call, "late");
+  }
+  const std::string log = captured.text();
+  if (!late) {
+    const std::string who = "rank " + std::to_string(context.rank) + " of 'halo'";
+    CHECK_TEXT(log.find(who) != std::string::npos, log);
+    CHECK_TEXT(log.find("call 1: waiting for") != std::string::npos, log);
+    CHECK_TEXT(log.find("to receive from rank ") != std::string::npos, log);
+  }
+  latecomer_stats stats{};
+  latecomer_get_stats(comm, &stats);
+  CHECK_EQ(stats.handled, 2U);
+  CHECK_EQ(stats.failed, 0U);
+}
+
+}  // namespace
+}  // namespace latecomer::testing

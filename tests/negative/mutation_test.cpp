@@ -1,0 +1,124 @@
+// Whatever single operation of a correct schedule is changed, the verifier notices, unless the
+// changed schedule does the same; and then it does not complain.
+#include <gtest/gtest.h>
+
+#include "algorithms/registry.hpp"
+#include "negative/equivalence.hpp"
+#include "reference/reference.hpp"
+#include "verify/verify.hpp"
+
+namespace latecomer {
+namespace {
+
+using testing::After;
+using testing::Change;
+using testing::Mutant;
+
+std::string case_text(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  return plan.algorithm + ' ' + describe_parameters(plan) + ", " + std::to_string(problem.ranks) +
+         " ranks, " + std::to_string(problem.count) + " elements" +
+         (problem.in_place ? ", in place" : "") + (problem.commutative ? "" : ", not commutative");
+}
+
+/// Runs the programs on the engine with real data; says what is wrong with the results.
+std::string run(const Problem& problem, const std::vector<Program>& programs) {
+  const auto op = problem.commutative ? testing::add : testing::compose;
+  const auto inputs = testing::random_inputs(problem.ranks, problem.count, 1);
+  std::vector<Memory> memory;
+  for (std::size_t r = 0; r < programs.size(); ++r) memory.emplace_back(programs[r], inputs[r], op);
+  SimulationOptions options;
+  options.memory = &memory;
+  options.engine.window = 1;
+  const Simulation simulation = simulate(programs, options);
+  if (!simulation.failure.empty()) return simulation.failure;
+  const Elements expected = testing::reduce_in_rank_order(inputs, op);
+  for (const Memory& rank : memory) {
+    if (rank.output() != expected) return "wrong result";
+  }
+  return "";
+}
+
+/// All mutants of all ranks of one schedule.
+class Mutation {
+ public:
+  explicit Mutation(const Plan& plan) : plan_(plan), programs_(build_programs(plan)) {}
+
+  void run_all() {
+    const auto found = verify(plan_.problem, programs_);
+    ASSERT_FALSE(found) << case_text(plan_) << ": " << found->text;
+    for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
+      const Program original = programs_[rank];
+      testing::each_mutant(original, [&](const Mutant& mutant) {
+        programs_[rank] = mutant.program;
+        judge(original, mutant);
+      });
+      programs_[rank] = original;
+    }
+  }
+
+ private:
+  void judge(const Program& original, const Mutant& mutant) {
+    const auto found = verify(plan_.problem, programs_);
+    const bool same = testing::equivalent(original, mutant);
+    if (!found) {
+      EXPECT_TRUE(same) << "not detected: " << case_text(plan_) << ": "
+                        << describe(original, mutant);
+      EXPECT_EQ(run(plan_.problem, programs_), "")
+          << case_text(plan_) << ": " << describe(original, mutant);
+    } else if (mutant.after != After::in_place) {
+      // In place, dependencies that now belong to another operation may make ranks wait in a ring.
+      EXPECT_FALSE(same) << "false alarm: " << case_text(plan_) << ": "
+                         << describe(original, mutant) << ": " << found->text;
+    }
+  }
+
+  Plan plan_;
+  std::vector<Program> programs_;
+};
+
+std::vector<Plan> plans(const Algorithm& algorithm, Rank ranks) {
+  std::vector<Plan> result;
+  for (const bool in_place : {false, true}) {
+    for (const bool commutative : {true, false}) {
+      Problem problem{Collective::allreduce, ranks, ranks + 1};
+      problem.in_place = in_place;
+      problem.commutative = commutative;
+      if (!accepts(algorithm, problem, nullptr)) continue;
+      result.push_back(make_plan(algorithm, problem, {}, {}));
+    }
+  }
+  return result;
+}
+
+/// A plan for arrivals: the lower half of the ranks late.
+Plan plan_for_late_ranks(const Algorithm& algorithm, Rank ranks) {
+  Knowledge knowledge;
+  for (Rank rank = 0; rank < ranks; ++rank) knowledge.arrivals.push_back(2 * rank < ranks ? 1 : 0);
+  return make_plan(algorithm, {Collective::allreduce, ranks, ranks + 1}, {}, knowledge);
+}
+
+class EveryAlgorithm : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(EveryAlgorithm, EveryMistakeIsDetected) {
+  const Algorithm& algorithm = find_algorithm(Collective::allreduce, GetParam());
+  for (const Rank ranks : {1, 2, 3, 4}) {
+    for (const Plan& plan : plans(algorithm, ranks)) Mutation(plan).run_all();
+  }
+  Mutation(plans(algorithm, 5).back()).run_all();
+  if (algorithm.arrival_aware) Mutation(plan_for_late_ranks(algorithm, 4)).run_all();
+}
+
+std::vector<std::string_view> programs_in_registry() {
+  std::vector<std::string_view> names;
+  for (const Algorithm& algorithm : registry()) {
+    if (algorithm.kind == Kind::program) names.push_back(algorithm.name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, ::testing::ValuesIn(programs_in_registry()),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace latecomer

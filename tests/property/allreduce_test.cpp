@@ -1,0 +1,168 @@
+// Every registered program x every P from 1 to 17 x counts x arrivals x in place or not x operator
+// x estimate right or wrong x network, against the reference. A failure prints its seed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/random.hpp"
+#include "reference/reference.hpp"
+#include "verify/verify.hpp"
+
+namespace latecomer {
+namespace {
+
+using testing::arrival_pattern;
+using testing::kArrivalPatterns;
+using testing::run_and_compare;
+
+constexpr Rank kMostRanks = 17;
+
+std::uint64_t base_seed() {
+  const char* text = std::getenv("LATECOMER_TEST_SEED");
+  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
+}
+
+/// The registry's defaults, and for each parameter a few other values.
+std::vector<Parameters> parameter_sets(const Algorithm& algorithm, Rank ranks) {
+  std::vector<Parameters> sets = {{}};
+  for (const Parameter& parameter : algorithm.parameters) {
+    const auto choices = static_cast<Count>(parameter.choices.size());
+    for (const Count value : {Count{0}, Count{1}, Count{3}, Count{ranks} * 2 + 1}) {
+      if (value < parameter.minimum || (choices > 0 && value >= choices)) continue;
+      sets.push_back({{std::string(parameter.name), value}});
+    }
+  }
+  return sets;
+}
+
+std::vector<Network> networks() {
+  Network eager;
+  Network rendezvous;
+  rendezvous.eager_limit = 0;
+  rendezvous.handshake = 20e-6;
+  rendezvous.jitter = 0.5;
+  return {eager, rendezvous};
+}
+
+struct Case {
+  const Algorithm* algorithm;
+  Rank ranks;
+};
+
+class EveryAlgorithm : public ::testing::TestWithParam<Case> {};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Algorithm& row : registry()) {
+    if (row.kind != Kind::program) continue;
+    for (Rank ranks = 1; ranks <= kMostRanks; ++ranks) all.push_back({&row, ranks});
+  }
+  return all;
+}
+
+std::vector<Problem> problems(const Algorithm& algorithm, Rank ranks) {
+  std::vector<Problem> all;
+  for (const Count count :
+       {Count{0}, Count{1}, Count{ranks} - 1, Count{ranks}, Count{ranks} + 1, Count{257}}) {
+    for (const bool commutative : {true, false}) {
+      for (const bool in_place : {false, true}) {
+        const Problem problem{algorithm.collective, ranks, count, 4, 0, commutative, in_place};
+        if (accepts(algorithm, problem, nullptr)) all.push_back(problem);
+      }
+    }
+  }
+  return all;
+}
+
+TEST_P(EveryAlgorithm, EqualsTheReference) {
+  const auto [algorithm, ranks] = GetParam();
+  Random seeds(base_seed() + static_cast<std::uint64_t>(ranks));
+  for (const Problem& problem : problems(*algorithm, ranks)) {
+    for (const Parameters& parameters : parameter_sets(*algorithm, ranks)) {
+      const std::uint64_t seed = seeds.next();
+      for (int pattern = 0; pattern < kArrivalPatterns; ++pattern) {
+        SimulationOptions options;
+        options.network = networks()[seed % 2];
+        options.engine.window = seed % 3 == 0 ? 1 : 64;
+        options.arrivals = arrival_pattern(pattern, ranks, 1e-3, seed);
+        // Estimates are right, absent or wrong: that may cost time only.
+        std::vector<Seconds> believed = options.arrivals;
+        if (seed % 5 == 0) believed.clear();
+        if (seed % 5 == 1) std::reverse(believed.begin(), believed.end());
+        const Plan plan = make_plan(*algorithm, problem, parameters, {believed, options.network});
+        ASSERT_EQ(run_and_compare(plan, options, seed), "")
+            << "seed " << seed << ", arrivals " << pattern << "\n"
+            << to_text(plan);
+      }
+    }
+  }
+}
+
+TEST_P(EveryAlgorithm, IsVerified) {
+  const auto [algorithm, ranks] = GetParam();
+  for (const Problem& problem : problems(*algorithm, ranks)) {
+    for (const Parameters& parameters : parameter_sets(*algorithm, ranks)) {
+      for (int pattern = 0; pattern < kArrivalPatterns; ++pattern) {
+        const auto arrivals = arrival_pattern(pattern, ranks, 1e-3, base_seed());
+        const Plan plan = make_plan(*algorithm, problem, parameters, {arrivals, {}});
+        const auto found = verify(problem, build_programs(plan));
+        ASSERT_FALSE(found) << found->rule << ": " << found->text << "\n" << to_text(plan);
+      }
+    }
+  }
+}
+
+/// In place is local: it must not change what travels.
+TEST_P(EveryAlgorithm, SendsTheSameInPlace) {
+  const auto [algorithm, ranks] = GetParam();
+  for (Problem problem : problems(*algorithm, ranks)) {
+    const auto messages = [&](bool in_place) {
+      problem.in_place = in_place;
+      std::vector<std::tuple<OpKind, Rank, Count>> all;
+      const Plan plan = make_plan(*algorithm, problem, {}, {});
+      for (Rank me = 0; me < ranks; ++me) {
+        for (const Operation& op : build_program(plan, me).operations) {
+          if (op.kind == OpKind::send) all.emplace_back(op.kind, op.peer, op.source.count);
+          if (op.kind == OpKind::recv) all.emplace_back(op.kind, op.peer, op.target.count);
+        }
+      }
+      return std::pair(hash(plan), all);
+    };
+    ASSERT_EQ(messages(false), messages(true)) << algorithm->name << " P=" << ranks;
+  }
+}
+
+TEST_P(EveryAlgorithm, KeepsItsScratchLimit) {
+  const auto [algorithm, ranks] = GetParam();
+  EXPECT_LE(algorithm->scratch_messages, 2);
+  for (const Problem& problem : problems(*algorithm, ranks)) {
+    const auto arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
+    const Plan plan = make_plan(*algorithm, problem, {}, {arrivals, {}});
+    for (const Program& program : build_programs(plan)) {
+      // Blocks are whole elements: a short vector may take up to one more for each rank.
+      ASSERT_LE(program.scratch_count, algorithm->scratch_messages * problem.count + ranks)
+          << to_text(plan) << "rank " << program.me;
+    }
+  }
+}
+
+TEST_P(EveryAlgorithm, TextFormsReadBack) {
+  const auto [algorithm, ranks] = GetParam();
+  const Problem problem{algorithm->collective, ranks, 37, 8, 0, true, ranks % 2 == 0};
+  const auto arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
+  const Plan plan = make_plan(*algorithm, problem, {}, {arrivals, {}});
+  const Schedule schedule{plan, build_programs(plan)};
+  const Schedule read = parse_schedule(to_text(schedule));
+  EXPECT_EQ(read.plan, plan);
+  EXPECT_TRUE(read.programs == schedule.programs) << to_text(schedule);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, ::testing::ValuesIn(cases()),
+                         [](const ::testing::TestParamInfo<Case>& test) {
+                           return std::string(test.param.algorithm->name) + "_P" +
+                                  std::to_string(test.param.ranks);
+                         });
+
+}  // namespace
+}  // namespace latecomer

@@ -1,0 +1,365 @@
+"""The emulated cluster: right answers about it, right behaviour in it, nothing left of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import latecomer
+import pytest
+from latecomer import lab, mpi, processes
+from latecomer.lab import check as check_function
+from latecomer.lab import privilege
+from mpi_helpers import FAMILIES, compiled, fake_launcher, installed, wait_until
+
+PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
+MBIT = 10**6
+SMALL = {"nodes": 3, "rate_bits_per_s": 200 * MBIT}
+
+
+@pytest.fixture(scope="module")
+def namespaces():
+    try:
+        privilege.sandbox()
+    except lab.LabError as error:
+        pytest.skip(f"no lab here: {error}")
+
+
+@pytest.fixture(scope="module")
+def spec(namespaces):
+    return lab.settle(lab.LabSpec(**SMALL))
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "latecomer.verbs.lab", *words]
+
+
+def environment(**more: str) -> dict[str, str]:
+    paths = [PACKAGE_FOLDER, os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": ":".join(filter(None, paths))} | more
+
+
+def call(*words: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        command(*words),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
+
+
+# ---- what is asked for
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("200mbit", 200 * MBIT), ("1gbit", 10**9), ("2.5GBit", 2_500_000_000), ("1000000", MBIT)],
+)
+def test_rates_are_read(text, expected):
+    assert lab.parse_rate(text) == expected
+    assert lab.parse_rate(lab.format_rate(expected)) == expected
+
+
+@pytest.mark.parametrize("text", ["", "fast", "200mb", "-1mbit", "1e9", "200 mbit; id", "nan"])
+def test_other_rates_are_refused(text):
+    with pytest.raises(lab.SpecError, match="not a link rate.*200mbit"):
+        lab.parse_rate(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"nodes": 0}, "nodes out of range: 0; use a value from 1 to 200"),
+        ({"nodes": 201}, "nodes out of range: 201"),
+        ({"rate_bits_per_s": 10}, "rate .* out of range: 10"),
+        ({"per_node": 0}, "ranks per node out of range: 0"),
+        ({"gso_max_bytes": 1 << 20}, "GSO .* out of range: 1048576"),
+        ({"burst_bytes": 65536}, "burst .* out of range: 65536; use a value from 131072"),
+        ({"queue_ms": 0}, "queue .* out of range: 0"),
+        ({"congestion": "cubic; id"}, "congestion control: cubic; id"),
+    ],
+)
+def test_impossible_clusters_are_refused(changes, message):
+    with pytest.raises(lab.SpecError, match=message):
+        lab.LabSpec(**SMALL | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "burst", "text"),
+    [
+        ({"congestion": "cubic"}, 128, "lab 16x200mbit burst=128KiB cubic"),
+        ({"congestion": "reno"}, 256, "lab 16x200mbit burst=256KiB reno"),
+        ({"burst_bytes": 1 << 20}, 1024, "lab 16x200mbit burst=1024KiB"),
+        ({"per_node": 2, "queue_ms": 5}, 128, "lab 16x200mbit per-node=2 burst=128KiB queue=5ms"),
+    ],
+)
+def test_the_burst_follows_the_rate_and_is_described(changes, burst, text):
+    spec = lab.LabSpec(16, 200 * MBIT, **changes)
+    assert spec.burst == burst * 1024
+    assert spec.describe() == text
+
+
+@pytest.mark.parametrize("rate", [MBIT, 100 * MBIT, 10**9, 10**10])
+def test_the_burst_holds_several_packets_and_milliseconds(rate):
+    spec = lab.LabSpec(2, rate)
+    assert spec.burst >= 4 * spec.gso_max_bytes
+    assert spec.burst * 8 / rate >= 0.005
+
+
+def test_beta_is_the_time_per_byte_of_payload():
+    assert lab.LabSpec(2, 200 * MBIT).beta_seconds_per_byte == pytest.approx(41.84e-9, rel=1e-3)
+
+
+# ---- where it cannot be had
+
+
+def test_a_missing_program_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(privilege, "_SYSTEM_FOLDERS", "")
+    privilege.sandbox.cache_clear()
+    with pytest.raises(lab.LabError, match="missing: unshare; .*apt-get install iproute2"):
+        privilege.sandbox()
+
+
+def test_a_refused_operation_is_found_by_doing_it(monkeypatch, tmp_path):
+    if not Path("/proc/self/ns/user").exists():
+        pytest.skip("no user namespaces in this kernel")
+    denied = fake_launcher(tmp_path, "ip", "")
+    denied.write_text("#!/bin/sh\necho 'RTNETLINK answers: Operation not permitted' >&2\nexit 2\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(privilege, "_in_container", lambda: False)
+    privilege.sandbox.cache_clear()
+    with pytest.raises(lab.LabError, match=r"failed: .*not permitted; .*as root"):
+        privilege.sandbox()
+    privilege.sandbox.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("message", "sysctl", "contained", "remedy"),
+    [
+        ("Operation not permitted", "apparmor", False, "apparmor_parser -r"),
+        ("Operation not permitted", "clone", False, "unprivileged_userns_clone=1"),
+        ("Operation not permitted", "", True, "seccomp=unconfined"),
+        ("Operation not permitted", "", False, "run as root"),
+        ("Error: Unknown device type.", "", True, "modprobe -a veth"),
+        ("unshare failed: No space left on device", "", True, "max_net_namespaces"),
+        ("unshare: unrecognized option '--kill-child'", "", True, "util-linux 2.32"),
+    ],
+)
+def test_each_refusal_has_its_remedy(monkeypatch, message, sysctl, contained, remedy):
+    values = {
+        "kernel/apparmor_restrict_unprivileged_userns": "1" if sysctl == "apparmor" else "",
+        "kernel/unprivileged_userns_clone": "0" if sysctl == "clone" else "",
+    }
+    monkeypatch.setattr(privilege, "_sysctl", values.get)
+    monkeypatch.setattr(privilege, "_in_container", lambda: contained)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert remedy in privilege._remedy(message)
+
+
+def test_a_real_limit_on_namespaces_is_reported(namespaces):
+    """In a namespace of our own, so that the machine's limit stays as it is."""
+    script = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$@"'
+    words = command("run", "--nodes", "2", "--rate", "1gbit", "hostname")
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh", *words],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "latecomer: error: no private namespaces here" in done.stderr
+    assert "max_net_namespaces" in done.stderr
+
+
+def test_a_congestion_control_that_is_not_there(namespaces):
+    with pytest.raises(lab.SpecError, match="nonesuch; use one of: .*reno"):
+        lab.settle(lab.LabSpec(**SMALL, congestion="nonesuch"))
+
+
+# ---- running
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_ranks_run_on_hosts_of_their_own(name, namespaces, tmp_path, capfd):
+    program = compiled(installed(name), tmp_path)
+    assert lab.run(lab.LabSpec(4, 200 * MBIT), [program], deadline=60) == 0
+    expected = {f"rank {rank} of 4 on node{rank}" for rank in range(4)}
+    assert set(capfd.readouterr().out.splitlines()) == expected
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_launcher_is_run_as_it_is_and_finds_the_hosts(name, namespaces, tmp_path, capfd):
+    family = installed(name)
+    program = compiled(family, tmp_path)
+    words = ["mpiexec", "-n", "4", program]
+    assert lab.run(lab.LabSpec(2, 200 * MBIT, per_node=2), words, mpi=name, deadline=60) == 0
+    hosts = [line.split()[-1] for line in capfd.readouterr().out.splitlines()]
+    assert sorted(hosts) == ["node0", "node0", "node1", "node1"]
+
+
+def test_exit_code_output_and_environment_pass_through(spec, capfd):
+    mpich = installed("mpich")
+    script = "echo out $MARK; echo err >&2; exit 7"
+    code = lab.run(
+        spec, ["sh", "-c", script], mpi=mpich.name, ranks=1, env={"MARK": "x y"}, deadline=60
+    )
+    captured = capfd.readouterr()
+    assert (code, captured.out.strip(), captured.err.strip()) == (7, "out x y", "err")
+
+
+def test_the_network_is_announced_to_caller_and_ranks(spec, capfd):
+    said = []
+    lab.run(spec, ["printenv", "LATECOMER_LAB"], ranks=1, deadline=60, announce=said.append)
+    assert spec.describe() in capfd.readouterr().out
+    assert said[0].startswith(f"{spec.describe()}, ")
+
+
+def test_only_the_interfaces_of_the_lab_are_seen(spec, capfd):
+    lab.run(spec, ["ls", "/sys/class/net"], ranks=1, deadline=60)
+    assert capfd.readouterr().out.split() == ["e0", "lo"]
+
+
+def test_standard_input_reaches_the_first_rank(spec):
+    options = ["--nodes", "2", "--rate", "200mbit", "--quiet"]
+    # Hydra never ends the standard input of the other ranks.
+    script = 'if [ "$(hostname)" = node0 ]; then cat; fi'
+    done = call("run", *options, "--", "sh", "-c", script, input="carried in\n")
+    assert (done.returncode, done.stdout) == (0, "carried in\n"), done.stderr
+
+
+def test_the_shell_is_on_the_first_host_and_reaches_all(namespaces):
+    installed("mpich")
+    done = subprocess.run(
+        command("shell", "--nodes", "3", "--rate", "200mbit"),
+        env=environment(SHELL="/bin/sh"),
+        input="hostname; getent hosts node2; exit 5\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 5, done.stderr
+    assert done.stdout.split() == ["node0", "10.77.0.3", "node2"]
+
+
+def test_several_labs_at_once_and_nothing_changed_outside(namespaces):
+    before = outer_network()
+    options = ["run", "--nodes", "2", "--rate", "200mbit", "--quiet", "--", "hostname"]
+    labs = [
+        subprocess.Popen(command(*options), env=environment(), stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    outputs = [sorted(one.communicate(timeout=60)[0].split()) for one in labs]
+    assert outputs == [["node0", "node1"]] * 2
+    assert outer_network() == before
+
+
+def outer_network() -> list[str]:
+    sysctls = Path("/proc/sys/net/ipv4").glob("tcp_*congestion_control")
+    links = sorted(path.name for path in Path("/sys/class/net").iterdir())
+    names = sorted(path.name for path in Path("/run/netns").glob("*"))
+    return [*(path.read_text() for path in sorted(sysctls)), *links, *names, os.uname().nodename]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_killed_from_outside_nothing_is_left(how, namespaces):
+    mark = f"latecomer-test-{os.getpid()}-{how}"
+    options = ["run", "--nodes", "3", "--rate", "200mbit", "--quiet", "--", "sleep", "86400"]
+    with subprocess.Popen(
+        command(*options), env=environment(MARK=mark), stderr=subprocess.DEVNULL
+    ) as outer:
+        wait_until(lambda: names_marked(mark).count("sleep") == 3)
+        outer.send_signal(how)
+        outer.wait(20)
+    wait_until(lambda: not names_marked(mark))
+
+
+def names_marked(mark: str) -> list[str]:
+    return [processes.name_of(pid) for pid in processes.all_pids() if is_marked(pid, mark)]
+
+
+def is_marked(pid: int, mark: str) -> bool:
+    try:
+        return mark.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+def test_a_deadline_names_what_still_ran(spec):
+    mpich = installed("mpich")
+    with pytest.raises(lab.DeadlineError, match="after 1.5 s and killed: .*node1: sleep"):
+        lab.run(spec, ["sleep", "86400"], mpi=mpich.name, deadline=1.5)
+
+
+@pytest.mark.parametrize("deadline", [0, -1])
+def test_a_deadline_is_positive(spec, deadline):
+    with pytest.raises(lab.SpecError, match="deadline must be positive"):
+        lab.run(spec, ["true"], deadline=deadline)
+
+
+def test_missing_programs_and_libraries_are_errors(spec):
+    with pytest.raises(lab.LabError, match="no such program: ./missing"):
+        lab.run(spec, ["./missing"])
+    with pytest.raises(lab.LabError, match="no command"):
+        lab.run(spec, [])
+    with pytest.raises(mpi.LaunchError, match="lam"):
+        lab.run(spec, ["hostname"], mpi="lam")
+
+
+# ---- measuring
+
+
+def test_links_are_shaped(namespaces):
+    done = call("check", "--nodes", "3", "--rate", "100mbit", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == (1 if found["too_slow"] else 0)
+    assert found["one_way_bits_per_s"] == pytest.approx(95.6 * MBIT, rel=0.1)
+    assert found["ring_bits_per_s"] < 1.1 * 95.6 * MBIT
+    assert found["network"].endswith(found["congestion"])
+    assert 0 < found["rtt_q1_s"] <= found["rtt_median_s"] <= found["rtt_q3_s"] < 0.1
+
+
+def test_one_node_has_no_link_to_check():
+    with pytest.raises(lab.SpecError, match="2 nodes or more"):
+        check_function(lab.LabSpec(1, 200 * MBIT))
+
+
+def test_a_machine_that_is_too_slow_is_told_so():
+    complaint = sys.modules["latecomer.lab.check"]._complaint
+    spec = lab.LabSpec(16, 200 * MBIT)
+    assert complaint(spec, 180e6) is None
+    assert "carries 100 instead of 191 Mbit/s" in complaint(spec, 100e6)
+
+
+# ---- the command line
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--rate", "200mbut", "hostname"], 2, "error: not a link rate: '200mbut'; write it as"),
+        (["--rate", "200mbit", "--burst", "1KiB", "hostname"], 2, "error: burst (bytes) out of"),
+        (["--rate", "200mbit", "--frobnicate", "hostname"], 2, "error: No such option"),
+        (["hostname"], 2, "--rate"),
+    ],
+)
+def test_usage_errors_name_value_and_remedy(words, code, message):
+    done = call("run", "--nodes", "2", *words)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
+    assert done.stderr.startswith("latecomer: error: ")
+
+
+@pytest.mark.parametrize("verb", ["run", "check", "shell"])
+def test_help_has_an_example(verb):
+    done = call(verb, "--help")
+    assert done.returncode == 0
+    assert f"Example: latecomer lab {verb} --nodes" in done.stdout

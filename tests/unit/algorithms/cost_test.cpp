@@ -1,0 +1,93 @@
+// Each registry row's cost against the rounds, bytes and combines counted in its programs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reference/reference.hpp"
+
+namespace latecomer {
+namespace {
+
+struct Counted {
+  Count sent = 0;
+  Count combined = 0;
+};
+
+Counted busiest(const std::vector<Program>& programs) {
+  Counted most;
+  for (const Program& program : programs) {
+    Counted mine;
+    for (const Operation& op : program.operations) {
+      if (op.kind == OpKind::send) mine.sent += op.source.count;
+      if (op.kind == OpKind::combine) mine.combined += op.source.count;
+    }
+    most.sent = std::max(most.sent, mine.sent);
+    most.combined = std::max(most.combined, mine.combined);
+  }
+  return most;
+}
+
+/// Rounds: the time when a transfer takes 1 and all else nothing.
+Count counted_rounds(const std::vector<Program>& programs) {
+  SimulationOptions options;
+  options.network = {.alpha = 1, .beta = 0, .gamma = 0};
+  return static_cast<Count>(simulate(programs, options).last_exit() + 0.5);
+}
+
+class CostOf : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CostOf, EqualsTheCountedProgram) {
+  const Choice choice = parse_choice(Collective::allreduce, GetParam());
+  // `back` has no closed form: two loops, one after the other, bound it.
+  const bool bound_only = GetParam().find("back") != std::string::npos;
+  for (Rank ranks = 1; ranks <= 17; ++ranks) {
+    // `segments` is given per rank here; the count is one that every partition divides.
+    Parameters parameters = choice.parameters;
+    const auto segments = parameters.find("segments");
+    if (segments != parameters.end()) segments->second *= ranks;
+    const Problem problem{Collective::allreduce, ranks, Count{ranks} * 16 * 12};
+    const Plan plan = make_plan(*choice.algorithm, problem, parameters, {});
+    const Cost cost = choice.algorithm->cost(plan);
+    const auto programs = build_programs(plan);
+    const Counted counted = busiest(programs);
+    EXPECT_EQ(cost.sent, counted.sent) << "P=" << ranks;
+    EXPECT_EQ(cost.combined, counted.combined) << "P=" << ranks;
+    if (bound_only) {
+      EXPECT_GE(cost.rounds, counted_rounds(programs)) << "P=" << ranks;
+    } else {
+      EXPECT_EQ(cost.rounds, counted_rounds(programs)) << "P=" << ranks;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, CostOf,
+                         ::testing::Values("ring", "segmented_ring:segments=1",
+                                           "segmented_ring:segments=12", "recursive_doubling",
+                                           "rabenseifner", "linear_tree:segments=1",
+                                           "linear_tree:segments=4",
+                                           "linear_tree:segments=3:override=back",
+                                           "sorted_linear_tree:segments=2", "prereduced_ring",
+                                           "prereduced_ring:segments=6"));
+
+TEST(Cost, FewSegmentsAreBoundByTheirWay) {
+  const Choice choice = parse_choice(Collective::allreduce, "segmented_ring:segments=1");
+  const Plan plan =
+      make_plan(*choice.algorithm, {Collective::allreduce, 5, 60}, choice.parameters, {});
+  EXPECT_EQ(choice.algorithm->cost(plan).rounds, 8);
+  EXPECT_EQ(counted_rounds(build_programs(plan)), 8);
+}
+
+TEST(Cost, EveryProgramOfTheRegistryIsCompared) {
+  // The names instantiated above; a new row must be added there.
+  const std::vector<std::string_view> compared = {
+      "linear_tree", "prereduced_ring", "rabenseifner",      "recursive_doubling",
+      "ring",        "segmented_ring",  "sorted_linear_tree"};
+  std::vector<std::string_view> known;
+  for (const Algorithm& row : registry()) {
+    if (row.kind == Kind::program) known.push_back(row.name);
+  }
+  EXPECT_EQ(known, compared);
+}
+
+}  // namespace
+}  // namespace latecomer

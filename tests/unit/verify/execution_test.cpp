@@ -1,0 +1,80 @@
+#include "verify/execution.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+
+namespace latecomer::verifier {
+namespace {
+
+constexpr Rank kRanks = 3;
+
+void add(Program& program, const Operation& operation, Random& random) {
+  const auto index = program.operations.size();
+  program.operations.push_back(operation);
+  auto& after = program.after.emplace_back();
+  for (std::size_t n = random.below(3); n > 0 && index > 0; --n) {
+    after.push_back(static_cast<OpIndex>(random.below(index)));
+  }
+}
+
+/// Random messages with random dependencies. The receives of a rank follow, now and then, another
+/// order than the sends, so that some of the programs get stuck.
+std::vector<Program> random_programs(Random& random) {
+  std::vector<Program> programs(kRanks);
+  for (Rank rank = 0; rank < kRanks; ++rank) programs[static_cast<std::size_t>(rank)].me = rank;
+  for (int message = 0; message < 8; ++message) {
+    const auto from = static_cast<Rank>(random.below(kRanks));
+    const auto to = static_cast<Rank>((from + 1 + static_cast<Rank>(random.below(2))) % kRanks);
+    const Operation send{OpKind::send, to, {Buffer::scratch, 0, 1}, {}, {}};
+    const Operation recv{OpKind::recv, from, {}, {Buffer::scratch, 0, 1}, {}};
+    add(programs[static_cast<std::size_t>(from)], send, random);
+    add(programs[static_cast<std::size_t>(to)], recv, random);
+  }
+  for (Program& program : programs) {
+    if (program.operations.size() < 2 || random.below(2) == 0) continue;
+    std::swap(program.operations.front(), program.operations.back());
+  }
+  return programs;
+}
+
+/// Every step comes after what it depends on, at both ends of a message.
+void expect_in_order(const std::vector<Program>& programs, const Messages& messages,
+                     const Execution& execution) {
+  std::vector<std::vector<bool>> done;
+  for (const Program& program : programs) done.emplace_back(program.operations.size());
+  const auto finish = [&](Rank rank, OpIndex index) {
+    const auto r = static_cast<std::size_t>(rank);
+    for (const OpIndex earlier : programs[r].after[index]) EXPECT_TRUE(done[r][earlier]);
+    done[r][index] = true;
+  };
+  for (const Step step : execution.steps) {
+    const auto r = static_cast<std::size_t>(step.rank);
+    finish(step.rank, step.index);
+    finish(programs[r].operations[step.index].peer, messages.partner[r][step.index]);
+  }
+  EXPECT_EQ(done, execution.done);
+}
+
+TEST(VerifyExecution, TheWindowMakesNoDifference) {
+  Random random(3);
+  int complete = 0;
+  constexpr int kRounds = 2000;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto programs = random_programs(random);
+    Messages messages;
+    if (check_matching(programs, messages)) continue;
+    const Execution narrow = execute(programs, messages, 1);
+    for (const std::uint32_t window : {2u, 3u, kUnbounded}) {
+      ASSERT_EQ(execute(programs, messages, window).done, narrow.done);
+    }
+    expect_in_order(programs, messages, narrow);
+    if (narrow.complete) ++complete;
+  }
+  // Both ends occurred.
+  EXPECT_GT(complete, kRounds / 20);
+  EXPECT_LT(complete, kRounds * 19 / 20);
+}
+
+}  // namespace
+}  // namespace latecomer::verifier

@@ -1,0 +1,80 @@
+// The sweep over accesses against the obvious check of all pairs.
+#include "verify/touch.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "negative/equivalence.hpp"
+
+namespace latecomer::verifier {
+namespace {
+
+constexpr Count kSize = 8;
+
+Slice random_slice(Random& random, Count count) {
+  const auto places = static_cast<std::uint64_t>(kSize - count + 1);
+  const Buffer buffer = random.below(4) == 0 ? Buffer::output : Buffer::scratch;
+  return {buffer, static_cast<Count>(random.below(places)), count};
+}
+
+Operation random_operation(Random& random) {
+  const auto count = static_cast<Count>(1 + random.below(3));
+  Operation op;
+  op.source = random_slice(random, count);
+  op.target = random_slice(random, count);
+  if (random.below(2) == 0) op.into = Into::left;
+  const OpKind kinds[] = {OpKind::send, OpKind::recv, OpKind::combine, OpKind::copy};
+  op.kind = kinds[random.below(4)];
+  return op;
+}
+
+Program random_program(Random& random) {
+  Program program;
+  program.operations.resize(1);
+  for (int i = 0; i < 12; ++i) program.operations.push_back(random_operation(random));
+  program.output_count = program.scratch_count = kSize;
+  program.after.resize(program.operations.size());
+  testing::derive_dependencies(program);
+  return program;
+}
+
+/// Leaves out some dependencies and puts in some others.
+void disturb(Program& program, Random& random) {
+  for (OpIndex i = 1; i < program.operations.size(); ++i) {
+    auto& after = program.after[i];
+    if (!after.empty() && random.below(6) == 0) after.erase(after.begin());
+    if (random.below(4) == 0) after.push_back(static_cast<OpIndex>(random.below(i)));
+  }
+}
+
+TEST(VerifyTouch, AgreesWithAllPairs) {
+  Random random(7);
+  int wrong = 0;
+  constexpr int kRounds = 3000;
+  for (int round = 0; round < kRounds; ++round) {
+    Program program = random_program(random);
+    if (round % 4 != 0) disturb(program, random);
+    const Programs programs(&program, 1);
+    const bool found = check_hazards(programs) || check_arrival(programs);
+    ASSERT_EQ(found, !testing::ordered(program)) << to_text(program);
+    if (found) ++wrong;
+  }
+  // Both answers occurred.
+  EXPECT_GT(wrong, kRounds / 10);
+  EXPECT_LT(wrong, kRounds * 9 / 10);
+}
+
+TEST(VerifyTouch, ADependencyThroughOthersCounts) {
+  const Operation write{OpKind::recv, 1, {}, {Buffer::scratch, 0, 4}, {}};
+  const Operation other{OpKind::recv, 1, {}, {Buffer::scratch, 4, 4}, {}};
+  const Operation read{OpKind::send, 1, {Buffer::scratch, 3, 1}, {}, {}};
+  Program program;
+  program.operations = {{}, write, other, read};
+  program.after = {{}, {}, {1}, {2}};
+  EXPECT_FALSE(check_hazards({&program, 1}));
+  program.after[2].clear();
+  EXPECT_TRUE(check_hazards({&program, 1}));
+}
+
+}  // namespace
+}  // namespace latecomer::verifier
