@@ -23,6 +23,25 @@ namespace {
 using namespace latecomer;
 using Arrivals = std::vector<Seconds>;
 
+nb::tuple as_tuple(const Slice& slice) {
+  static constexpr const char* names[kBuffers] = {"input", "output", "scratch"};
+  return nb::make_tuple(names[static_cast<int>(slice.buffer)], slice.begin, slice.end());
+}
+
+nb::dict describe_operation(const Operation& op, const std::vector<OpIndex>& after) {
+  static constexpr const char* kinds[] = {"arrive", "send", "recv", "combine", "copy"};
+  const bool local = op.kind == OpKind::combine || op.kind == OpKind::copy;
+  nb::dict all;
+  all["kind"] = kinds[static_cast<int>(op.kind)];
+  if (op.kind == OpKind::send || op.kind == OpKind::recv) all["peer"] = op.peer;
+  if (op.kind == OpKind::send || local) all["source"] = as_tuple(op.source);
+  if (op.kind == OpKind::recv || local) all["target"] = as_tuple(op.target);
+  if (op.kind == OpKind::combine) all["into"] = op.into == Into::left ? "left" : "right";
+  all["after"] = nb::cast(after);
+  all["text"] = to_text(op);
+  return all;
+}
+
 /// A complete plan, from the words that the command line and the Python functions use.
 class PyPlan {
  public:
@@ -40,6 +59,21 @@ class PyPlan {
   [[nodiscard]] std::string program_text(Rank rank) const {
     return to_text(build_program(plan_, rank));
   }
+  [[nodiscard]] nb::list operations(Rank rank) const {
+    const Program program = build_program(plan_, rank);
+    nb::list all;
+    for (std::size_t i = 0; i < program.operations.size(); ++i) {
+      all.append(describe_operation(program.operations[i], program.after[i]));
+    }
+    return all;
+  }
+  [[nodiscard]] const std::string& algorithm() const { return plan_.algorithm; }
+  [[nodiscard]] std::string collective() const {
+    return std::string(to_string(plan_.problem.collective));
+  }
+  [[nodiscard]] Rank ranks() const { return plan_.problem.ranks; }
+  [[nodiscard]] Count count() const { return plan_.problem.count; }
+  [[nodiscard]] bool in_place() const { return plan_.problem.in_place; }
   [[nodiscard]] std::string parameters() const { return describe_parameters(plan_); }
   [[nodiscard]] const std::vector<Rank>& order() const { return plan_.order; }
   [[nodiscard]] const std::vector<Count>& table() const { return plan_.table; }
@@ -80,6 +114,7 @@ class PyPlan {
     move["end"] = entry.end;
     move["count"] = op.source.count;
     move["text"] = to_text(op);
+    move["operation"] = entry.sender_operation;
     return move;
   }
 
@@ -159,10 +194,16 @@ NB_MODULE(_core, module) {
            "commutative"_a = true, "in_place"_a = false, "arrivals"_a = Arrivals{},
            "network"_a = "")
       .def_prop_ro("text", &PyPlan::text)
+      .def_prop_ro("algorithm", &PyPlan::algorithm)
+      .def_prop_ro("collective", &PyPlan::collective)
+      .def_prop_ro("ranks", &PyPlan::ranks)
+      .def_prop_ro("count", &PyPlan::count)
+      .def_prop_ro("in_place", &PyPlan::in_place)
       .def_prop_ro("parameters", &PyPlan::parameters)
       .def_prop_ro("order", &PyPlan::order)
       .def_prop_ro("table", &PyPlan::table)
       .def("program_text", &PyPlan::program_text, "rank"_a)
+      .def("operations", &PyPlan::operations, "rank"_a)
       .def("counterexample", &PyPlan::counterexample)
       .def("simulate", &PyPlan::simulate, "arrivals"_a = nb::none(), "trace"_a = false);
 }

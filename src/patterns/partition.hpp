@@ -27,23 +27,27 @@ class Partition {
   Count longer_;
 };
 
-/// The largest segment, in bytes, that a transfer sends without asking the receiver. Half the
-/// eager limit: the limit of the libraries counts their headers too.
-[[nodiscard]] inline Count eager_segment(const Network& network) {
-  return std::max<Count>(1, network.eager_limit / 2);
+/// The fewest parts of `bytes` that are each sent without asking the receiver: at most half the
+/// eager limit, since the libraries count their headers too. 1 where nothing is sent so.
+[[nodiscard]] inline Count eager_parts(Count bytes, const Network& network) {
+  const Count most = network.eager_limit / 2;
+  return most == 0 ? 1 : std::max<Count>(1, (bytes + most - 1) / most);
 }
 
+/// More segments would make programs longer without making pipelines shorter.
+inline constexpr Count kMostSegments = 65536;
+
 /// The segments that minimise (segments + hops - 1) * (alpha + beta * bytes / segments), the time
-/// of a pipeline, but small enough to be sent eagerly. At least 1, at most one an element.
+/// of a pipeline, but small enough to be sent eagerly. At least 1, at most
+/// one an element and kMostSegments.
 [[nodiscard]] inline Count pipeline_segments(Count bytes, Count elements, Count hops,
                                              const Network& network) {
   const double transfer = network.beta * static_cast<double>(bytes);
   const double start = std::max(network.alpha, 1e-9);
   const double best =
       std::sqrt(static_cast<double>(std::max<Count>(0, hops - 1)) * transfer / start);
-  const Count eager = (bytes + eager_segment(network) - 1) / eager_segment(network);
-  const Count wanted = std::max({Count{1}, static_cast<Count>(std::llround(best)), eager});
-  return std::min(wanted, std::max<Count>(1, elements));
+  const Count wanted = std::max<Count>(std::llround(best), eager_parts(bytes, network));
+  return std::min({wanted, std::max<Count>(1, elements), kMostSegments});
 }
 
 }  // namespace latecomer

@@ -4,6 +4,7 @@
 
 #include "runtime/log.hpp"
 #include "runtime/long_wait.hpp"
+#include "transports/mpi/returned_errors.hpp"
 
 namespace latecomer {
 namespace {
@@ -81,6 +82,7 @@ int disagreement_class() {
 }
 
 Outcome run(Protocol& protocol, Link& link, const RunOptions& options) {
+  const ReturnedErrors returned;
   return Run(protocol, link, options)();
 }
 

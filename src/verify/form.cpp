@@ -40,10 +40,9 @@ std::string plan_difference(const Problem& problem, const Program& first, const 
   return wrong;
 }
 
-/// Written so that no sum can overflow.
+/// No sum or difference can overflow.
 bool inside(const Slice& slice, Count size) {
-  return slice.begin >= 0 && slice.count > 0 && slice.begin <= size &&
-         slice.count <= size - slice.begin;
+  return slice.begin >= 0 && slice.count > 0 && slice.count <= size - slice.begin;
 }
 
 std::string slice_fault(const Program& program, const Slice& slice) {

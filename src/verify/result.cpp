@@ -73,9 +73,9 @@ Finding check_delivery(const Problem& problem, Programs programs, const Values& 
 Finding check_same_tree(const Problem& problem, Programs programs, const Values& values) {
   const Expressions& expressions = values.expressions();
   IntervalMap<Tree> trees;  // by element of the vector
+  // A tree that keeps the rule order is known by its grouping: no operands can have been swapped.
   const auto compare = [&](Rank rank, const Holding& holding, const Piece& piece) {
-    const Expression tree =
-        problem.commutative ? expressions.unordered(piece.expression) : piece.expression;
+    const Expression tree = expressions.unordered(piece.expression);
     Finding found;
     trees.update({piece.first, piece.count}, [&](Range, Tree& other) {
       if (!other.known) other = {true, tree, piece.expression, rank};

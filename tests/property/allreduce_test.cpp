@@ -50,7 +50,7 @@ struct Case {
   Rank ranks;
 };
 
-class EveryAlgorithm : public ::testing::TestWithParam<Case> {};
+class AllreduceProperty : public ::testing::TestWithParam<Case> {};
 
 std::vector<Case> cases() {
   std::vector<Case> all;
@@ -75,7 +75,7 @@ std::vector<Problem> problems(const Algorithm& algorithm, Rank ranks) {
   return all;
 }
 
-TEST_P(EveryAlgorithm, EqualsTheReference) {
+TEST_P(AllreduceProperty, EqualsTheReference) {
   const auto [algorithm, ranks] = GetParam();
   Random seeds(base_seed() + static_cast<std::uint64_t>(ranks));
   for (const Problem& problem : problems(*algorithm, ranks)) {
@@ -99,7 +99,7 @@ TEST_P(EveryAlgorithm, EqualsTheReference) {
   }
 }
 
-TEST_P(EveryAlgorithm, IsVerified) {
+TEST_P(AllreduceProperty, IsVerified) {
   const auto [algorithm, ranks] = GetParam();
   for (const Problem& problem : problems(*algorithm, ranks)) {
     for (const Parameters& parameters : parameter_sets(*algorithm, ranks)) {
@@ -114,7 +114,7 @@ TEST_P(EveryAlgorithm, IsVerified) {
 }
 
 /// In place is local: it must not change what travels.
-TEST_P(EveryAlgorithm, SendsTheSameInPlace) {
+TEST_P(AllreduceProperty, SendsTheSameInPlace) {
   const auto [algorithm, ranks] = GetParam();
   for (Problem problem : problems(*algorithm, ranks)) {
     const auto messages = [&](bool in_place) {
@@ -133,7 +133,7 @@ TEST_P(EveryAlgorithm, SendsTheSameInPlace) {
   }
 }
 
-TEST_P(EveryAlgorithm, KeepsItsScratchLimit) {
+TEST_P(AllreduceProperty, KeepsItsScratchLimit) {
   const auto [algorithm, ranks] = GetParam();
   EXPECT_LE(algorithm->scratch_messages, 2);
   for (const Problem& problem : problems(*algorithm, ranks)) {
@@ -147,7 +147,7 @@ TEST_P(EveryAlgorithm, KeepsItsScratchLimit) {
   }
 }
 
-TEST_P(EveryAlgorithm, TextFormsReadBack) {
+TEST_P(AllreduceProperty, TextFormsReadBack) {
   const auto [algorithm, ranks] = GetParam();
   const Problem problem{algorithm->collective, ranks, 37, 8, 0, true, ranks % 2 == 0};
   const auto arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
@@ -158,7 +158,7 @@ TEST_P(EveryAlgorithm, TextFormsReadBack) {
   EXPECT_TRUE(read.programs == schedule.programs) << to_text(schedule);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Registry, AllreduceProperty, ::testing::ValuesIn(cases()),
                          [](const ::testing::TestParamInfo<Case>& test) {
                            return std::string(test.param.algorithm->name) + "_P" +
                                   std::to_string(test.param.ranks);

@@ -16,9 +16,8 @@ namespace {
 constexpr Count kMostPerRank = 64;  // start-ups would dominate beyond
 
 Count default_segments(const Problem& problem, const Network& network) {
-  const Count block = problem.bytes() / problem.ranks;
-  const Count eager = (block + eager_segment(network) - 1) / eager_segment(network);
-  return problem.ranks * std::clamp<Count>(eager, 1, kMostPerRank);
+  const Count per_rank = eager_parts(problem.bytes() / problem.ranks, network);
+  return problem.ranks * std::min(per_rank, kMostPerRank);
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {

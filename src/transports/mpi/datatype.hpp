@@ -1,7 +1,6 @@
 // A datatype of our own, freed when it goes out of scope.
 #pragma once
 
-#include <cstdint>
 #include <utility>
 
 #include "transports/mpi/mpi.hpp"
@@ -18,8 +17,6 @@ class Datatype {
     return *this;
   }
 
-  /// The 8 bytes at `hash`, then `count` elements of `type` at `data`; to be used with MPI_BOTTOM.
-  static Datatype hashed(std::uint64_t* hash, void* data, int count, MPI_Datatype type);
   /// `type` with another distance between elements.
   static Datatype resized(MPI_Datatype type, MPI_Aint lower_bound, MPI_Aint extent);
 

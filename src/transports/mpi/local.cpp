@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "transports/mpi/packing.hpp"
+
 namespace latecomer {
 namespace {
 
@@ -39,18 +41,12 @@ int LocalWork::copy(const Buffers& buffers, const Slice& from, const Slice& to) 
 int LocalWork::repack(const Buffers& buffers, const Slice& from, const Slice& to) {
   const Count fitting = std::max<Count>(1, kPackedBytes / buffers.layout().size);
   const Count piece = std::min({fitting, piece_limit_, from.count});
-  int room = 0;
-  int code = PMPI_Pack_size(static_cast<int>(piece), buffers.type(from), comm_, &room);
-  packed_.resize(static_cast<std::size_t>(room));
+  packed_.resize(packed_bytes(buffers.layout(), static_cast<int>(piece)));
+  int code = MPI_SUCCESS;
   for (Count done = 0; done < from.count && code == MPI_SUCCESS; done += piece) {
     const int count = static_cast<int>(std::min(piece, from.count - done));
-    int end = 0;
-    code = PMPI_Pack(buffers.address(from, done), count, buffers.type(from), packed_.data(), room,
-                     &end, comm_);
-    if (code != MPI_SUCCESS) return code;
-    int begin = 0;
-    code = PMPI_Unpack(packed_.data(), end, &begin, buffers.address(to, done), count,
-                       buffers.type(to), comm_);
+    code = pack(buffers, {from, done, count}, packed_.data(), comm_);
+    if (code == MPI_SUCCESS) code = unpack(buffers, packed_.data(), {to, done, count}, comm_);
   }
   return code;
 }

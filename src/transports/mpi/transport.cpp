@@ -1,10 +1,17 @@
 #include "transports/mpi/transport.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "transports/mpi/drain.hpp"
+#include "transports/mpi/packing.hpp"
 
 namespace latecomer {
+namespace {
+
+constexpr Count kStagedBytes = 32768;
+
+}  // namespace
 
 MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit)
     : comm_(comm), piece_limit_(piece_limit), local_work_(comm, piece_limit) {
@@ -22,13 +29,11 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, std::uint64_t call) {
 }
 
 void MpiTransport::send(const Message& message, std::uint64_t plan_hash, Token token) {
-  Slot& slot = take_slot(token, Direction::send, message);
-  slot.hash = plan_hash;
-  post(message, slot);
+  post(take_slot(token, Direction::send, message), plan_hash);
 }
 
 void MpiTransport::recv(const Message& message, Token token) {
-  post(message, take_slot(token, Direction::recv, message));
+  post(take_slot(token, Direction::recv, message), 0);
 }
 
 /// Runs at the next poll: messages that were posted with it leave first.
@@ -45,48 +50,77 @@ MpiTransport::Slot& MpiTransport::take_slot(Token token, Direction direction,
   if (free_.empty()) free_.push_back(&slots_.emplace_back());
   Slot& slot = *free_.back();
   free_.pop_back();
+  std::vector<char> memory = std::move(slot.staged);  // worth keeping
   slot = Slot{};
+  slot.staged = std::move(memory);
   slot.token = token;
   slot.peer = message.peer;
   slot.direction = direction;
   slot.first = message.first;
+  slot.data = message.data;
   return slot;
 }
 
-int MpiTransport::tag(const Message& message, Direction direction) {
-  auto& counts = direction == Direction::send ? sent_ : received_;
-  std::uint32_t& n = counts[static_cast<std::size_t>(message.peer)];
-  n = message.first ? 0 : n + 1;
+int MpiTransport::next_tag(const Slot& slot) {
+  auto& counts = slot.direction == Direction::send ? sent_ : received_;
+  std::uint32_t& n = counts[static_cast<std::size_t>(slot.peer)];
+  n = slot.first ? 0 : n + 1;
   return tags_.of(call_, n);
 }
 
-void MpiTransport::post(const Message& message, Slot& slot) {
-  const int number = tag(message, slot.direction);
-  const Count pieces = (message.data.count + piece_limit_ - 1) / piece_limit_;
-  slot.open = static_cast<std::uint32_t>(pieces);
-  for (Count i = 0; i < pieces; ++i) post_piece(message, slot, i * piece_limit_, number);
+void MpiTransport::post(Slot& slot, std::uint64_t plan_hash) {
+  ++slot.open;  // until all pieces are posted: some may fail at once
+  if (slot.first) stage(slot, plan_hash);
+  post_pieces(slot);
+  if (--slot.open == 0) finish(slot);
 }
 
-void MpiTransport::post_piece(const Message& message, Slot& slot, Count done, int tag) {
-  int count = static_cast<int>(std::min(piece_limit_, message.data.count - done));
-  void* address = buffers_->address(message.data, done);
-  MPI_Datatype type = buffers_->type(message.data);
-  if (slot.first && done == 0) {
-    slot.hashed = Datatype::hashed(&slot.hash, address, count, type);
-    address = MPI_BOTTOM;
-    count = 1;
-    type = slot.hashed.get();
+/// A short message is copied behind the hash as a whole. Of a long one the beginning is: one more
+/// message costs less than copying the rest. (A struct datatype would need no copy, but MPICH
+/// 5.0's receives divide by zero where the hash and the elements are different types of one size.)
+void MpiTransport::stage(Slot& slot, std::uint64_t plan_hash) {
+  const Layout& layout = buffers_->layout();
+  const Count fitting = std::max<Count>(1, kStagedBytes / layout.size);
+  slot.staged_count = static_cast<int>(std::min({fitting, piece_limit_, slot.data.count}));
+  slot.staged.resize(sizeof plan_hash + packed_bytes(layout, slot.staged_count));
+  if (slot.direction == Direction::recv) return;
+  std::memcpy(slot.staged.data(), &plan_hash, sizeof plan_hash);
+  slot.error = pack(*buffers_, {slot.data, 0, slot.staged_count},
+                    slot.staged.data() + sizeof plan_hash, comm_);
+}
+
+void MpiTransport::unstage(Slot& slot) {
+  std::memcpy(&slot.hash, slot.staged.data(), sizeof slot.hash);
+  slot.error = unpack(*buffers_, slot.staged.data() + sizeof slot.hash,
+                      {slot.data, 0, slot.staged_count}, comm_);
+}
+
+void MpiTransport::post_pieces(Slot& slot) {
+  const int tag = next_tag(slot);
+  if (slot.first) {
+    const int bytes = static_cast<int>(slot.staged.size());
+    post_piece({&slot, MPI_PACKED, bytes, true}, slot.staged.data(), tag);
   }
+  for (Count done = slot.staged_count; done < slot.data.count; done += piece_limit_) {
+    const int count = static_cast<int>(std::min(piece_limit_, slot.data.count - done));
+    post_piece({&slot, buffers_->type(slot.data), count, false}, buffers_->address(slot.data, done),
+               tag);
+  }
+}
+
+void MpiTransport::post_piece(const Piece& piece, void* address, int tag) {
+  Slot& slot = *piece.slot;
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code = slot.direction == Direction::send
-                       ? PMPI_Isend(address, count, type, message.peer, tag, comm_, &request)
-                       : PMPI_Irecv(address, count, type, message.peer, tag, comm_, &request);
-  if (code == MPI_SUCCESS) {
-    add_request(request, {&slot, type, count});
-  } else {
+  const int code =
+      slot.direction == Direction::send
+          ? PMPI_Isend(address, piece.count, piece.type, slot.peer, tag, comm_, &request)
+          : PMPI_Irecv(address, piece.count, piece.type, slot.peer, tag, comm_, &request);
+  if (code != MPI_SUCCESS) {
     slot.error = code;
-    if (--slot.open == 0) finish(slot);
+    return;
   }
+  ++slot.open;
+  add_request(request, piece);
 }
 
 void MpiTransport::add_request(MPI_Request request, const Piece& piece) {
@@ -140,7 +174,11 @@ void MpiTransport::settle(const Piece& piece, MPI_Status& status, int code) {
   } else if (slot.direction == Direction::recv) {
     int count = 0;
     PMPI_Get_count(&status, piece.type, &count);
-    if (count != piece.count) slot.wrong_size = true;
+    if (count != piece.count) {
+      slot.wrong_size = true;
+    } else if (piece.staged) {
+      unstage(slot);
+    }
   }
   if (--slot.open == 0) finish(slot);
 }
@@ -155,7 +193,6 @@ void MpiTransport::finish(Slot& slot) {
   } else {
     finished_.push_back({slot.token, wrong_size ? MPI_ERR_TRUNCATE : slot.error, slot.hash});
   }
-  slot.hashed.reset();
   free_.push_back(&slot);
 }
 

@@ -1,7 +1,7 @@
 // The transport over MPI: non-blocking point-to-point messages on a communicator that nobody else
 // uses. The first message of each pair and direction carries the sender's plan hash in front of
-// its data, as one message. Messages and combines of more elements than MPI's int can count are
-// done in pieces.
+// its data, as one message (of a long one, its beginning). Messages and combines of more elements
+// than MPI's int can count are done in pieces.
 #pragma once
 
 #include <deque>
@@ -51,17 +51,20 @@ class MpiTransport final : public Transport {
     Rank peer = -1;
     std::uint32_t open = 0;  // pieces under way
     int error = MPI_SUCCESS;
-    std::uint64_t hash = 0;  // sent, or received
+    std::uint64_t hash = 0;  // the peer's, of a first message received
     Direction direction = Direction::send;
     bool first = false;
     bool wrong_size = false;
-    Datatype hashed;
+    Slice data;
+    std::vector<char> staged;  // of a first message: the hash and the elements sent with it
+    int staged_count = 0;      // of those elements
   };
   /// One MPI request and what it should have moved.
   struct Piece {
     Slot* slot;
     MPI_Datatype type;
     int count;
+    bool staged;
   };
   struct Local {
     OpKind kind;
@@ -70,11 +73,14 @@ class MpiTransport final : public Transport {
     Token token;
   };
 
-  void post(const Message& message, Slot& slot);
-  void post_piece(const Message& message, Slot& slot, Count done, int tag);
-  void add_request(MPI_Request request, const Piece& piece);
-  [[nodiscard]] int tag(const Message& message, Direction direction);
   Slot& take_slot(Token token, Direction direction, const Message& message);
+  void post(Slot& slot, std::uint64_t plan_hash);
+  void stage(Slot& slot, std::uint64_t plan_hash);
+  void post_pieces(Slot& slot);
+  void post_piece(const Piece& piece, void* address, int tag);
+  void add_request(MPI_Request request, const Piece& piece);
+  void unstage(Slot& slot);
+  [[nodiscard]] int next_tag(const Slot& slot);
 
   void collect();
   void settle(const Piece& piece, MPI_Status& status, int code);
@@ -93,7 +99,7 @@ class MpiTransport final : public Transport {
   int error_ = MPI_SUCCESS;
 
   std::vector<std::uint32_t> sent_, received_;  // messages of this call, per peer
-  std::deque<Slot> slots_;  // their addresses stay: MPI writes hashes into them
+  std::deque<Slot> slots_;  // their addresses stay
   std::vector<Slot*> free_;
   // Parallel arrays of the requests under way, as MPI_Testsome wants them.
   std::vector<MPI_Request> requests_;

@@ -9,6 +9,9 @@ namespace {
 
 constexpr Rank kRanks = 3;
 
+Operation send(Rank to) { return {OpKind::send, to, {Buffer::scratch, 0, 1}, {}, {}}; }
+Operation recv(Rank from) { return {OpKind::recv, from, {}, {Buffer::scratch, 0, 1}, {}}; }
+
 void add(Program& program, const Operation& operation, Random& random) {
   const auto index = program.operations.size();
   program.operations.push_back(operation);
@@ -26,10 +29,8 @@ std::vector<Program> random_programs(Random& random) {
   for (int message = 0; message < 8; ++message) {
     const auto from = static_cast<Rank>(random.below(kRanks));
     const auto to = static_cast<Rank>((from + 1 + static_cast<Rank>(random.below(2))) % kRanks);
-    const Operation send{OpKind::send, to, {Buffer::scratch, 0, 1}, {}, {}};
-    const Operation recv{OpKind::recv, from, {}, {Buffer::scratch, 0, 1}, {}};
-    add(programs[static_cast<std::size_t>(from)], send, random);
-    add(programs[static_cast<std::size_t>(to)], recv, random);
+    add(programs[static_cast<std::size_t>(from)], send(to), random);
+    add(programs[static_cast<std::size_t>(to)], recv(from), random);
   }
   for (Program& program : programs) {
     if (program.operations.size() < 2 || random.below(2) == 0) continue;
@@ -74,6 +75,27 @@ TEST(VerifyExecution, TheWindowMakesNoDifference) {
   // Both ends occurred.
   EXPECT_GT(complete, kRounds / 20);
   EXPECT_LT(complete, kRounds * 19 / 20);
+}
+
+// The second receive of rank 1 could be posted, but comes in turn after the first.
+TEST(VerifyExecution, TheCycleGoesThroughTheTurnOfAMessage) {
+  std::vector<Program> programs(2);
+  programs[0].operations = {recv(1), send(1), send(1)};
+  programs[0].after = {{}, {0}, {}};
+  programs[1].me = 1;
+  programs[1].operations = {recv(0), recv(0), send(0)};
+  programs[1].after = {{}, {}, {1}};
+  Messages messages;
+  ASSERT_FALSE(check_matching(programs, messages));
+  Execution execution;
+  const Finding found = check_deadlock(programs, messages, execution);
+  ASSERT_TRUE(found);
+  const std::string cycle = found->text.substr(found->text.find("cycle: "));
+  EXPECT_EQ(cycle,
+            "cycle: rank 1, operation 0 (recv scratch[0:1] from 0) -> rank 0, operation 1 (send "
+            "scratch[0:1] to 1) -> rank 0, operation 0 (recv scratch[0:1] from 1) -> rank 1, "
+            "operation 2 (send scratch[0:1] to 0) -> rank 1, operation 1 (recv scratch[0:1] from "
+            "0) -> the first again");
 }
 
 }  // namespace

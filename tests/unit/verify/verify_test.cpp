@@ -71,6 +71,30 @@ TEST(Verify, CorrectSchedulesPass) {
   }
 }
 
+/// Three ranks exchange two elements and combine (1 2) of the one, (2 1) of the other.
+Program ragged_exchange(const Plan& plan, Rank me) {
+  Builder builder(plan, me);
+  Slice blocks[3];
+  for (Rank rank = 0; rank < 3; ++rank) {
+    blocks[rank] = builder.scratch(2);
+    if (rank == me) builder.copy(builder.input({0, 2}), blocks[rank]);
+    if (rank != me) builder.send(rank, builder.input({0, 2}));
+    if (rank != me) builder.recv(rank, blocks[rank]);
+  }
+  builder.combine(blocks[1].part(0, 1), blocks[2].part(0, 1), Into::right);
+  builder.combine(blocks[2].part(1, 1), blocks[1].part(1, 1), Into::left);
+  builder.combine(blocks[0], blocks[2], Into::right);
+  builder.copy(blocks[2], builder.output({0, 2}));
+  return builder.finish();
+}
+
+TEST(Verify, OperandsInUnequalPiecesPass) {
+  const Plan plan = plan_of(3, 2);
+  std::vector<Program> programs;
+  for (Rank me = 0; me < 3; ++me) programs.push_back(ragged_exchange(plan, me));
+  EXPECT_EQ(verdict(plan, programs), "correct");
+}
+
 TEST(Verify, TheCostDoesNotDependOnTheCount) {
   const Plan plan = plan_of(4, Count{1} << 58);
   EXPECT_EQ(verdict(plan, exchange(plan)), "correct");
@@ -262,7 +286,10 @@ TEST(Verify, OrderRefusesGaps) {
   // Rank 1 leaves its own contribution out at first: (0 2).
   std::swap(programs[1].operations[5], programs[1].operations[6]);
   programs[1].after[5].push_back(2);
-  EXPECT_EQ(rule(plan, programs), "order");
+  EXPECT_EQ(verdict(plan, programs),
+            "order: rank 1, operation 5 (combine scratch[0:1] scratch[1:2] into right): the left "
+            "operand holds element 0 of rank 0, the right one element 0 of rank 2; the left ranks "
+            "must lie directly below the right ones");
 }
 
 }  // namespace

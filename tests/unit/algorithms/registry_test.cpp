@@ -1,0 +1,106 @@
+#include "algorithms/registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/error.hpp"
+#include "capi/core/listing.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Problem kProblem{Collective::allreduce, 4, 100};
+
+std::string error_of(const std::string& choice) {
+  try {
+    (void)parse_choice(Collective::allreduce, choice);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Registry, RowsAreSortedAndComplete) {
+  const auto rows = registry();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Algorithm& row = rows[i];
+    if (i > 0) {
+      EXPECT_LT(rows[i - 1].name, row.name);
+    }
+    EXPECT_FALSE(row.source.empty()) << row.name;
+    EXPECT_FALSE(row.cost_formula.empty()) << row.name;
+    EXPECT_EQ(row.kind == Kind::program, row.build != nullptr) << row.name;
+  }
+}
+
+TEST(Registry, TextsNeedNoEscapesInJson) {
+  for (const Algorithm& row : registry()) {
+    for (const std::string_view text : {row.name, row.cost_formula, row.source}) {
+      EXPECT_EQ(text.find_first_of("\"\\\n"), std::string_view::npos) << row.name;
+    }
+    for (const Parameter& parameter : row.parameters) {
+      EXPECT_EQ(parameter.meaning.find_first_of("\"\\\n"), std::string_view::npos) << row.name;
+    }
+  }
+  EXPECT_NE(registry_as_json().find("\"name\":\"native\""), std::string::npos);
+}
+
+TEST(Choice, ErrorsNameValueAndRemedy) {
+  EXPECT_NE(error_of("rign").find("'rign' is not usable; right would be one of linear_tree"),
+            std::string::npos);
+  EXPECT_NE(error_of("ring:segments=4").find("none, it has no parameters"), std::string::npos);
+  EXPECT_NE(error_of("segmented_ring:parts=4").find("one of segments"), std::string::npos);
+  EXPECT_NE(error_of("segmented_ring:segments").find("name=value"), std::string::npos);
+  EXPECT_NE(error_of("segmented_ring:segments=0").find("from 1 up"), std::string::npos);
+  EXPECT_NE(error_of("linear_tree:override=up").find("ring or back"), std::string::npos);
+}
+
+TEST(Choice, ParametersReadBack) {
+  const Choice choice =
+      parse_choice(Collective::allreduce, "linear_tree:segments=1Ki:override=back");
+  const Plan plan = make_plan(*choice.algorithm, kProblem, choice.parameters, {});
+  EXPECT_EQ(describe_parameters(plan), "override=back segments=1024");
+}
+
+TEST(MakePlan, RefusesWhatAnAlgorithmDoesNotTake) {
+  const Algorithm& ring = find_algorithm(Collective::allreduce, "ring");
+  Problem problem = kProblem;
+  problem.commutative = false;
+  EXPECT_THROW((void)make_plan(ring, problem, {}, {}), Error);
+  std::string why;
+  EXPECT_FALSE(accepts(ring, problem, &why));
+  EXPECT_EQ(why, "ring needs a commutative operator");
+  EXPECT_THROW((void)make_plan(ring, kProblem, {{"segments", 2}}, {}), Error);
+  EXPECT_THROW((void)make_plan(ring, kProblem, {}, {{0, 0, 0}, {}}), Error);
+  const Seconds nan = std::numeric_limits<Seconds>::quiet_NaN();
+  EXPECT_THROW((void)make_plan(ring, kProblem, {}, {{0, 0, 0, nan}, {}}), Error);
+  const Algorithm& native = find_algorithm(Collective::allreduce, "native");
+  EXPECT_THROW((void)make_plan(native, kProblem, {}, {}), Error);
+  for (const Problem& wrong :
+       {Problem{Collective::allreduce, 0, 1}, Problem{Collective::allreduce, 2, -1},
+        Problem{Collective::allreduce, 2, 1, 0}, Problem{Collective::allreduce, 2, 1, 4, 2},
+        Problem{Collective::allreduce, 2, std::numeric_limits<Count>::max(), 4}}) {
+    EXPECT_THROW((void)make_plan(ring, wrong, {}, {}), Error);
+  }
+  EXPECT_THROW((void)build_program(make_plan(ring, kProblem, {}, {}), 4), Error);
+}
+
+/// The arithmetic of programs is 64 bits wide: a vector far beyond 2^31 elements.
+TEST(MakePlan, CountsBeyond32Bits) {
+  for (const Algorithm& row : registry()) {
+    if (row.kind != Kind::program) continue;
+    const Count count = (Count{1} << 40) + 7;
+    const Plan plan = make_plan(row, {Collective::allreduce, 3, count, 8}, {}, {});
+    Count received = 0;
+    for (const Operation& op : build_program(plan, 0).operations) {
+      if (op.kind == OpKind::recv) received += op.target.count;
+      EXPECT_GE(op.target.begin, 0);
+      EXPECT_LE(op.target.end(), 2 * count + 3);
+    }
+    EXPECT_GE(received, count * 2 / 3) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace latecomer

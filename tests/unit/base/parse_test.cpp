@@ -1,0 +1,73 @@
+#include "base/parse.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/error.hpp"
+#include "base/network.hpp"
+
+namespace latecomer {
+namespace {
+
+std::string message(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Parse, CountsAndSizes) {
+  EXPECT_EQ(parse_count("count", "1Mi"), 1048576);
+  EXPECT_EQ(parse_count("count", "3k"), 3000);
+  EXPECT_EQ(parse_count("count", "0"), 0);
+  EXPECT_EQ(parse_bytes("bytes", "64KiB"), 65536);
+  EXPECT_EQ(parse_bytes("bytes", "1.5MB"), 1500000);
+  EXPECT_EQ(parse_bytes("bytes", "8G"), Count{8} << 30);
+}
+
+TEST(Parse, Times) {
+  EXPECT_DOUBLE_EQ(parse_seconds("delay", "50us"), 50e-6);
+  EXPECT_DOUBLE_EQ(parse_seconds("delay", "1.5s"), 1.5);
+  EXPECT_EQ(parse_seconds("delay", "0"), 0);
+}
+
+TEST(Parse, RefusesWhatIsNoNumber) {
+  for (const std::string text : {"", "x", "4Mi!", "-1", "1.5", "1e400", "nan", "inf", "9e18"}) {
+    EXPECT_THROW((void)parse_count("count", text), Error) << text;
+  }
+  for (const std::string text : {"5", "-5ms", "5 ms", "5m", "infs"}) {
+    EXPECT_THROW((void)parse_seconds("delay", text), Error) << text;
+  }
+}
+
+TEST(Parse, ErrorsNameWhatValueAndRemedy) {
+  const std::string text = message([] { (void)parse_seconds("delay", "5 parsecs"); });
+  EXPECT_EQ(text,
+            "delay: '5 parsecs' is not usable; right would be a time such as 0, 8ns, 50us, "
+            "5ms or 1.5s");
+}
+
+TEST(NetworkText, ReadsBack) {
+  const Network network = parse_network(
+      "alpha=3us,beta=40ns,gamma=0.1ns,eager=4KiB,handshake=6us,ports=2,jitter=0.1,"
+      "seed=9");
+  EXPECT_DOUBLE_EQ(network.alpha, 3e-6);
+  EXPECT_EQ(network.eager_limit, 4096);
+  EXPECT_EQ(network.ports, 2);
+  EXPECT_EQ(parse_network(to_string(network)), network);
+  EXPECT_EQ(parse_network(""), Network{});
+}
+
+TEST(NetworkText, RefusesUnknownAndWrongParts) {
+  EXPECT_NE(message([] { (void)parse_network("alfa=3us"); }).find("alpha, beta"),
+            std::string::npos);
+  EXPECT_NE(message([] { (void)parse_network("alpha"); }).find("network alpha"), std::string::npos);
+  EXPECT_THROW((void)parse_network("ports=0"), Error);
+  EXPECT_THROW((void)parse_network("jitter=-1"), Error);
+}
+
+}  // namespace
+}  // namespace latecomer

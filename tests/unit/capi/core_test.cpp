@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "latecomer/latecomer.h"
+
+namespace {
+
+latecomer_problem problem(const char* algorithm) {
+  return {"allreduce", algorithm, 4, 16, 4, 1, 0, nullptr, nullptr};
+}
+
+std::string take(char* text) {
+  const std::string copy = text == nullptr ? "(null)" : text;
+  latecomer_free(text);
+  return copy;
+}
+
+TEST(CoreApi, BuildsPrintsAndVerifies) {
+  const auto asked = problem("sorted_linear_tree:segments=2");
+  char* text = nullptr;
+  ASSERT_EQ(latecomer_plan(&asked, &text), 0) << latecomer_last_error();
+  const std::string plan = take(text);
+  EXPECT_EQ(plan.rfind("latecomer-plan 1\nalgorithm sorted_linear_tree\n", 0), 0u);
+  ASSERT_EQ(latecomer_program(&asked, -1, &text), 0);
+  const std::string programs = take(text);
+  ASSERT_EQ(latecomer_program(&asked, 3, &text), 0);
+  EXPECT_NE(programs.find(take(text)), std::string::npos);
+  ASSERT_EQ(latecomer_verify(&asked, &text), 0);
+  EXPECT_EQ(text, nullptr);
+  ASSERT_EQ(latecomer_verify_text((plan + programs).c_str(), &text), 0);
+  EXPECT_EQ(text, nullptr);
+}
+
+TEST(CoreApi, ABrokenTextHasACounterexample) {
+  const auto asked = problem("ring");
+  char* text = nullptr;
+  ASSERT_EQ(latecomer_plan(&asked, &text), 0);
+  std::string schedule = take(text);
+  ASSERT_EQ(latecomer_program(&asked, -1, &text), 0);
+  schedule += take(text);
+  schedule.replace(schedule.find("to 1"), 4, "to 2");
+  ASSERT_EQ(latecomer_verify_text(schedule.c_str(), &text), 0);
+  EXPECT_EQ(take(text).rfind("matching: ", 0), 0u);
+}
+
+TEST(CoreApi, Simulates) {
+  auto asked = problem("ring");
+  const std::vector<double> arrivals = {0, 0, 5, 0};
+  asked.arrivals = arrivals.data();
+  asked.network = "alpha=1s,beta=0,gamma=0";
+  std::vector<double> exits(4);
+  ASSERT_EQ(latecomer_simulate(&asked, exits.data()), 0) << latecomer_last_error();
+  for (const double exit : exits) EXPECT_GE(exit, 6);
+}
+
+TEST(CoreApi, ErrorsAreToldAndForgotten) {
+  char* text = nullptr;
+  auto asked = problem("rong");
+  EXPECT_EQ(latecomer_plan(&asked, &text), -1);
+  EXPECT_NE(std::string(latecomer_last_error()).find("'rong' is not usable"), std::string::npos);
+  EXPECT_EQ(latecomer_plan(nullptr, &text), -1);
+  asked = problem("ring");
+  asked.network = "beta=fast";
+  EXPECT_EQ(latecomer_plan(&asked, &text), -1);
+  EXPECT_EQ(latecomer_verify_text("nonsense", &text), -1);
+  EXPECT_EQ(latecomer_algorithms(&text), 0);
+  EXPECT_STREQ(latecomer_last_error(), "");
+  EXPECT_NE(take(text).find("prereduced_ring"), std::string::npos);
+  EXPECT_STRNE(latecomer_version(), "");
+}
+
+}  // namespace

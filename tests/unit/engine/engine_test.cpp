@@ -1,0 +1,154 @@
+// The engine over a transport that only notes what is posted; the test completes it by hand.
+#include "engine/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include "schedule/builder.hpp"
+
+namespace latecomer {
+namespace {
+
+class NotingTransport final : public Transport {
+ public:
+  void send(const Message& message, std::uint64_t, Token token) override {
+    note("send", message.peer, token, message.first);
+  }
+  void recv(const Message& message, Token token) override {
+    note("recv", message.peer, token, message.first);
+  }
+  void combine(const Slice&, const Slice&, Into, Token token) override {
+    posted.push_back("combine " + std::to_string(token));
+  }
+  void copy(const Slice&, const Slice&, Token token) override {
+    posted.push_back("copy " + std::to_string(token));
+  }
+
+  /// What was posted since the last call.
+  std::vector<std::string> take() { return std::exchange(posted, {}); }
+
+ private:
+  void note(const std::string& what, Rank peer, Token token, bool first) {
+    posted.push_back(what + " " + std::to_string(token) + (first ? " first" : "") + " with " +
+                     std::to_string(peer));
+  }
+  std::vector<std::string> posted;
+};
+
+using Posted = std::vector<std::string>;
+
+Plan plan_for(Progress progress) {
+  Plan plan{"by hand", {Collective::allreduce, 3, 4}, {}, {}, {}, progress};
+  return plan;
+}
+
+/// 1, 2: receives into scratch; 3: combine with the input; 4: send; 5: receive the result.
+Program example(Progress progress) {
+  Builder builder(plan_for(progress), 0);
+  const Slice first = builder.scratch(4);
+  const Slice second = builder.scratch(4);
+  builder.recv(1, first);
+  builder.recv(1, second);
+  builder.combine(first, second, Into::left);
+  builder.combine(builder.input({0, 4}), first, Into::right);
+  builder.send(2, first);
+  builder.recv(2, builder.output({0, 4}));
+  return builder.finish();
+}
+
+Completion done(const Program& program, Token token) { return {token, 0, program.plan_hash}; }
+
+TEST(Engine, ForegroundPostsNothingBeforeTheArrival) {
+  const Program program = example(Progress::foreground);
+  NotingTransport transport;
+  Engine engine(program, transport);
+  engine.start();
+  EXPECT_EQ(transport.take(), Posted{});
+  engine.arrive();
+  EXPECT_EQ(transport.take().size(), 3u);
+}
+
+TEST(Engine, BackgroundRunsWhatDoesNotDependOnTheArrival) {
+  const Program program = example(Progress::background);
+  NotingTransport transport;
+  Engine engine(program, transport);
+  engine.start();
+  EXPECT_EQ(transport.take(), (Posted{"recv 1 first with 1", "recv 2 with 1"}));
+  engine.completed(done(program, 1));
+  engine.completed(done(program, 2));
+  EXPECT_EQ(transport.take(), Posted{"combine 3"});
+  engine.completed(done(program, 3));
+  EXPECT_EQ(transport.take(), Posted{});  // the next combine reads the input
+  engine.arrive();
+  EXPECT_EQ(transport.take(), (Posted{"recv 6 first with 2", "combine 4"}));
+}
+
+TEST(Engine, UserOperatorsMayBeKeptForTheCaller) {
+  const Program program = example(Progress::background);
+  NotingTransport transport;
+  Engine engine(program, transport, {.combine_before_arrival = false});
+  engine.start();
+  engine.completed(done(program, 1));
+  engine.completed(done(program, 2));
+  (void)transport.take();
+  engine.arrive();
+  EXPECT_EQ(transport.take(), (Posted{"recv 6 first with 2", "combine 3"}));
+}
+
+TEST(Engine, WindowBoundsRequestsPerPeerAndDirection) {
+  const Program program = example(Progress::background);
+  NotingTransport transport;
+  Engine engine(program, transport, {.window = 1});
+  engine.start();
+  EXPECT_EQ(transport.take(), Posted{"recv 1 first with 1"});
+  engine.completed(done(program, 1));
+  EXPECT_EQ(transport.take(), Posted{"recv 2 with 1"});
+}
+
+TEST(Engine, EndsWhenAllIsDone) {
+  const Program program = example(Progress::foreground);
+  NotingTransport transport;
+  Engine engine(program, transport);
+  engine.start();
+  engine.arrive();
+  for (Token token = 1; token <= 6; ++token) {
+    EXPECT_EQ(engine.status(), Status::running);
+    engine.completed(done(program, token));
+  }
+  EXPECT_EQ(engine.status(), Status::done);
+}
+
+TEST(Engine, AnotherPlanIsANamedError) {
+  const Program program = example(Progress::foreground);
+  NotingTransport transport;
+  Engine engine(program, transport);
+  engine.start();
+  engine.arrive();
+  engine.completed({1, 0, program.plan_hash + 1});
+  EXPECT_EQ(engine.status(), Status::failed);
+  EXPECT_EQ(engine.failure(), "rank 1 follows another plan than rank 0");
+}
+
+TEST(Engine, TransportErrorsNameTheOperation) {
+  const Program program = example(Progress::foreground);
+  NotingTransport transport;
+  Engine engine(program, transport);
+  engine.start();
+  engine.arrive();
+  engine.completed({2, 17, 0});
+  EXPECT_EQ(engine.failure(), "recv scratch[4:8] from 1 failed with transport error 17");
+}
+
+TEST(Engine, SaysWhatItWaitsFor) {
+  const Program program = example(Progress::foreground);
+  NotingTransport transport;
+  Engine engine(program, transport);
+  engine.start();
+  engine.arrive();
+  engine.completed(done(program, 1));
+  EXPECT_EQ(engine.waiting_for(),
+            "to receive from rank 1 (1 of 2 done), to send to rank 2 (0 of 1 done), "
+            "to receive from rank 2 (0 of 1 done)");
+}
+
+}  // namespace
+}  // namespace latecomer

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include "patterns/partition.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer {
+namespace {
+
+TEST(Partition, CoversTheVectorOnce) {
+  for (const Count count : {0, 1, 5, 16, 17}) {
+    for (const Count parts : {1, 2, 5, 16, 40}) {
+      const Partition split(count, parts);
+      Count next = 0;
+      for (Count part = 0; part < parts; ++part) {
+        EXPECT_EQ(split.range(part).begin, next);
+        EXPECT_LE(split.range(part).count, split.longest());
+        EXPECT_GE(split.range(part).count, split.longest() - 1);
+        next = split.range(part).end();
+      }
+      EXPECT_EQ(next, count);
+      EXPECT_EQ(split.range(0, parts), (Range{0, count}));
+    }
+  }
+}
+
+TEST(PipelineSegments, BalancesStartUpsAgainstFill) {
+  const Network network{.alpha = 1e-3, .beta = 1e-6, .gamma = 0, .eager_limit = 1 << 30};
+  // sqrt((hops - 1) * transfer / alpha) = sqrt(15 * 1 s / 1 ms)
+  EXPECT_EQ(pipeline_segments(1000000, 1000000, 16, network), 122);
+}
+
+TEST(PipelineSegments, StayEagerAndWholeElements) {
+  const Network network{.alpha = 1, .beta = 1e-9, .gamma = 0, .eager_limit = 1000};
+  EXPECT_EQ(pipeline_segments(10000, 2500, 4, network), 20);
+  EXPECT_EQ(pipeline_segments(10000, 7, 4, network), 7);
+  EXPECT_EQ(pipeline_segments(0, 0, 1, network), 1);
+}
+
+TEST(PipelineSegments, NothingEagerIsNoReasonForManySegments) {
+  const Network network{.alpha = 1, .beta = 1e-9, .gamma = 0, .eager_limit = 0};
+  EXPECT_EQ(pipeline_segments(10000, 2500, 4, network), 1);
+}
+
+TEST(FoldedRanks, CoreStandsForContiguousRunsInOrder) {
+  for (Rank ranks = 1; ranks <= 70; ++ranks) {
+    const FoldedRanks folded(ranks);
+    EXPECT_EQ(folded.core + folded.extra, ranks);
+    Rank previous = -1;
+    for (Rank position = 0; position < folded.core; ++position) {
+      const Rank rank = folded.rank(position);
+      EXPECT_GT(rank, previous);
+      EXPECT_FALSE(folded.waits(rank));
+      EXPECT_EQ(folded.position(rank), position);
+      EXPECT_EQ(folded.hosts(rank), rank - previous == 2);
+      previous = rank;
+    }
+    EXPECT_EQ(previous, ranks - 1);
+  }
+}
+
+}  // namespace
+}  // namespace latecomer

@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include "algorithms/registry.hpp"
+#include "base/error.hpp"
+
+namespace latecomer {
+namespace {
+
+const std::string kProgram =
+    "latecomer-program 1\nplan 00000000000000ff\nrank 0 of 2\nbuffers input 4 output 4 scratch 4\n"
+    "in-place no\ncommutative yes\nprogress foreground\n0 arrive\n1 send input[0:4] to 1 after 0\n"
+    "end\n";
+
+std::string plan_text() {
+  return to_text(make_plan(find_algorithm(Collective::allreduce, "ring"),
+                           {Collective::allreduce, 2, 4}, {}, {}));
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(Text, CommentsAndEmptyLinesAreSkipped) {
+  const Schedule schedule = parse_schedule("# a comment\n\n" + plan_text() + "# more\n" + kProgram);
+  EXPECT_EQ(schedule.plan.algorithm, "ring");
+  ASSERT_EQ(schedule.programs.size(), 1u);
+  EXPECT_EQ(schedule.programs[0].plan_hash, 255u);
+  EXPECT_EQ(to_text(schedule.programs[0]), kProgram);
+}
+
+TEST(Text, EveryWrongLineIsNamed) {
+  const std::pair<std::string, std::string> wrong[] = {
+      {"latecomer-program 1", "latecomer-program 2"},
+      {"rank 0 of 2", "rank zero of 2"},
+      {"in-place no", "in-place maybe"},
+      {"progress foreground", "progress sideways"},
+      {"0 arrive", "0 depart"},
+      {"1 send", "7 send"},
+      {"input[0:4]", "input(0:4)"},
+      {"input[0:4]", "heap[0:4]"},
+      {"input[0:4]", "input[0:x]"},
+      {"to 1", "from 1"},
+      {"after 0", "after x"},
+      {"after 0", "before 0"},
+      {"after 0\nend\n", "after 0\n"},
+  };
+  for (const auto& [from, to] : wrong) {
+    EXPECT_THROW((void)parse_schedule(plan_text() + replaced(kProgram, from, to)), Error) << to;
+  }
+  EXPECT_THROW((void)parse_plan(replaced(plan_text(), "ranks 2", "ranks 0")), Error);
+  EXPECT_THROW((void)parse_plan(replaced(plan_text(), "allreduce", "all-to-all")), Error);
+  EXPECT_THROW((void)parse_plan(replaced(plan_text(), "order", "odor")), Error);
+  EXPECT_THROW((void)parse_plan(plan_text() + "more"), Error);
+  EXPECT_THROW((void)parse_plan(""), Error);
+}
+
+TEST(PlanHash, DependsOnAllThatRanksAgreeOnAndOnNothingLocal) {
+  const Plan plan = parse_plan(plan_text());
+  Plan other = plan;
+  other.problem.in_place = true;
+  EXPECT_EQ(hash(other), hash(plan));
+  other = plan;
+  other.order = {1, 0};
+  EXPECT_NE(hash(other), hash(plan));
+  other = plan;
+  other.problem.count = 5;
+  EXPECT_NE(hash(other), hash(plan));
+  other = plan;
+  other.parameters["segments"] = 3;
+  EXPECT_NE(hash(other), hash(plan));
+}
+
+}  // namespace
+}  // namespace latecomer

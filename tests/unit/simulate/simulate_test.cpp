@@ -1,0 +1,155 @@
+#include "simulate/simulate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "reference/reference.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Count kCount = 8;
+
+Plan plan_of(Rank ranks) {
+  return {"by hand", {Collective::allreduce, ranks, kCount, 1}, {}, {}, {}, {}};
+}
+
+/// Rank 0 sends its vector to 1, in pieces.
+std::vector<Program> one_way(int pieces) {
+  Builder sender(plan_of(2), 0);
+  Builder receiver(plan_of(2), 1);
+  const Count size = kCount / pieces;
+  for (int i = 0; i < pieces; ++i) {
+    sender.send(1, sender.input({i * size, size}));
+    receiver.recv(0, receiver.output({i * size, size}));
+  }
+  return {sender.finish(), receiver.finish()};
+}
+
+SimulationOptions options_with(const Network& network, const std::vector<Seconds>& arrivals) {
+  SimulationOptions options;
+  options.network = network;
+  options.arrivals = arrivals;
+  options.element_bytes = 1;
+  return options;
+}
+
+const Network kUnit{.alpha = 1, .beta = 0.5, .gamma = 0};
+
+TEST(VirtualNetwork, ATransferTakesAlphaPlusBytesTimesBeta) {
+  const auto result = simulate(one_way(1), options_with(kUnit, {0, 0}));
+  EXPECT_EQ(result.exits, (std::vector<Seconds>{5, 5}));
+}
+
+TEST(VirtualNetwork, PiecesFollowEachOtherOnThePort) {
+  const auto result = simulate(one_way(4), options_with(kUnit, {0, 0}));
+  EXPECT_EQ(result.exits, (std::vector<Seconds>{8, 8}));
+}
+
+TEST(VirtualNetwork, EagerMessagesDoNotWaitForTheReceiver) {
+  const auto result = simulate(one_way(1), options_with(kUnit, {0, 100}));
+  EXPECT_EQ(result.exits, (std::vector<Seconds>{5, 100}));
+}
+
+TEST(VirtualNetwork, RendezvousWaitsForTheReceiverAndTheHandshake) {
+  Network network = kUnit;
+  network.eager_limit = kCount - 1;
+  network.handshake = 2;
+  const auto result = simulate(one_way(1), options_with(network, {0, 100}));
+  EXPECT_EQ(result.exits, (std::vector<Seconds>{107, 107}));
+}
+
+TEST(VirtualNetwork, OnePortSendsAndReceivesAtOnce) {
+  Builder a(plan_of(2), 0);
+  Builder b(plan_of(2), 1);
+  for (Builder* builder : {&a, &b}) {
+    builder->send(1 - builder->me(), builder->input({0, kCount}));
+    builder->recv(1 - builder->me(), builder->output({0, kCount}));
+  }
+  const std::vector<Program> programs = {a.finish(), b.finish()};
+  EXPECT_EQ(simulate(programs, options_with(kUnit, {0, 0})).last_exit(), 5);
+}
+
+TEST(VirtualNetwork, TwoSendersShareTheReceiversPortUnlessItHasTwo) {
+  Builder a(plan_of(3), 0);
+  Builder b(plan_of(3), 1);
+  Builder c(plan_of(3), 2);
+  a.send(2, a.input({0, kCount}));
+  b.send(2, b.input({0, kCount}));
+  c.recv(0, c.scratch(kCount));
+  c.recv(1, c.scratch(kCount));
+  const std::vector<Program> programs = {a.finish(), b.finish(), c.finish()};
+  Network network = kUnit;
+  EXPECT_EQ(simulate(programs, options_with(network, {})).last_exit(), 10);
+  network.ports = 2;
+  EXPECT_EQ(simulate(programs, options_with(network, {})).last_exit(), 5);
+}
+
+TEST(VirtualNetwork, CombiningTakesGamma) {
+  Builder a(plan_of(1), 0);
+  const Slice block = a.scratch(kCount);
+  a.copy(a.input({0, kCount}), block);
+  a.combine(a.input({0, kCount}), block, Into::right);
+  const std::vector<Program> programs = {a.finish()};
+  const Network network{.alpha = 0, .beta = 0, .gamma = 0.25};
+  EXPECT_EQ(simulate(programs, options_with(network, {3})).last_exit(), 5);
+}
+
+TEST(VirtualNetwork, JitterIsSeeded) {
+  Network network = kUnit;
+  network.jitter = 0.5;
+  const auto exit_with = [&](std::uint64_t seed) {
+    network.seed = seed;
+    return simulate(one_way(4), options_with(network, {0, 0})).last_exit();
+  };
+  EXPECT_EQ(exit_with(1), exit_with(1));
+  EXPECT_NE(exit_with(1), exit_with(2));
+  EXPECT_GT(exit_with(1), 8);
+  EXPECT_LT(exit_with(1), 12);
+}
+
+TEST(VirtualNetwork, ReportsWhoIsStuckAndWhy) {
+  auto programs = one_way(1);
+  programs[0].operations.pop_back();
+  programs[0].after.pop_back();
+  const auto result = simulate(programs, options_with(kUnit, {0, 0}));
+  EXPECT_EQ(result.failure, "rank 1: stuck, waits to receive from rank 0 (0 of 1 done)");
+  EXPECT_LT(result.exits[1], 0);
+}
+
+TEST(VirtualNetwork, ReportsAnotherPlan) {
+  auto programs = one_way(1);
+  programs[0].plan_hash ^= 1;
+  const auto result = simulate(programs, options_with(kUnit, {0, 0}));
+  EXPECT_EQ(result.failure, "rank 1: rank 0 follows another plan than rank 1");
+}
+
+TEST(VirtualNetwork, TracesEveryTransfer) {
+  auto options = options_with(kUnit, {0, 0});
+  options.trace = true;
+  const auto result = simulate(one_way(4), options);
+  ASSERT_EQ(result.trace.size(), 4u);
+  EXPECT_EQ(result.trace[1].begin, 2);
+  EXPECT_EQ(result.trace[1].end, 4);
+  EXPECT_EQ(result.trace[1].to, 1);
+}
+
+TEST(Simulate, RefusesArrivalsOfAnotherLength) {
+  EXPECT_THROW((void)simulate(one_way(1), options_with(kUnit, {0})), Error);
+}
+
+TEST(Simulate, MeanElapsedIsMeanOfExitMinusArrival) {
+  const auto result = simulate(one_way(1), options_with(kUnit, {1, 3}));
+  EXPECT_DOUBLE_EQ(result.mean_elapsed(), ((6.0 - 1) + (6.0 - 3)) / 2);
+}
+
+/// The reference run would notice a wrong result: an algorithm whose plan loses a contribution.
+TEST(Reference, NoticesAWrongResult) {
+  Plan plan = make_plan(find_algorithm(Collective::allreduce, "linear_tree"),
+                        {Collective::allreduce, 3, 5}, {}, {});
+  plan.order = {0, 1, 1};
+  EXPECT_NE(testing::run_and_compare(plan, {}, 1), "");
+}
+
+}  // namespace
+}  // namespace latecomer
