@@ -1,1 +1,78 @@
-"""latecomer: MPI collectives that stay fast when the ranks do not arrive together."""
+"""latecomer: MPI collectives that stay fast when the ranks do not arrive together.
+
+    >>> import latecomer
+    >>> schedule = latecomer.program("sorted_linear_tree", ranks=4, arrival=[4e-3, 0, 0, 0])
+    >>> print(schedule.programs[0].text)
+    >>> latecomer.verify("sorted_linear_tree", ranks=4) is None
+    True
+    >>> latecomer.simulate("ring", ranks=4, count=1000, network="alpha=50us,beta=8ns").exits
+
+All times are in seconds. A value that makes no sense raises ValueError, which names the value and
+what would be right. The names below are loaded when they are first used, so that parts which need
+no compiled core, such as the emulated cluster, start fast and run without it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .bounds import least_after_last
+    from .checking import Counterexample, Rule, rules, verify, verify_text
+    from .compiled import __version__
+    from .programs import Operation, Program, Schedule, Slice, program
+    from .registry import Algorithm, Parameter, algorithms
+    from .simulation import Move, Simulation, simulate
+
+_HOME = {
+    "__version__": "compiled",
+    "Algorithm": "registry",
+    "Counterexample": "checking",
+    "Move": "simulation",
+    "Operation": "programs",
+    "Parameter": "registry",
+    "Program": "programs",
+    "Rule": "checking",
+    "Schedule": "programs",
+    "Simulation": "simulation",
+    "Slice": "programs",
+    "algorithms": "registry",
+    "least_after_last": "bounds",
+    "program": "programs",
+    "rules": "checking",
+    "simulate": "simulation",
+    "verify": "checking",
+    "verify_text": "checking",
+}
+
+__all__ = [
+    "Algorithm",
+    "Counterexample",
+    "Move",
+    "Operation",
+    "Parameter",
+    "Program",
+    "Rule",
+    "Schedule",
+    "Simulation",
+    "Slice",
+    "__version__",
+    "algorithms",
+    "least_after_last",
+    "program",
+    "rules",
+    "simulate",
+    "verify",
+    "verify_text",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

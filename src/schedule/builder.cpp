@@ -32,19 +32,19 @@ Slice Builder::scratch(Count count) {
 }
 
 void Builder::send(Rank to, const Slice& data) {
-  if (!data.empty()) add({.kind = OpKind::send, .peer = to, .source = data});
+  if (!data.empty()) add({OpKind::send, to, data, {}, Into::right});
 }
 
 void Builder::recv(Rank from, const Slice& target) {
-  if (!target.empty()) add({.kind = OpKind::recv, .peer = from, .target = target});
+  if (!target.empty()) add({OpKind::recv, from, {}, target, Into::right});
 }
 
 void Builder::copy(const Slice& from, const Slice& to) {
-  if (!from.empty() && from != to) add({.kind = OpKind::copy, .source = from, .target = to});
+  if (!from.empty() && from != to) add({OpKind::copy, -1, from, to, Into::right});
 }
 
 void Builder::combine(const Slice& left, const Slice& right, Into into) {
-  if (!left.empty()) add({.kind = OpKind::combine, .source = left, .target = right, .into = into});
+  if (!left.empty()) add({OpKind::combine, -1, left, right, into});
 }
 
 Slice Builder::fold(const Slice& received, Received side, const Slice& own, const Slice& spare) {

@@ -174,6 +174,14 @@ class Lines {
     words.expect(name);
     return words;
   }
+  /// A field of one word.
+  Words only(std::string_view name) {
+    Words words = field(name);
+    Words ahead = words;
+    ahead.next();
+    ahead.end();
+    return words;
+  }
 
  private:
   std::vector<std::string_view> lines_;
@@ -182,12 +190,13 @@ class Lines {
 
 void parse_header(Lines& lines, Program& program) {
   lines.title(kProgramTitle);
-  Words plan = lines.field("plan");
+  Words plan = lines.only("plan");
   program.plan_hash = plan.number<std::uint64_t>(plan.next(), 16);
   Words rank = lines.field("rank");
   program.me = rank.number<Rank>();
   rank.expect("of");
   program.ranks = rank.number<Rank>();
+  rank.end();
   Words buffers = lines.field("buffers");
   buffers.expect("input");
   program.input_count = buffers.number<Count>();
@@ -195,9 +204,10 @@ void parse_header(Lines& lines, Program& program) {
   program.output_count = buffers.number<Count>();
   buffers.expect("scratch");
   program.scratch_count = buffers.number<Count>();
-  program.in_place = lines.field("in-place").flag();
-  program.commutative = lines.field("commutative").flag();
-  program.progress = lines.field("progress").progress();
+  buffers.end();
+  program.in_place = lines.only("in-place").flag();
+  program.commutative = lines.only("commutative").flag();
+  program.progress = lines.only("progress").progress();
 }
 
 Program parse_program(Lines& lines) {
@@ -221,15 +231,15 @@ Plan parse_plan(Lines& lines) {
   Plan plan;
   Problem& problem = plan.problem;
   lines.title(kPlanTitle);
-  plan.algorithm = lines.field("algorithm").next();
-  problem.collective = parse_collective(lines.field("collective").next());
-  problem.ranks = lines.field("ranks").number<Rank>();
-  problem.count = lines.field("count").number<Count>();
-  problem.element_bytes = lines.field("element-bytes").number<Count>();
-  problem.root = lines.field("root").number<Rank>();
-  problem.commutative = lines.field("commutative").flag();
-  problem.in_place = lines.field("in-place").flag();
-  plan.progress = lines.field("progress").progress();
+  plan.algorithm = lines.only("algorithm").next();
+  problem.collective = parse_collective(lines.only("collective").next());
+  problem.ranks = lines.only("ranks").number<Rank>();
+  problem.count = lines.only("count").number<Count>();
+  problem.element_bytes = lines.only("element-bytes").number<Count>();
+  problem.root = lines.only("root").number<Rank>();
+  problem.commutative = lines.only("commutative").flag();
+  problem.in_place = lines.only("in-place").flag();
+  plan.progress = lines.only("progress").progress();
   while (lines.peek() != "end") {
     Words words = lines.next();
     const auto field = words.next();

@@ -13,6 +13,12 @@ latecomer_stats stats_of(MPI_Comm comm) {
   return stats;
 }
 
+int class_of(int code) {
+  int category = MPI_SUCCESS;
+  MPI_Error_class(code, &category);
+  return category;
+}
+
 MPI_TEST(native_until_told_otherwise) {
   const Kinds kinds;
   const Communicator comm;
@@ -48,8 +54,8 @@ MPI_TEST(wrong_arguments_get_the_base_librarys_error) {
   int result = 0;
   CHECK(latecomer_allreduce(&value, &result, 1, MPI_INT, MPI_OP_NULL, comm) != MPI_SUCCESS);
   // Some libraries accept the same buffer twice, others do not: that is theirs to say.
-  const int base = MPI_Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, comm);
-  CHECK_EQ(latecomer_allreduce(&value, &value, 1, MPI_INT, MPI_SUM, comm), base);
+  const int base = class_of(MPI_Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, comm));
+  CHECK_EQ(class_of(latecomer_allreduce(&value, &value, 1, MPI_INT, MPI_SUM, comm)), base);
   CHECK_EQ(stats_of(comm).fallback_arguments, 2U);
   CHECK_EQ(stats_of(comm).failed, 0U);
 }

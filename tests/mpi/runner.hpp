@@ -51,5 +51,8 @@ std::string both(const A& a, const B& b) {
 #define CHECK(condition) CHECK_TEXT(condition, #condition)
 
 #define CHECK_EQ(actual, expected)                                                  \
-  CHECK_TEXT((actual) == (expected),                                                \
-             std::string(#actual " ") + latecomer::testing::both(actual, expected))
+  do {                                                                              \
+    const auto is = (actual);                                                       \
+    const auto right = (expected);                                                  \
+    CHECK_TEXT(is == right, #actual " " + latecomer::testing::both(is, right));     \
+  } while (false)

@@ -33,7 +33,7 @@ def spec(namespaces):
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "latecomer.verbs.lab", *words]
+    return [sys.executable, "-m", "latecomer", "lab", *words]
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from .. import lab
+from .output import say
 
 app = typer.Typer(
     help="An emulated cluster on this machine: N hosts, one switch, shaped full-duplex links.",
-    no_args_is_help=True,
 )
 
 Nodes = Annotated[int, typer.Option("--nodes", metavar="N", help="Hosts of the cluster, 1 to 200.")]
@@ -79,10 +76,9 @@ def run(
 
     Example: latecomer lab run --nodes 4 --rate 200mbit -- ./app --size 1024
     """
-    with _reported():
-        spec = _spec(nodes, rate, per_node, burst, queue_ms, congestion)
-        announce = None if quiet else _say
-        code = lab.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
+    spec = _spec(nodes, rate, per_node, burst, queue_ms, congestion)
+    announce = None if quiet else say
+    code = lab.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
     raise typer.Exit(code)
 
 
@@ -101,7 +97,7 @@ def check(
 
     Example: latecomer lab check --nodes 16 --rate 200mbit
     """
-    with _reported(), Console(stderr=True).status("measuring the links ..."):
+    with Console(stderr=True).status("measuring the links ..."):
         result = lab.check(_spec(nodes, rate, 1, burst, queue_ms, congestion))
     typer.echo(json.dumps(result.as_dict(), indent=2) if as_json else _text(result))
     raise typer.Exit(1 if result.too_slow else 0)
@@ -120,10 +116,9 @@ def shell(
 
     Example: latecomer lab shell --nodes 4 --rate 200mbit
     """
-    with _reported():
-        spec = lab.settle(_spec(nodes, rate, per_node, burst, queue_ms, congestion))
-        _say(f"{spec.describe()}; hosts node0 to node{nodes - 1}; leave with exit")
-        code = lab.shell(spec)
+    spec = lab.settle(_spec(nodes, rate, per_node, burst, queue_ms, congestion))
+    say(f"{spec.describe()}; hosts node0 to node{nodes - 1}; leave with exit")
+    code = lab.shell(spec)
     raise typer.Exit(code)
 
 
@@ -138,20 +133,6 @@ def _spec(
         queue_ms=queue_ms,
         congestion=congestion,
     )
-
-
-@contextmanager
-def _reported() -> Iterator[None]:
-    """Turn an error of ours into its message and exit code."""
-    try:
-        yield
-    except lab.UserError as error:
-        _say(f"error: {error}")
-        raise typer.Exit(2 if isinstance(error, lab.SpecError) else 1) from None
-
-
-def _say(text: str) -> None:
-    typer.echo(f"latecomer: {text}", err=True)
 
 
 def _text(result: lab.CheckResult) -> str:
@@ -178,16 +159,3 @@ def _round_trip(result: lab.CheckResult) -> str:
 
 def _mbit(bits_per_s: float) -> str:
     return f"{bits_per_s / 1e6:.1f} Mbit/s"
-
-
-def main() -> None:
-    """This verb alone, for trying it out."""
-    try:
-        sys.exit(app(standalone_mode=False))
-    except typer.TyperException as error:  # a usage error of the command line itself
-        _say(f"error: {error.format_message()}")
-        sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()

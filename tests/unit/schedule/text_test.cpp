@@ -33,6 +33,9 @@ TEST(Text, EveryWrongLineIsNamed) {
   const std::pair<std::string, std::string> wrong[] = {
       {"latecomer-program 1", "latecomer-program 2"},
       {"rank 0 of 2", "rank zero of 2"},
+      {"rank 0 of 2", "rank 0 of 2 more"},
+      {"scratch 4", "scratch 4 5"},
+      {"in-place no", "in-place no yes"},
       {"in-place no", "in-place maybe"},
       {"progress foreground", "progress sideways"},
       {"0 arrive", "0 depart"},

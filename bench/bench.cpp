@@ -1,0 +1,67 @@
+// The papers' mini-benchmark: ranks compute, are late by injected delays, and all-reduce; every
+// algorithm sees the same delays and data, iteration by iteration. The caller draws the delays
+// and does the statistics.
+#include <cstdio>
+#include <deque>
+#include <numeric>
+#include <random>
+
+#include "clock.hpp"
+#include "delays.hpp"
+#include "iteration.hpp"
+#include "mpi.hpp"
+#include "report.hpp"
+
+namespace bench {
+namespace {
+
+/// Shuffled anew in each iteration, so that no algorithm always follows the same other one.
+std::vector<std::size_t> order(std::size_t contenders, std::uint64_t seed, int iteration) {
+  std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(iteration));
+  std::vector<std::size_t> all(contenders);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random() % i]);
+  return all;
+}
+
+void run(const Options& options) {
+  const Delays delays = read_delays(options.delays);
+  const bool common = clock_is_common();
+  std::deque<Contender> contenders;
+  for (const std::string& name : options.algorithms) contenders.emplace_back(name, options.network);
+  const auto workload = make_workload(options);
+  const auto iterations = static_cast<int>(delays.size());
+  Report report(options, iterations, common);
+  const Lab lab(options, common);
+  for (int i = -options.warmup; i < iterations; ++i) {
+    workload->draw(static_cast<std::uint64_t>(i + options.warmup));
+    for (const std::size_t c : order(contenders.size(), options.seed, i)) {
+      const auto measured =
+          lab.run(contenders[c], *workload, delays[static_cast<std::size_t>(std::max(i, 0))]);
+      if (i >= 0) report.add(i, contenders[c], measured);
+    }
+  }
+}
+
+int run_or_explain(int argc, char** argv) try {
+  const Options options = parse_options(argc, argv);
+  if (options.help) {
+    if (rank() == 0) std::fputs(kUsage, stdout);
+    return 0;
+  }
+  run(options);
+  return 0;
+} catch (const UsageError& error) {
+  if (rank() == 0) std::fprintf(stderr, "latecomer_bench: %s\n", error.what());
+  return 2;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int result = bench::run_or_explain(argc, argv);
+  MPI_Finalize();
+  return result;
+}

@@ -1,0 +1,40 @@
+// An algorithm under test on a communicator of its own, so that none learns from another's run.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "workload.hpp"
+
+namespace bench {
+
+class Contender {
+ public:
+  /// Collective. Throws UsageError on all ranks for a text that is no algorithm.
+  Contender(std::string algorithm, const std::string& network);
+  ~Contender() { MPI_Comm_free(&comm_); }
+  Contender(const Contender&) = delete;
+  Contender& operator=(const Contender&) = delete;
+
+  [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
+  /// Whether latecomer carried out the last call; otherwise the MPI library did.
+  [[nodiscard]] bool handled() const { return handled_ > handled_before_; }
+  /// What the last handled call used.
+  [[nodiscard]] std::string parameters() const;
+
+  void expect(const std::vector<double>& arrivals);
+  void allreduce(Workload& workload);
+  /// After each call.
+  void count();
+
+ private:
+  std::string algorithm_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::uint64_t handled_ = 0;
+  std::uint64_t handled_before_ = 0;
+};
+
+}  // namespace bench

@@ -1,0 +1,54 @@
+#include "iteration.hpp"
+
+#include <algorithm>
+
+#include "clock.hpp"
+#include "mpi.hpp"
+
+namespace bench {
+
+/// Ranks that share a clock begin at one instant, soon; the others as the barrier lets them.
+double Lab::common_start() const {
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  double start = now();
+  if (!common_) return start;
+  start += 0.010 + 0.003 * ranks();
+  MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return start;
+}
+
+void Lab::compute(double start, double delay) const {
+  sleep_until(start + options_.compute * options_.edge);
+  sleep_until(start + options_.compute + delay);
+}
+
+std::vector<double> Lab::estimate(const std::vector<double>& delays) const {
+  if (options_.estimate == Estimate::perfect) return delays;
+  const double latest = *std::max_element(delays.begin(), delays.end());
+  std::vector<double> reversed;
+  for (const double delay : delays) reversed.push_back(latest - delay);
+  return reversed;
+}
+
+Measured Lab::run(Contender& contender, Workload& workload,
+                  const std::vector<double>& delays) const {
+  workload.wipe();
+  contender.expect(estimate(delays));
+  const double start = common_start();
+  compute(start, delays[static_cast<std::size_t>(rank())]);
+  Stamps mine;
+  mine.arrival = now();
+  contender.allreduce(workload);
+  mine.exit = now();
+  contender.count();
+
+  Measured measured;
+  if (rank() == 0) measured.stamps.resize(static_cast<std::size_t>(ranks()));
+  MPI_Gather(&mine, 2, MPI_DOUBLE, measured.stamps.data(), 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  const long long wrong = workload.wrong();
+  MPI_Reduce(&wrong, &measured.wrong, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  return measured;
+}
+
+}  // namespace bench

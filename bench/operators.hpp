@@ -1,0 +1,64 @@
+// The operators of the benchmark on numbers of type T: how MPI knows them, and what they mean.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace bench {
+
+template <class T>
+struct Sum {
+  static constexpr int kNumbers = 1;  // of an element
+  static constexpr int kCommutes = 1;
+  static void combine(const T* left, T* right) { *right = static_cast<T>(*left + *right); }
+};
+
+template <class T>
+struct Max {
+  static constexpr int kNumbers = 1;
+  static constexpr int kCommutes = 1;
+  static void combine(const T* left, T* right) { *right = std::max(*left, *right); }
+};
+
+/// The sum at about a hundred times its cost: twelve divisions, each waiting for the one before.
+template <class T>
+struct SlowSum {
+  static constexpr int kNumbers = 1;
+  static constexpr int kCommutes = 1;
+  static void combine(const T* left, T* right) {
+    double waste = static_cast<double>(*left);
+    for (int i = 0; i < 12; ++i) waste = 1.0 / (waste * waste + 1.0);
+    const T nothing = waste > 2 ? T{1} : T{0};  // it never is, but no compiler knows
+    *right = static_cast<T>(*left + *right + nothing);
+  }
+};
+
+/// Composes maps x -> a x + b modulo a prime: associative, but the order matters. The prime is
+/// small enough for float32 to hold every product exactly.
+template <class T>
+struct Compose {
+  static constexpr int kNumbers = 2;
+  static constexpr int kCommutes = 0;
+  static constexpr std::int64_t kPrime = 4093;
+  static void combine(const T* left, T* right) {
+    const auto whole = [](T number) { return static_cast<std::int64_t>(number); };
+    const std::int64_t a = whole(right[0]) * whole(left[0]);
+    const std::int64_t b = whole(right[0]) * whole(left[1]) + whole(right[1]);
+    right[0] = static_cast<T>(a % kPrime);
+    right[1] = static_cast<T>(b % kPrime);
+  }
+};
+
+/// As MPI calls a user's operator.
+template <class T, template <class> class Operator>
+void reduce(void* in, void* inout, int* length, MPI_Datatype*) {
+  const T* const left = static_cast<const T*>(in);
+  T* const right = static_cast<T*>(inout);
+  for (std::int64_t i = 0; i < *length; ++i) {
+    Operator<T>::combine(left + i * Operator<T>::kNumbers, right + i * Operator<T>::kNumbers);
+  }
+}
+
+}  // namespace bench

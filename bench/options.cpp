@@ -1,0 +1,143 @@
+#include "options.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+namespace bench {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, const std::string& value, const char* remedy) {
+  throw UsageError(name + ": '" + value + "' is not usable; right would be " + remedy);
+}
+
+std::int64_t whole(const std::string& name, const std::string& text, std::int64_t least) {
+  char* end = nullptr;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < least) {
+    refuse(name, text, ("a whole number from " + std::to_string(least) + " up").c_str());
+  }
+  return value;
+}
+
+double real(const std::string& name, const std::string& text, double most) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= 0 && value <= most)) {
+    refuse(name, text, most <= 1 ? "a number from 0 to 1" : "seconds, 0 or more");
+  }
+  return value;
+}
+
+std::vector<std::string> names(const std::string& text) {
+  std::vector<std::string> all;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    all.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return all;
+}
+
+std::string one_of(const std::string& name, const std::string& value,
+                   const std::vector<std::string>& known) {
+  std::string list;
+  for (const std::string& word : known) {
+    if (word == value) return value;
+    list += (list.empty() ? "" : ", ") + word;
+  }
+  refuse(name, value, ("one of " + list).c_str());
+}
+
+Estimate estimate(const std::string& name, const std::string& value) {
+  return one_of(name, value, {"perfect", "wrong"}) == "wrong" ? Estimate::wrong : Estimate::perfect;
+}
+
+constexpr double kLongest = 86400;  // seconds
+constexpr std::int64_t kMostCount = 2147483647;
+
+using Name = std::string;
+using Setter = std::function<void(const Name& name, const std::string& value)>;
+
+std::map<Name, Setter> setters(Options& o) {
+  return {
+      {"--delays", [&](const Name&, const std::string& v) { o.delays = v; }},
+      {"--algorithms", [&](const Name&, const std::string& v) { o.algorithms = names(v); }},
+      {"--count", [&](const Name& n, const std::string& v) { o.count = whole(n, v, 1); }},
+      {"--type",
+       [&](const Name& n, const std::string& v) {
+         o.type = one_of(n, v, {"float32", "float64", "int32", "int64"});
+       }},
+      {"--op",
+       [&](const Name& n, const std::string& v) {
+         o.op = one_of(n, v, {"sum", "max", "slow-sum", "non-commutative"});
+       }},
+      {"--compute", [&](const Name& n, const std::string& v) { o.compute = real(n, v, kLongest); }},
+      {"--edge", [&](const Name& n, const std::string& v) { o.edge = real(n, v, 1); }},
+      {"--estimate", [&](const Name& n, const std::string& v) { o.estimate = estimate(n, v); }},
+      {"--warmup",
+       [&](const Name& n, const std::string& v) { o.warmup = static_cast<int>(whole(n, v, 0)); }},
+      {"--seed",
+       [&](const Name& n, const std::string& v) {
+         o.seed = static_cast<std::uint64_t>(whole(n, v, 0));
+       }},
+      {"--network", [&](const Name&, const std::string& v) { o.network = v; }},
+      {"--output", [&](const Name&, const std::string& v) { o.output = v == "-" ? "" : v; }},
+  };
+}
+
+void check(const Options& o) {
+  if (o.delays.empty()) refuse("--delays", "", "a file with one line of delays an iteration");
+  if (o.algorithms.empty()) refuse("--algorithms", "", "names, as in native,ring");
+  if (o.count < 1 || o.count > kMostCount) {
+    refuse("--count", std::to_string(o.count), "a whole number from 1 to 2147483647");
+  }
+  if (o.op == "non-commutative" && o.count % 2 != 0) {
+    refuse("--count", std::to_string(o.count), "even for non-commutative, which works on pairs");
+  }
+}
+
+}  // namespace
+
+const char* const kUsage =
+    R"(usage: latecomer_bench --delays FILE --algorithms A,B,... --count N [options]
+
+Measures all-reduce when ranks do not arrive together. Start it with mpirun.
+
+  --delays FILE       one line an iteration: for each rank the seconds that it is late; # comments
+  --algorithms LIST   names with parameters, as in native,ring,sorted_linear_tree:segments=64
+  --count N           numbers in the vector, of
+  --type TYPE         float32 (default), float64, int32, int64
+  --op OP             sum (default), max, slow-sum (a user's operator, about 100 times slower),
+                      non-commutative (a user's operator on pairs of numbers; N must be even)
+  --compute SECONDS   emulated computation before the delay; default 0.1
+  --edge FRACTION     part of it before its edge; default 0.5
+  --estimate WHAT     arrivals told to the library: perfect (default), or wrong (reversed)
+  --warmup N          run the first line N times before, unrecorded; default 1
+  --seed N            of the data and of the order of algorithms; default 1
+  --network TEXT      alpha=50us,beta=8ns,gamma=0.1ns: told to the library
+  --output FILE       JSON lines: a header, then one object an iteration and algorithm
+
+example: mpirun -n 4 latecomer_bench --delays delays.txt --algorithms native,ring --count 1048576
+)";
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  const auto known = setters(options);
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--help") {
+      options.help = true;
+      return options;
+    }
+    const auto found = known.find(name);
+    if (found == known.end()) refuse("option", name, "one of those that --help lists");
+    if (i + 1 == argc) refuse(name, "", "a value after it");
+    found->second(name, argv[++i]);
+  }
+  check(options);
+  return options;
+}
+
+}  // namespace bench

@@ -1,0 +1,45 @@
+// The command line of the benchmark.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// A wrong argument or file: names the value and what would be right. Ends with exit code 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What the library is told of the arrivals before they happen.
+enum class Estimate { perfect, wrong };
+
+struct Options {
+  bool help = false;
+  std::string delays;                   // file
+  std::vector<std::string> algorithms;  // as users write them
+  std::int64_t count = 0;               // numbers of `type`
+  std::string type = "float32";
+  std::string op = "sum";
+  double compute = 0.1;  // seconds
+  double edge = 0.5;     // part of the computation before its edge
+  Estimate estimate = Estimate::perfect;
+  int warmup = 1;
+  std::uint64_t seed = 1;
+  std::string network;
+  std::string output;  // "": standard output
+
+  [[nodiscard]] const char* estimate_name() const {
+    return estimate == Estimate::perfect ? "perfect" : "wrong";
+  }
+};
+
+/// Throws UsageError.
+[[nodiscard]] Options parse_options(int argc, char** argv);
+
+extern const char* const kUsage;
+
+}  // namespace bench

@@ -1,0 +1,123 @@
+#include "report.hpp"
+
+#include <latecomer/latecomer.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "mpi.hpp"
+
+namespace bench {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= ' ') {
+      out += c;
+    } else if (c == '\n') {
+      out += ' ';
+    }
+  }
+  return out + '"';
+}
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9f", value);
+  return text;
+}
+
+template <class Range, class Convert>
+std::string list(const Range& range, Convert convert) {
+  std::string text = "[";
+  for (const auto& item : range) text += (text.size() == 1 ? "" : ",") + convert(item);
+  return text + ']';
+}
+
+/// The processor names of all ranks, on rank 0.
+std::vector<std::string> hosts() {
+  std::string mine(MPI_MAX_PROCESSOR_NAME, '\0');
+  int length = 0;
+  MPI_Get_processor_name(mine.data(), &length);
+  std::vector<char> all(mine.size() * static_cast<std::size_t>(ranks()));
+  MPI_Gather(mine.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all.data(), MPI_MAX_PROCESSOR_NAME,
+             MPI_CHAR, 0, MPI_COMM_WORLD);
+  std::vector<std::string> names;
+  if (rank() != 0) return names;
+  for (int r = 0; r < ranks(); ++r) {
+    names.emplace_back(all.data() + static_cast<std::size_t>(r) * mine.size());
+  }
+  return names;
+}
+
+std::string library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;
+}
+
+std::string header(const Options& o, int iterations, bool common, const std::string& host_list) {
+  const auto field = [](const char* name, const std::string& value) {
+    return std::string("\"") + name + "\":" + value + ',';
+  };
+  return '{' + field("version", quoted(latecomer_version())) + field("mpi", quoted(library())) +
+         field("collective", quoted("allreduce")) + field("ranks", std::to_string(ranks())) +
+         field("count", std::to_string(o.count)) + field("type", quoted(o.type)) +
+         field("bytes", std::to_string(o.count * bytes_of(o.type))) + field("op", quoted(o.op)) +
+         field("seed", std::to_string(o.seed)) + field("network", quoted(o.network)) +
+         field("estimate", quoted(o.estimate_name())) + field("compute", number(o.compute)) +
+         field("edge", number(o.edge)) + field("warmup", std::to_string(o.warmup)) +
+         field("iterations", std::to_string(iterations)) +
+         field("algorithms", list(o.algorithms, quoted)) +
+         field("clock", quoted(common ? "common" : "per rank: elapsed times only")) +
+         "\"hosts\":" + host_list + '}';
+}
+
+}  // namespace
+
+Report::Report(const Options& options, int iterations, bool common_clock) : common_(common_clock) {
+  const std::string host_list = list(hosts(), quoted);
+  int opened = 1;
+  if (rank() == 0) {
+    file_ = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
+    opened = file_ == nullptr ? 0 : 1;
+  }
+  MPI_Bcast(&opened, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (opened == 0) {
+    throw UsageError("--output: '" + options.output +
+                     "' is not usable; right would be a file that rank 0 can write");
+  }
+  if (file_ != nullptr) write(header(options, iterations, common_, host_list));
+}
+
+Report::~Report() {
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+}
+
+void Report::add(int iteration, const Contender& contender, const Measured& measured) {
+  if (file_ == nullptr) return;
+  const auto& stamps = measured.stamps;
+  const auto earlier = [](const Stamps& a, const Stamps& b) { return a.arrival < b.arrival; };
+  const double first = std::min_element(stamps.begin(), stamps.end(), earlier)->arrival;
+  std::string line = "{\"iteration\":" + std::to_string(iteration) +
+                     ",\"algorithm\":" + quoted(contender.algorithm()) +
+                     ",\"parameters\":" + quoted(contender.parameters()) +
+                     ",\"by\":" + quoted(contender.handled() ? "latecomer" : "mpi");
+  if (common_) {
+    line += ",\"arrival\":" + list(stamps, [&](const Stamps& s) { return number(s.arrival - first); });
+    line += ",\"exit\":" + list(stamps, [&](const Stamps& s) { return number(s.exit - first); });
+  } else {
+    line += ",\"elapsed\":" + list(stamps, [](const Stamps& s) { return number(s.exit - s.arrival); });
+  }
+  write(line + ",\"wrong\":" + std::to_string(measured.wrong) + '}');
+}
+
+void Report::write(const std::string& line) {
+  std::fprintf(file_, "%s\n", line.c_str());
+  std::fflush(file_);
+}
+
+}  // namespace bench

@@ -1,0 +1,35 @@
+// The vectors to reduce: small random whole numbers whose results are exact in the type, and the
+// right result, which every rank computes by itself from the seeds of all ranks.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "options.hpp"
+
+namespace bench {
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  /// Fresh data for one iteration, and the result they must give.
+  virtual void draw(std::uint64_t iteration) = 0;
+  /// Makes the result buffer hold nothing that could pass for a result.
+  virtual void wipe() = 0;
+  /// Elements of the result buffer that are wrong.
+  [[nodiscard]] virtual std::int64_t wrong() const = 0;
+
+  [[nodiscard]] virtual const void* input() const = 0;
+  [[nodiscard]] virtual void* result() = 0;
+  [[nodiscard]] virtual int count() const = 0;  // of type()
+  [[nodiscard]] virtual MPI_Datatype type() const = 0;
+  [[nodiscard]] virtual MPI_Op op() const = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Workload> make_workload(const Options& options);
+[[nodiscard]] int bytes_of(const std::string& type);
+
+}  // namespace bench

@@ -1,0 +1,27 @@
+"""What no algorithm can do better."""
+
+from __future__ import annotations
+
+import operator
+
+from numpy.typing import ArrayLike
+
+from .compiled import core
+from .programs import seconds
+
+
+def least_after_last(
+    *,
+    ranks: int,
+    bytes: int,  # noqa: A002 - the name of the column and the option
+    arrival: ArrayLike,
+    network: str = "",
+    collective: str = "allreduce",
+) -> float:
+    """The least time in seconds from the last arrival to the last exit, on any schedule.
+
+    `bytes` is the whole vector; `arrival` has shape (ranks,), in seconds; `network` is as in
+    `program`. Raises ValueError.
+    """
+    whole = operator.index(bytes)
+    return core.least_after_last(collective, operator.index(ranks), whole, seconds(arrival), network)

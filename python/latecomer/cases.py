@@ -1,0 +1,97 @@
+"""The cases in which `latecomer verify` checks an algorithm."""
+
+from __future__ import annotations
+
+import random
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from .checking import Counterexample, verify
+from .compiled import core
+from .registry import Algorithm, Parameter
+
+
+@dataclass(frozen=True)
+class Case:
+    """One schedule: an algorithm with its parameters, a problem, and the arrivals planned for."""
+
+    algorithm: str  # with parameters, as in "sorted_linear_tree:segments=3"
+    collective: str
+    ranks: int
+    count: int
+    in_place: bool = False
+    commutative: bool = True
+    arrival: tuple[float, ...] | None = None  # seconds
+
+    def check(self) -> Counterexample | None:
+        """The first rule that it breaks, None if it keeps all."""
+        return verify(
+            self.algorithm,
+            ranks=self.ranks,
+            count=self.count,
+            arrival=self.arrival,
+            commutative=self.commutative,
+            in_place=self.in_place,
+            collective=self.collective,
+        )
+
+    def command(self) -> str:
+        """The command that checks it again."""
+        words = ["latecomer", "show", self.algorithm, "--collective", self.collective]
+        words += ["--ranks", str(self.ranks), "--count", str(self.count)]
+        words += ["--network", core.network_text("")]
+        if self.arrival:
+            words += ["--arrival", ",".join(f"{time!r}s" for time in self.arrival)]
+        words += ["--in-place"] * self.in_place + ["--non-commutative"] * (not self.commutative)
+        return f"{shlex.join(words)} | latecomer verify -"
+
+
+def cases(row: Algorithm, ranks: int, arrivals: int, seed: int) -> Iterator[Case]:
+    """Every parameter variant with every count, operator and place, ranks arriving together.
+
+    An arrival-aware algorithm then meets `arrivals` random arrival patterns in every variant, place
+    and operator, the counts taking turns.
+    """
+    names, counts = variants(row, ranks), counts_for(ranks)
+    shapes = list(product(names, (False, True), operators(row)))
+    for (name, in_place, commutative), count in product(shapes, counts):
+        yield Case(name, row.collective, ranks, count, in_place, commutative)
+    chance = random.Random(f"{seed} {row.name} {ranks}")
+    for turn in range(arrivals if row.arrival_aware else 0):
+        pattern, count = random_arrival(chance, ranks), counts[turn % len(counts)]
+        for name, in_place, commutative in shapes:
+            yield Case(name, row.collective, ranks, count, in_place, commutative, pattern)
+
+
+def counts_for(ranks: int) -> list[int]:
+    """Vectors without elements, with one, with about one for each rank, and a longer one."""
+    return sorted({0, 1, ranks - 1, ranks, ranks + 1, 8 * ranks + 5})
+
+
+def operators(row: Algorithm) -> tuple[bool, ...]:
+    """Whether the operator commutes: the answers that the algorithm takes."""
+    return (True,) if row.commutative_only else (True, False)
+
+
+def variants(row: Algorithm, ranks: int) -> list[str]:
+    """The algorithm's name with each combination of a few values of its parameters."""
+    choices = [_settings(parameter, ranks) for parameter in row.parameters]
+    return [row.name + "".join(chosen) for chosen in product(*choices)]
+
+
+def random_arrival(chance: random.Random, ranks: int) -> tuple[float, ...]:
+    """Some ranks at the start, the others late, by microseconds or by up to 10 ms."""
+    scale = 10 ** chance.uniform(-6, -2)
+    share = chance.random()
+    return tuple(
+        round(chance.uniform(0, scale), 9) if chance.random() < share else 0.0 for _ in range(ranks)
+    )
+
+
+def _settings(parameter: Parameter, ranks: int) -> list[str]:
+    if parameter.choices:
+        return [f":{parameter.name}={choice}" for choice in parameter.choices]
+    values = sorted({parameter.minimum, parameter.minimum + 2, 2 * ranks + 1})
+    return ["", *(f":{parameter.name}={value}" for value in values)]

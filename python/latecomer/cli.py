@@ -1,0 +1,78 @@
+"""The `latecomer` command. Each verb is a file of verbs/; this one collects them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import latecomer
+
+from .errors import UserError
+from .lab import SpecError
+from .verbs import lab
+from .verbs.algorithms import algorithms
+from .verbs.doctor import doctor
+from .verbs.output import say
+from .verbs.show import show
+from .verbs.verify import verify
+
+_VALUES = (ValueError, SpecError)  # a value of the command line makes no sense
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app.command()(algorithms)
+app.command()(verify)
+app.command()(show)
+app.command()(doctor)
+app.add_typer(lab.app, name="lab")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"latecomer {latecomer.__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+]
+
+
+@app.callback()
+def root(version: Version = False) -> None:
+    """MPI collectives that stay fast when the ranks do not arrive together."""
+
+
+def run(words: Sequence[str]) -> int:
+    """Run one command line and return its exit code: 0, 2 for a usage error, 1 otherwise."""
+    try:
+        code = app(list(words) or ["--help"], prog_name="latecomer", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        return _fail(_usage(error), 2)
+    except (UserError, ValueError, ImportError, RuntimeError) as error:
+        return _fail(str(error), 2 if isinstance(error, _VALUES) else 1)
+    except BrokenPipeError:  # the reader has seen enough, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _usage(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "latecomer"
+    return f"{error.format_message()} See '{path} --help'."
+
+
+def _fail(message: str, code: int) -> int:
+    say(f"error: {message}")
+    return code
+
+
+def main() -> None:
+    """The command."""
+    sys.exit(run(sys.argv[1:]))

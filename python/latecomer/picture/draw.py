@@ -1,0 +1,235 @@
+"""Draws a schedule: one lane for each rank, time to the right, an arrow for each transfer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from ..programs import Schedule
+from ..simulation import Move, Simulation
+from .replay import Load, loads
+
+# Colours that colour-blind readers can tell apart, and that differ in print without colour.
+_PARTIAL, _FINAL, _COMBINE, _COPY = "#D98200", "#0060A8", "#2B2B2B", "#9A9A9A"
+_COMPUTING, _INSIDE = "#DCDCDC", "#8FA3B0"
+_STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "pdf.fonttype": 42,  # text stays text
+    "svg.fonttype": "path",
+    "svg.hashsalt": "latecomer",  # the same file each time
+}
+_MOST_NUMBERS = 160  # arrows; more numbers would hide them
+
+
+@dataclass(frozen=True)
+class Labels:
+    """How times are written."""
+
+    unit: str  # "steps", or a unit of time such as "ms"
+    scale: float  # how many of it are one second
+
+    def time(self, seconds: float) -> str:
+        """A time with its unit."""
+        value = f"{seconds * self.scale:.4g}"
+        return f"{value} {self.unit.rstrip('s') if self.steps and value == '1' else self.unit}"
+
+    @property
+    def steps(self) -> bool:
+        """Not a real time, but the transfer of one segment."""
+        return self.unit == "steps"
+
+
+def draw(file: Path, schedule: Schedule, simulation: Simulation, labels: Labels) -> None:
+    """Write the picture. Raises OSError."""
+    with matplotlib.rc_context(_STYLE):
+        figure = _Picture(schedule, simulation, labels).figure()
+        # No date, so that the same schedule makes the same file.
+        stamp = {} if file.suffix.lower() == ".png" else {_DATE[file.suffix.lower()]: None}
+        figure.savefig(file, dpi=200, bbox_inches="tight", metadata=stamp)
+
+
+_DATE = {".svg": "Date", ".pdf": "CreationDate"}
+
+
+class _Picture:
+    def __init__(self, schedule: Schedule, simulation: Simulation, labels: Labels) -> None:
+        self.schedule = schedule
+        self.simulation = simulation
+        self.labels = labels
+        self.loads = loads(schedule)
+        self.transfers = [move for move in simulation.trace if not move.local]
+        self.locals = [move for move in simulation.trace if move.local]
+        self.lanes = {rank: lane for lane, rank in enumerate(_top_down(schedule))}
+        self.start = min(0.0, float(simulation.arrivals.min()))
+        self.end = float(simulation.exits.max())
+        self.step = self._step()
+        self.segments = _segments(self.loads[m.sender, m.operation] for m in self.transfers)
+        self.numbered = len(self.segments) > 1 and len(self.transfers) <= _MOST_NUMBERS
+
+    def figure(self) -> Figure:
+        """The whole picture."""
+        steps = (self.end - self.start) / self.step
+        width = min(max(1.5 + 0.42 * steps, 5.0), 18.0)
+        height = 1.4 + 0.52 * self.schedule.ranks
+        figure = Figure(figsize=(width, height), layout="constrained")
+        axes = figure.add_subplot()
+        for rank in range(self.schedule.ranks):
+            self._lane(axes, rank)
+        for number, move in enumerate(self.transfers):
+            self._arrow(axes, number, move)
+        for number, move in enumerate(self.locals):
+            self._work(axes, number, move)
+        self._frame(axes)
+        figure.legend(handles=self._legend(), loc="outside lower left", **_LEGEND)
+        return figure
+
+    def _step(self) -> float:
+        """The time of a typical transfer; with none of them, of the whole picture."""
+        times = sorted(move.end - move.begin for move in self.transfers)
+        found = times[len(times) // 2] if times else self.end - self.start
+        return found or 1.0
+
+    def _lane(self, axes: Axes, rank: int) -> None:
+        lane, scale = self.lanes[rank], self.labels.scale
+        arrival = float(self.simulation.arrivals[rank]) * scale
+        leave = float(self.simulation.exits[rank]) * scale
+        axes.plot([arrival, leave], [lane, lane], color=_INSIDE, linewidth=1.6, zorder=1)
+        if arrival > self.start * scale:
+            begin = self.start * scale
+            bar = Rectangle(
+                (begin, lane - 0.17), arrival - begin, 0.34, facecolor=_COMPUTING, zorder=1
+            )
+            _named(axes.add_patch(bar), f"computing-{rank}")
+        tick = axes.plot([arrival, arrival], [lane - 0.26, lane + 0.26], color="black", **_TICK)
+        _named(tick[0], f"arrival-{rank}")
+        leaving = axes.plot([leave], [lane], **_EXIT)
+        _named(leaving[0], f"exit-{rank}")
+
+    def _arrow(self, axes: Axes, number: int, move: Move) -> None:
+        load, scale = self.loads[move.sender, move.operation], self.labels.scale
+        tail = (move.begin * scale, self.lanes[move.sender])
+        head = (move.end * scale, self.lanes[move.receiver])
+        colour = _FINAL if load.final else _PARTIAL
+        arrow = FancyArrowPatch(tail, head, color=colour, **_ARROW)
+        _named(axes.add_patch(arrow), f"transfer-{number}")
+        if self.numbered:
+            segment = str(self.segments.index((load.first, load.end)))
+            _number(axes, tail, head, segment, colour)
+
+    def _work(self, axes: Axes, number: int, move: Move) -> None:
+        lane, scale = self.lanes[move.sender], self.labels.scale
+        colour = _COMBINE if _combines(move) else _COPY
+        begin, width = move.begin * scale, (move.end - move.begin) * scale
+        if move.end - move.begin < 0.05 * self.step:  # too short to be seen: a tick
+            middle = begin + width / 2
+            bar = axes.plot([middle, middle], [lane - 0.12, lane + 0.12], color=colour, **_SHORT)[0]
+        else:
+            bar = Rectangle((begin, lane - 0.12), width, 0.24, facecolor=colour, zorder=4)
+            axes.add_patch(bar)
+        _named(bar, f"local-{number}")
+
+    def _frame(self, axes: Axes) -> None:
+        scale = self.labels.scale
+        margin = 0.03 * (self.end - self.start) * scale or 0.5
+        axes.set_xlim(self.start * scale - margin, self.end * scale + margin)
+        axes.set_ylim(self.schedule.ranks - 0.5, -0.6)
+        axes.set_yticks(list(self.lanes.values()), [f"rank {rank}" for rank in self.lanes])
+        axes.set_xlabel(f"time ({self.labels.unit})")
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=20, integer=self.labels.steps))
+        axes.grid(axis="x", color="#EBEBEB", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.tick_params(length=0)
+        axes.spines[["left", "right", "top"]].set_visible(False)
+        axes.set_title(self._title(), loc="left", fontsize=9)
+
+    def _title(self) -> str:
+        schedule, time = self.schedule, self.labels.time
+        words = [f"{schedule.ranks} ranks", schedule.parameters.replace(" ", ", ")]
+        last = time(self.end - self.start)
+        after = time(self.simulation.after_last)
+        return (
+            f"{schedule.algorithm}: {', '.join(filter(None, words))}\n"
+            f"total time {last}, after the last arrival {after}"
+        )
+
+    def _legend(self) -> list[Artist]:
+        finals = [self.loads[m.sender, m.operation].final for m in self.transfers]
+        combines = [_combines(move) for move in self.locals]
+        late = self.simulation.arrivals.max() > self.start
+        entries = [
+            (late, Patch(color=_COMPUTING, label="still computing")),
+            (True, Line2D([], [], linestyle="none", color="black", **_ARRIVAL_KEY)),
+            (True, Line2D([], [], label="exit", **_EXIT)),
+            (False in finals, Line2D([], [], color=_PARTIAL, label="partial result")),
+            (True in finals, Line2D([], [], color=_FINAL, label="final result")),
+            (self.numbered, Line2D([], [], linestyle="none", marker="$2$", **_NUMBER_KEY)),
+            (True in combines, Patch(color=_COMBINE, label="combine")),
+            (False in combines, Patch(color=_COPY, label="copy")),
+        ]
+        return [artist for shown, artist in entries if shown]
+
+
+_TICK = {"linewidth": 2.0, "solid_capstyle": "butt", "zorder": 5}
+_ARRIVAL_KEY = {"marker": "|", "markersize": 10, "markeredgewidth": 2.0, "label": "arrival"}
+_NUMBER_KEY = {"color": _PARTIAL, "markersize": 5, "label": "segment"}
+_SHORT = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 4}
+_EXIT = {
+    "marker": "o",
+    "markersize": 5,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "linestyle": "none",
+    "zorder": 6,
+}
+_ARROW = {
+    "arrowstyle": "-|>",
+    "mutation_scale": 8,
+    "linewidth": 1.1,
+    "shrinkA": 0,
+    "shrinkB": 0,
+    "zorder": 3,
+}
+_LEGEND = {"ncols": 4, "frameon": False, "fontsize": 8, "handlelength": 1.4, "columnspacing": 1.4}
+
+
+def _top_down(schedule: Schedule) -> Iterable[int]:
+    """The ranks as they follow each other in the algorithm's pattern, where it has one."""
+    return schedule.order if len(schedule.order) == schedule.ranks else range(schedule.ranks)
+
+
+def _segments(carried: Iterable[Load]) -> list[tuple[int, int]]:
+    """The segments of the vector, if all transfers carry one; empty if their ranges overlap."""
+    ranges = sorted({(load.first, load.end) for load in carried if load.end > load.first})
+    apart = all(
+        before[1] <= after[0] for before, after in zip(ranges, ranges[1:], strict=False)
+    )
+    return ranges if apart else []
+
+
+def _number(
+    axes: Axes, tail: tuple[float, float], head: tuple[float, float], text: str, colour: str
+) -> None:
+    share = 0.35 / abs(head[1] - tail[1])  # between the sender's lane and the next
+    x = tail[0] + share * (head[0] - tail[0])
+    y = tail[1] + share * (head[1] - tail[1])
+    box = {"boxstyle": "circle,pad=0.12", "facecolor": "white", "edgecolor": "none"}
+    axes.text(x, y, text, color=colour, fontsize=6.5, ha="center", va="center", bbox=box, zorder=3.5)
+
+
+def _combines(move: Move) -> bool:
+    return move.text.startswith("combine")
+
+
+def _named(artist: Artist, name: str) -> None:
+    """The name is the element's id in an SVG."""
+    artist.set_gid(name)

@@ -1,0 +1,56 @@
+"""The registry of algorithms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from .compiled import core
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What can be set of an algorithm, as in `sorted_linear_tree:segments=16`."""
+
+    name: str
+    meaning: str  # with its default
+    minimum: int
+    choices: tuple[str, ...]  # the values to choose from; empty: a number from `minimum` up
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One row of the registry."""
+
+    name: str
+    collective: str
+    kind: str  # "program", or "native": the MPI library's own
+    arrival_aware: bool  # plans by the arrival times
+    commutative_only: bool  # takes no operator that is not commutative
+    scratch_messages: int  # scratch per rank is at most this many times the message
+    parameters: tuple[Parameter, ...]
+    cost: str  # in alpha, beta, gamma, m bytes, P ranks
+    source: str
+
+
+def algorithms(collective: str | None = None) -> list[Algorithm]:
+    """All algorithms, or those of one collective ("allreduce"), by collective and name.
+
+    Raises ValueError for a collective that has none.
+    """
+    rows = [_algorithm(row) for row in json.loads(core.registry_json())]
+    known = sorted({row.collective for row in rows})
+    if collective not in (None, *known):
+        raise ValueError(
+            f"collective: {collective!r} is not usable; right would be one of {', '.join(known)}"
+        )
+    return [row for row in rows if collective in (None, row.collective)]
+
+
+def _algorithm(row: dict[str, Any]) -> Algorithm:
+    return Algorithm(**row | {"parameters": tuple(map(_parameter, row["parameters"]))})
+
+
+def _parameter(row: dict[str, Any]) -> Parameter:
+    return Parameter(**row | {"choices": tuple(row["choices"])})

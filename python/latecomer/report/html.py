@@ -1,0 +1,135 @@
+"""A benchmark's result as one HTML page that needs nothing else: no script, no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+
+from ..statistics import Row
+from ..table import best, by_delay, cells, delay_title, headings, number
+from . import plot
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #2b2f36; --dim: #667080; --grid: #d5d9e0;
+  --paper: #ffffff; --best: #e3f4ea; --wrong: #b3261e; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e7ec; --dim: #9aa3b2; --grid: #3a404a; --paper: #16191e;
+    --best: #1d3a2b; --wrong: #ff8a80; } }
+body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif;
+  max-width: 66rem; margin: 0 auto; padding: 2rem 1.2rem 4rem; }
+h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.4rem 0 .5rem; }
+.lead { color: var(--dim); margin: .2rem 0 1.2rem; }
+ul.findings { padding-left: 1.2rem; }
+figure { margin: 1.5rem 0; overflow-x: auto; }
+figure svg { width: 100%; height: auto; min-width: 40rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
+caption { text-align: left; font-weight: 600; padding: .9rem 0 .3rem; }
+th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--grid); text-align: right;
+  white-space: nowrap; font-weight: normal; }
+thead th { color: var(--dim); font-size: .85rem; }
+th[scope=row], thead th:first-child { text-align: left; }
+th small { color: var(--dim); }
+tr.best { background: var(--best); } tr.best th[scope=row] { font-weight: 600; }
+td.wrong { color: var(--wrong); font-weight: 700; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; }
+dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
+p.alarm { color: var(--wrong); font-weight: 700; }
+"""
+
+_HOW_TO_READ = (
+    ("elapsed", "The time a rank spends in the collective, from its own arrival to its own exit: "
+     "the mean over the ranks, of which the median over the iterations is shown. Early ranks wait "
+     "for late ones, so it grows with the delay for every algorithm. Less is better."),
+    ("quartiles", "A quarter of the iterations were faster than the first number, a quarter slower "
+     "than the second. Differences smaller than this range may be noise."),
+    ("after last", "From the arrival of the last rank to the last exit: what the collective still "
+     "costs when everybody is there. Algorithms that use the waiting time have little left to do."),
+    ("limit", "The physical lower bound of after last for these arrivals on this network. No "
+     "algorithm that moves a rank's data only from its arrival on can be faster."),
+    ("absorbed", "How much of the imbalance the algorithm hid: its run time when all arrive "
+     "together, minus its run time here, plus the time between first and last arrival."),
+    ("x native, x ring", "How many times faster than the MPI library's own collective, and than "
+     "the ring, by elapsed time. Above 1 is faster."),
+    ("wrong", "Elements that differed from the right result. Anything but 0 is a defect."),
+)
+
+
+def page(rows: Sequence[Row], used: Mapping[str, object]) -> str:
+    """The whole page. `used` says how to repeat the measurement."""
+    return "\n".join(_page(rows, used)) + "\n"
+
+
+def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
+    title = f"latecomer: {rows[0].collective} on {rows[0].ranks} ranks"
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
+    yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(_lead(rows[0]))}</p>"
+    yield from _findings(rows)
+    yield f"<figure>{plot.inline_svg(rows)}</figure>"
+    yield "<h2>All algorithms</h2>"
+    for block in by_delay(rows):
+        yield from _table(block)
+    yield from _definitions("What was used", used.items())
+    yield from _definitions("How to read it", _HOW_TO_READ)
+    yield "</body>\n</html>"
+
+
+def _lead(row: Row) -> str:
+    size = plot.size(row.bytes)
+    return f"{size}, operator {row.op}, arrivals {row.arrival}; {row.network}, {row.mpi}"
+
+
+def _findings(rows: Sequence[Row]) -> Iterator[str]:
+    wrong = sum(row.wrong for row in rows)
+    if wrong:
+        yield f"<p class=alarm>{wrong} elements were wrong: see the last column.</p>"
+    yield "<ul class=findings>"
+    for block in by_delay(rows):
+        yield f"<li>{escape(delay_title(block[0]))}: {_finding(best(block))}</li>"
+    yield "</ul>"
+
+
+def _finding(row: Row) -> str:
+    text = f"<b>{escape(row.label)}</b> is fastest with {number(row.elapsed_ms)} ms"
+    rivals = (("native", row.speedup_native), ("ring", row.speedup_ring))
+    told = [
+        f"{number(speedup)} times as fast as {name}"
+        for name, speedup in rivals
+        if speedup and row.algorithm != name
+    ]
+    return ", ".join([text, *told])
+
+
+def _table(block: Sequence[Row]) -> Iterator[str]:
+    names = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in headings())
+    yield f"<div class=wide><table><caption>{escape(delay_title(block[0]))}; times in ms</caption>"
+    yield f"<thead><tr><th scope=col>algorithm</th>{names}</tr></thead><tbody>"
+    winner = best(block)
+    for row in block:
+        yield _table_row(row, row is winner)
+    yield "</tbody></table></div>"
+
+
+def _table_row(row: Row, is_best: bool) -> str:
+    *shown, wrong = cells(row)
+    name = f"{escape(row.algorithm)} <small>{escape(row.parameters)}</small>"
+    values = "".join(f"<td>{escape(cell)}</td>" for cell in shown)
+    mark = " class=wrong" if row.wrong else ""
+    start = "<tr class=best>" if is_best else "<tr>"
+    return f"{start}<th scope=row>{name}</th>{values}<td{mark}>{escape(wrong)}</td></tr>"
+
+
+def _definitions(title: str, entries) -> Iterator[str]:
+    yield f"<h2>{escape(title)}</h2>\n<dl>"
+    for name, text in entries:
+        yield f"<dt>{escape(str(name))}</dt><dd>{escape(_words(text))}</dd>"
+    yield "</dl>"
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,0 +1,291 @@
+"""Plots of a benchmark's rows: a curve over the delay, or bars where there is a single delay.
+
+Every algorithm has its own colour, told apart by colour-blind people too, and its name beside its
+curve. The yardsticks have no colour: native is dashed, ring is solid.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from ..errors import UserError
+from ..statistics import Row
+from ..table import by_delay, delay_title, number
+
+SUFFIXES = (".svg", ".png", ".html")
+
+# The colours of Okabe and Ito but yellow and black: clear on white and on black.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKERS = "os^Dvp"
+INK, GRID, PAPER = "#2b2f36", "#d5d9e0", "#ffffff"
+_NATIVE, _RING = "#9aa1ab", "#5b6470"
+
+_STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "text.parse_math": False,  # names are names, whatever is in them
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GRID,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "latecomer",  # the same picture has the same bytes
+}
+_LABEL_HEIGHT = 0.052  # of an axis, for a name beside a curve
+_BARS_MEAN = (
+    "full: mean elapsed time of a rank, with quartiles; pale: last exit after the last arrival; ms"
+)
+_ANONYMOUS = {"Date": None, "Creator": None, "Format": None, "Type": None}
+
+Look = Mapping[str, object]  # keyword arguments of a line
+
+
+class PlotError(UserError, ValueError):
+    """A plot of this kind cannot be made."""
+
+
+def check_path(path: Path) -> None:
+    """Raises PlotError unless the name's end tells a known format."""
+    if path.suffix not in SUFFIXES:
+        raise PlotError("no such plot format", path.name, f"use a name in {', '.join(SUFFIXES)}")
+
+
+def save(rows: Sequence[Row], path: Path) -> None:
+    """Write a plot as SVG or PNG, by the name's end."""
+    with _styled():
+        figure = _figure(rows)
+        metadata = _ANONYMOUS if path.suffix == ".svg" else None
+        figure.savefig(path, facecolor=PAPER, metadata=metadata, dpi=160)
+
+
+def inline_svg(rows: Sequence[Row]) -> str:
+    """The plot as an element for an HTML page, whose --ink and --grid colours it takes."""
+    text = io.StringIO()
+    with _styled():
+        _figure(rows).savefig(text, format="svg", transparent=True, metadata=_ANONYMOUS)
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    return svg.replace(INK, "var(--ink)").replace(GRID, "var(--grid)")
+
+
+@contextmanager
+def _styled():
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE}):
+        yield
+
+
+def _figure(rows: Sequence[Row]) -> Figure:
+    blocks = by_delay(rows)
+    return _curves(rows, blocks) if len(blocks) > 1 else _bars(blocks[0])
+
+
+def _title(figure: Figure, row: Row, what: str) -> None:
+    where = f"{row.collective} of {size(row.bytes)} on {row.ranks} ranks, {what}"
+    figure.suptitle(where, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    used = f"median over {row.iterations} iterations; {row.network}, {row.mpi}, seed {row.seed}"
+    figure.text(0.01, 0.005, used, fontsize=8, alpha=0.75, va="bottom")
+
+
+def size(count: int) -> str:
+    """Bytes in the largest fitting unit, for people."""
+    for unit, scale in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= scale:
+            return f"{count / scale:.4g} {unit}"
+    return f"{count} B"
+
+
+def _names(rows: Sequence[Row]) -> dict[str, str]:
+    """The shortest name of each label: without parameters where the algorithm occurs only once."""
+    labels = {row.label: row.algorithm for row in rows}
+    often = [name for name, count in Counter(labels.values()).items() if count > 1]
+    return {label: label if name in often else name for label, name in labels.items()}
+
+
+def _looks(rows: Sequence[Row]) -> dict[str, Look]:
+    others = cycle(zip(_COLOURS, _MARKERS, strict=True))
+    looks: dict[str, Look] = {}
+    for row in rows:
+        if row.label not in looks:
+            looks[row.label] = _YARDSTICKS.get(row.algorithm) or _coloured(*next(others))
+    return looks
+
+
+def _coloured(colour: str, marker: str) -> Look:
+    return {"color": colour, "marker": marker, "linewidth": 1.8, "markersize": 5}
+
+
+_YARDSTICKS: dict[str, Look] = {
+    "native": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4},
+    "ring": {"color": _RING, "linestyle": "-", "linewidth": 2.4},
+}
+
+
+# Curves over the delay
+
+
+def _curves(rows: Sequence[Row], blocks: Sequence[Sequence[Row]]) -> Figure:
+    has_clock = rows[0].after_last_ms is not None
+    figure = Figure(figsize=(12 if has_clock else 7, 5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, 2 if has_clock else 1, squeeze=False)[0]
+    _title(figure, rows[0], rows[0].arrival)
+    figure.get_layout_engine().set(rect=(0, 0.035, 1, 0.965))
+    _curve_panel(axes[0], rows, "elapsed_ms", "mean elapsed time of a rank, ms")
+    if has_clock:
+        _curve_panel(axes[1], rows, "after_last_ms", "last exit after the last arrival, ms")
+        _limit_curve(axes[1], blocks)
+    return figure
+
+
+def _curve_panel(axes: Axes, rows: Sequence[Row], column: str, title: str) -> None:
+    axes.set_title(title, loc="left", fontsize=10)
+    names, ends = _names(rows), []
+    for label, look in _looks(rows).items():
+        own = sorted((r for r in rows if r.label == label), key=lambda r: r.delay_ms)
+        delays = [r.delay_ms for r in own]
+        axes.plot(delays, [getattr(r, column) for r in own], clip_on=False, **look)
+        if column == "elapsed_ms":
+            bands = [r.elapsed_q1_ms for r in own], [r.elapsed_q3_ms for r in own]
+            axes.fill_between(delays, *bands, color=look["color"], alpha=0.18, linewidth=0)
+        ends.append((getattr(own[-1], column), names[label], look["color"]))
+    axes.set_ylim(bottom=0)
+    _scale_delays(axes, sorted({r.delay_ms for r in rows}))
+    _name_ends(axes, max(r.delay_ms for r in rows), ends)
+
+
+def _scale_delays(axes: Axes, delays: Sequence[float]) -> None:
+    """Logarithmic above the least delay if they span decades, so that none hides another."""
+    least = next(delay for delay in delays if delay > 0)
+    wide = delays[-1] / least > 20
+    if wide:
+        axes.set_xscale("symlog", linthresh=least)
+    axes.set_xlabel("delay, ms (logarithmic)" if wide else "delay, ms")
+    axes.set_xlim(delays[0], delays[-1])
+    axes.set_xticks(delays, [f"{delay:g}" for delay in delays])
+    axes.minorticks_off()
+
+
+def _name_ends(axes: Axes, x: float, ends: Sequence[tuple[float, str, object]]) -> None:
+    """Write each name right of the end of its curve, moved apart so that none covers another."""
+    top = axes.get_ylim()[1]
+    places = _apart([end[0] / top for end in sorted(ends)])
+    for (value, label, colour), place in zip(sorted(ends), places, strict=True):
+        axes.annotate(
+            label,
+            xy=(x, value),
+            xytext=(1.05, place),
+            textcoords="axes fraction",
+            va="center",
+            color=colour,
+            fontsize=9,
+            arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.6, "relpos": (0, 0.5)},
+        )
+
+
+def _apart(places: Sequence[float]) -> list[float]:
+    """Ascending places in 0 to 1, moved up, then down from the top, to keep a label's height."""
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + _LABEL_HEIGHT) if moved else place)
+    ceiling = 1.0
+    for index in reversed(range(len(moved))):
+        moved[index] = min(moved[index], ceiling)
+        ceiling = moved[index] - _LABEL_HEIGHT
+    return moved
+
+
+def _limit_curve(axes: Axes, blocks: Sequence[Sequence[Row]]) -> None:
+    if blocks[0][0].limit_ms is None:
+        return
+    points = sorted((b[0].delay_ms, min(r.limit_ms for r in b)) for b in blocks)
+    delays, limits = zip(*points, strict=True)
+    axes.fill_between(delays, limits, color=GRID, alpha=0.6, linewidth=0)
+    axes.plot(delays, limits, color=INK, linewidth=1, linestyle=":")
+    axes.annotate(
+        "no algorithm can be faster",
+        xy=(delays[-1], limits[-1]),
+        xytext=(-4, -5),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=8.5,
+    )
+
+
+# Bars for a single delay
+
+
+def _bars(block: Sequence[Row]) -> Figure:
+    ordered = sorted(block, key=lambda row: -row.elapsed_ms)
+    figure = Figure(figsize=(9.5, 1.9 + 0.52 * len(ordered)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    _title(figure, ordered[0], delay_title(ordered[0]))
+    figure.get_layout_engine().set(rect=(0, 0.05, 1, 0.95))
+    looks = _looks(block)
+    for place, row in enumerate(ordered):
+        _bar(axes, place, row, looks[row.label])
+    _name_bars(axes, ordered)
+    _limit_line(axes, ordered)
+    return figure
+
+
+def _bar(axes: Axes, place: int, row: Row, look: Look) -> None:
+    colour = look["color"]
+    whiskers = [[row.elapsed_ms - row.elapsed_q1_ms], [row.elapsed_q3_ms - row.elapsed_ms]]
+    axes.barh(place + 0.18, row.elapsed_ms, 0.36, color=colour)
+    axes.errorbar(row.elapsed_ms, place + 0.18, xerr=whiskers, color=INK, capsize=3, linewidth=1.2)
+    _value(axes, row.elapsed_q3_ms, place + 0.18, row.elapsed_ms)
+    if row.after_last_ms is not None:
+        axes.barh(place - 0.18, row.after_last_ms, 0.3, color=colour, alpha=0.4)
+        _value(axes, row.after_last_ms, place - 0.18, row.after_last_ms)
+
+
+def _value(axes: Axes, x: float, y: float, value: float) -> None:
+    axes.annotate(
+        number(value), (x, y), (6, 0), textcoords="offset points", va="center", fontsize=8
+    )
+
+
+def _name_bars(axes: Axes, ordered: Sequence[Row]) -> None:
+    names = _names(ordered)
+    axes.set_yticks(range(len(ordered)), [names[row.label] for row in ordered])
+    for name, row in zip(axes.get_yticklabels(), ordered, strict=True):
+        name.set_fontweight("bold" if row.algorithm in _YARDSTICKS else "normal")
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(_BARS_MEAN, loc="left")
+    axes.margins(x=0.08)
+
+
+def _limit_line(axes: Axes, block: Sequence[Row]) -> None:
+    limits = [row.limit_ms for row in block if row.limit_ms is not None]
+    if limits:
+        axes.axvline(min(limits), color=INK, linewidth=1, linestyle=":")
+        axes.annotate(
+            f"limit after the last arrival: {number(min(limits))} ms",
+            (min(limits), 1),
+            (4, 2),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            va="bottom",
+            fontsize=8.5,
+        )

@@ -1,0 +1,167 @@
+"""From samples to the rows of a benchmark's result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from .arrivals import Iteration
+from .compiled import core
+from .samples import Sample, Samples
+
+Limit = Callable[[Sequence[float]], float]  # arrivals -> least time after the last one, seconds
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all rows of a result have in common."""
+
+    collective: str
+    ranks: int
+    bytes: int
+    op: str
+    arrival: str
+    estimate: str
+    network: str
+    mpi: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One algorithm at one delay: the columns of the result. Times in ms; None: not defined here."""
+
+    collective: str
+    algorithm: str
+    parameters: str
+    ranks: int
+    bytes: int
+    op: str
+    arrival: str
+    delay_ms: float | None  # None: the arrivals came from a file
+    estimate: str
+    iterations: int
+    elapsed_ms: float
+    elapsed_q1_ms: float
+    elapsed_q3_ms: float
+    run_ms: float | None
+    after_last_ms: float | None
+    absorption_ms: float | None
+    limit_ms: float | None
+    speedup_native: float | None
+    speedup_ring: float | None
+    wrong: int
+    network: str
+    mpi: str
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """Algorithm and parameters, for people."""
+        return f"{self.algorithm} {self.parameters}".strip()
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+
+
+@dataclass(frozen=True)
+class LabLimit:
+    """The lower bound of the time after the last arrival on links with a token bucket.
+
+    After a pause every link lets `burst` bytes pass unshaped, so the bound for the bare rate comes
+    `burst` bytes' time too late; it is that much lower, and at least 0.
+    """
+
+    collective: str
+    bytes: int
+    network: str  # cost parameters: alpha=50us,beta=8ns
+    credit: float  # seconds that a link gains by its burst
+
+    def __call__(self, arrivals: Sequence[float]) -> float:
+        """Seconds, for one rank on each link."""
+        times = [float(time) for time in arrivals]
+        bound = core.least_after_last(self.collective, len(times), self.bytes, times, self.network)
+        return max(0.0, bound - self.credit)
+
+
+def summarise(
+    samples: Samples,
+    iterations: Sequence[Iteration],
+    delays: Sequence[float | None],
+    setting: Setting,
+    limit: Limit | None = None,
+) -> list[Row]:
+    """A row for each delay (seconds) and algorithm, from the complete iterations.
+
+    `iterations` are those of the job, `limit` is None where no bound is known.
+    """
+    groups: dict[tuple[float | None, str], list[Sample]] = {}
+    for sample in samples.complete():
+        key = (iterations[sample.iteration].delay, sample.algorithm)
+        groups.setdefault(key, []).append(sample)
+    clock = samples.header.common_clock
+    rows = {
+        (delay, name): _row(group, delay, groups.get((0.0, name), ()), setting, limit, clock)
+        for (delay, name), group in groups.items()
+    }
+    return [
+        _with_speedups(row, rows.get((delay, "native")), rows.get((delay, "ring")))
+        for wanted in delays
+        for (delay, _), row in rows.items()
+        if delay == wanted
+    ]
+
+
+def _row(
+    group: Sequence[Sample],
+    delay: float | None,
+    balanced: Sequence[Sample],
+    setting: Setting,
+    limit: Limit | None,
+    clock: bool,
+) -> Row:
+    q1, median, q3 = np.quantile([sample.elapsed for sample in group], (0.25, 0.5, 0.75))
+    return Row(
+        **vars(setting),
+        algorithm=group[0].algorithm.partition(":")[0],
+        parameters=group[0].parameters,
+        delay_ms=_ms(delay),
+        iterations=len(group),
+        elapsed_ms=_ms(median),
+        elapsed_q1_ms=_ms(q1),
+        elapsed_q3_ms=_ms(q3),
+        run_ms=_ms(_median(s.run_time for s in group) if clock else None),
+        after_last_ms=_ms(_median(s.after_last for s in group) if clock else None),
+        absorption_ms=_ms(_absorption(group, balanced) if clock and balanced else None),
+        limit_ms=_ms(_median(limit(s.arrival) for s in group) if clock and limit else None),
+        speedup_native=None,
+        speedup_ring=None,
+        wrong=sum(sample.wrong for sample in group),
+    )
+
+
+def _absorption(group: Sequence[Sample], balanced: Sequence[Sample]) -> float:
+    """How much of the imbalance the algorithm hides: A = r' - r + omega (Proficz 2021, eq. 4).
+
+    r' is the median run time when all arrive together; run time r minus imbalance omega is the time
+    after the last arrival, of which the median over the iterations is taken.
+    """
+    return _median(s.run_time for s in balanced) - _median(s.after_last for s in group)
+
+
+def _with_speedups(row: Row, native: Row | None, ring: Row | None) -> Row:
+    return replace(row, speedup_native=_speedup(native, row), speedup_ring=_speedup(ring, row))
+
+
+def _speedup(other: Row | None, row: Row) -> float | None:
+    return other.elapsed_ms / row.elapsed_ms if other and row.elapsed_ms > 0 else None
+
+
+def _median(values) -> float:
+    return float(np.median(list(values)))
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e3 * float(seconds)

@@ -1,0 +1,129 @@
+"""A benchmark's rows as a table for people, and as CSV, JSON and in the form of OSU's benchmarks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .statistics import COLUMNS, Row
+
+# A spreadsheet takes a cell that starts like this for a formula.
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_HEADINGS = (
+    "elapsed",
+    "quartiles",
+    "after last",
+    "limit",
+    "absorbed",
+    "x native",
+    "x ring",
+    "wrong",
+)
+
+
+def by_delay(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows in blocks of one delay each."""
+    return [list(block) for _, block in groupby(rows, key=lambda row: row.delay_ms)]
+
+
+def best(block: Sequence[Row]) -> Row:
+    """The row with the least mean elapsed time among those with right results, if there are any."""
+    return min(block, key=lambda row: (row.wrong > 0, row.elapsed_ms))
+
+
+def delay_title(row: Row) -> str:
+    """What a block of rows stands for: `onelate, delay 5 ms`."""
+    if row.delay_ms is None:
+        return row.arrival
+    return f"{row.arrival}, delay {row.delay_ms:g} ms" if row.delay_ms else "all arrive together"
+
+
+def number(value: float | None) -> str:
+    """At least three significant digits above 1, never in exponent form; nothing for None."""
+    if value is None:
+        return ""
+    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    return f"{value:.{digits}f}"
+
+
+def cells(row: Row) -> list[str]:
+    """The columns of a row that people look at first, under `headings`."""
+    return [
+        number(row.elapsed_ms),
+        f"{number(row.elapsed_q1_ms)} - {number(row.elapsed_q3_ms)}",
+        number(row.after_last_ms),
+        number(row.limit_ms),
+        number(row.absorption_ms),
+        number(row.speedup_native),
+        number(row.speedup_ring),
+        str(row.wrong),
+    ]
+
+
+def headings() -> Sequence[str]:
+    """Of `cells`; times are in ms."""
+    return _HEADINGS
+
+
+def rich_tables(rows: Sequence[Row]) -> RenderableType:
+    """A table for each delay, the best elapsed time marked."""
+    return Group(*(_rich_table(block) for block in by_delay(rows)))
+
+
+def _rich_table(block: Sequence[Row]) -> Table:
+    table = Table(title=f"{delay_title(block[0])}; times in ms", title_justify="left", box=None)
+    table.add_column("algorithm", overflow="fold")
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    winner = best(block)
+    for row in block:
+        name = Text(row.algorithm).append(f" {row.parameters}", style="dim")
+        shown = [Text(cell) for cell in cells(row)]
+        shown[-1].stylize("bold red" if row.wrong else "")
+        table.add_row(name, *shown, style="bold green" if row is winner else None)
+    return table
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """The columns in their fixed order; empty where not defined."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_csv_cell(value) for value in asdict(row).values()] for row in rows)
+    return text.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def json_text(rows: Sequence[Row], used: Mapping[str, object]) -> str:
+    """The rows and what was used to get them."""
+    return json.dumps({"used": used, "rows": [asdict(row) for row in rows]}, indent=2) + "\n"
+
+
+def osu_text(rows: Sequence[Row], used: Mapping[str, object]) -> str:
+    """As OSU's micro-benchmarks print it, a block for each algorithm and delay; microseconds."""
+    return "\n".join(_osu_lines(rows, used)) + "\n"
+
+
+def _osu_lines(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
+    for row in rows:
+        yield f"# latecomer {row.collective} Latency Test v{used['version']}"
+        yield f"# Algorithm: {row.label}; {delay_title(row)}"
+        names = ("Avg Latency(us)", "Q1 Latency(us)", "Q3 Latency(us)", "Iterations", "Validation")
+        yield "# Size    " + "".join(f"{name:>18}" for name in names)
+        times = (row.elapsed_ms, row.elapsed_q1_ms, row.elapsed_q3_ms)
+        latencies = "".join(f"{1e3 * time:18.2f}" for time in times)
+        yield f"{row.bytes:<10}{latencies}{row.iterations:18}{'Fail' if row.wrong else 'Pass':>18}"

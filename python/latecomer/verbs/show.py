@@ -1,0 +1,180 @@
+"""`latecomer show`: the programs of an algorithm as text, and as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import latecomer
+
+from .output import print_json, say
+from .times import Times, read_times
+
+Algorithm = Annotated[
+    str,
+    typer.Argument(metavar="ALGORITHM", help="A name, or name:parameter=value:parameter=value."),
+]
+Ranks = Annotated[int, typer.Option("--ranks", metavar="P", min=1, help="Number of ranks.")]
+Count = Annotated[
+    str | None,
+    typer.Option(
+        "--count", metavar="N", help="Elements, as in 64Ki; default: one for each rank or segment."
+    ),
+]
+Segments = Annotated[
+    int | None,
+    typer.Option("--segments", metavar="S", min=1, help="Short for ALGORITHM:segments=S."),
+]
+Arrival = Annotated[
+    str | None,
+    typer.Option(
+        "--arrival",
+        metavar="LIST",
+        help="When each rank arrives, as in 4,0,0,0: in steps, where a message takes one step; "
+        "with --network a time, as in 4ms,0,0,0.",
+    ),
+]
+Network = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="TEXT",
+        help="Costs, as in alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB; default: every message "
+        "takes one step.",
+    ),
+]
+Rank = Annotated[
+    int | None, typer.Option("--rank", metavar="R", min=0, help="Print only this rank's program.")
+]
+InPlace = Annotated[bool, typer.Option("--in-place", help="Input and output are one buffer.")]
+NonCommutative = Annotated[
+    bool, typer.Option("--non-commutative", help="For an operator that does not commute.")
+]
+Collective = Annotated[str, typer.Option("--collective", metavar="C", help="The collective.")]
+Picture = Annotated[
+    Path | None,
+    typer.Option(
+        "--svg", "--picture", metavar="FILE", help="Draw it: FILE ends in .svg, .png or .pdf."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A schedule, what became of it on the network, and how times are written."""
+
+    schedule: latecomer.Schedule
+    simulation: latecomer.Simulation
+    times: Times
+
+
+def show(
+    algorithm: Algorithm,
+    ranks: Ranks,
+    count: Count = None,
+    segments: Segments = None,
+    arrival: Arrival = None,
+    network: Network = None,
+    rank: Rank = None,
+    in_place: InPlace = False,
+    non_commutative: NonCommutative = False,
+    collective: Collective = "allreduce",
+    svg: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Print the plan and the programs of an algorithm, and draw who sends what when.
+
+    The text can be read back: `latecomer verify FILE` checks it.
+
+    Example: latecomer show sorted_linear_tree --ranks 4 --arrival 4,0,0,0 --svg slt.svg
+    """
+    _check(rank, ranks, svg)
+    problem = {
+        "algorithm": f"{algorithm}:segments={segments}" if segments else algorithm,
+        "ranks": ranks,
+        "count": _count(count, ranks, segments),
+        "in_place": in_place,
+        "commutative": not non_commutative,
+        "collective": collective,
+    }
+    shown = _shown(problem, read_times(arrival, network))
+    _print(shown, rank, as_json)
+    if svg:
+        _draw(svg, shown)
+
+
+def _check(rank: int | None, ranks: int, picture: Path | None) -> None:
+    if rank is not None and rank >= ranks:
+        raise typer.BadParameter(
+            f"{rank}; give a rank from 0 to {ranks - 1}, since there are {ranks}",
+            param_hint="--rank",
+        )
+    if picture:
+        from ..picture import check_picture
+
+        check_picture(picture, ranks)
+
+
+def _count(text: str | None, ranks: int, segments: int | None) -> int:
+    from ..compiled import core
+
+    return max(ranks, segments or 0) if text is None else core.parse_count("count", text)
+
+
+def _shown(problem: dict[str, Any], times: Times) -> Shown:
+    knowledge = {"arrival": times.arrival, "network": times.network}
+    schedule = latecomer.program(**problem, **knowledge)
+    return Shown(schedule, latecomer.simulate(**problem, **knowledge, trace=True), times)
+
+
+def _print(shown: Shown, rank: int | None, as_json: bool) -> None:
+    if as_json:
+        print_json(_as_json(shown, rank))
+    else:
+        typer.echo(_heading(shown) + _programs(shown.schedule, rank), nl=False)
+
+
+def _heading(shown: Shown) -> str:
+    """Comment lines, which the reader of schedules skips."""
+    schedule, simulation, times = shown.schedule, shown.simulation, shown.times
+    parameters = f" {schedule.parameters}" if schedule.parameters else ""
+    lines = [
+        f"latecomer {latecomer.__version__}: {schedule.algorithm}{parameters}",
+        f"network {times.network_text}" + (", 1 step = 1 s" if times.steps else ""),
+        f"arrivals {times.listed(simulation.arrivals)}",
+        f"exits    {times.listed(simulation.exits)}",
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _programs(schedule: latecomer.Schedule, rank: int | None) -> str:
+    if rank is None:
+        return schedule.text
+    return schedule.plan + schedule.programs[rank].text
+
+
+def _as_json(shown: Shown, rank: int | None) -> dict[str, Any]:
+    simulation = shown.simulation
+    schedule = asdict(shown.schedule)
+    if rank is not None:
+        schedule["programs"] = [schedule["programs"][rank]]
+    return {
+        "version": latecomer.__version__,
+        "network": shown.times.network_text,
+        "schedule": schedule,
+        "arrivals": simulation.arrivals.tolist(),
+        "exits": simulation.exits.tolist(),
+        "trace": [asdict(move) for move in simulation.trace],
+    }
+
+
+def _draw(file: Path, shown: Shown) -> None:
+    from ..picture import Labels, write
+
+    unit, scale = shown.times.unit(float(shown.simulation.exits.max()))
+    write(file, shown.schedule, shown.simulation, Labels(unit, scale))
+    say(f"wrote {file}")

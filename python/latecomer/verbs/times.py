@@ -1,0 +1,68 @@
+"""Times of `show`: in steps, as in the figures of papers, or in seconds on a given network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import typer
+
+# Every message takes one second, the step, and none starts before its receiver has arrived.
+_STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
+_UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
+
+
+@dataclass(frozen=True)
+class Times:
+    """When the ranks arrive, on which network, and how times are written."""
+
+    arrival: list[float] | None  # seconds or steps
+    network: str
+    steps: bool
+
+    @property
+    def network_text(self) -> str:
+        """All costs of the network, also those that were not named."""
+        from ..compiled import core
+
+        return core.network_text(self.network)
+
+    def unit(self, longest: float) -> tuple[str, float]:
+        """The name of the unit that fits the longest time, and how many make one second."""
+        if self.steps:
+            return "steps", 1.0
+        return next((unit for unit in _UNITS if longest * unit[1] >= 1), _UNITS[-1])
+
+    def listed(self, times: Iterable[float]) -> str:
+        """Times on one line."""
+        values = [float(time) for time in times]
+        name, scale = self.unit(max(values))
+        return " ".join(f"{value * scale:.6g}" for value in values) + f" {name}"
+
+
+def read_times(arrival: str | None, network: str | None) -> Times:
+    """The options --arrival and --network. Raises BadParameter and ValueError."""
+    parts = arrival.split(",") if arrival else []
+    if network is None:
+        return Times([_in_steps(part) for part in parts] or None, _STEPS, steps=True)
+    return Times([_in_seconds(part) for part in parts] or None, network, steps=False)
+
+
+def _in_steps(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise typer.BadParameter(
+            f"'{text}'; give steps from 0 up, as in 4,0,0,0, or times together with --network",
+            param_hint="--arrival",
+        )
+    return value
+
+
+def _in_seconds(text: str) -> float:
+    from ..compiled import core
+
+    return core.parse_seconds("arrival", text.strip())

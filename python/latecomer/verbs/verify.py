@@ -1,0 +1,186 @@
+"""`latecomer verify`: the symbolic check of algorithms, and of schedules in files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import latecomer
+
+from ..errors import UserError
+from .lists import choose, parse_ranks
+from .output import console, print_json
+
+_COLUMNS = 20  # numbers of ranks side by side in one table
+
+File = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[FILE]",
+        help="Check this schedule, as `latecomer show` prints it (-: standard input), and "
+        "nothing else.",
+    ),
+]
+Algorithms = Annotated[
+    str | None, typer.Option("--algorithms", metavar="A,B", help="Only these; default: all.")
+]
+Ranks = Annotated[
+    str, typer.Option("--ranks", metavar="LIST", help="Numbers of ranks, as in 4,8,16-17.")
+]
+Arrivals = Annotated[
+    int, typer.Option("--arrivals", metavar="N", min=0, help="Random arrival patterns.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the arrival patterns.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An algorithm at one number of ranks."""
+
+    algorithm: str
+    ranks: int
+    cases: int  # up to the first counterexample
+    rule: str | None = None  # of the counterexample; None: there is none
+    text: str | None = None
+    command: str | None = None  # checks the counterexample again
+
+
+def verify(
+    file: File = None,
+    algorithms: Algorithms = None,
+    ranks: Ranks = "1-17",
+    arrivals: Arrivals = 20,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Check that the algorithms are right, whatever the order of messages and arrivals.
+
+    Nothing is run: the programs of all ranks are checked against every rule of a schedule. Exits
+    with 1 if a rule is broken, and says in words where.
+
+    Example: latecomer verify --algorithms ring,sorted_linear_tree --ranks 4,8,16-17
+    """
+    if file is None:
+        right = _verify_registry(algorithms, parse_ranks(ranks), arrivals, seed, as_json)
+    else:
+        right = _verify_file(file, as_json)
+    raise typer.Exit(0 if right else 1)
+
+
+def _verify_file(file: str, as_json: bool) -> bool:
+    found = latecomer.verify_text(_read(file))
+    if as_json:
+        broken = asdict(found) if found else None
+        print_json({"version": latecomer.__version__, "file": file, "counterexample": broken})
+    elif found:
+        typer.echo(f"{file}: {_words(found.rule, found.text)}")
+    else:
+        typer.echo(f"{file}: keeps all {len(latecomer.rules())} rules")
+    return found is None
+
+
+def _read(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        remedy = "give a file that `latecomer show` wrote, or - for standard input"
+        raise UserError(f"cannot read a schedule ({_reason(error)})", file, remedy) from None
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else "not a text"
+
+
+def _verify_registry(
+    names: str | None, ranks: Sequence[int], arrivals: int, seed: int, as_json: bool
+) -> bool:
+    cells = _check_all(choose(names), ranks, arrivals, seed)
+    broken = [cell for cell in cells if cell.rule]
+    if as_json:
+        print_json(_as_json(cells, arrivals, seed))
+    else:
+        _print_tables(cells, ranks, arrivals, seed)
+        for cell in broken:
+            typer.echo(_counterexample(cell))
+    return not broken
+
+
+def _check_all(
+    rows: Sequence[latecomer.Algorithm], ranks: Sequence[int], arrivals: int, seed: int
+) -> list[Cell]:
+    progress = Console(stderr=True)
+    with Progress(console=progress, transient=True, disable=not progress.is_terminal) as shown:
+        task = shown.add_task("checking", total=len(rows) * len(ranks))
+        cells = []
+        for row in rows:
+            for size in ranks:
+                shown.update(task, description=f"{row.name}, {size} ranks")
+                cells.append(_check(row, size, arrivals, seed))
+                shown.advance(task)
+    return cells
+
+
+def _check(row: latecomer.Algorithm, ranks: int, arrivals: int, seed: int) -> Cell:
+    from ..cases import cases
+
+    done = 0
+    for done, case in enumerate(cases(row, ranks, arrivals, seed), start=1):
+        if found := case.check():
+            return Cell(row.name, ranks, done, found.rule, found.text, case.command())
+    return Cell(row.name, ranks, done)
+
+
+def _as_json(cells: Sequence[Cell], arrivals: int, seed: int) -> dict[str, Any]:
+    return {
+        "version": latecomer.__version__,
+        "arrivals": arrivals,
+        "seed": seed,
+        "cases": sum(cell.cases for cell in cells),
+        "counterexamples": sum(cell.rule is not None for cell in cells),
+        "checked": [asdict(cell) for cell in cells],
+    }
+
+
+def _print_tables(cells: Sequence[Cell], ranks: Sequence[int], arrivals: int, seed: int) -> None:
+    out = console()
+    for start in range(0, len(ranks), _COLUMNS):
+        out.print(_table(cells, ranks[start : start + _COLUMNS]))
+    total = sum(cell.cases for cell in cells)
+    broken = sum(cell.rule is not None for cell in cells)
+    out.print(
+        f"latecomer {latecomer.__version__}, {arrivals} arrival patterns of seed {seed}: "
+        f"{total} cases, {broken or 'no'} counterexample{'s' * (broken != 1)}"
+    )
+
+
+def _table(cells: Sequence[Cell], ranks: Sequence[int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("ranks", no_wrap=True)
+    for size in ranks:
+        table.add_column(str(size), justify="right", no_wrap=True)
+    table.add_column("cases", justify="right", no_wrap=True)
+    for name in dict.fromkeys(cell.algorithm for cell in cells):
+        own = [cell for cell in cells if cell.algorithm == name and cell.ranks in ranks]
+        marks = ["[red]no[/]" if cell.rule else "ok" for cell in own]
+        table.add_row(name, *marks, str(sum(cell.cases for cell in own)))
+    return table
+
+
+def _counterexample(cell: Cell) -> str:
+    words = _words(cell.rule, cell.text)
+    return f"\n{cell.algorithm}, {cell.ranks} ranks: {words}\nrepeat it with: {cell.command}"
+
+
+def _words(rule: str, text: str) -> str:
+    meaning = next(known.meaning for known in latecomer.rules() if known.name == rule)
+    return f"counterexample to the rule '{rule}' ({meaning}):\n{text}"

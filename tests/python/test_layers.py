@@ -1,0 +1,27 @@
+"""The layering check accepts this tree and rejects the committed broken one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(tree: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "tools" / "check_layers.py"), str(tree)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_this_tree_keeps_its_layers():
+    result = run(ROOT)
+    assert (result.returncode, result.stdout) == (0, "layers: ok\n")
+
+
+def test_the_broken_tree_is_rejected_for_each_breach():
+    result = run(ROOT / "tests" / "negative" / "layers")
+    assert result.returncode == 1
+    assert result.stdout.splitlines() == [
+        'base/upward.hpp: includes "schedule/plan.hpp"',
+        "lost/folder.hpp: belongs to no layer; add its folder to the table",
+        "transports/mpi/unprofiled.hpp: calls MPI_Send",
+    ]

@@ -1,0 +1,66 @@
+#!/bin/bash
+# Installs what is missing (Debian, Ubuntu: as root or by sudo) and builds into build/release.
+# Usage: tools/prepare.sh run|test      `test` also installs and builds what the tests need.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+goal=${1:-run}
+
+packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev python3 python3-venv python3-dev iproute2
+  util-linux)
+[ "$goal" = test ] && packages+=(libgtest-dev git)
+
+is_missing() { ! dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+
+install_packages() {
+  local missing=() as_root=()
+  command -v dpkg-query >/dev/null || {
+    echo "latecomer: not Debian or Ubuntu; install the counterparts of: ${packages[*]}" >&2
+    return
+  }
+  for package in "${packages[@]}"; do
+    if is_missing "$package"; then missing+=("$package"); fi
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "latecomer: missing packages, and neither root nor sudo; let an administrator run:" >&2
+      echo "  apt-get install ${missing[*]}" >&2
+      exit 1
+    }
+    as_root=(sudo)
+  fi
+  echo "== installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+install_python_packages() {
+  local list=requirements.txt
+  [ "$goal" = test ] && list=requirements-test.txt
+  [ -x .venv/bin/python ] || python3 -m venv .venv
+  # The stamp holds the lists that were installed, so that a second run needs no network.
+  if ! cat requirements*.txt | cmp -s - ".venv/installed-$goal"; then
+    echo "== installing Python packages into .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check -r "$list"
+    cat requirements*.txt >".venv/installed-$goal"
+  fi
+}
+
+build() {
+  local tests=OFF
+  [ "$goal" = test ] && tests=ON
+  echo "== building"
+  cmake --preset release -DLATECOMER_TESTS=$tests -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
+    >build.log 2>&1 || { cat build.log >&2; exit 1; }
+  # Half as many jobs as GiB of memory, at most one a core.
+  local jobs memory
+  memory=$(awk '/MemAvailable/ {print int($2 / 1048576 / 2) + 1}' /proc/meminfo)
+  jobs=$(nproc)
+  [ "$memory" -lt "$jobs" ] && jobs=$memory
+  cmake --build --preset release -j "$jobs" >>build.log 2>&1 || { tail -n 60 build.log >&2; exit 1; }
+}
+
+install_packages
+install_python_packages
+build

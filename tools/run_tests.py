@@ -1,0 +1,170 @@
+"""Runs every suite and ends with one line `N passed, N failed[, N skipped]`.
+
+Usage: ./test [SUITE ...]; without names all of them, in the order below. Exits 1 if anything
+failed. Each suite has a deadline, after which it counts as failed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / ".venv" / "bin"
+SOURCES = ["src", "include", "bench", "tests", "python"]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A command whose output tells how many tests passed, failed and were skipped."""
+
+    name: str
+    command: list[str]
+    counts: str = "exit"  # gtest, pytest, or exit: one test, passed if the command exits 0
+    deadline_s: float = 600
+    needs: list[str] | None = None  # a command that builds it, run first
+
+
+@dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other: Counts) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def cpp_files() -> list[str]:
+    """The C and C++ files that are formatted and checked."""
+    found = [path for top in SOURCES for path in (ROOT / top).rglob("*.[ch]pp")]
+    return [str(path) for path in sorted(found)]
+
+
+def checked_files() -> list[str]:
+    """What clang-tidy reads: our sources that need no MPI and no Python headers."""
+    skipped = ("transports", "runtime", "capi/mpi")
+    found = (path for path in (ROOT / "src").rglob("*.cpp"))
+    return [str(path) for path in sorted(found) if not any(part in str(path) for part in skipped)]
+
+
+def sanitized(preset: str) -> list[str]:
+    configure = f"cmake --preset {preset} >/dev/null"
+    return ["sh", "-c", f"{configure} && cmake --build --preset {preset} --target core_tests"]
+
+
+def mpi_suites() -> list[Suite]:
+    """The MPI tests as CTest knows them: one for each family and number of ranks."""
+    listing = subprocess.run(
+        ["ctest", "--test-dir", "build/release", "-N", "-E", "^core$"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    ).stdout  # fmt: skip
+    names = re.findall(r"Test\s+#\d+: (\S+)", listing)
+    ctest = ["ctest", "--test-dir", "build/release", "--output-on-failure", "-V", "-R"]
+    return [Suite(name, [*ctest, f"^{name}$"], "gtest", 300) for name in names]
+
+
+def suites() -> list[Suite]:
+    python = str(BIN / "python")
+    core = "build/{}/tests/core_tests"
+    jobs = str(os.cpu_count() or 1)
+    tidy = ["xargs", "-a", "build/tidy_files", "-P", jobs, "-n", "4"]
+    return [
+        Suite("layers", [python, "tools/check_layers.py"]),
+        Suite("format", [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
+        Suite("ruff", [str(BIN / "ruff"), "check", "python", "tests", "tools"]),
+        Suite("ruff-format", [str(BIN / "ruff"), "format", "--check", "python", "tests", "tools"]),
+        Suite("core", [core.format("release")], "gtest"),
+        Suite("tidy", [*tidy, str(BIN / "clang-tidy"), "-p", "build/release", "--quiet"]),
+        Suite("core-asan", [core.format("asan")], "gtest", 600, sanitized("asan")),
+        Suite("threads-tsan", [core.format("tsan"), "--gtest_filter=Threads.*"], "gtest", 300,
+              sanitized("tsan")),
+        *mpi_suites(),
+        Suite("python", [python, "-m", "pytest", "-q", "-rs", "tests/python"], "pytest"),
+    ]  # fmt: skip
+
+
+def number(pattern: str, text: str) -> int:
+    """The sum over all matches of the pattern's only group."""
+    return sum(int(found) for found in re.findall(pattern, text))
+
+
+def count(suite: Suite, code: int, output: str) -> Counts:
+    """What a suite's output says; a non-zero exit is at least one failure."""
+    if suite.counts == "exit":
+        return Counts(int(code == 0), int(code != 0))
+    if suite.counts == "gtest":
+        counts = Counts(number(r"\[  PASSED  \] (\d+) test", output),
+                        number(r"\[  FAILED  \] (\d+) test", output),
+                        number(r"\[  SKIPPED \] (\d+) test", output))  # fmt: skip
+    else:
+        counts = Counts(number(r"(\d+) passed", output),
+                        number(r"(\d+) (?:failed|error)", output),
+                        number(r"(\d+) skipped", output))  # fmt: skip
+    if (code != 0 or counts.passed == 0) and counts.failed == 0:
+        counts.failed = 1
+    return counts
+
+
+def execute(command: list[str], deadline_s: float) -> tuple[int, str]:
+    """Exit code and all output; a missed deadline is exit code 124."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    try:
+        result = subprocess.run(
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, timeout=deadline_s,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as expired:
+        partial = (expired.stdout or b"").decode(errors="replace")
+        return 124, f"{partial}\ndeadline of {deadline_s:.0f} s missed"
+    except OSError as error:
+        return 127, f"{command[0]}: {error.strerror}"
+    return result.returncode, result.stdout.decode(errors="replace")
+
+
+def run(suite: Suite) -> Counts:
+    begin = time.monotonic()
+    code, output = execute(suite.needs, 900) if suite.needs else (0, "")
+    if code == 0:
+        code, output = execute(suite.command, suite.deadline_s)
+    counts = count(suite, code, output)
+    if counts.failed:
+        print(output[-20000:])
+    elif counts.skipped:
+        print("\n".join(line for line in output.splitlines() if "SKIPPED" in line))
+    took = time.monotonic() - begin
+    skipped = f", {counts.skipped} skipped" if counts.skipped else ""
+    print(f"== {suite.name}: {counts.passed} ok, {counts.failed} not{skipped} ({took:.0f} s)",
+          flush=True)  # fmt: skip
+    return counts
+
+
+def choose(names: list[str]) -> list[Suite]:
+    known = suites()
+    for name in names:
+        if name not in (suite.name for suite in known):
+            all_names = ", ".join(suite.name for suite in known)
+            sys.exit(f"suite: '{name}' is unknown; right would be one of {all_names}")
+    return [suite for suite in known if not names or suite.name in names]
+
+
+def main() -> int:
+    (ROOT / "build").mkdir(exist_ok=True)
+    (ROOT / "build" / "tidy_files").write_text("\n".join(checked_files()) + "\n")
+    total = Counts()
+    for suite in choose(sys.argv[1:]):
+        total.add(run(suite))
+    skipped = f", {total.skipped} skipped" if total.skipped else ""
+    print(f"{total.passed} passed, {total.failed} failed{skipped}")
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
