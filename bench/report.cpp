@@ -107,10 +107,12 @@ void Report::add(int iteration, const Contender& contender, const Measured& meas
                      ",\"parameters\":" + quoted(contender.parameters()) +
                      ",\"by\":" + quoted(contender.handled() ? "latecomer" : "mpi");
   if (common_) {
-    line += ",\"arrival\":" + list(stamps, [&](const Stamps& s) { return number(s.arrival - first); });
+    line +=
+        ",\"arrival\":" + list(stamps, [&](const Stamps& s) { return number(s.arrival - first); });
     line += ",\"exit\":" + list(stamps, [&](const Stamps& s) { return number(s.exit - first); });
   } else {
-    line += ",\"elapsed\":" + list(stamps, [](const Stamps& s) { return number(s.exit - s.arrival); });
+    line +=
+        ",\"elapsed\":" + list(stamps, [](const Stamps& s) { return number(s.exit - s.arrival); });
   }
   write(line + ",\"wrong\":" + std::to_string(measured.wrong) + '}');
 }

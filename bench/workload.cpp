@@ -107,8 +107,7 @@ class WorkloadOf final : public Workload {
   static constexpr int kNumbers = Operator<T>::kNumbers;
   /// Slow sums mean plain ones.
   template <class N>
-  using Meaning =
-      std::conditional_t<std::is_same_v<Operator<N>, SlowSum<N>>, Sum<N>, Operator<N>>;
+  using Meaning = std::conditional_t<std::is_same_v<Operator<N>, SlowSum<N>>, Sum<N>, Operator<N>>;
 
   void fill(std::vector<T>& numbers, std::uint64_t iteration, int of_rank) const {
     const Draws draws(seed_, iteration, of_rank);

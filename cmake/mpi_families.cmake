@@ -89,9 +89,6 @@ endfunction()
 
 function(latecomer_add_mpi_family family includes links)
   add_library(latecomer_mpi_flags_${family} INTERFACE)
-  # GCC 12 warns wrongly of text + std::string.
-  target_compile_options(latecomer_mpi_flags_${family} INTERFACE
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
   target_include_directories(latecomer_mpi_flags_${family} SYSTEM INTERFACE ${includes})
   target_link_libraries(latecomer_mpi_flags_${family} INTERFACE ${links})
   target_compile_definitions(latecomer_mpi_flags_${family} INTERFACE

@@ -1,10 +1,17 @@
 # The nanobind module latecomer._core, written beside the Python sources so that a clone can be
-# used without installing it.
+# used without installing it; a package build installs it into the wheel instead.
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 nanobind_add_module(latecomer_python NB_STATIC python/bindings.cpp)
-set_target_properties(latecomer_python PROPERTIES OUTPUT_NAME _core
-  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/latecomer)
+set_target_properties(latecomer_python PROPERTIES OUTPUT_NAME _core)
+if(SKBUILD)
+  install(TARGETS latecomer_python LIBRARY DESTINATION latecomer)
+else()
+  set_target_properties(latecomer_python PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/latecomer)
+endif()
 target_link_libraries(latecomer_python PRIVATE latecomer_core)
+# nanobind's headers shadow names on purpose.
+target_compile_options(latecomer_python PRIVATE -Wno-shadow)

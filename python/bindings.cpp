@@ -142,6 +142,10 @@ Seconds bound(const std::string& collective, Rank ranks, Count bytes, const Arri
               const std::string& network) {
   const Problem problem{parse_collective(collective), ranks, bytes, 1};
   check(problem);
+  if (!arrivals.empty() && arrivals.size() != static_cast<std::size_t>(ranks)) {
+    throw Error("arrivals", std::to_string(arrivals.size()) + " times",
+                "one time for each of " + std::to_string(ranks) + " ranks");
+  }
   return least_after_last(problem, arrivals, parse_network(network));
 }
 

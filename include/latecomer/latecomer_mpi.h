@@ -28,7 +28,7 @@ extern "C" {
  * latecomer_last_error(); the others are told. After any error in a handled call the
  * communicator is of no further use to latecomer: later calls on it fail at once. A long wait for
  * another rank is reported on stderr and goes on. */
-LATECOMER_API int latecomer_allreduce(const void *sendbuf, void *recvbuf, int count,
+LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
 /* Chooses the algorithm of one collective on this communicator: "ring",
@@ -37,21 +37,21 @@ LATECOMER_API int latecomer_allreduce(const void *sendbuf, void *recvbuf, int co
  *
  * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
  * differ in meaning. MPI_ERR_COMM for an intercommunicator. */
-LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char *collective,
-                                          const char *algorithm);
+LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
+                                          const char* algorithm);
 
 /* When each rank will enter the next collectives: seconds after any common instant, one entry a
  * rank, equal on all ranks. NULL forgets them: all are expected together. Local.
  *
  * MPI_ERR_ARG if `ranks` is not the communicator's size or a time is not finite. */
-LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double *seconds, int ranks);
+LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks);
 
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined).
  * NULL: the default. Local.
  *
  * MPI_ERR_ARG if the text cannot be read. */
-LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char *network);
+LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
 
 /* How long a call waits without progress before it reports whom it waits for: seconds, 30 unless
  * told. The report is repeated at doubling intervals. Local.
@@ -61,26 +61,26 @@ LATECOMER_API int latecomer_set_long_wait(MPI_Comm comm, double seconds);
 
 /* Calls on one communicator since it was made, by what became of them. */
 typedef struct latecomer_stats {
-  uint64_t handled;                     /* carried out by latecomer */
-  uint64_t native;                      /* by the MPI library, since that was chosen */
-  uint64_t failed;                      /* ended with an error while latecomer handled them */
+  uint64_t handled; /* carried out by latecomer */
+  uint64_t native;  /* by the MPI library, since that was chosen */
+  uint64_t failed;  /* ended with an error while latecomer handled them */
   /* By the MPI library, though another algorithm was chosen, because ... */
-  uint64_t fallback_arguments;          /* its own error message is wanted: wrong arguments */
+  uint64_t fallback_arguments; /* its own error message is wanted: wrong arguments */
   uint64_t fallback_intercommunicator;
-  uint64_t fallback_trivial;            /* no elements, or one rank */
-  uint64_t fallback_type;               /* operator and datatype do not go together, or empty type */
-  uint64_t fallback_operator;           /* the algorithm needs a commutative operator */
-  uint64_t fallback_plan;               /* the algorithm refused the problem otherwise */
+  uint64_t fallback_trivial;  /* no elements, or one rank */
+  uint64_t fallback_type;     /* operator and datatype do not go together, or empty type */
+  uint64_t fallback_operator; /* the algorithm needs a commutative operator */
+  uint64_t fallback_plan;     /* the algorithm refused the problem otherwise */
 } latecomer_stats;
 
 /* MPI_ERR_ARG if stats is NULL. Local. */
-LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats *stats);
+LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats);
 
 /* The parameters that the last handled call on this communicator used, "segments=64"; "" if there
  * were none. At most size - 1 characters and a final 0 are written. Local.
  *
  * MPI_ERR_ARG if text is NULL or size 0. */
-LATECOMER_API int latecomer_get_parameters(MPI_Comm comm, char *text, size_t size);
+LATECOMER_API int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -89,7 +89,7 @@ def balanced(ranks: int) -> Delays:
 
 
 def onelate(ranks: int, delay: float, late_rank: int) -> Delays:
-    """One rank comes `delay` late, rank 1 unless told: mode onelate of Proficz 2018, section 5.1."""
+    """One rank comes `delay` late: mode onelate of Proficz 2018, section 5.1, with rank 1."""
     if not 0 <= late_rank < ranks:
         raise ArrivalError("no such rank to be late", late_rank, f"use 0 to {ranks - 1}")
     return [delay if rank == late_rank else 0.0 for rank in range(ranks)]
@@ -103,8 +103,8 @@ def randlate(source: random.Random) -> float:
 def gamma(source: random.Random) -> float:
     """Gamma with k = 2 and theta = delay / 2, hence with mean `delay`.
 
-    A long tail, as of waiting times: Marendic 2012, section 5.6, uses k = 2 and theta = 0.5. The sum
-    of two exponential draws of mean theta has this distribution.
+    A long tail, as of waiting times: Marendic 2012, section 5.6, uses k = 2 and theta = 0.5. The
+    sum of two exponential draws of mean theta has this distribution.
     """
     return -0.5 * sum(math.log(1.0 - source.random()) for _ in range(2))
 

@@ -24,4 +24,6 @@ def least_after_last(
     `program`. Raises ValueError.
     """
     whole = operator.index(bytes)
-    return core.least_after_last(collective, operator.index(ranks), whole, seconds(arrival), network)
+    return core.least_after_last(
+        collective, operator.index(ranks), whole, seconds(arrival), network
+    )

@@ -82,12 +82,12 @@ def variants(row: Algorithm, ranks: int) -> list[str]:
 
 
 def random_arrival(chance: random.Random, ranks: int) -> tuple[float, ...]:
-    """Some ranks at the start, the others late, by microseconds or by up to 10 ms."""
-    scale = 10 ** chance.uniform(-6, -2)
-    share = chance.random()
-    return tuple(
-        round(chance.uniform(0, scale), 9) if chance.random() < share else 0.0 for _ in range(ranks)
-    )
+    """Some ranks at the start, one or more late, by microseconds or by up to 10 ms."""
+    scale, share = 10 ** chance.uniform(-6, -2), chance.random()
+    late = chance.randrange(ranks)
+    times = [chance.uniform(0, scale) for _ in range(ranks)]
+    chosen = [rank == late or chance.random() < share for rank in range(ranks)]
+    return tuple(round(t, 9) if c else 0.0 for t, c in zip(times, chosen, strict=True))
 
 
 def _settings(parameter: Parameter, ranks: int) -> list[str]:

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 import latecomer
+import typer
 
 from .errors import UserError
 from .lab import SpecError

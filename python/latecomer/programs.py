@@ -85,7 +85,7 @@ def program(
     """The plan of `algorithm` and the program of every rank.
 
     `algorithm` is a name of the registry, with parameters if wanted:
-    "sorted_linear_tree:segments=16". `count` elements of `element_bytes` bytes are reduced (default:
+    "sorted_linear_tree:segments=16". `count` elements of `element_bytes` bytes are reduced (None:
     one for each rank). `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
     all together). `network` holds the costs to plan for, as in
     "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named keeps its default.

@@ -17,7 +17,7 @@ import numpy as np
 
 from .errors import UserError
 
-_HEADER_FIELDS = ("version", "mpi", "ranks", "clock")
+_HEADER_FIELDS = ("version", "mpi", "ranks", "clock", "algorithms")
 _COMMON = "common"
 
 
@@ -32,6 +32,7 @@ class Header:
     version: str
     mpi: str  # what the MPI library calls itself
     ranks: int
+    algorithms: list[str]  # as asked for
     common_clock: bool  # do all ranks read the same clock?
     fields: Mapping[str, Any]  # all that the program said
 
@@ -113,6 +114,7 @@ def _header(found: dict[str, Any]) -> Header:
         version=str(found["version"]),
         mpi=str(found["mpi"]),
         ranks=int(found["ranks"]),
+        algorithms=list(map(str, found["algorithms"])),
         common_clock=found["clock"] == _COMMON,
         fields=found,
     )

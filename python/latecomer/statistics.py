@@ -31,7 +31,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Row:
-    """One algorithm at one delay: the columns of the result. Times in ms; None: not defined here."""
+    """One algorithm at one delay: the columns of the result; None where not defined."""
 
     collective: str
     algorithm: str
@@ -97,20 +97,22 @@ def summarise(
 
     `iterations` are those of the job, `limit` is None where no bound is known.
     """
+    header = samples.header
     groups: dict[tuple[float | None, str], list[Sample]] = {}
     for sample in samples.complete():
         key = (iterations[sample.iteration].delay, sample.algorithm)
         groups.setdefault(key, []).append(sample)
-    clock = samples.header.common_clock
     rows = {
-        (delay, name): _row(group, delay, groups.get((0.0, name), ()), setting, limit, clock)
+        (delay, name): _row(
+            group, delay, groups.get((0.0, name), ()), setting, limit, header.common_clock
+        )
         for (delay, name), group in groups.items()
     }
     return [
-        _with_speedups(row, rows.get((delay, "native")), rows.get((delay, "ring")))
-        for wanted in delays
-        for (delay, _), row in rows.items()
-        if delay == wanted
+        _with_speedups(rows[delay, name], rows.get((delay, "native")), rows.get((delay, "ring")))
+        for delay in delays
+        for name in header.algorithms
+        if (delay, name) in rows
     ]
 
 

@@ -1,4 +1,4 @@
-"""A benchmark's rows as a table for people, and as CSV, JSON and in the form of OSU's benchmarks."""
+"""A benchmark's rows as a table for people, as CSV, as JSON, and as OSU's benchmarks print."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ _HEADINGS = (
     "x ring",
     "wrong",
 )
+_WIDE_ONLY = ("quartiles", "absorbed")
 
 
 def by_delay(rows: Sequence[Row]) -> list[list[Row]]:
@@ -74,22 +75,26 @@ def headings() -> Sequence[str]:
     return _HEADINGS
 
 
-def rich_tables(rows: Sequence[Row]) -> RenderableType:
-    """A table for each delay, the best elapsed time marked."""
-    return Group(*(_rich_table(block) for block in by_delay(rows)))
+def rich_tables(rows: Sequence[Row], wide: bool = True) -> RenderableType:
+    """A table for each delay, the best elapsed time marked; fewer columns if not `wide`."""
+    shown = [name for name in _HEADINGS if wide or name not in _WIDE_ONLY]
+    tables = (_rich_table(block, shown) for block in by_delay(rows))
+    return Group(*(part for table in tables for part in (table, "")))
 
 
-def _rich_table(block: Sequence[Row]) -> Table:
-    table = Table(title=f"{delay_title(block[0])}; times in ms", title_justify="left", box=None)
+def _rich_table(block: Sequence[Row], shown: Sequence[str]) -> Table:
+    title = f"{delay_title(block[0])}; times in ms"
+    table = Table(title=title, title_justify="left", box=None, title_style="bold")
     table.add_column("algorithm", overflow="fold")
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+    for name in shown:
+        table.add_column(name, justify="right", no_wrap=True)
     winner = best(block)
     for row in block:
-        name = Text(row.algorithm).append(f" {row.parameters}", style="dim")
-        shown = [Text(cell) for cell in cells(row)]
-        shown[-1].stylize("bold red" if row.wrong else "")
-        table.add_row(name, *shown, style="bold green" if row is winner else None)
+        values = dict(zip(_HEADINGS, map(Text, cells(row)), strict=True))
+        values["wrong"].stylize("bold red" if row.wrong else "")
+        name = Text.assemble(row.algorithm, " ", (row.parameters, "dim"))
+        style = "bold green" if row is winner else None
+        table.add_row(name, *(values[name] for name in shown), style=style)
     return table
 
 

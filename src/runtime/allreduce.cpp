@@ -48,7 +48,7 @@ Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepar
   if (auto trouble = link.control.read()) return {disagreement_class(), *trouble};
   link.transport.begin(Buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf,
                                call.recvbuf, link.scratch, prepared.program.scratch_count),
-                       call.op, link.calls);
+                       call.op, {link.calls, prepared.program.plan_hash});
   EngineOptions options;
   options.window = state.tuning.window;
   options.combine_before_arrival = kind_of(call.op) == OperatorKind::built_in;

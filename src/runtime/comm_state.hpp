@@ -12,7 +12,7 @@
 namespace latecomer {
 
 struct Tuning {
-  std::uint32_t window = 64;  // requests in flight per peer and direction
+  std::uint32_t window = 64;                        // requests in flight per peer and direction
   Count piece_limit = MpiTransport::kLargestPiece;  // elements; read when the link is made
   Seconds long_wait = 30;
 };
@@ -31,9 +31,9 @@ struct CommState {
   PlanCache plans;
   Tuning tuning;
   latecomer_stats stats{};
-  std::string parameters;         // of the last handled call
-  std::string broken;             // why it is of no further use; empty: it is
-  std::unique_ptr<Link> link;     // made when all ranks choose, at the latest in the first call
+  std::string parameters;      // of the last handled call
+  std::string broken;          // why it is of no further use; empty: it is
+  std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call
 
   /// Collective the first time. Returns MPI's code.
   int ensure_link();

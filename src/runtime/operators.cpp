@@ -14,11 +14,12 @@ bool one_of(Handle handle, std::initializer_list<Handle> handles) {
 }
 
 bool is_integer(MPI_Datatype type) {
-  return one_of(type, {MPI_INT, MPI_LONG, MPI_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
-                       MPI_UNSIGNED_SHORT, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG, MPI_SIGNED_CHAR,
-                       MPI_UNSIGNED_CHAR, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T,
-                       MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_AINT, MPI_OFFSET,
-                       MPI_COUNT, MPI_INTEGER});
+  return one_of(type, {MPI_INT,           MPI_LONG,           MPI_SHORT,     MPI_UNSIGNED,
+                       MPI_UNSIGNED_LONG, MPI_UNSIGNED_SHORT, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG,
+                       MPI_SIGNED_CHAR,   MPI_UNSIGNED_CHAR,  MPI_INT8_T,    MPI_INT16_T,
+                       MPI_INT32_T,       MPI_INT64_T,        MPI_UINT8_T,   MPI_UINT16_T,
+                       MPI_UINT32_T,      MPI_UINT64_T,       MPI_AINT,      MPI_OFFSET,
+                       MPI_COUNT,         MPI_INTEGER});
 }
 
 bool is_real(MPI_Datatype type) {
@@ -40,9 +41,8 @@ bool is_pair(MPI_Datatype type) {
 }  // namespace
 
 OperatorKind kind_of(MPI_Op op) {
-  const bool built_in =
-      one_of(op, {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND,
-                  MPI_BOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC});
+  const bool built_in = one_of(op, {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_LAND, MPI_LOR,
+                                    MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC});
   return built_in ? OperatorKind::built_in : OperatorKind::user;
 }
 

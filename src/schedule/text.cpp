@@ -227,6 +227,17 @@ Program parse_program(Lines& lines) {
   return program;
 }
 
+/// Each rank once, or no order at all.
+void check_order(const Plan& plan) {
+  if (plan.order.empty()) return;
+  std::vector<Rank> sorted = plan.order;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != order_by_arrival(plan.problem.ranks, {})) {
+    throw Error("order", std::to_string(plan.order.size()) + " ranks",
+                "each of the " + std::to_string(plan.problem.ranks) + " ranks once");
+  }
+}
+
 Plan parse_plan(Lines& lines) {
   Plan plan;
   Problem& problem = plan.problem;
@@ -257,6 +268,7 @@ Plan parse_plan(Lines& lines) {
   }
   lines.title("end");
   check(problem);
+  check_order(plan);
   return plan;
 }
 

@@ -18,8 +18,7 @@ class Communicator {
   ~Communicator() {
     if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
   }
-  Communicator(Communicator&& other) noexcept
-      : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+  Communicator(Communicator&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 

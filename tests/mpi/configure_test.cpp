@@ -4,8 +4,8 @@
 #include "capi/core/last_error.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/comm_state.hpp"
 #include "runner.hpp"
+#include "runtime/comm_state.hpp"
 
 namespace latecomer::testing {
 namespace {

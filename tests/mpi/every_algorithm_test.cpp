@@ -16,7 +16,8 @@ std::vector<std::string> choices(const Algorithm& algorithm) {
   std::vector<std::string> texts = {name};
   for (const Parameter& parameter : algorithm.parameters) {
     const std::string start = name + ':' + std::string(parameter.name) + '=';
-    for (const std::string_view choice : parameter.choices) texts.push_back(start + std::string(choice));
+    for (const std::string_view choice : parameter.choices)
+      texts.push_back(start + std::string(choice));
     if (parameter.choices.empty()) texts.push_back(start + std::to_string(parameter.minimum + 10));
   }
   return texts;
@@ -33,7 +34,8 @@ std::vector<Seconds> random_arrivals(Random& random, int ranks) {
   std::vector<Seconds> arrivals(static_cast<std::size_t>(ranks), 0.0);
   const auto pattern = random.below(3);
   if (pattern == 1) arrivals[random.below(arrivals.size())] = 2e-3;
-  if (pattern == 2) std::generate(arrivals.begin(), arrivals.end(), [&] { return random.uniform() * 2e-3; });
+  if (pattern == 2)
+    std::generate(arrivals.begin(), arrivals.end(), [&] { return random.uniform() * 2e-3; });
   return arrivals;
 }
 
@@ -60,7 +62,8 @@ void sweep(const Context& context, const std::string& choice, const Kinds& kinds
       for (const bool in_place : {false, true}) {
         const auto arrivals = random_arrivals(random, context.ranks);
         announce(comm, arrivals, random.below(4));
-        try_allreduce(comm, kind, {count, in_place, arrivals[static_cast<std::size_t>(context.rank)]},
+        try_allreduce(comm, kind,
+                      {count, in_place, arrivals[static_cast<std::size_t>(context.rank)]},
                       random.next(), choice);
       }
     }

@@ -121,26 +121,49 @@ MPI_Op Kinds::own_op(MPI_Op op) {
 }
 
 Kind Kinds::with_holes() {
-  Kind kind{"holes", own_type(two_integers(kFirst, kSecond, kExtent)),
+  Kind kind{"holes",
+            own_type(two_integers(kFirst, kSecond, kExtent)),
             own_op(make_op(add_two<kFirst, kSecond, kExtent>, true)),
-            true, true, {}, 16, draw_two, sum_both,
-            write_two<kFirst, kSecond, kExtent>, read_two<kFirst, kSecond, kExtent>};
+            true,
+            true,
+            {},
+            16,
+            draw_two,
+            sum_both,
+            write_two<kFirst, kSecond, kExtent>,
+            read_two<kFirst, kSecond, kExtent>};
   kind.bytes = [](Count count) { return static_cast<std::size_t>(16 + count * kExtent); };
   return kind;
 }
 
 Kind Kinds::interleaved() {
-  Kind kind{"interleaved", own_type(two_integers(0, kColumnBytes, 4)),
+  Kind kind{"interleaved",
+            own_type(two_integers(0, kColumnBytes, 4)),
             own_op(make_op(add_two<0, kColumnBytes, 4>, true)),
-            true, true, {}, 0, draw_two, sum_both,
-            write_two<0, kColumnBytes, 4>, read_two<0, kColumnBytes, 4>};
+            true,
+            true,
+            {},
+            0,
+            draw_two,
+            sum_both,
+            write_two<0, kColumnBytes, 4>,
+            read_two<0, kColumnBytes, 4>};
   kind.bytes = [](Count) { return static_cast<std::size_t>(2 * kColumnBytes); };
   return kind;
 }
 
 Kind Kinds::affine() {
-  Kind kind{"affine", own_type(two_integers(0, 4, 8)), own_op(make_op(compose_all, false)),
-            false, true, {}, 0, {}, compose, write_two<0, 4, 8>, read_two<0, 4, 8>};
+  Kind kind{"affine",
+            own_type(two_integers(0, 4, 8)),
+            own_op(make_op(compose_all, false)),
+            false,
+            true,
+            {},
+            0,
+            {},
+            compose,
+            write_two<0, 4, 8>,
+            read_two<0, 4, 8>};
   kind.bytes = [](Count count) { return static_cast<std::size_t>(count * 8); };
   kind.draw = [](Random& random) {
     return Value{static_cast<double>(1 + random.below(kPrime - 1)),

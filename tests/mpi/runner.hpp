@@ -38,9 +38,9 @@ std::string both(const A& a, const B& b) {
 
 }  // namespace latecomer::testing
 
-#define MPI_TEST(name)                                                              \
-  static void name(const latecomer::testing::Context& context);                     \
-  static const latecomer::testing::Case case_##name(#name, name);                   \
+#define MPI_TEST(name)                                            \
+  static void name(const latecomer::testing::Context& context);   \
+  static const latecomer::testing::Case case_##name(#name, name); \
   static void name([[maybe_unused]] const latecomer::testing::Context& context)
 
 #define CHECK_TEXT(condition, text)                                                 \
@@ -50,9 +50,9 @@ std::string both(const A& a, const B& b) {
 
 #define CHECK(condition) CHECK_TEXT(condition, #condition)
 
-#define CHECK_EQ(actual, expected)                                                  \
-  do {                                                                              \
-    const auto is = (actual);                                                       \
-    const auto right = (expected);                                                  \
-    CHECK_TEXT(is == right, #actual " " + latecomer::testing::both(is, right));     \
+#define CHECK_EQ(actual, expected)                                              \
+  do {                                                                          \
+    const auto is = (actual);                                                   \
+    const auto right = (expected);                                              \
+    CHECK_TEXT(is == right, #actual " " + latecomer::testing::both(is, right)); \
   } while (false)

@@ -147,8 +147,8 @@ MPI_TEST(a_long_wait_is_reported_and_goes_on) {
   CapturedStderr captured;
   // All but the late one wait for its result.
   for (std::uint64_t call = 0; call < 2; ++call) {
-    try_allreduce(comm, kinds.named("int sum"), {100, false, late ? 0.3 : 0.0},
-                  context.seed + call, "late");
+    try_allreduce(comm, kinds.named("int sum"), {100, false, late ? 0.3 : 0.0}, context.seed + call,
+                  "late");
   }
   const std::string log = captured.text();
   if (!late) {

@@ -35,5 +35,7 @@ def write(file: Path, schedule: Schedule, simulation: Simulation, labels: Labels
         draw(file, schedule, simulation, labels)
     except OSError as error:
         raise UserError(
-            f"cannot write the picture ({error.strerror})", file, "give a file in an existing folder"
+            f"cannot write the picture ({error.strerror})",
+            file,
+            "give a file in an existing folder",
         ) from None

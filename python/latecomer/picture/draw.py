@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -28,6 +29,28 @@ _STYLE = {
     "svg.fonttype": "path",
     "svg.hashsalt": "latecomer",  # the same file each time
 }
+_TICK = {"linewidth": 2.0, "solid_capstyle": "butt", "zorder": 5}
+_ARRIVAL_KEY = {"marker": "|", "markersize": 10, "markeredgewidth": 2.0, "label": "arrival"}
+_NUMBER_KEY = {"color": _PARTIAL, "markersize": 5, "label": "segment"}
+_SHORT = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 4}
+_EXIT = {
+    "marker": "o",
+    "markersize": 5,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "linestyle": "none",
+    "zorder": 6,
+}
+_ARROW = {
+    "arrowstyle": "-|>",
+    "mutation_scale": 8,
+    "linewidth": 1.1,
+    "shrinkA": 0,
+    "shrinkB": 0,
+    "zorder": 3,
+}
+_LEGEND = {"frameon": False, "fontsize": 8, "handlelength": 1.4, "columnspacing": 1.4}
+_DATE = {".svg": "Date", ".pdf": "CreationDate"}
 _MOST_NUMBERS = 160  # arrows; more numbers would hide them
 
 
@@ -58,9 +81,6 @@ def draw(file: Path, schedule: Schedule, simulation: Simulation, labels: Labels)
         figure.savefig(file, dpi=200, bbox_inches="tight", metadata=stamp)
 
 
-_DATE = {".svg": "Date", ".pdf": "CreationDate"}
-
-
 class _Picture:
     def __init__(self, schedule: Schedule, simulation: Simulation, labels: Labels) -> None:
         self.schedule = schedule
@@ -73,15 +93,14 @@ class _Picture:
         self.start = min(0.0, float(simulation.arrivals.min()))
         self.end = float(simulation.exits.max())
         self.step = self._step()
+        self.width = min(max(1.5 + 0.42 * (self.end - self.start) / self.step, 5.0), 18.0)
         self.segments = _segments(self.loads[m.sender, m.operation] for m in self.transfers)
         self.numbered = len(self.segments) > 1 and len(self.transfers) <= _MOST_NUMBERS
 
     def figure(self) -> Figure:
         """The whole picture."""
-        steps = (self.end - self.start) / self.step
-        width = min(max(1.5 + 0.42 * steps, 5.0), 18.0)
         height = 1.4 + 0.52 * self.schedule.ranks
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(self.width, height), layout="constrained")
         axes = figure.add_subplot()
         for rank in range(self.schedule.ranks):
             self._lane(axes, rank)
@@ -90,7 +109,8 @@ class _Picture:
         for number, move in enumerate(self.locals):
             self._work(axes, number, move)
         self._frame(axes)
-        figure.legend(handles=self._legend(), loc="outside lower left", **_LEGEND)
+        columns = 8 if self.width > 7 else 4
+        figure.legend(handles=self._legend(), loc="outside lower left", ncols=columns, **_LEGEND)
         return figure
 
     def _step(self) -> float:
@@ -145,7 +165,8 @@ class _Picture:
         axes.set_ylim(self.schedule.ranks - 0.5, -0.6)
         axes.set_yticks(list(self.lanes.values()), [f"rank {rank}" for rank in self.lanes])
         axes.set_xlabel(f"time ({self.labels.unit})")
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=20, integer=self.labels.steps))
+        ticks = int(self.width * (2.2 if self.labels.steps else 1.3))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=ticks, integer=self.labels.steps))
         axes.grid(axis="x", color="#EBEBEB", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.tick_params(length=0)
@@ -179,29 +200,6 @@ class _Picture:
         return [artist for shown, artist in entries if shown]
 
 
-_TICK = {"linewidth": 2.0, "solid_capstyle": "butt", "zorder": 5}
-_ARRIVAL_KEY = {"marker": "|", "markersize": 10, "markeredgewidth": 2.0, "label": "arrival"}
-_NUMBER_KEY = {"color": _PARTIAL, "markersize": 5, "label": "segment"}
-_SHORT = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 4}
-_EXIT = {
-    "marker": "o",
-    "markersize": 5,
-    "markerfacecolor": "white",
-    "markeredgecolor": "black",
-    "linestyle": "none",
-    "zorder": 6,
-}
-_ARROW = {
-    "arrowstyle": "-|>",
-    "mutation_scale": 8,
-    "linewidth": 1.1,
-    "shrinkA": 0,
-    "shrinkB": 0,
-    "zorder": 3,
-}
-_LEGEND = {"ncols": 4, "frameon": False, "fontsize": 8, "handlelength": 1.4, "columnspacing": 1.4}
-
-
 def _top_down(schedule: Schedule) -> Iterable[int]:
     """The ranks as they follow each other in the algorithm's pattern, where it has one."""
     return schedule.order if len(schedule.order) == schedule.ranks else range(schedule.ranks)
@@ -210,9 +208,7 @@ def _top_down(schedule: Schedule) -> Iterable[int]:
 def _segments(carried: Iterable[Load]) -> list[tuple[int, int]]:
     """The segments of the vector, if all transfers carry one; empty if their ranges overlap."""
     ranges = sorted({(load.first, load.end) for load in carried if load.end > load.first})
-    apart = all(
-        before[1] <= after[0] for before, after in zip(ranges, ranges[1:], strict=False)
-    )
+    apart = all(before[1] <= after[0] for before, after in pairwise(ranges))
     return ranges if apart else []
 
 
@@ -223,7 +219,9 @@ def _number(
     x = tail[0] + share * (head[0] - tail[0])
     y = tail[1] + share * (head[1] - tail[1])
     box = {"boxstyle": "circle,pad=0.12", "facecolor": "white", "edgecolor": "none"}
-    axes.text(x, y, text, color=colour, fontsize=6.5, ha="center", va="center", bbox=box, zorder=3.5)
+    axes.text(
+        x, y, text, color=colour, fontsize=6.5, ha="center", va="center", bbox=box, zorder=3.5
+    )
 
 
 def _combines(move: Move) -> bool:

@@ -40,19 +40,39 @@ p.alarm { color: var(--wrong); font-weight: 700; }
 """
 
 _HOW_TO_READ = (
-    ("elapsed", "The time a rank spends in the collective, from its own arrival to its own exit: "
-     "the mean over the ranks, of which the median over the iterations is shown. Early ranks wait "
-     "for late ones, so it grows with the delay for every algorithm. Less is better."),
-    ("quartiles", "A quarter of the iterations were faster than the first number, a quarter slower "
-     "than the second. Differences smaller than this range may be noise."),
-    ("after last", "From the arrival of the last rank to the last exit: what the collective still "
-     "costs when everybody is there. Algorithms that use the waiting time have little left to do."),
-    ("limit", "The physical lower bound of after last for these arrivals on this network. No "
-     "algorithm that moves a rank's data only from its arrival on can be faster."),
-    ("absorbed", "How much of the imbalance the algorithm hid: its run time when all arrive "
-     "together, minus its run time here, plus the time between first and last arrival."),
-    ("x native, x ring", "How many times faster than the MPI library's own collective, and than "
-     "the ring, by elapsed time. Above 1 is faster."),
+    (
+        "elapsed",
+        "The time a rank spends in the collective, from its own arrival to its own exit: the mean "
+        "over the ranks, and of that the median over the iterations. Early ranks wait for late "
+        "ones, so it grows with the delay for every algorithm. Less is better.",
+    ),
+    (
+        "quartiles",
+        "A quarter of the iterations took less than the first number, a quarter more than the "
+        "second. Differences smaller than this range may be noise.",
+    ),
+    (
+        "after last",
+        "From the arrival of the last rank to the last exit: what the collective still costs when "
+        "everybody is there. Algorithms that use the waiting time have little left to do then.",
+    ),
+    (
+        "limit",
+        "The physical lower bound of after last for these arrivals on this network, for all "
+        "algorithms that move a rank's data only from its arrival on. Empty where the network's "
+        "speed is not known.",
+    ),
+    (
+        "absorbed",
+        "How much of the imbalance the algorithm hid: its run time when all arrive together, "
+        "minus its run time here, plus the time between the first and the last arrival. Below 0 "
+        "it suffered from the imbalance.",
+    ),
+    (
+        "x native, x ring",
+        "How many times as fast as the MPI library's own collective, and as the ring, by elapsed "
+        "time. Above 1 is faster.",
+    ),
     ("wrong", "Elements that differed from the right result. Anything but 0 is a defect."),
 )
 
@@ -74,8 +94,8 @@ def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
     yield "<h2>All algorithms</h2>"
     for block in by_delay(rows):
         yield from _table(block)
-    yield from _definitions("What was used", used.items())
     yield from _definitions("How to read it", _HOW_TO_READ)
+    yield from _definitions("What was used", used.items())
     yield "</body>\n</html>"
 
 
@@ -90,19 +110,27 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
         yield f"<p class=alarm>{wrong} elements were wrong: see the last column.</p>"
     yield "<ul class=findings>"
     for block in by_delay(rows):
-        yield f"<li>{escape(delay_title(block[0]))}: {_finding(best(block))}</li>"
+        yield f"<li>{escape(delay_title(block[0]))}: {_finding(block)}</li>"
     yield "</ul>"
 
 
-def _finding(row: Row) -> str:
-    text = f"<b>{escape(row.label)}</b> is fastest with {number(row.elapsed_ms)} ms"
+def _finding(block: Sequence[Row]) -> str:
+    row = best(block)
+    text = f"<b>{escape(row.algorithm)}</b> is fastest with {number(row.elapsed_ms)} ms"
     rivals = (("native", row.speedup_native), ("ring", row.speedup_ring))
     told = [
         f"{number(speedup)} times as fast as {name}"
         for name, speedup in rivals
         if speedup and row.algorithm != name
     ]
-    return ", ".join([text, *told])
+    return "; ".join([", ".join([text, *told]), *_ties(row, block)])
+
+
+def _ties(row: Row, block: Sequence[Row]) -> Iterator[str]:
+    """Algorithms whose quartiles overlap the winner's."""
+    near = [r.algorithm for r in block if r is not row and r.elapsed_q1_ms <= row.elapsed_q3_ms]
+    if near:
+        yield f"not clearly faster than {escape(', '.join(near))}"
 
 
 def _table(block: Sequence[Row]) -> Iterator[str]:
@@ -127,7 +155,7 @@ def _table_row(row: Row, is_best: bool) -> str:
 def _definitions(title: str, entries) -> Iterator[str]:
     yield f"<h2>{escape(title)}</h2>\n<dl>"
     for name, text in entries:
-        yield f"<dt>{escape(str(name))}</dt><dd>{escape(_words(text))}</dd>"
+        yield f"<dt>{escape(str(name).replace('_', ' '))}</dt><dd>{escape(_words(text))}</dd>"
     yield "</dl>"
 
 

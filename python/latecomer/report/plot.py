@@ -17,18 +17,16 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
-from ..errors import UserError
 from ..statistics import Row
 from ..table import by_delay, delay_title, number
 
-SUFFIXES = (".svg", ".png", ".html")
-
-# The colours of Okabe and Ito but yellow and black: clear on white and on black.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# The colours of Okabe and Ito but yellow and black, the blue lighter: clear on white and on black.
+_COLOURS = ("#1b7fc4", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = "os^Dvp"
 INK, GRID, PAPER = "#2b2f36", "#d5d9e0", "#ffffff"
-_NATIVE, _RING = "#9aa1ab", "#5b6470"
+_NATIVE, _RING = "#808893", INK
 
 _STYLE = {
     "font.family": "sans-serif",
@@ -57,32 +55,25 @@ _ANONYMOUS = {"Date": None, "Creator": None, "Format": None, "Type": None}
 Look = Mapping[str, object]  # keyword arguments of a line
 
 
-class PlotError(UserError, ValueError):
-    """A plot of this kind cannot be made."""
-
-
-def check_path(path: Path) -> None:
-    """Raises PlotError unless the name's end tells a known format."""
-    if path.suffix not in SUFFIXES:
-        raise PlotError("no such plot format", path.name, f"use a name in {', '.join(SUFFIXES)}")
-
-
 def save(rows: Sequence[Row], path: Path) -> None:
     """Write a plot as SVG or PNG, by the name's end."""
     with _styled():
         figure = _figure(rows)
+        _title(figure, rows)
         metadata = _ANONYMOUS if path.suffix == ".svg" else None
         figure.savefig(path, facecolor=PAPER, metadata=metadata, dpi=160)
 
 
 def inline_svg(rows: Sequence[Row]) -> str:
-    """The plot as an element for an HTML page, whose --ink and --grid colours it takes."""
+    """The plot as an element for an HTML page, with its colours --ink, --grid and --paper."""
     text = io.StringIO()
     with _styled():
         _figure(rows).savefig(text, format="svg", transparent=True, metadata=_ANONYMOUS)
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
-    return svg.replace(INK, "var(--ink)").replace(GRID, "var(--grid)")
+    for colour, name in ((INK, "ink"), (GRID, "grid"), (PAPER, "paper")):
+        svg = svg.replace(colour, f"var(--{name})")
+    return svg
 
 
 @contextmanager
@@ -96,11 +87,13 @@ def _figure(rows: Sequence[Row]) -> Figure:
     return _curves(rows, blocks) if len(blocks) > 1 else _bars(blocks[0])
 
 
-def _title(figure: Figure, row: Row, what: str) -> None:
-    where = f"{row.collective} of {size(row.bytes)} on {row.ranks} ranks, {what}"
-    figure.suptitle(where, x=0.01, ha="left", fontsize=12, fontweight="bold")
+def _title(figure: Figure, rows: Sequence[Row]) -> None:
+    row, blocks = rows[0], by_delay(rows)
+    when = row.arrival if len(blocks) > 1 else delay_title(row)
+    what = f"{row.collective} of {size(row.bytes)} on {row.ranks} ranks, {when}"
+    figure.suptitle(what, x=0.01, ha="left", fontsize=12, fontweight="bold")
     used = f"median over {row.iterations} iterations; {row.network}, {row.mpi}, seed {row.seed}"
-    figure.text(0.01, 0.005, used, fontsize=8, alpha=0.75, va="bottom")
+    figure.supxlabel(used, x=0.01, ha="left", fontsize=8)
 
 
 def size(count: int) -> str:
@@ -145,8 +138,6 @@ def _curves(rows: Sequence[Row], blocks: Sequence[Sequence[Row]]) -> Figure:
     figure = Figure(figsize=(12 if has_clock else 7, 5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, 2 if has_clock else 1, squeeze=False)[0]
-    _title(figure, rows[0], rows[0].arrival)
-    figure.get_layout_engine().set(rect=(0, 0.035, 1, 0.965))
     _curve_panel(axes[0], rows, "elapsed_ms", "mean elapsed time of a rank, ms")
     if has_clock:
         _curve_panel(axes[1], rows, "after_last_ms", "last exit after the last arrival, ms")
@@ -237,8 +228,6 @@ def _bars(block: Sequence[Row]) -> Figure:
     figure = Figure(figsize=(9.5, 1.9 + 0.52 * len(ordered)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    _title(figure, ordered[0], delay_title(ordered[0]))
-    figure.get_layout_engine().set(rect=(0, 0.05, 1, 0.95))
     looks = _looks(block)
     for place, row in enumerate(ordered):
         _bar(axes, place, row, looks[row.label])
@@ -251,7 +240,15 @@ def _bar(axes: Axes, place: int, row: Row, look: Look) -> None:
     colour = look["color"]
     whiskers = [[row.elapsed_ms - row.elapsed_q1_ms], [row.elapsed_q3_ms - row.elapsed_ms]]
     axes.barh(place + 0.18, row.elapsed_ms, 0.36, color=colour)
-    axes.errorbar(row.elapsed_ms, place + 0.18, xerr=whiskers, color=INK, capsize=3, linewidth=1.2)
+    axes.errorbar(
+        row.elapsed_ms,
+        place + 0.18,
+        xerr=whiskers,
+        color=INK,
+        capsize=3,
+        linewidth=1.2,
+        path_effects=[withStroke(linewidth=3, foreground=PAPER)],
+    )
     _value(axes, row.elapsed_q3_ms, place + 0.18, row.elapsed_ms)
     if row.after_last_ms is not None:
         axes.barh(place - 0.18, row.after_last_ms, 0.3, color=colour, alpha=0.4)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
+import latecomer
 import typer
 from rich import box
 from rich.table import Table
 
-import latecomer
-
 from .output import console, print_json
+
+_HEADINGS = ("collective", "arrival-aware", "operators", "parameters", "cost", "source")
+_TABLE_WIDTH = 140  # columns of a terminal below which the table would be torn
 
 Collective = Annotated[
     str | None,
@@ -21,7 +23,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def algorithms(collective: Collective = None, as_json: Json = False) -> None:
-    """List all algorithms: what they need, what they cost and where they come from.
+    """List the algorithms.
+
+    What they need, what they cost and where they come from.
 
     Example: latecomer algorithms --collective allreduce
     """
@@ -30,23 +34,35 @@ def algorithms(collective: Collective = None, as_json: Json = False) -> None:
         listed = [asdict(row) for row in rows]
         print_json({"version": latecomer.__version__, "algorithms": listed})
     else:
-        console().print(_table(rows))
+        out = console()
+        out.print(_table(rows) if out.width >= _TABLE_WIDTH else _list(rows))
+
+
+def _list(rows: list[latecomer.Algorithm]) -> str:
+    """The same, for narrow terminals."""
+    return f"{_title()}\n\n" + "\n\n".join(
+        f"[bold]{row.name}[/]\n" + "\n".join(map("  {}: {}".format, _HEADINGS, _cells(row)[1:]))
+        for row in rows
+    )
 
 
 def _table(rows: list[latecomer.Algorithm]) -> Table:
-    title = f"latecomer {latecomer.__version__}: algorithms"
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table = Table(title=_title(), box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("name", no_wrap=True)
-    for heading in ("collective", "arrival-\naware", "operators", "parameters", "cost", "source"):
+    for heading in _HEADINGS:
         table.add_column(heading)
     for row in rows:
         table.add_row(*_cells(row))
     return table
 
 
+def _title() -> str:
+    return f"latecomer {latecomer.__version__}: algorithms"
+
+
 def _cells(row: latecomer.Algorithm) -> tuple[str, ...]:
     operators = "commutative" if row.commutative_only else "any"
-    parameters = ", ".join(map(_parameter, row.parameters))
+    parameters = ", ".join(map(_parameter, row.parameters)) or "none"
     aware = "yes" if row.arrival_aware else "no"
     return row.name, row.collective, aware, operators, parameters, row.cost, row.source
 

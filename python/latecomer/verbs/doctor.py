@@ -1,0 +1,42 @@
+"""`latecomer doctor`: what works here, and what to do about the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from ..checks import Finding, can_bench, findings
+from .output import print_json
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def doctor(as_json: Json = False) -> None:
+    """Say what works on this machine.
+
+    And what to do about the rest. Exits with 0 if a benchmark can be run here.
+
+    Example: latecomer doctor
+    """
+    found = findings()
+    ready = can_bench(found)
+    if as_json:
+        print_json({"ready": ready, "findings": [asdict(finding) for finding in found]})
+    else:
+        typer.echo(_text(found, ready))
+    raise typer.Exit(0 if ready else 1)
+
+
+def _text(found: Sequence[Finding], ready: bool) -> str:
+    lines = [line for finding in found for line in _lines(finding)]
+    verdict = "ready: `latecomer bench` can run here" if ready else "not ready for a benchmark"
+    return "\n".join([*lines, verdict])
+
+
+def _lines(finding: Finding) -> list[str]:
+    state = "ok" if finding.ok else "missing"
+    lines = [f"{state:9}{finding.name:24}{finding.text}"]
+    return lines if finding.ok else [*lines, f"{'':9}-> {finding.remedy}"]

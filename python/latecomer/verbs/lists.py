@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import typer
-
 import latecomer
+import typer
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import latecomer
+import typer
 
 from .output import print_json, say
 from .times import Times, read_times
@@ -26,7 +26,12 @@ Count = Annotated[
 ]
 Segments = Annotated[
     int | None,
-    typer.Option("--segments", metavar="S", min=1, help="Short for ALGORITHM:segments=S."),
+    typer.Option(
+        "--segments",
+        metavar="S",
+        min=1,
+        help="Short for ALGORITHM:segments=S; without --network P is the default.",
+    ),
 ]
 Arrival = Annotated[
     str | None,
@@ -86,13 +91,17 @@ def show(
     svg: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """Print the plan and the programs of an algorithm, and draw who sends what when.
+    """Print and draw an algorithm's programs.
 
-    The text can be read back: `latecomer verify FILE` checks it.
+    The picture shows who sends what when. The text can be read back:
+    `latecomer verify FILE` checks it.
 
     Example: latecomer show sorted_linear_tree --ranks 4 --arrival 4,0,0,0 --svg slt.svg
     """
     _check(rank, ranks, svg)
+    times = read_times(arrival, network)
+    if segments is None and times.steps:
+        segments = _default_segments(algorithm, collective, ranks)
     problem = {
         "algorithm": f"{algorithm}:segments={segments}" if segments else algorithm,
         "ranks": ranks,
@@ -101,7 +110,7 @@ def show(
         "commutative": not non_commutative,
         "collective": collective,
     }
-    shown = _shown(problem, read_times(arrival, network))
+    shown = _shown(problem, times)
     _print(shown, rank, as_json)
     if svg:
         _draw(svg, shown)
@@ -117,6 +126,16 @@ def _check(rank: int | None, ranks: int, picture: Path | None) -> None:
         from ..picture import check_picture
 
         check_picture(picture, ranks)
+
+
+def _default_segments(algorithm: str, collective: str, ranks: int) -> int | None:
+    """One for each rank, where the algorithm has segments: in steps, longer ones cost nothing."""
+    if given := re.search(r":segments=(\d+)", algorithm):
+        return int(given[1])
+    name = algorithm.partition(":")[0]
+    rows = [row for row in latecomer.algorithms(collective) if row.name == name]
+    has_segments = any(parameter.name == "segments" for row in rows for parameter in row.parameters)
+    return ranks if has_segments else None
 
 
 def _count(text: str | None, ranks: int, segments: int | None) -> int:

@@ -8,19 +8,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import latecomer
 import typer
 from rich import box
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-import latecomer
-
 from ..errors import UserError
 from .lists import choose, parse_ranks
 from .output import console, print_json
 
-_COLUMNS = 20  # numbers of ranks side by side in one table
+_NAMES = 30  # columns of a terminal for what is beside the numbers of ranks
+_CELL = 4  # and for each of them
 
 File = Annotated[
     str | None,
@@ -63,10 +63,11 @@ def verify(
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Check that the algorithms are right, whatever the order of messages and arrivals.
+    """Check that algorithms are right.
 
-    Nothing is run: the programs of all ranks are checked against every rule of a schedule. Exits
-    with 1 if a rule is broken, and says in words where.
+    Whatever the order of messages and arrivals: nothing is run, the programs of all ranks are
+    checked against every rule of a schedule. Exits with 1 if one is broken, and says in words
+    where.
 
     Example: latecomer verify --algorithms ring,sorted_linear_tree --ranks 4,8,16-17
     """
@@ -153,8 +154,9 @@ def _as_json(cells: Sequence[Cell], arrivals: int, seed: int) -> dict[str, Any]:
 
 def _print_tables(cells: Sequence[Cell], ranks: Sequence[int], arrivals: int, seed: int) -> None:
     out = console()
-    for start in range(0, len(ranks), _COLUMNS):
-        out.print(_table(cells, ranks[start : start + _COLUMNS]))
+    beside = max(1, (out.width - _NAMES) // _CELL)
+    for start in range(0, len(ranks), beside):
+        out.print(_table(cells, ranks[start : start + beside]))
     total = sum(cell.cases for cell in cells)
     broken = sum(cell.rule is not None for cell in cells)
     out.print(

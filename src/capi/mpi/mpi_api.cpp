@@ -63,8 +63,7 @@ int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* a
 }
 
 int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks) {
-  return configure(comm,
-                   [&](CommState& state) { latecomer::set_arrivals(state, seconds, ranks); });
+  return configure(comm, [&](CommState& state) { latecomer::set_arrivals(state, seconds, ranks); });
 }
 
 int latecomer_set_network(MPI_Comm comm, const char* network) {

@@ -30,8 +30,8 @@ int unpack(const Buffers& buffers, const char* bytes, const Part& part, MPI_Comm
   }
   int position = 0;
   return PMPI_Unpack(bytes, static_cast<int>(room), &position,
-                     buffers.address(part.slice, part.offset), part.count,
-                     buffers.type(part.slice), comm);
+                     buffers.address(part.slice, part.offset), part.count, buffers.type(part.slice),
+                     comm);
 }
 
 }  // namespace latecomer

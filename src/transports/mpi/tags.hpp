@@ -1,5 +1,6 @@
-// Tags of messages. Matching relies on the order of posting alone: tags only make a stray message
-// show up instead of being taken for another call's.
+// Tags of messages. Matching relies on the order of posting. Tags keep messages of different plans
+// apart, so that none lands in a buffer that was not meant for it; only first messages, which
+// carry the plan's hash, meet whatever the plan.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,23 @@ class Tags {
     int* bound = nullptr;
     int found = 0;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
-    if (found != 0) upper_bound_ = *bound;
+    if (found != 0) upper_bound_ = static_cast<std::uint64_t>(*bound);
   }
 
-  /// Of the n-th message of a pair and direction in a call.
-  [[nodiscard]] int of(std::uint64_t call, std::uint32_t n) const {
-    return 1 + static_cast<int>((call * kStride + n) % static_cast<std::uint64_t>(upper_bound_));
+  [[nodiscard]] int first(std::uint64_t call) const { return within(call); }
+  /// Of the n-th message of a pair and direction.
+  [[nodiscard]] int of(std::uint64_t call, std::uint64_t plan_hash, std::uint32_t n) const {
+    return within(call * kStride + n + plan_hash % upper_bound_);
   }
 
  private:
   static constexpr std::uint64_t kStride = 1021;
-  int upper_bound_ = 32767;  // the least that MPI guarantees
+
+  [[nodiscard]] int within(std::uint64_t number) const {
+    return 1 + static_cast<int>(number % upper_bound_);
+  }
+
+  std::uint64_t upper_bound_ = 32767;  // the least that MPI guarantees
 };
 
 }  // namespace latecomer

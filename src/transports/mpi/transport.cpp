@@ -21,7 +21,7 @@ MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit)
   received_.resize(static_cast<std::size_t>(ranks));
 }
 
-void MpiTransport::begin(Buffers buffers, MPI_Op op, std::uint64_t call) {
+void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call) {
   buffers_.emplace(std::move(buffers));
   op_ = op;
   call_ = call;
@@ -61,17 +61,17 @@ MpiTransport::Slot& MpiTransport::take_slot(Token token, Direction direction,
   return slot;
 }
 
-int MpiTransport::next_tag(const Slot& slot) {
-  auto& counts = slot.direction == Direction::send ? sent_ : received_;
-  std::uint32_t& n = counts[static_cast<std::size_t>(slot.peer)];
-  n = slot.first ? 0 : n + 1;
-  return tags_.of(call_, n);
-}
-
 void MpiTransport::post(Slot& slot, std::uint64_t plan_hash) {
+  auto& counts = slot.direction == Direction::send ? sent_ : received_;
+  std::uint32_t& messages = counts[static_cast<std::size_t>(slot.peer)];
+  messages = slot.first ? 0 : messages + 1;
+  slot.number = messages;
   ++slot.open;  // until all pieces are posted: some may fail at once
-  if (slot.first) stage(slot, plan_hash);
-  post_pieces(slot);
+  if (slot.first) {
+    stage(slot, plan_hash);
+    post_staged(slot);
+  }
+  post_rest(slot);
   if (--slot.open == 0) finish(slot);
 }
 
@@ -82,7 +82,9 @@ void MpiTransport::stage(Slot& slot, std::uint64_t plan_hash) {
   const Layout& layout = buffers_->layout();
   const Count fitting = std::max<Count>(1, kStagedBytes / layout.size);
   slot.staged_count = static_cast<int>(std::min({fitting, piece_limit_, slot.data.count}));
-  slot.staged.resize(sizeof plan_hash + packed_bytes(layout, slot.staged_count));
+  // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
+  // than its receive beyond the buffer, over shared memory.
+  slot.staged.resize(sizeof plan_hash + packed_bytes(layout, static_cast<int>(fitting)));
   if (slot.direction == Direction::recv) return;
   std::memcpy(slot.staged.data(), &plan_hash, sizeof plan_hash);
   slot.error = pack(*buffers_, {slot.data, 0, slot.staged_count},
@@ -95,32 +97,37 @@ void MpiTransport::unstage(Slot& slot) {
                       {slot.data, 0, slot.staged_count}, comm_);
 }
 
-void MpiTransport::post_pieces(Slot& slot) {
-  const int tag = next_tag(slot);
-  if (slot.first) {
-    const int bytes = static_cast<int>(slot.staged.size());
-    post_piece({&slot, MPI_PACKED, bytes, true}, slot.staged.data(), tag);
-  }
+void MpiTransport::post_staged(Slot& slot) {
+  const auto bytes =
+      static_cast<int>(sizeof slot.hash + packed_bytes(buffers_->layout(), slot.staged_count));
+  const int room = slot.direction == Direction::send ? bytes : static_cast<int>(slot.staged.size());
+  const MPI_Request request =
+      start(slot, slot.staged.data(), room, MPI_PACKED, tags_.first(call_.number));
+  if (request != MPI_REQUEST_NULL) add_request(request, {&slot, MPI_PACKED, bytes, true});
+}
+
+void MpiTransport::post_rest(Slot& slot) {
+  const int tag = tags_.of(call_.number, call_.plan_hash, slot.number);
+  const MPI_Datatype type = buffers_->type(slot.data);
   for (Count done = slot.staged_count; done < slot.data.count; done += piece_limit_) {
     const int count = static_cast<int>(std::min(piece_limit_, slot.data.count - done));
-    post_piece({&slot, buffers_->type(slot.data), count, false}, buffers_->address(slot.data, done),
-               tag);
+    const MPI_Request request = start(slot, buffers_->address(slot.data, done), count, type, tag);
+    if (request != MPI_REQUEST_NULL) add_request(request, {&slot, type, count});
   }
 }
 
-void MpiTransport::post_piece(const Piece& piece, void* address, int tag) {
-  Slot& slot = *piece.slot;
+/// MPI_REQUEST_NULL: it failed, and the slot has the error.
+MPI_Request MpiTransport::start(Slot& slot, void* address, int count, MPI_Datatype type, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code =
-      slot.direction == Direction::send
-          ? PMPI_Isend(address, piece.count, piece.type, slot.peer, tag, comm_, &request)
-          : PMPI_Irecv(address, piece.count, piece.type, slot.peer, tag, comm_, &request);
-  if (code != MPI_SUCCESS) {
-    slot.error = code;
-    return;
+  const int code = slot.direction == Direction::send
+                       ? PMPI_Isend(address, count, type, slot.peer, tag, comm_, &request)
+                       : PMPI_Irecv(address, count, type, slot.peer, tag, comm_, &request);
+  if (code == MPI_SUCCESS) {
+    ++slot.open;
+    return request;
   }
-  ++slot.open;
-  add_request(request, piece);
+  slot.error = code;
+  return MPI_REQUEST_NULL;
 }
 
 void MpiTransport::add_request(MPI_Request request, const Piece& piece) {

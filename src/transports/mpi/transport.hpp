@@ -25,8 +25,13 @@ class MpiTransport final : public Transport {
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
 
-  /// Begins call number `call`; the one before must be finished or abandoned.
-  void begin(Buffers buffers, MPI_Op op, std::uint64_t call);
+  /// The same on all ranks.
+  struct Call {
+    std::uint64_t number;
+    std::uint64_t plan_hash;
+  };
+  /// Begins a call; the one before must be finished or abandoned.
+  void begin(Buffers buffers, MPI_Op op, const Call& call);
   /// Delivers what is done. False: nothing was.
   bool poll(Protocol& protocol);
   /// After a failure: cancels what can be cancelled, so that no receive writes to the user's
@@ -56,6 +61,7 @@ class MpiTransport final : public Transport {
     bool first = false;
     bool wrong_size = false;
     Slice data;
+    std::uint32_t number = 0;  // among the messages of its pair and direction
     std::vector<char> staged;  // of a first message: the hash and the elements sent with it
     int staged_count = 0;      // of those elements
   };
@@ -64,7 +70,7 @@ class MpiTransport final : public Transport {
     Slot* slot;
     MPI_Datatype type;
     int count;
-    bool staged;
+    bool staged = false;
   };
   struct Local {
     OpKind kind;
@@ -76,11 +82,11 @@ class MpiTransport final : public Transport {
   Slot& take_slot(Token token, Direction direction, const Message& message);
   void post(Slot& slot, std::uint64_t plan_hash);
   void stage(Slot& slot, std::uint64_t plan_hash);
-  void post_pieces(Slot& slot);
-  void post_piece(const Piece& piece, void* address, int tag);
+  void post_staged(Slot& slot);
+  void post_rest(Slot& slot);
+  MPI_Request start(Slot& slot, void* address, int count, MPI_Datatype type, int tag);
   void add_request(MPI_Request request, const Piece& piece);
   void unstage(Slot& slot);
-  [[nodiscard]] int next_tag(const Slot& slot);
 
   void collect();
   void settle(const Piece& piece, MPI_Status& status, int code);
@@ -95,11 +101,11 @@ class MpiTransport final : public Transport {
   LocalWork local_work_;
   std::optional<Buffers> buffers_;
   MPI_Op op_ = MPI_OP_NULL;
-  std::uint64_t call_ = 0;
+  Call call_{};
   int error_ = MPI_SUCCESS;
 
   std::vector<std::uint32_t> sent_, received_;  // messages of this call, per peer
-  std::deque<Slot> slots_;  // their addresses stay
+  std::deque<Slot> slots_;                      // their addresses stay
   std::vector<Slot*> free_;
   // Parallel arrays of the requests under way, as MPI_Testsome wants them.
   std::vector<MPI_Request> requests_;

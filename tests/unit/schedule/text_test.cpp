@@ -54,6 +54,8 @@ TEST(Text, EveryWrongLineIsNamed) {
   EXPECT_THROW((void)parse_plan(replaced(plan_text(), "ranks 2", "ranks 0")), Error);
   EXPECT_THROW((void)parse_plan(replaced(plan_text(), "allreduce", "all-to-all")), Error);
   EXPECT_THROW((void)parse_plan(replaced(plan_text(), "order", "odor")), Error);
+  EXPECT_THROW((void)parse_plan(replaced(plan_text(), "order 0 1", "order 0 0")), Error);
+  EXPECT_THROW((void)parse_plan(replaced(plan_text(), "order 0 1", "order 0")), Error);
   EXPECT_THROW((void)parse_plan(plan_text() + "more"), Error);
   EXPECT_THROW((void)parse_plan(""), Error);
 }

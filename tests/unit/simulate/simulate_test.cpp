@@ -143,12 +143,13 @@ TEST(Simulate, MeanElapsedIsMeanOfExitMinusArrival) {
   EXPECT_DOUBLE_EQ(result.mean_elapsed(), ((6.0 - 1) + (6.0 - 3)) / 2);
 }
 
-/// The reference run would notice a wrong result: an algorithm whose plan loses a contribution.
+/// The reference run would notice a wrong result: here operands in the wrong order.
 TEST(Reference, NoticesAWrongResult) {
   Plan plan = make_plan(find_algorithm(Collective::allreduce, "linear_tree"),
-                        {Collective::allreduce, 3, 5}, {}, {});
-  plan.order = {0, 1, 1};
-  EXPECT_NE(testing::run_and_compare(plan, {}, 1), "");
+                        {Collective::allreduce, 3, 5, 4, 0, false}, {}, {});
+  EXPECT_EQ(testing::run_and_compare(plan, {}, 1), "");
+  plan.order = {2, 1, 0};
+  EXPECT_EQ(testing::run_and_compare(plan, {}, 1), "rank 0: wrong result");
 }
 
 }  // namespace

@@ -1,0 +1,203 @@
+"""The Python functions: right shapes, units and values, and errors that help."""
+
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import latecomer
+import numpy as np
+import pytest
+
+STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
+BROKEN = Path(__file__).parents[1] / "negative" / "order.txt"
+
+
+# ---- the registry
+
+
+def test_algorithms_are_listed_with_what_they_need():
+    rows = {row.name: row for row in latecomer.algorithms()}
+    assert rows["native"].kind == "native"
+    tree = rows["sorted_linear_tree"]
+    assert tree.arrival_aware
+    assert tree.commutative_only
+    assert {p.name: p.choices for p in tree.parameters}["override"] == ("ring", "back")
+    assert latecomer.algorithms("allreduce") == [
+        row for row in rows.values() if row.collective == "allreduce"
+    ]
+
+
+def test_an_unknown_collective_is_refused():
+    with pytest.raises(ValueError, match=r"'allsum' is not usable.*allreduce"):
+        latecomer.algorithms("allsum")
+
+
+# ---- programs
+
+
+def test_a_schedule_holds_plan_and_programs():
+    schedule = latecomer.program(
+        "sorted_linear_tree:segments=2", ranks=4, count=10, arrival=np.array([4e-3, 0, 0, 0])
+    )
+    assert schedule.order == (1, 2, 3, 0)
+    assert schedule.parameters == "override=ring segments=2"
+    assert [program.rank for program in schedule.programs] == [0, 1, 2, 3]
+    assert schedule.text.startswith("latecomer-plan 1\nalgorithm sorted_linear_tree\n")
+    assert latecomer.verify_text(schedule.text) is None
+
+
+def test_operations_are_those_of_the_text():
+    program = latecomer.program("ring", ranks=3, count=7).programs[1]
+    for index, operation in enumerate(program.operations):
+        line = f"\n{index} {operation.text}"
+        waits = "".join(f" {other}" for other in operation.after)
+        assert f"{line} after{waits}\n" in program.text or (not waits and line in program.text)
+    combine = next(o for o in program.operations if o.kind == "combine")
+    assert combine.text == (
+        f"combine {_slice(combine.source)} {_slice(combine.target)} into {combine.into}"
+    )
+    assert combine.result == (combine.source if combine.into == "left" else combine.target)
+    send = next(o for o in program.operations if o.kind == "send")
+    assert send.text == f"send {_slice(send.source)} to {send.peer}"
+    assert send.target is None
+
+
+def _slice(where):
+    return f"{where.buffer}[{where.begin}:{where.end}]"
+
+
+def test_one_element_for_each_rank_is_the_default():
+    assert latecomer.program("ring", ranks=np.int64(5)).count == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"algorithm": "rign"}, "'rign' is not usable.*ring"),
+        ({"algorithm": "ring:segments=3"}, "segments"),
+        ({"algorithm": "native"}, "native"),
+        ({"ranks": 0}, "ranks: '0'"),
+        ({"count": -1}, "count: '-1'"),
+        ({"arrival": [0.0, 1.0]}, "2 times.*one time for each of 4 ranks"),
+        ({"arrival": [[0.0] * 4]}, r"shape \(1, 4\).*shape \(ranks,\)"),
+        ({"arrival": [np.nan] * 4}, "nan.*finite"),
+        ({"network": "speed=3"}, "speed=3.*alpha, beta"),
+        ({"commutative": False}, "not commutative"),
+        ({"collective": "allsum"}, "allsum"),
+    ],
+)
+@pytest.mark.parametrize("function", [latecomer.program, latecomer.verify, latecomer.simulate])
+def test_values_that_make_no_sense_are_refused(function, changes, message):
+    arguments = {"algorithm": "ring", "ranks": 4, "count": 8} | changes
+    with pytest.raises(ValueError, match=message):
+        function(**arguments)
+
+
+def test_a_rank_count_is_a_whole_number():
+    with pytest.raises(TypeError):
+        latecomer.program("ring", ranks=4.5)
+
+
+# ---- the check
+
+
+@pytest.mark.parametrize("row", [r for r in latecomer.algorithms() if r.kind == "program"])
+def test_algorithms_are_right(row):
+    assert latecomer.verify(row.name, ranks=6, count=13, in_place=True) is None
+
+
+def test_a_counterexample_names_its_rule():
+    found = latecomer.verify_text(BROKEN.read_text())
+    assert found.rule == "order"
+    assert found.rule in [rule.name for rule in latecomer.rules()]
+    assert "rank" in found.text
+    assert set(asdict(found)) == {"rule", "text"}
+
+
+@pytest.mark.parametrize("text", ["", "latecomer-plan 2", "latecomer-plan 1\nalgorithm x\nfoo\n"])
+def test_a_text_that_is_no_schedule_is_refused(text):
+    with pytest.raises(ValueError, match="is not usable; right would be"):
+        latecomer.verify_text(text)
+
+
+# ---- the virtual network
+
+
+def test_simulated_times_are_those_of_the_cost_model():
+    found = latecomer.simulate("ring", ranks=4, network=STEPS)
+    assert found.exits.shape == found.arrivals.shape == (4,)
+    assert found.exits.dtype == np.float64
+    np.testing.assert_allclose(found.exits, 6)  # 2 (P-1) rounds
+    assert found.trace == []
+
+
+def test_the_trace_holds_transfers_and_local_work():
+    found = latecomer.simulate("linear_tree:segments=4", ranks=4, network=STEPS, trace=True)
+    transfers = [move for move in found.trace if not move.local]
+    assert len(transfers) == 4 * 3 * 2  # segments x links x up and down
+    assert {move.text.split()[0] for move in transfers} == {"send"}
+    assert {move.text.split()[0] for move in found.trace if move.local} == {"combine"}
+    assert all(move.end - move.begin == 1 for move in transfers)
+    program = latecomer.program("linear_tree:segments=4", ranks=4, network=STEPS).programs
+    assert all(m.text == program[m.sender].operations[m.operation].text for m in found.trace)
+
+
+def test_sorting_by_arrival_pays_for_a_late_rank():
+    late = {"ranks": 4, "arrival": [4, 0, 0, 0], "network": STEPS}
+    plain = latecomer.simulate("linear_tree:segments=4", **late)
+    aware = latecomer.simulate("sorted_linear_tree:segments=4", **late)
+    assert (plain.after_last, aware.after_last) == (9, 7)
+    assert plain.mean_elapsed == pytest.approx((12 + 13 + 13 + 11 - 4) / 4)
+
+
+def test_an_estimate_may_be_wrong():
+    name, arrival = "sorted_linear_tree:segments=4", [4.0, 0, 0, 0]
+    wrong = latecomer.simulate(name, ranks=4, arrival=arrival, estimate=[0, 0, 0, 4], network=STEPS)
+    right = latecomer.simulate(name, ranks=4, arrival=arrival, network=STEPS)
+    assert wrong.arrivals.tolist() == arrival
+    assert wrong.after_last > right.after_last
+
+
+def test_no_schedule_beats_the_bound():
+    shape = {"ranks": 4, "arrival": [4e-3, 0, 0, 0], "network": "alpha=50us,beta=8ns"}
+    bound = latecomer.least_after_last(bytes=400_000, **shape)
+    found = latecomer.simulate("sorted_linear_tree", count=100_000, **shape)
+    assert 0 < bound <= found.after_last
+
+
+def test_a_bound_needs_an_arrival_for_each_rank():
+    with pytest.raises(ValueError, match="3 times.*one time for each of 4 ranks"):
+        latecomer.least_after_last(ranks=4, bytes=4, arrival=[0, 0, 0])
+
+
+# ---- the package
+
+
+def test_the_version_is_that_of_the_build():
+    cmake = (Path(__file__).parents[2] / "CMakeLists.txt").read_text()
+    assert f"project(latecomer VERSION {latecomer.__version__} " in cmake
+
+
+def test_all_names_are_there():
+    assert set(latecomer.__all__) <= set(dir(latecomer))
+    assert all(hasattr(latecomer, name) for name in latecomer.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'frobnicate'"):
+        latecomer.frobnicate  # noqa: B018
+
+
+def test_a_missing_core_says_what_builds_it():
+    script = (
+        "import sys; sys.modules['latecomer._core'] = None; import latecomer.lab\n"
+        "try: latecomer.program\n"
+        "except ImportError as error: print(error)"
+    )
+    package = str(Path(latecomer.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PYTHONPATH": package},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "build it with ./demo or ./test" in done.stdout

@@ -1,0 +1,392 @@
+"""The bench verb: its options, what it makes of a run's good and bad ends, and real runs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import latecomer
+import pytest
+import typer
+from latecomer import lab, mpi
+from latecomer.errors import UserError
+from latecomer.statistics import COLUMNS
+from latecomer.verbs import bench as verb
+from mpi_helpers import FAMILIES, wait_until
+from typer.testing import CliRunner
+
+PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
+RANKS = 3
+QUICK = ["--iterations", "3", "--warmup", "1", "--compute", "1ms", "--bytes", "4KiB"]
+TWO = ["--algorithms", "native,ring"]
+FAKED = ["--network", "inherit", *TWO, *QUICK]
+
+# Stands in for the benchmark program: every rank's time in the collective is 1 ms after the last
+# arrival, half of that for the ring.
+FAKE = """#!{python}
+import json, os, sys, time
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+with open({log!r}, "a") as log:
+    log.write(json.dumps(given) + chr(10))
+manner = os.environ.get("FAKE", "")
+if os.environ["OMPI_COMM_WORLD_RANK"] != "0":
+    sys.exit(7)
+if manner == "silent":
+    sys.exit(2)
+lines = [list(map(float, line.split())) for line in open(given["--delays"])]
+names = given["--algorithms"].split(",")
+header = {{"version": "0.1.0", "mpi": "Open MPI v9.8.7, package", "ranks": len(lines[0]),
+          "algorithms": names, "clock": "apart" if manner == "apart" else "common",
+          "hosts": ["here"] * len(lines[0])}}
+with open(given["--output"], "w", buffering=1) as out:
+    print(json.dumps(header), file=out)
+    for i, late in enumerate(lines):
+        if (i, manner) in [(10, "crash"), (2, "early")]:
+            sys.exit(3)
+        if i == 10 and manner == "hang":
+            time.sleep(60)
+        for name in names:
+            after = 0.0005 if name == "ring" else 0.001
+            exits = [max(late) + after] * len(late)
+            times = {{"arrival": late, "exit": exits}}
+            if manner == "apart":
+                times = {{"elapsed": [e - a for e, a in zip(exits, late)]}}
+            wrong = 5 if manner == "wrong" and name == "ring" else 0
+            print(json.dumps({{"iteration": i, "algorithm": name, "parameters": "",
+                              "wrong": wrong, **times}}), file=out)
+"""
+
+app = typer.Typer()
+app.command()(verb.bench)
+
+
+def run(*words: str):
+    """The result of a command line; errors for users are raised, as the root command expects."""
+    result = CliRunner().invoke(app, words)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def in_process(*words: str) -> list[str]:
+    script = "import typer; from latecomer.verbs.bench import bench; typer.run(bench)"
+    return [sys.executable, "-c", script, *words]
+
+
+@pytest.fixture(autouse=True)
+def _outside_of_jobs(monkeypatch):
+    for name in list(os.environ):
+        if name.startswith(("OMPI_COMM_WORLD", "PMI", "SLURM", "MPI_LOCAL")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """This process is rank 0 of 3, and the program is a fake one; what it was given, in a file."""
+    log, program = tmp_path / "log", tmp_path / "latecomer_bench_openmpi"
+    program.write_text(FAKE.format(python=sys.executable, log=str(log)))
+    program.chmod(0o755)
+    monkeypatch.setenv("LATECOMER_PROGRAMS", str(tmp_path))
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", str(RANKS))
+    monkeypatch.setenv("PYTHONPATH", PACKAGE_FOLDER)
+    return log
+
+
+def given(log: Path) -> dict:
+    return json.loads(log.read_text().splitlines()[-1])
+
+
+# Options
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--estimate online", "not built yet: online; use perfect or wrong"),
+        ("--estimate best", "no such --estimate: best"),
+        ("--progress thread", "not built yet: thread; use declared or none"),
+        ("--progress all", "no such --progress: all"),
+        ("--collective bcast", "'bcast' is not usable; right would be one of allreduce"),
+        ("--algorithms rng", "algorithm: 'rng' is not usable"),
+        ("--algorithms ring:segments=3", "parameter of ring: 'segments' is not usable"),
+        ("--algorithms ring --op non-commutative", "does not go with ring: non-commutative"),
+        ("--op prod", "no such --op: prod; use sum, max"),
+        ("--type float16", "no such --type: float16"),
+        ("--bytes 3", "holds no whole number of float32: 3; use 4 x N"),
+        ("--bytes many", "--bytes: 'many' is not usable"),
+        ("--count -1", "--count: '-1' is not usable"),
+        ("--count 0", "count out of range: 0"),
+        ("--count 4Gi", "count out of range: 4294967296"),
+        ("--count 4 --bytes 16", "--bytes and --count both given: 16, 4"),
+        ("--count 3 --op non-commutative", "pairs of numbers: 3; use an even count"),
+        ("--compute 5", "--compute: '5' is not usable"),
+        ("--delay 5", "--delay: '5' is not usable"),
+        ("--delay 5ms,", "--delay: '' is not usable"),
+        ("--arrival early", "no such arrival pattern: early"),
+        ("--arrival balanced --delay 5ms", "--delay given: 5ms"),
+        ("--arrival file:late.csv --delay 5ms", "--delay given: 5ms"),
+        ("--format xml", "no such --format: xml"),
+        ("--output /nowhere/x.csv", "no such folder for a result: /nowhere/x.csv"),
+        ("--plot x.pdf", "no such plot: x.pdf; use a name in .svg, .png, .html"),
+        ("--network cloud", "no such --network: cloud; use lab, local, inherit"),
+        ("--mpi lam", "no such --mpi: lam"),
+        ("--rate fast", "not a link rate: 'fast'"),
+        ("--nodes 201 --network lab", "nodes out of range: 201"),
+        ("--network inherit", "outside of an MPI job: no rank"),
+    ],
+)
+def test_a_wrong_option_is_an_error_before_anything_starts(words, complaint):
+    with pytest.raises((UserError, ValueError)) as error:
+        run(*words.split())
+    assert complaint in str(error.value)
+    assert isinstance(error.value, (ValueError, lab.SpecError))  # which end with exit code 2
+
+
+@pytest.mark.parametrize(
+    "words", ["--edge 1.5", "--iterations 0", "--warmup -1", "--seed -1", "--nodes 0"]
+)
+def test_a_number_out_of_range_is_a_usage_error(words):
+    assert run(*words.split()).exit_code == 2
+
+
+def test_a_late_rank_outside_the_job_is_an_error(fake):
+    with pytest.raises(ValueError, match="no such rank to be late: 3; use 0 to 2"):
+        run(*FAKED, "--late-rank", "3")
+
+
+def test_inside_of_a_job_other_networks_are_refused(fake):
+    with pytest.raises(ValueError, match="one rank of an MPI job: --network lab"):
+        run(*TWO)
+    with pytest.raises(ValueError, match="--nodes or --per-node given"):
+        run(*FAKED, "--nodes", "4")
+
+
+def test_a_program_that_is_not_built_is_an_error(fake, monkeypatch):
+    monkeypatch.setenv("LATECOMER_PROGRAMS", "")
+    monkeypatch.setattr(verb, "_PROGRAM_FOLDERS", ())
+    with pytest.raises(UserError, match=r"not built: latecomer_bench_openmpi; .*demo"):
+        run(*FAKED)
+
+
+def test_the_library_of_a_job_must_be_clear(fake, monkeypatch):
+    for name in ("RANK", "SIZE"):
+        monkeypatch.setenv(f"PMI_{name}", os.environ.pop(f"OMPI_COMM_WORLD_{name}"))
+    program = fake.parent / "latecomer_bench_openmpi"
+    (fake.parent / "latecomer_bench_mpich").symlink_to(program)
+    with pytest.raises(ValueError, match="name it by --mpi"):
+        run(*FAKED)
+
+
+def test_all_leaves_out_what_needs_a_commutative_operator(fake):
+    result = run(*FAKED, "--algorithms", "all", "--op", "non-commutative")
+    assert "left out, since they need a commutative operator" in result.stderr
+    used = given(fake)["--algorithms"].split(",")
+    assert "native" in used
+    assert "ring" not in used
+
+
+def test_algorithms_keep_their_order_and_come_once(fake):
+    run(*FAKED, "--algorithms", "ring, native,ring")
+    assert given(fake)["--algorithms"] == "ring,native"
+
+
+# A run, with a fake program
+
+
+def test_the_program_is_told_what_was_asked(fake):
+    run(*FAKED, "--type", "int64", "--op", "max", "--seed", "9", "--estimate", "wrong")
+    told = given(fake)
+    assert (told["--count"], told["--type"], told["--op"]) == ("512", "int64", "max")
+    assert (told["--seed"], told["--estimate"], told["--compute"]) == ("9", "wrong", "0.001")
+    assert (told["--warmup"], told["--edge"]) == ("1", "0.5")
+    assert "--network" not in told
+
+
+def test_rows_of_a_sweep(fake):
+    result = run(*FAKED, "--delay", "0,5ms,50ms", "--format", "json")
+    found = json.loads(result.stdout)
+    rows = found["rows"]
+    assert [(r["algorithm"], r["delay_ms"]) for r in rows] == [
+        (name, delay) for delay in (0, 5, 50) for name in ("native", "ring")
+    ]
+    assert rows[3]["elapsed_ms"] == pytest.approx(5 * 2 / 3 + 0.5)
+    assert rows[3]["speedup_native"] == pytest.approx((10 / 3 + 1) / (10 / 3 + 0.5))
+    assert {r["iterations"] for r in rows} == {3}
+    used = found["used"]
+    assert (used["mpi"], used["seed"], used["network"]) == ("openmpi 9.8.7", 1, "inherit")
+    assert used["mpi_library"] == "Open MPI v9.8.7, package"
+    assert "version 0.1.0, openmpi 9.8.7, inherit, seed 1" in result.stderr
+
+
+def test_arrivals_from_a_file(fake, tmp_path):
+    (tmp_path / "late.csv").write_text("0,3ms,0\n0,0,6ms\n")
+    result = run(*FAKED, "--arrival", f"file:{tmp_path / 'late.csv'}", "--json")
+    rows = json.loads(result.stdout)["rows"]
+    assert [(r["delay_ms"], r["iterations"]) for r in rows] == [(None, 3)] * 2
+
+
+def test_results_go_to_every_file_named(fake, tmp_path):
+    files = {name: tmp_path / f"r.{name}" for name in ("csv", "json", "txt", "svg", "png", "html")}
+    outputs = [w for name in ("csv", "json", "txt") for w in ("--output", str(files[name]))]
+    plots = [w for name in ("svg", "png") for w in ("--plot", str(files[name]))]
+    keep = tmp_path / "samples"
+    report = ["--report", str(files["html"]), "--samples", str(keep)]
+    result = run(*FAKED, *outputs, *plots, *report)
+    assert "onelate, delay 50 ms" in result.stdout
+    assert files["csv"].read_text().splitlines()[0] == ",".join(COLUMNS)
+    assert len(json.loads(files["json"].read_text())["rows"]) == 2
+    assert "onelate, delay 50 ms" in files["txt"].read_text()
+    assert "<svg" in files["html"].read_text()
+    assert files["svg"].stat().st_size > 1000
+    assert files["png"].stat().st_size > 1000
+    assert len(keep.read_text().splitlines()) == 1 + 2 * (3 + 3)
+
+
+@pytest.mark.parametrize("name", ["csv", "osu", "json"])
+def test_formats_have_nothing_else_on_standard_output(fake, name):
+    text = run(*FAKED, "--format", name).stdout
+    starts = {"csv": "collective,", "osu": "# latecomer", "json": "{"}
+    assert text.startswith(starts[name])
+
+
+def test_without_a_common_clock_columns_are_empty(fake, monkeypatch):
+    monkeypatch.setenv("FAKE", "apart")
+    rows = json.loads(run(*FAKED, "--json").stdout)["rows"]
+    assert rows[1]["elapsed_ms"] == pytest.approx(100 / 3 + 0.5)
+    assert {rows[1][f"{name}_ms"] for name in ("run", "after_last", "absorption")} == {None}
+
+
+def test_wrong_results_are_said_and_fail(fake, monkeypatch):
+    monkeypatch.setenv("FAKE", "wrong")
+    result = run(*FAKED)
+    assert result.exit_code == 1
+    assert "error: 15 wrong elements: ring, onelate, delay 50 ms" in result.stderr
+
+
+def test_a_crash_keeps_what_was_measured(fake, monkeypatch):
+    monkeypatch.setenv("FAKE", "crash")
+    result = run(*FAKED, "--iterations", "9", "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert {row["iterations"] for row in found["rows"]} == {2}  # after 8 balanced ones
+    assert found["used"]["complete"] == "the benchmark program ended with exit code 3"
+    assert "these are the first 10 of 17 iterations" in result.stderr
+
+
+def test_a_program_that_measures_nothing_is_an_error(fake, monkeypatch, tmp_path):
+    keep = ["--samples", str(tmp_path / "samples")]
+    run(*FAKED, *keep)
+    monkeypatch.setenv("FAKE", "silent")
+    with pytest.raises(UserError, match="nothing was measured: .*exit code 2"):
+        run(*FAKED, *keep)  # and does not take the samples from before
+
+
+def test_a_crash_before_anything_was_complete_is_an_error(fake, monkeypatch):
+    monkeypatch.setenv("FAKE", "early")
+    with pytest.raises(UserError, match="no iteration was completed: .*exit code 3"):
+        run(*FAKED)
+
+
+def test_a_deadline_keeps_what_was_measured(fake, monkeypatch):
+    monkeypatch.setenv("FAKE", "hang")
+    result = run(*FAKED, "--iterations", "9", "--deadline", "1")
+    assert result.exit_code == 1
+    assert "first 10 of 17 iterations" in result.stderr
+    assert "onelate, delay 50 ms" in result.stdout
+
+
+def test_an_interrupt_keeps_what_was_measured(fake, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAKE", "hang")
+    keep = tmp_path / "samples"
+    words = [*FAKED, "--iterations", "9", "--samples", str(keep), "--json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(in_process(*words), **pipes) as child:
+        wait_until(lambda: keep.exists() and keep.read_text().count("\n") == 21)
+        time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert json.loads(out)["used"]["complete"] == "interrupted"
+    assert "interrupted; these are the first 10 of 17 iterations" in err
+
+
+def test_other_ranks_say_nothing_and_need_no_files(fake, monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    done = subprocess.run(in_process(*FAKED), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
+    assert given(fake)["--delays"] == "on-rank-0"
+
+
+def test_children_inherit_open_files(fake, tmp_path, monkeypatch):
+    program = tmp_path / "latecomer_bench_openmpi"
+    program.write_text('#!/bin/sh\necho told >"/dev/fd/$THROUGH"\nexit 4\n')
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    monkeypatch.setenv("THROUGH", str(write))
+    with pytest.raises(UserError, match="exit code 4"):
+        run(*FAKED)
+    os.close(write)
+    assert os.read(read, 10) == b"told\n"
+    os.close(read)
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("Open MPI v4.1.4, package: Debian, ident: 4.1.4", "openmpi 4.1.4"),
+        ("MPICH Version:      5.0.2 MPICH Release date:", "mpich 5.0.2"),
+        ("Some Other MPI", "Some Other MPI"),
+    ],
+)
+def test_short_names_of_libraries(text, short):
+    assert verb.short_library(text) == short
+
+
+# Real runs
+
+
+def built(name: str) -> None:
+    try:
+        mpi.family(name)
+        verb._program_of(name)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_three_local_ranks(name):
+    built(name)
+    words = ["--network", "local", "--nodes", "3", "--mpi", name, "--delay", "5ms", "--json"]
+    result = run(*words, *QUICK, "--algorithms", "native,ring,prereduced_ring:segments=6")
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)["rows"]
+    assert [row["parameters"] for row in rows] == ["", "", "segments=6"]
+    assert all(row["elapsed_ms"] >= 5 * 2 / 3 * 0.9 for row in rows)
+    assert {(row["ranks"], row["wrong"], row["limit_ms"]) for row in rows} == {(3, 0, None)}
+    assert rows[0]["mpi"].startswith(f"{name} ")
+
+
+def test_a_lab_of_three_nodes_knows_the_limit(tmp_path):
+    built("openmpi")
+    try:
+        lab.settle(lab.LabSpec(3, 10**8))
+    except lab.LabError as error:
+        pytest.skip(str(error))
+    words = ["--network", "lab", "--nodes", "3", "--rate", "100mbit", "--mpi", "openmpi"]
+    result = run(*words, *QUICK, *TWO, "--bytes", "1MiB", "--delay", "20ms", "--json")
+    for row in json.loads(result.stdout)["rows"]:
+        assert row["network"].startswith("lab 3x100mbit burst=")
+        assert 0.5 * 88 < row["limit_ms"] < row["after_last_ms"]
+        assert row["run_ms"] > row["after_last_ms"] + 15
+
+
+def test_a_real_run_ends_at_its_deadline():
+    built("openmpi")
+    words = ["--network", "local", "--nodes", "2", "--mpi", "openmpi", "--delay", "1ms"]
+    result = run(*words, *TWO, *QUICK, "--iterations", "5000", "--deadline", "3")
+    assert result.exit_code == 1
+    assert "still running after 3 s and killed: mpirun" in result.stderr

@@ -1,0 +1,251 @@
+"""The command: its verbs, its errors and exit codes, the registry and the doctor."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import latecomer
+import pytest
+from latecomer import checks, cli, mpi
+from latecomer.lab import LabError, privilege
+from latecomer.verbs import output
+
+ROOT = Path(__file__).parents[2]
+VERBS = ("algorithms", "verify", "show", "doctor")
+
+
+def run(capsys, *words):
+    code = cli.run(words)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+# ---- the command as a whole
+
+
+def test_the_version(capsys):
+    assert run(capsys, "--version") == (0, f"latecomer {latecomer.__version__}\n", "")
+
+
+@pytest.mark.parametrize("words", [[], ["--help"]])
+def test_help_lists_all_verbs(capsys, words):
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert all(f"\n  {verb} " in out for verb in (*VERBS, "lab"))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_has_an_example(capsys, verb):
+    code, out, _ = run(capsys, verb, "--help")
+    assert code == 0
+    assert f"Example: latecomer {verb}" in out
+    assert "--json" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'. See 'latecomer --help'."),
+        (["--frobnicate"], "No such option"),
+        (["lab"], "Missing command. See 'latecomer lab --help'."),
+        (["show"], "Missing argument 'ALGORITHM'. See 'latecomer show --help'."),
+        (["doctor", "x"], "unexpected extra argument"),
+    ],
+)
+def test_usage_errors(capsys, words, message):
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("latecomer: error: ")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(LabError("what", "value", "remedy"), 1), (RuntimeError("stuck"), 1), (ValueError("no"), 2)],
+)
+def test_errors_of_verbs_have_their_exit_codes(capsys, monkeypatch, error, code):
+    def fail(name):
+        raise error
+
+    monkeypatch.setattr(latecomer, "algorithms", fail, raising=False)
+    assert run(capsys, "algorithms") == (code, "", f"latecomer: error: {error}\n")
+
+
+def test_a_missing_core_is_an_error_and_no_traceback():
+    script = (
+        "import sys; sys.modules['latecomer._core'] = None; from latecomer.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "algorithms"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("latecomer: error: the compiled core of latecomer cannot be")
+    assert "./demo or ./test" in done.stderr
+
+
+# ---- the script at the root of the clone
+
+
+def test_the_script_runs_from_any_folder(tmp_path):
+    if not (ROOT / ".venv").exists():
+        pytest.skip("no .venv in this clone")
+    link = tmp_path / "latecomer"
+    link.symlink_to(ROOT / "latecomer")
+    for command in (ROOT / "latecomer", link):
+        done = subprocess.run(
+            [command, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"latecomer {latecomer.__version__}\n"
+
+
+def test_a_closed_pipe_is_no_error(tmp_path):
+    if not (ROOT / ".venv").exists():
+        pytest.skip("no .venv in this clone")
+    line = f"'{ROOT}/latecomer' show ring --ranks 32 | head -1"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("# latecomer ")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("python", "message"), [(False, ".venv"), (True, "compiled core")])
+def test_the_script_says_what_to_build(tmp_path, python, message):
+    script = shutil.copy(ROOT / "latecomer", tmp_path)
+    if python:
+        (tmp_path / ".venv/bin").mkdir(parents=True)
+        (tmp_path / ".venv/bin/python").symlink_to(sys.executable)
+    done = subprocess.run([script, "doctor"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("latecomer: error: the ")
+    assert message in done.stderr
+    assert "run ./demo or ./test there" in done.stderr
+
+
+# ---- algorithms
+
+
+@pytest.mark.parametrize("width", ["80", "200"])
+def test_the_registry_is_shown(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    code, out, _ = run(capsys, "algorithms")
+    assert code == 0
+    for row in latecomer.algorithms():
+        assert row.name in out
+    assert "override=ring|back" in out
+    assert "…" not in out  # nothing is cut off
+
+
+def test_the_registry_in_json(capsys):
+    code, out, _ = run(capsys, "algorithms", "--collective", "allreduce", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["version"] == latecomer.__version__
+    names = [row["name"] for row in found["algorithms"]]
+    assert names == [row.name for row in latecomer.algorithms("allreduce")]
+
+
+def test_an_unknown_collective(capsys):
+    code, out, err = run(capsys, "algorithms", "--collective", "allsum")
+    assert (code, out) == (2, "")
+    assert "error: collective: 'allsum' is not usable; right would be one of allreduce" in err
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+def test_no_color_is_respected(monkeypatch, no_color):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdout", screen)
+    output.console().print("[red]no[/]")
+    assert ("\x1b[31m" in screen.getvalue()) is not no_color
+
+
+# ---- doctor
+
+
+FAMILY = mpi.Family("mpich", "9.9", Path("/x/mpicc"), Path("/x/mpirun"), "PATH")
+
+
+def line(found, name):
+    return next(finding for finding in found if finding.name == name)
+
+
+def test_doctor_agrees_with_its_exit_code(capsys):
+    code, out, _ = run(capsys, "doctor", "--json")
+    found = json.loads(out)
+    assert code == (0 if found["ready"] else 1)
+    names = [finding["name"] for finding in found["findings"]]
+    assert {"compiled core", "emulated cluster", "CMake", "cores", "memory"} <= set(names)
+    assert all(finding["ok"] or finding["remedy"] for finding in found["findings"])
+
+
+def test_doctor_says_what_to_do(capsys, monkeypatch):
+    def refuse():
+        raise LabError("no private namespaces here", "denied", "run as root")
+
+    monkeypatch.setattr(mpi, "families", list)
+    monkeypatch.setattr(privilege, "sandbox", refuse)
+    monkeypatch.setattr(checks.shutil, "which", lambda name: None)
+    code, out, _ = run(capsys, "doctor")
+    assert code == 1
+    for text in (
+        "ok       compiled core",
+        "missing  MPI library openmpi     not found\n         -> apt-get install openmpi-bin",
+        "missing  emulated cluster        no private namespaces here: denied\n         -> run as",
+        "missing  CMake                   not found\n         -> apt-get install cmake",
+        "not ready for a benchmark",
+    ):
+        assert text in out
+
+
+def test_doctor_wants_a_benchmark_for_an_installed_library(monkeypatch, tmp_path):
+    monkeypatch.setattr(checks, "_CLONE", tmp_path)
+    monkeypatch.setattr(mpi, "families", lambda: [FAMILY])
+    found = checks.findings()
+    assert (
+        line(found, "benchmark for mpich").remedy == "run ./demo or ./test at the root of the clone"
+    )
+    assert not checks.can_bench(found)
+    program = tmp_path / "build" / "release" / "latecomer_bench_mpich"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    assert checks.can_bench(checks.findings())
+
+
+def test_doctor_without_a_core(monkeypatch):
+    monkeypatch.setitem(sys.modules, "latecomer.compiled", None)
+    found = checks.findings()
+    assert not line(found, "compiled core").ok
+    assert not checks.can_bench(found)
+
+
+@pytest.mark.parametrize(("answer", "ok"), [("yes", True), ("no", False)])
+def test_doctor_asks_open_mpi_for_its_threads(monkeypatch, tmp_path, answer, ok):
+    info = tmp_path / "ompi_info"
+    info.write_text(
+        f"#!/bin/sh\necho 'option:threads:\"posix (MPI_THREAD_MULTIPLE: {answer}, more)\"'\n"
+    )
+    info.chmod(0o755)
+    family = mpi.Family("openmpi", "9.9", None, tmp_path / "mpirun", "PATH")
+    monkeypatch.setattr(mpi, "families", lambda: [family])
+    found = checks.findings()
+    assert line(found, "threads of openmpi").ok is ok
+    assert "no compiler wrapper" in line(found, "MPI library openmpi").text
+
+
+def test_doctor_tells_of_a_missing_cubic(monkeypatch):
+    monkeypatch.setattr(privilege, "sandbox", lambda: privilege.Sandbox(("--user",), ("reno",)))
+    found = checks.findings()
+    assert "in a user namespace" in line(found, "emulated cluster").text
+    assert line(found, "congestion control").remedy == "as root: modprobe tcp_cubic"

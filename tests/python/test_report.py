@@ -1,0 +1,216 @@
+"""Tables, plots and pages: the right columns, nothing that could do harm, everything told."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from latecomer import table
+from latecomer.report import html, plot
+from latecomer.statistics import COLUMNS, Row
+from rich.console import Console
+
+SURFACE = (
+    "collective,algorithm,parameters,ranks,bytes,op,arrival,delay_ms,estimate,iterations,"
+    "elapsed_ms,elapsed_q1_ms,elapsed_q3_ms,run_ms,after_last_ms,absorption_ms,limit_ms,"
+    "speedup_native,speedup_ring,wrong,network,mpi,seed"
+)
+HOSTILE = "</script><script>alert(1)</script>"
+USED = {"version": "0.1.0", "mpi": "some 1.0", "hosts": ["a", "b"], "command": "latecomer bench"}
+
+
+def row(algorithm: str, delay_ms: float | None = 5.0, elapsed_ms: float = 10.0, **more) -> Row:
+    values = {
+        "collective": "allreduce",
+        "algorithm": algorithm,
+        "parameters": "",
+        "ranks": 4,
+        "bytes": 1 << 20,
+        "op": "sum",
+        "arrival": "onelate",
+        "delay_ms": delay_ms,
+        "estimate": "perfect",
+        "iterations": 32,
+        "elapsed_ms": elapsed_ms,
+        "elapsed_q1_ms": elapsed_ms - 1,
+        "elapsed_q3_ms": elapsed_ms + 1,
+        "run_ms": elapsed_ms + 3,
+        "after_last_ms": elapsed_ms - 2,
+        "absorption_ms": -0.5,
+        "limit_ms": 4.0,
+        "speedup_native": 1.25,
+        "speedup_ring": None,
+        "wrong": 0,
+        "network": "lab 4x200mbit",
+        "mpi": "some 1.0",
+        "seed": 1,
+    }
+    return Row(**values | more)
+
+
+NAMES = ("native", "ring", "one", "two", "three", "four", "five", "six")
+SWEEP = [
+    row(name, delay, 10.0 + k + delay)
+    for delay in (0.0, 1.0, 100.0)
+    for k, name in enumerate(NAMES)
+]
+
+
+def text_of(printed, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(printed)
+    return console.file.getvalue()
+
+
+def test_csv_has_the_columns_of_the_surface_in_order():
+    assert ",".join(COLUMNS) == SURFACE
+    first, *rest = table.csv_text(SWEEP).splitlines()
+    assert first == SURFACE
+    assert len(rest) == len(SWEEP)
+
+
+def test_csv_cells_are_numbers_or_empty():
+    cells = next(csv.DictReader(io.StringIO(table.csv_text([row("ring")]))))
+    assert (cells["delay_ms"], cells["speedup_ring"], cells["absorption_ms"]) == ("5", "", "-0.5")
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x"])
+def test_csv_cells_are_no_formulas(name):
+    cells = next(csv.DictReader(io.StringIO(table.csv_text([row(name, network=name)]))))
+    assert cells["algorithm"] == cells["network"] == f"'{name}"
+
+
+def test_json_has_rows_and_what_was_used():
+    found = json.loads(table.json_text([row("ring")], USED))
+    assert found["used"] == USED
+    assert list(found["rows"][0]) == SURFACE.split(",")
+    assert found["rows"][0]["speedup_ring"] is None
+
+
+def test_osu_text_is_in_microseconds_with_a_verdict():
+    lines = table.osu_text([row("ring"), row("bad", wrong=2)], USED).splitlines()
+    assert lines[0] == "# latecomer allreduce Latency Test v0.1.0"
+    assert lines[2].split()[:4] == ["#", "Size", "Avg", "Latency(us)"]
+    assert lines[3].split() == ["1048576", "10000.00", "9000.00", "11000.00", "32", "Pass"]
+    assert lines[7].split()[-1] == "Fail"
+
+
+def test_the_table_has_a_block_for_each_delay():
+    text = text_of(table.rich_tables(SWEEP), 120)
+    assert "all arrive together" in text
+    assert "onelate, delay 100 ms" in text
+    assert text.count("quartiles") == 3
+
+
+def test_a_narrow_table_keeps_every_number_whole():
+    text = text_of(table.rich_tables(SWEEP, wide=False), 80)
+    assert "quartiles" not in text
+    assert "…" not in text
+
+
+def test_the_best_row_has_right_results():
+    right, wrong = row("slow", elapsed_ms=20), row("fast", elapsed_ms=5, wrong=1)
+    assert table.best([wrong, right]) is right
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (0.123, "0.12"), (5.0, "5.00"), (45.67, "45.7"), (12345.6, "12346")],
+)
+def test_numbers_have_about_three_digits(value, text):
+    assert table.number(value) == text
+
+
+@pytest.mark.parametrize("rows", [SWEEP[6:12], SWEEP[:8], [row("ring", None)]])
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_plots_are_made_of_sweeps_and_of_single_delays(tmp_path, rows, suffix):
+    path = tmp_path / f"plot.{suffix}"
+    plot.save(rows, path)
+    assert path.read_bytes().startswith(b"<?xml" if suffix == "svg" else b"\x89PNG")
+
+
+@pytest.fixture(scope="module")
+def svg() -> str:
+    return plot.inline_svg(SWEEP)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return html.page(SWEEP, USED)
+
+
+def test_plots_name_every_algorithm_beside_its_curve(svg):
+    ElementTree.fromstring(svg)
+    assert all(f">{name}</text>" in svg for name in NAMES)
+
+
+def test_plots_do_without_clock_and_limit():
+    blind = [replace(r, run_ms=None, after_last_ms=None, limit_ms=None) for r in SWEEP]
+    assert "after the last arrival, ms" not in plot.inline_svg(blind)
+    assert "limit" not in plot.inline_svg(blind[:8])
+
+
+def test_the_same_rows_make_the_same_plot(svg, page):
+    assert svg in page
+
+
+def test_names_with_parameters_are_short_where_they_can_be():
+    rows = [row("tree", parameters="s=1"), row("tree", parameters="s=2"), row("x", parameters="y")]
+    svg = plot.inline_svg(rows)
+    assert ">tree s=2<" in svg
+    assert ">x<" in svg
+
+
+def test_names_are_not_formulas_of_the_plot():
+    assert ">a$b$c_d<" in plot.inline_svg([row("a$b$c_d")])
+
+
+class Elements(HTMLParser):
+    """The elements of a page and the values of their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.values: list[tuple[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.names.append(tag)
+        self.values += attrs
+
+
+def test_a_hostile_name_is_only_text():
+    hostile = [replace(r, algorithm=HOSTILE, parameters=HOSTILE, network=HOSTILE) for r in SWEEP]
+    text = html.page(hostile, USED | {"command": HOSTILE, HOSTILE: HOSTILE})
+    assert "script" not in Elements(text).names
+    assert "<script" not in text
+
+
+def test_a_page_loads_nothing_and_runs_nothing(page):
+    found = Elements(page)
+    assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in found.values
+    assert not {"script", "link", "img", "iframe", "object"} & set(found.names)
+    outside = [v for n, v in found.values if n in ("src", "href", "xlink:href") and v[:1] != "#"]
+    assert outside == []
+    assert not re.search(r"url\((?!#)|@import", page)
+
+
+def test_a_page_tells_what_was_used_and_what_the_columns_mean(page):
+    assert "latecomer bench" in page
+    assert "a, b" in page
+    assert all(f"<dt>{name}</dt>" in page for name in ("elapsed", "after last", "limit"))
+
+
+def test_a_page_says_who_wins_and_whom_it_does_not_clearly_beat():
+    rows = [row("slow", elapsed_ms=30), row("fast"), row("near", elapsed_ms=11.5)]
+    text = html.page(rows, USED)
+    assert "<b>fast</b> is fastest with 10.0 ms" in text
+    assert "not clearly faster than near</li>" in text
+
+
+def test_a_page_warns_of_wrong_results():
+    assert "3 elements were wrong" in html.page([row("ring", wrong=3)], USED)

@@ -1,0 +1,195 @@
+"""`latecomer show`: text that reads back, and pictures with the right things in them."""
+
+import json
+import re
+from collections import Counter
+
+import latecomer
+import pytest
+from latecomer import cli
+from latecomer.picture.replay import loads
+
+STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
+LATE = ["--ranks", "4", "--arrival", "4,0,0,0"]
+PROGRAMS = [row.name for row in latecomer.algorithms() if row.kind == "program"]
+
+
+def shown(capsys, *words):
+    assert cli.run(["show", *map(str, words)]) == 0
+    return capsys.readouterr()
+
+
+def refused(capsys, *words):
+    code = cli.run(["show", *map(str, words)])
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("latecomer: error: ")
+    return code, captured.err
+
+
+def ids(file):
+    """How many elements of each kind a picture has."""
+    return Counter(re.findall(r'id="([a-z]+)-\d+"', file.read_text()))
+
+
+# ---- text
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("ranks", [1, 4, 5])
+def test_the_text_reads_back(capsys, name, ranks):
+    assert latecomer.verify_text(shown(capsys, name, "--ranks", ranks).out) is None
+
+
+def test_the_heading_says_what_was_used(capsys):
+    lines = shown(capsys, "sorted_linear_tree", *LATE).out.splitlines()
+    version = latecomer.__version__
+    assert lines[0] == f"# latecomer {version}: sorted_linear_tree override=ring segments=4"
+    assert lines[1].startswith("# network alpha=1s,beta=0s,")
+    assert lines[2:4] == ["# arrivals 4 0 0 0 steps", "# exits    9 10 11 11 steps"]
+
+
+def test_one_rank_alone(capsys):
+    out = shown(capsys, "ring", "--ranks", 4, "--rank", 2).out
+    assert re.findall(r"^rank (\d) of 4$", out, re.MULTILINE) == ["2"]
+
+
+def test_options_reach_the_plan(capsys):
+    words = ["--ranks", 3, "--in-place", "--non-commutative"]
+    out = shown(capsys, "linear_tree", *words, "--segments", 5).out
+    assert shown(capsys, "linear_tree:segments=5", *words).out == out
+    for line in ("parameter segments 5", "count 5", "in-place yes", "commutative no"):
+        assert f"\n{line}\n" in out
+    assert "\ncount 2048\n" in shown(capsys, "ring", "--ranks", 3, "--count", "2Ki").out
+
+
+def test_json_holds_schedule_and_times(capsys):
+    found = json.loads(shown(capsys, "sorted_linear_tree", *LATE, "--json").out)
+    assert found["exits"] == [9, 10, 11, 11]
+    assert len(found["schedule"]["programs"]) == 4
+    assert found["network"].startswith("alpha=1s")
+    assert {"sender", "receiver", "begin", "end"} <= set(found["trace"][0])
+    one = json.loads(shown(capsys, "ring", "--ranks", 3, "--rank", 1, "--json").out)
+    assert [program["rank"] for program in one["schedule"]["programs"]] == [1]
+
+
+def test_times_on_a_network(capsys):
+    words = ["ring", "--ranks", 2, "--arrival", "4ms,0", "--network", "alpha=1ms,beta=0"]
+    lines = shown(capsys, *words).out.splitlines()
+    assert lines[2:4] == ["# arrivals 4 0 ms", "# exits    6 6 ms"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["rign", "--ranks", 4], "algorithm: 'rign' is not usable; right would be one of"),
+        (["ring"], "Missing option '--ranks'"),
+        (["ring", "--ranks", 0], "Invalid value for '--ranks'"),
+        (["ring", "--ranks", 4, "--segments", 2], "segments"),
+        (["native", "--ranks", 4], "'native' is not usable"),
+        (["ring", "--ranks", 4, "--count", "many"], "count: 'many' is not usable"),
+        (["ring", "--ranks", 4, "--rank", 4], "'--rank'|--rank: 4; give a rank from 0 to 3"),
+        (["ring", "--ranks", 4, "--arrival", "0,1"], "2 times' is not usable"),
+        (["ring", "--ranks", 2, "--arrival", "0,1ms"], "'1ms'; give steps from 0 up"),
+        (["ring", "--ranks", 2, "--arrival", "0,-1"], "'-1'; give steps from 0 up"),
+        (["ring", "--ranks", 2, "--arrival", "0,4", "--network", ""], "arrival: '4' is not"),
+        (["ring", "--ranks", 2, "--network", "gama=1"], "gama=1' is not usable"),
+        (["ring", "--ranks", 2, "--non-commutative"], "ring needs a commutative operator"),
+        (["ring", "--ranks", 2, "--collective", "allsum"], "allsum"),
+        (["ring", "--ranks", 2, "--svg", "a.gif"], "'a.gif' is not usable; .* .svg, .png, .pdf"),
+        (["ring", "--ranks", 33, "--svg", "a.svg"], "'33' is not usable; .* at most 32"),
+    ],
+)
+def test_usage_errors(capsys, words, message):
+    code, error = refused(capsys, *words)
+    assert code == 2
+    assert re.search(message, error), error
+
+
+def test_a_folder_that_is_not_there(capsys, tmp_path):
+    code = cli.run(["show", "ring", "--ranks", "2", "--svg", str(tmp_path / "no" / "a.svg")])
+    error = capsys.readouterr().err
+    assert code == 1
+    assert "error: cannot write the picture (No such file or directory): " in error
+    assert "an existing folder" in error
+
+
+# ---- what transfers carry
+
+
+def carried(name, ranks, **more):
+    schedule = latecomer.program(name, ranks=ranks, network=STEPS, **more)
+    return [load.final for load in loads(schedule).values()]
+
+
+def test_final_and_partial_results_are_told_apart():
+    assert Counter(carried("ring", 4)) == {False: 12, True: 12}
+    assert Counter(carried("linear_tree:segments=4", 4)) == {False: 12, True: 12}
+    assert Counter(carried("recursive_doubling", 4)) == {False: 8}
+    assert Counter(carried("recursive_doubling", 5)) == {False: 9, True: 1}
+    assert Counter(carried("ring", 4, in_place=True)) == {False: 12, True: 12}
+    assert carried("ring", 1) == []
+    assert True not in carried("ring", 3, count=0)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("ranks", [2, 7])
+def test_every_algorithm_can_be_followed(name, ranks):
+    arrival = [3.0] + [0.0] * (ranks - 1)
+    for in_place in (False, True):
+        schedule = latecomer.program(name, ranks=ranks, arrival=arrival, in_place=in_place)
+        sends = sum(o.kind == "send" for p in schedule.programs for o in p.operations)
+        assert len(loads(schedule)) == sends
+
+
+# ---- pictures
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "arrows"),
+    [
+        ("linear_tree", 4, 24),
+        ("sorted_linear_tree", 4, 24),
+        ("prereduced_ring", 8, 112),
+        ("ring", 4, 24),
+        ("recursive_doubling", 5, 10),
+        ("ring", 1, 0),
+    ],
+)
+def test_a_picture_has_all_arrows_lanes_and_marks(capsys, tmp_path, name, ranks, arrows):
+    file = tmp_path / "a.svg"
+    late = ",".join(["4"] + ["0"] * (ranks - 1))
+    captured = shown(capsys, name, "--ranks", ranks, "--arrival", late, "--svg", file)
+    assert captured.err == f"latecomer: wrote {file}\n"
+    found = ids(file)
+    assert found["transfer"] == arrows
+    assert found["arrival"] == found["exit"] == ranks
+    assert found["computing"] == 1
+    words = Counter(captured.out.split())
+    assert found["local"] == words["combine"] + words["copy"]
+
+
+def test_work_that_takes_time_is_drawn_as_a_bar(capsys, tmp_path):
+    file = tmp_path / "a.svg"
+    network = "alpha=50us,beta=8ns,gamma=4ns"
+    shown(capsys, "ring", "--ranks", 3, "--count", "30k", "--network", network, "--picture", file)
+    assert ids(file) == {"transfer": 12, "local": 6, "arrival": 3, "exit": 3}
+
+
+def test_without_elements_there_is_still_a_picture(capsys, tmp_path):
+    file = tmp_path / "a.svg"
+    shown(capsys, "ring", "--ranks", 3, "--count", 0, "--svg", file)
+    assert ids(file)["exit"] == 3
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+)
+def test_the_name_chooses_the_format_and_the_file_is_reproducible(capsys, tmp_path, suffix, start):
+    files = [tmp_path / f"{number}.{suffix}" for number in (1, 2)]
+    for file in files:
+        shown(capsys, "ring", "--ranks", 2, "--svg", file)
+    first, second = (file.read_bytes() for file in files)
+    assert first.startswith(start)
+    assert len(first) > 1000
+    assert first == second

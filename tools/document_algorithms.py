@@ -1,0 +1,45 @@
+"""Writes docs/algorithms.md from the registry: python tools/document_algorithms.py.
+
+A test compares the committed page with what this prints, so the page cannot go stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+HEAD = """# Algorithms
+
+Made from the registry by `tools/document_algorithms.py`. P ranks, m bytes, S segments in all; alpha
+is the start-up of a message, beta the time per byte sent, gamma per byte combined. Each source file
+in `src/algorithms/` opens with the idea and when to use it.
+"""
+
+
+def page() -> str:
+    import latecomer
+
+    return HEAD + "".join(section(row) for row in latecomer.algorithms())
+
+
+def section(row) -> str:  # noqa: ANN001 - a row of latecomer.algorithms()
+    operators = "commutative ones only" if row.commutative_only else "any, in rank order"
+    lines = [
+        f"- collective: {row.collective}; arrival-aware: {'yes' if row.arrival_aware else 'no'}",
+        f"- operators: {operators}",
+        f"- cost when all arrive together: {row.cost}",
+        f"- scratch per rank: at most {row.scratch_messages} times the message",
+        *(f"- parameter `{p.name}`{choices(p)}: {p.meaning}" for p in row.parameters),
+        f"- source: {row.source}",
+    ]
+    return f"\n## `{row.name}`\n\n" + "\n".join(lines) + "\n"
+
+
+def choices(parameter) -> str:  # noqa: ANN001 - as above
+    return f" ({' or '.join(parameter.choices)})" if parameter.choices else ""
+
+
+if __name__ == "__main__":
+    (ROOT / "docs" / "algorithms.md").write_text(page(), encoding="utf-8")
