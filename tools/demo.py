@@ -37,7 +37,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT / "python"))
     RESULTS.mkdir(exist_ok=True)
     network = LAB if lab_works() else LOCAL
-    outputs = ["--csv", str(RESULTS / "demo.csv"), "--output", str(RESULTS / "demo.json"),
+    outputs = ["--output", str(RESULTS / "demo.csv"), "--output", str(RESULTS / "demo.json"),
                "--report", str(RESULTS / "demo.html")]  # fmt: skip
     command = [str(ROOT / "latecomer"), "bench", *network, *COMMON, *outputs, *sys.argv[1:]]
     os.execv(command[0], command)

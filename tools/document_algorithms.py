@@ -24,7 +24,7 @@ def page() -> str:
     return HEAD + "".join(section(row) for row in latecomer.algorithms())
 
 
-def section(row) -> str:  # noqa: ANN001 - a row of latecomer.algorithms()
+def section(row) -> str:
     operators = "commutative ones only" if row.commutative_only else "any, in rank order"
     lines = [
         f"- collective: {row.collective}; arrival-aware: {'yes' if row.arrival_aware else 'no'}",
@@ -37,7 +37,7 @@ def section(row) -> str:  # noqa: ANN001 - a row of latecomer.algorithms()
     return f"\n## `{row.name}`\n\n" + "\n".join(lines) + "\n"
 
 
-def choices(parameter) -> str:  # noqa: ANN001 - as above
+def choices(parameter) -> str:
     return f" ({' or '.join(parameter.choices)})" if parameter.choices else ""
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
 
-from .compiled import core
 from .errors import UserError
 
 PATTERNS = ("balanced", "onelate", "randlate", "gamma", "gaussian", "file:CSV")
@@ -152,6 +151,8 @@ def _read_line(line: str, place: str, ranks: int) -> Delays:
 
 
 def _read_seconds(cell: str, place: str) -> float:
+    from .compiled import core
+
     with_unit = cell if cell[-1:].isalpha() else f"{cell}s"
     try:
         return core.parse_seconds("lateness", with_unit)

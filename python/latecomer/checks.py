@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import mpi
+from . import mpi, processes
+from .bench import program
 from .errors import UserError
 from .lab import privilege
 
-_CLONE = Path(__file__).resolve().parents[2]
 _BUILD = "run ./demo or ./test at the root of the clone"
 _INSTALL = {
     "openmpi": "apt-get install openmpi-bin libopenmpi-dev",
     "mpich": "pip install mpich, or apt-get install mpich libmpich-dev",
 }
 _THREADS = re.compile(r"^option:threads:.*MPI_THREAD_MULTIPLE:\s*(\w+)", re.MULTILINE)
-_ASK_TIMEOUT_S = 20
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def _thread_levels(families: Sequence[mpi.Family]) -> Iterator[Finding]:
     for family in families:
         info = family.mpirun.with_name("ompi_info")
         if family.name == "openmpi" and info.exists():
-            answer = _THREADS.search(_output([str(info), "--parsable", "--config"]))
+            answer = _THREADS.search(processes.output_of([str(info), "--parsable", "--config"]))
             if answer:
                 ok = answer[1] == "yes"
                 text = "MPI_THREAD_MULTIPLE" if ok else "no MPI_THREAD_MULTIPLE"
@@ -102,10 +100,9 @@ def _thread_levels(families: Sequence[mpi.Family]) -> Iterator[Finding]:
 
 
 def _bench(family: str) -> Finding:
-    built = sorted(_CLONE.glob(f"build/*/latecomer_bench_{family}"))
-    if not built:
-        return Finding(_bench_line(family), False, "not built", _BUILD)
-    return Finding(_bench_line(family), True, ", ".join(map(str, built)))
+    if path := program.find(family):
+        return Finding(_bench_line(family), True, str(path))
+    return Finding(_bench_line(family), False, "not built", _BUILD)
 
 
 def _namespaces() -> Iterator[Finding]:
@@ -123,7 +120,7 @@ def _namespaces() -> Iterator[Finding]:
 
 def _tool(name: str, programs: Sequence[str], remedy: str) -> Finding:
     for path in filter(None, map(shutil.which, programs)):
-        lines = _output([path, "--version"]).splitlines()
+        lines = processes.output_of([path, "--version"]).splitlines()
         return Finding(name, True, f"{lines[0] if lines else 'version unknown'} ({path})")
     return Finding(name, False, "not found", remedy)
 
@@ -133,19 +130,3 @@ def _memory() -> str:
     size = {line.split(":")[0]: int(line.split()[1]) for line in lines}
     total, free = (size[name] / (1 << 20) for name in ("MemTotal", "MemAvailable"))
     return f"{total:.1f} GiB, {free:.1f} GiB of it available"
-
-
-def _output(command: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ASK_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout

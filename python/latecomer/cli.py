@@ -12,16 +12,18 @@ import typer
 
 from .errors import UserError
 from .lab import SpecError
+from .output import say
 from .verbs import lab
 from .verbs.algorithms import algorithms
+from .verbs.bench import bench
 from .verbs.doctor import doctor
-from .verbs.output import say
 from .verbs.show import show
 from .verbs.verify import verify
 
 _VALUES = (ValueError, SpecError)  # a value of the command line makes no sense
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app.command()(bench)
 app.command()(algorithms)
 app.command()(verify)
 app.command()(show)

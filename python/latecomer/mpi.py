@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import processes
 from .errors import UserError
+
+FAMILIES = ("openmpi", "mpich")
 
 _LAUNCHERS = ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra")
 _OTHER_LAUNCHERS = ("srun", "orterun", "prterun", "prun", "aprun", "jsrun")
@@ -20,7 +22,6 @@ _MPICH_VERSION = re.compile(r"HYDRA build details:\s+Version:\s+(\S+)")
 _MPICH_DEVICE = re.compile(r"--with-device=ch4:([a-z,]+)")
 _LINKED = re.compile(r"libmpi(?:ch)?\.so\.(12|40) => (\S+)")  # Debian's MPICH is libmpich.so.12
 _FAMILY_OF_SONAME = {"40": "openmpi", "12": "mpich"}
-_ASK_TIMEOUT_S = 20
 
 # A batch system or an outer mpirun talks to its children through these; a second
 # launcher that saw them would take our ranks for its own.
@@ -154,7 +155,7 @@ def family(name: str | None = None) -> Family:
 def family_of(program: str, known: Sequence[Family] | None = None) -> Family | None:
     """The library that `program` (a path, or a name on PATH) is linked with, None if none."""
     path = shutil.which(program)
-    linked = _LINKED.search(_output(["ldd", path])) if path else None
+    linked = _LINKED.search(processes.output_of(["ldd", path])) if path else None
     if not linked:
         return None
     name, library = _FAMILY_OF_SONAME[linked[1]], linked[2]
@@ -228,7 +229,7 @@ def _launchers_in(folder: Path) -> list[Path]:
 
 
 def _ask(launcher: Path, where: str) -> Family | None:
-    text = _output([str(launcher), "--version"])
+    text = processes.output_of([str(launcher), "--version"])
     if match := _OPENMPI_VERSION.search(text):
         return Family("openmpi", match[1], _compiler(launcher, "openmpi"), launcher, where)
     if match := _MPICH_VERSION.search(text):
@@ -244,22 +245,6 @@ def _compiler(launcher: Path, name: str) -> Path | None:
         if candidate.exists():
             return candidate
     return None
-
-
-def _output(command: list[str]) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ASK_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout
 
 
 def _shared_depth(launcher: Path, library: str) -> int:

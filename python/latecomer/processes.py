@@ -17,6 +17,7 @@ DEFAULT_DEADLINE_S = 600.0
 _GRACE_S = 3.0  # between asking a launcher to stop its ranks and killing them
 _LISTED = 20  # processes named in an error
 _PR_SET_PDEATHSIG = 1
+_ASK_TIMEOUT_S = 20
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -67,6 +68,23 @@ def run(
         raise _deadline_error(deadline, names) from None
     finally:
         stop(child)
+
+
+def output_of(command: Sequence[str]) -> str:
+    """What a short command says on standard output; nothing if it cannot be run, or hangs."""
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ASK_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
 
 
 def exit_code(returned: int) -> int:

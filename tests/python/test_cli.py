@@ -10,12 +10,12 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import checks, cli, mpi
+from latecomer import checks, cli, mpi, output
+from latecomer.bench import program
 from latecomer.lab import LabError, privilege
-from latecomer.verbs import output
 
 ROOT = Path(__file__).parents[2]
-VERBS = ("algorithms", "verify", "show", "doctor")
+VERBS = ("bench", "algorithms", "verify", "show", "doctor")
 
 
 def run(capsys, *words):
@@ -177,6 +177,13 @@ def test_no_color_is_respected(monkeypatch, no_color):
 FAMILY = mpi.Family("mpich", "9.9", Path("/x/mpicc"), Path("/x/mpirun"), "PATH")
 
 
+def built_in(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    program_file = folder / "latecomer_bench_mpich"
+    program_file.touch(mode=0o755)
+    return program_file
+
+
 def line(found, name):
     return next(finding for finding in found if finding.name == name)
 
@@ -210,17 +217,20 @@ def test_doctor_says_what_to_do(capsys, monkeypatch):
 
 
 def test_doctor_wants_a_benchmark_for_an_installed_library(monkeypatch, tmp_path):
-    monkeypatch.setattr(checks, "_CLONE", tmp_path)
+    monkeypatch.setattr(program, "CLONE", tmp_path)
     monkeypatch.setattr(mpi, "families", lambda: [FAMILY])
+    monkeypatch.delenv("LATECOMER_PROGRAMS", raising=False)
+    other = built_in(tmp_path / "build" / "other")  # a developer's own, not looked for
     found = checks.findings()
     assert (
         line(found, "benchmark for mpich").remedy == "run ./demo or ./test at the root of the clone"
     )
     assert not checks.can_bench(found)
-    program = tmp_path / "build" / "release" / "latecomer_bench_mpich"
-    program.parent.mkdir(parents=True)
-    program.touch()
+    release = built_in(tmp_path / "build" / "release")
+    assert line(checks.findings(), "benchmark for mpich").text == str(release)
     assert checks.can_bench(checks.findings())
+    monkeypatch.setenv("LATECOMER_PROGRAMS", str(other.parent))
+    assert line(checks.findings(), "benchmark for mpich").text == str(other)
 
 
 def test_doctor_without_a_core(monkeypatch):

@@ -20,7 +20,16 @@ def test_the_algorithms_page_is_current():
 def test_every_verb_has_help_with_an_example(capsys):
     from latecomer.cli import run
 
-    for verb in ("bench", "lab run", "lab check", "lab shell", "verify", "show", "algorithms"):
+    for verb in (
+        "bench",
+        "lab run",
+        "lab check",
+        "lab shell",
+        "verify",
+        "show",
+        "algorithms",
+        "doctor",
+    ):
         assert run([*verb.split(), "--help"]) == 0
         assert re.search(r"Example: +latecomer", capsys.readouterr().out), verb
 

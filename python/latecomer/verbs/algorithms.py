@@ -10,7 +10,8 @@ import typer
 from rich import box
 from rich.table import Table
 
-from .output import console, print_json
+from ..output import console, print_json
+from .options import Json
 
 _HEADINGS = ("collective", "arrival-aware", "operators", "parameters", "cost", "source")
 _TABLE_WIDTH = 140  # columns of a terminal below which the table would be torn
@@ -19,7 +20,6 @@ Collective = Annotated[
     str | None,
     typer.Option("--collective", metavar="C", help="Only those of this collective: allreduce."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def algorithms(collective: Collective = None, as_json: Json = False) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
 from ..checks import Finding, can_bench, findings
-from .output import print_json
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+from ..output import print_json
+from .options import Json
 
 
 def doctor(as_json: Json = False) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from .. import lab
-from .output import say
+from ..output import print_json, say
+from .options import Json
 
 app = typer.Typer(
     help="An emulated cluster on this machine: N hosts, one switch, shaped full-duplex links.",
@@ -50,7 +50,6 @@ Deadline = Annotated[
     float, typer.Option("--deadline", metavar="S", help="Kill everything after this many seconds.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not say on stderr what is used.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Command = Annotated[
     list[str], typer.Argument(metavar="COMMAND...", help="A program and its arguments.")
 ]
@@ -99,7 +98,10 @@ def check(
     """
     with Console(stderr=True).status("measuring the links ..."):
         result = lab.check(_spec(nodes, rate, 1, burst, queue_ms, congestion))
-    typer.echo(json.dumps(result.as_dict(), indent=2) if as_json else _text(result))
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        typer.echo(_text(result))
     raise typer.Exit(1 if result.too_slow else 0)
 
 

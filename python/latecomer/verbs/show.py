@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import latecomer
 import typer
 
-from .output import print_json, say
+from ..output import print_json, say
+from .options import Json
 from .times import Times, read_times
 
 Algorithm = Annotated[
@@ -65,7 +66,6 @@ Picture = Annotated[
         "--svg", "--picture", metavar="FILE", help="Draw it: FILE ends in .svg, .png or .pdf."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @dataclass(frozen=True)

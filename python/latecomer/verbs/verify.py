@@ -11,13 +11,12 @@ from typing import Annotated, Any
 import latecomer
 import typer
 from rich import box
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from ..errors import UserError
+from ..output import console, print_json, progress_bar
 from .lists import choose, parse_ranks
-from .output import console, print_json
+from .options import Json
 
 _NAMES = 30  # columns of a terminal for what is beside the numbers of ranks
 _CELL = 4  # and for each of them
@@ -40,7 +39,6 @@ Arrivals = Annotated[
     int, typer.Option("--arrivals", metavar="N", min=0, help="Random arrival patterns.")
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the arrival patterns.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @dataclass(frozen=True)
@@ -119,8 +117,7 @@ def _verify_registry(
 def _check_all(
     rows: Sequence[latecomer.Algorithm], ranks: Sequence[int], arrivals: int, seed: int
 ) -> list[Cell]:
-    progress = Console(stderr=True)
-    with Progress(console=progress, transient=True, disable=not progress.is_terminal) as shown:
+    with progress_bar() as shown:
         task = shown.add_task("checking", total=len(rows) * len(ranks))
         cells = []
         for row in rows:

@@ -10,6 +10,7 @@ namespace latecomer {
 namespace {
 
 constexpr Count kStagedBytes = 32768;
+constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
 
 }  // namespace
 
@@ -17,8 +18,7 @@ MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit)
     : comm_(comm), piece_limit_(piece_limit), local_work_(comm, piece_limit) {
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
-  sent_.resize(static_cast<std::size_t>(ranks));
-  received_.resize(static_cast<std::size_t>(ranks));
+  peers_.resize(static_cast<std::size_t>(ranks));
 }
 
 void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call) {
@@ -29,11 +29,34 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call) {
 }
 
 void MpiTransport::send(const Message& message, std::uint64_t plan_hash, Token token) {
-  post(take_slot(token, Direction::send, message), plan_hash);
+  Slot& slot = take_slot(token, Direction::send, message);
+  slot.plan_hash = plan_hash;
+  Peer& peer = peer_of(slot);
+  if (peer.first_waiting == nullptr && may_leave(peer, slot)) return leave(slot);
+  (peer.first_waiting == nullptr ? peer.first_waiting : peer.last_waiting->next) = &slot;
+  peer.last_waiting = &slot;
+}
+
+bool MpiTransport::may_leave(const Peer& peer, const Slot& slot) const {
+  return peer.leaving == 0 || peer.leaving + bytes(slot) <= kLeavingBytes;
+}
+
+void MpiTransport::leave(Slot& slot) {
+  peer_of(slot).leaving += bytes(slot);
+  post(slot);
+}
+
+void MpiTransport::leave_next() {
+  for (; !relieved_.empty(); relieved_.pop_back()) {
+    Peer& peer = peers_[static_cast<std::size_t>(relieved_.back())];
+    while (peer.first_waiting != nullptr && may_leave(peer, *peer.first_waiting)) {
+      leave(*std::exchange(peer.first_waiting, peer.first_waiting->next));
+    }
+  }
 }
 
 void MpiTransport::recv(const Message& message, Token token) {
-  post(take_slot(token, Direction::recv, message), 0);
+  post(take_slot(token, Direction::recv, message));
 }
 
 /// Runs at the next poll: messages that were posted with it leave first.
@@ -61,14 +84,14 @@ MpiTransport::Slot& MpiTransport::take_slot(Token token, Direction direction,
   return slot;
 }
 
-void MpiTransport::post(Slot& slot, std::uint64_t plan_hash) {
-  auto& counts = slot.direction == Direction::send ? sent_ : received_;
-  std::uint32_t& messages = counts[static_cast<std::size_t>(slot.peer)];
+void MpiTransport::post(Slot& slot) {
+  Peer& peer = peer_of(slot);
+  std::uint32_t& messages = slot.direction == Direction::send ? peer.sent : peer.received;
   messages = slot.first ? 0 : messages + 1;
   slot.number = messages;
   ++slot.open;  // until all pieces are posted: some may fail at once
   if (slot.first) {
-    stage(slot, plan_hash);
+    stage(slot);
     post_staged(slot);
   }
   post_rest(slot);
@@ -78,17 +101,17 @@ void MpiTransport::post(Slot& slot, std::uint64_t plan_hash) {
 /// A short message is copied behind the hash as a whole. Of a long one the beginning is: one more
 /// message costs less than copying the rest. (A struct datatype would need no copy, but MPICH
 /// 5.0's receives divide by zero where the hash and the elements are different types of one size.)
-void MpiTransport::stage(Slot& slot, std::uint64_t plan_hash) {
+void MpiTransport::stage(Slot& slot) {
   const Layout& layout = buffers_->layout();
   const Count fitting = std::max<Count>(1, kStagedBytes / layout.size);
   slot.staged_count = static_cast<int>(std::min({fitting, piece_limit_, slot.data.count}));
   // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
   // than its receive beyond the buffer, over shared memory.
-  slot.staged.resize(sizeof plan_hash + packed_bytes(layout, static_cast<int>(fitting)));
+  slot.staged.resize(sizeof slot.plan_hash + packed_bytes(layout, static_cast<int>(fitting)));
   if (slot.direction == Direction::recv) return;
-  std::memcpy(slot.staged.data(), &plan_hash, sizeof plan_hash);
+  std::memcpy(slot.staged.data(), &slot.plan_hash, sizeof slot.plan_hash);
   slot.error = pack(*buffers_, {slot.data, 0, slot.staged_count},
-                    slot.staged.data() + sizeof plan_hash, comm_);
+                    slot.staged.data() + sizeof slot.plan_hash, comm_);
 }
 
 void MpiTransport::unstage(Slot& slot) {
@@ -141,6 +164,7 @@ void MpiTransport::add_request(MPI_Request request, const Piece& piece) {
 bool MpiTransport::poll(Protocol& protocol) {
   const bool worked = work() && deliver(protocol);
   collect();
+  leave_next();
   return deliver(protocol) || worked;
 }
 
@@ -199,6 +223,10 @@ void MpiTransport::finish(Slot& slot) {
     finished_.push_back({slot.token, MPI_SUCCESS, 0});
   } else {
     finished_.push_back({slot.token, wrong_size ? MPI_ERR_TRUNCATE : slot.error, slot.hash});
+  }
+  if (slot.direction == Direction::send) {
+    peer_of(slot).leaving -= bytes(slot);
+    relieved_.push_back(slot.peer);
   }
   free_.push_back(&slot);
 }

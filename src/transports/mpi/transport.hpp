@@ -1,7 +1,8 @@
 // The transport over MPI: non-blocking point-to-point messages on a communicator that nobody else
 // uses. The first message of each pair and direction carries the sender's plan hash in front of
 // its data, as one message (of a long one, its beginning). Messages and combines of more elements
-// than MPI's int can count are done in pieces.
+// than MPI's int can count are done in pieces. Long messages to one peer leave one after another:
+// MPI would send them side by side, and all would be late.
 #pragma once
 
 #include <deque>
@@ -61,9 +62,11 @@ class MpiTransport final : public Transport {
     bool first = false;
     bool wrong_size = false;
     Slice data;
-    std::uint32_t number = 0;  // among the messages of its pair and direction
-    std::vector<char> staged;  // of a first message: the hash and the elements sent with it
-    int staged_count = 0;      // of those elements
+    std::uint32_t number = 0;     // among the messages of its pair and direction
+    std::uint64_t plan_hash = 0;  // to send with a first message
+    Slot* next = nullptr;         // to the same peer, waiting to leave after this one
+    std::vector<char> staged;     // of a first message: the hash and the elements sent with it
+    int staged_count = 0;         // of those elements
   };
   /// One MPI request and what it should have moved.
   struct Piece {
@@ -71,6 +74,14 @@ class MpiTransport final : public Transport {
     MPI_Datatype type;
     int count;
     bool staged = false;
+  };
+  /// The messages of this call to and from one rank.
+  struct Peer {
+    std::uint32_t sent = 0;
+    std::uint32_t received = 0;
+    Count leaving = 0;  // bytes of the sends under way
+    Slot* first_waiting = nullptr;
+    Slot* last_waiting = nullptr;
   };
   struct Local {
     OpKind kind;
@@ -80,8 +91,17 @@ class MpiTransport final : public Transport {
   };
 
   Slot& take_slot(Token token, Direction direction, const Message& message);
-  void post(Slot& slot, std::uint64_t plan_hash);
-  void stage(Slot& slot, std::uint64_t plan_hash);
+  [[nodiscard]] Peer& peer_of(const Slot& slot) {
+    return peers_[static_cast<std::size_t>(slot.peer)];
+  }
+  [[nodiscard]] Count bytes(const Slot& slot) const {
+    return slot.data.count * buffers_->layout().size;
+  }
+  [[nodiscard]] bool may_leave(const Peer& peer, const Slot& slot) const;
+  void leave(Slot& slot);
+  void leave_next();
+  void post(Slot& slot);
+  void stage(Slot& slot);
   void post_staged(Slot& slot);
   void post_rest(Slot& slot);
   MPI_Request start(Slot& slot, void* address, int count, MPI_Datatype type, int tag);
@@ -104,8 +124,9 @@ class MpiTransport final : public Transport {
   Call call_{};
   int error_ = MPI_SUCCESS;
 
-  std::vector<std::uint32_t> sent_, received_;  // messages of this call, per peer
-  std::deque<Slot> slots_;                      // their addresses stay
+  std::vector<Peer> peers_;
+  std::vector<Rank> relieved_;  // peers to which a send ended
+  std::deque<Slot> slots_;      // their addresses stay
   std::vector<Slot*> free_;
   // Parallel arrays of the requests under way, as MPI_Testsome wants them.
   std::vector<MPI_Request> requests_;

@@ -1,13 +1,15 @@
-"""What the verbs print besides their results."""
+"""How the command speaks to its user."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 
 _WIDE = 200  # columns of a table that no terminal shows
 
@@ -28,3 +30,8 @@ def console() -> Console:
     if not found.is_terminal:
         found.width = shutil.get_terminal_size((_WIDE, 0)).columns
     return found
+
+
+def progress_bar() -> Progress:
+    """On stderr while something takes long, if that is a terminal; leaves no trace."""
+    return Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())

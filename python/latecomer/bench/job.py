@@ -1,0 +1,139 @@
+"""One run of the benchmark program: the delays it gets, its deadline, and what it has measured."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import processes, samples
+from ..arrivals import Iteration
+from ..output import progress_bar, say
+from .errors import BenchError
+from .places import Place
+from .question import Question
+
+_ELSEWHERE = "on-rank-0"  # stands for the files that only rank 0 opens
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run; `trouble` says why it ended early."""
+
+    samples: samples.Samples
+    trouble: str | None
+    code: int
+
+
+def measure(
+    question: Question,
+    place: Place,
+    job: Sequence[Iteration],
+    deadline: float | None,
+    keep: Path | None,
+) -> Outcome:
+    """Run the job; what was measured before it was interrupted or failed is kept."""
+    seconds = _expected(question, place, job)
+    limit = deadline or max(processes.DEFAULT_DEADLINE_S, 5 * seconds)
+    with _scratch() as folder:
+        delays = folder / "delays"
+        output = keep.absolute() if keep else folder / "samples"
+        output.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
+        delays.write_text("".join(_line(iteration) for iteration in job))
+        words = _files(delays, output) + question.arguments() + _costs(place)
+        say(_announcement(question, job, seconds))
+        with _progress(output, 1 + len(job) * len(question.algorithms)):
+            trouble, code = _run(place, words, limit)
+        return Outcome(_read(output, trouble), trouble, code)
+
+
+def take_part(question: Question, place: Place, deadline: float | None) -> int:
+    """The part of a rank that does not start the others; the program's exit code."""
+    return place.run(_files(_ELSEWHERE, _ELSEWHERE) + question.arguments(), deadline)
+
+
+def _run(place: Place, words: Sequence[str], deadline: float) -> tuple[str | None, int]:
+    """Why it ended early, and the exit code."""
+    try:
+        code = place.run(words, deadline)
+    except KeyboardInterrupt:
+        return "interrupted", 130
+    except processes.DeadlineError as error:
+        return str(error), 1
+    return (f"the benchmark program ended with exit code {code}" if code else None), code and 1
+
+
+def _read(output: Path, trouble: str | None) -> samples.Samples:
+    try:
+        return samples.read(output)
+    except samples.SampleError as error:
+        if trouble is None:
+            raise
+        raise BenchError("nothing was measured", trouble, "see the messages above") from error
+
+
+def _line(iteration: Iteration) -> str:
+    return " ".join(f"{late:.9f}" for late in iteration.late) + "\n"
+
+
+def _files(delays: Path | str, output: Path | str) -> list[str]:
+    return ["--delays", str(delays), "--output", str(output)]
+
+
+def _costs(place: Place) -> list[str]:
+    return ["--network", place.costs] if place.costs else []
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    # The lab covers /run, which some systems use for temporary files.
+    usual = tempfile.gettempdir()
+    place = "/tmp" if usual.startswith("/run/") else usual  # noqa: S108 - made private below
+    with tempfile.TemporaryDirectory(prefix="latecomer-", dir=place) as folder:
+        yield Path(folder)
+
+
+def _expected(question: Question, place: Place, job: Sequence[Iteration]) -> float:
+    """About how many seconds the job takes; a collective is taken for three vectors' time."""
+    transfers = 3 * question.bytes * place.beta
+    fixed = question.compute + 0.02 + 0.005 * place.ranks + transfers
+    calls = [fixed + max(iteration.late) for iteration in job]
+    return len(question.algorithms) * (sum(calls) + question.warmup * calls[0])
+
+
+def _announcement(question: Question, job: Sequence[Iteration], seconds: float) -> str:
+    lengths = f"{len(job)} iterations + {question.warmup} to warm up"
+    return f"{len(question.algorithms)} algorithms x ({lengths}), about {_duration(seconds)}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+@contextmanager
+def _progress(output: Path, lines: int) -> Iterator[None]:
+    """A bar by the lines that the program has written."""
+    with progress_bar() as bar:
+        task, done = bar.add_task("measuring", total=lines), threading.Event()
+
+        def watch() -> None:
+            while not done.wait(0.3):
+                bar.update(task, completed=_lines_of(output))
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+
+def _lines_of(path: Path) -> int:
+    try:
+        return path.read_bytes().count(b"\n")
+    except OSError:
+        return 0

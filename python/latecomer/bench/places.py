@@ -1,0 +1,169 @@
+"""Where the benchmark program runs: in the lab, on this machine as it is, or in a given MPI job."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import Protocol
+
+from .. import lab, mpi, processes, statistics
+from ..output import say
+from . import program
+from .choices import NETWORKS, one_of
+from .errors import OptionError
+from .question import Question
+
+_DEFAULT_NODES = {"lab": 8, "local": 4}
+
+# What the plans of the lab assume besides its bandwidth, until it is calibrated. alpha: a small
+# message between two idle hosts takes some 100 us, most of it system calls. gamma: two vectors of
+# 4 MiB added on one core.
+_LAB_ALPHA, _LAB_GAMMA, _LAB_EAGER = "100us", "0.15ns", "64KiB"
+
+_RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+_SIZE = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
+
+
+class Place(Protocol):
+    """Where the benchmark program runs."""
+
+    rank: int  # of this process; 0 where it starts all of them
+    ranks: int
+    name: str  # for the network column
+    costs: str  # of the network, for plans; "": not known
+    beta: float  # seconds per byte of a link; 0: not known
+
+    def limit(self, question: Question) -> statistics.Limit | None:
+        """The lower bound of the time after the last arrival; None: not known."""
+
+    def run(self, arguments: Sequence[str], deadline: float | None) -> int:
+        """Run the program and return its exit code. Raises DeadlineError after some seconds."""
+
+
+class LabPlace:
+    """The emulated cluster."""
+
+    rank = 0
+
+    def __init__(self, spec: lab.LabSpec, family: str | None) -> None:
+        self._spec = spec
+        self._program = program.of_any(family)
+        self.ranks, self.name = spec.ranks, spec.describe()
+        self.beta = spec.beta_seconds_per_byte
+        beta = f"{1e9 * self.beta:.6g}ns"
+        self.costs = f"alpha={_LAB_ALPHA},beta={beta},gamma={_LAB_GAMMA},eager={_LAB_EAGER}"
+
+    def limit(self, question: Question) -> statistics.Limit | None:
+        """None if ranks share a link: the bound is for one rank on each."""
+        if self._spec.per_node > 1:
+            return None
+        credit = self._spec.burst * self.beta
+        return statistics.LabLimit(question.collective, question.bytes, self.costs, credit)
+
+    def run(self, arguments: Sequence[str], deadline: float | None) -> int:
+        return lab.run(self._spec, [str(self._program), *arguments], deadline=deadline)
+
+
+class LocalPlace:
+    """Plain MPI on this machine."""
+
+    rank = 0
+    costs, beta = "", 0.0
+    name = "local"
+
+    def __init__(self, ranks: int, family: str | None) -> None:
+        self.ranks = ranks
+        self._program = program.of_any(family)
+
+    def limit(self, question: Question) -> None:
+        """Nothing is known of this machine's memory as a network."""
+
+    def run(self, arguments: Sequence[str], deadline: float | None) -> int:
+        name = self._program.name.removeprefix(program.PREFIX)
+        using = mpi.family_of(str(self._program)) or mpi.family(name)
+        words = [str(self._program), *arguments]
+        launch = mpi.launch_command(using, self.ranks, words, allow_root=True)
+        return processes.run(launch.command, env=launch.env, deadline=deadline)
+
+
+class InheritedPlace:
+    """The MPI job that this process is a rank of."""
+
+    costs, beta = "", 0.0
+    name = "inherit"
+
+    def __init__(self, family: str | None) -> None:
+        rank, size = rank_of_job(), _first_number(_SIZE)
+        if rank is None or size is None:
+            what = "--network inherit outside of an MPI job"
+            raise OptionError(what, "no rank", "start it as in: mpirun -n 4 latecomer bench ...")
+        self.rank, self.ranks = rank, size
+        self._program = program.of_family(family or _family_of_job())
+
+    def limit(self, question: Question) -> None:
+        """Nothing is known of the network."""
+
+    def run(self, arguments: Sequence[str], deadline: float | None) -> int:
+        # The launcher may have left open files for its ranks, so the program inherits all.
+        child = subprocess.Popen([str(self._program), *arguments], close_fds=False)
+        try:
+            return processes.exit_code(child.wait(deadline))
+        except subprocess.TimeoutExpired:
+            what = "still running at the deadline and killed"
+            raise processes.DeadlineError(
+                what, f"{deadline:g} s", "allow more by --deadline"
+            ) from None
+        finally:
+            processes.stop(child)
+
+
+def find_place(
+    network: str | None, nodes: int | None, rate: str, per_node: int, family: str | None
+) -> Place:
+    """The place that the options name, or else the lab where it works. Raises UserError."""
+    one_of("--network", network or "lab", NETWORKS)
+    one_of("--mpi", family or "openmpi", mpi.FAMILIES)
+    if network == "inherit":
+        if nodes is not None or per_node != 1:
+            raise OptionError("--nodes or --per-node given", network, "leave it out: the job says")
+        return InheritedPlace(family)
+    if any(name in os.environ for name in _RANK[:3]):
+        what = "this is one rank of an MPI job"
+        raise OptionError(what, f"--network {network or 'lab'}", "use --network inherit")
+    if network != "local":
+        spec = lab.LabSpec(nodes or _DEFAULT_NODES["lab"], lab.parse_rate(rate), per_node=per_node)
+        if place := _lab_place(spec, family, wanted=network == "lab"):
+            return place
+    return LocalPlace((nodes or _DEFAULT_NODES["local"]) * per_node, family)
+
+
+def _lab_place(spec: lab.LabSpec, family: str | None, wanted: bool) -> LabPlace | None:
+    try:
+        return LabPlace(lab.settle(spec), family)
+    except lab.LabError as error:
+        if wanted:
+            raise
+        say(f"plain local ranks, since there is no emulated cluster: {error}")
+        return None
+
+
+def rank_of_job() -> int | None:
+    """The rank of this process in the MPI job around it; None outside of one."""
+    return _first_number(_RANK)
+
+
+def _first_number(names: Sequence[str]) -> int | None:
+    found = (os.environ[name] for name in names if os.environ.get(name, "").isdecimal())
+    return next((int(value) for value in found), None)
+
+
+def _family_of_job() -> str:
+    if "OMPI_COMM_WORLD_RANK" in os.environ:
+        return "openmpi"
+    if "MPI_LOCALRANKID" in os.environ:  # Hydra, the launcher of MPICH
+        return "mpich"
+    built = [name for name in mpi.FAMILIES if program.find(name)]
+    if len(built) == 2:
+        raise OptionError("which MPI library this job uses is not clear", "", "name it by --mpi")
+    return built[0] if built else "openmpi"

@@ -1,0 +1,39 @@
+"""Where the benchmark program is: one for each MPI library, built by CMake."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .. import mpi
+from .errors import BenchError
+
+CLONE = Path(__file__).resolve().parents[3]
+PREFIX = "latecomer_bench_"  # and the family
+
+
+def find(family: str) -> Path | None:
+    """The program of a family: in a folder of $LATECOMER_PROGRAMS, else as the clone built it."""
+    named = [Path(p) for p in os.environ.get("LATECOMER_PROGRAMS", "").split(":") if p]
+    paths = (folder / f"{PREFIX}{family}" for folder in (*named, CLONE / "build" / "release"))
+    return next((path for path in paths if os.access(path, os.X_OK)), None)
+
+
+def of_family(family: str) -> Path:
+    """The program of a family. Raises BenchError."""
+    if path := find(family):
+        return path
+    raise BenchError(
+        "the benchmark program is not built",
+        f"{PREFIX}{family}",
+        "build it with ./demo at the root of the clone, or name its folder in LATECOMER_PROGRAMS",
+    )
+
+
+def of_any(family: str | None) -> Path:
+    """The program of a family; of the preferred one that it is built for, if none is named."""
+    if family:
+        return of_family(family)
+    known = dict.fromkeys(found.name for found in mpi.families())
+    built = [path for path in map(find, known) if path]
+    return built[0] if built else of_family(next(iter(known), "openmpi"))

@@ -1,0 +1,118 @@
+"""What is asked of a benchmark: the options, checked and settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import registry
+from ..arrivals import Iteration, Pattern
+from ..compiled import core
+from ..output import say
+from .choices import TYPE_BYTES
+from .errors import OptionError
+
+_MOST_COUNT = 2**31 - 1
+_DEFAULT_BYTES = 1 << 20
+_DEFAULT_DELAY = "50ms"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to measure; times in seconds."""
+
+    collective: str
+    algorithms: list[str]
+    count: int
+    type: str
+    op: str
+    pattern: Pattern
+    delays: list[float]
+    iterations: int
+    warmup: int
+    seed: int
+    compute: float
+    edge: float
+    estimate: str
+    progress: str
+
+    def __post_init__(self) -> None:
+        if self.estimate == "online":
+            raise OptionError("--estimate is not built yet", "online", "use perfect or wrong")
+        if self.progress == "thread":
+            raise OptionError("--progress is not built yet", "thread", "use declared or none")
+
+    @property
+    def bytes(self) -> int:
+        """The size of the vector."""
+        return self.count * TYPE_BYTES[self.type]
+
+    def job(self, ranks: int) -> list[Iteration]:
+        """The iterations, in order. Raises ArrivalError."""
+        return self.pattern.iterations(ranks, self.delays, self.iterations, self.seed)
+
+    def arguments(self) -> list[str]:
+        """The options of the benchmark program, but for files and network."""
+        values = {
+            "algorithms": ",".join(self.algorithms),
+            "count": self.count,
+            "type": self.type,
+            "op": self.op,
+            "compute": self.compute,
+            "edge": self.edge,
+            "estimate": self.estimate,
+            "warmup": self.warmup,
+            "seed": self.seed,
+        }
+        return [word for name, value in values.items() for word in (f"--{name}", str(value))]
+
+
+def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
+    """The algorithms' texts, each checked; `all` stands for those that take the operator."""
+    commutes = op != "non-commutative"
+    every = [row.name for row in registry.algorithms(collective)]
+    chosen: list[str] = []
+    for name in (part.strip() for part in text.split(",")):
+        chosen += _able(collective, every, commutes) if name == "all" else [name]
+    for name in chosen:
+        core.check_choice(collective, name)
+        if not core.accepts_operator(collective, name, commutes):
+            raise OptionError(f"--op does not go with {name}", op, "leave the algorithm out")
+    return list(dict.fromkeys(chosen))
+
+
+def _able(collective: str, names: Sequence[str], commutes: bool) -> list[str]:
+    able = [name for name in names if core.accepts_operator(collective, name, commutes)]
+    if left_out := [name for name in names if name not in able]:
+        say(f"left out, since they need a commutative operator: {', '.join(left_out)}")
+    return able
+
+
+def choose_count(size: str | None, count: str | None, type_: str, op: str) -> int:
+    """Numbers in the vector, from either option. Raises OptionError."""
+    if size and count:
+        raise OptionError("--bytes and --count both given", f"{size}, {count}", "give one of them")
+    each = TYPE_BYTES[type_]
+    whole = core.parse_bytes("--bytes", size) if size else _DEFAULT_BYTES
+    if not count and whole % each:
+        raise OptionError(f"--bytes holds no whole number of {type_}", size, f"use {each} x N")
+    number = core.parse_count("--count", count) if count else whole // each
+    if not 1 <= number <= _MOST_COUNT:
+        raise OptionError("count out of range", number, f"use 1 to {_MOST_COUNT} numbers")
+    if op == "non-commutative" and number % 2:
+        raise OptionError("non-commutative works on pairs of numbers", number, "use an even count")
+    return number
+
+
+def choose_delays(text: str | None, pattern: Pattern) -> list[float]:
+    """Seconds; none for arrivals from a file. Raises OptionError."""
+    if pattern.path is not None:
+        if text is not None:
+            raise OptionError("--delay given", text, "leave it out: the file says how late")
+        return []
+    default = "0" if pattern.name == "balanced" else _DEFAULT_DELAY
+    parts = (text or default).split(",")
+    delays = list(dict.fromkeys(core.parse_seconds("--delay", part.strip()) for part in parts))
+    if pattern.name == "balanced" and any(delays):
+        raise OptionError("--delay given", text, "leave it out, or use --arrival onelate")
+    return delays

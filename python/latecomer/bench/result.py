@@ -1,0 +1,157 @@
+"""What comes out of a benchmark: rows with what was used to get them, as text, table or picture."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from .. import statistics, table
+from ..arrivals import Iteration
+from ..compiled import __version__
+from ..output import console, say
+from .choices import PLOTS
+from .errors import BenchError, OptionError
+from .job import Outcome
+from .places import Place
+from .question import Question
+
+_TABLE_WIDTH = 120  # in a file
+_WIDE = 100  # a terminal that shows all columns
+_LIBRARY = re.compile(r"(Open MPI|MPICH)\D*([\w.]+)")
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows, and what was used to get them."""
+
+    rows: list[statistics.Row]
+    used: dict[str, object]
+
+    def text(self, format_: str) -> str:
+        """As a file of this format."""
+        if format_ == "csv":
+            return table.csv_text(self.rows)
+        if format_ == "json":
+            return table.json_text(self.rows, self.used)
+        if format_ == "osu":
+            return table.osu_text(self.rows, self.used)
+        text = io.StringIO()
+        Console(file=text, width=_TABLE_WIDTH, highlight=False).print(table.rich_tables(self.rows))
+        return f"{text.getvalue()}latecomer {self.footer()}\n"
+
+    def footer(self) -> str:
+        """What was used, in one line."""
+        return "version {version}, {mpi}, {network}, seed {seed}".format(**self.used)
+
+    def show(self, format_: str) -> None:
+        """On standard output."""
+        if format_ == "table":
+            screen = console()
+            screen.print(table.rich_tables(self.rows, wide=screen.width >= _WIDE))
+        else:
+            typer.echo(self.text(format_), nl=False)
+        say(self.footer())
+
+    def save(self, path: Path, format_: str) -> None:
+        """As a table or a picture, by the name's end."""
+        if path.suffix in (".svg", ".png"):
+            from ..report import plot  # matplotlib takes a while to load
+
+            return plot.save(self.rows, path)
+        if path.suffix == ".html":
+            from ..report import html
+
+            return _write(path, html.page(self.rows, self.used))
+        known = {".csv": "csv", ".json": "json"}
+        return _write(path, self.text(known.get(path.suffix, format_)))
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def check_paths(results: Sequence[Path], plots: Sequence[Path]) -> None:
+    """Before anything is measured: can all files be written? Raises OptionError."""
+    for path in (*results, *plots):
+        if not path.absolute().parent.is_dir():
+            raise OptionError("no such folder for a result", path, "make it first, with mkdir")
+    for path in plots:
+        if path.suffix not in PLOTS:
+            raise OptionError("no such plot", path, f"use a name in {', '.join(PLOTS)}")
+
+
+def make_result(
+    question: Question, place: Place, job: Sequence[Iteration], outcome: Outcome
+) -> Result:
+    """The rows of a run. Raises BenchError if it completed no iteration."""
+    header = outcome.samples.header
+    setting = statistics.Setting(
+        collective=question.collective,
+        ranks=header.ranks,
+        bytes=question.bytes,
+        op=question.op,
+        arrival=question.pattern.name,
+        estimate=question.estimate,
+        network=place.name,
+        mpi=short_library(header.mpi),
+        seed=question.seed,
+    )
+    rows = statistics.summarise(
+        outcome.samples, job, question.delays or [None], setting, place.limit(question)
+    )
+    if not rows:
+        what = "no iteration was completed"
+        raise BenchError(what, outcome.trouble or "no samples", "allow more time")
+    return Result(rows, _used(question, place, outcome, setting))
+
+
+def _used(
+    question: Question, place: Place, outcome: Outcome, setting: statistics.Setting
+) -> dict[str, object]:
+    header = outcome.samples.header
+    return {
+        "version": __version__,
+        **vars(setting),
+        "mpi_library": header.mpi,
+        "costs": place.costs or "default",
+        "count": question.count,
+        "type": question.type,
+        "late_rank": question.pattern.late_rank,
+        "delays_s": question.delays,
+        "iterations": question.iterations,
+        "warmup": question.warmup,
+        "compute_s": question.compute,
+        "edge": question.edge,
+        "progress": question.progress,
+        "clock": header.fields["clock"],
+        "hosts": list(dict.fromkeys(header.fields.get("hosts", []))),
+        "command": shlex.join(["latecomer", *sys.argv[1:]]),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "complete": outcome.trouble or "yes",
+    }
+
+
+def short_library(text: str) -> str:
+    """`openmpi 4.1.4` for what an MPI library says of itself; its first words if unknown."""
+    found = _LIBRARY.search(text)
+    return f"{found[1].replace(' ', '').lower()} {found[2]}" if found else text[:40]
+
+
+def judge(outcome: Outcome, job: Sequence[Iteration], rows: Sequence[statistics.Row]) -> int:
+    """Say what went wrong; the exit code."""
+    if outcome.trouble:
+        complete = len({sample.iteration for sample in outcome.samples.complete()})
+        say(f"{outcome.trouble}; these are the first {complete} of {len(job)} iterations")
+    bad = [row for row in rows if row.wrong]
+    for row in bad:
+        say(f"error: {row.wrong} wrong elements: {row.label}, {table.delay_title(row)}")
+    return outcome.code or (1 if bad else 0)
