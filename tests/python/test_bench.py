@@ -142,6 +142,7 @@ def given(log: Path) -> dict:
         ("--arrival balanced --delay 5ms", "--delay given: 5ms"),
         ("--arrival file:late.csv --delay 5ms", "--delay given: 5ms"),
         ("--format xml", "no such --format: xml"),
+        ("--output /tmp", "a folder is no file for a result: /tmp"),
         ("--output /nowhere/x.csv", "no such folder for a result: /nowhere/x.csv"),
         ("--plot x.pdf", "no such plot: x.pdf; use a name in .svg, .png, .html"),
         ("--network cloud", "no such --network: cloud; use lab, local, inherit"),

@@ -84,6 +84,8 @@ def check_paths(results: Sequence[Path], plots: Sequence[Path]) -> None:
     for path in (*results, *plots):
         if not path.absolute().parent.is_dir():
             raise OptionError("no such folder for a result", path, "make it first, with mkdir")
+        if path.is_dir():
+            raise OptionError("a folder is no file for a result", path, "name a file in it")
     for path in plots:
         if path.suffix not in PLOTS:
             raise OptionError("no such plot", path, f"use a name in {', '.join(PLOTS)}")
