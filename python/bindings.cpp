@@ -165,21 +165,21 @@ bool accepts_operator(const std::string& collective, const std::string& text, bo
 
 NB_MODULE(_core, module) {
   // Errors of the core are ValueError in Python: they name a value and what would be right.
-  nb::register_exception_translator(
-      [](const std::exception_ptr& pointer, void*) {
-        try {
-          std::rethrow_exception(pointer);
-        } catch (const Error& error) {
-          PyErr_SetString(PyExc_ValueError, error.what());
-        }
-      });
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const Error& error) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+    }
+  });
   module.attr("version") = latecomer_version();
   module.def("registry_json", registry_as_json);
   module.def("rules", rule_list);
   module.def("verify_text", verify_text, "text"_a);
   module.def("check_choice", check_choice, "collective"_a, "text"_a);
   module.def("accepts_operator", accepts_operator, "collective"_a, "text"_a, "commutative"_a);
-  module.def("network_text", [](const std::string& text) { return to_string(parse_network(text)); });
+  module.def("network_text",
+             [](const std::string& text) { return to_string(parse_network(text)); });
   module.def("parse_bytes", [](const std::string& what, const std::string& text) {
     return parse_bytes(what, text);
   });

@@ -33,7 +33,8 @@ LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int co
 
 /* Chooses the algorithm of one collective on this communicator: "ring",
  * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them). Until then it is
- * "native". Collective over the communicator.
+ * "native". Collective over the communicator; the first time it makes another communicator
+ * beside it, which is freed with it.
  *
  * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
  * differ in meaning. MPI_ERR_COMM for an intercommunicator. */

@@ -78,13 +78,7 @@ int refuse(CommState& state) {
   return disagreement_class();
 }
 
-Outcome try_to(CommState& state, const AllreduceArguments& call, const Prepared& prepared) try {
-  return carry_out(state, call, prepared);
-} catch (const std::bad_alloc&) {
-  return {MPI_ERR_NO_MEM, "no memory for the call"};
-}
-
-int handle(CommState& state, const AllreduceArguments& call) {
+int handle(CommState& state, const AllreduceArguments& call) try {
   if (!state.broken.empty()) return refuse(state);
   const Prepared* const prepared = prepare(state, call);
   if (prepared == nullptr) {
@@ -93,11 +87,13 @@ int handle(CommState& state, const AllreduceArguments& call) {
   }
   const int made = state.ensure_link();
   if (made != MPI_SUCCESS) return made;
-  const Outcome outcome = try_to(state, call, *prepared);
+  const Outcome outcome = carry_out(state, call, *prepared);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   ++state.stats.handled;
   state.parameters = describe_parameters(prepared->plan);
   return MPI_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
 }
 
 }  // namespace

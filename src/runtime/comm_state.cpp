@@ -35,12 +35,16 @@ CommState::CommState(MPI_Comm user)
 CommState::~CommState() {
   if (!link) return;
   link->control.read();  // what has come must not be left to a communicator of the same context
-  if (link->control.used()) link->comm.keep();
+  if (link->control.used()) link->comm->keep();
 }
 
 int CommState::ensure_link() {
-  if (!link) link = std::make_unique<Link>(comm, tuning.piece_limit);
-  return link->comm.code();
+  if (link) return MPI_SUCCESS;
+  std::unique_ptr<InternalComm> internal;
+  const int code = InternalComm::make(comm, internal);
+  if (code != MPI_SUCCESS) return code;
+  link = std::make_unique<Link>(std::move(internal), tuning.piece_limit);
+  return MPI_SUCCESS;
 }
 
 CommState& state_of(MPI_Comm comm) {

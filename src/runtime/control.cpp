@@ -44,8 +44,8 @@ void Control::alarm() {
 
 void Control::send(Rank peer, Kind kind) {
   used_ = true;
-  const Entered now = history_.back();
-  Sent& sent = sent_.emplace_back(Sent{{kind, now.call, now.plan_hash}, MPI_REQUEST_NULL});
+  const Letter letter{kind, now().call, now().plan_hash};
+  Sent& sent = sent_.emplace_back(Sent{letter, MPI_REQUEST_NULL});
   PMPI_Isend(&sent.letter, kWords, MPI_UINT64_T, peer, Tags::kControl, comm_, &sent.request);
 }
 
@@ -67,7 +67,7 @@ std::optional<std::string> Control::read() {
   receive();
   std::optional<std::string> wrong;
   const auto is_past = [&](const Received& received) {
-    if (received.letter.kind == kAsk && received.letter.call > history_.back().call) return false;
+    if (received.letter.kind == kAsk && received.letter.call > now().call) return false;
     if (!wrong) wrong = judge(received);
     return true;
   };

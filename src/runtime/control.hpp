@@ -52,6 +52,8 @@ class Control {
     std::uint64_t plan_hash;
   };
 
+  /// The current call; number 0 before the first.
+  [[nodiscard]] Entered now() const { return history_.empty() ? Entered{0, 0} : history_.back(); }
   void send(Rank peer, Kind kind);
   void receive();
   [[nodiscard]] std::optional<std::string> judge(const Received& received) const;

@@ -3,19 +3,22 @@
 namespace latecomer {
 
 /// MPI_Comm_dup would call the copy functions of the user's attributes.
-InternalComm::InternalComm(MPI_Comm user) {
+int InternalComm::make(MPI_Comm user, std::unique_ptr<InternalComm>& made) {
   MPI_Group group = MPI_GROUP_NULL;
-  code_ = PMPI_Comm_group(user, &group);
-  if (code_ != MPI_SUCCESS) return;
-  code_ = PMPI_Comm_create(user, group, &comm_);
+  int code = PMPI_Comm_group(user, &group);
+  if (code != MPI_SUCCESS) return code;
+  MPI_Comm comm = MPI_COMM_NULL;
+  code = PMPI_Comm_create(user, group, &comm);
   PMPI_Group_free(&group);
-  if (code_ != MPI_SUCCESS) return;
-  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  PMPI_Comm_set_name(comm_, "latecomer");
+  if (code != MPI_SUCCESS) return code;
+  made.reset(new InternalComm(comm));
+  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  PMPI_Comm_set_name(comm, "latecomer");
+  return MPI_SUCCESS;
 }
 
 InternalComm::~InternalComm() {
-  if (comm_ != MPI_COMM_NULL && !keep_) PMPI_Comm_free(&comm_);
+  if (!keep_) PMPI_Comm_free(&comm_);
 }
 
 }  // namespace latecomer

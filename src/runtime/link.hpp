@@ -1,18 +1,26 @@
 // What a communicator needs once latecomer handles a call on it.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "runtime/control.hpp"
+#include "runtime/crowd.hpp"
 #include "runtime/internal_comm.hpp"
 #include "transports/mpi/transport.hpp"
 
 namespace latecomer {
 
 struct Link {
-  /// Collective over `user`. Check comm.get().
-  Link(MPI_Comm user, Count piece_limit)
-      : comm(user), control(comm.get()), transport(comm.get(), piece_limit) {}
+  /// Collective.
+  Link(std::unique_ptr<InternalComm> internal, Count piece_limit)
+      : comm(std::move(internal)),
+        crowded(ranks_outnumber_cores(comm->get())),
+        control(comm->get()),
+        transport(comm->get(), piece_limit) {}
 
-  InternalComm comm;
+  std::unique_ptr<InternalComm> comm;
+  bool crowded;  // ranks share cores
   Control control;
   Scratch scratch;
   MpiTransport transport;

@@ -1,7 +1,6 @@
 #include "runtime/run.hpp"
 
-#include <sched.h>
-
+#include "runtime/idle.hpp"
 #include "runtime/log.hpp"
 #include "runtime/long_wait.hpp"
 #include "transports/mpi/returned_errors.hpp"
@@ -22,7 +21,11 @@ int make_disagreement_class() {
 class Run {
  public:
   Run(Protocol& protocol, Link& link, const RunOptions& options)
-      : protocol_(protocol), link_(link), options_(options), wait_(options.long_wait) {}
+      : protocol_(protocol),
+        link_(link),
+        options_(options),
+        wait_(options.long_wait),
+        idle_(link.crowded) {}
 
   Outcome operator()() {
     protocol_.start();
@@ -30,8 +33,9 @@ class Run {
     while (protocol_.status() == Status::running && !trouble_) {
       if (link_.transport.poll(protocol_)) {
         wait_.progressed();
+        idle_.progressed();
       } else {
-        idle();
+        wait();
       }
     }
     if (trouble_) return {disagreement_class(), *trouble_};
@@ -50,13 +54,13 @@ class Run {
                                       "that rank follows another plan"};
   }
 
-  void idle() {
+  void wait() {
     if (wait_.idle()) report();
     if (wait_.now() >= next_control_) {
       next_control_ = wait_.now() + kControlInterval;
       trouble_ = link_.control.read();
     }
-    sched_yield();
+    idle_.pause(wait_.waited());
   }
 
   /// A rank that is merely late will find the question when it arrives.
@@ -70,6 +74,7 @@ class Run {
   Link& link_;
   RunOptions options_;
   LongWait wait_;
+  Idle idle_;
   Seconds next_control_ = 0;
   std::optional<std::string> trouble_;
 };

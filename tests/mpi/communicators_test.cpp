@@ -6,6 +6,8 @@
 #include "runtime/comm_state.hpp"
 #include "try_allreduce.hpp"
 
+extern "C" int latecomer_test_c_header(MPI_Comm comm);
+
 namespace latecomer::testing {
 namespace {
 
@@ -86,6 +88,15 @@ MPI_TEST(a_repeated_call_reuses_program_and_scratch) {
   }
   CHECK_EQ(state.plans.programs_built(), 1U);
   CHECK_EQ(state.link->scratch.capacity(), scratch);
+}
+
+/// What is attached to MPI_COMM_WORLD stays until MPI_Finalize.
+MPI_TEST(the_world_can_be_used) {
+  const Kinds kinds;
+  CHECK_EQ(latecomer_set_algorithm(MPI_COMM_WORLD, "allreduce", "ring"), MPI_SUCCESS);
+  try_allreduce(MPI_COMM_WORLD, kinds.named("float sum"), {5000, false, 0}, context.seed, "world");
+  CHECK_EQ(latecomer_set_algorithm(MPI_COMM_WORLD, "allreduce", "native"), MPI_SUCCESS);
+  CHECK_EQ(latecomer_test_c_header(MPI_COMM_WORLD), MPI_SUCCESS);
 }
 
 MPI_TEST(parameters_are_told) {

@@ -110,7 +110,7 @@ Cost cost(const Plan& plan) {
   const Count m = plan.problem.count;
   const Count block = Partition(m, folded.core).longest();
   const Count halving = (folded.core - 1) * block;
-  return {2 * folded.log2 + 2 * more, 2 * halving + more * m, halving + more * m};
+  return {2 * (folded.log2 + more), 2 * halving + more * m, halving + more * m};
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ Cost ring_walk_cost(const Plan& plan) {
     fewest_starts = std::min(fewest_starts, plan.table[i]);
   }
   // The busiest link, or with few segments the way of one of them.
-  const Count rounds = std::max<Count>(sends, 2 * (ranks - 1));
+  const Count rounds = std::max(sends, Count{2} * (ranks - 1));
   return {rounds, sends * longest, (segments - fewest_starts) * longest};
 }
 

@@ -43,9 +43,9 @@ char* duplicate(const std::string& text) {
   return copy;
 }
 
-const void* needed(const void* pointer) {
+template <typename Pointer>
+void needed(Pointer* pointer) {
   if (pointer == nullptr) throw Error("argument", "NULL", "a pointer");
-  return pointer;
 }
 
 template <typename Function>
@@ -83,14 +83,16 @@ int latecomer_algorithms(char** json) {
 
 int latecomer_plan(const latecomer_problem* problem, char** text) {
   return guarded([&] {
-    needed(problem), needed(text);
+    needed(problem);
+    needed(text);
     *text = duplicate(to_text(Request(*problem).plan));
   });
 }
 
 int latecomer_program(const latecomer_problem* problem, int32_t rank, char** text) {
   return guarded([&] {
-    needed(problem), needed(text);
+    needed(problem);
+    needed(text);
     const Request request(*problem);
     std::string all;
     if (rank == -1) {
@@ -104,7 +106,8 @@ int latecomer_program(const latecomer_problem* problem, int32_t rank, char** tex
 
 int latecomer_verify(const latecomer_problem* problem, char** counterexample) {
   return guarded([&] {
-    needed(problem), needed(counterexample);
+    needed(problem);
+    needed(counterexample);
     const Request request(*problem);
     *counterexample = in_words(verify(request.plan.problem, build_programs(request.plan)));
   });
@@ -112,7 +115,8 @@ int latecomer_verify(const latecomer_problem* problem, char** counterexample) {
 
 int latecomer_verify_text(const char* text, char** counterexample) {
   return guarded([&] {
-    needed(text), needed(counterexample);
+    needed(text);
+    needed(counterexample);
     const Schedule schedule = parse_schedule(text);
     *counterexample = in_words(verify(schedule.plan.problem, schedule.programs));
   });
@@ -120,7 +124,8 @@ int latecomer_verify_text(const char* text, char** counterexample) {
 
 int latecomer_simulate(const latecomer_problem* problem, double* exits) {
   return guarded([&] {
-    needed(problem), needed(exits);
+    needed(problem);
+    needed(exits);
     const Request request(*problem);
     SimulationOptions options;
     options.network = request.network;
