@@ -99,12 +99,13 @@ function(latecomer_add_mpi_family family includes links)
     ${PROJECT_SOURCE_DIR}/src/capi/mpi/*.cpp)
   add_library(latecomer_mpi_${family} STATIC ${sources})
   target_link_libraries(latecomer_mpi_${family}
-    PUBLIC latecomer_core latecomer_mpi_flags_${family})
+    PUBLIC latecomer_core latecomer_mpi_flags_${family} PRIVATE latecomer_warnings)
 
   file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
   if(bench_sources)
     add_executable(latecomer_bench_${family} ${bench_sources})
-    target_link_libraries(latecomer_bench_${family} PRIVATE latecomer_mpi_${family})
+    target_link_libraries(latecomer_bench_${family}
+      PRIVATE latecomer_mpi_${family} latecomer_warnings)
   endif()
 endfunction()
 

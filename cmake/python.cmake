@@ -13,5 +13,3 @@ else()
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/latecomer)
 endif()
 target_link_libraries(latecomer_python PRIVATE latecomer_core)
-# nanobind's headers shadow names on purpose.
-target_compile_options(latecomer_python PRIVATE -Wno-shadow)

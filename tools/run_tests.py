@@ -25,7 +25,7 @@ class Suite:
 
     name: str
     command: list[str]
-    counts: str = "exit"  # gtest, pytest, or exit: one test, passed if the command exits 0
+    counts: str = "exit"  # gtest, pytest (`N passed`), or exit: one test, passed if it exits 0
     deadline_s: float = 600
     needs: list[str] | None = None  # a command that builds it, run first
 
@@ -68,7 +68,7 @@ def mpi_suites() -> list[Suite]:
     ).stdout  # fmt: skip
     names = re.findall(r"Test\s+#\d+: (\S+)", listing)
     ctest = ["ctest", "--test-dir", "build/release", "--output-on-failure", "-V", "-R"]
-    return [Suite(name, [*ctest, f"^{name}$"], "gtest", 300) for name in names]
+    return [Suite(name, [*ctest, f"^{name}$"], "pytest", 300) for name in names]
 
 
 def suites() -> list[Suite]:
