@@ -62,7 +62,11 @@ class Result:
         say(self.footer())
 
     def save(self, path: Path, format_: str) -> None:
-        """As a table or a picture, by the name's end."""
+        """As a table or a picture, by the name's end, and say so."""
+        self._save(path, format_)
+        say(f"wrote {path}")
+
+    def _save(self, path: Path, format_: str) -> None:
         if path.suffix in (".svg", ".png"):
             from ..report import plot  # matplotlib takes a while to load
 
