@@ -373,16 +373,32 @@ def test_three_local_ranks(name):
     assert rows[0]["mpi"].startswith(f"{name} ")
 
 
-def test_a_lab_of_three_nodes_knows_the_limit(tmp_path):
+def needs_lab() -> None:
     built("openmpi")
     try:
-        lab.settle(lab.LabSpec(3, 10**8))
+        lab.settle(lab.LabSpec(4, 10**8))
     except lab.LabError as error:
         pytest.skip(str(error))
-    words = ["--network", "lab", "--nodes", "3", "--rate", "100mbit", "--mpi", "openmpi"]
+
+
+@pytest.mark.parametrize("estimate", ["perfect", "wrong"])
+def test_every_algorithm_is_right_in_the_lab_with_one_late_rank(estimate):
+    needs_lab()
+    words = ["--network", "lab", "--nodes", "4", "--rate", "100mbit", "--mpi", "openmpi"]
+    asked = ["--algorithms", "all", "--estimate", estimate, "--bytes", "200KiB", "--delay", "30ms"]
+    result = run(*words, *QUICK, *asked, "--json")
+    assert result.exit_code == 0, result.stderr
+    rows = json.loads(result.stdout)["rows"]
+    assert [row["algorithm"] for row in rows] == [row.name for row in latecomer.algorithms()]
+    assert [row["wrong"] for row in rows] == [0] * len(rows)
+
+
+def test_a_lab_run_knows_the_limit(tmp_path):
+    needs_lab()
+    words = ["--network", "lab", "--nodes", "4", "--rate", "100mbit", "--mpi", "openmpi"]
     result = run(*words, *QUICK, *TWO, "--bytes", "1MiB", "--delay", "20ms", "--json")
     for row in json.loads(result.stdout)["rows"]:
-        assert row["network"].startswith("lab 3x100mbit burst=")
+        assert row["network"].startswith("lab 4x100mbit burst=")
         assert 0.5 * 88 < row["limit_ms"] < row["after_last_ms"]
         assert row["run_ms"] > row["after_last_ms"] + 15
 

@@ -6,9 +6,9 @@
 // and 2 m beta + m gamma more for those that wait and their hosts. Use it for vectors of middle
 // length.
 // Source: Rabenseifner: Optimization of collective reduction operations, ICCS 2004.
+#include "algorithms/allreduce/folded.hpp"
 #include "algorithms/allreduce/rows.hpp"
 #include "patterns/partition.hpp"
-#include "patterns/powers.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -29,9 +29,9 @@ struct Blocks {
 /// One core rank's way through both phases.
 class Halving {
  public:
-  Halving(const Plan& plan, Builder& builder)
+  Halving(const FoldedRanks& folded, const Plan& plan, Builder& builder)
       : builder_(builder),
-        folded_(plan.problem.ranks),
+        folded_(folded),
         parts_(plan.problem.count, folded_.core),
         position_(folded_.position(builder.me())),
         value_(builder.input({0, plan.problem.count})) {}
@@ -90,18 +90,11 @@ class Halving {
   Slice value_;
 };
 
-void build(const Plan& plan, Builder& builder) {
-  const FoldedRanks folded(plan.problem.ranks);
-  const Range all{0, plan.problem.count};
-  const Rank me = builder.me();
-  if (folded.waits(me)) {
-    builder.send(me + 1, builder.input(all));
-    builder.recv(me + 1, builder.output(all));
-    return;
-  }
-  Halving(plan, builder).build();
-  if (folded.hosts(me)) builder.send(me - 1, builder.output(all));
+void halve(const FoldedRanks& folded, const Plan& plan, Builder& builder) {
+  Halving(folded, plan, builder).build();
 }
+
+void build(const Plan& plan, Builder& builder) { build_folded(plan, builder, halve); }
 
 /// Exact where P's power of two divides the count; rounded up otherwise.
 Cost cost(const Plan& plan) {

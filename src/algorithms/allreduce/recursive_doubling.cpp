@@ -6,15 +6,16 @@
 // vectors. Keeps rank order.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005).
+#include "algorithms/allreduce/folded.hpp"
 #include "algorithms/allreduce/rows.hpp"
-#include "patterns/powers.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
 void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
-void exchange_all(const FoldedRanks& folded, const Range& all, Builder& builder) {
+void exchange_all(const FoldedRanks& folded, const Plan& plan, Builder& builder) {
+  const Range all{0, plan.problem.count};
   Slice value = builder.input(all);
   const Slice spares[2] = {builder.output(all), builder.scratch(all.count)};
   const Rank me = builder.me();
@@ -36,18 +37,7 @@ void exchange_all(const FoldedRanks& folded, const Range& all, Builder& builder)
   builder.copy(value, builder.output(all));
 }
 
-void build(const Plan& plan, Builder& builder) {
-  const FoldedRanks folded(plan.problem.ranks);
-  const Range all{0, plan.problem.count};
-  const Rank me = builder.me();
-  if (folded.waits(me)) {
-    builder.send(me + 1, builder.input(all));
-    builder.recv(me + 1, builder.output(all));
-    return;
-  }
-  exchange_all(folded, all, builder);
-  if (folded.hosts(me)) builder.send(me - 1, builder.output(all));
-}
+void build(const Plan& plan, Builder& builder) { build_folded(plan, builder, exchange_all); }
 
 Cost cost(const Plan& plan) {
   const FoldedRanks folded(plan.problem.ranks);

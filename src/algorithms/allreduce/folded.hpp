@@ -1,0 +1,27 @@
+// How algorithms for a power of two run on any number of ranks.
+#pragma once
+
+#include "algorithms/registry.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+
+/// `core` writes what a core rank does; it takes in the data of the rank that it hosts, if any, and
+/// leaves the result in the output. The ranks beyond the power of two hand their data to the
+/// neighbour that hosts them first and get the result last.
+inline void build_folded(const Plan& plan, Builder& builder,
+                         void (*core)(const FoldedRanks& folded, const Plan& plan,
+                                      Builder& builder)) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Range all{0, plan.problem.count};
+  const Rank me = builder.me();
+  if (folded.waits(me)) {
+    builder.send(me + 1, builder.input(all));
+    builder.recv(me + 1, builder.output(all));
+    return;
+  }
+  core(folded, plan, builder);
+  if (folded.hosts(me)) builder.send(me - 1, builder.output(all));
+}
+
+}  // namespace latecomer::allreduce
