@@ -42,7 +42,10 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
                                           const char* algorithm);
 
 /* When each rank will enter the next collectives: seconds after any common instant, one entry a
- * rank, equal on all ranks. NULL forgets them: all are expected together. Local.
+ * rank, EQUAL ON ALL RANKS: exchange local measurements first, with MPI_Allgather for instance.
+ * NULL forgets them: all are expected together. Local. Ranks that were given different times
+ * follow different plans; the next call then ends with an error, at the latest when its first wait
+ * is reported (latecomer_set_long_wait).
  *
  * MPI_ERR_ARG if `ranks` is not the communicator's size or a time is not finite. */
 LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks);

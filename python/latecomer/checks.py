@@ -17,7 +17,7 @@ from .lab import privilege
 _BUILD = "run ./demo or ./test at the root of the clone"
 _INSTALL = {
     "openmpi": "apt-get install openmpi-bin libopenmpi-dev",
-    "mpich": "pip install mpich, or apt-get install mpich libmpich-dev",
+    "mpich": ".venv/bin/pip install mpich, or apt-get install mpich libmpich-dev; then ./demo",
 }
 _THREADS = re.compile(r"^option:threads:.*MPI_THREAD_MULTIPLE:\s*(\w+)", re.MULTILINE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -74,6 +75,13 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
+def _interrupt(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt(number)
+
+
 def main() -> None:
-    """The command."""
+    """The command. A time limit or a closed connection ends it as Ctrl-C does: in order."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, _interrupt)
     sys.exit(run(sys.argv[1:]))

@@ -24,6 +24,7 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
 RANKS = 3
 QUICK = ["--iterations", "3", "--warmup", "1", "--compute", "1ms", "--bytes", "4KiB"]
 TWO = ["--algorithms", "native,ring"]
+SOURCES = Path(__file__).resolve().parents[2] / "python"
 FAKED = ["--network", "inherit", *TWO, *QUICK]
 
 # Stands in for the benchmark program: every rank's time in the collective is 1 ms after the last
@@ -223,7 +224,7 @@ def test_rows_of_a_sweep(fake):
     used = found["used"]
     assert (used["mpi"], used["seed"], used["network"]) == ("openmpi 9.8.7", 1, "inherit")
     assert used["mpi_library"] == "Open MPI v9.8.7, package"
-    assert "version 0.1.0, openmpi 9.8.7, inherit, seed 1" in result.stderr
+    assert "estimate perfect; version 0.1.0, openmpi 9.8.7, inherit, seed 1" in result.stderr
 
 
 def test_arrivals_from_a_file(fake, tmp_path):
@@ -401,6 +402,33 @@ def test_a_lab_run_knows_the_limit(tmp_path):
         assert row["network"].startswith("lab 4x100mbit burst=")
         assert 0.5 * 88 < row["limit_ms"] < row["after_last_ms"]
         assert row["run_ms"] > row["after_last_ms"] + 15
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_run_that_is_ended_prints_what_it_has_and_leaves_nothing(number, tmp_path):
+    built("openmpi")
+    words = ["bench", "--network", "local", "--nodes", "2", "--mpi", "openmpi", *TWO, *QUICK]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "latecomer", *words, "--iterations", "20000", "--delay", "1ms"],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(SOURCES)},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    wait_for_samples(tmp_path)
+    running.send_signal(number)
+    out, err = running.communicate(timeout=30)
+    assert (running.returncode, "interrupted" in err) == (130, True)
+    assert "ring" in out
+    assert list(tmp_path.glob("latecomer-*")) == []
+
+
+def wait_for_samples(folder: Path) -> None:
+    """Until some iterations are done."""
+    end = time.monotonic() + 30
+    while sum(path.stat().st_size for path in folder.glob("latecomer-*/samples*")) < 5000:
+        assert time.monotonic() < end, "no samples came"
+        time.sleep(0.05)
 
 
 def test_a_real_run_ends_at_its_deadline():

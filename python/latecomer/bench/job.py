@@ -105,8 +105,11 @@ def _expected(question: Question, place: Place, job: Sequence[Iteration]) -> flo
 
 
 def _announcement(question: Question, job: Sequence[Iteration], seconds: float) -> str:
-    lengths = f"{len(job)} iterations + {question.warmup} to warm up"
-    return f"{len(question.algorithms)} algorithms x ({lengths}), about {_duration(seconds)}"
+    balanced = sum(1 for iteration in job if max(iteration.late) == 0)
+    lengths = f"{balanced} balanced + {len(job) - balanced} late + {question.warmup} to warm up"
+    names = len(question.algorithms)
+    algorithms = "1 algorithm" if names == 1 else f"{names} algorithms"
+    return f"{algorithms} x ({lengths}) iterations, about {_duration(seconds)}"
 
 
 def _duration(seconds: float) -> str:

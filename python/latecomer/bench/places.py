@@ -21,6 +21,10 @@ _DEFAULT_NODES = {"lab": 8, "local": 4}
 # 4 MiB added on one core.
 _LAB_ALPHA, _LAB_GAMMA, _LAB_EAGER = "100us", "0.15ns", "64KiB"
 
+# Bits per second over all links together that a small machine still carries: two cores moved about
+# 11 Gbit/s when asked for 100.
+_CARRIED = 10_000_000_000
+
 _RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _SIZE = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
 
@@ -62,6 +66,8 @@ class LabPlace:
         return statistics.LabLimit(question.collective, question.bytes, self.costs, credit)
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
+        if self._spec.nodes * self._spec.rate_bits_per_s > _CARRIED:
+            say("so many fast links may be more than this machine carries: see latecomer lab check")
         return lab.run(self._spec, [str(self._program), *arguments], deadline=deadline)
 
 

@@ -11,6 +11,9 @@ from .errors import BenchError
 CLONE = Path(__file__).resolve().parents[3]
 PREFIX = "latecomer_bench_"  # and the family
 
+_BUILD = "build it with ./demo at the root of the clone"
+_REMEDY = {"mpich": ".venv/bin/pip install mpich at the root of the clone, then ./demo builds it"}
+
 
 def find(family: str) -> Path | None:
     """The program of a family: in a folder of $LATECOMER_PROGRAMS, else as the clone built it."""
@@ -26,7 +29,7 @@ def of_family(family: str) -> Path:
     raise BenchError(
         "the benchmark program is not built",
         f"{PREFIX}{family}",
-        "build it with ./demo at the root of the clone, or name its folder in LATECOMER_PROGRAMS",
+        _REMEDY.get(family, _BUILD) + ", or name its folder in LATECOMER_PROGRAMS",
     )
 
 

@@ -49,14 +49,17 @@ class Result:
         return f"{text.getvalue()}latecomer {self.footer()}\n"
 
     def footer(self) -> str:
-        """What was used, in one line."""
-        return "version {version}, {mpi}, {network}, seed {seed}".format(**self.used)
+        """What was measured and used, in one line."""
+        form = "{collective} of {bytes} bytes, {type} {op}, {ranks} ranks, estimate {estimate}; "
+        return (form + "version {version}, {mpi}, {network}, seed {seed}").format(**self.used)
 
     def show(self, format_: str) -> None:
         """On standard output."""
         if format_ == "table":
             screen = console()
             screen.print(table.rich_tables(self.rows, wide=screen.width >= _WIDE))
+            if screen.width < _WIDE:
+                say(f"all columns need a terminal of {_WIDE}, or --output FILE.csv")
         else:
             typer.echo(self.text(format_), nl=False)
         say(self.footer())

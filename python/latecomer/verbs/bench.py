@@ -58,7 +58,7 @@ Edge = Annotated[
 Estimate = Annotated[
     str,
     _option("--estimate", "|".join(choices.ESTIMATES), "What algorithms are told of the arrivals: "
-            "the truth, what the library finds out, or the reverse."),
+            "the truth, what the library finds out (not built yet), or the reverse."),
 ]  # fmt: skip
 Iterations = Annotated[int, _option("--iterations", "N", "At each delay.", min=1)]
 Warmup = Annotated[int, _option("--warmup", "N", "Iterations before, not recorded.", min=0)]
