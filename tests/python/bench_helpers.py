@@ -1,0 +1,24 @@
+"""What the tests of the bench verb share."""
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+
+from latecomer import cli
+
+QUICK = ["--iterations", "3", "--warmup", "1", "--compute", "1ms", "--bytes", "4KiB"]
+TWO = ["--algorithms", "native,ring"]
+
+
+@dataclass(frozen=True)
+class Result:
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def run(*words: str) -> Result:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = cli.run(["bench", *words])
+    return Result(code, out.getvalue(), err.getvalue())

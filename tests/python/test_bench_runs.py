@@ -1,0 +1,97 @@
+"""The bench verb with the real benchmark program, on this machine as it is and in the lab."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import latecomer
+import pytest
+from bench_helpers import QUICK, TWO, run
+from latecomer import lab, mpi
+from latecomer.bench import program
+from latecomer.errors import UserError
+from mpi_helpers import FAMILIES, wait_until
+
+PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
+
+
+def built(name: str) -> None:
+    try:
+        mpi.family(name)
+        program.of_family(name)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_three_local_ranks(name):
+    built(name)
+    words = ["--network", "local", "--nodes", "3", "--mpi", name, "--delay", "5ms", "--json"]
+    result = run(*words, *QUICK, "--algorithms", "native,ring,prereduced_ring:segments=6")
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)["rows"]
+    assert [row["parameters"] for row in rows] == ["", "", "segments=6"]
+    assert all(row["elapsed_ms"] >= 5 * 2 / 3 * 0.9 for row in rows)
+    assert {(row["ranks"], row["wrong"], row["limit_ms"]) for row in rows} == {(3, 0, None)}
+    assert rows[0]["mpi"].startswith(f"{name} ")
+
+
+def needs_lab() -> None:
+    built("openmpi")
+    try:
+        lab.settle(lab.LabSpec(4, 10**8))
+    except lab.LabError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("estimate", ["perfect", "wrong"])
+def test_every_algorithm_is_right_in_the_lab_with_one_late_rank(estimate):
+    needs_lab()
+    words = ["--network", "lab", "--nodes", "4", "--rate", "100mbit", "--mpi", "openmpi"]
+    asked = ["--algorithms", "all", "--estimate", estimate, "--bytes", "200KiB", "--delay", "30ms"]
+    result = run(*words, *QUICK, *asked, "--json")
+    assert result.exit_code == 0, result.stderr
+    rows = json.loads(result.stdout)["rows"]
+    assert [row["algorithm"] for row in rows] == [row.name for row in latecomer.algorithms()]
+    assert [row["wrong"] for row in rows] == [0] * len(rows)
+
+
+def test_a_lab_run_knows_the_limit(tmp_path):
+    needs_lab()
+    words = ["--network", "lab", "--nodes", "4", "--rate", "100mbit", "--mpi", "openmpi"]
+    result = run(*words, *QUICK, *TWO, "--bytes", "1MiB", "--delay", "20ms", "--json")
+    for row in json.loads(result.stdout)["rows"]:
+        assert row["network"].startswith("lab 4x100mbit burst=")
+        assert 0.5 * 88 < row["limit_ms"] < row["after_last_ms"]
+        assert row["run_ms"] > row["after_last_ms"] + 15
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_run_that_is_ended_prints_what_it_has_and_leaves_nothing(number, tmp_path):
+    built("openmpi")
+    words = ["bench", "--network", "local", "--nodes", "2", "--mpi", "openmpi", *TWO, *QUICK]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "latecomer", *words, "--iterations", "20000", "--delay", "1ms"],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": PACKAGE_FOLDER},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    samples = "latecomer-*/samples*"
+    wait_until(lambda: sum(path.stat().st_size for path in tmp_path.glob(samples)) > 5000, 30)
+    running.send_signal(number)
+    out, err = running.communicate(timeout=30)
+    assert (running.returncode, "interrupted" in err) == (130, True)
+    assert "ring" in out
+    assert list(tmp_path.glob("latecomer-*")) == []
+
+
+def test_a_real_run_ends_at_its_deadline():
+    built("openmpi")
+    words = ["--network", "local", "--nodes", "2", "--mpi", "openmpi", "--delay", "1ms"]
+    result = run(*words, *TWO, *QUICK, "--iterations", "5000", "--deadline", "3")
+    assert result.exit_code == 1
+    assert "still running after 3 s and killed: mpirun" in result.stderr
