@@ -36,19 +36,20 @@ void Engine::index_program() {
 
 void Engine::start() {
   if (program_.progress == Progress::foreground) return;
+  release_independent();
+  pump();
+}
+
+/// What waits for nothing.
+void Engine::release_independent() {
   for (OpIndex i = 0; i < missing_.size(); ++i) {
     if (missing_[i] == 0) make_ready(i);
   }
-  pump();
 }
 
 void Engine::arrive() {
   arrived_ = true;
-  if (program_.progress == Progress::foreground) {
-    for (OpIndex i = 0; i < missing_.size(); ++i) {
-      if (missing_[i] == 0) make_ready(i);
-    }
-  }
+  if (program_.progress == Progress::foreground) release_independent();
   for (OpIndex i = 0; i < missing_.size(); ++i) {
     if (program_.operations[i].kind == OpKind::arrive) finish(i);
   }

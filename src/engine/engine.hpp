@@ -38,6 +38,7 @@ class Engine final : public Protocol {
   };
 
   void index_program();
+  void release_independent();
   void finish(OpIndex index);
   void make_ready(OpIndex index);
   void pump();

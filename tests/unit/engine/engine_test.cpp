@@ -57,6 +57,18 @@ Program example(Progress progress) {
 
 Completion done(const Program& program, Token token) { return {token, 0, program.plan_hash}; }
 
+/// The example in the foreground, after the arrival.
+struct Arrived {
+  Program program = example(Progress::foreground);
+  NotingTransport transport;
+  Engine engine{program, transport};
+
+  Arrived() {
+    engine.start();
+    engine.arrive();
+  }
+};
+
 TEST(Engine, ForegroundPostsNothingBeforeTheArrival) {
   const Program program = example(Progress::foreground);
   NotingTransport transport;
@@ -105,47 +117,31 @@ TEST(Engine, WindowBoundsRequestsPerPeerAndDirection) {
 }
 
 TEST(Engine, EndsWhenAllIsDone) {
-  const Program program = example(Progress::foreground);
-  NotingTransport transport;
-  Engine engine(program, transport);
-  engine.start();
-  engine.arrive();
+  Arrived run;
   for (Token token = 1; token <= 6; ++token) {
-    EXPECT_EQ(engine.status(), Status::running);
-    engine.completed(done(program, token));
+    EXPECT_EQ(run.engine.status(), Status::running);
+    run.engine.completed(done(run.program, token));
   }
-  EXPECT_EQ(engine.status(), Status::done);
+  EXPECT_EQ(run.engine.status(), Status::done);
 }
 
 TEST(Engine, AnotherPlanIsANamedError) {
-  const Program program = example(Progress::foreground);
-  NotingTransport transport;
-  Engine engine(program, transport);
-  engine.start();
-  engine.arrive();
-  engine.completed({1, 0, program.plan_hash + 1});
-  EXPECT_EQ(engine.status(), Status::failed);
-  EXPECT_EQ(engine.failure(), "rank 1 follows another plan than rank 0");
+  Arrived run;
+  run.engine.completed({1, 0, run.program.plan_hash + 1});
+  EXPECT_EQ(run.engine.status(), Status::failed);
+  EXPECT_EQ(run.engine.failure(), "rank 1 follows another plan than rank 0");
 }
 
 TEST(Engine, TransportErrorsNameTheOperation) {
-  const Program program = example(Progress::foreground);
-  NotingTransport transport;
-  Engine engine(program, transport);
-  engine.start();
-  engine.arrive();
-  engine.completed({2, 17, 0});
-  EXPECT_EQ(engine.failure(), "recv scratch[4:8] from 1 failed with transport error 17");
+  Arrived run;
+  run.engine.completed({2, 17, 0});
+  EXPECT_EQ(run.engine.failure(), "recv scratch[4:8] from 1 failed with transport error 17");
 }
 
 TEST(Engine, SaysWhatItWaitsFor) {
-  const Program program = example(Progress::foreground);
-  NotingTransport transport;
-  Engine engine(program, transport);
-  engine.start();
-  engine.arrive();
-  engine.completed(done(program, 1));
-  EXPECT_EQ(engine.waiting_for(),
+  Arrived run;
+  run.engine.completed(done(run.program, 1));
+  EXPECT_EQ(run.engine.waiting_for(),
             "to receive from rank 1 (1 of 2 done), to send to rank 2 (0 of 1 done), "
             "to receive from rank 2 (0 of 1 done)");
 }
