@@ -47,6 +47,8 @@ struct Algorithm {
   void (*build)(const Plan& plan, Builder& builder);
   /// Null for native.
   Cost (*cost)(const Plan& plan);
+  /// How long it takes, by its closed form, when all arrive together. Null for native.
+  Seconds (*time)(const Plan& plan, const Network& network) = nullptr;
 };
 
 /// All rows, by collective and name.
