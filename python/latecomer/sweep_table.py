@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -49,17 +50,17 @@ def table_lines(rows: Sequence[Row]) -> list[Line]:
     return found
 
 
-def rich_table(rows: Sequence[Row]) -> Table:
+def rich_table(rows: Sequence[Row]) -> RenderableType:
     """For a terminal, the best time of each line marked."""
     row = rows[0]
-    title = f"{row.collective}, {row.op}, {row.arrival}: {TITLE}"
-    table = Table(title=title, title_justify="left", box=None, title_style="bold")
+    title = Text(f"{row.collective}, {row.op}, {row.arrival}: {TITLE}", "bold")
+    table = Table(box=None)
     for name in headings(rows):
         table.add_column(name, justify="right", overflow="fold")
     for line in table_lines(rows):
         cells = [_cell(row, row is line.best) for row in line.rows]
         table.add_row(*line.case, number(line.limit), *cells)
-    return table
+    return Group(title, table)
 
 
 def _cell(row: Row | None, best: bool) -> Text:

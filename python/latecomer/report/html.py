@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..lines import is_sweep
@@ -88,7 +88,7 @@ def page(rows: Sequence[Row], used: Mapping[str, object]) -> str:
 
 
 def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
-    title = f"latecomer: {rows[0].collective} on {used['ranks']} ranks"
+    title = f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -110,8 +110,14 @@ def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
 
 def _lead(rows: Sequence[Row]) -> str:
     row = rows[0]
-    sizes = " to ".join(map(size, sorted({min(r.bytes for r in rows), max(r.bytes for r in rows)})))
+    sizes = _span(rows, "bytes", size)
     return f"{sizes}, operator {row.op}, arrivals {row.arrival}; {row.network}, {row.mpi}"
+
+
+def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -> str:
+    """The least and greatest value: `2 to 64`, or the only one."""
+    values = [getattr(row, column) for row in rows]
+    return " to ".join(map(shown, sorted({min(values), max(values)})))
 
 
 def _findings(rows: Sequence[Row]) -> Iterator[str]:

@@ -43,10 +43,10 @@ def about_bytes(question: Question, program: str, ranks: int, count: int) -> int
 
 
 def free_bytes() -> float:
-    """What programs may still take on this machine; infinite where it does not say."""
+    """Three quarters of what is free on this machine; infinite where it does not say."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
         return math.inf
     kib = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
-    return math.inf if kib is None else int(kib) * 1024
+    return math.inf if kib is None else 0.75 * int(kib) * 1024

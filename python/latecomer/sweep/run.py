@@ -37,7 +37,7 @@ def simulate_all(question: Question, deadline: float | None = None) -> Outcome:
             except KeyboardInterrupt:
                 return Outcome(rows, number, len(cases), "interrupted", 130)
             except DeadlineError as error:
-                return Outcome(rows, number, len(cases), str(error), 1)
+                return Outcome(rows, number, len(cases), f"{error.what} {error.value}", 1)
     return Outcome(rows, len(cases), len(cases))
 
 
@@ -47,7 +47,7 @@ def _clock(deadline: float | None) -> Poll:
 
     def poll() -> None:
         if end is not None and time.monotonic() > end:
-            remedy = "ask for less, or give it more time"
-            raise DeadlineError("stopped by --deadline after", f"{deadline:g} s", remedy)
+            what = "stopped by --deadline after"
+            raise DeadlineError(what, f"{deadline:g} s", "ask for less, or allow more time")
 
     return poll

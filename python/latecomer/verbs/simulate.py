@@ -60,7 +60,7 @@ Deadline = Annotated[
 ]  # fmt: skip
 Memory = Annotated[
     str | None,
-    _option("--memory", "SIZE", "Refuse what needs more; default: what is free on this machine."),
+    _option("--memory", "SIZE", "Refuse what needs more; default: three quarters of what is free."),
 ]
 
 
@@ -102,8 +102,8 @@ def simulate(
     from ..bench.result import check_paths
     from ..compiled import core
     from ..sweep import question
-    from ..sweep.panels import check_panels
     from ..sweep.memory import check_memory, free_bytes
+    from ..sweep.panels import check_panels
     from ..sweep.result import judge, make_result
     from ..sweep.run import simulate_all
 
