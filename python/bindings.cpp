@@ -87,6 +87,11 @@ class PyPlan {
     return std::pair(std::string(found->rule), found->text);
   }
 
+  /// Seconds when all arrive together, by the closed form.
+  [[nodiscard]] Seconds time() const {
+    return find_algorithm(plan_.problem.collective, plan_.algorithm).time(plan_, network_);
+  }
+
   /// Runs on the virtual network with other arrivals and another seed of the jitter than planned
   /// for, if given. `check` moves data too and counts the wrong elements. Python's other threads
   /// run meanwhile; `poll` is called now and then, and may raise.
@@ -238,6 +243,7 @@ NB_MODULE(_core, module) {
            "commutative"_a = true, "in_place"_a = false, "arrivals"_a = Arrivals{},
            "network"_a = "")
       .def_prop_ro("text", &PyPlan::text)
+      .def("time", &PyPlan::time)
       .def_prop_ro("algorithm", &PyPlan::algorithm)
       .def_prop_ro("collective", &PyPlan::collective)
       .def_prop_ro("ranks", &PyPlan::ranks)

@@ -4,6 +4,7 @@
 
 #include "algorithms/allreduce/rows.hpp"
 #include "base/error.hpp"
+#include "base/factors.hpp"
 #include "base/parse.hpp"
 
 namespace latecomer {
@@ -26,12 +27,22 @@ Count parse_value(const Parameter& parameter, std::string_view text) {
     if (parameter.choices[i] == text) return static_cast<Count>(i);
     known += (i == 0 ? "" : " or ") + std::string(parameter.choices[i]);
   }
+  const bool digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  if (parameter.factors && digit) return encode_factors(parse_factors(parameter.name, text));
+  if (parameter.factors) known += ", or factors such as 12x2x2";
   throw Error(std::string(parameter.name), std::string(text), known);
+}
+
+std::string value_text(const Parameter& parameter, Count value) {
+  if (parameter.choices.empty()) return std::to_string(value);
+  if (parameter.factors && value >= kFirstFactors) return factors_text(decode_factors(value));
+  return std::string(parameter.choices[static_cast<std::size_t>(value)]);
 }
 
 void check_parameter(const Algorithm& algorithm, std::string_view name, Count value) {
   const Parameter& parameter = find_parameter(algorithm, name);
   const auto choices = static_cast<Count>(parameter.choices.size());
+  if (parameter.factors && value >= kFirstFactors) return;  // the algorithm looks at them
   if (value < parameter.minimum || (choices > 0 && value >= choices)) {
     throw Error(std::string(name) + " of " + std::string(algorithm.name), std::to_string(value),
                 "a number from " + std::to_string(parameter.minimum) + " up");
@@ -56,8 +67,9 @@ void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
 std::span<const Algorithm> registry() {
   namespace ar = allreduce;
   static const std::vector<Algorithm> rows = {
-      ar::linear_tree(),        ar::native(), ar::prereduced_ring(), ar::rabenseifner(),
-      ar::recursive_doubling(), ar::ring(),   ar::segmented_ring(),  ar::sorted_linear_tree(),
+      ar::circulant(),       ar::generalized(),        ar::linear_tree(),        ar::native(),
+      ar::prereduced_ring(), ar::rabenseifner(),       ar::recursive_doubling(), ar::ring(),
+      ar::segmented_ring(),  ar::sorted_linear_tree(),
   };
   return rows;
 }
@@ -133,11 +145,8 @@ std::string describe_parameters(const Plan& plan) {
   const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
   std::string text;
   for (const auto& [name, value] : plan.parameters) {
-    const Parameter& parameter = find_parameter(algorithm, name);
-    text += (text.empty() ? "" : " ") + name + '=' +
-            (parameter.choices.empty()
-                 ? std::to_string(value)
-                 : std::string(parameter.choices[static_cast<std::size_t>(value)]));
+    text +=
+        (text.empty() ? "" : " ") + name + '=' + value_text(find_parameter(algorithm, name), value);
   }
   return text;
 }

@@ -28,6 +28,7 @@ struct Parameter {
   std::string_view meaning;  // with its default
   Count minimum;
   std::vector<std::string_view> choices;  // names of the values 0, 1, ...; empty: a number
+  bool factors = false;                   // or a list such as 12x2x2 (base/factors.hpp)
 };
 
 struct Algorithm {

@@ -19,9 +19,11 @@ struct Network {
   double jitter = 0;          // a transfer takes up to this fraction longer, at random
   std::uint64_t seed = 1;     // of the jitter
 
+  /// One message on an idle link.
   [[nodiscard]] Seconds transfer(Count bytes) const {
-    return alpha + beta * static_cast<double>(bytes);
+    return alpha + beta * static_cast<double>(bytes) + (bytes > eager_limit ? handshake : 0);
   }
+  [[nodiscard]] Seconds combining(Count bytes) const { return gamma * static_cast<double>(bytes); }
   bool operator==(const Network&) const = default;
 };
 

@@ -21,6 +21,7 @@ struct Problem {
   Rank root = 0;            // of rooted collectives
   bool commutative = true;  // the operator
   bool in_place = false;    // input and output alias; local: never part of a plan's hash
+  bool exact = false;       // the operator gives the same bits in whatever order it combines
 
   [[nodiscard]] Count input_count() const { return count; }
   [[nodiscard]] Count output_count() const { return count; }

@@ -254,7 +254,9 @@ Plan parse_plan(Lines& lines) {
   while (lines.peek() != "end") {
     Words words = lines.next();
     const auto field = words.next();
-    if (field == "parameter") {
+    if (field == "exact") {
+      problem.exact = words.flag();
+    } else if (field == "parameter") {
       const auto parameter = words.next();
       plan.parameters.emplace(parameter, words.number<Count>());
     } else if (field == "order") {
@@ -262,7 +264,7 @@ Plan parse_plan(Lines& lines) {
     } else if (field == "table") {
       plan.table = words.numbers<Count>();
     } else {
-      words.fail("parameter, order, table or end");
+      words.fail("exact, parameter, order, table or end");
     }
     words.end();
   }
@@ -282,6 +284,7 @@ std::string to_text(const Plan& plan) {
       << "\nelement-bytes " << problem.element_bytes << "\nroot " << problem.root
       << "\ncommutative " << yes_no(problem.commutative) << "\nin-place "
       << yes_no(problem.in_place) << "\nprogress " << name(plan.progress) << '\n';
+  if (problem.exact) out << "exact yes\n";
   for (const auto& [parameter, value] : plan.parameters) {
     out << "parameter " << parameter << ' ' << value << '\n';
   }

@@ -104,4 +104,13 @@ Cost chain_cost(const Plan& plan) {
   return cost;
 }
 
+Seconds chain_time(const Plan& plan, const Network& network) {
+  const Problem& problem = plan.problem;
+  if (problem.ranks == 1) return 0;
+  const Count segment = Partition(problem.count, plan.parameters.at("segments")).longest();
+  const Count bytes = segment * problem.element_bytes;
+  return static_cast<double>(chain_cost(plan).rounds) * network.transfer(bytes) +
+         static_cast<double>(problem.ranks - 1) * network.combining(bytes);
+}
+
 }  // namespace latecomer::allreduce

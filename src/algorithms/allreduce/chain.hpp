@@ -15,5 +15,7 @@ std::vector<Parameter> chain_parameters();
 void complete_chain(Plan& plan, const Network& network);
 void build_chain(const Plan& plan, Builder& builder);
 Cost chain_cost(const Plan& plan);
+/// Seconds when all ranks arrive together.
+[[nodiscard]] Seconds chain_time(const Plan& plan, const Network& network);
 
 }  // namespace latecomer::allreduce

@@ -29,7 +29,8 @@ Algorithm linear_tree() {
           .source = "Proficz 2018, section 4.1 (linear tree)",
           .complete = complete,
           .build = build_chain,
-          .cost = chain_cost};
+          .cost = chain_cost,
+          .time = chain_time};
 }
 
 }  // namespace latecomer::allreduce

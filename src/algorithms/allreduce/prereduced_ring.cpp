@@ -85,7 +85,8 @@ Algorithm prereduced_ring() {
           .source = "Proficz 2018, section 4.2 (PRR)",
           .complete = complete,
           .build = build_ring_walk,
-          .cost = ring_walk_cost};
+          .cost = ring_walk_cost,
+          .time = ring_walk_time};
 }
 
 }  // namespace latecomer::allreduce

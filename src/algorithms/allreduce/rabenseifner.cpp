@@ -106,6 +106,21 @@ Cost cost(const Plan& plan) {
   return {2 * (folded.log2 + more), 2 * halving + more * m, halving + more * m};
 }
 
+Seconds time(const Plan& plan, const Network& network) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Partition parts(plan.problem.count, folded.core);
+  const auto bytes = [&](Count blocks) {
+    return parts.range(0, blocks).count * plan.problem.element_bytes;
+  };
+  const Count all = plan.problem.bytes();
+  const bool more = folded.extra > 0;
+  Seconds time = more ? 2 * network.transfer(all) + network.combining(all) : 0;
+  for (Count blocks = folded.core / 2; blocks > 0; blocks /= 2) {
+    time += 2 * network.transfer(bytes(blocks)) + network.combining(bytes(blocks));
+  }
+  return time;
+}
+
 }  // namespace
 
 Algorithm rabenseifner() {
@@ -122,7 +137,8 @@ Algorithm rabenseifner() {
           .source = "Rabenseifner 2004",
           .complete = complete,
           .build = build,
-          .cost = cost};
+          .cost = cost,
+          .time = time};
 }
 
 }  // namespace latecomer::allreduce

@@ -46,6 +46,15 @@ Cost cost(const Plan& plan) {
   return {folded.log2 + 2 * more, (folded.log2 + more) * m, (folded.log2 + more) * m};
 }
 
+Seconds time(const Plan& plan, const Network& network) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Count bytes = plan.problem.bytes();
+  const Cost counted = cost(plan);
+  const Count combines = folded.log2 + (folded.extra > 0 ? 1 : 0);
+  return static_cast<double>(counted.rounds) * network.transfer(bytes) +
+         static_cast<double>(combines) * network.combining(bytes);
+}
+
 }  // namespace
 
 Algorithm recursive_doubling() {
@@ -60,7 +69,8 @@ Algorithm recursive_doubling() {
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .complete = complete,
           .build = build,
-          .cost = cost};
+          .cost = cost,
+          .time = time};
 }
 
 }  // namespace latecomer::allreduce

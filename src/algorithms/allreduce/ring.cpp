@@ -29,7 +29,8 @@ Algorithm ring() {
           .source = "Patarasuk and Yuan 2009",
           .complete = complete,
           .build = build_ring_walk,
-          .cost = ring_walk_cost};
+          .cost = ring_walk_cost,
+          .time = ring_walk_time};
 }
 
 }  // namespace latecomer::allreduce

@@ -103,6 +103,18 @@ Cost ring_walk_cost(const Plan& plan) {
   return {rounds, sends * longest, (segments - fewest_starts) * longest};
 }
 
+Seconds ring_walk_time(const Plan& plan, const Network& network) {
+  const Rank ranks = plan.problem.ranks;
+  if (ranks == 1) return 0;
+  const Count segments = std::accumulate(plan.table.begin(), plan.table.end(), Count{0});
+  const Count bytes =
+      Partition(plan.problem.count, segments).longest() * plan.problem.element_bytes;
+  // With several segments to a rank, combining one overlaps with moving the next.
+  const Count exposed = segments > ranks ? 1 : ranks - 1;
+  return static_cast<double>(ring_walk_cost(plan).rounds) * network.transfer(bytes) +
+         static_cast<double>(exposed) * network.combining(bytes);
+}
+
 std::vector<Count> even_starts(Rank ranks, Count segments) {
   const Partition parts(segments, ranks);
   std::vector<Count> starts;

@@ -13,6 +13,8 @@ namespace latecomer::allreduce {
 /// `plan.table` is n, `plan.order` the ranks by position.
 void build_ring_walk(const Plan& plan, Builder& builder);
 Cost ring_walk_cost(const Plan& plan);
+/// Seconds when all ranks arrive together.
+[[nodiscard]] Seconds ring_walk_time(const Plan& plan, const Network& network);
 /// n for segments spread evenly over the positions.
 std::vector<Count> even_starts(Rank ranks, Count segments);
 

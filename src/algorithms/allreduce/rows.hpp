@@ -5,6 +5,8 @@
 
 namespace latecomer::allreduce {
 
+Algorithm circulant();
+Algorithm generalized();
 Algorithm linear_tree();
 Algorithm native();
 Algorithm prereduced_ring();

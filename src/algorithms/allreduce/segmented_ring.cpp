@@ -41,7 +41,8 @@ Algorithm segmented_ring() {
           .source = "segmented ring of Open MPI; segment count as in Proficz 2018",
           .complete = complete,
           .build = build_ring_walk,
-          .cost = ring_walk_cost};
+          .cost = ring_walk_cost,
+          .time = ring_walk_time};
 }
 
 }  // namespace latecomer::allreduce

@@ -30,7 +30,8 @@ Algorithm sorted_linear_tree() {
           .source = "Proficz 2018, section 4.1 (SLT)",
           .complete = complete,
           .build = build_chain,
-          .cost = chain_cost};
+          .cost = chain_cost,
+          .time = chain_time};
 }
 
 }  // namespace latecomer::allreduce

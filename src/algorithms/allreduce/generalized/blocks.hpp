@@ -1,0 +1,39 @@
+// Parts of a vector that lie in several places and travel as one message.
+#pragma once
+
+#include <vector>
+
+#include "schedule/builder.hpp"
+
+namespace latecomer::allreduce {
+
+/// Slices in the order in which a message holds their elements.
+using Slices = std::vector<Slice>;
+
+/// The same with neighbours joined and without empty ones.
+[[nodiscard]] Slices joined(const Slices& slices);
+[[nodiscard]] Count count_of(const Slices& slices);
+
+/// Sends the slices as one message, or as messages of at most `piece` elements (0: no limit). What
+/// does not lie together is copied together first.
+void send_block(Builder& builder, Rank to, const Slices& slices, Count piece);
+/// Receives what send_block sends into the slices.
+void recv_block(Builder& builder, Rank from, const Slices& slices, Count piece);
+/// Receives into one slice.
+void recv_pieces(Builder& builder, Rank from, const Slice& target, Count piece);
+
+/// Where parts of the result lie in the output: ranges, in the order of the parts.
+class Layout {
+ public:
+  explicit Layout(std::vector<Range> ranges) : ranges_(std::move(ranges)) {}
+
+  [[nodiscard]] Count count() const;
+  /// The elements [range] of the whole.
+  [[nodiscard]] std::vector<Range> part(Range range) const;
+  [[nodiscard]] Slices output(const Builder& builder, Range range) const;
+
+ private:
+  std::vector<Range> ranges_;
+};
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,157 @@
+#include "algorithms/allreduce/generalized/choose.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/allreduce/generalized/cost.hpp"
+#include "patterns/shrinking.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+Level whole(Count order) {
+  const Count steps = fewest_steps(order, 1);
+  return {order, order, steps, 0};
+}
+
+/// A level that lacks `removed` steps of distribution.
+Level halving(Count order, Count removed) {
+  const Count steps = fewest_steps(order, 1);
+  Count kept = order;
+  for (Count i = removed; i < steps; ++i) kept = (kept + 1) / 2;
+  return {order, kept, steps, steps - removed};
+}
+
+/// With more steps than the fewest, nothing is kept twice.
+Level slower(Count order, Count steps) { return {order, 1, (steps + 1) / 2, steps / 2}; }
+
+/// Levels before the `pivot` scatter, those after it keep everything: the levels that replicate
+/// work on the shortest vectors.
+Design with_pivot(const Factors& group, std::size_t pivot, const Level& level) {
+  Design design;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    design.levels.push_back(i < pivot ? halving(group[i], 0) : i > pivot ? whole(group[i]) : level);
+  }
+  return design;
+}
+
+void add_halving(const Factors& group, std::vector<Design>& designs) {
+  for (std::size_t pivot = 0; pivot < group.size(); ++pivot) {
+    for (Count removed = 0; removed <= fewest_steps(group[pivot], 1); ++removed) {
+      designs.push_back(with_pivot(group, pivot, halving(group[pivot], removed)));
+    }
+  }
+}
+
+/// More steps with shorter messages, in the first level.
+void add_slower(const Factors& group, std::optional<Count> wanted, std::vector<Design>& designs) {
+  const Count order = group.front();
+  Design design = with_pivot(group, group.size() - 1, halving(group.back(), 0));
+  const Count others = steps_of(design) - 2 * fewest_steps(order, 1);
+  const auto add = [&](Count steps) {
+    design.levels.front() = slower(order, steps);
+    designs.push_back(design);
+  };
+  const Count fewest = 2 * fewest_steps(order, 1);
+  if (wanted && *wanted - others > fewest) add(std::min(*wanted - others, 2 * (order - 1)));
+  if (wanted) return;
+  for (Count most = 1; most < order / 2; most *= 2) add(2 * detail::steps_with(order, 1, most));
+}
+
+std::vector<Design> designs_for(const Wishes& wishes) {
+  std::vector<Design> designs;
+  for (const Factors& group : wishes.groups) {
+    add_halving(group, designs);
+    add_slower(group, wishes.steps, designs);
+  }
+  if (!wishes.any_rounding) {
+    std::erase_if(designs, [](const Design& design) {
+      return !std::all_of(design.levels.begin(), design.levels.end(), one_tree);
+    });
+  }
+  return designs;
+}
+
+void keep_nearest(Count steps, std::vector<Design>& designs) {
+  const auto distance = [&](const Design& design) { return std::abs(steps_of(design) - steps); };
+  Count least = distance(designs.front());
+  for (const Design& design : designs) least = std::min(least, distance(design));
+  std::erase_if(designs, [&](const Design& design) { return distance(design) > least; });
+}
+
+/// The piece that balances the start-ups of more messages with what is combined after the last.
+Count best_piece(const Design& design, const Problem& problem, const Network& network) {
+  double volume = 0;
+  double steps = 0;
+  for (const Work& work : work_of(design, problem.count)) {
+    if (work.combined == 0) continue;
+    volume += static_cast<double>(work.sent);
+    ++steps;
+  }
+  const double combining = steps * network.gamma * static_cast<double>(problem.element_bytes);
+  if (combining <= 0 || network.alpha <= 0) return 0;
+  return std::max<Count>(1, std::llround(std::sqrt(volume * network.alpha / combining)));
+}
+
+/// The same design with the message lengths that are worth trying.
+std::vector<Design> with_pieces(const Design& design, const Wishes& wishes, const Problem& problem,
+                                const Network& network) {
+  const auto with = [&](Count reduce, Count distribute) {
+    Design other = design;
+    other.reduce_piece = reduce;
+    other.distribute_piece = distribute;
+    return other;
+  };
+  if (wishes.piece) return {with(*wishes.piece, *wishes.piece)};
+  const Count best = best_piece(design, problem, network);
+  std::vector<Design> all = {design, with(best, 0)};
+  if (network.eager_limit > 0) {
+    const Count eager = std::max<Count>(1, network.eager_limit / 2 / problem.element_bytes);
+    all.push_back(with(best == 0 ? eager : std::min(best, eager), eager));
+  }
+  return all;
+}
+
+}  // namespace
+
+Factors prime_factors(Rank ranks) {
+  Factors factors;
+  Count rest = ranks;
+  for (Count factor = 2; factor * factor <= rest; ++factor) {
+    for (; rest % factor == 0; rest /= factor) factors.push_back(factor);
+  }
+  if (rest > 1) factors.push_back(rest);
+  std::reverse(factors.begin(), factors.end());
+  return factors;
+}
+
+std::vector<Factors> useful_groups(Rank ranks) {
+  std::vector<Factors> groups = {{ranks}};
+  const Factors primes = prime_factors(ranks);
+  for (std::size_t split = primes.size(); split-- > 1;) {
+    Count first = 1;
+    for (std::size_t i = 0; i < split; ++i) first *= primes[i];
+    Factors group = {first};
+    group.insert(group.end(), primes.begin() + static_cast<std::ptrdiff_t>(split), primes.end());
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+Design cheapest(const Wishes& wishes, const Problem& problem, const Network& network) {
+  auto designs = designs_for(wishes);
+  if (wishes.steps) keep_nearest(*wishes.steps, designs);
+  Design best;
+  Seconds least = 0;
+  for (const Design& design : designs) {
+    for (const Design& candidate : with_pieces(design, wishes, problem, network)) {
+      const Seconds time = time_of(candidate, problem, network);
+      if (!best.levels.empty() && time >= least) continue;
+      best = candidate;
+      least = time;
+    }
+  }
+  return best;
+}
+
+}  // namespace latecomer::allreduce

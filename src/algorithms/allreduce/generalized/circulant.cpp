@@ -1,0 +1,46 @@
+// Circulant: reduce-scatter and all-gather, each in ceil(log2 P) rounds on a circulant graph. In
+// every round the partial results of the farther half move as far as they can.
+//
+// Cost: 2 ceil(log2 P) alpha + 2(P-1)/P m beta + (P-1)/P m gamma, for any P. Use it as generalized
+// with as many steps; it differs in the distances.
+// Source: Traeff: Optimal, non-pipelined reduce-scatter and allreduce algorithms, arXiv:2410.14234.
+#include "algorithms/allreduce/generalized/cost.hpp"
+#include "algorithms/allreduce/generalized/walk.hpp"
+#include "algorithms/allreduce/rows.hpp"
+#include "patterns/shrinking.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+  Design design;
+  design.distance = Distance::far;
+  const Count order = plan.problem.ranks;
+  const Count steps = fewest_steps(order, 1);
+  if (order > 1) design.levels = {{order, 1, steps, steps}};
+  plan.table = to_table(design);
+}
+
+void build(const Plan& plan, Builder& builder) {
+  build_levels(plan, from_table(plan.table, plan.problem.ranks), builder);
+}
+
+}  // namespace
+
+Algorithm circulant() {
+  return {.name = "circulant",
+          .collective = Collective::allreduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = true,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "2 ceil(log2 P) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
+          .source = "Traeff 2024",
+          .complete = complete,
+          .build = build,
+          .cost = level_cost,
+          .time = level_time};
+}
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,140 @@
+#include "algorithms/allreduce/generalized/cost.hpp"
+
+#include <algorithm>
+
+#include "patterns/partition.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+/// The elements of any `parts` parts next to each other, at most.
+Count elements(const Partition& partition, Count parts) { return partition.range(0, parts).count; }
+
+/// Counts what the steps of one level's reduction combine.
+class Combining {
+ public:
+  Combining(const Level& level, std::vector<Step> steps)
+      : level_(level), steps_(std::move(steps)) {}
+
+  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
+  /// Parts sent in step i.
+  [[nodiscard]] Count sent(std::size_t i) const {
+    return std::min(level_.order, steps_[i].moved() + level_.kept - 1);
+  }
+  /// Parts combined in step i; to be asked in order.
+  [[nodiscard]] Count combined(std::size_t i) {
+    const bool odd = steps_[i].size % 2 == 1;
+    if (level_.kept == 1 || odd || !apart_) {
+      apart_ = apart_ || odd;
+      return sent(i);
+    }
+    const bool last = i + 1 == steps_.size();
+    const Count others = sent(i) == level_.order ? level_.order : sent(i) - 1;
+    return level_.kept + (last ? 0 : others);
+  }
+  /// Parts combined in step i that the next step sends on.
+  [[nodiscard]] Count urgent(std::size_t i, Distance distance) const {
+    if (i + 1 == steps_.size()) return level_.kept;
+    if (level_.kept > 1) return std::min(sent(i), sent(i + 1));
+    const Step& step = steps_[i];
+    const Count end = step.size - step.shift(distance);  // of the parts that were combined
+    const Count begin = std::max(step.smaller - step.shift(distance), steps_[i + 1].smaller);
+    return std::max<Count>(0, std::min(end, step.smaller) - begin);
+  }
+
+ private:
+  const Level& level_;
+  std::vector<Step> steps_;
+  bool apart_ = false;  // the results stay behind the other partial results by a step
+};
+
+void add_reduction(const Level& level, Count count, Distance distance, std::vector<Work>& work) {
+  const Partition parts(count, level.order);
+  Combining combining(level, reduce_steps(level));
+  for (std::size_t i = 0; i < combining.steps().size(); ++i) {
+    const bool exchange = 2 * combining.steps()[i].shift(distance) == level.order;
+    const Count combined = combining.combined(i);
+    // More than all parts: the results are combined apart from the other partial results.
+    const Count twice = std::max<Count>(0, combined - level.order);
+    work.push_back({elements(parts, combining.sent(i)),
+                    elements(parts, combining.urgent(i, distance)),
+                    elements(parts, combined - twice) + elements(parts, twice), exchange});
+  }
+}
+
+void add_distribution(const Level& level, Count count, Distance distance, std::vector<Work>& work) {
+  const Partition parts(count, level.order);
+  for (const Step& step : distribute_steps(level)) {
+    const bool exchange = 2 * step.shift(distance) == level.order;
+    work.push_back({elements(parts, step.moved()), 0, 0, exchange});
+  }
+}
+
+Count messages(Count sent, Count piece) {
+  if (sent == 0) return 0;
+  return piece == 0 ? 1 : (sent + piece - 1) / piece;
+}
+
+Seconds transfer(const Work& work, Count piece, const Problem& problem, const Network& network) {
+  const Count messages = piece == 0 ? 1 : (work.sent + piece - 1) / piece;
+  const Count longest =
+      (piece == 0 ? work.sent : std::min(piece, work.sent)) * problem.element_bytes;
+  return static_cast<double>(messages) * network.alpha +
+         network.beta * static_cast<double>(work.sent * problem.element_bytes) +
+         (longest > network.eager_limit ? network.handshake : 0);
+}
+
+}  // namespace
+
+std::vector<Work> work_of(const Design& design, Count count) {
+  std::vector<Work> work;
+  std::vector<Count> counts = {count};
+  for (const Level& level : design.levels) {
+    add_reduction(level, counts.back(), design.distance, work);
+    counts.push_back(elements(Partition(counts.back(), level.order), level.kept));
+  }
+  for (std::size_t i = design.levels.size(); i-- > 0;) {
+    add_distribution(design.levels[i], counts[i], design.distance, work);
+  }
+  return work;
+}
+
+Count steps_of(const Design& design) {
+  Count steps = 0;
+  for (const Level& level : design.levels) steps += level.reduce + level.distribute;
+  return steps;
+}
+
+Seconds time_of(const Design& design, const Problem& problem, const Network& network) {
+  const double gamma = network.gamma * static_cast<double>(problem.element_bytes);
+  Seconds time = 0;
+  Seconds combining = 0;  // left over from the step before
+  for (const Work& work : work_of(design, problem.count)) {
+    if (work.sent == 0) continue;
+    const bool reduces = work.combined > 0;
+    const Count piece = reduces ? design.reduce_piece : design.distribute_piece;
+    time += std::max(transfer(work, piece, problem, network), combining);
+    const Count last = piece == 0 ? work.urgent : std::min(piece, work.urgent);
+    time += gamma * static_cast<double>(last);
+    combining = gamma * static_cast<double>(piece == 0 ? work.combined - work.urgent : 0);
+  }
+  return time + combining;
+}
+
+Cost level_cost(const Plan& plan) {
+  const Design design = from_table(plan.table, plan.problem.ranks);
+  Cost cost;
+  for (const Work& work : work_of(design, plan.problem.count)) {
+    const Count piece = work.combined > 0 ? design.reduce_piece : design.distribute_piece;
+    cost.rounds += messages(work.sent, piece);
+    cost.sent += work.sent;
+    cost.combined += work.combined;
+  }
+  return cost;
+}
+
+Seconds level_time(const Plan& plan, const Network& network) {
+  return time_of(from_table(plan.table, plan.problem.ranks), plan.problem, network);
+}
+
+}  // namespace latecomer::allreduce

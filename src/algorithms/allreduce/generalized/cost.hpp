@@ -1,0 +1,27 @@
+// What the steps of a design cost.
+#pragma once
+
+#include "algorithms/allreduce/generalized/levels.hpp"
+#include "algorithms/registry.hpp"
+
+namespace latecomer::allreduce {
+
+/// What the busiest rank does in one step.
+struct Work {
+  Count sent = 0;         // elements, in one message unless there are pieces
+  Count urgent = 0;       // elements combined before the next step can begin
+  Count combined = 0;     // elements combined in all
+  bool exchange = false;  // with one rank, both ways
+};
+/// All steps of a design in order, for a vector of `count` elements.
+[[nodiscard]] std::vector<Work> work_of(const Design& design, Count count);
+
+[[nodiscard]] Count steps_of(const Design& design);
+/// Seconds when all ranks arrive together.
+[[nodiscard]] Seconds time_of(const Design& design, const Problem& problem, const Network& network);
+
+/// The same of the design in a plan's table: fields of a registry row.
+[[nodiscard]] Cost level_cost(const Plan& plan);
+[[nodiscard]] Seconds level_time(const Plan& plan, const Network& network);
+
+}  // namespace latecomer::allreduce

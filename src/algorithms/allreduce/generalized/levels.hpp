@@ -1,0 +1,58 @@
+// The plan of an all-reduce over a product of cyclic groups: one level for each cyclic factor.
+//
+// A level splits the vector it is given into `order` parts. Its ranks differ in one digit x of
+// their number and number the parts relative to it: k stands for part x + k. A step of the
+// reduction moves the partial results [N', N) of all ranks by the same distance h onto k - h; after
+// the last step a rank has complete results for k in [0, kept). The next level reduces those on,
+// and what is missing comes back by the same steps in reverse.
+#pragma once
+
+#include <vector>
+
+#include "schedule/plan.hpp"
+
+namespace latecomer::allreduce {
+
+/// How far a step moves partial results: as little as it can (Kolmakov and Zhang), or as far
+/// (Traeff).
+enum class Distance : std::uint8_t { near, far };
+
+struct Level {
+  Count order = 1;   // ranks, and parts
+  Count kept = 1;    // results of the reduction on each rank; more than 1: replicated work
+  Count reduce = 0;  // steps of each phase
+  Count distribute = 0;
+  bool operator==(const Level&) const = default;
+};
+
+struct Design {
+  std::vector<Level> levels;
+  Distance distance = Distance::near;
+  Count reduce_piece = 0;  // most elements of a message; 0: no limit
+  Count distribute_piece = 0;
+};
+
+/// A step from `size` parts down to `smaller`, or back.
+struct Step {
+  Count size = 0;
+  Count smaller = 0;
+
+  [[nodiscard]] Count moved() const { return size - smaller; }
+  [[nodiscard]] Count shift(Distance distance) const {
+    return distance == Distance::near ? moved() : smaller;
+  }
+};
+/// In order: the first reduces `order` parts, the last leaves 1.
+[[nodiscard]] std::vector<Step> reduce_steps(const Level& level);
+/// In order: the first starts from `kept` parts, the last ends with `order`.
+[[nodiscard]] std::vector<Step> distribute_steps(const Level& level);
+
+/// Whether all ranks combine in the same tree: a kept copy must be a rotation of the others by a
+/// subgroup whose halving is the same from everywhere.
+[[nodiscard]] bool one_tree(const Level& level);
+
+[[nodiscard]] std::vector<Count> to_table(const Design& design);
+/// Throws Error if the table is none of a design for `ranks`.
+[[nodiscard]] Design from_table(const std::vector<Count>& table, Rank ranks);
+
+}  // namespace latecomer::allreduce

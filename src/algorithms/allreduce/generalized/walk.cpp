@@ -1,0 +1,248 @@
+#include "algorithms/allreduce/generalized/walk.hpp"
+
+#include <algorithm>
+
+#include "algorithms/allreduce/generalized/blocks.hpp"
+#include "patterns/partition.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+/// A rank's digit in one factor of the group, and its peers there.
+struct Digit {
+  Rank me;
+  Count stride;  // between ranks whose digits differ by 1
+  Count order;
+
+  [[nodiscard]] Count value() const { return me / stride % order; }
+  [[nodiscard]] Rank peer(Count shift) const {
+    const Count other = ((value() + shift) % order + order) % order;
+    return static_cast<Rank>(me + (other - value()) * stride);
+  }
+};
+
+/// The parts of a level's vector, numbered relative to a rank's digit.
+struct Parts {
+  Digit digit;
+  Partition partition;
+
+  [[nodiscard]] Range range(Count relative) const {
+    return partition.range((digit.value() + relative) % digit.order);
+  }
+  /// The numbers of `parts` parts from `first` on, in the order in which a message holds them: all
+  /// parts travel in the vector's own order.
+  [[nodiscard]] std::vector<Count> block(Count first, Count parts) const {
+    const Count begin = parts == digit.order ? digit.order - digit.value() : first;
+    std::vector<Count> numbers;
+    for (Count i = 0; i < parts; ++i) numbers.push_back((begin + i) % digit.order);
+    return numbers;
+  }
+};
+
+/// An own partial result and the one received for it.
+struct Pair {
+  Slice own;
+  Slice received;
+};
+
+/// One level's reduction on one rank.
+class Reduction {
+ public:
+  Reduction(const Level& level, const Parts& parts, const Design& design, const Slice& value,
+            Builder& builder)
+      : level_(level), parts_(parts), design_(design), builder_(builder) {
+    for (Count k = 0; k < level.order; ++k) {
+      const Range range = parts.range(k);
+      value_.push_back(value.part(range.begin, range.count));
+    }
+  }
+
+  /// `goal`: where the results belong, if this is the last level; otherwise they stay in scratch.
+  /// Returns where they lie, in the order of a message.
+  Slices run(const Slices& goal) {
+    const auto steps = reduce_steps(level_);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const bool last = i + 1 == steps.size();
+      const auto next = last ? std::vector<Count>{} : block_sent(steps[i + 1]);
+      step(steps[i], last, next, last ? goal : Slices{});
+    }
+    Slices results;
+    for (const Count k : parts_.block(0, level_.kept)) results.push_back(result(k));
+    return results;
+  }
+
+ private:
+  [[nodiscard]] Count parts_of(const Step& step) const {
+    return std::min(level_.order, step.moved() + level_.kept - 1);
+  }
+  [[nodiscard]] std::vector<Count> block_sent(const Step& step) const {
+    return parts_.block(step.smaller, parts_of(step));
+  }
+  [[nodiscard]] const Slice& result(Count k) const {
+    return result_.empty() ? value_[k] : result_[k];
+  }
+
+  void step(const Step& step, bool last, const std::vector<Count>& next, const Slices& goal) {
+    const Count shift = step.shift(design_.distance);
+    Slices sent;
+    for (const Count k : block_sent(step)) sent.push_back(value_[k]);
+    send_block(builder_, parts_.digit.peer(shift), sent, design_.reduce_piece);
+
+    const auto block = parts_.block(step.smaller - shift, parts_of(step));
+    const Slice landing = land(block, last, goal);
+    recv_pieces(builder_, parts_.digit.peer(-shift), landing, design_.reduce_piece);
+    combine(step, last, block, landing, next);
+  }
+
+  Slice land(const std::vector<Count>& block, bool last, const Slices& goal) {
+    const Slices place = joined(goal);
+    if (last && place.size() == 1 && !in_place()) return place[0];
+    Count count = 0;
+    for (const Count k : block) count += parts_.range(k).count;
+    return builder_.scratch(count);
+  }
+  /// In place the output still holds this rank's own values.
+  [[nodiscard]] bool in_place() const { return builder_.input({0, 0}).buffer == Buffer::output; }
+
+  void combine(const Step& step, bool last, const std::vector<Count>& block, const Slice& landing,
+               const std::vector<Count>& next) {
+    std::vector<Slice> received(value_.size());
+    Count at = 0;
+    for (const Count k : block) {
+      received[k] = landing.part(at, parts_.range(k).count);
+      at += received[k].count;
+    }
+    const bool replicated = level_.kept > 1;
+    // What one rank holds twice: when the size is odd the results sit a step out, and differ from
+    // the partial results of the same parts from then on.
+    if (replicated && step.size % 2 == 1 && result_.empty()) result_ = value_;
+    const bool apart = replicated && !result_.empty() && step.size % 2 == 0;
+    if (!(apart && last)) combine_partials(apart, block, received, landing, next);
+    if (apart) combine_results(received, landing);
+  }
+
+  void combine_partials(bool apart, const std::vector<Count>& block,
+                        const std::vector<Slice>& received, const Slice& landing,
+                        const std::vector<Count>& next) {
+    // What the next step sends comes first, so that the rest overlaps with sending it.
+    std::vector<bool> soon(value_.size());
+    for (const Count k : next) soon[k] = true;
+    const bool all = static_cast<Count>(block.size()) == level_.order;
+    for (const bool urgent : {true, false}) {
+      std::vector<Count> chosen;
+      for (const Count k : block) {
+        if (soon[k] == urgent && (!apart || all || k != 0)) chosen.push_back(k);
+      }
+      merge(chosen, value_, received, landing, apart);
+    }
+  }
+  void combine_results(const std::vector<Slice>& received, const Slice& landing) {
+    merge(parts_.block(0, level_.kept), result_, received, landing, false);
+  }
+
+  /// `held` op `received` for the parts `numbers`. Kept with `held` where what was received is
+  /// needed again; where it was received otherwise.
+  void merge(const std::vector<Count>& numbers, std::vector<Slice>& held,
+             const std::vector<Slice>& received, const Slice& landing, bool keep) {
+    std::vector<Pair> runs;
+    for (const Count k : numbers) {
+      if (!received[k].empty()) add_run(runs, {held[k], received[k]}, landing);
+      if (!keep) held[k] = received[k];
+    }
+    for (const Pair& run : runs) {
+      builder_.combine(run.own, run.received, keep ? Into::left : Into::right);
+    }
+  }
+
+  /// Joins neighbours; a run ends where a message of the block does.
+  void add_run(std::vector<Pair>& runs, const Pair& pair, const Slice& landing) const {
+    const Count piece = design_.reduce_piece;
+    const auto begins_message = [&](Count at) {
+      return piece > 0 && (at - landing.begin) % piece == 0;
+    };
+    Count done = 0;
+    while (done < pair.own.count) {
+      const Slice own = pair.own.part(done, pair.own.count - done);
+      const Slice got = pair.received.part(done, pair.received.count - done);
+      const Count length =
+          piece == 0 ? got.count : std::min(got.count, piece - (got.begin - landing.begin) % piece);
+      const bool follows =
+          !runs.empty() && !begins_message(got.begin) && runs.back().own.buffer == own.buffer &&
+          runs.back().own.end() == own.begin && runs.back().received.end() == got.begin;
+      if (follows) {
+        runs.back().own.count += length;
+        runs.back().received.count += length;
+      } else {
+        runs.push_back({own.part(0, length), got.part(0, length)});
+      }
+      done += length;
+    }
+  }
+
+  const Level& level_;
+  Parts parts_;
+  const Design& design_;
+  Builder& builder_;
+  std::vector<Slice> value_;   // by relative number: the partial results that travel
+  std::vector<Slice> result_;  // the results where they differ from those; empty: nowhere
+};
+
+/// One level's distribution on one rank: all in the output.
+void distribute(const Level& level, const Parts& parts, const Design& design, const Layout& layout,
+                Builder& builder) {
+  const auto place = [&](Count first, Count count) {
+    Slices slices;
+    for (Count k = first; k < first + count; ++k) {
+      const Slices part = layout.output(builder, parts.range(k));
+      slices.insert(slices.end(), part.begin(), part.end());
+    }
+    return slices;
+  };
+  for (const Step& step : distribute_steps(level)) {
+    const Count shift = step.shift(design.distance);
+    send_block(builder, parts.digit.peer(-shift), place(step.smaller - shift, step.moved()),
+               design.distribute_piece);
+    recv_block(builder, parts.digit.peer(shift), place(step.smaller, step.moved()),
+               design.distribute_piece);
+  }
+}
+
+/// Where the results lie that a level keeps.
+Layout kept_layout(const Level& level, const Parts& parts, const Layout& layout) {
+  std::vector<Range> ranges;
+  for (const Count k : parts.block(0, level.kept)) {
+    const auto part = layout.part(parts.range(k));
+    ranges.insert(ranges.end(), part.begin(), part.end());
+  }
+  return Layout(std::move(ranges));
+}
+
+}  // namespace
+
+void build_levels(const Plan& plan, const Design& design, Builder& builder) {
+  std::vector<Layout> layouts = {Layout({{0, plan.problem.count}})};
+  std::vector<Parts> parts;
+  Slice value = builder.input({0, plan.problem.count});
+  Count stride = 1;
+  for (std::size_t i = 0; i < design.levels.size(); ++i) {
+    const Level& level = design.levels[i];
+    parts.push_back({{builder.me(), stride, level.order}, Partition(value.count, level.order)});
+    stride *= level.order;
+    layouts.push_back(kept_layout(level, parts[i], layouts[i]));
+    const Slices goal = layouts.back().output(builder, {0, layouts.back().count()});
+    const bool last = i + 1 == design.levels.size();
+    const Slices results =
+        joined(Reduction(level, parts[i], design, value, builder).run(last ? goal : Slices{}));
+    value = results.empty() ? Slice{} : results.front();  // a level leaves them together
+  }
+  Count at = 0;
+  for (const Slice& goal : joined(layouts.back().output(builder, {0, layouts.back().count()}))) {
+    builder.copy(value.part(at, goal.count), goal);
+    at += goal.count;
+  }
+  for (std::size_t i = design.levels.size(); i-- > 0;) {
+    distribute(design.levels[i], parts[i], design, layouts[i], builder);
+  }
+}
+
+}  // namespace latecomer::allreduce

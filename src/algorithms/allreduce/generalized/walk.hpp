@@ -1,0 +1,11 @@
+// Writes one rank's way through the levels of a design (levels.hpp).
+#pragma once
+
+#include "algorithms/allreduce/generalized/levels.hpp"
+#include "schedule/builder.hpp"
+
+namespace latecomer::allreduce {
+
+void build_levels(const Plan& plan, const Design& design, Builder& builder);
+
+}  // namespace latecomer::allreduce
