@@ -50,11 +50,11 @@ class PyPlan {
  public:
   PyPlan(const std::string& collective, const std::string& algorithm, Rank ranks, Count count,
          Count element_bytes, bool commutative, bool in_place, const Arrivals& arrivals,
-         const std::string& network)
+         const std::string& network, bool exact)
       : arrivals_(arrivals), network_(parse_network(network)) {
     const Collective what = parse_collective(collective);
     const Choice choice = parse_choice(what, algorithm);
-    const Problem problem{what, ranks, count, element_bytes, 0, commutative, in_place};
+    const Problem problem{what, ranks, count, element_bytes, 0, commutative, in_place, exact};
     plan_ = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network_});
   }
 
@@ -238,10 +238,10 @@ NB_MODULE(_core, module) {
              "network"_a);
   nb::class_<PyPlan>(module, "Plan")
       .def(nb::init<const std::string&, const std::string&, Rank, Count, Count, bool, bool,
-                    const Arrivals&, const std::string&>(),
+                    const Arrivals&, const std::string&, bool>(),
            "collective"_a, "algorithm"_a, "ranks"_a, "count"_a, "element_bytes"_a = 4,
            "commutative"_a = true, "in_place"_a = false, "arrivals"_a = Arrivals{},
-           "network"_a = "")
+           "network"_a = "", "exact"_a = false)
       .def_prop_ro("text", &PyPlan::text)
       .def("time", &PyPlan::time)
       .def_prop_ro("algorithm", &PyPlan::algorithm)

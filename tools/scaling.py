@@ -21,7 +21,6 @@ from latecomer.arrivals import Pattern  # noqa: E402
 from latecomer.report import plot  # noqa: E402
 from latecomer.statistics import Row  # noqa: E402
 from latecomer.sweep.case import Case  # noqa: E402
-from latecomer.sweep.memory import BYTES_PER_OPERATION, about_bytes  # noqa: E402
 from latecomer.sweep.question import Question, choose_algorithms  # noqa: E402
 
 NETWORK = "alpha=50us,beta=8ns,gamma=0.1ns"
@@ -85,8 +84,8 @@ def _worth_it(question: Question, name: str, ranks: int, count: int) -> bool:
     """All where it is cheap; else where it is likely to be looked at, and enough for a line."""
     if len(question.ranks) == len(RANKS) or _round(ranks) or ranks == question.ranks[-1]:
         return True
-    needed = about_bytes(question, question.program(name, ranks, count), ranks, count)
-    return needed <= CHEAP * BYTES_PER_OPERATION
+    program = question.program(name, ranks, count)
+    return question.plan(program, ranks, count).about_operations() <= CHEAP
 
 
 def _round(ranks: int) -> bool:

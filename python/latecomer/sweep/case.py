@@ -12,7 +12,6 @@ from .. import registry, statistics
 from ..arrivals import Delays, Iteration
 from ..compiled import __version__, core
 from ..native_choices import MODELS
-from ..programs import make_plan
 from ..samples import Header, Sample, Samples
 from .question import Question
 
@@ -100,12 +99,8 @@ class Case:
         known = _estimate(self.question.estimate, late) if aware else []
         key = program, tuple(known)
         if key not in self._plans:
-            question = self.question
-            elements = question.elements(self.count)
-            what = question.element_bytes, question.commutative, False, question.collective
-            self._plans[key] = make_plan(
-                program, self.ranks, elements, known or None, question.network, *what
-            )
+            plan = self.question.plan(program, self.ranks, self.count, known or None)
+            self._plans[key] = plan
         return self._plans[key]
 
     def _limit(self) -> statistics.Limit:

@@ -13,6 +13,7 @@ from ..bench.choices import TYPE_BYTES
 from ..bench.errors import OptionError
 from ..compiled import core
 from ..native_choices import MODELS, Call
+from ..programs import make_plan
 from .ranges import parse_numbers
 
 MOST_RANKS = 4096
@@ -48,6 +49,11 @@ class Question:
         return self.op != _PAIRED
 
     @property
+    def exact(self) -> bool:
+        """Does it give the same bits in whatever order it combines?"""
+        return self.op == "max" or (self.op == "sum" and self.type.startswith("int"))
+
+    @property
     def element_bytes(self) -> int:
         """Of what the operator works on."""
         return TYPE_BYTES[self.type] * (1 if self.commutative else 2)
@@ -72,6 +78,23 @@ class Question:
         elements, whole = self.elements(count), self.bytes(count)
         call = Call(ranks, elements, whole, self.commutative, self.op in _BUILT_IN)
         return MODELS[algorithm](call)
+
+    def plan(
+        self, program: str, ranks: int, count: int, known: Sequence[float] | None = None
+    ) -> core.Plan:
+        """For arrivals that the ranks know of (None: all together), in seconds."""
+        return make_plan(
+            program,
+            ranks,
+            self.elements(count),
+            known,
+            self.network,
+            self.element_bytes,
+            self.commutative,
+            False,
+            self.collective,
+            self.exact,
+        )
 
     @property
     def jitter(self) -> bool:

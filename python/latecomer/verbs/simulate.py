@@ -91,8 +91,8 @@ def simulate(
 
     Columns are those of bench; times are in ms. Where the vectors of all ranks are small, results
     are computed and compared, elsewhere wrong is empty. Type and operator make a difference by the
-    size of an element, and by commuting or not. Over several ranks or sizes, table and plot show
-    the time from the last arrival to the last exit.
+    size of an element, by commuting, and by giving the same bits in whatever order. Over several
+    ranks or sizes, table and plot show the time from the last arrival to the last exit.
 
     Exits with 1 if a result was wrong or the deadline came first. An interrupted run still prints
     what was completed.
