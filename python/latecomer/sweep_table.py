@@ -50,17 +50,37 @@ def table_lines(rows: Sequence[Row]) -> list[Line]:
     return found
 
 
-def rich_table(rows: Sequence[Row]) -> RenderableType:
-    """For a terminal, the best time of each line marked."""
+def rich_table(rows: Sequence[Row], width: int) -> RenderableType:
+    """For a terminal, the best time of each line marked; only the best where not all fit."""
     row = rows[0]
     title = Text(f"{row.collective}, {row.op}, {row.arrival}: {TITLE}", "bold")
+    return Group(title, _all(rows) if least_width(rows) <= width else _fastest(rows))
+
+
+def least_width(rows: Sequence[Row]) -> int:
+    """Columns of a terminal that shows all algorithms."""
+    return sum(max(len(name), 8) + 2 for name in headings(rows))
+
+
+def _all(rows: Sequence[Row]) -> Table:
     table = Table(box=None)
     for name in headings(rows):
-        table.add_column(name, justify="right", overflow="fold")
+        table.add_column(name, justify="right", no_wrap=True)
     for line in table_lines(rows):
         cells = [_cell(row, row is line.best) for row in line.rows]
         table.add_row(*line.case, number(line.limit), *cells)
-    return Group(title, table)
+    return table
+
+
+def _fastest(rows: Sequence[Row]) -> Table:
+    table = Table(box=None)
+    for name in (*_case_names(rows), "limit", "fastest", "ms"):
+        table.add_column(name, justify="left" if name == "fastest" else "right")
+    for line in table_lines(rows):
+        best = line.best
+        cells = (best.label, _cell(best, False)) if best else ("", "")
+        table.add_row(*line.case, number(line.limit), *cells)
+    return table
 
 
 def _cell(row: Row | None, best: bool) -> Text:

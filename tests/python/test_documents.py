@@ -22,6 +22,7 @@ def test_every_verb_has_help_with_an_example(capsys):
 
     for verb in (
         "bench",
+        "simulate",
         "lab run",
         "lab check",
         "lab shell",

@@ -214,6 +214,15 @@ def test_a_table_over_ranks_marks_the_best(capsys, monkeypatch):
     assert "2 to 64 ranks" in err
 
 
+def test_a_narrow_terminal_shows_who_is_fastest(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["--nodes", "2,64", "--bytes", "64", "--algorithms", "all"]
+    code, out, err = simulate(capsys, *words)
+    assert code == 0
+    assert out.splitlines()[1].split() == ["ranks", "limit", "fastest", "ms"]
+    assert "all columns need a terminal of" in err
+
+
 def test_json_says_what_was_used(capsys):
     _, out, _ = simulate(capsys, *SMALL, "--json", "--network", "alpha=1us")
     found = json.loads(out)
