@@ -2,8 +2,8 @@
 
     .venv/bin/python tools/scaling.py [--most-ranks 1024] [FOLDER]
 
-Virtual time on a 1 Gbit/s network, all ranks arriving together. Where an algorithm's programs are
-long, not every number of ranks is simulated.
+Virtual time on a 1 Gbit/s network, all ranks arriving together. Not every number of ranks is
+simulated above 128, nor where an algorithm's programs are long. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ ELEMENT = 4  # bytes, float32
 SIZES = (1 << 10, 1 << 16, 1 << 22)  # against ranks
 RANKS = (24, 48, 96, 127)  # against size
 MOST_BYTES = 1 << 24
+ALL = 128  # ranks up to which every number of them is simulated, where that is cheap
 CHEAP = 30_000  # operations of a simulation that takes less than a tenth of a second
 
 
@@ -82,8 +83,10 @@ def _rows(question: Question) -> Iterator[Row]:
 
 def _worth_it(question: Question, name: str, ranks: int, count: int) -> bool:
     """All where it is cheap; else where it is likely to be looked at, and enough for a line."""
-    if len(question.ranks) == len(RANKS) or _round(ranks) or ranks == question.ranks[-1]:
+    if len(question.ranks) == len(RANKS) or _round(ranks):
         return True
+    if ranks > ALL and not _sampled(ranks):
+        return False
     program = question.program(name, ranks, count)
     return question.plan(program, ranks, count).about_operations() <= CHEAP
 
@@ -92,6 +95,11 @@ def _round(ranks: int) -> bool:
     """A power of two, or three times one."""
     odd = ranks // (ranks & -ranks)
     return odd in (1, 3)
+
+
+def _sampled(ranks: int) -> bool:
+    """Every sixteenth, and the neighbours of powers of two."""
+    return ranks % 16 == 0 or _round(ranks - 1) or _round(ranks + 1)
 
 
 def _nothing() -> None:
