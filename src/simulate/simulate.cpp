@@ -43,9 +43,11 @@ Simulation simulate(std::span<const Program> programs, const SimulationOptions& 
   result.exits.assign(ranks, -1);
   VirtualNetwork network(options, static_cast<Rank>(ranks));
   std::deque<Engine> engines;
+  EngineOptions engine = options.engine;
+  engine.eager = options.network.eager_elements(options.element_bytes);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto me = static_cast<Rank>(rank);
-    engines.emplace_back(programs[rank], network.transport(me), options.engine);
+    engines.emplace_back(programs[rank], network.transport(me), engine);
     network.attach(me, engines.back());
   }
   network.run(result);
