@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -65,7 +66,7 @@ bool is_simgrids_own(const std::string& name) {
 }
 
 void check_complete(const SimGridCommand& c) {
-  if (c.platform.empty()) throw Error("--platform", "", "a SimGrid platform in XML");
+  (void)read_file("--platform", c.platform);  // SimGrid ends the process where it cannot
   if (c.algorithm.empty() == c.schedule.empty()) {
     throw Error("--algorithm", c.algorithm, "a name, or --schedule FILE in its place");
   }
@@ -100,14 +101,12 @@ example: latecomer_simgrid --platform cluster.xml --algorithm ring --ranks 16 --
 
 std::string read_file(const std::string& what, const std::string& file) {
   std::ifstream stream(file);
-  std::ostringstream text;
-  // An empty file leaves the target's fail bit set, a directory the source's bad bit.
-  if (stream) text << stream.rdbuf();
-  if (!stream || stream.bad()) throw Error(what, file, "a file that can be read");
-  return text.str();
+  stream.peek();  // a folder can be opened, but not read
+  if (!stream.is_open() || stream.bad()) throw Error(what, file, "a file that can be read");
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-SimGridCommand parse_simgrid_command(int argc, char** argv) {
+SimGridCommand parse_simgrid_command(int argc, const char* const* argv) {
   SimGridCommand command;
   const auto known = setters(command);
   const auto known_flags = flags(command);

@@ -27,7 +27,7 @@ struct SimGridCommand {
 extern const char* const kSimGridUsage;
 
 /// Throws Error naming the argument, or the file, that cannot be read.
-[[nodiscard]] SimGridCommand parse_simgrid_command(int argc, char** argv);
+[[nodiscard]] SimGridCommand parse_simgrid_command(int argc, const char* const* argv);
 
 /// The whole of a file. Throws Error naming `what` and the file.
 [[nodiscard]] std::string read_file(const std::string& what, const std::string& file);

@@ -1,10 +1,14 @@
 #include "transports/simgrid/transport.hpp"
 
-#include <algorithm>
-
 namespace latecomer {
 
 namespace s4u = simgrid::s4u;
+
+namespace {
+
+constexpr Seconds kAccuracy = 1e-9;  // SimGrid's: it complains of shorter sleeps
+
+}  // namespace
 
 bool SimGridTransport::wait(Protocol& protocol, Seconds until) {
   const bool works = local_ && local_->end <= until;
@@ -19,7 +23,7 @@ bool SimGridTransport::wait(Protocol& protocol, Seconds until) {
 /// The index of an activity that is done; nothing: the clock reached `until` before.
 std::optional<std::size_t> SimGridTransport::wait_any(Seconds until) {
   const Seconds left = until - s4u::Engine::get_clock();
-  if (left <= 0) return std::nullopt;
+  if (left < kAccuracy) return std::nullopt;
   const bool forever = until == kNever;
   if (activities_.empty()) {
     // Suspended for ever, SimGrid finds that nothing more can happen and ends the simulation.
@@ -98,6 +102,7 @@ void SimGridTransport::copy(const Slice& from, const Slice& to, Token token) {
 }
 
 void SimGridTransport::work(Protocol& protocol) {
+  if (!local_) return;
   const Local task = *local_;
   local_.reset();
   if (memory_ != nullptr && task.is_copy) memory_->write(task.right, memory_->read(task.left));
