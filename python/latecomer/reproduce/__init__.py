@@ -1,0 +1,1 @@
+"""Published results beside ours: data of papers, networks fitted on their baselines, predictions."""
