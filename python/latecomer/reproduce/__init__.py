@@ -1,1 +1,1 @@
-"""Published results beside ours: data of papers, networks fitted on their baselines, predictions."""
+"""Numbers of papers beside ours, on networks fitted to the papers' own baselines."""

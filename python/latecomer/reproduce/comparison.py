@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from .fit import PER_SECOND
@@ -61,13 +61,16 @@ def compare(
     return found
 
 
-def with_lab(paper: Paper, rows: Iterable[Comparison], lab: TimeOf) -> Iterator[Comparison]:
+def with_lab(paper: Paper, rows: Iterable[Comparison], lab: TimeOf) -> list[Comparison]:
     """The same with measured values, where there are any."""
-    for row in rows:
-        try:
-            yield replace(row, lab=evaluate(paper, row.number, lab).value)
-        except MissingError:
-            yield row
+    return [replace(row, lab=_measured(paper, row.number, lab)) for row in rows]
+
+
+def _measured(paper: Paper, number: Number, lab: TimeOf) -> float | None:
+    try:
+        return evaluate(paper, number, lab).value
+    except MissingError:
+        return None
 
 
 def _compare(paper: Paper, number: Number, forms: TimeOf, ours: TimeOf) -> Comparison:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiled import core
 from .closed_forms import COSTS, Terms, terms
 from .paper import Number, Paper, PaperError
 
@@ -86,6 +87,12 @@ def fit_network(paper: Paper) -> Fit:
     ]
     determined = _determined(_relative(forms, times))
     return Fit(costs, errors, reasons, plan["why"], tuple(residuals), determined, network["more"])
+
+
+def read_costs(network: str) -> NDArray[np.float64]:
+    """Alpha, beta and gamma of a network's text. Raises ValueError."""
+    parts = dict(part.split("=") for part in core.network_text(network).split(","))
+    return np.array([core.parse_seconds(name, parts[name]) for name in COSTS])
 
 
 def baseline_rows(paper: Paper, plan: Mapping[str, Any]) -> list[Number]:

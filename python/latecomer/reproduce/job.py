@@ -14,8 +14,9 @@ from rich.console import Console
 from ..compiled import __version__, core
 from ..output import console, progress_bar, say
 from . import report as reports
+from .closed_forms import COSTS
 from .comparison import Comparison, compare, with_lab
-from .fit import Fit, fit_network
+from .fit import Fit, fit_network, read_costs
 from .paper import Paper, read_paper
 from .predict import Predictor, TimeOf, formula
 from .report import Report
@@ -65,9 +66,8 @@ def _changed(fit: Fit, network: str | None) -> Fit:
     if network is None:
         return fit
     text = core.network_text(f"{fit.text},{network}")
-    parts = dict(part.split("=") for part in text.split(","))
-    costs = {name: core.parse_seconds(name, parts.pop(name)) for name in fit.costs}
-    more = ",".join(f"{name}={value}" for name, value in parts.items())
+    costs = dict(zip(COSTS, map(float, read_costs(text)), strict=True))
+    more = ",".join(part for part in text.split(",") if part.partition("=")[0] not in COSTS)
     reasons = fit.reasons | {"--network": f"{network}, in place of what was fitted"}
     return replace(fit, costs=costs, more=more, reasons=reasons)
 
@@ -82,7 +82,7 @@ def _measure(paper: Paper, rows: list[Comparison], lab: Lab, wanted: Wanted) -> 
     from .lab import measure
 
     times = measure(paper, lab.nodes, lab.rate, wanted.iterations, wanted.seed)
-    return list(with_lab(paper, rows, times))
+    return with_lab(paper, rows, times)
 
 
 def text(report: Report, format_: str) -> str:
@@ -92,14 +92,17 @@ def text(report: Report, format_: str) -> str:
     if format_ == "json":
         return reports.json_text(report)
     page = io.StringIO()
-    Console(file=page, width=_WIDTH, highlight=False).print(reports.renderable(report))
+    Console(file=page, width=_WIDTH, highlight=False).print(
+        reports.renderable(report, _WIDTH), markup=False
+    )
     return page.getvalue()
 
 
 def show(report: Report, format_: str) -> None:
     """On standard output."""
     if format_ == "table":
-        console().print(reports.renderable(report), markup=False)
+        screen = console()
+        screen.print(reports.renderable(report, screen.width), markup=False)
     else:
         typer.echo(text(report, format_), nl=False)
     say(reports.footer(report))

@@ -11,7 +11,7 @@ from ..arrivals import Pattern
 from ..compiled import core
 from ..simulation import Simulation, simulate
 from .closed_forms import known, terms
-from .fit import Fit, blocks
+from .fit import Fit, blocks, read_costs
 from .paper import ELEMENT_BYTES, Mapping, Number, Paper
 
 SIMULATED, CLOSED_FORM, MEASURED = "simulated", "closed form", "measured"
@@ -72,8 +72,11 @@ def formula(paper: Paper, fit: Fit) -> TimeOf:
         check_setting(number)
         if not known(mapping.formula):
             raise MissingError(mapping.note or "no closed form")
+        if ":" in number.measure:
+            raise MissingError("a closed form says nothing of one rank")
         form = terms(mapping.formula, number, blocks(paper, number))
-        return Time(form.seconds(fit.vector), CLOSED_FORM)
+        costs = read_costs(number.network) if number.network else fit.vector
+        return Time(form.seconds(costs), CLOSED_FORM)
 
     return time
 
@@ -92,9 +95,9 @@ class Predictor:
         check_setting(number)
         if mapping.ours and implemented(mapping):
             return Time(self._simulated(number, mapping), SIMULATED)
-        if mapping.formula:
-            return self._formula(number, mapping)
         name = mapping.ours.partition(":")[0]
+        if mapping.formula and ":" not in number.measure:
+            return self._formula(number, mapping)
         raise MissingError(f"{NOT_YET}: {name}" if name else mapping.note)
 
     def _simulated(self, number: Number, mapping: Mapping) -> float:

@@ -13,12 +13,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..compiled import __version__
-from ..table import number as digits
 from .comparison import Comparison
-from .fit import Fit
+from .fit import PER_SECOND, Fit
 from .paper import Paper
-from .words import CLOSE, about_fit, agreement, grouped
+from .words import CLOSE, about_fit, agreement, digits, grouped
 
 COLUMNS = (
     "paper", "table", "row", "column", "collective", "algorithm", "baseline", "ranks", "bytes",
@@ -26,7 +24,8 @@ COLUMNS = (
     "name", "lab", "reason", "doubt",
 )  # fmt: skip
 
-_AT_ONCE = 8  # columns of a table that fit beside each other
+_NAMES, _CELL = 40, 10  # columns of a terminal for the names of a row, and for each number
+_UNPLACED = "?"  # the column of a number whose place in the table is lost
 
 
 @dataclass(frozen=True)
@@ -115,12 +114,12 @@ def json_text(report: Report) -> str:
 # For people
 
 
-def renderable(report: Report) -> RenderableType:
-    """Title, fit, tables, words, notes."""
+def renderable(report: Report, width: int) -> RenderableType:
+    """Title, fit, tables, words, notes, for a terminal of so many columns."""
     parts: list[RenderableType] = [Text(report.title, "bold"), report.paper.facts["machine"], ""]
     parts += [*_section("The network", about_fit(report.fit)), *_residuals(report.fit)]
-    for rows in _tables(report.rows):
-        parts += [*_grids(rows), ""]
+    for rows in by_metric(report.rows):
+        parts += [*_grids(rows, max(2, (width - _NAMES) // _CELL)), ""]
     parts += _section("Where we agree, where not", report.words())
     parts += _section("Why", report.notes)
     parts += _section("Lost, so not here", report.paper.facts["lost"])
@@ -137,34 +136,51 @@ def _section(title: str, lines: Sequence[str]) -> list[RenderableType]:
 def _residuals(fit: Fit) -> list[RenderableType]:
     if not fit.residuals:
         return []
-    table = Table(title="The fit, row by row; ms", title_justify="left", box=None)
-    table.add_column("row")
+    unit = fit.residuals[0].number.unit
+    title = f"The fit on closed forms, row by row; {unit}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None)
+    table.add_column("")
     for name in ("paper", "fitted", "fitted / paper - 1"):
         table.add_column(name, justify="right")
     for row in fit.residuals:
         place = f"{row.number.row}, {row.number.column}"
-        table.add_row(
-            place, digits(1e3 * row.paper), digits(1e3 * row.fitted), f"{row.relative:+.1%}"
-        )
+        times = (digits(PER_SECOND[unit] * time) for time in (row.paper, row.fitted))
+        table.add_row(place, *times, f"{row.relative:+.1%}")
     return [table, ""]
 
 
-def _tables(rows: Sequence[Comparison]) -> Iterator[list[Comparison]]:
-    yield from grouped(rows, lambda row: (row.number.table, row.number.metric)).values()
+def by_metric(rows: Sequence[Comparison]) -> Iterator[list[Comparison]]:
+    """The rows of one table and metric at a time."""
+    yield from grouped(rows, _shared).values()
 
 
-def _grids(rows: Sequence[Comparison]) -> Iterator[RenderableType]:
+def _shared(row: Comparison) -> tuple[str, str]:
+    """A winner without a number stands among the speedups of the others."""
+    return row.number.table, row.number.metric.replace("fastest", "speedup")
+
+
+def caption(rows: Sequence[Comparison]) -> str:
+    """Table, metric and unit of rows that share them."""
+    table, metric = _shared(rows[0])
+    unit = rows[0].number.unit
+    return f"{table}: {metric}" + ("" if unit in ("ratio", "") else f", {unit}")
+
+
+def cells(row: Comparison) -> list[str]:
+    """The paper's value, ours, their ratio, the lab's."""
+    return [cell(row) for _, cell, _ in _KINDS]
+
+
+def _grids(rows: Sequence[Comparison], at_once: int) -> Iterator[RenderableType]:
     """The numbers in the paper's own rows and columns, a few columns at once."""
-    columns = iter(dict.fromkeys(row.number.column for row in rows))
-    while part := list(islice(columns, _AT_ONCE)):
+    placed = dict.fromkeys(row.number.column for row in rows)
+    columns = (column for column in placed if column != _UNPLACED)
+    while part := list(islice(columns, at_once)):
         yield _grid([row for row in rows if row.number.column in part], part)
 
 
 def _grid(rows: Sequence[Comparison], columns: Sequence[str]) -> Table:
-    number = rows[0].number
-    unit = "" if number.unit in ("ratio", "") else f", {number.unit}"
-    title = f"{number.table}: {number.metric}{unit}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=None)
+    table = Table(title=caption(rows), title_justify="left", title_style="bold", box=None)
     table.add_column("")
     table.add_column("", style="dim")
     for column in columns:
@@ -183,14 +199,18 @@ def _add_line(table: Table, name: str, columns: Sequence[str], rows: Sequence[Co
 
 
 def _paper_cell(row: Comparison) -> str:
-    return row.number.algorithm if row.paper is None else digits(row.paper)
+    number = row.number
+    if row.paper is None:
+        return number.algorithm
+    named = "|" in number.algorithm + number.baseline and "|" not in number.algorithm
+    return f"{number.algorithm} {digits(row.paper)}" if named else digits(row.paper)
 
 
 def _our_cell(row: Comparison) -> str:
     return row.name or (digits(row.ours) if row.ours is not None else "-")
 
 
-def _ratio_cell(row: Comparison) -> Text | str:
+def _ratio_cell(row: Comparison) -> str:
     if row.agrees is not None:
         return "same" if row.agrees else "other"
     return "" if row.ratio is None else f"{row.ratio:.2f}" + ("" if _near(row.ratio) else " !")
@@ -214,5 +234,7 @@ _KINDS: tuple[tuple[str, Callable[[Comparison], str], Callable[[Comparison], boo
 
 def footer(report: Report) -> str:
     """What was used, in one line."""
-    form = "{paper}; version {version}, {iterations} draws of random arrivals, seed {seed}"
-    return form.format(paper=report.paper.name, version=__version__, **report.used)
+    used = report.used
+    text = f"{report.paper.name}; version {used['version']}, {used['iterations']} draws of random "
+    lab = f"; lab {used['lab']}" if "lab" in used else ""
+    return f"{text}arrivals, seed {used['seed']}{lab}"

@@ -48,8 +48,8 @@ Plot = Annotated[
 ]
 Lab = Annotated[
     bool,
-    typer.Option("--lab", help="Also measure in the emulated cluster, scaled to --nodes and --rate: "
-                 "vectors shrink with the rate, delays stay."),
+    typer.Option("--lab", help="Also measure in the emulated cluster, scaled to --nodes and "
+                 "--rate: vectors shrink with the rate, delays stay."),
 ]  # fmt: skip
 Nodes = Annotated[int, typer.Option("--nodes", metavar="N", min=2, help="Hosts of the lab.")]
 Rate = Annotated[str, typer.Option("--rate", metavar="R", help="Of the lab's links.")]
