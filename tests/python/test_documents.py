@@ -27,6 +27,7 @@ def test_every_verb_has_help_with_an_example(capsys):
         "lab shell",
         "verify",
         "show",
+        "reproduce",
         "algorithms",
         "doctor",
     ):

@@ -83,9 +83,9 @@ def _figure(report: Report) -> Figure:
     for axes in places[len(panels) :]:
         axes.set_axis_off()
     facts = report.paper.facts
-    title = f"{report.paper.name}: {facts['machine']}\n"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    used = f"{_KEY}\nnetwork {report.fit.text}"
+    title = f"{facts['authors'].split(',')[0]} {facts['year']}: {facts['title']}\n"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold", wrap=True)
+    used = f"{_KEY}\n{facts['machine']}; {report.fit.text}"
     figure.supxlabel(used, x=0.01, ha="left", fontsize=8)
     return figure
 

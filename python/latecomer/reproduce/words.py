@@ -28,6 +28,8 @@ def agreement(paper: Paper, fit: Fit, rows: Sequence[Comparison]) -> list[str]:
     for table, block in grouped(rows, lambda row: row.number.table).items():
         told += _algorithms(table, block, fitted)
         told += _fastest(table, block)
+        told += _by_theory(table, block)
+        told += _in_the_lab(table, block)
         told += _implied(paper, fit, table, block)
     return told + list(_missing(rows))
 
@@ -135,6 +137,36 @@ def _fastest(table: str, block: Sequence[Comparison]) -> Iterator[str]:
 def _same_winner(rows: Sequence[Comparison]) -> bool:
     winner = min(rows, key=lambda row: row.paper)
     return winner.ours <= (1 + TIE) * min(row.ours for row in rows)
+
+
+def _by_theory(table: str, block: Sequence[Comparison]) -> Iterator[str]:
+    """What closed forms say of a claim whose numbers are lost, apart for powers of two."""
+    rows = [row for row in block if row.number.value is None and row.number.unit == "ratio"]
+    if rows and all(row.paper is not None for row in rows):
+        groups = grouped(rows, lambda row: row.number.ranks & (row.number.ranks - 1) == 0)
+        yield f"{table}, by the closed forms: " + "; ".join(
+            f"processes that are {'a' if power else 'no'} power of two: {_range(part)}"
+            for power, part in groups.items()
+        )
+
+
+def _range(rows: Sequence[Comparison]) -> str:
+    values = [row.paper for row in rows]
+    above = sum(value > 1 for value in values)
+    return f"{min(values):.2f} to {max(values):.2f}, above 1 in {above} of {len(values)}"
+
+
+def _in_the_lab(table: str, block: Sequence[Comparison]) -> Iterator[str]:
+    """Measured ratios beside the paper's; times of another size say nothing beside it."""
+    rows = [row for row in block if row.lab is not None and row.number.comparison == "speedup"]
+    rows = [row for row in rows if row.number.algorithm != row.number.baseline]
+    for name, part in grouped(rows, lambda row: row.number.algorithm).items():
+        close = sum(abs(row.lab / row.paper - 1) <= CLOSE for row in part)
+        middle = median(row.lab / row.paper for row in part)
+        yield (
+            f"{table}, {name}, speedup (measured in the lab, at its size): within {CLOSE:.0%} of "
+            f"the paper in {close} of {len(part)}, median of lab / paper {middle:.2f}"
+        )
 
 
 def _timed(row: Comparison) -> bool:
