@@ -14,9 +14,25 @@ from latecomer import cli
 from latecomer.errors import UserError
 from latecomer.reproduce import closed_forms, lab, words
 from latecomer.reproduce.comparison import FORMULA, Comparison, compare, evaluate, names
-from latecomer.reproduce.fit import PER_SECOND, baseline_rows, blocks, fit_network
+from latecomer.reproduce.fit import (
+    CLOSED_FORMS,
+    PER_SECOND,
+    PROGRAMS,
+    baseline_rows,
+    blocks,
+    fit_network,
+    read_costs,
+)
 from latecomer.reproduce.paper import FOLDER, NAMES, Mapping, Number, PaperError, read_paper
-from latecomer.reproduce.predict import MissingError, Predictor, Time, choice, formula, implemented
+from latecomer.reproduce.predict import (
+    MissingError,
+    Predictor,
+    Simulator,
+    Time,
+    choice,
+    formula,
+    implemented,
+)
 from latecomer.reproduce.report import COLUMNS
 
 PAPERS = {name: read_paper(name) for name in NAMES}
@@ -226,6 +242,23 @@ def test_a_fit_finds_the_costs_that_made_the_times(seed):
     assert fit.rms < 1e-6
 
 
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_a_fit_on_programs_meets_the_programs(factor):
+    """A program of so many times its closed form's work: the costs come out as much less."""
+    paper = PAPERS["traeff2021"]
+    on_forms = fit_network(paper)
+
+    def simulated(number, network):
+        form = closed_forms.terms("pipelined_tree", number, blocks(paper, number))
+        return form.scaled(factor).seconds(read_costs(network))
+
+    fit = fit_network(paper, simulated)
+    assert (on_forms.on, fit.on) == (CLOSED_FORMS, PROGRAMS)
+    assert factor * fit.vector == pytest.approx(on_forms.vector, rel=1e-5)
+    for row in fit.residuals:
+        assert row.fitted == pytest.approx(simulated(row.number, fit.text), rel=1e-4)
+
+
 def test_a_cost_that_would_be_negative_is_held_at_zero():
     paper = PAPERS["proficz2018"]
     fast = tuple(replace(n, value=n.value / 2) if n.value else n for n in paper.numbers)
@@ -267,7 +300,9 @@ def test_changing_a_claim_changes_no_fit():
 def predictions(name, tables=None, iterations=1):
     paper = PAPERS[name].only(tables)
     fit = fit_network(PAPERS[name])
-    return compare(paper, formula(paper, fit), Predictor(paper, fit, iterations, 1))
+    return compare(
+        paper, formula(paper, fit), Predictor(paper, fit, Simulator(paper, iterations, 1))
+    )
 
 
 def test_the_example_of_the_sorted_linear_tree_takes_14_and_12_steps():
@@ -306,7 +341,7 @@ def test_a_row_fills_in_when_the_registry_has_its_algorithm():
     }
     filled = replace(paper, numbers=here, mappings=known)
     fit = fit_network(paper)
-    rows = compare(filled, formula(filled, fit), Predictor(filled, fit, 1, 1))
+    rows = compare(filled, formula(filled, fit), Predictor(filled, fit, Simulator(filled, 1, 1)))
     assert {row.how for row in rows} == {"simulated"}
 
 
@@ -343,7 +378,7 @@ def test_parameters_follow_the_setting():
 
 def test_settings_that_are_not_published_are_not_guessed():
     paper, fit = PAPERS["proficz2018"], fit_network(PAPERS["proficz2018"])
-    predict = Predictor(paper, fit, 1, 1)
+    predict = Predictor(paper, fit, Simulator(paper, 1, 1))
     for broken, reason in (
         (replace(SOME, arrival="unpublished"), "the arrivals are not published"),
         (replace(SOME, delay_ms=None, doubt="smudged"), "smudged"),
@@ -358,7 +393,9 @@ def test_random_arrivals_follow_the_seed():
     paper, fit = PAPERS["proficz2018"].only("4"), fit_network(PAPERS["proficz2018"])
     number = next(n for n in paper.numbers if n.arrival == "randlate" and n.delay_ms == 50)
     mapping = paper.mappings["PRR"]
-    one, again, other = (Predictor(paper, fit, 2, seed)(number, mapping) for seed in (1, 1, 2))
+    one, again, other = (
+        Predictor(paper, fit, Simulator(paper, 2, seed))(number, mapping) for seed in (1, 1, 2)
+    )
     assert one == again
     assert one != other
 
@@ -387,9 +424,9 @@ def test_words_count_signs_of_differences():
     rows = [
         comparison(paper, ours, metric="elapsed difference", baseline="PRR", delay_ms=5.0,
                    column=str(ours))
-        for paper, ours in ((1.0, 2.0), (-1.0, 0.5), (-3.0, -1.0))
+        for paper, ours in ((1.0, 2.0), (-1.0, 0.5), (-3.0, -1.0), (2.0, 0.01))
     ]  # fmt: skip
-    assert "same sign in 2 of 3, median distance 1.50 ms" in told(rows)
+    assert "same sign in 2 of 3, ours is 0 in 1 more; median distance 1.75 ms" in told(rows)
 
 
 def test_words_compare_winners():

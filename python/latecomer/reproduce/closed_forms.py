@@ -31,6 +31,10 @@ class Terms:
         """On a network of these alpha, beta and gamma."""
         return self.wait + float(self.vector() @ costs)
 
+    def scaled(self, factor: float) -> Terms:
+        """The same waiting, and so many times the work."""
+        return Terms(self.wait, factor * self.alpha, factor * self.beta, factor * self.gamma)
+
     def vector(self) -> NDArray[np.float64]:
         """The coefficients of alpha, beta and gamma."""
         return np.array([self.alpha, self.beta, self.gamma])

@@ -9,6 +9,7 @@ from .fit import PER_SECOND
 from .paper import Number, Paper
 from .predict import CLOSED_FORM, MissingError, TimeOf
 
+ZERO = 0.05  # a difference that would be printed as 0.0
 FORMULA = "formula"  # the statistic of a number whose place a closed form takes
 
 
@@ -42,11 +43,11 @@ class Comparison:
 
     @property
     def agrees(self) -> bool | None:
-        """Of a name: the same; of a difference: the same sign; of anything else None."""
+        """Of a name: the same; of a difference: the same sign; of anything else, and of 0, None."""
         if self.number.comparison == "fastest":
             return self.name == self.number.algorithm if self.name else None
         if self.number.comparison == "difference" and self.ours is not None and self.paper:
-            return (self.ours < 0) == (self.paper < 0)
+            return None if abs(self.ours) < ZERO else (self.ours < 0) == (self.paper < 0)
         return None
 
 

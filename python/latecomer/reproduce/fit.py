@@ -1,14 +1,14 @@
 """The network of a paper: its costs fitted on the paper's own baseline rows, and on nothing else.
 
-The closed form of a baseline is linear in alpha, beta and gamma, so the fit is linear least squares
-on relative errors, with costs that would come out negative held at 0. Singular values tell how many
-costs the rows can tell apart at all.
+The closed form of a baseline is linear in alpha, beta and gamma, so a first fit is linear. Where we
+have the baseline's program, what it takes in simulation then replaces the closed form: each form is
+scaled to the simulated time and the fit repeated until it stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,23 @@ from numpy.typing import NDArray
 
 from ..compiled import core
 from .closed_forms import COSTS, Terms, terms
+from .least_squares import determined, solve
 from .paper import Number, Paper, PaperError
 
 PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "tau": 1.0}  # of a unit in one second
 
-# A direction of the costs that moves the times this much less than another is not determined:
-# rounding to three digits hides it.
-_BLIND = 1e-3
+CLOSED_FORMS, PROGRAMS = "closed forms", "our programs in simulation"
+
+_PASSES = 6  # at most, of simulations; two or three are usual
+_STANDS = 1e-3  # the fit stands when no cost changes by more than this share
+
+# Seconds of a baseline's program in a setting on a network; None: it is not implemented.
+Simulated = Callable[[Number, str], float | None]
 
 
 @dataclass(frozen=True)
 class Residual:
-    """A fitted row: seconds as published and by the fitted closed form."""
+    """A fitted row: seconds as published and as fitted."""
 
     number: Number
     paper: float
@@ -50,6 +55,7 @@ class Fit:
     residuals: tuple[Residual, ...]  # empty: nothing was fitted
     determined: int  # how many of alpha, beta and gamma the rows can tell apart
     more: str  # of the network's text, not a cost
+    on: str = ""  # CLOSED_FORMS or PROGRAMS
 
     @property
     def text(self) -> str:
@@ -68,7 +74,7 @@ class Fit:
         return float(np.sqrt(np.mean([row.relative**2 for row in self.residuals])))
 
 
-def fit_network(paper: Paper) -> Fit:
+def fit_network(paper: Paper, simulated: Simulated = lambda *_: None) -> Fit:
     """Fit what paper.json says is to be fitted. Raises PaperError if it names a claim's rows."""
     facts, plan = paper.facts, paper.facts["fit"]
     network = facts["network"]
@@ -76,17 +82,42 @@ def fit_network(paper: Paper) -> Fit:
     reasons = dict(facts.get("network_why", {}))
     if plan is None:
         return Fit(given, {}, reasons, facts["fit_why"], (), 0, network["more"])
+    start = Fit(given, {}, reasons, plan["why"], (), 0, network["more"], CLOSED_FORMS)
     rows = baseline_rows(paper, plan)
     forms = [_terms(paper, row) for row in rows]
+    fit = _fitted(start, rows, forms, plan["free"])
+    for _ in range(_PASSES):
+        scaled = _scaled(fit, rows, forms, simulated)
+        if scaled is None:
+            return fit
+        before, fit = fit.vector, replace(_fitted(start, rows, scaled, plan["free"]), on=PROGRAMS)
+        if np.allclose(before, fit.vector, rtol=_STANDS, atol=0):
+            break
+    return fit
+
+
+def _fitted(start: Fit, rows: Sequence[Number], forms: Sequence[Terms], free: list[str]) -> Fit:
     times = np.array([row.value / PER_SECOND[row.unit] for row in rows])
-    costs, errors = _solve(forms, times, given, plan["free"])
-    vector = np.array([costs[name] for name in COSTS])
-    residuals = [
-        Residual(row, float(time), form.seconds(vector))
+    costs, errors = solve(forms, times, start.costs, free)
+    fit = replace(start, costs=costs, errors=errors, determined=determined(forms, times))
+    residuals = (
+        Residual(row, float(time), form.seconds(fit.vector))
         for row, time, form in zip(rows, times, forms, strict=True)
-    ]
-    determined = _determined(_relative(forms, times))
-    return Fit(costs, errors, reasons, plan["why"], tuple(residuals), determined, network["more"])
+    )
+    return replace(fit, residuals=tuple(residuals))
+
+
+def _scaled(
+    fit: Fit, rows: Sequence[Number], forms: Sequence[Terms], simulated: Simulated
+) -> list[Terms] | None:
+    """The forms such that on this network they take as long as the programs; None: no programs."""
+    found = []
+    for row, form in zip(rows, forms, strict=True):
+        time = simulated(row, fit.text)
+        if time is None:
+            return None
+        found.append(form.scaled((time - form.wait) / (form.seconds(fit.vector) - form.wait)))
+    return found
 
 
 def read_costs(network: str) -> NDArray[np.float64]:
@@ -119,51 +150,3 @@ def blocks(paper: Paper, number: Number) -> int:
 
 def _terms(paper: Paper, number: Number) -> Terms:
     return terms(paper.mappings[number.algorithm].formula, number, blocks(paper, number))
-
-
-def _relative(forms: list[Terms], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much one second (a byte) of each cost adds to each row, relative to it."""
-    return np.array([form.vector() for form in forms]) / times[:, None]
-
-
-def _solve(
-    forms: list[Terms], times: NDArray[np.float64], given: dict[str, float], free: list[str]
-) -> tuple[dict[str, float], dict[str, float]]:
-    costs, left = dict(given), list(free)
-    matrix = _relative(forms, times)
-    wait = np.array([form.wait for form in forms]) / times
-    while left:
-        columns = [COSTS.index(name) for name in left]
-        held = [index for index in range(len(COSTS)) if index not in columns]
-        fixed = np.array([costs[COSTS[index]] for index in held])
-        target = 1 - wait - matrix[:, held] @ fixed
-        found, *_ = np.linalg.lstsq(matrix[:, columns], target, rcond=None)
-        costs.update(zip(left, map(float, found), strict=True))
-        negative = [name for name in left if costs[name] < 0]
-        if not negative:
-            return costs, _errors(matrix[:, columns], target, found, left)
-        costs.update(dict.fromkeys(negative, 0.0))
-        left = [name for name in left if name not in negative]
-    return costs, {}
-
-
-def _errors(
-    matrix: NDArray[np.float64],
-    target: NDArray[np.float64],
-    found: NDArray[np.float64],
-    names: list[str],
-) -> dict[str, float]:
-    spare = len(target) - len(names)
-    if spare <= 0:
-        return {}
-    variance = float(np.sum((matrix @ found - target) ** 2)) / spare
-    spread = np.sqrt(np.diag(np.linalg.inv(matrix.T @ matrix)) * variance)
-    return dict(zip(names, map(float, spread), strict=True))
-
-
-def _determined(matrix: NDArray[np.float64]) -> int:
-    """How many combinations of the costs move the rows, each cost scaled to its largest share."""
-    largest = np.abs(matrix).max(axis=0)
-    scaled = matrix[:, largest > 0] / largest[largest > 0]
-    values = np.linalg.svd(scaled, compute_uv=False)
-    return int(np.sum(values > _BLIND * values[0]))

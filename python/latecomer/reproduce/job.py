@@ -18,7 +18,7 @@ from .closed_forms import COSTS
 from .comparison import Comparison, compare, with_lab
 from .fit import Fit, fit_network, read_costs
 from .paper import Paper, read_paper
-from .predict import Predictor, TimeOf, formula
+from .predict import Predictor, Simulator, TimeOf, formula
 from .report import Report
 
 _WIDTH = 120  # of a table in a file
@@ -46,9 +46,10 @@ class Lab:
 def run(wanted: Wanted, lab: Lab | None = None) -> Report:
     """Everything that is said of one paper. Raises UserError and ValueError."""
     whole = read_paper(wanted.paper)
-    paper, fit = whole.only(wanted.tables), _changed(fit_network(whole), wanted.network)
-    ours = Predictor(paper, fit, wanted.iterations, wanted.seed)
-    rows = _predict(paper, formula(paper, fit), ours)
+    paper = whole.only(wanted.tables)
+    simulator = Simulator(whole, wanted.iterations, wanted.seed)
+    fit = _changed(_fit(whole, simulator), wanted.network)
+    rows = _predict(paper, formula(paper, fit), Predictor(paper, fit, simulator))
     used: dict[str, object] = {
         "version": __version__,
         "iterations": wanted.iterations,
@@ -59,6 +60,12 @@ def run(wanted: Wanted, lab: Lab | None = None) -> Report:
         rows = _measure(paper, rows, lab, wanted)
         used |= {"lab": f"{lab.nodes} x {lab.rate}"}
     return Report(paper, fit, rows, used)
+
+
+def _fit(paper: Paper, simulator: Simulator) -> Fit:
+    with progress_bar() as bar:
+        bar.add_task("fitting the network", total=None)
+        return fit_network(paper, simulator.baseline)
 
 
 def _changed(fit: Fit, network: str | None) -> Fit:

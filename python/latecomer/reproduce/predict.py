@@ -81,39 +81,32 @@ def formula(paper: Paper, fit: Fit) -> TimeOf:
     return time
 
 
-class Predictor:
-    """Times on the virtual network: of programs where they exist, else by closed forms."""
+class Simulator:
+    """Times of our programs on the virtual network; each setting is run once."""
 
-    def __init__(self, paper: Paper, fit: Fit, iterations: int, seed: int) -> None:
-        self._paper, self._fit = paper, fit
-        self._iterations, self._seed = iterations, seed
+    def __init__(self, paper: Paper, iterations: int, seed: int) -> None:
+        self._paper, self._iterations, self._seed = paper, iterations, seed
         self._runs: dict[tuple[object, ...], list[Simulation]] = {}
-        self._formula = formula(paper, fit)
 
-    def __call__(self, number: Number, mapping: Mapping) -> Time:
-        """The time of one algorithm in one setting. Raises MissingError."""
-        check_setting(number)
-        if mapping.ours and implemented(mapping):
-            return Time(self._simulated(number, mapping), SIMULATED)
-        name = mapping.ours.partition(":")[0]
-        if mapping.formula and ":" not in number.measure:
-            return self._formula(number, mapping)
-        raise MissingError(f"{NOT_YET}: {name}" if name else mapping.note)
-
-    def _simulated(self, number: Number, mapping: Mapping) -> float:
+    def seconds(self, number: Number, mapping: Mapping, network: str) -> float:
+        """The mean over the draws of its arrivals. Raises MissingError."""
         text = choice(self._paper, number, mapping)
         key = (mapping.collective, text, number.ranks, number.bytes, number.arrival,
-               number.late_rank, number.delay_ms, number.network)  # fmt: skip
+               number.late_rank, number.delay_ms, network)  # fmt: skip
         if key not in self._runs:
-            self._runs[key] = self._run(text, number)
+            self._runs[key] = self._run(text, number, network)
         runs = self._runs[key]
         return sum(measured(number.measure, run) for run in runs) / len(runs)
 
-    def _run(self, text: str, number: Number) -> list[Simulation]:
+    def baseline(self, number: Number, network: str) -> float | None:
+        """For a fit: None where there is no program."""
+        mapping = self._paper.mappings[number.algorithm]
+        return self.seconds(number, mapping, network) if implemented(mapping) else None
+
+    def _run(self, text: str, number: Number, network: str) -> list[Simulation]:
         delay = (number.delay_ms or 0.0) / 1e3
         times = self._iterations if number.arrival == "randlate" and delay else 1
         pattern = Pattern(number.arrival, number.late_rank)
-        network = number.network or self._fit.text
         try:
             core.check_choice(number.collective, text)
             return [
@@ -124,6 +117,25 @@ class Predictor:
             ]  # fmt: skip
         except (ValueError, RuntimeError) as error:
             raise MissingError(str(error)) from error
+
+
+class Predictor:
+    """Times of programs where they exist, else by closed forms."""
+
+    def __init__(self, paper: Paper, fit: Fit, simulator: Simulator) -> None:
+        self._fit, self._simulator = fit, simulator
+        self._formula = formula(paper, fit)
+
+    def __call__(self, number: Number, mapping: Mapping) -> Time:
+        """The time of one algorithm in one setting. Raises MissingError."""
+        check_setting(number)
+        if implemented(mapping):
+            network = number.network or self._fit.text
+            return Time(self._simulator.seconds(number, mapping, network), SIMULATED)
+        if mapping.formula and ":" not in number.measure:
+            return self._formula(number, mapping)
+        name = mapping.ours.partition(":")[0]
+        raise MissingError(f"{NOT_YET}: {name}" if name else mapping.note)
 
 
 def measured(measure: str, run: Simulation) -> float:

@@ -100,7 +100,8 @@ def json_text(report: Report) -> str:
         "url": report.paper.facts["url"],
         "machine": report.paper.facts["machine"],
         "network": fit.text,
-        "fit": {"costs": fit.costs, "errors": fit.errors, "held": fit.reasons, "why": fit.why,
+        "fit": {"costs": fit.costs, "errors": fit.errors, "held": fit.reasons,
+                "on": fit.on, "why": fit.why,
                 "determined": fit.determined, "residuals": residuals},
         "rows": rows_for_scripts(report),
         "words": report.words(),
@@ -137,7 +138,7 @@ def _residuals(fit: Fit) -> list[RenderableType]:
     if not fit.residuals:
         return []
     unit = fit.residuals[0].number.unit
-    title = f"The fit on closed forms, row by row; {unit}"
+    title = f"The fit on {fit.on}, row by row; {unit}"
     table = Table(title=title, title_justify="left", title_style="bold", box=None)
     table.add_column("")
     for name in ("paper", "fitted", "fitted / paper - 1"):

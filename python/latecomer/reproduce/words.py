@@ -48,7 +48,7 @@ def about_fit(fit: Fit) -> list[str]:
         worst = max(fit.residuals, key=lambda row: abs(row.relative))
         where = f"{worst.number.algorithm}, {worst.number.row}, {worst.number.column}"
         told.append(
-            f"fitted: {names}; {count} rows, residuals {fit.rms:.1%} rms, largest "
+            f"fitted on {fit.on}: {names}; {count} rows, residuals {fit.rms:.1%} rms, largest "
             f"{worst.relative:+.1%} ({where})"
         )
         told.append(f"the rows determine {fit.determined} of {', '.join(COSTS)}")
@@ -100,16 +100,16 @@ def _ratios(rows: Sequence[Comparison]) -> str:
 
 
 def _signs(rows: Sequence[Comparison]) -> str:
-    known = [row for row in rows if row.agrees is not None]
+    known = [row for row in rows if row.ours is not None and row.paper is not None]
     if not known:
         return ""
-    same = sum(bool(row.agrees) for row in known)
+    signs = [row.agrees for row in known if row.agrees is not None]
     worst = max(known, key=lambda row: abs(row.ours - row.paper))
     apart = median(abs(row.ours - row.paper) for row in known)
     unit = worst.number.unit
     return (
-        f"same sign in {same} of {len(known)}, median distance {digits(apart)} {unit}; largest "
-        f"{_place(worst)}: {_pair(worst)}"
+        f"same sign in {sum(signs)} of {len(signs)}, ours is 0 in {len(known) - len(signs)} more; "
+        f"median distance {digits(apart)} {unit}; largest {_place(worst)}: {_pair(worst)}"
     )
 
 
