@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .. import registry
 from ..arrivals import Pattern
@@ -82,20 +83,24 @@ def formula(paper: Paper, fit: Fit) -> TimeOf:
 
 
 class Simulator:
-    """Times of our programs on the virtual network; each setting is run once."""
+    """Times of our programs on the virtual network."""
 
     def __init__(self, paper: Paper, iterations: int, seed: int) -> None:
         self._paper, self._iterations, self._seed = paper, iterations, seed
-        self._runs: dict[tuple[object, ...], list[Simulation]] = {}
 
     def seconds(self, number: Number, mapping: Mapping, network: str) -> float:
         """The mean over the draws of its arrivals. Raises MissingError."""
         text = choice(self._paper, number, mapping)
-        key = (mapping.collective, text, number.ranks, number.bytes, number.arrival,
-               number.late_rank, number.delay_ms, network)  # fmt: skip
-        if key not in self._runs:
-            self._runs[key] = self._run(text, number, network)
-        runs = self._runs[key]
+        delay = (number.delay_ms or 0.0) / 1e3
+        times = self._iterations if number.arrival == "randlate" and delay else 1
+        try:
+            core.check_choice(number.collective, text)
+            pattern = Pattern(number.arrival, number.late_rank)
+            draws = pattern.draw(number.ranks, delay, times, self._seed)
+            runs = [_run(text, tuple(late), number.bytes, network, number.collective)
+                    for late in draws]  # fmt: skip
+        except (ValueError, RuntimeError) as error:
+            raise MissingError(str(error)) from error
         return sum(measured(number.measure, run) for run in runs) / len(runs)
 
     def baseline(self, number: Number, network: str) -> float | None:
@@ -103,20 +108,14 @@ class Simulator:
         mapping = self._paper.mappings[number.algorithm]
         return self.seconds(number, mapping, network) if implemented(mapping) else None
 
-    def _run(self, text: str, number: Number, network: str) -> list[Simulation]:
-        delay = (number.delay_ms or 0.0) / 1e3
-        times = self._iterations if number.arrival == "randlate" and delay else 1
-        pattern = Pattern(number.arrival, number.late_rank)
-        try:
-            core.check_choice(number.collective, text)
-            return [
-                simulate(text, ranks=number.ranks, count=-(-number.bytes // ELEMENT_BYTES),
-                         arrival=late, network=network, element_bytes=ELEMENT_BYTES,
-                         collective=number.collective)
-                for late in pattern.draw(number.ranks, delay, times, self._seed)
-            ]  # fmt: skip
-        except (ValueError, RuntimeError) as error:
-            raise MissingError(str(error)) from error
+
+@lru_cache(maxsize=4096)  # a time, a ratio and a difference of one setting share its runs
+def _run(
+    text: str, late: tuple[float, ...], size: int, network: str, collective: str
+) -> Simulation:
+    count = -(-size // ELEMENT_BYTES)
+    return simulate(text, ranks=len(late), count=count, arrival=late, network=network,
+                    element_bytes=ELEMENT_BYTES, collective=collective)  # fmt: skip
 
 
 class Predictor:
