@@ -451,6 +451,10 @@ def test_words_say_what_difference_and_ratio_imply():
     assert "(ms): a 9.75 to 10.3, ours " in told(rows)
 
 
+def test_words_name_what_is_doubtful():
+    assert "doubtful: Table 1, a, b: smudged" in told([comparison(1.0, 1.0, doubt="smudged")])
+
+
 # ---- the command
 
 

@@ -31,7 +31,7 @@ def agreement(paper: Paper, fit: Fit, rows: Sequence[Comparison]) -> list[str]:
         told += _by_theory(table, block)
         told += _in_the_lab(table, block)
         told += _implied(paper, fit, table, block)
-    return told + list(_missing(rows))
+    return [*told, *_missing(rows), *_doubts(rows)]
 
 
 def digits(value: float | None) -> str:
@@ -219,3 +219,11 @@ def _missing(rows: Sequence[Comparison]) -> Iterator[str]:
     for reason, count in Counter(row.reason for row in rows if row.reason).items():
         numbers = "1 number" if count == 1 else f"{count} numbers"
         yield f"{numbers} without a counterpart: {reason}"
+
+
+def _doubts(rows: Sequence[Comparison]) -> Iterator[str]:
+    """Numbers that are compared although their source is not clear."""
+    for row in rows:
+        if row.number.doubt and row.reason != row.number.doubt:
+            number = row.number
+            yield f"doubtful: {number.table}, {number.row}, {number.column}: {number.doubt}"
