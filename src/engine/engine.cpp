@@ -1,6 +1,7 @@
 #include "engine/engine.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace latecomer {
 namespace {
@@ -17,13 +18,10 @@ Engine::Engine(const Program& program, Transport& transport, EngineOptions optio
 void Engine::index_program() {
   const std::size_t size = program_.operations.size();
   unfinished_ = size;
-  missing_.resize(size);
-  dependents_.resize(size);
+  index_dependents();
   channel_of_.resize(size);
   std::map<std::pair<OpKind, Rank>, std::uint32_t> known;
   for (OpIndex i = 0; i < size; ++i) {
-    missing_[i] = static_cast<std::uint32_t>(program_.after[i].size());
-    for (const OpIndex earlier : program_.after[i]) dependents_[earlier].push_back(i);
     const Operation& op = program_.operations[i];
     if (!is_message(op)) continue;
     const auto next = static_cast<std::uint32_t>(channels_.size());
@@ -31,6 +29,24 @@ void Engine::index_program() {
     if (added) channels_.push_back({op.peer, {}, 0, 0});
     channel_of_[i] = entry->second;
     channels_[entry->second].operations.push_back(i);
+  }
+}
+
+/// The reverse of Program::after in one array: a list for each operation would take most of the
+/// memory of large simulations.
+void Engine::index_dependents() {
+  const std::size_t size = program_.operations.size();
+  missing_.resize(size);
+  dependents_begin_.assign(size + 1, 0);
+  for (const auto& earlier : program_.after) {
+    for (const OpIndex index : earlier) ++dependents_begin_[index + 1];
+  }
+  std::partial_sum(dependents_begin_.begin(), dependents_begin_.end(), dependents_begin_.begin());
+  dependents_.resize(dependents_begin_.back());
+  std::vector<std::size_t> next(dependents_begin_.begin(), dependents_begin_.end() - 1);
+  for (OpIndex i = 0; i < size; ++i) {
+    missing_[i] = static_cast<std::uint32_t>(program_.after[i].size());
+    for (const OpIndex earlier : program_.after[i]) dependents_[next[earlier]++] = i;
   }
 }
 
@@ -82,7 +98,8 @@ void Engine::completed(const Completion& completion) {
 
 void Engine::finish(OpIndex index) {
   --unfinished_;
-  for (const OpIndex later : dependents_[index]) {
+  for (std::size_t i = dependents_begin_[index]; i < dependents_begin_[index + 1]; ++i) {
+    const OpIndex later = dependents_[i];
     if (--missing_[later] == 0) make_ready(later);
   }
   if (unfinished_ == 0 && status_ == Status::running) status_ = Status::done;

@@ -38,6 +38,7 @@ class Engine final : public Protocol {
   };
 
   void index_program();
+  void index_dependents();
   void release_independent();
   void finish(OpIndex index);
   void make_ready(OpIndex index);
@@ -55,8 +56,9 @@ class Engine final : public Protocol {
   bool arrived_ = false;
   bool local_busy_ = false;
   std::size_t unfinished_ = 0;
-  std::vector<std::uint32_t> missing_;            // dependencies not yet done, per operation
-  std::vector<std::vector<OpIndex>> dependents_;  // the reverse of Program::after
+  std::vector<std::uint32_t> missing_;         // dependencies not yet done, per operation
+  std::vector<OpIndex> dependents_;            // of operation i: from dependents_begin_[i]
+  std::vector<std::size_t> dependents_begin_;  // to dependents_begin_[i + 1]
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> channel_of_;  // per operation; only of sends and receives
   std::vector<std::uint32_t> touched_;     // channels that may have something to post

@@ -1,5 +1,6 @@
 #include "simulate/virtual_network.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/random.hpp"
@@ -51,7 +52,7 @@ void VirtualNetwork::handle(const Event& event) {
       protocol(event.rank).arrive();
       return note_exit(event.rank);
     case EventKind::eligible:
-      return enqueue(event.id);
+      return line_up(event.id);
     case EventKind::landed:
       return land(event.id);
     case EventKind::received:
@@ -68,22 +69,33 @@ std::uint64_t VirtualNetwork::pair_number(Rank from, Rank to) const {
          static_cast<std::uint64_t>(to);
 }
 
-VirtualNetwork::FlightId VirtualNetwork::join(Rank from, Rank to, bool sending) {
-  Lane& pair = lane(from, to);
-  const std::uint64_t number = sending ? pair.sends++ : pair.receives++;
-  const auto [entry, added] = pair.open.try_emplace(number, flights_.size());
-  if (added && !free_flights_.empty()) {
-    entry->second = free_flights_.back();
-    free_flights_.pop_back();
-    flights_[entry->second] = {};
-  } else if (added) {
+VirtualNetwork::FlightId VirtualNetwork::new_flight() {
+  if (free_flights_.empty()) {
     flights_.emplace_back();
+    return flights_.size() - 1;
   }
-  const FlightId id = entry->second;
-  flights_[id].from = from;
-  flights_[id].to = to;
-  flights_[id].number = number;
-  if (!added) pair.open.erase(entry);  // both sides have posted
+  const FlightId id = free_flights_.back();
+  free_flights_.pop_back();
+  flights_[id] = {};
+  return id;
+}
+
+VirtualNetwork::FlightId VirtualNetwork::join(Rank from, Rank to, bool sending) {
+  Lane& lane = lanes_[pair_number(from, to)];
+  const bool behind = sending ? lane.sends < lane.receives : lane.receives < lane.sends;
+  const std::uint64_t number = sending ? lane.sends++ : lane.receives++;
+  if (behind) {  // the other side posted it first
+    const FlightId id = lane.open.front();
+    lane.open.pop_front();
+    return id;
+  }
+  const FlightId id = new_flight();
+  Flight& flight = flights_[id];
+  flight.lane = &lane;
+  flight.from = from;
+  flight.to = to;
+  flight.number = number;
+  lane.open.push_back(id);
   return id;
 }
 
@@ -103,47 +115,49 @@ void VirtualNetwork::posted(FlightId id, bool by_sender) {
   }
 }
 
+void VirtualNetwork::line_up(FlightId id) {
+  Lane& lane = *flights_[id].lane;
+  lane.eligible.push_back(id);
+  if (lane.eligible.size() == 1) enqueue(id);
+}
+
 void VirtualNetwork::enqueue(FlightId id) {
   const Flight& flight = flights_[id];
-  const std::uint64_t number = queued_++;
-  queue_[number] = id;
-  ports(flight.from).outgoing.insert(number);
-  ports(flight.to).incoming.insert(number);
-  changed_.insert(flight.from);
+  const Waiting waiting{queued_++, id};
+  ports(flight.from).outgoing.push_back(waiting);
+  ports(flight.to).incoming.push_back(waiting);
+  changed_.push_back(flight.from);
 }
 
+/// Starts what can start, in the order of the queues, whatever the ranks' numbers.
 void VirtualNetwork::start_transfers() {
-  while (!changed_.empty()) {
-    const Rank rank = *changed_.begin();
-    changed_.erase(changed_.begin());
-    if (ports(rank).sending < options_.network.ports) try_queue(ports(rank).outgoing);
-    if (ports(rank).receiving < options_.network.ports) try_queue(ports(rank).incoming);
+  candidates_.clear();
+  for (const Rank rank : changed_) {
+    const Ports& mine = ports(rank);
+    if (mine.sending < options_.network.ports) {
+      candidates_.insert(candidates_.end(), mine.outgoing.begin(), mine.outgoing.end());
+    }
+    if (mine.receiving < options_.network.ports) {
+      candidates_.insert(candidates_.end(), mine.incoming.begin(), mine.incoming.end());
+    }
   }
+  changed_.clear();
+  std::sort(candidates_.begin(), candidates_.end());
+  candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+  for (const Waiting& candidate : candidates_) try_start(candidate);
 }
 
-void VirtualNetwork::try_queue(const std::set<std::uint64_t>& waiting) {
-  for (auto next = waiting.begin(); next != waiting.end();) {
-    const std::uint64_t queued = *next++;  // try_start may take it out of the queue
-    if (try_start(queued) && options_.network.ports == 1) return;
-  }
-}
-
-bool VirtualNetwork::try_start(std::uint64_t queued) {
-  const FlightId id = queue_.at(queued);
-  const Flight& flight = flights_[id];
+void VirtualNetwork::try_start(const Waiting& waiting) {
+  const Flight& flight = flights_[waiting.id];
   Ports& sender = ports(flight.from);
   Ports& receiver = ports(flight.to);
   const Count most = options_.network.ports;
-  Lane& pair = lane(flight.from, flight.to);
-  if (pair.busy || sender.sending == most || receiver.receiving == most) return false;
-  pair.busy = true;
+  if (sender.sending == most || receiver.receiving == most) return;
   ++sender.sending;
   ++receiver.receiving;
-  sender.outgoing.erase(queued);
-  receiver.incoming.erase(queued);
-  queue_.erase(queued);
-  schedule(now_ + duration(flight), EventKind::landed, flight.to, id);
-  return true;
+  std::erase(sender.outgoing, waiting);
+  std::erase(receiver.incoming, waiting);
+  schedule(now_ + duration(flight), EventKind::landed, flight.to, waiting.id);
 }
 
 Ticks VirtualNetwork::duration(const Flight& flight) const {
@@ -157,10 +171,12 @@ Ticks VirtualNetwork::duration(const Flight& flight) const {
 
 void VirtualNetwork::land(FlightId id) {
   Flight& flight = flights_[id];
-  lane(flight.from, flight.to).busy = false;
   --ports(flight.from).sending;
   --ports(flight.to).receiving;
-  changed_.insert({flight.from, flight.to});
+  changed_.insert(changed_.end(), {flight.from, flight.to});
+  Lane& lane = *flight.lane;
+  lane.eligible.pop_front();
+  if (!lane.eligible.empty()) enqueue(lane.eligible.front());
   flight.landed = true;
   if (options_.trace) {
     result_->trace.push_back({flight.from, flight.to, to_seconds(now_ - duration(flight)),
@@ -176,7 +192,7 @@ void VirtualNetwork::land(FlightId id) {
 }
 
 void VirtualNetwork::deliver(FlightId id) {
-  const Flight flight = flights_[id];
+  const Flight flight = std::move(flights_[id]);
   free_flights_.push_back(id);
   if (options_.memory != nullptr) {
     (*options_.memory)[static_cast<std::size_t>(flight.to)].write(flight.target, flight.payload);

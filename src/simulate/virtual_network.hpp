@@ -1,10 +1,9 @@
 // Virtual time: an event queue, and the links that transfers occupy.
 #pragma once
 
+#include <compare>
 #include <deque>
-#include <map>
 #include <queue>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -31,8 +30,10 @@ class VirtualNetwork {
  private:
   using FlightId = std::size_t;
 
+  struct Lane;
   /// A message from its first posting, by either side, to its last completion.
   struct Flight {
+    Lane* lane = nullptr;
     Rank from = 0;
     Rank to = 0;
     Slice source;
@@ -46,12 +47,14 @@ class VirtualNetwork {
     bool landed = false;
     Elements payload;  // of an eager message that landed before its receive
   };
-  /// The flights of one pair and direction, matched by number.
+  /// The flights of one pair and direction. They follow each other, however many ports there are,
+  /// and only the first of them waits for ports: ports serve lanes in turn, as flows share a link,
+  /// and not first whoever posts many messages at once.
   struct Lane {
     std::uint64_t sends = 0;
     std::uint64_t receives = 0;
-    std::map<std::uint64_t, FlightId> open;
-    bool busy = false;  // messages of a pair follow each other, however many ports there are
+    std::deque<FlightId> open;      // posted by one side: whichever is ahead
+    std::deque<FlightId> eligible;  // the first stands in the ports' queues or is under way
   };
   /// The transport of one rank.
   class End final : public Transport {
@@ -66,12 +69,20 @@ class VirtualNetwork {
     VirtualNetwork& network_;
     Rank rank_;
   };
-  /// A rank's ports, and the flights that wait for one, oldest first.
+  /// A flight that waits for its ports; at most one of each lane. First come, first served.
+  struct Waiting {
+    std::uint64_t number = 0;
+    FlightId id = 0;
+
+    auto operator<=>(const Waiting&) const = default;
+  };
+  using Queue = std::vector<Waiting>;
+  /// A rank's ports, and who waits for them.
   struct Ports {
     Count sending = 0;
     Count receiving = 0;
-    std::set<std::uint64_t> outgoing;  // queue numbers
-    std::set<std::uint64_t> incoming;
+    Queue outgoing;
+    Queue incoming;
   };
   enum class EventKind : std::uint8_t { arrive, eligible, landed, local_done, received };
   struct Event {
@@ -89,15 +100,15 @@ class VirtualNetwork {
   void schedule(Ticks time, EventKind kind, Rank rank, std::size_t id);
   void handle(const Event& event);
   [[nodiscard]] std::uint64_t pair_number(Rank from, Rank to) const;
-  [[nodiscard]] Lane& lane(Rank from, Rank to) { return lanes_[pair_number(from, to)]; }
+  FlightId new_flight();
   /// The flight of the next message of the pair, as its sender or its receiver counts.
   FlightId join(Rank from, Rank to, bool sending);
   [[nodiscard]] bool eager(const Flight& flight) const;
   void posted(FlightId id, bool by_sender);
+  void line_up(FlightId id);
   void enqueue(FlightId id);
   void start_transfers();
-  void try_queue(const std::set<std::uint64_t>& waiting);
-  bool try_start(std::uint64_t queued);
+  void try_start(const Waiting& waiting);
   void land(FlightId id);
   void deliver(FlightId id);
   [[nodiscard]] Ticks duration(const Flight& flight) const;
@@ -118,11 +129,11 @@ class VirtualNetwork {
   std::deque<End> ends_;
   std::vector<Protocol*> protocols_;
   std::vector<Ports> ports_;
-  std::set<Rank> changed_;  // ranks whose ports or queues changed since the last start_transfers
+  std::vector<Rank> changed_;  // whose ports or queues changed since the last start_transfers
+  Queue candidates_;           // of start_transfers
   std::unordered_map<std::uint64_t, Lane> lanes_;
   std::vector<Flight> flights_;
   std::vector<FlightId> free_flights_;
-  std::unordered_map<std::uint64_t, FlightId> queue_;  // queue number -> flight
   struct Local {
     Slice left;
     Slice right;

@@ -85,6 +85,28 @@ TEST(VirtualNetwork, TwoSendersShareTheReceiversPortUnlessItHasTwo) {
   EXPECT_EQ(simulate(programs, options_with(network, {})).last_exit(), 5);
 }
 
+/// Rank 0 posts four messages at once, rank 1 one a little later: it goes second, not last.
+TEST(VirtualNetwork, PortsServeLanesInTurn) {
+  Builder many(plan_of(3), 0);
+  Builder one(plan_of(3), 1);
+  Builder receiver(plan_of(3), 2);
+  for (int i = 0; i < 4; ++i) {
+    many.send(2, many.input({2 * i, 2}));
+    receiver.recv(0, receiver.scratch(2));
+  }
+  one.send(2, one.input({0, 2}));
+  receiver.recv(1, receiver.scratch(2));
+  const std::vector<Program> programs = {many.finish(), one.finish(), receiver.finish()};
+  const auto result = simulate(programs, options_with(kUnit, {0, 0.5, 0}));
+  EXPECT_EQ(result.exits, (std::vector<Seconds>{10, 4, 10}));
+}
+
+TEST(VirtualNetwork, MessagesOfALaneFollowEachOtherOnManyPorts) {
+  Network network = kUnit;
+  network.ports = 4;
+  EXPECT_EQ(simulate(one_way(4), options_with(network, {})).last_exit(), 8);
+}
+
 TEST(VirtualNetwork, CombiningTakesGamma) {
   Builder a(plan_of(1), 0);
   const Slice block = a.scratch(kCount);
