@@ -88,7 +88,7 @@ void Engine::completed(const Completion& completion) {
       return;
     }
     --channel.in_flight;
-    touched_.push_back(channel_of_[index]);
+    touched_.push(channel_of_[index]);
   } else {
     local_busy_ = false;
   }
@@ -109,7 +109,7 @@ void Engine::make_ready(OpIndex index) {
   const Operation& op = program_.operations[index];
   if (op.kind == OpKind::arrive) return;  // done by arrive()
   if (is_message(op)) {
-    touched_.push_back(channel_of_[index]);
+    touched_.push(channel_of_[index]);
   } else {
     local_ready_.push(index);
   }
@@ -118,8 +118,8 @@ void Engine::make_ready(OpIndex index) {
 /// Messages first: the network works while this rank combines.
 void Engine::pump() {
   while (!touched_.empty() && status_ == Status::running) {
-    Channel& channel = channels_[touched_.back()];
-    touched_.pop_back();
+    Channel& channel = channels_[touched_.front()];
+    touched_.pop();
     post_ready(channel);
   }
   if (!local_busy_ && status_ == Status::running) post_local();

@@ -61,7 +61,7 @@ class Engine final : public Protocol {
   std::vector<std::size_t> dependents_begin_;  // to dependents_begin_[i + 1]
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> channel_of_;  // per operation; only of sends and receives
-  std::vector<std::uint32_t> touched_;     // channels that may have something to post
+  std::queue<std::uint32_t> touched_;      // channels that may have something to post, in turn
   std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> local_ready_;
 };
 
