@@ -8,6 +8,9 @@
 // for vectors of middle length, or long ones where the operator does not commute. Source: Traeff: A
 // doubly-pipelined, dual-root reduction-to-all algorithm and implementation, arXiv:2109.12626
 // (2021), algorithm 1.
+#include <algorithm>
+#include <cmath>
+
 #include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "patterns/partition.hpp"
@@ -33,7 +36,7 @@ Count partners(Rank ranks) { return std::min<Count>(3, lower_ranks(ranks)); }
 
 /// Rounds beyond the closed form until segments up and down have found their places, in step.
 Count settling(Rank ranks, Count segments) {
-  return std::min<Count>(2 * floor_log2(lower_ranks(ranks)) + 1, 2 * (segments - 1));
+  return std::min<Count>(Count{2} * floor_log2(lower_ranks(ranks)) + 1, 2 * (segments - 1));
 }
 
 /// The second segment's way is longer than the first one's: it meets others.
@@ -126,7 +129,7 @@ Cost cost(const Plan& plan) {
   if (ranks == 1) return {};
   const Count segments = plan.parameters.at("segments");
   const Count each = partners(ranks) * plan.problem.count;
-  const auto first = static_cast<Count>(first_segment(ranks, 1, 0) + 0.5);
+  const auto first = static_cast<Count>(std::llround(first_segment(ranks, 1, 0)));
   return {first + settling(ranks, segments) + partners(ranks) * (segments - 1), each, each};
 }
 

@@ -5,6 +5,9 @@
 // Cost, S segments, P+1 = 2^h: (4(h-1)+4(S-1))(alpha + m/S beta), with the best S about 4 m beta
 // for long vectors, and m/S gamma a level. What dual_root is measured against; keeps rank order.
 // Source: Traeff 2021 (see dual_root), "User-Allreduce1", which counts h from one more.
+#include <algorithm>
+#include <cmath>
+
 #include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "patterns/partition.hpp"
@@ -47,7 +50,7 @@ Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return {};
   const Count children = most_children(ranks);
-  const auto first = static_cast<Count>(one_segment(ranks, 1, 0) + 0.5);
+  const auto first = static_cast<Count>(std::llround(one_segment(ranks, 1, 0)));
   // The busiest sender is the root or its child with more ranks below.
   const Count below = std::min<Count>(3, ranks / 2);
   return {first + 2 * children * (plan.parameters.at("segments") - 1),

@@ -12,6 +12,9 @@
 // not, ports wait for each other, and a segment takes 2.2 to 2.8 rounds instead of 2. Use it for
 // long vectors and operators that do not commute. Source: Sanders, Speck, Traeff: Two-tree
 // algorithms for full bandwidth broadcast, reduction and scan, Parallel Computing 35 (2009).
+#include <algorithm>
+#include <cmath>
+
 #include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "patterns/partition.hpp"
@@ -61,7 +64,7 @@ constexpr double kStart = 1;
 /// Rounds beyond the closed form until segments of both trees have found their places, in step.
 Count settling(Rank ranks, Count segments) {
   if (ranks == 2) return 0;
-  return std::min<Count>(2 * floor_log2(in_trees(ranks)), std::max<Count>(0, segments - 1));
+  return std::min<Count>(Count{2} * floor_log2(in_trees(ranks)), std::max<Count>(0, segments - 1));
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
@@ -102,7 +105,7 @@ Cost cost(const Plan& plan) {
   const Count halves[2] = {first, plan.problem.count - first};
   const double rounds = one_segment(ranks, 1, 0) +
                         ideal_step(ranks) * static_cast<double>(std::max<Count>(0, segments - 2));
-  Cost cost{static_cast<Count>(rounds + 0.5) + settling(ranks, segments), 0, 0};
+  Cost cost{static_cast<Count>(std::llround(rounds)) + settling(ranks, segments), 0, 0};
   for (Rank rank = 0; rank < ranks; ++rank) {
     Cost mine;
     for (const bool second : {false, true}) {
