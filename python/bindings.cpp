@@ -6,12 +6,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "algorithms/registry.hpp"
 #include "arrival/bound.hpp"
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "capi/core/listing.hpp"
 #include "latecomer/latecomer.h"
+#include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
 
@@ -47,11 +50,11 @@ class PyPlan {
  public:
   PyPlan(const std::string& collective, const std::string& algorithm, Rank ranks, Count count,
          Count element_bytes, bool commutative, bool in_place, const Arrivals& arrivals,
-         const std::string& network)
+         const std::string& network, bool exact)
       : arrivals_(arrivals), network_(parse_network(network)) {
     const Collective what = parse_collective(collective);
     const Choice choice = parse_choice(what, algorithm);
-    const Problem problem{what, ranks, count, element_bytes, 0, commutative, in_place};
+    const Problem problem{what, ranks, count, element_bytes, 0, commutative, in_place, exact};
     plan_ = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network_});
   }
 
@@ -89,15 +92,31 @@ class PyPlan {
     return find_algorithm(plan_.problem.collective, plan_.algorithm).time(plan_, network_);
   }
 
-  /// Runs on the virtual network with other arrivals than planned for, if given.
-  [[nodiscard]] nb::dict simulate(std::optional<Arrivals> actual, bool trace) const {
+  /// Runs on the virtual network with other arrivals and another seed of the jitter than planned
+  /// for, if given. `check` moves data too and counts the wrong elements. Python's other threads
+  /// run meanwhile; `poll` is called now and then, and may raise.
+  [[nodiscard]] nb::dict simulate(std::optional<Arrivals> actual, bool trace,
+                                  std::optional<std::uint64_t> seed, bool check,
+                                  std::optional<nb::callable> poll) const {
     SimulationOptions options;
     options.network = network_;
+    if (seed) options.network.seed = *seed;
     options.arrivals = actual ? *actual : arrivals_;
     options.element_bytes = plan_.problem.element_bytes;
     options.trace = trace;
-    const auto programs = build_programs(plan_);
-    const Simulation result = latecomer::simulate(programs, options);
+    options.poll = [&poll] { poll_python(poll); };
+    std::vector<Program> programs;
+    std::optional<CheckedMemory> memory;
+    Simulation result;
+    {
+      const nb::gil_scoped_release others_run;
+      for (Rank rank = 0; rank < ranks(); ++rank) {
+        programs.push_back(build_program(plan_, rank));
+        options.poll();
+      }
+      if (check) options.memory = memory.emplace(programs, options.network.seed).memory();
+      result = latecomer::simulate(programs, options);
+    }
     if (!result.failure.empty()) throw std::runtime_error(result.failure);
     nb::list moves;
     for (const TraceEntry& entry : result.trace) moves.append(describe(entry, programs));
@@ -105,10 +124,31 @@ class PyPlan {
     all["arrivals"] = nb::cast(result.arrivals);
     all["exits"] = nb::cast(result.exits);
     all["trace"] = moves;
+    if (memory) all["wrong"] = memory->wrong();
     return all;
   }
 
+  /// About how many operations all ranks' programs have, from the programs of some ranks.
+  [[nodiscard]] Count about_operations() const {
+    const Rank sampled = std::min(ranks(), kSampledRanks);
+    std::size_t found = 0;
+    for (Rank i = 0; i < sampled; ++i) {
+      const auto rank = static_cast<Rank>(std::int64_t{i} * ranks() / sampled);
+      found += build_program(plan_, rank).operations.size();
+    }
+    return static_cast<Count>(found) * ranks() / sampled;
+  }
+
  private:
+  static constexpr Rank kSampledRanks = 16;
+
+  /// A signal or `poll` may end the simulation with an exception of Python.
+  static void poll_python(const std::optional<nb::callable>& poll) {
+    const nb::gil_scoped_acquire python;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (poll) (*poll)();
+  }
+
   static nb::dict describe(const TraceEntry& entry, const std::vector<Program>& programs) {
     const Operation& op =
         programs[static_cast<std::size_t>(entry.from)].operations[entry.sender_operation];
@@ -198,10 +238,10 @@ NB_MODULE(_core, module) {
              "network"_a);
   nb::class_<PyPlan>(module, "Plan")
       .def(nb::init<const std::string&, const std::string&, Rank, Count, Count, bool, bool,
-                    const Arrivals&, const std::string&>(),
+                    const Arrivals&, const std::string&, bool>(),
            "collective"_a, "algorithm"_a, "ranks"_a, "count"_a, "element_bytes"_a = 4,
            "commutative"_a = true, "in_place"_a = false, "arrivals"_a = Arrivals{},
-           "network"_a = "")
+           "network"_a = "", "exact"_a = false)
       .def_prop_ro("text", &PyPlan::text)
       .def("time", &PyPlan::time)
       .def_prop_ro("algorithm", &PyPlan::algorithm)
@@ -215,5 +255,7 @@ NB_MODULE(_core, module) {
       .def("program_text", &PyPlan::program_text, "rank"_a)
       .def("operations", &PyPlan::operations, "rank"_a)
       .def("counterexample", &PyPlan::counterexample)
-      .def("simulate", &PyPlan::simulate, "arrivals"_a = nb::none(), "trace"_a = false);
+      .def("simulate", &PyPlan::simulate, "arrivals"_a = nb::none(), "trace"_a = false,
+           "seed"_a = nb::none(), "check"_a = false, "poll"_a = nb::none())
+      .def("about_operations", &PyPlan::about_operations);
 }

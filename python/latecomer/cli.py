@@ -20,12 +20,14 @@ from .verbs.bench import bench
 from .verbs.doctor import doctor
 from .verbs.reproduce import reproduce
 from .verbs.show import show
+from .verbs.simulate import simulate
 from .verbs.verify import verify
 
 _VALUES = (ValueError, SpecError)  # a value of the command line makes no sense
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 app.command()(bench)
+app.command()(simulate)
 app.command()(algorithms)
 app.command()(verify)
 app.command()(show)

@@ -107,8 +107,12 @@ def make_plan(
     commutative: bool,
     in_place: bool,
     collective: str,
+    exact: bool = False,
 ) -> core.Plan:
-    """The core's plan for the arguments of `program`."""
+    """The core's plan for the arguments of `program`.
+
+    `exact`: the operator gives the same bits in whatever order it combines.
+    """
     return core.Plan(
         collective,
         algorithm,
@@ -119,6 +123,7 @@ def make_plan(
         in_place,
         seconds(arrival),
         network,
+        exact,
     )
 
 

@@ -46,7 +46,7 @@ class Sample:
     parameters: str  # as used
     stays: np.ndarray  # from a rank's arrival to its exit
     arrival: np.ndarray | None  # after the first arrival; None without a common clock
-    wrong: int  # elements that differ from the right result
+    wrong: int | None  # elements that differ from the right result; None: not checked
 
     @property
     def elapsed(self) -> float:

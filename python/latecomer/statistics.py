@@ -52,7 +52,7 @@ class Row:
     limit_ms: float | None
     speedup_native: float | None
     speedup_ring: float | None
-    wrong: int
+    wrong: int | None  # None: not checked
     network: str
     mpi: str
     seed: int
@@ -92,10 +92,12 @@ def summarise(
     delays: Sequence[float | None],
     setting: Setting,
     limit: Limit | None = None,
+    native: str | None = "native",
 ) -> list[Row]:
     """A row for each delay (seconds) and algorithm, from the complete iterations.
 
-    `iterations` are those of the job, `limit` is None where no bound is known.
+    `iterations` are those of the job, `limit` is None where no bound is known, and `native` is the
+    algorithm that speedups over native are told of.
     """
     header = samples.header
     groups: dict[tuple[float | None, str], list[Sample]] = {}
@@ -109,7 +111,7 @@ def summarise(
         for (delay, name), group in groups.items()
     }
     return [
-        _with_speedups(rows[delay, name], rows.get((delay, "native")), rows.get((delay, "ring")))
+        _with_speedups(rows[delay, name], rows.get((delay, native)), rows.get((delay, "ring")))
         for delay in delays
         for name in header.algorithms
         if (delay, name) in rows
@@ -140,8 +142,13 @@ def _row(
         limit_ms=_ms(_median(limit(s.arrival) for s in group) if clock and limit else None),
         speedup_native=None,
         speedup_ring=None,
-        wrong=sum(sample.wrong for sample in group),
+        wrong=_wrong(group),
     )
+
+
+def _wrong(group: Sequence[Sample]) -> int | None:
+    found = [sample.wrong for sample in group]
+    return None if None in found else sum(found)
 
 
 def _absorption(group: Sequence[Sample], balanced: Sequence[Sample]) -> float:

@@ -32,13 +32,14 @@ _WIDE_ONLY = ("quartiles", "absorbed")
 
 
 def by_delay(rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows in blocks of one delay each."""
-    return [list(block) for _, block in groupby(rows, key=lambda row: row.delay_ms)]
+    """The rows in blocks of one delay each, and of one number of ranks and size."""
+    cases = groupby(rows, key=lambda row: (row.ranks, row.bytes, row.delay_ms))
+    return [list(block) for _, block in cases]
 
 
 def best(block: Sequence[Row]) -> Row:
     """The row with the least mean elapsed time among those with right results, if there are any."""
-    return min(block, key=lambda row: (row.wrong > 0, row.elapsed_ms))
+    return min(block, key=lambda row: (bool(row.wrong), row.elapsed_ms))
 
 
 def delay_title(row: Row) -> str:
@@ -48,12 +49,26 @@ def delay_title(row: Row) -> str:
     return f"{row.arrival}, delay {row.delay_ms:g} ms" if row.delay_ms else "all arrive together"
 
 
+def case_title(row: Row) -> str:
+    """The same with ranks and size."""
+    return f"{row.ranks} ranks, {size(row.bytes)}, {delay_title(row)}"
+
+
+def size(count: float) -> str:
+    """Bytes in the largest fitting unit, for people."""
+    for unit, scale in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= scale:
+            return f"{count / scale:.4g} {unit}"
+    return f"{count:g} B"
+
+
 def number(value: float | None) -> str:
     """At least three significant digits above 1, never in exponent form; nothing for None."""
     if value is None:
         return ""
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
-    return f"{value:.{digits}f}"
+    text = f"{value:.{digits}f}"
+    return text if float(text) else text.lstrip("-")
 
 
 def cells(row: Row) -> list[str]:
@@ -66,7 +81,7 @@ def cells(row: Row) -> list[str]:
         number(row.absorption_ms),
         number(row.speedup_native),
         number(row.speedup_ring),
-        str(row.wrong),
+        "" if row.wrong is None else str(row.wrong),
     ]
 
 
@@ -131,4 +146,5 @@ def _osu_lines(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]
         yield "# Size    " + "".join(f"{name:>18}" for name in names)
         times = (row.elapsed_ms, row.elapsed_q1_ms, row.elapsed_q3_ms)
         latencies = "".join(f"{1e3 * time:18.2f}" for time in times)
-        yield f"{row.bytes:<10}{latencies}{row.iterations:18}{'Fail' if row.wrong else 'Pass':>18}"
+        valid = "-" if row.wrong is None else "Fail" if row.wrong else "Pass"
+        yield f"{row.bytes:<10}{latencies}{row.iterations:18}{valid:>18}"

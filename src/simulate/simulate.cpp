@@ -7,6 +7,33 @@
 #include "simulate/virtual_network.hpp"
 
 namespace latecomer {
+namespace {
+
+constexpr std::uint32_t kPollEvery = 1 << 14;  // completions: some milliseconds of work
+
+/// A rank's engine that also counts what was completed, so that long simulations can be stopped.
+class Polled final : public Protocol {
+ public:
+  Polled(Engine& engine, const std::function<void()>& poll, std::uint32_t& completions)
+      : engine_(engine), poll_(poll), completions_(completions) {}
+
+  void start() override { engine_.start(); }
+  void arrive() override { engine_.arrive(); }
+  void completed(const Completion& completion) override {
+    if (++completions_ % kPollEvery == 0) poll_();
+    engine_.completed(completion);
+  }
+  [[nodiscard]] Status status() const override { return engine_.status(); }
+  [[nodiscard]] const std::string& failure() const override { return engine_.failure(); }
+  [[nodiscard]] std::string waiting_for() const override { return engine_.waiting_for(); }
+
+ private:
+  Engine& engine_;
+  const std::function<void()>& poll_;
+  std::uint32_t& completions_;
+};
+
+}  // namespace
 
 Seconds Simulation::last_exit() const { return *std::max_element(exits.begin(), exits.end()); }
 
@@ -23,10 +50,16 @@ Simulation simulate(std::span<const Program> programs, const SimulationOptions& 
   std::deque<Engine> engines;
   EngineOptions engine = options.engine;
   engine.eager = options.network.eager_elements(options.element_bytes);
+  std::deque<Polled> polled;
+  std::uint32_t completions = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto me = static_cast<Rank>(rank);
     engines.emplace_back(programs[rank], network.transport(me), engine);
-    network.attach(me, engines.back());
+    if (options.poll) {
+      network.attach(me, polled.emplace_back(engines.back(), options.poll, completions));
+    } else {
+      network.attach(me, engines.back());
+    }
   }
   network.run(result);
   note_failures(engines, result);

@@ -4,6 +4,7 @@
 // time is ordered by rank and program.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct SimulationOptions {
   EngineOptions engine;
   std::vector<Memory>* memory = nullptr;  // one a rank; null: time only
   bool trace = false;
+  /// Called now and then, if given; what it throws ends the simulation.
+  std::function<void()> poll;
 };
 
 /// One transfer, or (`to` == `from`) one local combine or copy.

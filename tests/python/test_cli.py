@@ -15,7 +15,7 @@ from latecomer.bench import program
 from latecomer.lab import LabError, privilege
 
 ROOT = Path(__file__).parents[2]
-VERBS = ("bench", "algorithms", "verify", "show", "doctor")
+VERBS = ("bench", "simulate", "algorithms", "verify", "show", "doctor")
 
 
 def run(capsys, *words):

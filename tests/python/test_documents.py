@@ -32,6 +32,7 @@ def test_every_verb_has_help_with_an_example(capsys):
 
     for verb in (
         "bench",
+        "simulate",
         "lab run",
         "lab check",
         "lab shell",

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
-from .. import statistics, table
+from .. import statistics, sweep_table, table
 from ..arrivals import Iteration
 from ..compiled import __version__
+from ..lines import is_sweep
 from ..output import console, say
 from .choices import PLOTS
 from .errors import BenchError, OptionError
@@ -45,7 +46,8 @@ class Result:
         if format_ == "osu":
             return table.osu_text(self.rows, self.used)
         text = io.StringIO()
-        Console(file=text, width=_TABLE_WIDTH, highlight=False).print(table.rich_tables(self.rows))
+        width = max(_TABLE_WIDTH, _wide(self.rows))
+        Console(file=text, width=width, highlight=False).print(_tables(self.rows, width))
         return f"{text.getvalue()}latecomer {self.footer()}\n"
 
     def footer(self) -> str:
@@ -57,9 +59,9 @@ class Result:
         """On standard output."""
         if format_ == "table":
             screen = console()
-            screen.print(table.rich_tables(self.rows, wide=screen.width >= _WIDE))
-            if screen.width < _WIDE:
-                say(f"all columns need a terminal of {_WIDE}, or --output FILE.csv")
+            screen.print(_tables(self.rows, screen.width))
+            if screen.width < (needed := _wide(self.rows)):
+                say(f"all columns need a terminal of {needed}, or --output FILE.csv")
         else:
             typer.echo(self.text(format_), nl=False)
         say(self.footer())
@@ -80,6 +82,17 @@ class Result:
             return _write(path, html.page(self.rows, self.used))
         known = {".csv": "csv", ".json": "json"}
         return _write(path, self.text(known.get(path.suffix, format_)))
+
+
+def _tables(rows: Sequence[statistics.Row], width: int) -> RenderableType:
+    if is_sweep(rows):
+        return sweep_table.rich_table(rows, width)
+    return table.rich_tables(rows, width >= _WIDE)
+
+
+def _wide(rows: Sequence[statistics.Row]) -> int:
+    """Columns of a terminal that shows everything."""
+    return sweep_table.least_width(rows) if is_sweep(rows) else _WIDE
 
 
 def _write(path: Path, text: str) -> None:

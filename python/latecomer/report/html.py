@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 
+from ..lines import is_sweep
 from ..statistics import Row
-from ..table import best, by_delay, cells, delay_title, headings, number
-from . import plot
+from ..table import best, by_delay, cells, delay_title, headings, number, size
+from . import plot, sweep
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -32,7 +33,7 @@ th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--grid); text-align:
 thead th { color: var(--dim); font-size: .85rem; }
 th[scope=row], thead th:first-child { text-align: left; }
 th small { color: var(--dim); }
-tr.best { background: var(--best); } tr.best th[scope=row] { font-weight: 600; }
+tr.best, td.best { background: var(--best); } tr.best th[scope=row] { font-weight: 600; }
 td.wrong { color: var(--wrong); font-weight: 700; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; }
 dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
@@ -73,7 +74,11 @@ _HOW_TO_READ = (
         "How many times as fast as the MPI library's own collective, and as the ring, by elapsed "
         "time. Above 1 is faster.",
     ),
-    ("wrong", "Elements that differed from the right result. Anything but 0 is a defect."),
+    (
+        "wrong",
+        "Elements that differed from the right result. Anything but 0 is a "
+        "defect; empty where results were not computed.",
+    ),
 )
 
 
@@ -83,34 +88,48 @@ def page(rows: Sequence[Row], used: Mapping[str, object]) -> str:
 
 
 def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
-    title = f"latecomer: {rows[0].collective} on {rows[0].ranks} ranks"
+    title = f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(_lead(rows[0]))}</p>"
+    yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(_lead(rows))}</p>"
     yield from _findings(rows)
     yield f"<figure>{plot.inline_svg(rows)}</figure>"
     yield "<h2>All algorithms</h2>"
-    for block in by_delay(rows):
-        yield from _table(block)
-    yield from _definitions("How to read it", _HOW_TO_READ)
+    if is_sweep(rows):
+        yield from sweep.table(rows)
+        yield from _definitions("How to read it", sweep.HOW_TO_READ)
+    else:
+        for block in by_delay(rows):
+            yield from _table(block)
+        yield from _definitions("How to read it", _HOW_TO_READ)
     yield from _definitions("What was used", used.items())
     yield "</body>\n</html>"
 
 
-def _lead(row: Row) -> str:
-    size = plot.size(row.bytes)
-    return f"{size}, operator {row.op}, arrivals {row.arrival}; {row.network}, {row.mpi}"
+def _lead(rows: Sequence[Row]) -> str:
+    row = rows[0]
+    sizes = _span(rows, "bytes", size)
+    return f"{sizes}, operator {row.op}, arrivals {row.arrival}; {row.network}, {row.mpi}"
+
+
+def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -> str:
+    """The least and greatest value: `2 to 64`, or the only one."""
+    values = [getattr(row, column) for row in rows]
+    return " to ".join(map(shown, sorted({min(values), max(values)})))
 
 
 def _findings(rows: Sequence[Row]) -> Iterator[str]:
-    wrong = sum(row.wrong for row in rows)
+    wrong = sum(row.wrong or 0 for row in rows)
     if wrong:
         yield f"<p class=alarm>{wrong} elements were wrong: see the last column.</p>"
     yield "<ul class=findings>"
-    for block in by_delay(rows):
-        yield f"<li>{escape(delay_title(block[0]))}: {_finding(block)}</li>"
+    if is_sweep(rows):
+        yield from (f"<li>{finding}</li>" for finding in sweep.findings(rows))
+    else:
+        for block in by_delay(rows):
+            yield f"<li>{escape(delay_title(block[0]))}: {_finding(block)}</li>"
     yield "</ul>"
 
 

@@ -1,7 +1,7 @@
 """Plots of a benchmark's rows: a curve over the delay, or bars where there is a single delay.
 
 Every algorithm has its own colour, told apart by colour-blind people too, and its name beside its
-curve. The yardsticks have no colour: native is dashed, ring is solid.
+curve. The yardsticks have no colour: native is dashed, so are models of it, ring is solid.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from itertools import cycle
 from pathlib import Path
 
 import matplotlib
@@ -19,8 +18,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
+from ..lines import is_sweep
 from ..statistics import Row
-from ..table import by_delay, delay_title, number
+from ..table import by_delay, delay_title, number, size
 
 # The colours of Okabe and Ito but yellow and black, the blue lighter: clear on white and on black.
 _COLOURS = ("#1b7fc4", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -83,25 +83,31 @@ def _styled():
 
 
 def _figure(rows: Sequence[Row]) -> Figure:
+    if is_sweep(rows):
+        from . import scaling
+
+        return scaling.figure(rows)
     blocks = by_delay(rows)
     return _curves(rows, blocks) if len(blocks) > 1 else _bars(blocks[0])
 
 
 def _title(figure: Figure, rows: Sequence[Row]) -> None:
-    row, blocks = rows[0], by_delay(rows)
-    when = row.arrival if len(blocks) > 1 else delay_title(row)
-    what = f"{row.collective} of {size(row.bytes)} on {row.ranks} ranks, {when}"
-    figure.suptitle(what, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    used = f"median over {row.iterations} iterations; {row.network}, {row.mpi}, seed {row.seed}"
+    row = rows[0]
+    figure.suptitle(_what(rows), x=0.01, ha="left", fontsize=12, fontweight="bold")
+    often = max(row.iterations for row in rows)
+    median = f"median over {often} iterations; " if often > 1 else ""
+    used = f"{median}{row.network}, {row.mpi}, seed {row.seed}"
     figure.supxlabel(used, x=0.01, ha="left", fontsize=8)
 
 
-def size(count: int) -> str:
-    """Bytes in the largest fitting unit, for people."""
-    for unit, scale in (("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if count >= scale:
-            return f"{count / scale:.4g} {unit}"
-    return f"{count} B"
+def _what(rows: Sequence[Row]) -> str:
+    if is_sweep(rows):
+        from . import scaling
+
+        return scaling.title(rows)
+    row, blocks = rows[0], by_delay(rows)
+    when = row.arrival if len(blocks) > 1 else delay_title(row)
+    return f"{row.collective} of {size(row.bytes)} on {row.ranks} ranks, {when}"
 
 
 def _names(rows: Sequence[Row]) -> dict[str, str]:
@@ -112,20 +118,29 @@ def _names(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _looks(rows: Sequence[Row]) -> dict[str, Look]:
-    others = cycle(zip(_COLOURS, _MARKERS, strict=True))
-    looks: dict[str, Look] = {}
-    for row in rows:
-        if row.label not in looks:
-            looks[row.label] = _YARDSTICKS.get(row.algorithm) or _coloured(*next(others))
-    return looks
+    return looks({row.label: row.algorithm for row in rows})
 
 
-def _coloured(colour: str, marker: str) -> Look:
-    return {"color": colour, "marker": marker, "linewidth": 1.8, "markersize": 5}
+def looks(algorithms: Mapping[str, str]) -> dict[str, Look]:
+    """How each line looks, from its label and algorithm: yardsticks grey, the others coloured."""
+    coloured = [label for label, name in algorithms.items() if name not in _YARDSTICKS]
+    found = {label: _coloured(place) for place, label in enumerate(coloured)}
+    return {label: found.get(label) or _YARDSTICKS[name] for label, name in algorithms.items()}
+
+
+def _coloured(place: int) -> Look:
+    """A colour and marker; where the colours come again, lines are broken and markers hollow."""
+    colour, marker = list(zip(_COLOURS, _MARKERS, strict=True))[place % len(_COLOURS)]
+    look = {"color": colour, "marker": marker, "linewidth": 1.8, "markersize": 5}
+    if place < len(_COLOURS):
+        return look
+    return {**look, "linestyle": (0, (6, 1.5)), "markerfacecolor": PAPER}
 
 
 _YARDSTICKS: dict[str, Look] = {
     "native": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4},
+    "openmpi-4.1": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4},
+    "mpich-5.0": {"color": _NATIVE, "linestyle": "-.", "linewidth": 2.4},
     "ring": {"color": _RING, "linestyle": "-", "linewidth": 2.4},
 }
 
@@ -176,7 +191,7 @@ def _scale_delays(axes: Axes, delays: Sequence[float]) -> None:
 def _name_ends(axes: Axes, x: float, ends: Sequence[tuple[float, str, object]]) -> None:
     """Write each name right of the end of its curve, moved apart so that none covers another."""
     top = axes.get_ylim()[1]
-    places = _apart([end[0] / top for end in sorted(ends)])
+    places = apart([end[0] / top for end in sorted(ends)])
     for (value, label, colour), place in zip(sorted(ends), places, strict=True):
         axes.annotate(
             label,
@@ -190,15 +205,15 @@ def _name_ends(axes: Axes, x: float, ends: Sequence[tuple[float, str, object]]) 
         )
 
 
-def _apart(places: Sequence[float]) -> list[float]:
+def apart(places: Sequence[float], height: float = _LABEL_HEIGHT) -> list[float]:
     """Ascending places in 0 to 1, moved up, then down from the top, to keep a label's height."""
     moved: list[float] = []
     for place in places:
-        moved.append(max(place, moved[-1] + _LABEL_HEIGHT) if moved else place)
+        moved.append(max(place, moved[-1] + height) if moved else place)
     ceiling = 1.0
     for index in reversed(range(len(moved))):
         moved[index] = min(moved[index], ceiling)
-        ceiling = moved[index] - _LABEL_HEIGHT
+        ceiling = moved[index] - height
     return moved
 
 

@@ -1,0 +1,168 @@
+"""Pictures of time against ranks, or against size: a line for each algorithm.
+
+Where both vary there is a panel for each of the fewer. The models of MPI libraries' choices are
+grey; a circle on them is a place where the choice changes. The limit is dotted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from ..lines import Panel, lines, panels
+from ..native_choices import MODELS
+from ..statistics import Row
+from ..table import delay_title, size
+from . import plot
+
+_FEW = 24  # points of a line that are marked
+_WIDE_RANGE = 12  # from where an axis is logarithmic
+_MOST_TICKS = 8
+_LABEL_INCHES = 0.2  # of a name beside a line
+
+Point = tuple[float, float]
+
+
+def figure(rows: Sequence[Row]) -> Figure:
+    """All panels."""
+    shown = panels(rows)
+    across = min(len(shown), 2 if len(shown) in (2, 4) else 3)
+    down = math.ceil(len(shown) / across)
+    made = Figure(figsize=(6.4 * across, 0.5 + 4.6 * down), layout="constrained")
+    FigureCanvasAgg(made)
+    cells = made.subplots(down, across, squeeze=False).flat
+    looks = plot.looks({name: own[0].algorithm for name, own in lines(rows).items()})
+    for axes, panel in zip(cells, shown, strict=False):
+        _panel(axes, panel, looks)
+    for axes in list(cells)[len(shown) :]:
+        axes.set_axis_off()
+    return made
+
+
+def title(rows: Sequence[Row]) -> str:
+    """What the picture shows."""
+    row = rows[0]
+    return f"{row.collective}, {row.op}, {row.arrival}: last exit after the last arrival, ms"
+
+
+def _panel(axes: Axes, panel: Panel, looks: dict[str, plot.Look]) -> None:
+    axes.set_title(_panel_title(panel), loc="left", fontsize=10.5, fontweight="bold")
+    found = {name: _points(own, panel.x) for name, own in lines(panel.rows).items()}
+    limit = sorted({(getattr(r, panel.x), r.limit_ms) for r in panel.rows if r.limit_ms})
+    _scale_x(axes, panel.x, [x for points in found.values() for x, _ in points])
+    _scale_y(axes, [y for points in [*found.values(), limit] for _, y in points])
+    for name, own in lines(panel.rows).items():
+        _line(axes, found[name], looks[name])
+        if own[0].algorithm in MODELS:
+            _mark_changes(axes, own, panel.x, looks[name])
+    _limit(axes, limit)
+    _name_ends(axes, found, looks)
+
+
+def _panel_title(panel: Panel) -> str:
+    row = panel.rows[0]
+    fixed = f"{row.ranks} ranks" if panel.x == "bytes" else size(row.bytes)
+    return f"{fixed}, {delay_title(row)}" if row.delay_ms else fixed
+
+
+def _points(own: Sequence[Row], x: str) -> list[Point]:
+    return sorted((getattr(row, x), row.after_last_ms) for row in own if row.after_last_ms)
+
+
+def _line(axes: Axes, points: Sequence[Point], look: plot.Look) -> None:
+    many = {"marker": None} if len(points) > _FEW else {}
+    xs, ys = zip(*points, strict=True) if points else ((), ())
+    axes.plot(xs, ys, **{**look, "linewidth": look["linewidth"] * 0.8, **many})
+
+
+def _mark_changes(axes: Axes, own: Sequence[Row], x: str, look: plot.Look) -> None:
+    """Circles where the model chooses another algorithm than at the point before."""
+    ordered = sorted((row for row in own if row.after_last_ms), key=lambda row: getattr(row, x))
+    chosen = [row.parameters.split()[1] for row in ordered]  # as NAME parameters
+    changes = [now for now, (a, b) in enumerate(pairwise(chosen), 1) if a != b]
+    xs = [getattr(ordered[i], x) for i in changes]
+    ys = [ordered[i].after_last_ms for i in changes]
+    axes.plot(xs, ys, "o", color=look["color"], markerfacecolor=plot.PAPER, markersize=5, zorder=4)
+
+
+def _limit(axes: Axes, points: Sequence[Point]) -> None:
+    if not points:
+        return
+    xs, ys = zip(*points, strict=True)
+    axes.fill_between(xs, ys, axes.get_ylim()[0], color=plot.GRID, alpha=0.6, linewidth=0)
+    axes.plot(xs, ys, color=plot.INK, linewidth=1, linestyle=":")
+    axes.annotate(
+        "no algorithm can be faster",
+        (1, 0),
+        (-4, 5),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+    )
+
+
+def _scale_x(axes: Axes, column: str, xs: Sequence[float]) -> None:
+    first, last = min(xs), max(xs)
+    if last / first >= _WIDE_RANGE:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xticks(_powers(first, last))
+        axes.minorticks_off()
+    axes.set_xlim(first, last)
+    shown = size if column == "bytes" else "{:g}".format
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown(value)))
+    axes.set_xlabel("vector" if column == "bytes" else "ranks", loc="left")
+
+
+def _powers(first: float, last: float) -> list[float]:
+    """Powers of two in the range, not more than fit."""
+    low, high = math.ceil(math.log2(first)), math.floor(math.log2(last))
+    step = math.ceil((high - low + 1) / _MOST_TICKS)
+    return [2.0**power for power in range(low, high + 1, step)]
+
+
+def _scale_y(axes: Axes, ys: Sequence[float]) -> None:
+    if not ys:
+        return
+    low, high = min(ys), max(ys)
+    if high / low < _WIDE_RANGE:
+        axes.set_ylim(0, 1.05 * high)
+    else:
+        axes.set_yscale("log")
+        axes.set_ylim(low / 1.25, 1.15 * high)
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _name_ends(axes: Axes, found: dict[str, list[Point]], looks: dict[str, plot.Look]) -> None:
+    """Each name right of its line's end, moved apart so that none covers another."""
+    ends = sorted((points[-1][1], name, points[-1][0]) for name, points in found.items() if points)
+    height = axes.figure.get_size_inches()[1] / max(1, axes.get_gridspec().nrows)
+    places = plot.apart([_height(axes, end[0]) for end in ends], _LABEL_INCHES / (0.8 * height))
+    for (value, name, x), place in zip(ends, places, strict=True):
+        colour = looks[name]["color"]
+        axes.annotate(
+            name,
+            xy=(x, value),
+            xytext=(1.05, place),
+            textcoords="axes fraction",
+            va="center",
+            color=colour,
+            fontsize=8.5,
+            arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.6, "relpos": (0, 0.5)},
+        )
+
+
+def _height(axes: Axes, value: float) -> float:
+    """As a part of the axis."""
+    low, high = axes.get_ylim()
+    if axes.get_yscale() == "log":
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)

@@ -1,0 +1,1 @@
+"""Collectives on the virtual network, over lists of ranks and sizes."""

@@ -1,0 +1,138 @@
+"""One number of ranks and one size: all algorithms, iteration by iteration, on equal terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import registry, statistics
+from ..arrivals import Delays, Iteration
+from ..compiled import __version__, core
+from ..native_choices import MODELS
+from ..samples import Header, Sample, Samples
+from .question import Question
+
+CHECKED = 1 << 16  # elements of all ranks, up to which results are computed and compared
+SIMULATED = "simulated"  # stands for an MPI library
+
+Poll = Callable[[], None]  # called now and then; may raise
+Advance = Callable[[], None]  # after each simulation
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one simulation found."""
+
+    parameters: str  # as used
+    exits: np.ndarray  # seconds, shape (ranks,)
+    wrong: int | None  # elements; None: not checked
+
+
+@dataclass
+class Case:
+    """All algorithms of a question on one number of ranks and one vector."""
+
+    question: Question
+    ranks: int
+    count: int  # numbers
+    job: list[Iteration] = field(init=False)
+    _runs: dict[tuple, Run] = field(init=False, default_factory=dict)
+    _plans: dict[tuple, Any] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.job = self.question.job(self.ranks)
+
+    @property
+    def simulations(self) -> int:
+        """How many are asked for."""
+        return len(self.job) * len(self.question.algorithms)
+
+    def rows(self, poll: Poll, advance: Advance) -> list[statistics.Row]:
+        """A row for each delay and algorithm."""
+        seeds = self.question.jitter_seeds(len(self.job))
+        samples = [
+            self._sample(name, number, seeds[number], poll, advance)
+            for number in range(len(self.job))
+            for name in self.question.algorithms
+        ]
+        clock = {"clock": "common"}
+        header = Header(__version__, SIMULATED, self.ranks, self.question.algorithms, True, clock)
+        delays = self.question.delays or [None]
+        found = Samples(header, samples)
+        native = self.question.native
+        return statistics.summarise(
+            found, self.job, delays, self._setting(), self._limit(), native=native
+        )
+
+    def _sample(self, name: str, number: int, seed: int, poll: Poll, advance: Advance) -> Sample:
+        late = self.job[number].late
+        program = self.question.program(name, self.ranks, self.count)
+        run = self._run(program, late, seed, poll)
+        arrival = np.array(late)
+        used = f"as {program.partition(':')[0]} {run.parameters}".strip()
+        advance()
+        return Sample(
+            iteration=number,
+            algorithm=name,
+            parameters=used if name in MODELS else run.parameters,
+            stays=run.exits - arrival,
+            arrival=arrival,
+            wrong=run.wrong,
+        )
+
+    def _run(self, program: str, late: Delays, seed: int, poll: Poll) -> Run:
+        """One simulation, or what an equal one has found."""
+        key = program, tuple(late), seed if self.question.jitter else None
+        if key not in self._runs:
+            plan = self._plan(program, late)
+            check = self.ranks * plan.count <= CHECKED
+            found = plan.simulate(late, seed=seed, check=check, poll=poll)
+            self._runs[key] = Run(plan.parameters, np.array(found["exits"]), found.get("wrong"))
+        return self._runs[key]
+
+    def _plan(self, program: str, late: Delays) -> Any:
+        """What the ranks agree on; one is enough where arrivals make no difference."""
+        aware = _arrival_aware(self.question.collective, program)
+        known = _estimate(self.question.estimate, late) if aware else []
+        key = program, tuple(known)
+        if key not in self._plans:
+            plan = self.question.plan(program, self.ranks, self.count, known or None)
+            self._plans[key] = plan
+        return self._plans[key]
+
+    def _limit(self) -> statistics.Limit:
+        question, whole = self.question, self.question.bytes(self.count)
+
+        def limit(arrivals: Sequence[float]) -> float:
+            times = [float(time) for time in arrivals]
+            what = question.collective, self.ranks, whole
+            return core.least_after_last(*what, times, question.network)
+
+        return limit
+
+    def _setting(self) -> statistics.Setting:
+        return statistics.Setting(
+            collective=self.question.collective,
+            ranks=self.ranks,
+            bytes=self.question.bytes(self.count),
+            op=self.question.op,
+            arrival=self.question.pattern.name,
+            estimate=self.question.estimate,
+            network=core.network_text(self.question.network),
+            mpi=SIMULATED,
+            seed=self.question.seed,
+        )
+
+
+def _arrival_aware(collective: str, program: str) -> bool:
+    name = program.partition(":")[0]
+    return any(row.name == name and row.arrival_aware for row in registry.algorithms(collective))
+
+
+def _estimate(estimate: str, late: Delays) -> Delays:
+    """What algorithms are told: the truth, or that the last one comes first."""
+    latest = max(late)
+    return late if estimate == "perfect" else [latest - each for each in late]

@@ -1,0 +1,165 @@
+"""What is asked of the virtual network: the options, checked and settled."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..arrivals import Iteration, Pattern
+from ..bench import question as bench
+from ..bench.choices import TYPE_BYTES
+from ..bench.errors import OptionError
+from ..compiled import core
+from ..native_choices import MODELS, Call
+from ..programs import make_plan
+from .ranges import parse_numbers
+
+MOST_RANKS = 4096
+_BUILT_IN = ("sum", "max")
+_PAIRED = "non-commutative"  # works on pairs of numbers
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to simulate; times in seconds."""
+
+    collective: str
+    algorithms: list[str]  # of the registry with parameters, or models of a library's choice
+    ranks: list[int]
+    counts: list[int]  # numbers in the vector
+    type: str
+    op: str
+    pattern: Pattern
+    delays: list[float]
+    iterations: int
+    seed: int
+    estimate: str
+    network: str
+
+    def __post_init__(self) -> None:
+        if self.estimate == "online":
+            raise OptionError("--estimate is not built yet", "online", "use perfect or wrong")
+        core.network_text(self.network)  # raises if it cannot be read
+
+    @property
+    def commutative(self) -> bool:
+        """Does the operator commute?"""
+        return self.op != _PAIRED
+
+    @property
+    def exact(self) -> bool:
+        """Does it give the same bits in whatever order it combines?"""
+        return self.op == "max" or (self.op == "sum" and self.type.startswith("int"))
+
+    @property
+    def element_bytes(self) -> int:
+        """Of what the operator works on."""
+        return TYPE_BYTES[self.type] * (1 if self.commutative else 2)
+
+    @property
+    def native(self) -> str | None:
+        """The model that speedups over native are told of: the first one asked for."""
+        return next((name for name in self.algorithms if name in MODELS), None)
+
+    def bytes(self, count: int) -> int:
+        """The size of a vector of so many numbers."""
+        return count * TYPE_BYTES[self.type]
+
+    def elements(self, count: int) -> int:
+        """Of the operator, in a vector of so many numbers."""
+        return self.bytes(count) // self.element_bytes
+
+    def program(self, algorithm: str, ranks: int, count: int) -> str:
+        """The algorithm of the registry that is run, also for a model."""
+        if algorithm not in MODELS:
+            return algorithm
+        elements, whole = self.elements(count), self.bytes(count)
+        call = Call(ranks, elements, whole, self.commutative, self.op in _BUILT_IN)
+        return MODELS[algorithm](call)
+
+    def plan(
+        self, program: str, ranks: int, count: int, known: Sequence[float] | None = None
+    ) -> core.Plan:
+        """For arrivals that the ranks know of (None: all together), in seconds."""
+        return make_plan(
+            program,
+            ranks,
+            self.elements(count),
+            known,
+            self.network,
+            self.element_bytes,
+            self.commutative,
+            False,
+            self.collective,
+            self.exact,
+        )
+
+    @property
+    def jitter(self) -> bool:
+        """Does the network differ from one iteration to the next?"""
+        return float(self._costs()["jitter"]) > 0
+
+    def _costs(self) -> dict[str, str]:
+        return dict(part.split("=") for part in core.network_text(self.network).split(","))
+
+    def job(self, ranks: int) -> list[Iteration]:
+        """The iterations, in order; where nothing is random, one of each kind. Raises ArrivalError.
+
+        All ranks and sizes see the same draws.
+        """
+        asked = self.pattern.iterations(ranks, self.delays, self.iterations, self.seed)
+        blocks = [list(block) for _, block in itertools.groupby(asked, lambda each: each.delay)]
+        return [each for block in blocks for each in (block if self.jitter else _distinct(block))]
+
+    def jitter_seeds(self, number: int) -> list[int]:
+        """Of the network, for each iteration."""
+        source = random.Random(f"{self._costs()['seed']} {self.seed}")
+        return [source.getrandbits(32) for _ in range(number)]
+
+
+def _distinct(block: Sequence[Iteration]) -> list[Iteration]:
+    """The iterations, or a single one if all have the same arrivals."""
+    return block[:1] if all(each.late == block[0].late for each in block) else list(block)
+
+
+def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
+    """The algorithms' and models' names, each checked; `all` stands for all that take the operator.
+
+    Raises OptionError for native: there is no MPI library on the virtual network.
+    """
+    chosen: list[str] = []
+    for name in (part.strip() for part in text.split(",")):
+        if name == "native":
+            remedy = f"use {' or '.join(MODELS)}, models of what MPI libraries choose"
+            raise OptionError("no MPI library runs on the virtual network", name, remedy)
+        if name in MODELS:
+            chosen.append(name)
+        else:
+            found = bench.choose_algorithms(collective, name, op)
+            chosen += [each for each in found if each != "native"]
+            chosen += MODELS if name == "all" else ()
+    return list(dict.fromkeys(chosen))
+
+
+def choose_ranks(text: str) -> list[int]:
+    """Numbers of ranks. Raises OptionError."""
+    ranks = parse_numbers("--nodes", text, core.parse_count, doubling=False)
+    for number in (ranks[0], ranks[-1]):
+        if not 1 <= number <= MOST_RANKS:
+            raise OptionError("--nodes out of range", number, f"use 1 to {MOST_RANKS} ranks")
+    return ranks
+
+
+def choose_counts(size: str | None, count: str | None, type_: str, op: str) -> list[int]:
+    """Numbers in the vector, from either option. Raises OptionError."""
+    if size and count:
+        raise OptionError("--bytes and --count both given", f"{size}, {count}", "give one of them")
+    if size:
+        sizes = parse_numbers("--bytes", size, core.parse_bytes, doubling=True)
+        return [bench.choose_count(str(each), None, type_, op) for each in sizes]
+    if count:
+        counts = parse_numbers("--count", count, core.parse_count, doubling=True)
+        return [bench.choose_count(None, str(each), type_, op) for each in counts]
+    return [bench.choose_count(None, None, type_, op)]

@@ -1,0 +1,105 @@
+"""Rows over several ranks or sizes as one table: a line for each case, a column for each algorithm.
+
+Cells hold the time from the last arrival to the last exit, which the limit bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .lines import lines
+from .statistics import Row
+from .table import number, size
+
+TITLE = "last exit after the last arrival, ms"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One case: what it is, its limit, and a row for each algorithm (None: was not run)."""
+
+    case: list[str]
+    limit: float | None
+    rows: list[Row | None]
+
+    @property
+    def best(self) -> Row | None:
+        """The row with the least time among those with right results, if there are any."""
+        found = [row for row in self.rows if row and row.after_last_ms is not None]
+        return min(found, key=lambda row: (bool(row.wrong), row.after_last_ms), default=None)
+
+
+def headings(rows: Sequence[Row]) -> list[str]:
+    """Of the columns of a case, then the algorithms."""
+    return [*_case_names(rows), "limit", *lines(rows)]
+
+
+def table_lines(rows: Sequence[Row]) -> list[Line]:
+    """The table's lines, in the order of the rows."""
+    columns = [{_case(row): row for row in own} for own in lines(rows).values()]
+    names, found = _case_names(rows), []
+    for case in dict.fromkeys(map(_case, rows)):
+        own = [column.get(case) for column in columns]
+        first = next(row for row in own if row)
+        found.append(Line([_shown(first, name) for name in names], first.limit_ms, own))
+    return found
+
+
+def rich_table(rows: Sequence[Row], width: int) -> RenderableType:
+    """For a terminal, the best time of each line marked; only the best where not all fit."""
+    row = rows[0]
+    title = Text(f"{row.collective}, {row.op}, {row.arrival}: {TITLE}", "bold")
+    return Group(title, _all(rows) if least_width(rows) <= width else _fastest(rows))
+
+
+def least_width(rows: Sequence[Row]) -> int:
+    """Columns of a terminal that shows all algorithms."""
+    return sum(max(len(name), 8) + 2 for name in headings(rows))
+
+
+def _all(rows: Sequence[Row]) -> Table:
+    table = Table(box=None)
+    for name in headings(rows):
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in table_lines(rows):
+        cells = [_cell(row, row is line.best) for row in line.rows]
+        table.add_row(*line.case, number(line.limit), *cells)
+    return table
+
+
+def _fastest(rows: Sequence[Row]) -> Table:
+    table = Table(box=None)
+    for name in (*_case_names(rows), "limit", "fastest", "ms"):
+        table.add_column(name, justify="left" if name == "fastest" else "right")
+    for line in table_lines(rows):
+        best = line.best
+        cells = (best.label, _cell(best, False)) if best else ("", "")
+        table.add_row(*line.case, number(line.limit), *cells)
+    return table
+
+
+def _cell(row: Row | None, best: bool) -> Text:
+    if row is None:
+        return Text()
+    style = "bold red" if row.wrong else "bold green" if best else ""
+    return Text(number(row.after_last_ms), style)
+
+
+def _case(row: Row) -> tuple:
+    return row.ranks, row.bytes, row.delay_ms
+
+
+def _case_names(rows: Sequence[Row]) -> list[str]:
+    columns = {"ranks": "ranks", "bytes": "bytes", "delay": "delay_ms"}
+    return [name for name, column in columns.items() if len({getattr(r, column) for r in rows}) > 1]
+
+
+def _shown(row: Row, name: str) -> str:
+    if name == "bytes":
+        return size(row.bytes)
+    return str(row.ranks) if name == "ranks" else f"{row.delay_ms:g} ms"

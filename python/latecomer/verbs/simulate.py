@@ -1,0 +1,139 @@
+"""`latecomer simulate`: the benchmark on the virtual network, over lists of ranks and sizes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..arrivals import Pattern
+from ..bench import choices
+from ..bench.choices import one_of
+from .bench import (
+    Arrival,
+    Collective,
+    Delay,
+    Estimate,
+    Format,
+    Json,
+    LateRank,
+    Op,
+    Output,
+    Plot,
+    Report,
+    Seed,
+    Type,
+    _option,
+)
+
+Algorithms = Annotated[
+    str,
+    _option("--algorithms", "LIST", "all, or names with parameters, and models of what MPI "
+            "libraries choose: ring,openmpi-4.1,mpich-5.0,linear_tree:segments=8."),
+]  # fmt: skip
+Nodes = Annotated[
+    str,
+    _option("--nodes", "LIST", "Ranks, 4096 at most: 8, or 8,16,48, or 2-128 for each of them, "
+            "2-1024:7 for every seventh, 2-1024:x2 doubling."),
+]  # fmt: skip
+Bytes = Annotated[
+    str | None,
+    _option("--bytes", "LIST", "Of the whole vector, as in 4MiB, or 8-16MiB doubling, 8-16MiB:x4; "
+            "default 1MiB."),
+]  # fmt: skip
+Count = Annotated[
+    str | None, _option("--count", "LIST", "Numbers in the vector, as in 1Mi or 1-4Mi.")
+]
+Iterations = Annotated[
+    int,
+    _option("--iterations", "N", "Draws at each delay, of random arrivals and jitter; where "
+            "nothing is random, one is simulated.", min=1),
+]  # fmt: skip
+Network = Annotated[
+    str,
+    _option("--network", "TEXT", "Costs, as in alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,"
+            "jitter=0.1; these are used where nothing is named, without jitter."),
+]  # fmt: skip
+Deadline = Annotated[
+    float | None,
+    _option("--deadline", "S", "Stop after so many seconds, with what is complete.", min=0.1),
+]  # fmt: skip
+Memory = Annotated[
+    str | None,
+    _option("--memory", "SIZE", "Refuse what needs more; default: three quarters of what is free."),
+]
+
+
+def simulate(
+    collective: Collective = "allreduce",
+    algorithms: Algorithms = "all",
+    nodes: Nodes = "8",
+    size: Bytes = None,
+    count: Count = None,
+    type_: Type = "float32",
+    op: Op = "sum",
+    arrival: Arrival = "onelate",
+    delay: Delay = None,
+    late_rank: LateRank = 1,
+    estimate: Estimate = "perfect",
+    iterations: Iterations = 32,
+    seed: Seed = 1,
+    network: Network = "",
+    format_: Format = "table",
+    output: Output = None,
+    plot: Plot = None,
+    report: Report = None,
+    deadline: Deadline = None,
+    memory: Memory = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate algorithms on a virtual network, also many ranks and sizes at once.
+
+    Columns are those of bench; times are in ms. Where the vectors of all ranks are small, results
+    are computed and compared, elsewhere wrong is empty. Type and operator make a difference by the
+    size of an element, by commuting, and by giving the same bits in whatever order. Over several
+    ranks or sizes, table and plot show the time from the last arrival to the last exit.
+
+    Exits with 1 if a result was wrong or the deadline came first. An interrupted run still prints
+    what was completed.
+
+    Example: latecomer simulate --nodes 2-64 --bytes 64KiB --arrival balanced --plot scaling.svg
+    """
+    from ..bench.result import check_paths
+    from ..compiled import core
+    from ..sweep import question
+    from ..sweep.memory import check_memory, free_bytes
+    from ..sweep.panels import check_panels
+    from ..sweep.result import judge, make_result
+    from ..sweep.run import simulate_all
+
+    asked = question.Question(
+        collective=collective,
+        algorithms=question.choose_algorithms(
+            collective, algorithms, one_of("--op", op, choices.OPERATORS)
+        ),
+        ranks=question.choose_ranks(nodes),
+        counts=question.choose_counts(
+            size, count, one_of("--type", type_, list(choices.TYPE_BYTES)), op
+        ),
+        type=type_,
+        op=op,
+        pattern=(pattern := Pattern(arrival, late_rank)),
+        delays=question.bench.choose_delays(delay, pattern),
+        iterations=iterations,
+        seed=seed,
+        estimate=one_of("--estimate", estimate, choices.ESTIMATES),
+        network=network,
+    )
+    shown = "json" if as_json else one_of("--format", format_, choices.FORMATS)
+    plots = [*(plot or ()), *([report] if report else ())]
+    check_paths(output or (), plots)
+    if plots:
+        check_panels(asked)
+    check_memory(asked, core.parse_bytes("--memory", memory) if memory else free_bytes())
+    outcome = simulate_all(asked, deadline)
+    result = make_result(asked, outcome)
+    for path in (*(output or ()), *plots):
+        result.save(path, shown)
+    result.show(shown)
+    raise typer.Exit(judge(outcome))

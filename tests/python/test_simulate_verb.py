@@ -1,0 +1,384 @@
+"""The simulate verb: lists of ranks and sizes, its rows, refusals, and ends before the end."""
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import latecomer
+import pytest
+from latecomer import cli, registry
+from latecomer.native_choices import MODELS
+from latecomer.statistics import COLUMNS
+from mpi_helpers import wait_until
+
+PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
+SMALL = ["--nodes", "4", "--bytes", "1KiB", "--algorithms", "ring,recursive_doubling"]
+LONG = ["--algorithms", "segmented_ring:segments=1024", "--bytes", "4MiB", "--arrival", "balanced"]
+
+
+def simulate(capsys, *words):
+    code = cli.run(["simulate", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def rows_of(capsys, *words):
+    code, out, err = simulate(capsys, *words, "--format", "csv")
+    assert code == 0, err
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+def refusal(capsys, *words, code=2):
+    """The only line that is said of a command line that is refused."""
+    found, out, err = simulate(capsys, *words)
+    assert (found, out) == (code, ""), err
+    return err
+
+
+# ---- rows
+
+
+def test_the_columns_are_those_of_bench(capsys):
+    _, out, _ = simulate(capsys, *SMALL, "--format", "csv")
+    assert out.splitlines()[0] == ",".join(COLUMNS)
+
+
+def test_times_are_those_of_the_library_function(capsys):
+    network = "alpha=10us,beta=1ns,gamma=0.5ns"
+    words = ["--nodes", "5", "--bytes", "8KiB", "--delay", "2ms", "--network", network]
+    for row in rows_of(capsys, *words, "--algorithms", "ring,sorted_linear_tree"):
+        late = [0, 2e-3, 0, 0, 0]
+        right = latecomer.simulate(
+            row["algorithm"], ranks=5, count=2048, arrival=late, network=network
+        )
+        assert float(row["elapsed_ms"]) == pytest.approx(1e3 * right.mean_elapsed, rel=1e-5)
+        assert float(row["after_last_ms"]) == pytest.approx(1e3 * right.after_last, rel=1e-5)
+        assert float(row["after_last_ms"]) >= float(row["limit_ms"])
+
+
+def test_every_combination_has_a_row(capsys):
+    words = ["--nodes", "2-4", "--bytes", "4-4KiB", "--arrival", "onelate", "--delay", "0,1ms"]
+    rows = rows_of(capsys, *words, "--algorithms", "ring,rabenseifner")
+    found = [(r["ranks"], r["bytes"], r["delay_ms"], r["algorithm"]) for r in rows]
+    assert len(found) == len(set(found)) == 3 * 11 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"),
+    [
+        ("8", [8]),
+        ("8,16,48", [8, 16, 48]),
+        ("48,8,8", [8, 48]),
+        ("2-5", [2, 3, 4, 5]),
+        ("2-20:7", [2, 9, 16]),
+        ("2-20:x3", [2, 6, 18]),
+        ("3,6-7", [3, 6, 7]),
+    ],
+)
+def test_lists_of_ranks(capsys, text, ranks):
+    words = ["--nodes", text, "--algorithms", "ring", "--bytes", "64"]
+    assert [int(row["ranks"]) for row in rows_of(capsys, *words)] == ranks
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "sizes"),
+    [
+        ("--bytes", "8-64", [8, 16, 32, 64]),
+        ("--bytes", "4-1KiB:x16", [4, 64, 1024]),
+        ("--bytes", "1KiB,4,1KB", [4, 1000, 1024]),
+        ("--bytes", "8-24:8", [8, 16, 24]),
+        ("--count", "1-4", [4, 8, 16]),
+    ],
+)
+def test_lists_of_sizes(capsys, option, text, sizes):
+    rows = rows_of(capsys, option, text, "--algorithms", "ring", "--nodes", "2")
+    assert [int(row["bytes"]) for row in rows] == sizes
+
+
+def test_what_is_not_random_is_simulated_once(capsys):
+    for arrival, jitter, iterations in [
+        ("balanced", 0, 1),
+        ("onelate", 0, 1),
+        ("randlate", 0, 6),
+        ("onelate", 0.2, 6),
+    ]:
+        network = ["--network", f"jitter={jitter}", "--arrival", arrival, "--iterations", "6"]
+        for row in rows_of(capsys, *SMALL, *network):
+            assert int(row["iterations"]) == iterations
+            assert (row["elapsed_q1_ms"] != row["elapsed_q3_ms"]) is (iterations > 1)
+
+
+@pytest.mark.parametrize("random", [["--arrival", "gamma"], ["--network", "jitter=0.3"]])
+def test_a_seed_repeats_a_result(capsys, random):
+    words = [*SMALL, *random, "--iterations", "4", "--format", "csv"]
+    once, again, other = (
+        simulate(capsys, *words, "--seed", seed)[1].replace(f",{seed}\n", "\n")
+        for seed in ("7", "7", "8")
+    )
+    assert once == again
+    assert once != other
+
+
+def test_a_wrong_estimate_costs_time_but_no_result(capsys):
+    words = ["--nodes", "6", "--bytes", "1KiB", "--algorithms", "sorted_linear_tree"]
+    words += ["--delay", "2ms", "--late-rank", "0"]
+    right, wrong = (
+        rows_of(capsys, *words, "--estimate", estimate)[0] for estimate in ("perfect", "wrong")
+    )
+    assert float(right["after_last_ms"]) < float(wrong["after_last_ms"])
+    assert (right["wrong"], wrong["wrong"]) == ("0", "0")
+
+
+def test_results_are_computed_where_vectors_are_small_only(capsys):
+    for size, wrong in [("1KiB", "0"), ("4MiB", "")]:
+        words = ["--nodes", "4", "--bytes", size, "--algorithms", "all", "--arrival", "balanced"]
+        assert {row["wrong"] for row in rows_of(capsys, *words)} == {wrong}
+
+
+def test_a_wrong_result_is_reported(capsys, monkeypatch):
+    from latecomer.sweep import question
+
+    plan_of = question.make_plan
+
+    class Broken:
+        def __init__(self, *arguments):
+            self.plan = plan_of(*arguments)
+
+        def __getattr__(self, name):
+            return getattr(self.plan, name)
+
+        def simulate(self, *arguments, **more):
+            return self.plan.simulate(*arguments, **more) | {"wrong": 3}
+
+    monkeypatch.setattr(question, "make_plan", Broken)
+    code, out, err = simulate(capsys, *SMALL, "--format", "osu")
+    assert code == 1
+    assert out.count("Fail") == 2
+    assert "error: 3 wrong elements: ring, 4 ranks, 1 KiB, onelate, delay 50 ms" in err
+
+
+def test_operators_that_keep_order_leave_algorithms_out(capsys):
+    words = ["--nodes", "5", "--bytes", "1KiB", "--op", "non-commutative", "--algorithms", "all"]
+    rows = rows_of(capsys, *words)
+    names = {row["algorithm"] for row in rows}
+    commuting = {row.name for row in registry.algorithms("allreduce") if row.commutative_only}
+    assert names.isdisjoint(commuting)
+    assert {"recursive_doubling", *MODELS} <= names
+    assert {row["wrong"] for row in rows} == {"0"}
+
+
+def test_speedups_are_told_of_the_first_model_and_the_ring(capsys):
+    words = ["--nodes", "16", "--bytes", "1MiB", "--arrival", "balanced", "--algorithms"]
+    rows = rows_of(capsys, *words, "ring,mpich-5.0,openmpi-4.1")
+    time = {row["algorithm"]: float(row["elapsed_ms"]) for row in rows}
+    for row in rows:
+        own = time[row["algorithm"]]
+        assert float(row["speedup_native"]) == pytest.approx(time["mpich-5.0"] / own, rel=1e-4)
+        assert float(row["speedup_ring"]) == pytest.approx(time["ring"] / own, rel=1e-4)
+    alone = rows_of(capsys, *words, "rabenseifner")[0]
+    assert (alone["speedup_native"], alone["speedup_ring"]) == ("", "")
+
+
+def test_a_model_runs_what_it_chooses(capsys):
+    words = ["--nodes", "16", "--bytes", "1MiB", "--algorithms", "openmpi-4.1,rabenseifner"]
+    model, chosen = rows_of(capsys, *words)
+    assert model["parameters"] == "as rabenseifner"
+    assert model["elapsed_ms"] == chosen["elapsed_ms"]
+
+
+def test_arrivals_from_a_file(capsys, tmp_path):
+    late = tmp_path / "late.csv"
+    late.write_text("0,0,0,1ms\n0,2ms,0,0\n")
+    rows = rows_of(capsys, *SMALL, "--arrival", f"file:{late}", "--iterations", "2")
+    assert {(row["delay_ms"], row["iterations"]) for row in rows} == {("", "2")}
+
+
+# ---- what is written and shown
+
+
+def test_a_table_over_ranks_marks_the_best(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    words = ["--nodes", "2,64", "--bytes", "64", "--algorithms", "ring,recursive_doubling"]
+    code, out, err = simulate(capsys, *words)
+    assert code == 0
+    head = out.splitlines()[1].split()
+    assert head == ["ranks", "limit", "ring", "recursive_doubling"]
+    assert [line.split()[0] for line in out.splitlines()[2:]] == ["2", "64"]
+    assert "2 to 64 ranks" in err
+
+
+def test_a_narrow_terminal_shows_who_is_fastest(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["--nodes", "2,64", "--bytes", "64", "--algorithms", "all"]
+    code, out, err = simulate(capsys, *words)
+    assert code == 0
+    assert out.splitlines()[1].split() == ["ranks", "limit", "fastest", "ms"]
+    assert "all columns need a terminal of" in err
+
+
+def test_json_says_what_was_used(capsys):
+    _, out, _ = simulate(capsys, *SMALL, "--json", "--network", "alpha=1us")
+    found = json.loads(out)
+    assert found["used"]["network"].startswith("alpha=1e-06s,")
+    assert found["used"]["mpi"] == "simulated"
+    assert [row["algorithm"] for row in found["rows"]] == ["ring", "recursive_doubling"]
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        ["--nodes", "2-5", "--bytes", "1KiB"],
+        ["--nodes", "4", "--bytes", "8-4KiB"],
+        ["--nodes", "4,6", "--bytes", "8-4KiB"],
+        ["--nodes", "2-9", "--bytes", "64,4KiB", "--delay", "0,1ms"],
+        ["--nodes", "4", "--bytes", "1KiB"],
+        ["--nodes", "1-3", "--bytes", "64", "--arrival", "balanced"],
+    ],
+)
+def test_plots_and_pages_are_written(capsys, tmp_path, sweep):
+    files = [tmp_path / name for name in ("a.svg", "b.png", "c.html", "d.csv")]
+    words = [word for file in files[:3] for word in ("--plot", str(file))]
+    code, _, err = simulate(capsys, *sweep, *words, "--output", str(files[3]))
+    assert code == 0, err
+    svg, png, page, table = (file.read_bytes() for file in files)
+    assert png.startswith(b"\x89PNG")
+    assert table.decode().count("\n") > 5
+    for text in (svg.decode(), page.decode()):
+        assert "openmpi-4.1" in text
+        assert "recursive_doubling" in text
+
+
+def test_a_page_over_ranks_counts_who_is_fastest(capsys, tmp_path):
+    page = tmp_path / "page.html"
+    words = ["--nodes", "2-8", "--bytes", "64", "--algorithms", "ring,recursive_doubling"]
+    assert simulate(capsys, *words, "--report", str(page), "--arrival", "balanced")[0] == 0
+    assert "<b>recursive_doubling</b> is fastest in 7 of 7 cases" in page.read_text()
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--algorithms", "native"], "native; use openmpi-4.1 or mpich-5.0, models of"),
+        (["--algorithms", "rinG"], "algorithm: 'rinG' is not usable"),
+        (["--nodes", "4097"], "--nodes out of range: 4097; use 1 to 4096 ranks"),
+        (["--nodes", "0-4"], "--nodes out of range: 0; use 1 to 4096 ranks"),
+        (["--nodes", "8-2"], "--nodes is no range: '8-2'; use FROM-TO"),
+        (["--nodes", "2-8:x1"], "--nodes is no range: '2-8:x1'"),
+        (["--nodes", "2-8:0"], "--nodes is no range: '2-8:0'"),
+        (["--nodes", "2-4-8"], "--nodes is no list: '2-4-8'; use 8 or 8,16 or 2-64"),
+        (["--nodes", ""], "--nodes is no list: ''"),
+        (["--nodes", "four"], "--nodes: 'four' is not usable"),
+        (["--bytes", "0-8"], "--bytes is no range: '0-8'"),
+        (["--bytes", "4-1GiB:4"], "--bytes has too many numbers: 4-1GiB:4; use 65536 at most"),
+        (["--bytes", "7"], "--bytes holds no whole number of float32: 7"),
+        (["--bytes", "8", "--count", "2"], "--bytes and --count both given: 8, 2"),
+        (["--network", "lab"], "network: 'lab' is not usable"),
+        (["--estimate", "online"], "--estimate is not built yet: online"),
+        (["--op", "mean"], "no such --op: mean"),
+        (["--memory", "much"], "--memory: 'much' is not usable"),
+        (["--nodes", "4", "--late-rank", "4"], "no such rank to be late: 4; use 0 to 3"),
+        (
+            ["--nodes", "2-99", "--bytes", "4-64KiB", "--plot", "x.svg"],
+            "--plot would have too many panels: 15; use 12 at most",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(capsys, words, message):
+    assert message in refusal(capsys, *words)
+
+
+def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys):
+    words = ["--algorithms", "segmented_ring:segments=4096", "--nodes", "4096", "--bytes", "16MiB"]
+    begin = time.process_time()
+    said = refusal(capsys, *words, "--memory", "4GiB", code=1)
+    found = re.search(r"segmented_ring.* on 4096 ranks, .* needs about: (\d+) MiB of memory", said)
+    assert int(found[1]) > 10_000
+    assert "4096 MiB are to be had" in said
+    print("seconds:", time.process_time() - begin)
+
+
+MEMORY = """
+import re, sys
+from pathlib import Path
+from latecomer.arrivals import Pattern
+from latecomer.sweep.memory import about_bytes
+from latecomer.sweep.question import Question
+def taken():
+    return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+name, ranks, count = sys.argv[1], int(sys.argv[2]), 1 << 20
+asked = Question("allreduce", [name], [ranks], [count], "float32", "sum", Pattern("balanced"), [0.0],
+                 1, 1, "perfect", "")
+asked.plan(name, 2, count).simulate()
+before = taken()
+asked.plan(name, ranks, count).simulate()
+print(taken() - before, about_bytes(asked, name, ranks, count))
+"""
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "ranks"), [("segmented_ring:segments=512", 512), ("rabenseifner", 4096)]
+)
+def test_the_estimate_of_memory_is_no_less_than_what_is_taken(algorithm, ranks):
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, algorithm, str(ranks)],
+        env=os.environ | {"PYTHONPATH": PACKAGE_FOLDER},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    taken, estimated = map(int, done.stdout.split())
+    assert taken <= estimated <= 2 * taken
+
+
+# ---- ends before the end
+
+
+def test_a_deadline_keeps_what_is_complete(capsys):
+    words = ["--nodes", "2,3,1024", *LONG, "--deadline", "1", "--format", "csv"]
+    code, out, err = simulate(capsys, *words)
+    assert code == 1
+    assert [row["ranks"] for row in csv.DictReader(io.StringIO(out))] == ["2", "3"]
+    assert "stopped by --deadline after 1 s; these are the first 2 of 3 cases" in err
+
+
+def test_a_deadline_before_anything_is_complete(capsys):
+    said = refusal(capsys, "--nodes", "1024", *LONG, "--deadline", "0.1", code=1)
+    assert "error: no case was completed: stopped by --deadline after 0.1 s; ask for less" in said
+
+
+def test_an_interruption_keeps_what_is_complete(tmp_path):
+    table = tmp_path / "rows.csv"
+    command = [sys.executable, "-m", "latecomer", "simulate", "--nodes", "2,1024", *LONG]
+    poked = subprocess.Popen(
+        [*command, "--output", str(table)],
+        env=os.environ | {"PYTHONPATH": PACKAGE_FOLDER, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_until(lambda: _busy(poked.pid))
+        poked.send_signal(signal.SIGINT)
+        _, err = poked.communicate(timeout=60)
+    finally:
+        poked.kill()
+    assert poked.returncode == 130, err
+    assert "interrupted; these are the first 1 of 2 cases" in err
+    assert "Traceback" not in err
+    assert len(table.read_text().splitlines()) == 2
+
+
+def _busy(pid: int) -> bool:
+    """Has it taken so much memory that the second case is under way?"""
+    line = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return line is not None and int(line[1]) > 200_000

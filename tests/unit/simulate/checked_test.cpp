@@ -1,0 +1,68 @@
+#include "simulate/checked.hpp"
+
+#include <gtest/gtest.h>
+
+#include "algorithms/registry.hpp"
+#include "simulate/simulate.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Count kCount = 7;
+
+std::vector<Program> programs_of(Rank ranks, bool commutative) {
+  const Problem problem{Collective::allreduce, ranks, kCount, 4, 0, commutative, false};
+  const Algorithm& algorithm = find_algorithm(problem.collective, "recursive_doubling");
+  return build_programs(make_plan(algorithm, problem, {}, {}));
+}
+
+Count wrong_after(const std::vector<Program>& programs) {
+  CheckedMemory checked(programs, 1);
+  SimulationOptions options;
+  options.memory = checked.memory();
+  EXPECT_EQ(simulate(programs, options).failure, "");
+  return checked.wrong();
+}
+
+TEST(CheckedMemory, ARightResultHasNoWrongElements) {
+  for (const bool commutative : {true, false}) {
+    for (const Rank ranks : {1, 2, 5, 8}) {
+      EXPECT_EQ(wrong_after(programs_of(ranks, commutative)), 0) << ranks << commutative;
+    }
+  }
+}
+
+TEST(CheckedMemory, BeforeTheSimulationEverythingIsWrong) {
+  const std::vector<Program> programs = programs_of(4, true);
+  EXPECT_EQ(CheckedMemory(programs, 1).wrong(), 4 * kCount);
+}
+
+TEST(CheckedMemory, OperandsThatChangePlacesAreFoundWhereOrderMatters) {
+  for (const bool commutative : {true, false}) {
+    std::vector<Program> programs = programs_of(4, commutative);
+    for (Operation& op : programs[1].operations) {
+      if (op.kind != OpKind::combine) continue;
+      std::swap(op.source, op.target);
+      op.into = op.into == Into::left ? Into::right : Into::left;
+    }
+    EXPECT_EQ(wrong_after(programs) > 0, !commutative);
+  }
+}
+
+TEST(Simulation, WhatPollingThrowsEndsIt) {
+  const Problem problem{Collective::allreduce, 64, 1 << 16, 4};
+  const Algorithm& ring = find_algorithm(problem.collective, "segmented_ring");
+  const auto programs = build_programs(make_plan(ring, problem, {{"segments", 256}}, {}));
+  SimulationOptions options;
+  int polled = 0;
+  options.poll = [&] { ++polled; };
+  const Seconds exit = simulate(programs, options).last_exit();
+  EXPECT_GT(polled, 1);
+  options.poll = nullptr;
+  EXPECT_EQ(simulate(programs, options).last_exit(), exit);
+  options.poll = [] { throw std::runtime_error("enough"); };
+  EXPECT_THROW((void)simulate(programs, options), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace latecomer
