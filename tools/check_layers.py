@@ -24,6 +24,8 @@ ALLOWED: dict[str, list[str]] = {
     "engine": ["base", "schedule", "protocol"],
     "simulate": ["base", "schedule", "protocol", "arrival", "engine"],
     "transports/mpi": ["base", "schedule", "protocol", "engine"],
+    "transports/simgrid": ["base", "schedule", "protocol", "engine", "simulate"],
+    "commands/simgrid": [*CORE, "transports/simgrid"],
     "runtime": [*CORE, "transports/mpi", "capi/core", "latecomer"],
     "capi/core": [*CORE, "latecomer"],
     "capi/mpi": [*CORE, "transports/mpi", "runtime", "capi/core", "latecomer"],

@@ -8,6 +8,9 @@ goal=${1:-run}
 packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev python3 python3-venv python3-dev iproute2
   util-linux)
 [ "$goal" = test ] && packages+=(libgtest-dev git)
+# Done without where the distribution does not have it: what needs it is left out.
+optional=()
+[ "$goal" = test ] && optional+=(libsimgrid-dev)
 
 is_missing() { ! dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 
@@ -33,6 +36,23 @@ install_packages() {
   "${as_root[@]}" apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# After install_packages, whose apt-get update knows what there is; never fails.
+install_optional_packages() {
+  local missing=() as_root=()
+  command -v apt-cache >/dev/null || return 0
+  for package in "${optional[@]}"; do
+    if is_missing "$package" && apt-cache show "$package" >/dev/null 2>&1; then
+      missing+=("$package")
+    fi
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
+  echo "== installing ${missing[*]}"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1 ||
+    echo "latecomer: without ${missing[*]}, which could not be installed" >&2
 }
 
 install_python_packages() {
@@ -62,5 +82,6 @@ build() {
 }
 
 install_packages
+install_optional_packages
 install_python_packages
 build

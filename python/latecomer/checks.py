@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import mpi, processes
+from . import mpi, processes, simgrid
 from .bench import program
 from .errors import UserError
 from .lab import privilege
@@ -41,6 +41,7 @@ def findings() -> list[Finding]:
         *_thread_levels(families),
         *(_bench(family.name) for family in families),
         *_namespaces(),
+        _simgrid(),
         _tool("C++ compiler", ("c++", "g++", "clang++"), "apt-get install g++"),
         _tool("CMake", ("cmake",), "apt-get install cmake"),
         Finding("cores", True, str(len(os.sched_getaffinity(0)))),
@@ -116,6 +117,13 @@ def _namespaces() -> Iterator[Finding]:
     names = ", ".join(sandbox.congestion)
     remedy = "as root: modprobe tcp_cubic"
     yield Finding("congestion control", "cubic" in sandbox.congestion, names or "none", remedy)
+
+
+def _simgrid() -> Finding:
+    if path := simgrid.find():
+        version = processes.output_of([str(path), "--version"]).strip()
+        return Finding("SimGrid", True, f"{version or 'version unknown'} ({path})")
+    return Finding("SimGrid", False, "not built", simgrid.REMEDY)
 
 
 def _tool(name: str, programs: Sequence[str], remedy: str) -> Finding:

@@ -18,6 +18,7 @@ from .verbs import lab
 from .verbs.algorithms import algorithms
 from .verbs.bench import bench
 from .verbs.doctor import doctor
+from .verbs.reproduce import reproduce
 from .verbs.show import show
 from .verbs.simulate import simulate
 from .verbs.verify import verify
@@ -30,6 +31,7 @@ app.command()(simulate)
 app.command()(algorithms)
 app.command()(verify)
 app.command()(show)
+app.command()(reproduce)
 app.command()(doctor)
 app.add_typer(lab.app, name="lab")
 

@@ -67,9 +67,11 @@ void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
 std::span<const Algorithm> registry() {
   namespace ar = allreduce;
   static const std::vector<Algorithm> rows = {
-      ar::circulant(),       ar::generalized(),        ar::linear_tree(),        ar::native(),
-      ar::prereduced_ring(), ar::rabenseifner(),       ar::recursive_doubling(), ar::ring(),
-      ar::segmented_ring(),  ar::sorted_linear_tree(),
+      ar::circulant(),          ar::dual_root(),    ar::generalized(),
+      ar::linear_tree(),        ar::native(),       ar::pipelined_tree(),
+      ar::prereduced_ring(),    ar::rabenseifner(), ar::recursive_doubling(),
+      ar::reduce_bcast(),       ar::ring(),         ar::segmented_ring(),
+      ar::sorted_linear_tree(), ar::two_tree(),
   };
   return rows;
 }

@@ -25,6 +25,14 @@ Network parse_network(std::string_view text) {
       network.handshake = parse_seconds(what, value);
     } else if (name == "ports") {
       network.ports = parse_count(what, value);
+    } else if (name == "exchange") {
+      network.exchange = parse_number(what, value);
+    } else if (name == "per_node") {
+      network.per_node = static_cast<Rank>(parse_count(what, value));
+    } else if (name == "local_alpha") {
+      network.local_alpha = parse_seconds(what, value);
+    } else if (name == "local_beta") {
+      network.local_beta = parse_seconds(what, value);
     } else if (name == "jitter") {
       network.jitter = parse_number(what, value);
     } else if (name == "seed") {
@@ -32,10 +40,17 @@ Network parse_network(std::string_view text) {
     } else {
       throw Error(
           "network", std::string(part),
-          "name=value with a name of alpha, beta, gamma, eager, handshake, ports, jitter, seed");
+          "name=value with a name of alpha, beta, gamma, eager, handshake, ports, exchange, "
+          "per_node, local_alpha, local_beta, jitter, seed");
     }
   }
   if (network.ports < 1) throw Error("network ports", std::to_string(network.ports), "1 or more");
+  if (network.per_node < 1) {
+    throw Error("network per_node", std::to_string(network.per_node), "1 or more");
+  }
+  if (network.exchange < 1) {
+    throw Error("network exchange", format_number(network.exchange), "1 or more");
+  }
   if (network.jitter < 0) throw Error("network jitter", format_number(network.jitter), "0 or more");
   return network;
 }
@@ -45,7 +60,11 @@ std::string to_string(const Network& network) {
   return "alpha=" + seconds(network.alpha) + ",beta=" + seconds(network.beta) +
          ",gamma=" + seconds(network.gamma) + ",eager=" + std::to_string(network.eager_limit) +
          ",handshake=" + seconds(network.handshake) + ",ports=" + std::to_string(network.ports) +
-         ",jitter=" + format_number(network.jitter) + ",seed=" + std::to_string(network.seed);
+         ",exchange=" + format_number(network.exchange) +
+         ",per_node=" + std::to_string(network.per_node) +
+         ",local_alpha=" + seconds(network.local_alpha) +
+         ",local_beta=" + seconds(network.local_beta) + ",jitter=" + format_number(network.jitter) +
+         ",seed=" + std::to_string(network.seed);
 }
 
 }  // namespace latecomer

@@ -1,7 +1,8 @@
-// The cost parameters of a network: Hockney's alpha and beta, gamma for combining, and the
-// eager limit above which a transfer waits for its receiver.
+// The cost parameters of a network: Hockney's alpha and beta, gamma for combining, the eager limit
+// above which a transfer waits for its receiver, and how ranks share the links of nodes.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -10,25 +11,45 @@
 namespace latecomer {
 
 struct Network {
-  Seconds alpha = 50e-6;      // start-up of one message; occupies both ports
-  Seconds beta = 8e-9;        // per byte on a link
-  Seconds gamma = 0.1e-9;     // per byte combined
-  Count eager_limit = 65536;  // bytes; a longer message needs a posted receive (rendezvous)
-  Seconds handshake = 0;      // a rendezvous' request and answer; occupies no port
-  Count ports = 1;            // transfers a rank can send, and receive, at the same time
-  double jitter = 0;          // a transfer takes up to this fraction longer, at random
-  std::uint64_t seed = 1;     // of the jitter
+  Seconds alpha = 50e-6;       // start-up of one message; occupies both ports
+  Seconds beta = 8e-9;         // per byte on a link
+  Seconds gamma = 0.1e-9;      // per byte combined
+  Count eager_limit = 65536;   // bytes; a longer message needs a posted receive (rendezvous)
+  Seconds handshake = 0;       // a rendezvous' request and answer; occupies no port
+  Count ports = 1;             // transfers a node can send, and receive, at the same time
+  double exchange = 1;         // rendezvous both ways between two ranks take this many times longer
+  Rank per_node = 1;           // consecutive ranks that share a node's link
+  Seconds local_alpha = 1e-6;  // between ranks of a node, each with ports of its own
+  Seconds local_beta = 0.1e-9;
+  double jitter = 0;       // a transfer takes up to this fraction longer, at random
+  std::uint64_t seed = 1;  // of the jitter
 
-  /// One message on an idle link.
+  /// How long a message occupies an idle link between nodes.
+  [[nodiscard]] Seconds occupancy(Count bytes) const {
+    return alpha + beta * static_cast<double>(bytes);
+  }
+  /// The same with the handshake that it may need first.
   [[nodiscard]] Seconds transfer(Count bytes) const {
-    return alpha + beta * static_cast<double>(bytes) + (bytes > eager_limit ? handshake : 0);
+    return occupancy(bytes) + (bytes > eager_limit ? handshake : 0);
+  }
+  /// A message between two ranks that send each other one at the same time.
+  [[nodiscard]] Seconds exchanging(Count bytes) const {
+    const bool slower = bytes > eager_limit;
+    return slower ? handshake + exchange * occupancy(bytes) : occupancy(bytes);
   }
   [[nodiscard]] Seconds combining(Count bytes) const { return gamma * static_cast<double>(bytes); }
+  /// Elements of the longest message whose receive may be posted ahead of its turn: with several
+  /// ports, any.
+  [[nodiscard]] Count eager_elements(Count element_bytes) const {
+    return ports > 1 ? std::numeric_limits<Count>::max() : eager_limit / element_bytes;
+  }
+  [[nodiscard]] Rank node(Rank rank) const { return rank / per_node; }
   bool operator==(const Network&) const = default;
 };
 
-/// Reads "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,handshake=0us,ports=1,jitter=0.1,seed=1";
-/// what is not named keeps its default. Throws Error naming the part that cannot be read.
+/// Reads "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,handshake=0us,ports=1,exchange=1,
+/// per_node=1,local_alpha=1us,local_beta=0.1ns,jitter=0.1,seed=1"; what is not named keeps its
+/// default. Throws Error naming the part that cannot be read.
 [[nodiscard]] Network parse_network(std::string_view text);
 [[nodiscard]] std::string to_string(const Network& network);
 

@@ -20,16 +20,23 @@ void Engine::index_program() {
   unfinished_ = size;
   index_dependents();
   channel_of_.resize(size);
+  turn_.resize(size);
+  done_.resize(size);
   std::map<std::pair<OpKind, Rank>, std::uint32_t> known;
   for (OpIndex i = 0; i < size; ++i) {
     const Operation& op = program_.operations[i];
     if (!is_message(op)) continue;
     const auto next = static_cast<std::uint32_t>(channels_.size());
     const auto [entry, added] = known.try_emplace({op.kind, op.peer}, next);
-    if (added) channels_.push_back({op.peer, {}, 0, 0});
+    if (added) channels_.push_back({op.peer, {}, 0, 0, false});
     channel_of_[i] = entry->second;
     channels_[entry->second].operations.push_back(i);
+    if (!is_long(op)) continue;
+    const bool same = !long_.empty() && program_.operations[long_.back()].peer == op.peer;
+    turn_[i] = long_.empty() ? 0 : turn_[long_.back()] + (same ? 0 : 1);
+    long_.push_back(i);
   }
+  std::reverse(long_.begin(), long_.end());
 }
 
 /// The reverse of Program::after in one array: a list for each operation would take most of the
@@ -88,7 +95,8 @@ void Engine::completed(const Completion& completion) {
       return;
     }
     --channel.in_flight;
-    touched_.push_back(channel_of_[index]);
+    if (is_long(op)) finish_long(index);
+    note_next(channel);
   } else {
     local_busy_ = false;
   }
@@ -109,44 +117,58 @@ void Engine::make_ready(OpIndex index) {
   const Operation& op = program_.operations[index];
   if (op.kind == OpKind::arrive) return;  // done by arrive()
   if (is_message(op)) {
-    touched_.push_back(channel_of_[index]);
+    note_next(channels_[channel_of_[index]]);
   } else {
-    local_ready_.push(index);
+    locals_.push(index);
   }
 }
 
 /// Messages first: the network works while this rank combines.
 void Engine::pump() {
-  while (!touched_.empty() && status_ == Status::running) {
-    Channel& channel = channels_[touched_.back()];
-    touched_.pop_back();
-    post_ready(channel);
-  }
+  while (!messages_.empty() && status_ == Status::running) post_message();
   if (!local_busy_ && status_ == Status::running) post_local();
 }
 
-void Engine::post_ready(Channel& channel) {
-  while (channel.in_flight < options_.window && channel.posted < channel.operations.size()) {
-    const OpIndex index = channel.operations[channel.posted];
-    if (missing_[index] != 0) return;
-    const Operation& op = program_.operations[index];
-    const bool first = channel.posted == 0;
-    ++channel.posted;
-    ++channel.in_flight;
-    if (op.kind == OpKind::send) {
-      transport_.send({op.peer, op.source, first}, program_.plan_hash, index);
-    } else {
-      transport_.recv({op.peer, op.target, first}, index);
-    }
+/// Has the channel's next operation posted if it can be.
+void Engine::note_next(Channel& channel) {
+  if (channel.noted || channel.in_flight == options_.window) return;
+  if (channel.posted == channel.operations.size()) return;
+  const OpIndex next = channel.operations[channel.posted];
+  if (missing_[next] != 0) return;
+  if (is_long(program_.operations[next]) && turn_[next] != turn_[long_.back()]) return;
+  channel.noted = true;
+  messages_.push(next);
+}
+
+/// The next peer's turn may have come.
+void Engine::finish_long(OpIndex index) {
+  done_[index] = true;
+  while (!long_.empty() && done_[long_.back()]) long_.pop_back();
+  if (!long_.empty()) note_next(channels_[channel_of_[long_.back()]]);
+}
+
+void Engine::post_message() {
+  const OpIndex index = messages_.top();
+  messages_.pop();
+  Channel& channel = channels_[channel_of_[index]];
+  channel.noted = false;
+  const bool first = channel.posted++ == 0;
+  ++channel.in_flight;
+  const Operation& op = program_.operations[index];
+  if (op.kind == OpKind::send) {
+    transport_.send({op.peer, op.source, first}, program_.plan_hash, index);
+  } else {
+    transport_.recv({op.peer, op.target, first}, index);
   }
+  note_next(channel);
 }
 
 void Engine::post_local() {
-  if (local_ready_.empty()) return;
-  const OpIndex index = local_ready_.top();
+  if (locals_.empty()) return;
+  const OpIndex index = locals_.top();
   const Operation& op = program_.operations[index];
   if (op.kind == OpKind::combine && !may_combine()) return;
-  local_ready_.pop();
+  locals_.pop();
   local_busy_ = true;
   if (op.kind == OpKind::combine) {
     transport_.combine(op.source, op.target, op.into, index);

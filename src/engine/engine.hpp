@@ -1,8 +1,12 @@
 // Runs a program as a pipelined dataflow: an operation is posted as soon as what it depends on is
-// done. Receives and sends are posted in program order per peer and direction, at most `window`
-// of each in flight; combines and copies run one at a time, lowest index first.
+// done, the first of the program where several are. Long receives, whose senders wait until they
+// are posted, are posted from one peer at a time, in program order: what is needed first does not
+// share the link with what is needed later. Receives and sends are posted in program order per peer
+// and direction, at most `window` of each in flight; combines and copies run one at a time, lowest
+// index first.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <queue>
 #include <vector>
@@ -12,7 +16,8 @@
 namespace latecomer {
 
 struct EngineOptions {
-  std::uint32_t window = 64;           // requests in flight per peer and direction
+  std::uint32_t window = 64;                        // requests in flight per peer and direction
+  Count eager = std::numeric_limits<Count>::max();  // elements; a longer receive is a long one
   bool combine_before_arrival = true;  // false for user operators: they stay off the thread
 };
 
@@ -35,7 +40,10 @@ class Engine final : public Protocol {
     std::vector<OpIndex> operations;
     std::size_t posted = 0;  // operations[0, posted) were posted
     std::uint32_t in_flight = 0;
+    bool noted = false;  // its next operation is among messages_
   };
+  /// Operations, the first of the program on top.
+  using Lowest = std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>>;
 
   void index_program();
   void index_dependents();
@@ -43,7 +51,12 @@ class Engine final : public Protocol {
   void finish(OpIndex index);
   void make_ready(OpIndex index);
   void pump();
-  void post_ready(Channel& channel);
+  void note_next(Channel& channel);
+  [[nodiscard]] bool is_long(const Operation& op) const {
+    return op.kind == OpKind::recv && op.target.count > options_.eager;
+  }
+  void finish_long(OpIndex index);
+  void post_message();
   void post_local();
   [[nodiscard]] bool may_combine() const { return arrived_ || options_.combine_before_arrival; }
   void fail(std::string why);
@@ -61,8 +74,11 @@ class Engine final : public Protocol {
   std::vector<std::size_t> dependents_begin_;  // to dependents_begin_[i + 1]
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> channel_of_;  // per operation; only of sends and receives
-  std::vector<std::uint32_t> touched_;     // channels that may have something to post
-  std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> local_ready_;
+  std::vector<OpIndex> long_;        // receives that are not done, the next of the program last
+  std::vector<std::uint32_t> turn_;  // per operation; of long receives: counts changes of the peer
+  std::vector<bool> done_;           // per operation; only of long receives
+  Lowest messages_;                  // to post: the next of their channels, ready
+  Lowest locals_;                    // to run: ready
 };
 
 }  // namespace latecomer

@@ -51,6 +51,7 @@ Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepar
                        call.op, {link.calls, prepared.program.plan_hash});
   EngineOptions options;
   options.window = state.tuning.window;
+  options.eager = state.knowledge.network.eager_elements(prepared.plan.problem.element_bytes);
   options.combine_before_arrival = kind_of(call.op) == OperatorKind::built_in;
   Engine engine(prepared.program, link.transport, options);
   return run(engine, link, {state.comm, state.tuning.long_wait});

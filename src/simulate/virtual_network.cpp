@@ -14,8 +14,11 @@ VirtualNetwork::VirtualNetwork(const SimulationOptions& options, Rank ranks)
     : options_(options),
       ranks_(ranks),
       protocols_(static_cast<std::size_t>(ranks)),
-      ports_(static_cast<std::size_t>(ranks)),
       locals_(static_cast<std::size_t>(ranks)) {
+  const Rank nodes = options.network.node(ranks - 1) + 1;
+  ports_.resize(static_cast<std::size_t>(nodes + ranks));
+  const auto each = static_cast<std::size_t>(options.network.ports);
+  for (Port& port : ports_) port.free.assign(each, 0);
   for (Rank rank = 0; rank < ranks; ++rank) ends_.emplace_back(*this, rank);
 }
 
@@ -53,6 +56,8 @@ void VirtualNetwork::handle(const Event& event) {
       return note_exit(event.rank);
     case EventKind::eligible:
       return line_up(event.id);
+    case EventKind::left:
+      return leave(event.id);
     case EventKind::landed:
       return land(event.id);
     case EventKind::received:
@@ -115,80 +120,91 @@ void VirtualNetwork::posted(FlightId id, bool by_sender) {
   }
 }
 
-void VirtualNetwork::line_up(FlightId id) {
-  Lane& lane = *flights_[id].lane;
-  lane.eligible.push_back(id);
-  if (lane.eligible.size() == 1) enqueue(id);
-}
-
-void VirtualNetwork::enqueue(FlightId id) {
-  const Flight& flight = flights_[id];
-  const Waiting waiting{queued_++, id};
-  ports(flight.from).outgoing.push_back(waiting);
-  ports(flight.to).incoming.push_back(waiting);
-  changed_.push_back(flight.from);
-}
-
-/// Starts what can start, in the order of the queues, whatever the ranks' numbers.
-void VirtualNetwork::start_transfers() {
-  candidates_.clear();
-  for (const Rank rank : changed_) {
-    const Ports& mine = ports(rank);
-    if (mine.sending < options_.network.ports) {
-      candidates_.insert(candidates_.end(), mine.outgoing.begin(), mine.outgoing.end());
-    }
-    if (mine.receiving < options_.network.ports) {
-      candidates_.insert(candidates_.end(), mine.incoming.begin(), mine.incoming.end());
-    }
-  }
-  changed_.clear();
-  std::sort(candidates_.begin(), candidates_.end());
-  candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
-  for (const Waiting& candidate : candidates_) try_start(candidate);
-}
-
-void VirtualNetwork::try_start(const Waiting& waiting) {
-  const Flight& flight = flights_[waiting.id];
-  Ports& sender = ports(flight.from);
-  Ports& receiver = ports(flight.to);
-  const Count most = options_.network.ports;
-  if (sender.sending == most || receiver.receiving == most) return;
-  ++sender.sending;
-  ++receiver.receiving;
-  std::erase(sender.outgoing, waiting);
-  std::erase(receiver.incoming, waiting);
-  schedule(now_ + duration(flight), EventKind::landed, flight.to, waiting.id);
-}
-
-Ticks VirtualNetwork::duration(const Flight& flight) const {
+std::size_t VirtualNetwork::port(Rank rank, Rank peer) const {
   const Network& network = options_.network;
-  const Seconds exact = network.transfer(flight.source.count * options_.element_bytes);
+  const Rank node = network.node(rank);
+  const bool local = node == network.node(peer);
+  return static_cast<std::size_t>(local ? network.node(ranks_ - 1) + 1 + rank : node);
+}
+
+void VirtualNetwork::line_up(FlightId id) {
+  const Flight& flight = flights_[id];
+  if (!eager(flight)) ++flight.lane->rendezvous;
+  const std::size_t out = port(flight.from, flight.to);
+  ports_[out].waiting.push_back(id);
+  changed_.push_back(out);
+}
+
+void VirtualNetwork::start_transfers() {
+  for (const std::size_t index : changed_) start_from(ports_[index]);
+  changed_.clear();
+}
+
+void VirtualNetwork::start_from(Port& port) {
+  auto next = port.waiting.begin();
+  while (next != port.waiting.end() && port.leaving < options_.network.ports) {
+    const FlightId id = *next;
+    if (flights_[id].lane->leaving) {
+      ++next;
+      continue;
+    }
+    next = port.waiting.erase(next);
+    ++port.leaving;
+    flights_[id].lane->leaving = true;
+    start(id);
+  }
+}
+
+void VirtualNetwork::start(FlightId id) {
+  Flight& flight = flights_[id];
+  const Ticks takes = duration(flight);
+  auto& ports = ports_[port(flight.to, flight.from)].free;
+  Ticks& free = *std::min_element(ports.begin(), ports.end());
+  free = std::max(free, now_) + takes;
+  if (options_.memory != nullptr) {
+    flight.payload = (*options_.memory)[static_cast<std::size_t>(flight.from)].read(flight.source);
+  }
+  if (options_.trace) {
+    result_->trace.push_back({flight.from, flight.to, to_seconds(now_), to_seconds(free),
+                              flight.send_token, flight.recv_token});
+  }
+  schedule(now_ + takes, EventKind::left, flight.from, id);
+  schedule(free, EventKind::landed, flight.to, id);
+}
+
+/// Whether its two ranks send each other long messages at the same time.
+bool VirtualNetwork::exchanges(const Flight& flight) {
+  if (options_.network.exchange == 1 || eager(flight)) return false;
+  return lanes_[pair_number(flight.to, flight.from)].rendezvous > 0;
+}
+
+Ticks VirtualNetwork::duration(const Flight& flight) {
+  const Network& network = options_.network;
+  const Count bytes = flight.source.count * options_.element_bytes;
+  const bool local = network.node(flight.from) == network.node(flight.to);
+  Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
+                        : network.occupancy(bytes);
+  if (exchanges(flight)) exact *= network.exchange;
   if (network.jitter == 0) return to_ticks(exact);
   const std::uint64_t pair = pair_number(flight.from, flight.to);
   Random mixed(network.seed ^ Random(pair ^ Random(flight.number).next()).next());
   return to_ticks(exact * (1 + network.jitter * mixed.uniform()));
 }
 
+/// The sender is done with it.
+void VirtualNetwork::leave(FlightId id) {
+  const Flight& flight = flights_[id];
+  const std::size_t out = port(flight.from, flight.to);
+  --ports_[out].leaving;
+  changed_.push_back(out);
+  flight.lane->leaving = false;
+  if (!eager(flight)) --flight.lane->rendezvous;
+  complete(flight.from, {flight.send_token, 0, 0});
+}
+
 void VirtualNetwork::land(FlightId id) {
-  Flight& flight = flights_[id];
-  --ports(flight.from).sending;
-  --ports(flight.to).receiving;
-  changed_.insert(changed_.end(), {flight.from, flight.to});
-  Lane& lane = *flight.lane;
-  lane.eligible.pop_front();
-  if (!lane.eligible.empty()) enqueue(lane.eligible.front());
-  flight.landed = true;
-  if (options_.trace) {
-    result_->trace.push_back({flight.from, flight.to, to_seconds(now_ - duration(flight)),
-                              to_seconds(now_), flight.send_token, flight.recv_token});
-  }
-  if (options_.memory != nullptr) {
-    flight.payload = (*options_.memory)[static_cast<std::size_t>(flight.from)].read(flight.source);
-  }
-  const Rank from = flight.from;
-  const Token token = flight.send_token;
-  if (flight.recv_posted) deliver(id);
-  complete(from, {token, 0, 0});
+  flights_[id].landed = true;
+  if (flights_[id].recv_posted) deliver(id);
 }
 
 void VirtualNetwork::deliver(FlightId id) {

@@ -45,16 +45,15 @@ class VirtualNetwork {
     bool send_posted = false;
     bool recv_posted = false;
     bool landed = false;
-    Elements payload;  // of an eager message that landed before its receive
+    Elements payload;
   };
-  /// The flights of one pair and direction. They follow each other, however many ports there are,
-  /// and only the first of them waits for ports: ports serve lanes in turn, as flows share a link,
-  /// and not first whoever posts many messages at once.
+  /// The flights of one pair and direction. They follow each other, however many ports there are.
   struct Lane {
     std::uint64_t sends = 0;
     std::uint64_t receives = 0;
-    std::deque<FlightId> open;      // posted by one side: whichever is ahead
-    std::deque<FlightId> eligible;  // the first stands in the ports' queues or is under way
+    std::deque<FlightId> open;  // posted by one side: whichever is ahead
+    bool leaving = false;
+    Count rendezvous = 0;  // that wait for their port or are leaving
   };
   /// The transport of one rank.
   class End final : public Transport {
@@ -69,22 +68,15 @@ class VirtualNetwork {
     VirtualNetwork& network_;
     Rank rank_;
   };
-  /// A flight that waits for its ports; at most one of each lane. First come, first served.
-  struct Waiting {
-    std::uint64_t number = 0;
-    FlightId id = 0;
-
-    auto operator<=>(const Waiting&) const = default;
+  /// One end of a link: a node's, or a rank's own within its node. What leaves occupies it for the
+  /// time of the transfer, and so does what arrives at the other end: at once where that is free,
+  /// otherwise after what was sent there before, waiting in the network in between.
+  struct Port {
+    Count leaving = 0;             // at most Network::ports
+    std::deque<FlightId> waiting;  // to leave: first come, first served
+    std::vector<Ticks> free;       // when each of Network::ports can take in the next message
   };
-  using Queue = std::vector<Waiting>;
-  /// A rank's ports, and who waits for them.
-  struct Ports {
-    Count sending = 0;
-    Count receiving = 0;
-    Queue outgoing;
-    Queue incoming;
-  };
-  enum class EventKind : std::uint8_t { arrive, eligible, landed, local_done, received };
+  enum class EventKind : std::uint8_t { arrive, eligible, left, landed, local_done, received };
   struct Event {
     Ticks time = 0;
     std::uint64_t number = 0;
@@ -106,12 +98,14 @@ class VirtualNetwork {
   [[nodiscard]] bool eager(const Flight& flight) const;
   void posted(FlightId id, bool by_sender);
   void line_up(FlightId id);
-  void enqueue(FlightId id);
   void start_transfers();
-  void try_start(const Waiting& waiting);
+  void start_from(Port& port);
+  void start(FlightId id);
+  void leave(FlightId id);
   void land(FlightId id);
   void deliver(FlightId id);
-  [[nodiscard]] Ticks duration(const Flight& flight) const;
+  [[nodiscard]] Ticks duration(const Flight& flight);
+  [[nodiscard]] bool exchanges(const Flight& flight);
   void local(Rank rank, Ticks duration, Token token);
   void run_local(Rank rank, Token token);
   void complete(Rank rank, const Completion& completion);
@@ -119,18 +113,17 @@ class VirtualNetwork {
   [[nodiscard]] Protocol& protocol(Rank rank) {
     return *protocols_[static_cast<std::size_t>(rank)];
   }
-  [[nodiscard]] Ports& ports(Rank rank) { return ports_[static_cast<std::size_t>(rank)]; }
+  /// The port of `rank` for messages from or to `peer`.
+  [[nodiscard]] std::size_t port(Rank rank, Rank peer) const;
 
   const SimulationOptions& options_;
   Rank ranks_;
   Ticks now_ = 0;
   std::uint64_t events_ = 0;
-  std::uint64_t queued_ = 0;
   std::deque<End> ends_;
   std::vector<Protocol*> protocols_;
-  std::vector<Ports> ports_;
-  std::vector<Rank> changed_;  // whose ports or queues changed since the last start_transfers
-  Queue candidates_;           // of start_transfers
+  std::vector<Port> ports_;           // of the nodes, then of the ranks
+  std::vector<std::size_t> changed_;  // ports that may have something to send
   std::unordered_map<std::uint64_t, Lane> lanes_;
   std::vector<Flight> flights_;
   std::vector<FlightId> free_flights_;

@@ -1,5 +1,6 @@
 #include "verify/execution.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace latecomer::verifier {
@@ -7,7 +8,7 @@ namespace {
 
 /// Where one rank is in its program.
 struct Position {
-  struct Posting {
+  struct InFlight {
     std::size_t posted = 0;  // the first so many operations of the channel
     std::uint32_t in_flight = 0;
   };
@@ -16,23 +17,35 @@ struct Position {
       : missing(program.operations.size()),
         posted(program.operations.size()),
         dependents(program.operations.size()),
+        turn(program.operations.size()),
         postings(channels.size()) {
     for (OpIndex i = 0; i < program.operations.size(); ++i) {
       missing[i] = program.after[i].size();
       for (const OpIndex earlier : program.after[i]) dependents[earlier].push_back(i);
+      if (program.operations[i].kind == OpKind::recv) add_receive(program, i);
     }
+    std::reverse(receives.begin(), receives.end());
+  }
+
+  void add_receive(const Program& program, OpIndex index) {
+    const bool same = !receives.empty() &&
+                      program.operations[receives.back()].peer == program.operations[index].peer;
+    turn[index] = receives.empty() ? 0 : turn[receives.back()] + (same ? 0 : 1);
+    receives.push_back(index);
   }
 
   std::vector<std::size_t> missing;  // dependencies not yet done
   std::vector<bool> posted;
   std::vector<std::vector<OpIndex>> dependents;
-  std::vector<Posting> postings;  // per channel
+  std::vector<std::uint32_t> turn;  // of receives: counts changes of the peer
+  std::vector<InFlight> postings;   // per channel
+  std::vector<OpIndex> receives;    // not done, the next of the program last
 };
 
 class Run {
  public:
-  Run(Programs programs, const Messages& messages, std::uint32_t window)
-      : programs_(programs), messages_(messages), window_(window) {
+  Run(Programs programs, const Messages& messages, const Posting& posting)
+      : programs_(programs), messages_(messages), posting_(posting) {
     for (std::size_t r = 0; r < programs.size(); ++r) {
       ranks_.emplace_back(programs[r], messages.channels[r]);
       execution_.done.emplace_back(programs[r].operations.size());
@@ -73,19 +86,33 @@ class Run {
       const std::uint32_t channel = messages_.channel_of[at.rank][at.index];
       --ranks_[at.rank].postings[channel].in_flight;
       post(at.rank, channel);
+      if (operation(at).kind == OpKind::recv) next_peer(at.rank);
     }
     for (const OpIndex later : ranks_[at.rank].dependents[at.index]) {
       if (--ranks_[at.rank].missing[later] == 0) ready({at.rank, later});
     }
   }
 
+  /// The turn of another peer may have come.
+  void next_peer(Rank rank) {
+    auto& receives = ranks_[rank].receives;
+    while (!receives.empty() && execution_.done[rank][receives.back()]) receives.pop_back();
+    if (!receives.empty()) post(rank, messages_.channel_of[rank][receives.back()]);
+  }
+
+  [[nodiscard]] bool has_its_turn(Step at) const {
+    if (!posting_.one_peer || operation(at).kind != OpKind::recv) return true;
+    const Position& position = ranks_[at.rank];
+    return position.turn[at.index] == position.turn[position.receives.back()];
+  }
+
   void post(Rank rank, std::uint32_t number) {
     Position& position = ranks_[rank];
     const Channel& channel = messages_.channels[rank][number];
-    Position::Posting& posting = position.postings[number];
-    while (posting.in_flight < window_ && posting.posted < channel.operations.size()) {
+    Position::InFlight& posting = position.postings[number];
+    while (posting.in_flight < posting_.window && posting.posted < channel.operations.size()) {
       const OpIndex index = channel.operations[posting.posted];
-      if (position.missing[index] != 0) return;
+      if (position.missing[index] != 0 || !has_its_turn({rank, index})) return;
       ++posting.posted;
       ++posting.in_flight;
       position.posted[index] = true;
@@ -102,7 +129,7 @@ class Run {
 
   Programs programs_;
   const Messages& messages_;
-  std::uint32_t window_;
+  Posting posting_;
   std::vector<Position> ranks_;
   std::size_t operations_ = 0;
   std::vector<Step> finished_;  // also the queue of what is yet to be released
@@ -141,12 +168,25 @@ class Stuck {
     return at;
   }
 
+  const Operation& operation(Step at) const { return programs_[at.rank].operations[at.index]; }
+
+  /// There is one.
+  Step first_undone_receive(Rank rank) const {
+    Step at{rank, 0};
+    while (operation(at).kind != OpKind::recv || !undone(at)) ++at.index;
+    return at;
+  }
+
   /// What an operation that is not done waits for: a dependency, its turn, or its partner.
   std::pair<Step, std::string> cause(Step at) const {
     for (const OpIndex earlier : programs_[at.rank].after[at.index]) {
       if (undone({at.rank, earlier})) return {{at.rank, earlier}, "depends on"};
     }
     const auto& channel = messages_.channels[at.rank][messages_.channel_of[at.rank][at.index]];
+    if (operation(at).kind == OpKind::recv) {
+      const Step first = first_undone_receive(at.rank);
+      if (operation(first).peer != operation(at).peer) return {first, "comes in turn after"};
+    }
     for (const OpIndex earlier : channel.operations) {
       if (earlier == at.index) break;
       if (undone({at.rank, earlier})) return {{at.rank, earlier}, "comes in turn after"};
@@ -185,17 +225,19 @@ class Stuck {
 
 }  // namespace
 
-Execution execute(Programs programs, const Messages& messages, std::uint32_t window) {
-  return Run(programs, messages, window).run();
+Execution execute(Programs programs, const Messages& messages, const Posting& posting) {
+  return Run(programs, messages, posting).run();
 }
 
 Finding check_deadlock(Programs programs, const Messages& messages, Execution& execution) {
-  execution = execute(programs, messages, 1);
+  execution = execute(programs, messages, {});
   if (execution.complete) return {};
-  const bool always = !execute(programs, messages, kUnbounded).complete;
-  return Counterexample{"deadlock",
-                        std::string(always ? "with every window: " : "only with a window of 1: ") +
-                            Stuck(programs, messages, execution).text()};
+  std::string when = "with every window: ";
+  if (execute(programs, messages, {.window = kUnbounded, .one_peer = false}).complete) {
+    const bool window = execute(programs, messages, {.window = 1, .one_peer = false}).complete;
+    when = window ? "where one peer at a time is received from: " : "only with a window of 1: ";
+  }
+  return Counterexample{"deadlock", when + Stuck(programs, messages, execution).text()};
 }
 
 }  // namespace latecomer::verifier

@@ -8,6 +8,8 @@
 // after the ends of message n - 1, so that a window of 1 never holds back what could have moved.
 // The check runs with a window of 1 all the same and says if a larger one would help, so that it
 // stays right if the posting order ever becomes laxer.
+// Receives are posted in the strictest order that the engine knows: from one peer at a time, in
+// program order, as long messages are. Without it more may move; the check says if that would help.
 #pragma once
 
 #include <vector>
@@ -31,8 +33,13 @@ struct Execution {
   bool complete = false;
 };
 
-/// `window`: requests in flight per peer and direction.
-[[nodiscard]] Execution execute(Programs programs, const Messages& messages, std::uint32_t window);
+struct Posting {
+  std::uint32_t window = 1;  // requests in flight per peer and direction
+  bool one_peer = true;      // receives only from the peer of the first one that is not done
+};
+
+[[nodiscard]] Execution execute(Programs programs, const Messages& messages,
+                                const Posting& posting);
 
 [[nodiscard]] Finding check_deadlock(Programs programs, const Messages& messages,
                                      Execution& execution);

@@ -50,7 +50,12 @@ INSTANTIATE_TEST_SUITE_P(
                problem(4, 4),
                {4, 0, 0, 0}},
         Golden{"recursive_doubling_3_ordered.txt", "recursive_doubling", problem(3, 2, false), {}},
-        Golden{"rabenseifner_4.txt", "rabenseifner", problem(4, 8), {}}));
+        Golden{"rabenseifner_4.txt", "rabenseifner", problem(4, 8), {}},
+        Golden{"dual_root_6.txt", "dual_root:segments=2", problem(6, 4), {}},
+        Golden{"dual_root_4_ordered.txt", "dual_root:segments=1", problem(4, 2, false), {}},
+        Golden{"pipelined_tree_3.txt", "pipelined_tree:segments=2", problem(3, 4), {}},
+        Golden{"reduce_bcast_4.txt", "reduce_bcast", problem(4, 2), {}},
+        Golden{"two_tree_5.txt", "two_tree:segments=4", problem(5, 8), {}}));
 
 }  // namespace
 }  // namespace latecomer

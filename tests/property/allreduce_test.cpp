@@ -67,8 +67,11 @@ std::vector<Problem> problems(const Algorithm& algorithm, Rank ranks) {
        {Count{0}, Count{1}, Count{ranks} - 1, Count{ranks}, Count{ranks} + 1, Count{257}}) {
     for (const bool commutative : {true, false}) {
       for (const bool in_place : {false, true}) {
-        const Problem problem{algorithm.collective, ranks, count, 4, 0, commutative, in_place};
-        if (accepts(algorithm, problem, nullptr)) all.push_back(problem);
+        Problem problem{algorithm.collective, ranks, count, 4, 0, commutative, in_place};
+        if (!accepts(algorithm, problem, nullptr)) continue;
+        all.push_back(problem);
+        problem.exact = true;
+        if (commutative) all.push_back(problem);
       }
     }
   }
@@ -106,7 +109,8 @@ TEST_P(AllreduceProperty, IsVerified) {
       for (int pattern = 0; pattern < kArrivalPatterns; ++pattern) {
         const auto arrivals = arrival_pattern(pattern, ranks, 1e-3, base_seed());
         const Plan plan = make_plan(*algorithm, problem, parameters, {arrivals, {}});
-        const auto found = verify(problem, build_programs(plan));
+        // Some parameters let go of one of the promises.
+        const auto found = verify(plan.problem, build_programs(plan));
         ASSERT_FALSE(found) << found->rule << ": " << found->text << "\n" << to_text(plan);
       }
     }
@@ -135,7 +139,7 @@ TEST_P(AllreduceProperty, SendsTheSameInPlace) {
 
 TEST_P(AllreduceProperty, KeepsItsScratchLimit) {
   const auto [algorithm, ranks] = GetParam();
-  EXPECT_LE(algorithm->scratch_messages, 2);
+  EXPECT_LE(algorithm->scratch_messages, 3);
   for (const Problem& problem : problems(*algorithm, ranks)) {
     const auto arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
     const Plan plan = make_plan(*algorithm, problem, {}, {arrivals, {}});

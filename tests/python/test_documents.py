@@ -17,6 +17,16 @@ def test_the_algorithms_page_is_current():
     assert committed == document_algorithms.page()
 
 
+def test_the_reproduction_page_is_current():
+    """Only the papers that take no time; `tools/document_reproduction.py` writes all."""
+    import document_reproduction
+
+    committed = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert committed.startswith(document_reproduction.HEAD)
+    for name in ("proficz2021", "marendic2012", "kolmakov2020"):
+        assert document_reproduction.section(name) in committed, name
+
+
 def test_every_verb_has_help_with_an_example(capsys):
     from latecomer.cli import run
 
@@ -28,6 +38,7 @@ def test_every_verb_has_help_with_an_example(capsys):
         "lab shell",
         "verify",
         "show",
+        "reproduce",
         "algorithms",
         "doctor",
     ):

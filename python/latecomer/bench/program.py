@@ -16,9 +16,14 @@ _REMEDY = {"mpich": ".venv/bin/pip install mpich at the root of the clone, then 
 
 
 def find(family: str) -> Path | None:
-    """The program of a family: in a folder of $LATECOMER_PROGRAMS, else as the clone built it."""
+    """The program of a family."""
+    return find_built(f"{PREFIX}{family}")
+
+
+def find_built(name: str) -> Path | None:
+    """A program by name: in a folder of $LATECOMER_PROGRAMS, else as the clone built it."""
     named = [Path(p) for p in os.environ.get("LATECOMER_PROGRAMS", "").split(":") if p]
-    paths = (folder / f"{PREFIX}{family}" for folder in (*named, CLONE / "build" / "release"))
+    paths = (folder / name for folder in (*named, CLONE / "build" / "release"))
     return next((path for path in paths if os.access(path, os.X_OK)), None)
 
 

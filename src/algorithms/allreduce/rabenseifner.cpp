@@ -116,7 +116,7 @@ Seconds time(const Plan& plan, const Network& network) {
   const bool more = folded.extra > 0;
   Seconds time = more ? 2 * network.transfer(all) + network.combining(all) : 0;
   for (Count blocks = folded.core / 2; blocks > 0; blocks /= 2) {
-    time += 2 * network.transfer(bytes(blocks)) + network.combining(bytes(blocks));
+    time += 2 * network.exchanging(bytes(blocks)) + network.combining(bytes(blocks));
   }
   return time;
 }

@@ -49,10 +49,9 @@ Cost cost(const Plan& plan) {
 Seconds time(const Plan& plan, const Network& network) {
   const FoldedRanks folded(plan.problem.ranks);
   const Count bytes = plan.problem.bytes();
-  const Cost counted = cost(plan);
-  const Count combines = folded.log2 + (folded.extra > 0 ? 1 : 0);
-  return static_cast<double>(counted.rounds) * network.transfer(bytes) +
-         static_cast<double>(combines) * network.combining(bytes);
+  const Seconds combining = network.combining(bytes);
+  const Seconds outside = folded.extra > 0 ? 2 * network.transfer(bytes) + combining : 0;
+  return outside + folded.log2 * (network.exchanging(bytes) + combining);
 }
 
 }  // namespace

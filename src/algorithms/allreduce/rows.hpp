@@ -6,14 +6,18 @@
 namespace latecomer::allreduce {
 
 Algorithm circulant();
+Algorithm dual_root();
 Algorithm generalized();
 Algorithm linear_tree();
 Algorithm native();
+Algorithm pipelined_tree();
 Algorithm prereduced_ring();
 Algorithm rabenseifner();
 Algorithm recursive_doubling();
+Algorithm reduce_bcast();
 Algorithm ring();
 Algorithm segmented_ring();
 Algorithm sorted_linear_tree();
+Algorithm two_tree();
 
 }  // namespace latecomer::allreduce

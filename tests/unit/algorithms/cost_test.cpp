@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reference/reference.hpp"
 
@@ -30,8 +31,16 @@ Counted busiest(const std::vector<Program>& programs) {
 /// Rounds: the time when a transfer takes 1 and all else nothing.
 Count counted_rounds(const std::vector<Program>& programs) {
   SimulationOptions options;
-  options.network = {.alpha = 1, .beta = 0, .gamma = 0};
+  // Every message waits for its receiver, so that rounds come in the order of the program.
+  options.network = {.alpha = 1, .beta = 0, .gamma = 0, .eager_limit = 0};
   return static_cast<Count>(simulate(programs, options).last_exit() + 0.5);
+}
+
+/// In pipelined trees it depends on P which port waits for which, and no closed form knows it:
+/// how much of four rounds and a twentieth of all the rounds may be off.
+double near(const std::string& algorithm) {
+  if (algorithm.starts_with("pipelined_tree")) return 0.25;
+  return algorithm.starts_with("dual_root") || algorithm.starts_with("two_tree") ? 1 : 0;
 }
 
 class CostOf : public ::testing::TestWithParam<std::string> {};
@@ -52,7 +61,11 @@ TEST_P(CostOf, EqualsTheCountedProgram) {
     const Counted counted = busiest(programs);
     EXPECT_EQ(cost.sent, counted.sent) << "P=" << ranks;
     EXPECT_EQ(cost.combined, counted.combined) << "P=" << ranks;
-    if (bound_only) {
+    if (near(GetParam()) > 0) {
+      const double off = std::abs(static_cast<double>(cost.rounds - counted_rounds(programs)));
+      EXPECT_LE(off, near(GetParam()) * (4 + static_cast<double>(cost.rounds) / 20))
+          << "P=" << ranks << ": " << cost.rounds;
+    } else if (bound_only) {
       EXPECT_GE(cost.rounds, counted_rounds(programs)) << "P=" << ranks;
     } else {
       EXPECT_EQ(cost.rounds, counted_rounds(programs)) << "P=" << ranks;
@@ -60,14 +73,18 @@ TEST_P(CostOf, EqualsTheCountedProgram) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, CostOf,
-                         ::testing::Values("ring", "segmented_ring:segments=1",
-                                           "segmented_ring:segments=12", "recursive_doubling",
-                                           "rabenseifner", "linear_tree:segments=1",
-                                           "linear_tree:segments=4",
-                                           "linear_tree:segments=3:override=back",
-                                           "sorted_linear_tree:segments=2", "prereduced_ring",
-                                           "prereduced_ring:segments=6"));
+INSTANTIATE_TEST_SUITE_P(
+    Registry, CostOf,
+    ::testing::Values("circulant", "generalized", "generalized:group=cyclic:steps=99",
+                      "generalized:group=prime:rounding=any:piece=48",
+                      "generalized:steps=1:rounding=any:piece=0", "ring",
+                      "segmented_ring:segments=1", "segmented_ring:segments=12",
+                      "recursive_doubling", "rabenseifner", "linear_tree:segments=1",
+                      "linear_tree:segments=4", "linear_tree:segments=3:override=back",
+                      "sorted_linear_tree:segments=2", "prereduced_ring",
+                      "prereduced_ring:segments=6", "dual_root:segments=1", "dual_root:segments=4",
+                      "pipelined_tree:segments=1", "pipelined_tree:segments=4", "reduce_bcast",
+                      "two_tree:segments=2", "two_tree:segments=6"));
 
 TEST(Cost, FewSegmentsAreBoundByTheirWay) {
   const Choice choice = parse_choice(Collective::allreduce, "segmented_ring:segments=1");
@@ -80,8 +97,11 @@ TEST(Cost, FewSegmentsAreBoundByTheirWay) {
 TEST(Cost, EveryProgramOfTheRegistryIsCompared) {
   // The names instantiated above; a new row must be added there.
   const std::vector<std::string_view> compared = {
-      "linear_tree", "prereduced_ring", "rabenseifner",      "recursive_doubling",
-      "ring",        "segmented_ring",  "sorted_linear_tree"};
+      "circulant",    "dual_root",          "generalized",
+      "linear_tree",  "pipelined_tree",     "prereduced_ring",
+      "rabenseifner", "recursive_doubling", "reduce_bcast",
+      "ring",         "segmented_ring",     "sorted_linear_tree",
+      "two_tree"};
   std::vector<std::string_view> known;
   for (const Algorithm& row : registry()) {
     if (row.kind == Kind::program) known.push_back(row.name);

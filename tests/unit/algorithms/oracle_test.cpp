@@ -171,5 +171,27 @@ TEST(PrereducedRing, SaturatedRowsOfThePapersTable) {
   }
 }
 
+// Traeff 2021, section 1.2: P + 2 = 2^h ranks and b blocks take 4h - 3 + 3(b - 1) steps.
+TEST(DualRoot, NeedsNoMoreStepsThanThePaper) {
+  for (const int h : {3, 4, 5, 6, 7}) {
+    for (const int blocks : {1, 2, 3, 4, 8}) {
+      const std::vector<Seconds> together(static_cast<std::size_t>((1 << h) - 2), 0.0);
+      const double steps = steps_of("dual_root:segments=" + std::to_string(blocks), together, 1);
+      EXPECT_LE(steps, 4 * h - 3 + 3 * (blocks - 1)) << "h=" << h << ", " << blocks << " blocks";
+    }
+  }
+}
+
+// Sanders, Speck, Traeff 2009: the load of every port is twice the vector, b blocks in all 2 b
+// steps; the rest is the way of the first block, and ports that wait for each other.
+TEST(TwoTree, TakesTwoStepsABlock) {
+  for (const std::size_t ranks : {4, 10, 16, 48}) {
+    const std::vector<Seconds> together(ranks, 0.0);
+    const double steps = steps_of("two_tree:segments=192", together, 1);
+    EXPECT_GE(steps, 2 * 192 - 1);
+    EXPECT_LE(steps, 2 * 192 * 1.15) << ranks << " ranks";
+  }
+}
+
 }  // namespace
 }  // namespace latecomer

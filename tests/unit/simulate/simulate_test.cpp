@@ -85,8 +85,8 @@ TEST(VirtualNetwork, TwoSendersShareTheReceiversPortUnlessItHasTwo) {
   EXPECT_EQ(simulate(programs, options_with(network, {})).last_exit(), 5);
 }
 
-/// Rank 0 posts four messages at once, rank 1 one a little later: it goes second, not last.
-TEST(VirtualNetwork, PortsServeLanesInTurn) {
+/// Rank 0 posts four messages at once, rank 1 one a little later: it arrives second, not last.
+TEST(VirtualNetwork, MessagesArriveInTheOrderInWhichTheyLeft) {
   Builder many(plan_of(3), 0);
   Builder one(plan_of(3), 1);
   Builder receiver(plan_of(3), 2);
@@ -98,7 +98,7 @@ TEST(VirtualNetwork, PortsServeLanesInTurn) {
   receiver.recv(1, receiver.scratch(2));
   const std::vector<Program> programs = {many.finish(), one.finish(), receiver.finish()};
   const auto result = simulate(programs, options_with(kUnit, {0, 0.5, 0}));
-  EXPECT_EQ(result.exits, (std::vector<Seconds>{10, 4, 10}));
+  EXPECT_EQ(result.exits, (std::vector<Seconds>{8, 2.5, 10}));
 }
 
 TEST(VirtualNetwork, MessagesOfALaneFollowEachOtherOnManyPorts) {

@@ -65,9 +65,9 @@ TEST(VerifyExecution, TheWindowMakesNoDifference) {
     const auto programs = random_programs(random);
     Messages messages;
     if (check_matching(programs, messages)) continue;
-    const Execution narrow = execute(programs, messages, 1);
+    const Execution narrow = execute(programs, messages, {.window = 1, .one_peer = false});
     for (const std::uint32_t window : {2u, 3u, kUnbounded}) {
-      ASSERT_EQ(execute(programs, messages, window).done, narrow.done);
+      ASSERT_EQ(execute(programs, messages, {window, false}).done, narrow.done);
     }
     expect_in_order(programs, messages, narrow);
     if (narrow.complete) ++complete;

@@ -32,12 +32,17 @@ Count count_of(const Slices& slices) {
   return count;
 }
 
-void send_block(Builder& builder, Rank to, const Slices& slices, Count piece) {
+Slice Spare::take(Builder& builder, Count count) {
+  if (room_.empty()) room_ = builder.scratch(most_);
+  return room_.part(0, count);
+}
+
+void send_block(Builder& builder, Rank to, const Slices& slices, Count piece, Spare& spare) {
   const Slices runs = joined(slices);
   if (runs.empty()) return;
   Slice whole = runs.front();
   if (runs.size() > 1) {
-    whole = builder.scratch(count_of(runs));
+    whole = spare.take(builder, count_of(runs));
     Count at = 0;
     for (const Slice& run : runs) {
       builder.copy(run, whole.part(at, run.count));

@@ -14,9 +14,21 @@ using Slices = std::vector<Slice>;
 [[nodiscard]] Slices joined(const Slices& slices);
 [[nodiscard]] Count count_of(const Slices& slices);
 
+/// Room for one message whose parts do not lie together, used again for the next one.
+class Spare {
+ public:
+  /// For messages of at most `most` elements.
+  explicit Spare(Count most) : most_(most) {}
+  Slice take(Builder& builder, Count count);
+
+ private:
+  Count most_;
+  Slice room_;
+};
+
 /// Sends the slices as one message, or as messages of at most `piece` elements (0: no limit). What
 /// does not lie together is copied together first.
-void send_block(Builder& builder, Rank to, const Slices& slices, Count piece);
+void send_block(Builder& builder, Rank to, const Slices& slices, Count piece, Spare& spare);
 /// Receives what send_block sends into the slices.
 void recv_block(Builder& builder, Rank from, const Slices& slices, Count piece);
 /// Receives into one slice.

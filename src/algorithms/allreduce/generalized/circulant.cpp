@@ -33,7 +33,7 @@ Algorithm circulant() {
           .kind = Kind::program,
           .arrival_aware = false,
           .commutative_only = true,
-          .scratch_messages = 1,
+          .scratch_messages = 2,
           .parameters = {},
           .cost_formula = "2 ceil(log2 P) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
           .source = "Traeff 2024",

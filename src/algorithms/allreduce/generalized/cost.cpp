@@ -75,13 +75,16 @@ Count messages(Count sent, Count piece) {
   return piece == 0 ? 1 : (sent + piece - 1) / piece;
 }
 
+/// All messages of a step; the handshakes of all but the first overlap with the transfers.
 Seconds transfer(const Work& work, Count piece, const Problem& problem, const Network& network) {
-  const Count messages = piece == 0 ? 1 : (work.sent + piece - 1) / piece;
-  const Count longest =
-      (piece == 0 ? work.sent : std::min(piece, work.sent)) * problem.element_bytes;
-  return static_cast<double>(messages) * network.alpha +
-         network.beta * static_cast<double>(work.sent * problem.element_bytes) +
-         (longest > network.eager_limit ? network.handshake : 0);
+  const Count parts = messages(work.sent, piece);
+  const Count bytes = (piece == 0 ? work.sent : std::min(piece, work.sent)) * problem.element_bytes;
+  const Seconds first = work.exchange ? network.exchanging(bytes) : network.transfer(bytes);
+  const bool slower = work.exchange && bytes > network.eager_limit;
+  const Seconds others =
+      static_cast<double>(parts - 1) * network.alpha +
+      network.beta * static_cast<double>(work.sent * problem.element_bytes - bytes);
+  return first + (slower ? network.exchange : 1) * others;
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Algorithm generalized() {
           .kind = Kind::program,
           .arrival_aware = false,
           .commutative_only = true,
-          .scratch_messages = 1,
+          .scratch_messages = 3,
           .parameters =
               {{"group",
                 "of the ranks: cyclic, prime (a cyclic factor for each prime factor of P), or"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/allreduce/generalized/blocks.hpp"
+#include "algorithms/allreduce/generalized/cost.hpp"
 #include "patterns/partition.hpp"
 
 namespace latecomer::allreduce {
@@ -49,8 +50,8 @@ struct Pair {
 class Reduction {
  public:
   Reduction(const Level& level, const Parts& parts, const Design& design, const Slice& value,
-            Builder& builder)
-      : level_(level), parts_(parts), design_(design), builder_(builder) {
+            Builder& builder, Spare& spare)
+      : level_(level), parts_(parts), design_(design), builder_(builder), spare_(spare) {
     for (Count k = 0; k < level.order; ++k) {
       const Range range = parts.range(k);
       value_.push_back(value.part(range.begin, range.count));
@@ -86,7 +87,7 @@ class Reduction {
     const Count shift = step.shift(design_.distance);
     Slices sent;
     for (const Count k : block_sent(step)) sent.push_back(value_[k]);
-    send_block(builder_, parts_.digit.peer(shift), sent, design_.reduce_piece);
+    send_block(builder_, parts_.digit.peer(shift), sent, design_.reduce_piece, spare_);
 
     const auto block = parts_.block(step.smaller - shift, parts_of(step));
     const Slice landing = land(block, last, goal);
@@ -99,7 +100,25 @@ class Reduction {
     if (last && place.size() == 1 && !in_place()) return place[0];
     Count count = 0;
     for (const Count k : block) count += parts_.range(k).count;
+    return take(count);
+  }
+  /// Without replication every landing is fresh, so that receives can be posted early; with it they
+  /// are as long as all together are otherwise, and rooms are used again.
+  Slice take(Count count) {
+    for (Slice& room : free_) {
+      if (room.count < count) continue;
+      const Slice found = room.part(0, count);
+      free_.erase(free_.begin() + (&room - free_.data()));
+      return found;
+    }
     return builder_.scratch(count);
+  }
+  /// `home` of partial results or results moves to `landing`.
+  void move(Slice& home, const Slice& landing) {
+    const Slice left = home;
+    home = landing;
+    const bool used = left == value_home_ || left == result_home_;
+    if (level_.kept > 1 && !left.empty() && !used) free_.push_back(left);
   }
   /// In place the output still holds this rank's own values.
   [[nodiscard]] bool in_place() const { return builder_.input({0, 0}).buffer == Buffer::output; }
@@ -115,10 +134,14 @@ class Reduction {
     const bool replicated = level_.kept > 1;
     // What one rank holds twice: when the size is odd the results sit a step out, and differ from
     // the partial results of the same parts from then on.
-    if (replicated && step.size % 2 == 1 && result_.empty()) result_ = value_;
+    if (replicated && step.size % 2 == 1 && result_.empty()) {
+      result_ = value_;
+      result_home_ = value_home_;
+    }
     const bool apart = replicated && !result_.empty() && step.size % 2 == 0;
     if (!(apart && last)) combine_partials(apart, block, received, landing, next);
     if (apart) combine_results(received, landing);
+    move(apart ? result_home_ : value_home_, landing);
   }
 
   void combine_partials(bool apart, const std::vector<Count>& block,
@@ -183,13 +206,17 @@ class Reduction {
   Parts parts_;
   const Design& design_;
   Builder& builder_;
+  Spare& spare_;
+  std::vector<Slice> free_;  // rooms
+  Slice value_home_;         // of the partial results, and of the results; empty: none
+  Slice result_home_;
   std::vector<Slice> value_;   // by relative number: the partial results that travel
   std::vector<Slice> result_;  // the results where they differ from those; empty: nowhere
 };
 
 /// One level's distribution on one rank: all in the output.
 void distribute(const Level& level, const Parts& parts, const Design& design, const Layout& layout,
-                Builder& builder) {
+                Builder& builder, Spare& spare) {
   const auto place = [&](Count first, Count count) {
     Slices slices;
     for (Count k = first; k < first + count; ++k) {
@@ -201,7 +228,7 @@ void distribute(const Level& level, const Parts& parts, const Design& design, co
   for (const Step& step : distribute_steps(level)) {
     const Count shift = step.shift(design.distance);
     send_block(builder, parts.digit.peer(-shift), place(step.smaller - shift, step.moved()),
-               design.distribute_piece);
+               design.distribute_piece, spare);
     recv_block(builder, parts.digit.peer(shift), place(step.smaller, step.moved()),
                design.distribute_piece);
   }
@@ -223,6 +250,10 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
   std::vector<Layout> layouts = {Layout({{0, plan.problem.count}})};
   std::vector<Parts> parts;
   Slice value = builder.input({0, plan.problem.count});
+  Count longest = 0;
+  for (const Work& work : work_of(design, plan.problem.count))
+    longest = std::max(longest, work.sent);
+  Spare spare(longest);
   Count stride = 1;
   for (std::size_t i = 0; i < design.levels.size(); ++i) {
     const Level& level = design.levels[i];
@@ -231,8 +262,8 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
     layouts.push_back(kept_layout(level, parts[i], layouts[i]));
     const Slices goal = layouts.back().output(builder, {0, layouts.back().count()});
     const bool last = i + 1 == design.levels.size();
-    const Slices results =
-        joined(Reduction(level, parts[i], design, value, builder).run(last ? goal : Slices{}));
+    const Slices results = joined(
+        Reduction(level, parts[i], design, value, builder, spare).run(last ? goal : Slices{}));
     value = results.empty() ? Slice{} : results.front();  // a level leaves them together
   }
   Count at = 0;
@@ -241,7 +272,7 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
     at += goal.count;
   }
   for (std::size_t i = design.levels.size(); i-- > 0;) {
-    distribute(design.levels[i], parts[i], design, layouts[i], builder);
+    distribute(design.levels[i], parts[i], design, layouts[i], builder, spare);
   }
 }
 

@@ -1,0 +1,1 @@
+"""Numbers of papers beside ours, on networks fitted to the papers' own baselines."""

@@ -1,0 +1,210 @@
+"""Pictures of a paper beside ours: points are the paper's, lines are ours.
+
+What is drawn over what stands in paper.json: `pictures` has tables, metric, x, series, panels.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from ..report import plot as style
+from .comparison import Comparison
+from .predict import SIMULATED
+from .report import Report
+from .words import grouped
+
+_ACROSS = 3  # panels beside each other
+_AXES = {
+    "delay_ms": "delay, ms",
+    "bytes": "vector, bytes",
+    "ranks": "processes",
+}
+_METRICS = {
+    "elapsed": "mean elapsed time",
+    "elapsed difference": "mean elapsed time less baseline's",
+    "elapsed speedup": "mean elapsed time, baseline / algorithm",
+    "run": "first arrival to last exit",
+    "run speedup": "baseline / algorithm",
+    "root exit": "common start to the root's exit",
+}
+_KEY = "points: the paper; lines: our programs on the virtual network; dashed: closed forms"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    spec: Mapping[str, Any]  # an entry of paper.json
+    rows: list[Comparison]
+    looks: Mapping[Any, tuple[str, str]]  # of the series
+    xs: Sequence[float]  # of all panels of the same kind
+
+
+def save(report: Report, path: Path) -> None:
+    """Write the pictures as SVG or PNG, by the name's end."""
+    with style._styled():
+        figure = _figure(report)
+        metadata = style._ANONYMOUS if path.suffix == ".svg" else None
+        figure.savefig(path, facecolor=style.PAPER, metadata=metadata, dpi=130)
+
+
+def inline_svg(report: Report) -> str:
+    """The pictures as an element for an HTML page, with its colours."""
+    text = io.StringIO()
+    with style._styled():
+        figure = _figure(report)
+        figure.savefig(text, format="svg", transparent=True, metadata=style._ANONYMOUS)
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    for colour, name in ((style.INK, "ink"), (style.GRID, "grid"), (style.PAPER, "paper")):
+        svg = svg.replace(colour, f"var(--{name})")
+    return svg
+
+
+def _figure(report: Report) -> Figure:
+    panels = list(_panels(report))
+    across = min(_ACROSS, max(1, len(panels)))
+    down = max(1, -(-len(panels) // across))
+    figure = Figure(figsize=(max(8.0, 5.2 * across), 1.2 + 4.0 * down), layout="constrained")
+    FigureCanvasAgg(figure)
+    places = list(figure.subplots(down, across, squeeze=False).flat)
+    for axes, panel in zip(places, panels, strict=False):
+        _draw(axes, panel)
+    for axes in places[len(panels) :]:
+        axes.set_axis_off()
+    facts = report.paper.facts
+    title = f"{facts['authors'].split(',')[0]} {facts['year']}: {facts['title']}\n"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold", wrap=True)
+    used = f"{_KEY}\n{facts['machine']}; {report.fit.text}"
+    figure.supxlabel(used, x=0.01, ha="left", fontsize=8)
+    return figure
+
+
+def _panels(report: Report) -> Iterator[Panel]:
+    for spec in report.paper.facts["pictures"]:
+        rows = [row for row in report.rows if _belongs(row, spec)]
+        looks = _looks(rows, spec["series"])
+        xs = sorted({_value(row, spec["x"]) for row in rows})
+        for value, part in grouped(rows, lambda row, at=spec["panels"]: _value(row, at)).items():
+            if len({_value(row, spec["x"]) for row in part}) > 1:
+                yield Panel(_title(spec, value), spec, part, looks, xs)
+
+
+def _looks(rows: Sequence[Comparison], series: str) -> dict[Any, tuple[str, str]]:
+    """A colour and a marker for each series, the same in all panels."""
+    values = list(dict.fromkeys(_value(row, series) for row in rows))
+    if series != "algorithm":
+        values.sort()
+    return dict(zip(values, cycle(zip(style._COLOURS, style._MARKERS, strict=True)), strict=False))
+
+
+def _belongs(row: Comparison, spec: Mapping[str, Any]) -> bool:
+    number = row.number
+    known = row.paper is not None and _value(row, spec["x"]) is not None and number.bytes > 0
+    return known and number.table in spec["tables"] and number.metric == spec["metric"]
+
+
+def _value(row: Comparison, name: str) -> Any:
+    return getattr(row.number, name) if name else ""
+
+
+def _title(spec: Mapping[str, Any], value: object) -> str:
+    where = ", ".join(spec["tables"])
+    parts = [where if len(spec["tables"]) == 1 else "", _label(spec["panels"], value)]
+    return ", ".join(part for part in parts if part)
+
+
+def _label(name: str, value: Any) -> str:
+    if name == "bytes":
+        return style.size(value)
+    if name == "ranks":
+        return f"{value} processes"
+    return str(value).replace("|", " or ")
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    spec = panel.spec
+    for value, rows in grouped(panel.rows, lambda row: _value(row, spec["series"])).items():
+        _series(axes, spec, rows, _label(spec["series"], value), *panel.looks[value])
+    axes.set_title(panel.title, loc="left", fontsize=10, fontweight="bold")
+    _scale(axes, panel)
+    axes.legend(frameon=False, fontsize=8, handlelength=1.2, labelspacing=0.3)
+
+
+def _series(
+    axes: Axes,
+    spec: Mapping[str, Any],
+    rows: Sequence[Comparison],
+    label: str,
+    colour: str,
+    marker: str,
+) -> None:
+    ordered = sorted(rows, key=lambda row: _value(row, spec["x"]))
+    xs = [_value(row, spec["x"]) for row in ordered]
+    paper = [_shown(row, row.paper, spec) for row in ordered]
+    axes.plot(xs, paper, marker, color=colour, markersize=5, clip_on=False, label=label, zorder=3)
+    own = [(x, _shown(row, row.ours, spec)) for x, row in zip(xs, ordered, strict=True)
+           if row.ours is not None]  # fmt: skip
+    if own:
+        solid = all(row.how in (SIMULATED, "") for row in ordered)
+        axes.plot(*zip(*own, strict=True), "-" if solid else "--", color=colour, linewidth=1.5)
+
+
+def _shown(row: Comparison, value: float, spec: Mapping[str, Any]) -> float:
+    """The value; where asked for, less the mean wait for the one late rank."""
+    if not spec.get("less_wait"):
+        return value
+    number = row.number
+    return value - (number.delay_ms or 0) * (number.ranks - 1) / number.ranks
+
+
+def _scale(axes: Axes, panel: Panel) -> None:
+    spec, unit = panel.spec, panel.rows[0].number.unit
+    text = _METRICS.get(spec["metric"], spec["metric"])
+    if spec.get("less_wait"):
+        text += " less the mean wait"
+    axes.set_ylabel(text + (f", {unit}" if unit not in ("", "ratio") else ""), fontsize=9)
+    axes.set_xlabel(_AXES[spec["x"]])
+    _scale_x(axes, spec["x"], panel.xs)
+    if spec.get("logarithmic"):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(_plain)
+        axes.yaxis.set_minor_formatter("")
+    elif spec["metric"].endswith("speedup"):
+        axes.axhline(1, color=style.INK, linewidth=0.8)
+    elif spec["metric"].endswith("difference"):
+        axes.axhline(0, color=style.INK, linewidth=0.8)
+    else:
+        axes.set_ylim(bottom=0)
+
+
+def _plain(value: float, _position: int | None = None) -> str:
+    return f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
+
+
+def _scale_x(axes: Axes, x: str, values: Sequence[float]) -> None:
+    if x == "delay_ms":
+        style._scale_delays(axes, values)
+        axes.tick_params(axis="x", labelsize=8)
+        return
+    axes.set_xscale("log", base=2)
+    ticks = list(values) if x == "ranks" else _powers(values)
+    names = [_plain(tick) if x == "ranks" else style.size(round(tick)) for tick in ticks]
+    axes.set_xticks(ticks, names)
+    axes.minorticks_off()
+    axes.tick_params(axis="x", labelsize=8)
+
+
+def _powers(values: Sequence[float]) -> list[float]:
+    """Powers of 32 bytes over the range."""
+    return [32.0**k for k in range(1, 8) if min(values) / 2 <= 32.0**k <= 2 * max(values)]

@@ -1,0 +1,86 @@
+// Pipelined tree: one binary tree in post-order. Segments are combined up to its root; when the
+// whole result is there, it is handed down in segments: a pipelined reduce, then a pipelined
+// broadcast, which do not overlap.
+//
+// Cost, S segments, P+1 = 2^h: (4(h-1)+4(S-1))(alpha + m/S beta), with the best S about 4 m beta
+// for long vectors, and m/S gamma a level. What dual_root is measured against; keeps rank order.
+// Source: Traeff 2021 (see dual_root), "User-Allreduce1", which counts h from one more.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/allreduce/tree_walk.hpp"
+#include "patterns/partition.hpp"
+#include "patterns/pipeline.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+/// From the start to the last rank's only segment.
+Seconds one_segment(Rank ranks, Seconds transfer, Seconds combine) {
+  const auto node_of = [&](Rank rank) { return post_order_node(0, ranks, rank); };
+  return time_up(node_of, ranks - 1, transfer, combine) + time_down(node_of, ranks - 1, transfer);
+}
+
+/// The children of the busiest rank.
+Count most_children(Rank ranks) { return std::min<Count>(2, ranks - 1); }
+
+void complete(Plan& plan, const Knowledge& knowledge) {
+  const Problem& problem = plan.problem;
+  const auto step = static_cast<double>(std::max<Count>(1, 2 * most_children(problem.ranks)));
+  const double height = floor_log2(problem.ranks);
+  const Pipeline pipeline{one_segment(problem.ranks, 1, 0) - step, step, height};
+  plan.parameters.try_emplace("segments",
+                              pipeline.segments(problem.bytes(), problem.count, knowledge.network));
+}
+
+void build(const Plan& plan, Builder& builder) {
+  const Range all{0, plan.problem.count};
+  const Count segments = plan.parameters.at("segments");
+  const Partition parts(plan.problem.count, segments);
+  TreeWalk walk(builder, post_order_node(0, plan.problem.ranks, builder.me()), all);
+  for (Count s = 0; s < segments; ++s) walk.up(parts.range(s));
+  walk.turn();
+  for (Count s = 0; s < segments; ++s) walk.down(parts.range(s));
+}
+
+/// The rounds as if ports never made each other wait.
+Cost cost(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  if (ranks == 1) return {};
+  const Count children = most_children(ranks);
+  const auto first = static_cast<Count>(std::llround(one_segment(ranks, 1, 0)));
+  // The busiest sender is the root or its child with more ranks below.
+  const Count below = std::min<Count>(3, ranks / 2);
+  return {first + 2 * children * (plan.parameters.at("segments") - 1),
+          std::max(children, below) * plan.problem.count, children * plan.problem.count};
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const SegmentTime segment(plan, network);
+  const auto more =
+      static_cast<double>(segment.count - 1) * static_cast<double>(most_children(segment.ranks));
+  return one_segment(segment.ranks, segment.transfer, segment.combine) +
+         more * (std::max(segment.transfer, segment.combine) + segment.transfer);
+}
+
+}  // namespace
+
+Algorithm pipelined_tree() {
+  return {.name = "pipelined_tree",
+          .collective = Collective::allreduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 2,
+          .parameters = {{"segments", "in all; default: the best for the pipeline", 1, {}}},
+          .cost_formula = "(4(h-1)+4(S-1))(alpha + m/S beta) + h m/S gamma for P+1 = 2^h",
+          .source = "Traeff 2021, section 2 (User-Allreduce1)",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,59 @@
+// Reduce, then broadcast: the whole vector along a binomial tree to rank 0, and the result back
+// along the same tree.
+//
+// Cost: 2 ceil(log2 P)(alpha + m beta) + ceil(log2 P) m gamma. What an application does that calls
+// MPI_Reduce and MPI_Bcast; the least that other algorithms must beat. Keeps rank order.
+// Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+// MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), sections 4.1 and 4.4.
+#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/allreduce/tree_walk.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+Count height(Rank ranks) { return ranks == 1 ? 0 : floor_log2(ranks - 1) + 1; }
+
+void build(const Plan& plan, Builder& builder) {
+  const Range all{0, plan.problem.count};
+  TreeWalk walk(builder, binomial_node(plan.problem.ranks, builder.me()), all);
+  walk.up(all);
+  walk.turn();
+  walk.down(all);
+}
+
+Cost cost(const Plan& plan) {
+  const Count levels = height(plan.problem.ranks);
+  return {2 * levels, levels * plan.problem.count, levels * plan.problem.count};
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const Rank ranks = plan.problem.ranks;
+  const Count bytes = plan.problem.bytes();
+  const Seconds transfer = network.transfer(bytes);
+  const auto node_of = [&](Rank rank) { return binomial_node(ranks, rank); };
+  return time_up(node_of, 0, transfer, network.gamma * static_cast<double>(bytes)) +
+         time_down(node_of, 0, transfer);
+}
+
+}  // namespace
+
+Algorithm reduce_bcast() {
+  return {.name = "reduce_bcast",
+          .collective = Collective::allreduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 2,
+          .parameters = {},
+          .cost_formula = "ceil(log2 P)(2 alpha + 2 m beta + m gamma)",
+          .source = "Thakur, Rabenseifner and Gropp 2005 (binomial reduce and broadcast)",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::allreduce

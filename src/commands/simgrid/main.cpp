@@ -1,0 +1,69 @@
+// latecomer_simgrid: one collective call as SimGrid actors. A program of its own, since SimGrid's
+// engine belongs to the process and can be started once. Exits with 0 if a result was printed,
+// whatever it says, and with 2 if the arguments or the platform cannot be used.
+#include <cstdio>
+
+#include "algorithms/registry.hpp"
+#include "base/error.hpp"
+#include "commands/simgrid/check.hpp"
+#include "commands/simgrid/options.hpp"
+#include "commands/simgrid/report.hpp"
+#include "transports/simgrid/platform.hpp"
+#include "transports/simgrid/simulate.hpp"
+
+namespace latecomer {
+namespace {
+
+std::vector<Program> programs_of(SimGridCommand& command) {
+  if (!command.schedule.empty()) {
+    Schedule schedule = parse_schedule(read_file("--schedule", command.schedule));
+    command.problem = schedule.plan.problem;
+    return std::move(schedule.programs);
+  }
+  const Choice choice = parse_choice(command.problem.collective, command.algorithm);
+  const auto& known = command.estimate.empty() ? command.arrivals : command.estimate;
+  const Knowledge knowledge{known, command.network};
+  return build_programs(
+      make_plan(*choice.algorithm, command.problem, choice.parameters, knowledge));
+}
+
+std::vector<std::string> names(const std::vector<simgrid::s4u::Host*>& hosts) {
+  std::vector<std::string> all;
+  for (const auto* host : hosts) all.emplace_back(host->get_cname());
+  return all;
+}
+
+void run(const simgrid::s4u::Engine& simgrid, const SimGridPlatform& platform,
+         SimGridCommand& command) {
+  const auto programs = programs_of(command);
+  const auto hosts = platform.place(command.problem.ranks, command.per_node);
+  SimulationOptions options;
+  options.network = command.network;
+  options.arrivals = command.arrivals;
+  options.element_bytes = command.problem.element_bytes;
+  std::optional<ResultCheck> check;
+  if (command.check) options.memory = &check.emplace(programs, command.seed).memory();
+  const Simulation result = simulate_on_simgrid(simgrid, hosts, programs, options);
+  const auto wrong = check ? std::optional(check->wrong()) : std::nullopt;
+  std::puts(simgrid_report(result, names(hosts), wrong).c_str());
+}
+
+int run_or_explain(int argc, char** argv) try {
+  SimGridCommand command = parse_simgrid_command(argc, argv);
+  if (command.help || command.version) {
+    std::puts(command.help ? kSimGridUsage : simgrid_version().c_str());
+    return 0;
+  }
+  simgrid::s4u::Engine simgrid(&argc, argv);
+  const SimGridPlatform platform(simgrid, command.platform);
+  run(simgrid, platform, command);
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "latecomer_simgrid: %s\n", error.what());
+  return 2;
+}
+
+}  // namespace
+}  // namespace latecomer
+
+int main(int argc, char** argv) { return latecomer::run_or_explain(argc, argv); }

@@ -1,0 +1,80 @@
+#include "transports/simgrid/simulate.hpp"
+
+#include <deque>
+
+#include "simulate/outcome.hpp"
+#include "transports/simgrid/transport.hpp"
+
+namespace latecomer {
+namespace {
+
+namespace s4u = simgrid::s4u;
+
+/// A rank's part in the call: the body of its actor.
+void take_part(Protocol& protocol, SimGridTransport& transport, Seconds arrival) {
+  protocol.start();
+  while (transport.wait(protocol, arrival)) {
+  }
+  protocol.arrive();
+  while (protocol.status() == Status::running) {
+    transport.wait(protocol, SimGridTransport::kNever);
+  }
+}
+
+Memory* memory_of(const SimulationOptions& options, std::size_t rank) {
+  return options.memory == nullptr ? nullptr : &(*options.memory)[rank];
+}
+
+class Ranks {
+ public:
+  Ranks(std::span<const Program> programs, const SimulationOptions& options, Simulation& result)
+      : options_(options), result_(result) {
+    for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+      transports_.emplace_back(static_cast<Rank>(rank), options, actors_, memory_of(options, rank));
+      engines_.emplace_back(programs[rank], transports_.back(), options.engine);
+    }
+  }
+
+  void start_on(const std::vector<s4u::Host*>& hosts) {
+    for (std::size_t rank = 0; rank < engines_.size(); ++rank) {
+      const std::string name = "rank " + std::to_string(rank);
+      actors_.push_back(s4u::Actor::create(name, hosts[rank], [this, rank] { run(rank); }));
+    }
+  }
+
+  [[nodiscard]] const std::deque<Engine>& engines() const { return engines_; }
+
+ private:
+  void run(std::size_t rank) {
+    try {
+      take_part(engines_[rank], transports_[rank], result_.arrivals[rank]);
+    } catch (const simgrid::Exception& error) {
+      if (result_.failure.empty()) {
+        result_.failure = "rank " + std::to_string(rank) + ": SimGrid says: " + error.what();
+      }
+      return;
+    }
+    if (engines_[rank].status() == Status::done) result_.exits[rank] = s4u::Engine::get_clock();
+  }
+
+  const SimulationOptions& options_;
+  Simulation& result_;
+  std::vector<s4u::ActorPtr> actors_;
+  std::deque<SimGridTransport> transports_;
+  std::deque<Engine> engines_;
+};
+
+}  // namespace
+
+Simulation simulate_on_simgrid(const s4u::Engine& simgrid, const std::vector<s4u::Host*>& hosts,
+                               std::span<const Program> programs,
+                               const SimulationOptions& options) {
+  Simulation result = begin_simulation(programs.size(), options);
+  Ranks ranks(programs, options, result);
+  ranks.start_on(hosts);
+  simgrid.run();
+  note_failures(ranks.engines(), result);
+  return result;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,91 @@
+// The transport of one rank that is a SimGrid actor: messages through mailboxes, combining as
+// sleep of gamma a byte, copies free. An eager message leaves when it is sent, a longer one when
+// both sides have posted it; messages of one pair leave one after another, as on one connection.
+// What SimGrid makes of a message (latency, shared links) is the platform's and its model's.
+#pragma once
+
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <simgrid/s4u.hpp>
+#include <vector>
+
+#include "protocol/protocol.hpp"
+#include "simulate/simulate.hpp"
+
+namespace latecomer {
+
+class SimGridTransport final : public Transport {
+ public:
+  static constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
+
+  /// `actors`: one a rank. `memory`: this rank's, or null. Both and the options must outlive it.
+  SimGridTransport(Rank me, const SimulationOptions& options,
+                   const std::vector<simgrid::s4u::ActorPtr>& actors, Memory* memory)
+      : me_(me), options_(options), actors_(actors), memory_(memory) {}
+
+  /// Blocks the calling actor until one operation is done, and delivers it. False: the clock
+  /// reached `until` before.
+  bool wait(Protocol& protocol, Seconds until);
+
+  void send(const Message& message, std::uint64_t plan_hash, Token token) override;
+  void recv(const Message& message, Token token) override;
+  void combine(const Slice& left, const Slice& right, Into into, Token token) override;
+  void copy(const Slice& from, const Slice& to, Token token) override;
+
+ private:
+  /// What travels: SimGrid moves its address, and time as if it were the message.
+  struct Parcel {
+    std::uint64_t plan_hash = 0;
+    Elements elements;  // only if there is memory
+  };
+  /// A message under way, as this side sees it.
+  struct Flight {
+    Message message;
+    Token token = 0;
+    bool outgoing = false;
+    Parcel* parcel = nullptr;  // of a receive: set by SimGrid, ours from then on
+  };
+  struct Outgoing {
+    Message message;
+    std::uint64_t plan_hash = 0;
+    Token token = 0;
+  };
+  struct Local {
+    Seconds end = 0;
+    Slice left;
+    Slice right;
+    Into into = Into::right;
+    bool is_copy = false;
+    Token token = 0;
+  };
+
+  [[nodiscard]] Count bytes(const Message& message) const {
+    return message.data.count * options_.element_bytes;
+  }
+  [[nodiscard]] bool is_eager(const Message& message) const {
+    return bytes(message) <= options_.network.eager_limit;
+  }
+  [[nodiscard]] simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const Message& message) const;
+  void put(const Outgoing& outgoing);
+  void add(Flight flight, const simgrid::s4u::CommPtr& activity);
+  [[nodiscard]] std::optional<std::size_t> wait_any(Seconds until);
+  void finish(std::size_t index, Protocol& protocol);
+  void put_next(Rank peer);
+  [[nodiscard]] Completion receive(Flight& flight);
+  void work(Protocol& protocol);
+
+  Rank me_;
+  const SimulationOptions& options_;
+  const std::vector<simgrid::s4u::ActorPtr>& actors_;
+  Memory* memory_;
+  std::map<Rank, std::deque<Outgoing>> leaving_;  // by peer; the first is under way
+  // Parallel: the activities under way, as SimGrid wants them, and what they are.
+  std::vector<simgrid::s4u::ActivityPtr> activities_;
+  std::vector<std::unique_ptr<Flight>> flights_;
+  std::optional<Local> local_;
+};
+
+}  // namespace latecomer

@@ -1,0 +1,118 @@
+#include "patterns/trees.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+
+#include "patterns/pipeline.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Rank kMostRanks = 70;
+using NodeOf = std::function<TreeNode(Rank)>;
+
+/// The ranks of a subtree, each side's children next to the rank itself and next to each other.
+std::vector<Rank> subtree(const NodeOf& node_of, Rank rank) {
+  std::vector<Rank> ranks = {rank};
+  for (const auto& [child, left] : node_of(rank).children) {
+    EXPECT_EQ(node_of(child).parent, rank);
+    EXPECT_EQ(child < rank, left);
+    const std::vector<Rank> below = subtree(node_of, child);
+    ranks.insert(left ? ranks.begin() : ranks.end(), below.begin(), below.end());
+  }
+  return ranks;
+}
+
+/// Combining along the children in their order keeps rank order and takes in every rank once.
+void expect_in_rank_order(const NodeOf& node_of, Rank root, Rank first, Rank count) {
+  std::vector<Rank> expected(static_cast<std::size_t>(count));
+  std::iota(expected.begin(), expected.end(), first);
+  EXPECT_TRUE(node_of(root).root());
+  EXPECT_EQ(subtree(node_of, root), expected);
+}
+
+Rank height(const NodeOf& node_of, Rank rank) {
+  Rank most = 0;
+  for (const auto& child : node_of(rank).children) {
+    most = std::max(most, 1 + height(node_of, child.rank));
+  }
+  return most;
+}
+
+TEST(PostOrderTree, KeepsRankOrderAndIsAsLowAsCanBe) {
+  for (Rank count = 1; count <= kMostRanks; ++count) {
+    for (const Rank first : {0, 5}) {
+      const NodeOf node_of = [&](Rank rank) { return post_order_node(first, count, rank); };
+      expect_in_rank_order(node_of, first + count - 1, first, count);
+      EXPECT_EQ(height(node_of, first + count - 1), floor_log2(count));
+      for (Rank rank = first; rank < first + count; ++rank) {
+        EXPECT_LE(node_of(rank).children.size(), 2u);
+      }
+    }
+  }
+}
+
+TEST(InOrderTree, KeepsRankOrderAndIsAsLowAsCanBe) {
+  for (Rank count = 1; count <= kMostRanks; ++count) {
+    const NodeOf plain = [&](Rank rank) { return in_order_node(count, rank); };
+    const NodeOf mirrored = [&](Rank rank) { return mirrored_in_order_node(count, rank); };
+    const Rank root = in_order_root(count);
+    expect_in_rank_order(plain, root, 0, count);
+    expect_in_rank_order(mirrored, count - 1 - root, 0, count);
+    EXPECT_EQ(height(plain, root), floor_log2(count)) << count;
+    EXPECT_EQ(height(mirrored, count - 1 - root), floor_log2(count)) << count;
+  }
+}
+
+TEST(InOrderTree, NoRankIsAnInnerNodeOfBothTrees) {
+  for (Rank count = 2; count <= kMostRanks; count += 2) {
+    for (Rank rank = 0; rank < count; ++rank) {
+      EXPECT_EQ(in_order_node(count, rank).children.empty(), rank % 2 == 0);
+      EXPECT_EQ(mirrored_in_order_node(count, rank).children.empty(), rank % 2 == 1);
+    }
+  }
+}
+
+TEST(BinomialTree, KeepsRankOrder) {
+  for (Rank count = 1; count <= kMostRanks; ++count) {
+    const NodeOf node_of = [&](Rank rank) { return binomial_node(count, rank); };
+    expect_in_rank_order(node_of, 0, 0, count);
+    EXPECT_EQ(node_of(0).children.size(), count == 1 ? 0u : floor_log2(count - 1) + 1u);
+  }
+}
+
+// A complete binary tree of height h: the second child's message comes after the first one's.
+TEST(TreeTimes, CompleteBinaryTree) {
+  for (const Rank levels : {1, 2, 3, 5}) {
+    const Rank count = (1 << levels) - 1;
+    const NodeOf node_of = [&](Rank rank) { return post_order_node(0, count, rank); };
+    EXPECT_EQ(time_up(node_of, count - 1, 1, 0), 2 * (levels - 1));
+    EXPECT_EQ(time_up(node_of, count - 1, 1, 0.5), 2.5 * (levels - 1));
+    EXPECT_EQ(time_up(node_of, count - 1, 1, 2), 5 * (levels - 1));
+    EXPECT_EQ(time_down(node_of, count - 1, 1), 2 * (levels - 1));
+  }
+}
+
+TEST(TreeTimes, BinomialTree) {
+  const NodeOf node_of = [&](Rank rank) { return binomial_node(16, rank); };
+  EXPECT_EQ(time_up(node_of, 0, 1, 0), 4);
+  EXPECT_EQ(time_up(node_of, 0, 1, 1), 8);
+  EXPECT_EQ(time_down(node_of, 0, 1), 4);
+}
+
+TEST(Pipeline, BalancesStartUpsAgainstFill) {
+  const Network network{.alpha = 1e-3, .beta = 1e-6, .gamma = 1e-7};
+  // sqrt((fill beta + combines gamma) m / (step alpha))
+  EXPECT_EQ((Pipeline{12, 3, 0}.segments(1000000, 250000, network)), 63);
+  EXPECT_EQ((Pipeline{0, 1, 10}.segments(1000000, 250000, network)), 31);
+  EXPECT_EQ((Pipeline{12, 3, 0}.segments(1000000, 7, network)), 7);
+  EXPECT_EQ((Pipeline{12, 3, 0}.segments(0, 0, network)), 1);
+  EXPECT_EQ((Pipeline{-2, 1, 0}.segments(1000000, 250000, network)), 1);
+  EXPECT_EQ((Pipeline{9, 1, 0}.segments(Count{1} << 60, Count{1} << 58, network)), kMostSegments);
+}
+
+}  // namespace
+}  // namespace latecomer
