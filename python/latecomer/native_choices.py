@@ -31,8 +31,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import registry
-
 _EVER = math.inf
 _LINEAR = "linear_tree:segments=1"
 
@@ -117,19 +115,13 @@ def openmpi(call: Call) -> str:
         return "ring" if call.count >= call.ranks else "recursive_doubling"
     if name == "linear" or (name == "rabenseifner" and call.count < call.power_of_two):
         return _LINEAR
-    return _reduce_bcast() if name == "reduce_bcast" else name
+    return name
 
 
 def mpich(call: Call) -> str:
     """The algorithm of the registry that MPICH 5.0's choice comes down to."""
     short = call.bytes <= _MPICH_SHORT or call.count < call.power_of_two
     return "recursive_doubling" if short or not call.built_in else "rabenseifner"
-
-
-def _reduce_bcast() -> str:
-    """Half as many rounds, where the registry has no reduce and broadcast."""
-    known = {row.name for row in registry.algorithms("allreduce")}
-    return "reduce_bcast" if "reduce_bcast" in known else "recursive_doubling"
 
 
 MODELS: dict[str, Callable[[Call], str]] = {"openmpi-4.1": openmpi, "mpich-5.0": mpich}

@@ -1,13 +1,11 @@
 """The models of what MPI libraries choose, at the borders of their decisions."""
 
 import pytest
-from latecomer import registry
 from latecomer.compiled import core
 from latecomer.native_choices import MODELS, Call, mpich, openmpi
 
-NAMES = {row.name for row in registry.algorithms("allreduce")}
 DOUBLING, RABENSEIFNER, RING = "recursive_doubling", "rabenseifner", "ring"
-TREE = "reduce_bcast" if "reduce_bcast" in NAMES else DOUBLING
+TREE = "reduce_bcast"
 LINEAR = "linear_tree:segments=1"
 
 # Ranks, bytes of float32, what Open MPI 4.1.4 does for a commutative operator. Each pair of lines
