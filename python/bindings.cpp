@@ -55,6 +55,7 @@ class PyPlan {
     const Collective what = parse_collective(collective);
     const Choice choice = parse_choice(what, algorithm);
     const Problem problem{what, ranks, count, element_bytes, 0, commutative, in_place, exact};
+    asked_ = choice.algorithm->name;
     plan_ = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network_});
   }
 
@@ -77,7 +78,7 @@ class PyPlan {
   [[nodiscard]] Rank ranks() const { return plan_.problem.ranks; }
   [[nodiscard]] Count count() const { return plan_.problem.count; }
   [[nodiscard]] bool in_place() const { return plan_.problem.in_place; }
-  [[nodiscard]] std::string parameters() const { return describe_parameters(plan_); }
+  [[nodiscard]] std::string parameters() const { return describe_parameters(plan_, asked_); }
   [[nodiscard]] const std::vector<Rank>& order() const { return plan_.order; }
   [[nodiscard]] const std::vector<Count>& table() const { return plan_.table; }
 
@@ -165,6 +166,7 @@ class PyPlan {
 
   Arrivals arrivals_;
   Network network_;
+  std::string asked_;
   Plan plan_;
 };
 

@@ -67,11 +67,11 @@ void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
 std::span<const Algorithm> registry() {
   namespace ar = allreduce;
   static const std::vector<Algorithm> rows = {
-      ar::circulant(),          ar::dual_root(),    ar::generalized(),
-      ar::linear_tree(),        ar::native(),       ar::pipelined_tree(),
-      ar::prereduced_ring(),    ar::rabenseifner(), ar::recursive_doubling(),
-      ar::reduce_bcast(),       ar::ring(),         ar::segmented_ring(),
-      ar::sorted_linear_tree(), ar::two_tree(),
+      ar::circulant(),          ar::dual_root(),          ar::fastest(),
+      ar::generalized(),        ar::linear_tree(),        ar::native(),
+      ar::pipelined_tree(),     ar::prereduced_ring(),    ar::rabenseifner(),
+      ar::recursive_doubling(), ar::reduce_bcast(),       ar::ring(),
+      ar::segmented_ring(),     ar::sorted_linear_tree(), ar::two_tree(),
   };
   return rows;
 }
@@ -143,9 +143,9 @@ Choice parse_choice(Collective collective, std::string_view text) {
   return choice;
 }
 
-std::string describe_parameters(const Plan& plan) {
+std::string describe_parameters(const Plan& plan, std::string_view asked) {
   const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
-  std::string text;
+  std::string text = asked.empty() || asked == plan.algorithm ? "" : "as=" + plan.algorithm;
   for (const auto& [name, value] : plan.parameters) {
     text +=
         (text.empty() ? "" : " ") + name + '=' + value_text(find_parameter(algorithm, name), value);

@@ -78,6 +78,7 @@ struct Choice {
 };
 [[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
 /// "segments=16 override=ring": the parameters of a plan as users write them.
-[[nodiscard]] std::string describe_parameters(const Plan& plan);
+/// Where another algorithm was asked for than the plan's, "as=ring" comes first.
+[[nodiscard]] std::string describe_parameters(const Plan& plan, std::string_view asked = {});
 
 }  // namespace latecomer

@@ -27,6 +27,7 @@ Problem problem_of(const CommState& state, const AllreduceArguments& call) {
   problem.count = call.count;
   problem.element_bytes = bytes;
   problem.commutative = commutative != 0;
+  problem.exact = exact(call.op, call.type);
   problem.in_place = call.in_place();
   return problem;
 }
@@ -91,7 +92,7 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   const Outcome outcome = carry_out(state, call, *prepared);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   ++state.stats.handled;
-  state.parameters = describe_parameters(prepared->plan);
+  state.parameters = describe_parameters(prepared->plan, state.choice.algorithm->name);
   return MPI_SUCCESS;
 } catch (const std::bad_alloc&) {
   return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});

@@ -54,4 +54,9 @@ bool defined_on(MPI_Op op, MPI_Datatype type) {
   return one_of(op, {MPI_MAXLOC, MPI_MINLOC}) && is_pair(type);
 }
 
+bool exact(MPI_Op op, MPI_Datatype type) {
+  if (one_of(op, {MPI_SUM, MPI_PROD})) return is_integer(type);
+  return kind_of(op) == OperatorKind::built_in;
+}
+
 }  // namespace latecomer

@@ -15,4 +15,7 @@ enum class OperatorKind { built_in, user };
 /// has the last word.
 [[nodiscard]] bool defined_on(MPI_Op op, MPI_Datatype type);
 
+/// Whether the result has the same bits in whatever order the operands are combined.
+[[nodiscard]] bool exact(MPI_Op op, MPI_Datatype type);
+
 }  // namespace latecomer

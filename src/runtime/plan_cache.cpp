@@ -8,15 +8,16 @@ const Prepared& PlanCache::get(const Choice& choice, const Problem& problem,
                                const Knowledge& knowledge, Rank me) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = *entries_[i];
-    if (entry.version == version_ && entry.prepared.plan.problem == problem) return use(i);
+    if (entry.version == version_ && entry.asked == problem) return use(i);
   }
   Plan plan = make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i]->prepared.plan != plan) continue;
     entries_[i]->version = version_;
+    entries_[i]->asked = problem;
     return use(i);
   }
-  add(std::move(plan), me);
+  add(problem, std::move(plan), me);
   return entries_.back()->prepared;
 }
 
@@ -26,12 +27,12 @@ const Prepared& PlanCache::use(std::size_t index) {
   return entries_.back()->prepared;
 }
 
-void PlanCache::add(Plan plan, Rank me) {
+void PlanCache::add(const Problem& asked, Plan plan, Rank me) {
   Program program = build_program(plan, me);
   ++built_;
   if (entries_.size() == kEntries) entries_.erase(entries_.begin());
   entries_.push_back(
-      std::make_unique<Entry>(Entry{version_, {std::move(plan), std::move(program)}}));
+      std::make_unique<Entry>(Entry{version_, asked, {std::move(plan), std::move(program)}}));
 }
 
 }  // namespace latecomer

@@ -29,12 +29,13 @@ class PlanCache {
   static constexpr std::size_t kEntries = 8;
   struct Entry {
     std::uint64_t version;  // of choice and knowledge
+    Problem asked;          // a plan's own may promise less
     Prepared prepared;
   };
 
   /// Moves the entry to the back, the place of the one used last.
   const Prepared& use(std::size_t index);
-  void add(Plan plan, Rank me);
+  void add(const Problem& asked, Plan plan, Rank me);
 
   std::uint64_t version_ = 0;
   std::uint64_t built_ = 0;

@@ -7,6 +7,7 @@ namespace latecomer::allreduce {
 
 Algorithm circulant();
 Algorithm dual_root();
+Algorithm fastest();
 Algorithm generalized();
 Algorithm linear_tree();
 Algorithm native();

@@ -75,7 +75,7 @@ TEST_P(CostOf, EqualsTheCountedProgram) {
 
 INSTANTIATE_TEST_SUITE_P(
     Registry, CostOf,
-    ::testing::Values("circulant", "generalized", "generalized:group=cyclic:steps=99",
+    ::testing::Values("circulant", "fastest", "generalized", "generalized:group=cyclic:steps=99",
                       "generalized:group=prime:rounding=any:piece=48",
                       "generalized:steps=1:rounding=any:piece=0", "ring",
                       "segmented_ring:segments=1", "segmented_ring:segments=12",
@@ -97,11 +97,11 @@ TEST(Cost, FewSegmentsAreBoundByTheirWay) {
 TEST(Cost, EveryProgramOfTheRegistryIsCompared) {
   // The names instantiated above; a new row must be added there.
   const std::vector<std::string_view> compared = {
-      "circulant",    "dual_root",          "generalized",
-      "linear_tree",  "pipelined_tree",     "prereduced_ring",
-      "rabenseifner", "recursive_doubling", "reduce_bcast",
-      "ring",         "segmented_ring",     "sorted_linear_tree",
-      "two_tree"};
+      "circulant",          "dual_root",    "fastest",
+      "generalized",        "linear_tree",  "pipelined_tree",
+      "prereduced_ring",    "rabenseifner", "recursive_doubling",
+      "reduce_bcast",       "ring",         "segmented_ring",
+      "sorted_linear_tree", "two_tree"};
   std::vector<std::string_view> known;
   for (const Algorithm& row : registry()) {
     if (row.kind == Kind::program) known.push_back(row.name);
