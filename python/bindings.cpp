@@ -186,14 +186,15 @@ std::optional<std::pair<std::string, std::string>> verify_text(const std::string
 }
 
 Seconds bound(const std::string& collective, Rank ranks, Count bytes, const Arrivals& arrivals,
-              const std::string& network) {
+              const std::string& network, bool background) {
   const Problem problem{parse_collective(collective), ranks, bytes, 1};
   check(problem);
   if (!arrivals.empty() && arrivals.size() != static_cast<std::size_t>(ranks)) {
     throw Error("arrivals", std::to_string(arrivals.size()) + " times",
                 "one time for each of " + std::to_string(ranks) + " ranks");
   }
-  return least_after_last(problem, arrivals, parse_network(network));
+  return least_after_last(problem, arrivals, parse_network(network),
+                          background ? Progress::background : Progress::foreground);
 }
 
 /// Throws if the text names no algorithm of the collective or wrong parameters; returns its name.
@@ -237,7 +238,7 @@ NB_MODULE(_core, module) {
     return parse_seconds(what, text);
   });
   module.def("least_after_last", bound, "collective"_a, "ranks"_a, "bytes"_a, "arrivals"_a,
-             "network"_a);
+             "network"_a, "background"_a = false);
   nb::class_<PyPlan>(module, "Plan")
       .def(nb::init<const std::string&, const std::string&, Rank, Count, Count, bool, bool,
                     const Arrivals&, const std::string&, bool>(),

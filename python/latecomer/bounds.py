@@ -17,13 +17,15 @@ def least_after_last(
     arrival: ArrayLike,
     network: str = "",
     collective: str = "allreduce",
+    background: bool = False,
 ) -> float:
     """The least time in seconds from the last arrival to the last exit, on any schedule.
 
     `bytes` is the whole vector; `arrival` has shape (ranks,), in seconds; `network` is as in
-    `program`. Raises ValueError.
+    `program`. `background`: ranks may receive before they arrive, as they may in any case messages
+    below the network's eager limit. Raises ValueError.
     """
     whole = operator.index(bytes)
     return core.least_after_last(
-        collective, operator.index(ranks), whole, seconds(arrival), network
+        collective, operator.index(ranks), whole, seconds(arrival), network, background
     )

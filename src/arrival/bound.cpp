@@ -5,38 +5,90 @@
 namespace latecomer {
 namespace {
 
-/// The volume bound on the last exit, looking from time `t` on.
-Seconds volume_bound(const std::vector<Seconds>& arrivals, Seconds t, Seconds transfer) {
-  const auto ranks = static_cast<double>(arrivals.size());
-  Seconds ready = 0;
-  double late = 0;
-  for (const Seconds arrival : arrivals) {
-    ready += std::max(arrival, t);
-    if (arrival >= t) ++late;
+/// The ranks of one node: it can take part from its first arrival on, and is complete with its
+/// last.
+struct Node {
+  Seconds first = 0;
+  Seconds last = 0;
+};
+
+std::vector<Node> nodes_of(const std::vector<Seconds>& arrivals, const Network& network) {
+  std::vector<Node> nodes;
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    const Seconds arrival = arrivals[rank];
+    if (network.node(static_cast<Rank>(rank)) == static_cast<Rank>(nodes.size())) {
+      nodes.push_back({arrival, arrival});
+    }
+    nodes.back().first = std::min(nodes.back().first, arrival);
+    nodes.back().last = std::max(nodes.back().last, arrival);
   }
-  const double vectors = ranks - 1 + late - (late == ranks ? 1 : 0);
-  return (ready + vectors * transfer) / ranks;
+  return nodes;
 }
 
-double ceil_log2(Rank ranks) {
-  double log = 0;
-  for (Rank reached = 1; reached < ranks; reached *= 2) ++log;
-  return log;
+/// The volume bound on the last exit, looking from time `t` on.
+Seconds volume_bound(const std::vector<Node>& nodes, Seconds t, Seconds transfer, bool early) {
+  const auto all = static_cast<double>(nodes.size());
+  Seconds ready = 0;
+  double late = 0;
+  for (const Node& node : nodes) {
+    ready += early ? t : std::max(node.first, t);
+    if (node.last >= t) ++late;
+  }
+  const double vectors = all - 1 + late - (late == all ? 1 : 0);
+  return (ready + vectors * transfer) / all;
+}
+
+/// Rounds until one of `nodes` has told all, if each tells `ports` more in a round.
+double rounds_to_all(std::size_t nodes, Count ports) {
+  double rounds = 0;
+  for (double reached = 1; reached < static_cast<double>(nodes);
+       reached *= 1 + static_cast<double>(ports)) {
+    ++rounds;
+  }
+  return rounds;
+}
+
+Seconds late_data_bound(std::size_t nodes, Seconds transfer, const Network& network) {
+  const Seconds rounds = rounds_to_all(nodes, network.ports) * network.alpha;
+  return network.ports == 1 ? rounds + transfer : std::max(rounds, network.alpha + transfer);
+}
+
+/// Ranks that all share one node, as if each had a node of its own.
+Network within_a_node(Network network) {
+  network.alpha = network.local_alpha;
+  network.beta = network.local_beta;
+  network.per_node = 1;
+  return network;
 }
 
 }  // namespace
 
 Seconds least_after_last(const Problem& problem, const std::vector<Seconds>& arrivals,
-                         const Network& network) {
+                         const Network& network, Progress progress) {
   if (problem.ranks == 1 || problem.count == 0) return 0;
   const auto ranks = static_cast<std::size_t>(problem.ranks);
   const std::vector<Seconds> times = arrivals.empty() ? std::vector<Seconds>(ranks) : arrivals;
+  const std::vector<Node> nodes = nodes_of(times, network);
+  if (nodes.size() == 1) {
+    return least_after_last(problem, arrivals, within_a_node(network), progress);
+  }
   const Seconds transfer =
       network.beta * static_cast<double>(problem.bytes()) / static_cast<double>(network.ports);
+  const bool early = progress == Progress::background || network.eager_limit > 0;
   const Seconds last = *std::max_element(times.begin(), times.end());
-  Seconds least = std::max(network.alpha + transfer, ceil_log2(problem.ranks) * network.alpha);
-  for (const Seconds t : times) least = std::max(least, volume_bound(times, t, transfer) - last);
+  Seconds least = late_data_bound(nodes.size(), transfer, network);
+  for (const Seconds t : times) {
+    least = std::max(least, volume_bound(nodes, t, transfer, early) - last);
+  }
   return least;
+}
+
+Seconds least_in_blocks(const Problem& problem, Count blocks, const Network& network) {
+  if (problem.ranks == 1 || problem.count == 0) return 0;
+  const double rounds = rounds_to_all(static_cast<std::size_t>(problem.ranks), 1);
+  const Seconds block = network.alpha + network.beta * static_cast<double>(problem.bytes()) /
+                                            static_cast<double>(blocks);
+  return (static_cast<double>(blocks - 1) + rounds) * block;
 }
 
 }  // namespace latecomer

@@ -4,20 +4,26 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "schedule/problem.hpp"
+#include "schedule/plan.hpp"
 
 namespace latecomer {
 
-/// The least possible time from the last arrival to the last exit when no rank moves data before
-/// its own arrival (`arrivals` empty: all arrive together). The largest of
-/// - late data: the last rank's vector must leave it, and reach every other rank;
-/// - rounds: its information needs ceil(log2 P) messages, one after the other;
-/// - volume: after any time t each element still needs P-1 messages to tell everybody and one
-///   more from each of the k ranks that have not arrived (P-1 if none has), and the ranks can
-///   receive only from their arrivals on.
-/// Assumes one message costs alpha + bytes * beta on each of its two ports, and an operator that
-/// does not compress.
+/// The least possible time from the last arrival to the last exit (`arrivals` empty: all arrive
+/// together). The largest of
+/// - late data: the last rank's vector must leave its node, and from the moment when its last part
+///   has left, that part needs ceil(log2) messages to reach all nodes, one after the other;
+/// - volume: after any time t each element still needs N-1 messages to tell all N nodes, and one
+///   more from each of the k nodes that have not arrived (N-1 if none has).
+/// With foreground progress a node can receive only from its arrival on; with background progress,
+/// and where the network takes in short messages on its own (eager limit > 0), also before.
+/// Assumes that a message costs alpha + bytes * beta on each of its two ports, and an operator that
+/// does not compress. Proof sketches: docs/decisions/0011.
 [[nodiscard]] Seconds least_after_last(const Problem& problem, const std::vector<Seconds>& arrivals,
-                                       const Network& network);
+                                       const Network& network,
+                                       Progress progress = Progress::foreground);
+
+/// The same for schedules that cut the vector into `blocks` equal parts, one to a message, on one
+/// port: the last rank's blocks need blocks - 1 + ceil(log2 P) rounds to reach everybody.
+[[nodiscard]] Seconds least_in_blocks(const Problem& problem, Count blocks, const Network& network);
 
 }  // namespace latecomer

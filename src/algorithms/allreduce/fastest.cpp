@@ -21,7 +21,7 @@ void complete(Plan& plan, const Knowledge& knowledge) {
     if (!competes(row, plan.problem)) continue;
     Plan candidate = make_plan(row, plan.problem, {}, {{}, knowledge.network});
     const Seconds time = row.time(candidate, knowledge.network);
-    if (best && time >= least) continue;
+    if (best && time > least) continue;
     best = std::move(candidate);
     least = time;
   }

@@ -36,10 +36,11 @@ class Combining {
   [[nodiscard]] Count urgent(std::size_t i, Distance distance) const {
     if (i + 1 == steps_.size()) return level_.kept;
     if (level_.kept > 1) return std::min(sent(i), sent(i + 1));
+    // Far: some of what the next step sends is ready early and may go first, so nothing is hidden.
+    if (distance == Distance::far) return sent(i);
     const Step& step = steps_[i];
-    const Count end = step.size - step.shift(distance);  // of the parts that were combined
-    const Count begin = std::max(step.smaller - step.shift(distance), steps_[i + 1].smaller);
-    return std::max<Count>(0, std::min(end, step.smaller) - begin);
+    const Count begin = std::max(step.smaller - step.moved(), steps_[i + 1].smaller);
+    return step.smaller - begin;
   }
 
  private:
