@@ -31,7 +31,8 @@ double scaled(std::string_view what, std::string_view text, Units units,
               const std::string& remedy) {
   const auto [value, unit] = number_and_unit(what, text, remedy);
   for (const auto& [name, factor] : units) {
-    if (name == unit) return value * factor;
+    // 1e6 is a double and 1e-6 is none: a quotient gives the double that is nearest to 50us.
+    if (name == unit) return factor < 1 ? value / std::round(1 / factor) : value * factor;
   }
   throw Error(std::string(what), std::string(text), remedy);
 }

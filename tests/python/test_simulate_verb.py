@@ -223,6 +223,11 @@ def test_a_narrow_terminal_shows_who_is_fastest(capsys, monkeypatch):
     assert "all columns need a terminal of" in err
 
 
+def test_costs_are_shown_as_they_were_given(capsys):
+    row = rows_of(capsys, *SMALL, "--network", "alpha=50us,beta=8ns,gamma=0.1ns")[0]
+    assert row["network"].startswith("alpha=5e-05s,beta=8e-09s,gamma=1e-10s,")
+
+
 def test_json_says_what_was_used(capsys):
     _, out, _ = simulate(capsys, *SMALL, "--json", "--network", "alpha=1us")
     found = json.loads(out)
