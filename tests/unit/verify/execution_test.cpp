@@ -116,7 +116,7 @@ TEST(VerifyExecution, ReceivingFromOnePeerAtATimeMustNotBlock) {
   const Finding found = check_deadlock(programs, messages, execution);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->text.find("where one peer at a time is received from: "), 0U);
-  EXPECT_NE(found->text.find("recv scratch[0:1] from 2) comes in turn after rank 0, operation 0"),
+  EXPECT_NE(found->text.find("(recv scratch[0:1] from 2) -> rank 0, operation 0"),
             std::string::npos)
       << found->text;
   EXPECT_TRUE(execute(programs, messages, {.window = 1, .one_peer = false}).complete);
