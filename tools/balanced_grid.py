@@ -1,4 +1,4 @@
-"""What tools/balanced_map.py and tools/choice_quality.py share: networks, sizes, simulated cells."""
+"""Networks, sizes and cells of tools/balanced_map.py and tools/choice_quality.py."""
 
 from __future__ import annotations
 

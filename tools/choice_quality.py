@@ -1,6 +1,6 @@
 """How good the choice of steps and segments by the model is, against the best found by sweeping.
 
-    .venv/bin/python tools/choice_quality.py [--algorithms generalized,segmented_ring] [--factor 4]
+    .venv/bin/python tools/choice_quality.py [--algorithms generalized,segmented_ring] [--factor 8]
         [--above 0.05]
 
 Virtual time on two networks, all ranks arriving together. What the closed form says takes more than
@@ -54,7 +54,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--algorithms", default=",".join(ALGORITHMS))
-    parser.add_argument("--factor", type=int, default=4, help="from one size to the next")
+    parser.add_argument("--factor", type=int, default=8, help="from one size to the next")
     parser.add_argument("--above", type=float, default=math.inf, help="lists cells with more")
     return parser.parse_args()
 
@@ -105,10 +105,10 @@ def _pieces(cell: Cell) -> Iterator[int]:
 
 
 def _segments(cell: Cell) -> list[int]:
-    """Powers of the fourth root of two, and multiples of the ranks."""
+    """Powers of the square root of two, and multiples of the ranks."""
     most = min(cell.count, 64 * cell.ranks, 4096)
-    powers = {round(2 ** (n / 4)) for n in range(4 * most.bit_length())}
-    multiples = {n * cell.ranks for n in (1, 2, 3, 4, 6, 8, 12, 16)}
+    powers = {round(2 ** (n / 2)) for n in range(2 * most.bit_length())}
+    multiples = {n * cell.ranks for n in (1, 2, 3, 4, 6, 8)}
     return sorted(n for n in powers | multiples if n <= max(most, cell.ranks))
 
 
