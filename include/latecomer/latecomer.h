@@ -28,6 +28,7 @@ typedef struct latecomer_problem {
   int32_t in_place;           /* 0 or 1 */
   const double *arrivals;     /* seconds, one a rank; NULL: all arrive together */
   const char *network;        /* "alpha=50us,beta=8ns,gamma=0.1ns"; NULL: the default */
+  int32_t exact;              /* 0 or 1: the operator gives the same bits in whatever order */
 } latecomer_problem;
 
 LATECOMER_API const char *latecomer_version(void);

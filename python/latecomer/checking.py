@@ -40,6 +40,7 @@ def verify(
     network: str = "",
     element_bytes: int = 4,
     commutative: bool = True,
+    exact: bool = False,
     in_place: bool = False,
     collective: str = "allreduce",
 ) -> Counterexample | None:
@@ -48,7 +49,16 @@ def verify(
     The arguments are those of `program`. Raises ValueError.
     """
     plan = make_plan(
-        algorithm, ranks, count, arrival, network, element_bytes, commutative, in_place, collective
+        algorithm,
+        ranks,
+        count,
+        arrival,
+        network,
+        element_bytes,
+        commutative,
+        in_place,
+        collective,
+        exact,
     )
     return _counterexample(plan.counterexample())
 

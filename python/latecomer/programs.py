@@ -79,6 +79,7 @@ def program(
     network: str = "",
     element_bytes: int = 4,
     commutative: bool = True,
+    exact: bool = False,
     in_place: bool = False,
     collective: str = "allreduce",
 ) -> Schedule:
@@ -89,10 +90,20 @@ def program(
     one for each rank). `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
     all together). `network` holds the costs to plan for, as in
     "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named keeps its default.
-    Raises ValueError.
+    `exact`: the operator gives the same bits in whatever order it combines, so that ranks may
+    combine in different ones. Raises ValueError.
     """
     plan = make_plan(
-        algorithm, ranks, count, arrival, network, element_bytes, commutative, in_place, collective
+        algorithm,
+        ranks,
+        count,
+        arrival,
+        network,
+        element_bytes,
+        commutative,
+        in_place,
+        collective,
+        exact,
     )
     return _schedule(plan)
 

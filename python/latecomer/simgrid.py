@@ -55,6 +55,7 @@ def simulate(
     network: str = "",
     element_bytes: int = 4,
     commutative: bool = True,
+    exact: bool = False,
     in_place: bool = False,
     collective: str = "allreduce",
     per_node: int = 1,
@@ -79,7 +80,16 @@ def simulate(
     times, known = seconds(arrivals), seconds(arrivals if estimate is None else estimate)
     # For its errors: the program plans again, in its own process.
     plan = make_plan(
-        algorithm, ranks, count, known, network, element_bytes, commutative, in_place, collective
+        algorithm,
+        ranks,
+        count,
+        known,
+        network,
+        element_bytes,
+        commutative,
+        in_place,
+        collective,
+        exact,
     )
     _check_times(times, plan.ranks)
     words = [
@@ -88,6 +98,7 @@ def simulate(
         *("--element-bytes", str(operator.index(element_bytes))),
         *("--per-node", str(operator.index(per_node))),
         *([] if commutative else ["--non-commutative"]),
+        *(["--exact"] if exact else []),
         *(["--in-place"] if in_place else []),
         *(["--check"] if check else []),
         *(f"--cfg={setting}" for setting in config),

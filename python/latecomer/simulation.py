@@ -58,6 +58,7 @@ def simulate(
     network: str = "",
     element_bytes: int = 4,
     commutative: bool = True,
+    exact: bool = False,
     in_place: bool = False,
     collective: str = "allreduce",
     trace: bool = False,
@@ -70,7 +71,16 @@ def simulate(
     """
     known = arrival if estimate is None else estimate
     plan = make_plan(
-        algorithm, ranks, count, known, network, element_bytes, commutative, in_place, collective
+        algorithm,
+        ranks,
+        count,
+        known,
+        network,
+        element_bytes,
+        commutative,
+        in_place,
+        collective,
+        exact,
     )
     times = [0.0] * plan.ranks if arrival is None else seconds(arrival)
     found = plan.simulate(times, trace)

@@ -24,6 +24,9 @@ struct SimulationOptions {
   bool trace = false;
   /// Called now and then, if given; what it throws ends the simulation.
   std::function<void()> poll;
+
+  /// Of each rank, with what the network makes of them.
+  [[nodiscard]] EngineOptions engine_options() const;
 };
 
 /// One transfer, or (`to` == `from`) one local combine or copy.

@@ -13,22 +13,11 @@ from ..arrivals import Delays, Iteration
 from ..compiled import __version__, core
 from ..native_choices import MODELS
 from ..samples import Header, Sample, Samples
+from .engines import Engine, Poll, Run, Work
 from .question import Question
 
 CHECKED = 1 << 16  # elements of all ranks, up to which results are computed and compared
-SIMULATED = "simulated"  # stands for an MPI library
-
-Poll = Callable[[], None]  # called now and then; may raise
 Advance = Callable[[], None]  # after each simulation
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one simulation found."""
-
-    parameters: str  # as used
-    exits: np.ndarray  # seconds, shape (ranks,)
-    wrong: int | None  # elements; None: not checked
 
 
 @dataclass
@@ -38,6 +27,7 @@ class Case:
     question: Question
     ranks: int
     count: int  # numbers
+    engine: Engine
     job: list[Iteration] = field(init=False)
     _runs: dict[tuple, Run] = field(init=False, default_factory=dict)
     _plans: dict[tuple, Any] = field(init=False, default_factory=dict)
@@ -59,7 +49,9 @@ class Case:
             for name in self.question.algorithms
         ]
         clock = {"clock": "common"}
-        header = Header(__version__, SIMULATED, self.ranks, self.question.algorithms, True, clock)
+        header = Header(
+            __version__, self.engine.name, self.ranks, self.question.algorithms, True, clock
+        )
         delays = self.question.delays or [None]
         found = Samples(header, samples)
         native = self.question.native
@@ -89,21 +81,27 @@ class Case:
         if key not in self._runs:
             plan = self._plan(program, late)
             check = self.ranks * plan.count <= CHECKED
-            found = plan.simulate(late, seed=seed, check=check, poll=poll)
-            self._runs[key] = Run(plan.parameters, np.array(found["exits"]), found.get("wrong"))
+            work = Work(program, plan, late, self._known(program, late), seed, check)
+            self._runs[key] = self.engine.run(self.question, work, poll)
         return self._runs[key]
 
     def _plan(self, program: str, late: Delays) -> Any:
         """What the ranks agree on; one is enough where arrivals make no difference."""
-        aware = _arrival_aware(self.question.collective, program)
-        known = _estimate(self.question.estimate, late) if aware else []
-        key = program, tuple(known)
+        known = self._known(program, late)
+        key = program, tuple(known or ())
         if key not in self._plans:
-            plan = self.question.plan(program, self.ranks, self.count, known or None)
+            plan = self.question.plan(program, self.ranks, self.count, known)
             self._plans[key] = plan
         return self._plans[key]
 
-    def _limit(self) -> statistics.Limit:
+    def _known(self, program: str, late: Delays) -> Delays | None:
+        """What an algorithm is told of the arrivals; None if they make no difference to it."""
+        aware = _arrival_aware(self.question.collective, program)
+        return _estimate(self.question.estimate, late) if aware else None
+
+    def _limit(self) -> statistics.Limit | None:
+        if not self.engine.bounded:
+            return None
         question, whole = self.question, self.question.bytes(self.count)
 
         def limit(arrivals: Sequence[float]) -> float:
@@ -121,8 +119,8 @@ class Case:
             op=self.question.op,
             arrival=self.question.pattern.name,
             estimate=self.question.estimate,
-            network=core.network_text(self.question.network),
-            mpi=SIMULATED,
+            network=self.engine.network,
+            mpi=self.engine.name,
             seed=self.question.seed,
         )
 

@@ -10,22 +10,22 @@ from collections.abc import Sequence
 from .. import table
 from ..bench.errors import BenchError
 from ..bench.result import Result
-from ..compiled import __version__, core
+from ..compiled import __version__
 from ..output import say
-from .case import SIMULATED
+from .engines import Engine
 from .question import Question
 from .run import Outcome
 
 
-def make_result(question: Question, outcome: Outcome) -> Result:
+def make_result(question: Question, engine: Engine, outcome: Outcome) -> Result:
     """The rows of a sweep. Raises BenchError if no case was completed."""
     if not outcome.rows:
         what = "no case was completed"
         raise BenchError(what, outcome.trouble or "no cases", "ask for less, or allow more time")
-    return Result(outcome.rows, _used(question, outcome))
+    return Result(outcome.rows, _used(question, engine, outcome))
 
 
-def _used(question: Question, outcome: Outcome) -> dict[str, object]:
+def _used(question: Question, engine: Engine, outcome: Outcome) -> dict[str, object]:
     return {
         "version": __version__,
         "collective": question.collective,
@@ -34,8 +34,8 @@ def _used(question: Question, outcome: Outcome) -> dict[str, object]:
         "op": question.op,
         "arrival": question.pattern.name,
         "estimate": question.estimate,
-        "network": core.network_text(question.network),
-        "mpi": SIMULATED,
+        "network": engine.network,
+        "mpi": engine.name,
         "seed": question.seed,
         "count": _span(question.counts),
         "type": question.type,

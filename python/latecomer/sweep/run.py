@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from .. import statistics
 from ..errors import DeadlineError
 from ..output import progress_bar
-from .case import Case, Poll
+from .case import Case
+from .engines import Engine, Poll
 from .question import Question
 
 
@@ -23,9 +24,10 @@ class Outcome:
     code: int = 0
 
 
-def simulate_all(question: Question, deadline: float | None = None) -> Outcome:
+def simulate_all(question: Question, engine: Engine, deadline: float | None = None) -> Outcome:
     """The rows of all cases, or of those before the deadline (seconds) or an interruption."""
-    cases = [Case(question, ranks, count) for ranks in question.ranks for count in question.counts]
+    shapes = [(ranks, count) for ranks in question.ranks for count in question.counts]
+    cases = [Case(question, ranks, count, engine) for ranks, count in shapes]
     poll = _clock(deadline)
     rows: list[statistics.Row] = []
     with progress_bar() as bar:

@@ -59,6 +59,9 @@ InPlace = Annotated[bool, typer.Option("--in-place", help="Input and output are 
 NonCommutative = Annotated[
     bool, typer.Option("--non-commutative", help="For an operator that does not commute.")
 ]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="For an operator that gives the same bits in any order.")
+]
 Collective = Annotated[str, typer.Option("--collective", metavar="C", help="The collective.")]
 Picture = Annotated[
     Path | None,
@@ -87,6 +90,7 @@ def show(
     rank: Rank = None,
     in_place: InPlace = False,
     non_commutative: NonCommutative = False,
+    exact: Exact = False,
     collective: Collective = "allreduce",
     svg: Picture = None,
     as_json: Json = False,
@@ -108,6 +112,7 @@ def show(
         "count": _count(count, ranks, segments),
         "in_place": in_place,
         "commutative": not non_commutative,
+        "exact": exact,
         "collective": collective,
     }
     shown = _shown(problem, times)

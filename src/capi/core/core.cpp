@@ -23,9 +23,14 @@ struct Request {
     if (given.arrivals != nullptr && given.ranks > 0) {
       arrivals.assign(given.arrivals, given.arrivals + given.ranks);
     }
-    const Problem problem{collective,          given.ranks, given.count,
-                          given.element_bytes, 0,           given.commutative != 0,
-                          given.in_place != 0};
+    const Problem problem{collective,
+                          given.ranks,
+                          given.count,
+                          given.element_bytes,
+                          0,
+                          given.commutative != 0,
+                          given.in_place != 0,
+                          given.exact != 0};
     plan = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network});
   }
 

@@ -57,6 +57,7 @@ std::map<std::string, std::function<void()>> flags(SimGridCommand& c) {
       {"--version", [&] { c.version = true; }},
       {"--check", [&] { c.check = true; }},
       {"--non-commutative", [&] { c.problem.commutative = false; }},
+      {"--exact", [&] { c.problem.exact = true; }},
       {"--in-place", [&] { c.problem.in_place = true; }},
   };
 }
@@ -86,6 +87,7 @@ Runs an algorithm's programs as SimGrid actors and prints arrivals and exits as 
   --ranks P  --count N  elements, as in 1Mi, of
   --element-bytes N     default 4
   --non-commutative     the operator does not commute
+  --exact               the operator gives the same bits in whatever order it combines
   --in-place            input and output are one buffer
   --arrivals FILE       when each rank arrives, in seconds; default: all at 0
   --estimate FILE       what the plan is made for; default: the arrivals

@@ -31,7 +31,7 @@ class Ranks {
       : options_(options), result_(result) {
     for (std::size_t rank = 0; rank < programs.size(); ++rank) {
       transports_.emplace_back(static_cast<Rank>(rank), options, actors_, memory_of(options, rank));
-      engines_.emplace_back(programs[rank], transports_.back(), options.engine);
+      engines_.emplace_back(programs[rank], transports_.back(), options.engine_options());
     }
   }
 

@@ -52,11 +52,15 @@ TEST(Parse, ErrorsNameWhatValueAndRemedy) {
 
 TEST(NetworkText, ReadsBack) {
   const Network network = parse_network(
-      "alpha=3us,beta=40ns,gamma=0.1ns,eager=4KiB,handshake=6us,ports=2,jitter=0.1,"
-      "seed=9");
+      "alpha=3us,beta=40ns,gamma=0.1ns,eager=4KiB,handshake=6us,ports=2,exchange=1.5,per_node=4,"
+      "local_alpha=2us,local_beta=0.5ns,jitter=0.1,seed=9");
   EXPECT_DOUBLE_EQ(network.alpha, 3e-6);
   EXPECT_EQ(network.eager_limit, 4096);
   EXPECT_EQ(network.ports, 2);
+  EXPECT_EQ(network.exchange, 1.5);
+  EXPECT_EQ(network.per_node, 4);
+  EXPECT_DOUBLE_EQ(network.local_alpha, 2e-6);
+  EXPECT_DOUBLE_EQ(network.local_beta, 0.5e-9);
   EXPECT_EQ(parse_network(to_string(network)), network);
   EXPECT_EQ(parse_network(""), Network{});
 }
@@ -67,6 +71,8 @@ TEST(NetworkText, RefusesUnknownAndWrongParts) {
   EXPECT_NE(message([] { (void)parse_network("alpha"); }).find("network alpha"), std::string::npos);
   EXPECT_THROW((void)parse_network("ports=0"), Error);
   EXPECT_THROW((void)parse_network("jitter=-1"), Error);
+  EXPECT_THROW((void)parse_network("exchange=0.5"), Error);
+  EXPECT_THROW((void)parse_network("per_node=0"), Error);
 }
 
 }  // namespace

@@ -146,5 +146,45 @@ TEST(Engine, SaysWhatItWaitsFor) {
             "to receive from rank 2 (0 of 1 done)");
 }
 
+/// Receives from 1, 2 and 1 again; sends to both when arrived.
+Program alternating() {
+  Builder builder(plan_for(Progress::foreground), 0);
+  for (const Rank peer : {1, 1, 2, 1}) builder.recv(peer, builder.scratch(2));
+  builder.send(2, builder.input({0, 1}));
+  builder.send(1, builder.input({0, 4}));
+  return builder.finish();
+}
+
+TEST(EngineOrder, LongReceivesArePostedFromOnePeerAtATime) {
+  const Program program = alternating();
+  NotingTransport transport;
+  EngineOptions options;
+  options.eager = 1;
+  Engine engine(program, transport, options);
+  engine.start();
+  engine.arrive();
+  EXPECT_EQ(transport.take(), (Posted{"recv 1 first with 1", "recv 2 with 1", "send 5 first with 2",
+                                      "send 6 first with 1"}));
+  engine.completed(done(program, 2));
+  EXPECT_EQ(transport.take(), Posted{});
+  engine.completed(done(program, 1));
+  EXPECT_EQ(transport.take(), Posted{"recv 3 first with 2"});
+  engine.completed(done(program, 3));
+  EXPECT_EQ(transport.take(), Posted{"recv 4 with 1"});
+}
+
+TEST(EngineOrder, ShortOnesAreAllPostedInTheOrderOfTheProgram) {
+  const Program program = alternating();
+  NotingTransport transport;
+  EngineOptions options;
+  options.eager = 2;
+  Engine engine(program, transport, options);
+  engine.start();
+  engine.arrive();
+  EXPECT_EQ(transport.take(),
+            (Posted{"recv 1 first with 1", "recv 2 with 1", "recv 3 first with 2", "recv 4 with 1",
+                    "send 5 first with 2", "send 6 first with 1"}));
+}
+
 }  // namespace
 }  // namespace latecomer

@@ -2,6 +2,7 @@
 
 #include "patterns/partition.hpp"
 #include "patterns/powers.hpp"
+#include "patterns/shrinking.hpp"
 
 namespace latecomer {
 namespace {
@@ -55,6 +56,30 @@ TEST(FoldedRanks, CoreStandsForContiguousRunsInOrder) {
       previous = rank;
     }
     EXPECT_EQ(previous, ranks - 1);
+  }
+}
+
+TEST(Shrinking, HalvesInTheFewestSteps) {
+  EXPECT_EQ(shrinking(7, 1, 3), (std::vector<Count>{7, 4, 2, 1}));
+  EXPECT_EQ(shrinking(9, 1, 4), (std::vector<Count>{9, 5, 3, 2, 1}));
+  EXPECT_EQ(shrinking(48, 6, 3), (std::vector<Count>{48, 24, 12, 6}));
+  EXPECT_EQ(shrinking(5, 5, 0), (std::vector<Count>{5}));
+}
+
+TEST(Shrinking, AnyNumberOfStepsLosesAtMostHalfInEach) {
+  for (Count from = 1; from <= 40; ++from) {
+    for (Count to = 1; to <= from; ++to) {
+      for (Count steps = fewest_steps(from, to); steps <= from - to; ++steps) {
+        const auto sizes = shrinking(from, to, steps);
+        ASSERT_EQ(static_cast<Count>(sizes.size()), steps + 1);
+        ASSERT_EQ(sizes.front(), from);
+        ASSERT_EQ(sizes.back(), to);
+        for (std::size_t i = 1; i < sizes.size(); ++i) {
+          ASSERT_LT(sizes[i], sizes[i - 1]) << from << " to " << to << " in " << steps;
+          ASSERT_LE(sizes[i - 1], 2 * sizes[i]) << from << " to " << to << " in " << steps;
+        }
+      }
+    }
   }
 }
 

@@ -85,6 +85,48 @@ TEST(VirtualNetwork, TwoSendersShareTheReceiversPortUnlessItHasTwo) {
   EXPECT_EQ(simulate(programs, options_with(network, {})).last_exit(), 5);
 }
 
+/// Both ranks send each other their vectors.
+std::vector<Program> both_ways() {
+  std::vector<Program> programs;
+  for (const Rank me : {0, 1}) {
+    Builder builder(plan_of(2), me);
+    builder.send(1 - me, builder.input({0, kCount}));
+    builder.recv(1 - me, builder.scratch(kCount));
+    programs.push_back(builder.finish());
+  }
+  return programs;
+}
+
+TEST(VirtualNetwork, ExchangesOfLongMessagesMayCostMore) {
+  Network network = kUnit;
+  network.exchange = 3;
+  EXPECT_EQ(simulate(both_ways(), options_with(network, {})).last_exit(), 5);
+  network.eager_limit = kCount - 1;
+  EXPECT_EQ(simulate(both_ways(), options_with(network, {})).last_exit(), 15);
+  EXPECT_EQ(simulate(one_way(1), options_with(network, {})).last_exit(), 5);
+}
+
+/// Ranks 0 and 1 share a node; both send to node 1, or to each other.
+TEST(VirtualNetwork, RanksOfANodeShareItsLink) {
+  Network network = kUnit;
+  network.per_node = 2;
+  network.local_alpha = 0.25;
+  network.local_beta = 0;
+  std::vector<Builder> ranks;
+  for (Rank me = 0; me < 4; ++me) ranks.emplace_back(plan_of(4), me);
+  for (const Rank me : {0, 1}) {
+    ranks[static_cast<std::size_t>(me)].send(me + 2, ranks[0].input({0, kCount}));
+    auto& receiver = ranks[static_cast<std::size_t>(me + 2)];
+    receiver.recv(me, receiver.scratch(kCount));
+  }
+  ranks[3].send(2, ranks[3].input({0, kCount}));
+  ranks[2].recv(3, ranks[2].scratch(kCount));
+  std::vector<Program> programs;
+  for (Builder& rank : ranks) programs.push_back(rank.finish());
+  const auto result = simulate(programs, options_with(network, {}));
+  EXPECT_EQ(result.exits, (std::vector<Seconds>{5, 10, 5, 10}));
+}
+
 /// Rank 0 posts four messages at once, rank 1 one a little later: it arrives second, not last.
 TEST(VirtualNetwork, MessagesArriveInTheOrderInWhichTheyLeft) {
   Builder many(plan_of(3), 0);

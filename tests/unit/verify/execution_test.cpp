@@ -98,5 +98,29 @@ TEST(VerifyExecution, TheCycleGoesThroughTheTurnOfAMessage) {
             "0) -> the first again");
 }
 
+// Rank 0 receives from 1 first, whose message waits for one of 2, which waits until 0 has taken
+// what 2 sent it.
+TEST(VerifyExecution, ReceivingFromOnePeerAtATimeMustNotBlock) {
+  std::vector<Program> programs(3);
+  programs[0].operations = {recv(1), recv(2)};
+  programs[0].after = {{}, {}};
+  programs[1].me = 1;
+  programs[1].operations = {recv(2), send(0)};
+  programs[1].after = {{}, {0}};
+  programs[2].me = 2;
+  programs[2].operations = {send(0), send(1)};
+  programs[2].after = {{}, {0}};
+  Messages messages;
+  ASSERT_FALSE(check_matching(programs, messages));
+  Execution execution;
+  const Finding found = check_deadlock(programs, messages, execution);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->text.find("where one peer at a time is received from: "), 0U);
+  EXPECT_NE(found->text.find("(recv scratch[0:1] from 2) -> rank 0, operation 0"),
+            std::string::npos)
+      << found->text;
+  EXPECT_TRUE(execute(programs, messages, {.window = 1, .one_peer = false}).complete);
+}
+
 }  // namespace
 }  // namespace latecomer::verifier

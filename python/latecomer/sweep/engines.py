@@ -1,0 +1,118 @@
+"""The worlds that `latecomer simulate` runs programs in: the virtual network, and SimGrid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from .. import simgrid
+from ..bench.errors import OptionError
+from ..compiled import core
+from .question import Question
+
+Poll = Callable[[], None]  # called now and then; may raise
+
+_PLAIN = "plain"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one simulation found."""
+
+    parameters: str  # as used
+    exits: np.ndarray  # seconds, shape (ranks,)
+    wrong: int | None  # elements; None: not checked
+
+
+@dataclass(frozen=True)
+class Work:
+    """One call: a program of the registry, and when the ranks are late (seconds)."""
+
+    program: str
+    plan: core.Plan
+    late: Sequence[float]
+    known: Sequence[float] | None  # to the ranks
+    seed: int  # of jitter
+    check: bool  # compute and compare results
+
+
+class Engine(Protocol):
+    """A world that runs all ranks' programs."""
+
+    name: str  # for the mpi column
+    network: str  # for the network column
+    bounded: bool  # is the lower bound known here?
+
+    def run(self, question: Question, work: Work, poll: Poll) -> Run:
+        """One simulation. What `poll` raises stops it."""
+
+
+class Virtual:
+    """The virtual network."""
+
+    name, bounded = "simulated", True
+
+    def __init__(self, network: str) -> None:
+        self.network = core.network_text(network)
+
+    def run(self, question: Question, work: Work, poll: Poll) -> Run:  # noqa: ARG002
+        """One simulation."""
+        found = work.plan.simulate(work.late, seed=work.seed, check=work.check, poll=poll)
+        return Run(work.plan.parameters, np.array(found["exits"]), found.get("wrong"))
+
+
+@dataclass(frozen=True)
+class SimGrid:
+    """SimGrid, on a platform of its own description."""
+
+    platform: Path
+    config: tuple[str, ...]  # SimGrid's own settings
+    per_node: int
+    name = "simgrid"
+    bounded = False
+
+    @property
+    def network(self) -> str:
+        """The platform and what was set."""
+        return " ".join([f"simgrid {self.platform.name}", *self.config])
+
+    def run(self, question: Question, work: Work, poll: Poll) -> Run:
+        """One simulation, in a process of its own."""
+        poll()
+        found = simgrid.simulate(
+            work.program,
+            ranks=work.plan.ranks,
+            platform=self.platform,
+            count=work.plan.count,
+            arrivals=work.late,
+            estimate=work.known,
+            network=question.network,
+            element_bytes=question.element_bytes,
+            commutative=question.commutative,
+            exact=question.exact,
+            collective=question.collective,
+            per_node=self.per_node,
+            config=self.config,
+            check=work.check,
+        )
+        return Run(work.plan.parameters, found.exits, 0 if work.check else None)
+
+
+def choose(name: str, platform: str | None, config: str | None, network: str) -> Engine:
+    """The engine of the options. Raises OptionError."""
+    if name == "virtual":
+        for option, value in (("--platform", platform), ("--config", config)):
+            if value:
+                raise OptionError(f"{option} without SimGrid", value, "add --engine simgrid")
+        return Virtual(network)
+    if name != "simgrid":
+        raise OptionError("no such --engine", name, "use virtual or simgrid")
+    if not platform:
+        raise OptionError("--engine simgrid without --platform", "none", "name a platform's XML")
+    settings = simgrid.PLAIN if config == _PLAIN else (config or "").split(",") if config else ()
+    per_node = dict(part.split("=") for part in core.network_text(network).split(","))["per_node"]
+    return SimGrid(Path(platform), tuple(settings), int(per_node))
