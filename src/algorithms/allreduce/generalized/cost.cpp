@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
-#include "patterns/partition.hpp"
+#include "patterns/spread.hpp"
 
 namespace latecomer::allreduce {
 namespace {
-
-/// The elements of any `parts` parts next to each other, at most.
-Count elements(const Partition& partition, Count parts) { return partition.range(0, parts).count; }
 
 /// Counts what the steps of one level's reduction combine.
 class Combining {
@@ -50,24 +47,23 @@ class Combining {
 };
 
 void add_reduction(const Level& level, Count count, Distance distance, std::vector<Work>& work) {
-  const Partition parts(count, level.order);
+  const Spread parts(count, level.order);
   Combining combining(level, reduce_steps(level));
   for (std::size_t i = 0; i < combining.steps().size(); ++i) {
     const bool exchange = 2 * combining.steps()[i].shift(distance) == level.order;
     const Count combined = combining.combined(i);
     // More than all parts: the results are combined apart from the other partial results.
     const Count twice = std::max<Count>(0, combined - level.order);
-    work.push_back({elements(parts, combining.sent(i)),
-                    elements(parts, combining.urgent(i, distance)),
-                    elements(parts, combined - twice) + elements(parts, twice), exchange});
+    work.push_back({parts.longest(combining.sent(i)), parts.longest(combining.urgent(i, distance)),
+                    parts.longest(combined - twice) + parts.longest(twice), exchange});
   }
 }
 
 void add_distribution(const Level& level, Count count, Distance distance, std::vector<Work>& work) {
-  const Partition parts(count, level.order);
+  const Spread parts(count, level.order);
   for (const Step& step : distribute_steps(level)) {
     const bool exchange = 2 * step.shift(distance) == level.order;
-    work.push_back({elements(parts, step.moved()), 0, 0, exchange});
+    work.push_back({parts.longest(step.moved()), 0, 0, exchange});
   }
 }
 
@@ -95,7 +91,7 @@ std::vector<Work> work_of(const Design& design, Count count) {
   std::vector<Count> counts = {count};
   for (const Level& level : design.levels) {
     add_reduction(level, counts.back(), design.distance, work);
-    counts.push_back(elements(Partition(counts.back(), level.order), level.kept));
+    counts.push_back(Spread(counts.back(), level.order).longest(level.kept));
   }
   for (std::size_t i = design.levels.size(); i-- > 0;) {
     add_distribution(design.levels[i], counts[i], design.distance, work);

@@ -4,7 +4,7 @@
 
 #include "algorithms/allreduce/generalized/blocks.hpp"
 #include "algorithms/allreduce/generalized/cost.hpp"
-#include "patterns/partition.hpp"
+#include "patterns/spread.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -25,10 +25,10 @@ struct Digit {
 /// The parts of a level's vector, numbered relative to a rank's digit.
 struct Parts {
   Digit digit;
-  Partition partition;
+  Spread spread;
 
   [[nodiscard]] Range range(Count relative) const {
-    return partition.range((digit.value() + relative) % digit.order);
+    return spread.range((digit.value() + relative) % digit.order);
   }
   /// The numbers of `parts` parts from `first` on, in the order in which a message holds them: all
   /// parts travel in the vector's own order.
@@ -257,7 +257,7 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
   Count stride = 1;
   for (std::size_t i = 0; i < design.levels.size(); ++i) {
     const Level& level = design.levels[i];
-    parts.push_back({{builder.me(), stride, level.order}, Partition(value.count, level.order)});
+    parts.push_back({{builder.me(), stride, level.order}, Spread(value.count, level.order)});
     stride *= level.order;
     layouts.push_back(kept_layout(level, parts[i], layouts[i]));
     const Slices goal = layouts.back().output(builder, {0, layouts.back().count()});
