@@ -64,7 +64,8 @@ bool copies_twice(const Program& original, const Mutant& mutant) {
 bool reads_a_copy(const Program& original, const Mutant& mutant) {
   const Slice& is = mutant.program.operations[mutant.at].source;
   const Slice& was = original.operations[mutant.at].source;
-  if (original.operations[mutant.at].kind != OpKind::send) return false;
+  const OpKind kind = original.operations[mutant.at].kind;
+  if (kind != OpKind::send && kind != OpKind::copy) return false;
   for (OpIndex i = mutant.at; i-- > 0;) {
     const Operation& op = original.operations[i];
     const bool either_way =

@@ -25,7 +25,10 @@ class TimeOf : public ::testing::TestWithParam<std::string> {};
 double allowed(const std::string& algorithm) {
   const bool segmented_tree =
       algorithm == "dual_root" || algorithm == "pipelined_tree" || algorithm == "two_tree";
-  return segmented_tree ? 0.12 : 0.06;
+  if (segmented_tree) return 0.12;
+  // Short messages of circulant overtake others, and ranks beyond a power of two let some of
+  // rabenseifner's start ahead of the rest.
+  return algorithm == "circulant" || algorithm == "rabenseifner" ? 0.16 : 0.06;
 }
 
 double relative_error(Seconds predicted, Seconds real) {
