@@ -4,7 +4,7 @@
 
 namespace latecomer {
 
-TwoTrees::TwoTrees(Rank ranks) : ranks_(ranks), places_(static_cast<std::size_t>(kTrees * ranks)) {
+TwoTrees::TwoTrees(Rank ranks) : ranks_(ranks), places_(index(ranks, 0)) {
   place_all();
   colour_all();
   for (Rank rank = 0; rank < ranks; ++rank) {

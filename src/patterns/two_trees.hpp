@@ -45,12 +45,12 @@ class TwoTrees {
     int tree = 0;
   };
 
-  [[nodiscard]] Place& at(Rank rank, int tree) {
-    return places_[static_cast<std::size_t>(kTrees * rank + tree)];
+  [[nodiscard]] static std::size_t index(Rank rank, int tree) {
+    return static_cast<std::size_t>(kTrees) * static_cast<std::size_t>(rank) +
+           static_cast<std::size_t>(tree);
   }
-  [[nodiscard]] const Place& at(Rank rank, int tree) const {
-    return places_[static_cast<std::size_t>(kTrees * rank + tree)];
-  }
+  [[nodiscard]] Place& at(Rank rank, int tree) { return places_[index(rank, tree)]; }
+  [[nodiscard]] const Place& at(Rank rank, int tree) const { return places_[index(rank, tree)]; }
   [[nodiscard]] bool exists(Edge edge) const {
     return edge.rank >= 0 && !node(edge.rank, edge.tree).root();
   }
