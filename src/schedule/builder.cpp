@@ -1,5 +1,7 @@
 #include "schedule/builder.hpp"
 
+#include <algorithm>
+
 namespace latecomer {
 
 Builder::Builder(const Plan& plan, Rank me) {
@@ -32,7 +34,21 @@ Slice Builder::scratch(Count count) {
 }
 
 void Builder::send(Rank to, const Slice& data) {
-  if (!data.empty()) add({OpKind::send, to, data, {}, Into::right});
+  if (data.empty()) return;
+  add({OpKind::send, to, data, {}, Into::right});
+  sent_ = last();
+}
+
+void Builder::send_in_turn(Rank to, const Slice& data, OpIndex pace) {
+  if (data.empty()) return;
+  const OpIndex sent = sent_;
+  send(to, data);
+  auto& after = program_.after.back();
+  for (const OpIndex earlier : {sent, pace}) {
+    if (earlier != kNone) after.push_back(earlier);
+  }
+  std::sort(after.begin(), after.end());
+  after.erase(std::unique(after.begin(), after.end()), after.end());
 }
 
 void Builder::recv(Rank from, const Slice& target) {

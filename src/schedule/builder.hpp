@@ -1,4 +1,5 @@
-// Writes one rank's program, operation by operation; dependencies are derived, never given.
+// Writes one rank's program, operation by operation; dependencies are derived from the data. Only
+// the pace is given: that a send waits for an earlier operation.
 // Slices without elements are left out, on both sides alike.
 #pragma once
 
@@ -13,6 +14,9 @@ enum class Received : std::uint8_t { left, right };
 
 class Builder {
  public:
+  /// What no operation that is written here needs to be told to wait for.
+  static constexpr OpIndex kNone = 0;  // the arrival
+
   Builder(const Plan& plan, Rank me);
 
   [[nodiscard]] Rank me() const { return program_.me; }
@@ -25,6 +29,10 @@ class Builder {
   Slice scratch(Count count);
 
   void send(Rank to, const Slice& data);
+  /// Also waits for the send written before it and for `pace`, an earlier operation, although the
+  /// data do not ask for it: sends keep the order of the program, and no rank runs ahead and takes
+  /// links from those who are on time.
+  void send_in_turn(Rank to, const Slice& data, OpIndex pace = kNone);
   void recv(Rank from, const Slice& target);
   void copy(const Slice& from, const Slice& to);  // nothing to do where they are the same
   void combine(const Slice& left, const Slice& right, Into into);
@@ -38,6 +46,10 @@ class Builder {
   /// `final`: the result lies in the output. Otherwise it lies where fold leaves it.
   Slice receive_and_fold(Rank from, Range range, Received side, bool final);
 
+  /// The operation written last; at first the arrival.
+  [[nodiscard]] OpIndex last() const {
+    return static_cast<OpIndex>(program_.operations.size() - 1);
+  }
   [[nodiscard]] bool writable(const Slice& slice) const { return slice.buffer != Buffer::input; }
   [[nodiscard]] bool commutative() const { return program_.commutative; }
 
@@ -48,6 +60,7 @@ class Builder {
 
   Program program_;
   Scoreboard scoreboard_;
+  OpIndex sent_ = kNone;  // the last send
 };
 
 }  // namespace latecomer

@@ -20,7 +20,7 @@ _DEFAULT_NODES = {"lab": 8, "local": 4}
 # message between two idle hosts takes some 100 us, most of it system calls. gamma: two vectors of
 # 4 MiB added on one core. handshake: two more small messages. exchange: links that run half duplex
 # where one of two ranks starts late (docs/decisions/0010).
-_LAB_COSTS = "alpha=100us,gamma=0.15ns,eager=64KiB,handshake=200us,exchange=1.7"
+LAB_COSTS = "alpha=100us,gamma=0.15ns,eager=64KiB,handshake=200us,exchange=1.7"
 
 # Bits per second over all links together that a small machine still carries: two cores moved about
 # 11 Gbit/s when asked for 100.
@@ -57,7 +57,7 @@ class LabPlace:
         self.ranks, self.name = spec.ranks, spec.describe()
         self.beta = spec.beta_seconds_per_byte
         beta = f"{1e9 * self.beta:.6g}ns"
-        self.costs = f"beta={beta},{_LAB_COSTS}"
+        self.costs = f"beta={beta},{LAB_COSTS}"
 
     def limit(self, question: Question) -> statistics.Limit | None:
         """None if ranks share a link: the bound is for one rank on each."""

@@ -2,12 +2,14 @@
 // they are as low as can be. Segments are combined up both trees; the two roots exchange their
 // sums, and the result goes down again while later segments still come up: doubly pipelined.
 //
+// A rank works in rounds: it swaps a segment for a result with each child, then with its parent,
+// and is as many results behind as it is below the root.
+//
 // Cost, S segments, P+2 = 2^h: (4h-3+3(S-1))(alpha + m/S beta), with the best S about 3 m beta for
-// long vectors, and m/S gamma a level; that is with all ranks in step. Where they are not, ports
-// wait for each other, and a segment takes about 3.6 rounds instead of 3. Keeps rank order. Use it
-// for vectors of middle length, or long ones where the operator does not commute. Source: Traeff: A
-// doubly-pipelined, dual-root reduction-to-all algorithm and implementation, arXiv:2109.12626
-// (2021), algorithm 1.
+// long vectors, and m/S gamma a level. Segments that do not wait for their receivers take about 3.5
+// rounds each, not 3. Keeps rank order. Use it for vectors of middle length, or long ones where the
+// operator does not commute. Source: Traeff: A doubly-pipelined, dual-root reduction-to-all
+// algorithm and implementation, arXiv:2109.12626 (2021), algorithm 1.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +17,6 @@
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "patterns/partition.hpp"
 #include "patterns/pipeline.hpp"
-#include "patterns/powers.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -23,39 +24,52 @@ namespace {
 /// The ranks of the lower tree; the upper one has the rest.
 Rank lower_ranks(Rank ranks) { return (ranks + 1) / 2; }
 
-/// From the start to the last rank's first segment; the lower tree is the higher one.
+/// From the start to the last rank's first segment; the lower tree is the higher one. Children get
+/// the result in the order in which they send.
 Seconds first_segment(Rank ranks, Seconds transfer, Seconds combine) {
   const Rank lower = lower_ranks(ranks);
   const auto node_of = [&](Rank rank) { return post_order_node(0, lower, rank); };
+  const auto reversed = [&](Rank rank) {
+    TreeNode node = node_of(rank);
+    std::reverse(node.children.begin(), node.children.end());
+    return node;
+  };
   return time_up(node_of, lower - 1, transfer, combine) + transfer + combine +
-         time_down(node_of, lower - 1, transfer);
+         time_down(reversed, lower - 1, transfer);
 }
 
 /// The messages of a segment that the busiest rank receives.
 Count partners(Rank ranks) { return std::min<Count>(3, lower_ranks(ranks)); }
 
-/// Rounds beyond the closed form until segments up and down have found their places, in step.
-Count settling(Rank ranks, Count segments) {
-  return std::min<Count>(Count{2} * floor_log2(lower_ranks(ranks)) + 1, 2 * (segments - 1));
+/// One segment more in step: the busiest rank's rounds, and what its combines hold up two of them
+/// in a row.
+Seconds step(Rank ranks, const SegmentTime& segment) {
+  const double combines = lower_ranks(ranks) > 4 ? 1.5 : 1;
+  const auto rounds = static_cast<double>(partners(ranks));
+  return rounds * std::max(segment.transfer + combines / rounds * segment.combine, segment.combine);
 }
 
-/// The second segment's way is longer than the first one's: it meets others.
-constexpr double kStart = 1;
+/// Segments so short that they leave without waiting for their receivers get into each other's way,
+/// the more where combines bring ranks out of step: then one round in seven is lost.
+Seconds eager_step(Rank ranks, const SegmentTime& segment) {
+  const bool out_of_step = segment.combine > 0 && lower_ranks(ranks) > 4;
+  return std::max(step(ranks, segment), out_of_step ? 3.5 * segment.transfer : 0);
+}
 
-/// Rounds of one segment more. Combines bring ports out of step; then a rank finds its neighbours'
-/// ports taken now and then: on the virtual network 3.57 rounds, not 3, whatever P.
-double step(Rank ranks) {
-  if (ranks <= 3) return static_cast<double>(partners(ranks));
-  return partners(ranks) == 2 ? 2.5 : 3.57;
+Seconds predict(const Problem& problem, Count segments, const Network& network) {
+  const Rank ranks = problem.ranks;
+  const SegmentTime segment(problem, segments, network);
+  const Seconds first = first_segment(ranks, segment.transfer, segment.combine);
+  const auto more = static_cast<double>(segment.count - 1);
+  if (!segment.eager || more == 0) return first + more * step(ranks, segment);
+  const auto drain = static_cast<double>(partners(ranks) - 1) * segment.transfer;
+  return first + more * eager_step(ranks, segment) + drain;
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const double more = step(problem.ranks);
-  const double height = floor_log2(lower_ranks(problem.ranks));
-  const Pipeline pipeline{first_segment(problem.ranks, 1, 0) + kStart - more, more, height + 1};
-  plan.parameters.try_emplace("segments",
-                              pipeline.segments(problem.bytes(), problem.count, knowledge.network));
+  const auto time = [&](Count segments) { return predict(problem, segments, knowledge.network); };
+  plan.parameters.try_emplace("segments", best_segments(problem.count, time));
 }
 
 /// One rank's part.
@@ -63,38 +77,63 @@ class DualRoot {
  public:
   DualRoot(const Plan& plan, Builder& builder)
       : builder_(builder),
+        ranks_(plan.problem.ranks),
         lower_(lower_ranks(plan.problem.ranks)),
         in_lower_(builder.me() < lower_),
-        dual_((in_lower_ ? plan.problem.ranks : lower_) - 1),
-        walk_(builder, node(plan.problem.ranks), {0, plan.problem.count}) {}
+        dual_((in_lower_ ? ranks_ : lower_) - 1),
+        segments_(plan.parameters.at("segments")),
+        parts_(plan.problem.count, segments_),
+        walk_(builder, node(builder.me()), {0, plan.problem.count}) {}
 
-  void build(Range block) {
-    if (!walk_.node().root()) {
-      walk_.up(block);
-      walk_.down(block);
-    } else {
-      exchange(block);
-      walk_.hand_out(builder_.output(block));
+  /// A round: a segment up from every child, a result down to each of them, and the same with the
+  /// parent. A result is as many rounds behind as this rank is below its root.
+  void build() {
+    for (Count round = 0; round <= segments_ + depth_; ++round) {
+      const Slice sum = walk_.combine(segment(round), segment(round - depth_ - 1));
+      if (walk_.node().root()) {
+        exchange(segment(round), sum);
+      } else {
+        builder_.send_in_turn(walk_.node().parent, sum, paced_by_);
+        receive_result(segment(round - depth_));
+      }
     }
   }
 
  private:
-  [[nodiscard]] TreeNode node(Rank ranks) const {
-    return in_lower_ ? post_order_node(0, lower_, builder_.me())
-                     : post_order_node(lower_, ranks - lower_, builder_.me());
+  [[nodiscard]] TreeNode node(Rank rank) const {
+    return in_lower_ ? post_order_node(0, lower_, rank)
+                     : post_order_node(lower_, ranks_ - lower_, rank);
+  }
+
+  /// Steps from this rank to the root of its tree.
+  [[nodiscard]] Count depth() const {
+    TreeNode at = walk_.node();
+    Count steps = 0;
+    for (; !at.root(); ++steps) at = node(at.parent);
+    return steps;
+  }
+
+  void receive_result(Range block) {
+    if (block.empty()) return;
+    builder_.recv(walk_.node().parent, builder_.output(block));
+    paced_by_ = builder_.last();
+  }
+
+  /// None before the first one and after the last one.
+  [[nodiscard]] Range segment(Count number) const {
+    return number < 0 || number >= segments_ ? Range{} : parts_.range(number);
   }
 
   /// Both roots combine the same two sums, the lower ranks' on the left.
-  void exchange(Range block) {
+  void exchange(Range block, const Slice& sum) {
     if (walk_.node().children.empty()) {
-      builder_.send(dual_, builder_.input(block));
+      builder_.send_in_turn(dual_, builder_.input(block));
       builder_.receive_and_fold(dual_, block, in_lower_ ? Received::right : Received::left, true);
       return;
     }
-    const Slice sum = walk_.combine(block);
     const Slice goal = builder_.output(block);
     const Slice other = sum == goal ? walk_.landing(0, block) : goal;
-    builder_.send(dual_, sum);
+    builder_.send_in_turn(dual_, sum);
     builder_.recv(dual_, other);
     if (in_lower_) {
       builder_.combine(sum, other, Into::right);
@@ -108,39 +147,34 @@ class DualRoot {
   }
 
   Builder& builder_;
+  Rank ranks_;
   Rank lower_;
   bool in_lower_;
   Rank dual_;
+  Count segments_;
+  Partition parts_;
   TreeWalk walk_;
+  Count depth_ = depth();
+  OpIndex paced_by_ = Builder::kNone;  // the parent's last result: its round is over
 };
 
 void build(const Plan& plan, Builder& builder) {
   const Range all{0, plan.problem.count};
   if (plan.problem.ranks == 1) return builder.copy(builder.input(all), builder.output(all));
-  const Count segments = plan.parameters.at("segments");
-  const Partition parts(plan.problem.count, segments);
-  DualRoot mine(plan, builder);
-  for (Count s = 0; s < segments; ++s) mine.build(parts.range(s));
+  DualRoot(plan, builder).build();
 }
 
-/// The rounds as if ports never made each other wait.
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return {};
-  const Count segments = plan.parameters.at("segments");
   const Count each = partners(ranks) * plan.problem.count;
   const auto first = static_cast<Count>(std::llround(first_segment(ranks, 1, 0)));
-  return {first + settling(ranks, segments) + partners(ranks) * (segments - 1), each, each};
+  return {first + partners(ranks) * (plan.parameters.at("segments") - 1), each, each};
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return 0;
-  const SegmentTime segment(plan, network);
-  const Seconds each = std::max(step(ranks) * segment.transfer,
-                                static_cast<double>(partners(ranks)) * segment.combine);
-  return first_segment(ranks, segment.transfer, segment.combine) +
-         static_cast<double>(segment.count - 1) * each;
+  if (plan.problem.ranks == 1) return 0;
+  return predict(plan.problem, plan.parameters.at("segments"), network);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "patterns/partition.hpp"
 #include "patterns/pipeline.hpp"
-#include "patterns/powers.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -26,13 +25,19 @@ Seconds one_segment(Rank ranks, Seconds transfer, Seconds combine) {
 /// The children of the busiest rank.
 Count most_children(Rank ranks) { return std::min<Count>(2, ranks - 1); }
 
+/// A segment more: it enters the busiest rank from each child, and leaves it to each.
+Seconds predict(const Problem& problem, Count segments, const Network& network) {
+  const SegmentTime segment(problem, segments, network);
+  const auto more =
+      static_cast<double>(segment.count - 1) * static_cast<double>(most_children(problem.ranks));
+  return one_segment(problem.ranks, segment.transfer, segment.combine) +
+         more * (std::max(segment.transfer, segment.combine) + segment.transfer);
+}
+
 void complete(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const auto step = static_cast<double>(std::max<Count>(1, 2 * most_children(problem.ranks)));
-  const double height = floor_log2(problem.ranks);
-  const Pipeline pipeline{one_segment(problem.ranks, 1, 0) - step, step, height};
-  plan.parameters.try_emplace("segments",
-                              pipeline.segments(problem.bytes(), problem.count, knowledge.network));
+  const auto time = [&](Count segments) { return predict(problem, segments, knowledge.network); };
+  plan.parameters.try_emplace("segments", best_segments(problem.count, time));
 }
 
 void build(const Plan& plan, Builder& builder) {
@@ -45,7 +50,6 @@ void build(const Plan& plan, Builder& builder) {
   for (Count s = 0; s < segments; ++s) walk.down(parts.range(s));
 }
 
-/// The rounds as if ports never made each other wait.
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return {};
@@ -58,11 +62,7 @@ Cost cost(const Plan& plan) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  const SegmentTime segment(plan, network);
-  const auto more =
-      static_cast<double>(segment.count - 1) * static_cast<double>(most_children(segment.ranks));
-  return one_segment(segment.ranks, segment.transfer, segment.combine) +
-         more * (std::max(segment.transfer, segment.combine) + segment.transfer);
+  return predict(plan.problem, plan.parameters.at("segments"), network);
 }
 
 }  // namespace

@@ -16,12 +16,14 @@ Slice TreeWalk::landing(std::size_t child, Range block) const {
   return part(landings_[child % 2], block);
 }
 
-Slice TreeWalk::combine(Range block) {
+Slice TreeWalk::combine(Range block, Range handed) {
   Slice sum = builder_.input(block);
   for (std::size_t i = 0; i < node_.children.size(); ++i) {
     const auto [child, left] = node_.children[i];
     const Slice received = landing(i, block);
+    builder_.send_in_turn(child, part(result_, handed));
     builder_.recv(child, received);
+    if (!received.empty()) received_ = builder_.last();
     if (builder_.commutative()) {
       // Not into the output, also in place: the receive of the result there need not wait until
       // the sum has left.
@@ -39,7 +41,7 @@ Slice TreeWalk::combine(Range block) {
 
 void TreeWalk::up(Range block) {
   const Slice sum = combine(block);
-  if (!node_.root()) builder_.send(node_.parent, sum);
+  if (!node_.root()) builder_.send_in_turn(node_.parent, sum);
 }
 
 void TreeWalk::turn() {
@@ -57,7 +59,7 @@ void TreeWalk::down(Range block) {
 /// Deeper subtrees first: they take longer.
 void TreeWalk::hand_out(const Slice& result) {
   for (auto child = node_.children.rbegin(); child != node_.children.rend(); ++child) {
-    builder_.send(child->rank, result);
+    builder_.send_in_turn(child->rank, result);
   }
 }
 

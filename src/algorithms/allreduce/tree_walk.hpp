@@ -7,21 +7,20 @@
 
 namespace latecomer::allreduce {
 
-/// A plan's segments on a network: the longest one's transfer and combine.
+/// A vector's segments on a network: the longest one's transfer and combine.
 struct SegmentTime {
-  SegmentTime(const Plan& plan, const Network& network)
-      : ranks(plan.problem.ranks),
-        count(std::min(plan.parameters.at("segments"), std::max<Count>(1, plan.problem.count))) {
-    const Count longest = Partition(plan.problem.count, count).longest();
-    const Count bytes = longest * plan.problem.element_bytes;
+  SegmentTime(const Problem& problem, Count segments, const Network& network)
+      : count(std::min(segments, std::max<Count>(1, problem.count))) {
+    const Count bytes = Partition(problem.count, count).longest() * problem.element_bytes;
     transfer = network.transfer(bytes);
-    combine = network.gamma * static_cast<double>(bytes);
+    combine = network.combining(bytes);
+    eager = bytes <= network.eager_limit;
   }
 
-  Rank ranks;
   Count count;
   Seconds transfer;
   Seconds combine;
+  bool eager;
 };
 
 /// One rank's part in the reduction of a range of the vector along one tree, block by block, and in
@@ -36,9 +35,12 @@ class TreeWalk {
   [[nodiscard]] const TreeNode& node() const { return node_; }
 
   /// Receives a block of every child's subtree and combines it with this rank's own; returns where
-  /// the sum lies: not in the output if the operator commutes.
-  Slice combine(Range block);
-  /// combine, and send to the parent if there is one.
+  /// the sum lies: not in the output if the operator commutes. Meanwhile each child gets `handed`,
+  /// an earlier block of the result.
+  Slice combine(Range block, Range handed = {});
+  /// The last receive that `combine` has written.
+  [[nodiscard]] OpIndex received() const { return received_; }
+  /// combine, and send to the parent, if there is one; in turn.
   void up(Range block);
   /// At the root, one copy of the whole: no block of the result leaves before the last is there.
   void turn();
@@ -59,6 +61,7 @@ class TreeWalk {
   TreeNode node_;
   Range range_;
   Slice landings_[2];
+  OpIndex received_ = Builder::kNone;
   Slice sums_;    // of the whole range: where combine left them
   Slice result_;  // of the whole range: where it is handed out from
 };

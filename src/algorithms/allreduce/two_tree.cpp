@@ -8,126 +8,143 @@
 // would wait for final ones.
 //
 // Cost, S segments, trees of height h: about (4h+2(S-2))(alpha + m/S beta), with the best S about
-// 2 m beta for long vectors, and m/S gamma a level; that is with all ranks in step. Where they are
-// not, ports wait for each other, and a segment takes 2.2 to 2.8 rounds instead of 2. Use it for
-// long vectors and operators that do not commute. Source: Sanders, Speck, Traeff: Two-tree
+// 2 m beta for long vectors, and m/S gamma a level: every rank works in the steps that two_trees
+// gives it. Segments that do not wait for their receivers take up to 2.4 rounds each, not 2. Use it
+// for long vectors and operators that do not commute. Source: Sanders, Speck, Traeff: Two-tree
 // algorithms for full bandwidth broadcast, reduction and scan, Parallel Computing 35 (2009).
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "patterns/partition.hpp"
 #include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
+#include "patterns/two_trees.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
-/// The ranks of the trees, without the one above both.
-Rank in_trees(Rank ranks) { return ranks == 1 ? 1 : ranks - ranks % 2; }
+/// Segments along the first tree, which has one more if their number is odd.
+Count half(Count segments) { return (segments + 1) / 2; }
 
-/// The place of `rank` in the first tree, or in the second one.
-TreeNode place(Rank ranks, Rank rank, bool second) {
-  const Rank inside = in_trees(ranks);
-  const auto node_of = second ? mirrored_in_order_node : in_order_node;
-  if (rank < inside) {
-    TreeNode node = node_of(inside, rank);
-    if (node.root() && inside < ranks) node.parent = inside;
-    return node;
-  }
-  const Rank root = in_order_root(inside);
-  return {-1, {{second ? inside - 1 - root : root, true}}};
+/// Up and down: the way of the first segment, then two rounds for each segment more of a tree. Two
+/// ranks swap both trees' segments in one round; with three, chains of them never meet.
+Count rounds(Rank ranks, Count way, Count segments) {
+  if (ranks == 2) return 2 * half(segments);
+  return 2 * (ranks == 3 ? 3 : way) + 4 * (half(segments) - 1);
 }
 
-/// From the start to the last rank's only segment, along the first tree alone.
-Seconds one_segment(Rank ranks, Seconds transfer, Seconds combine) {
-  const auto node_of = [&](Rank rank) { return place(ranks, rank, false); };
-  const Rank root = in_trees(ranks) < ranks ? ranks - 1 : in_order_root(ranks);
-  return time_up(node_of, root, transfer, combine) + time_down(node_of, root, transfer);
+/// Rounds that are lost after the first segments where segments are so short that they leave
+/// without waiting for their receivers and take ports from others: on the virtual network about so
+/// many.
+double lost(Rank ranks, const SegmentTime& segment) {
+  if (!segment.eager || ranks <= 4 || segment.count <= 2) return 0;
+  return 1 + 0.2 * static_cast<double>(segment.count - 2);
 }
 
-/// Rounds of one segment more, all ranks in step: one up and one down; two ranks swap two segments
-/// in two rounds.
-double ideal_step(Rank ranks) { return ranks == 2 ? 1 : 2; }
-
-/// The same on the virtual network. Combines bring ports out of step; then a rank finds its
-/// neighbours' ports taken now and then: 2.2 to 2.8 rounds, depending on P.
-double step(Rank ranks) {
-  if (ranks == 2) return 1;
-  return ranks <= 4 ? 2.2 : ranks <= 8 ? 2.4 : 2.6;
-}
-
-/// Later segments' way is longer than the first ones': they meet others.
-constexpr double kStart = 1;
-
-/// Rounds beyond the closed form until segments of both trees have found their places, in step.
-Count settling(Rank ranks, Count segments) {
-  if (ranks == 2) return 0;
-  return std::min<Count>(Count{2} * floor_log2(in_trees(ranks)), std::max<Count>(0, segments - 1));
+Seconds predict(const Problem& problem, Count way, Count segments, const Network& network) {
+  const SegmentTime segment(problem, segments, network);
+  const auto transfers = static_cast<double>(rounds(problem.ranks, way, segment.count));
+  // A combine a level, and one that holds up each pair of segments on the way up.
+  const double combines = floor_log2(problem.ranks) + static_cast<double>(half(segment.count) - 1);
+  return (transfers + lost(problem.ranks, segment)) * segment.transfer + combines * segment.combine;
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const Rank ranks = problem.ranks;
-  const double height = floor_log2(in_trees(ranks));
-  const double fill = one_segment(ranks, 1, 0) + kStart - 2 * step(ranks);
-  const Pipeline pipeline{fill, step(ranks), height + 1};
-  const Count best = pipeline.segments(problem.bytes(), problem.count, knowledge.network);
-  plan.parameters.try_emplace("segments", best + best % 2);  // both trees get the same
+  const Count way = TwoTrees(problem.ranks).rounds_down();
+  const auto time = [&](Count each) { return predict(problem, way, 2 * each, knowledge.network); };
+  plan.parameters.try_emplace("segments", 2 * best_segments(problem.count / 2, time));
 }
 
-void build(const Plan& plan, Builder& builder) {
-  const Rank ranks = plan.problem.ranks;
-  const Count segments = plan.parameters.at("segments");
-  const Partition parts(plan.problem.count, segments);
-  const Count half = (segments + 1) / 2;
-  TreeWalk first(builder, place(ranks, builder.me(), false), parts.range(0, half));
-  TreeWalk second(builder, place(ranks, builder.me(), true), parts.range(half, segments));
-  for (Count s = 0; s < half; ++s) {
-    first.up(parts.range(s));
-    if (half + s < segments) second.up(parts.range(half + s));
-  }
-  first.turn();
-  second.turn();
-  for (Count s = 0; s < half; ++s) {
-    first.down(parts.range(s));
-    if (half + s < segments) second.down(parts.range(half + s));
-  }
-}
+/// One rank's part in both trees, in the order of the trees' steps.
+class TwoWalks {
+ public:
+  TwoWalks(const Plan& plan, Builder& builder)
+      : builder_(builder),
+        segments_(plan.parameters.at("segments")),
+        parts_(plan.problem.count, segments_),
+        trees_(plan.problem.ranks),
+        walks_{walk(0), walk(1)} {}
 
-/// What `rank` sends and combines, the rounds as if ports never made each other wait.
-Cost cost(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  const Count segments = plan.parameters.at("segments");
-  if (ranks == 1) return {};
-  const Count first = Partition(plan.problem.count, segments).begin((segments + 1) / 2);
-  const Count halves[2] = {first, plan.problem.count - first};
-  const double rounds = one_segment(ranks, 1, 0) +
-                        ideal_step(ranks) * static_cast<double>(std::max<Count>(0, segments - 2));
-  Cost cost{static_cast<Count>(std::llround(rounds)) + settling(ranks, segments), 0, 0};
-  for (Rank rank = 0; rank < ranks; ++rank) {
-    Cost mine;
-    for (const bool second : {false, true}) {
-      const TreeNode node = place(ranks, rank, second);
-      const auto children = static_cast<Count>(node.children.size());
-      mine.sent += (children + (node.root() ? 0 : 1)) * halves[second ? 1 : 0];
-      mine.combined += children * halves[second ? 1 : 0];
+  void build() {
+    in_turn(-1, [&](int tree, Range block) { up(walks_[tree], block); });
+    for (TreeWalk& walk : walks_) walk.turn();
+    in_turn(1, [&](int tree, Range block) { walks_[tree].down(block); });
+  }
+
+ private:
+  [[nodiscard]] Count begin(int tree) const { return tree == 0 ? 0 : half(segments_); }
+  [[nodiscard]] Count end(int tree) const { return tree == 0 ? half(segments_) : segments_; }
+  [[nodiscard]] TreeWalk walk(int tree) const {
+    return {builder_, trees_.node(builder_.me(), tree), parts_.range(begin(tree), end(tree))};
+  }
+
+  /// Calls `act` for every block of both trees, one in two steps each, in the order of the steps;
+  /// `way` is 1 down the trees and -1 up.
+  template <typename Act>
+  void in_turn(int way, const Act& act) {
+    const Count start[] = {way * trees_.step(builder_.me(), 0),
+                           way * trees_.step(builder_.me(), 1)};
+    const Count last = std::max(start[0], start[1]) + 2 * half(segments_);
+    for (Count step = std::min(start[0], start[1]); step <= last; ++step) {
+      for (const int tree : {0, 1}) {
+        const Count since = step - start[tree];
+        const Count block = begin(tree) + since / 2;
+        if (since >= 0 && since % 2 == 0 && block < end(tree)) act(tree, parts_.range(block));
+      }
     }
-    cost.sent = std::max(cost.sent, mine.sent);
-    cost.combined = std::max(cost.combined, mine.combined);
+  }
+
+  /// What a leaf sends is ready from the start; it keeps step with what it receives elsewhere.
+  void up(TreeWalk& walk, Range block) {
+    const Slice sum = walk.combine(block);
+    if (!walk.node().children.empty()) received_ = walk.received();
+    if (!walk.node().root()) builder_.send_in_turn(walk.node().parent, sum, received_);
+  }
+
+  Builder& builder_;
+  Count segments_;
+  Partition parts_;
+  TwoTrees trees_;
+  TreeWalk walks_[2];
+  OpIndex received_ = Builder::kNone;
+};
+
+void build(const Plan& plan, Builder& builder) { TwoWalks(plan, builder).build(); }
+
+/// What `rank` sends and combines.
+Cost cost_of(const TwoTrees& trees, Rank rank, const Count (&halves)[2]) {
+  Cost cost;
+  for (const int tree : {0, 1}) {
+    const TreeNode& node = trees.node(rank, tree);
+    const auto children = static_cast<Count>(node.children.size());
+    cost.sent += (children + (node.root() ? 0 : 1)) * halves[tree];
+    cost.combined += children * halves[tree];
   }
   return cost;
 }
 
+Cost cost(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  const Count segments = plan.parameters.at("segments");
+  if (ranks == 1) return {};
+  const TwoTrees trees(ranks);
+  const Count first = Partition(plan.problem.count, segments).begin(half(segments));
+  Cost most{rounds(ranks, trees.rounds_down(), segments), 0, 0};
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    const Cost mine = cost_of(trees, rank, {first, plan.problem.count - first});
+    most.sent = std::max(most.sent, mine.sent);
+    most.combined = std::max(most.combined, mine.combined);
+  }
+  return most;
+}
+
 Seconds time(const Plan& plan, const Network& network) {
-  const SegmentTime segment(plan, network);
-  const Rank ranks = segment.ranks;
+  const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return 0;
-  const auto more = static_cast<double>(std::max<Count>(0, segment.count - 2));
-  const double start = segment.count > 1 && ranks > 2 ? kStart : 0;
-  return one_segment(ranks, segment.transfer, segment.combine) + start * segment.transfer +
-         more * step(ranks) / 2 * (std::max(segment.transfer, segment.combine) + segment.transfer);
+  return predict(plan.problem, TwoTrees(ranks).rounds_down(), plan.parameters.at("segments"),
+                 network);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "reference/reference.hpp"
@@ -171,25 +172,59 @@ TEST(PrereducedRing, SaturatedRowsOfThePapersTable) {
   }
 }
 
+struct Way {
+  const char* name;
+  Count eager_limit;
+  double combine;  // of a block, in steps
+};
+constexpr Way kRendezvous{"rendezvous", 0, 0};
+constexpr Way kEager{"eager", 1 << 30, 0};
+
+/// Steps of a call with all ranks in time; a transfer takes one step.
+double steps_of(const std::string& algorithm, Rank ranks, Count segments, const Way& way) {
+  Network network = steps(1);
+  network.eager_limit = way.eager_limit;
+  network.gamma = way.combine * static_cast<double>(segments) / (4 * kCount);
+  const std::string text = algorithm + ":segments=" + std::to_string(segments);
+  return run(plan_of(text, ranks, {}, network), {}, network).last_exit();
+}
+
 // Traeff 2021, section 1.2: P + 2 = 2^h ranks and b blocks take 4h - 3 + 3(b - 1) steps.
 TEST(DualRoot, NeedsNoMoreStepsThanThePaper) {
-  for (const int h : {3, 4, 5, 6, 7}) {
-    for (const int blocks : {1, 2, 3, 4, 8}) {
-      const std::vector<Seconds> together(static_cast<std::size_t>((1 << h) - 2), 0.0);
-      const double steps = steps_of("dual_root:segments=" + std::to_string(blocks), together, 1);
-      EXPECT_LE(steps, 4 * h - 3 + 3 * (blocks - 1)) << "h=" << h << ", " << blocks << " blocks";
+  for (const Way& way : {kRendezvous, kEager}) {
+    for (const int h : {3, 4, 5, 6, 7}) {
+      for (const Count blocks : {1, 2, 3, 4, 8, 64, 200}) {
+        EXPECT_LE(steps_of("dual_root", (1 << h) - 2, blocks, way),
+                  4.0 * h - 3 + 3.0 * static_cast<double>(blocks - 1))
+            << way.name << ", h=" << h << ", " << blocks << " blocks";
+      }
     }
   }
 }
 
-// Sanders, Speck, Traeff 2009: the load of every port is twice the vector, b blocks in all 2 b
-// steps; the rest is the way of the first block, and ports that wait for each other.
+// Combines delay the first block on each of its levels, and hold up two blocks three times.
+TEST(DualRoot, CombinesCostHalfAsMuchAgainAsThemselves) {
+  const double combine = 0.1;
+  for (const int h : {4, 5, 6}) {
+    const double steps = steps_of("dual_root", (1 << h) - 2, 144, {"rendezvous", 0, combine});
+    EXPECT_LE(steps, 4 * h - 3 + 3 * 143 + combine * (1.5 * 143 + 2 * h)) << "h=" << h;
+    EXPECT_GE(steps, 3 * 144) << "h=" << h;
+  }
+}
+
+// Sanders, Speck, Traeff 2009: two steps a block and two a level each way. Short blocks do not wait
+// for their receivers and sometimes take the port from one that should have been first.
 TEST(TwoTree, TakesTwoStepsABlock) {
-  for (const std::size_t ranks : {4, 10, 16, 48}) {
-    const std::vector<Seconds> together(ranks, 0.0);
-    const double steps = steps_of("two_tree:segments=192", together, 1);
-    EXPECT_GE(steps, 2 * 192 - 1);
-    EXPECT_LE(steps, 2 * 192 * 1.15) << ranks << " ranks";
+  for (const Rank ranks : {4, 10, 16, 48, 127}) {
+    const double levels = std::ceil(std::log2(ranks));
+    for (const Count blocks : {32, 256}) {
+      const double steps = steps_of("two_tree", ranks, blocks, kRendezvous);
+      EXPECT_GE(steps, 2 * blocks - 1) << ranks << " ranks";
+      EXPECT_LE(steps, 2 * static_cast<double>(blocks) + 4 * levels) << ranks << " ranks";
+      EXPECT_LE(steps_of("two_tree", ranks, blocks, kEager),
+                1.25 * (2 * static_cast<double>(blocks) + 4 * levels))
+          << ranks << " ranks";
+    }
   }
 }
 

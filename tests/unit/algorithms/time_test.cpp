@@ -20,11 +20,12 @@ Seconds simulated(const Plan& plan, const Network& network) {
 
 class TimeOf : public ::testing::TestWithParam<std::string> {};
 
-/// How far a prediction may be off: more where ports wait for each other, which no closed form of
-/// this kind foresees.
+/// How far a prediction may be off: more where short segments, which do not wait for their
+/// receivers, take ports from others; no closed form of this kind foresees which.
 double allowed(const std::string& algorithm) {
-  if (algorithm == "dual_root") return 0.15;
-  return algorithm == "two_tree" ? 0.18 : 0.06;
+  const bool segmented_tree =
+      algorithm == "dual_root" || algorithm == "pipelined_tree" || algorithm == "two_tree";
+  return segmented_tree ? 0.12 : 0.06;
 }
 
 double relative_error(Seconds predicted, Seconds real) {

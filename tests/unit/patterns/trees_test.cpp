@@ -103,15 +103,22 @@ TEST(TreeTimes, BinomialTree) {
   EXPECT_EQ(time_down(node_of, 0, 1), 4);
 }
 
-TEST(Pipeline, BalancesStartUpsAgainstFill) {
-  const Network network{.alpha = 1e-3, .beta = 1e-6, .gamma = 1e-7};
-  // sqrt((fill beta + combines gamma) m / (step alpha))
-  EXPECT_EQ((Pipeline{12, 3, 0}.segments(1000000, 250000, network)), 63);
-  EXPECT_EQ((Pipeline{0, 1, 10}.segments(1000000, 250000, network)), 31);
-  EXPECT_EQ((Pipeline{12, 3, 0}.segments(1000000, 7, network)), 7);
-  EXPECT_EQ((Pipeline{12, 3, 0}.segments(0, 0, network)), 1);
-  EXPECT_EQ((Pipeline{-2, 1, 0}.segments(1000000, 250000, network)), 1);
-  EXPECT_EQ((Pipeline{9, 1, 0}.segments(Count{1} << 60, Count{1} << 58, network)), kMostSegments);
+TEST(BestSegments, BalancesStartUpsAgainstFill) {
+  const auto time = [](Count segments) {  // (12 + 3 S)(alpha + beta m / S), m = 1 MB
+    const auto s = static_cast<double>(segments);
+    return (12 + 3 * s) * (1e-3 + 1 / s);
+  };
+  EXPECT_NEAR(static_cast<double>(best_segments(250000, time)), 63, 63 / 8.0);
+  EXPECT_EQ(best_segments(7, time), 7);
+  EXPECT_EQ(best_segments(0, time), 1);
+}
+
+TEST(BestSegments, KeepsToItsLimits) {
+  const auto falling = [](Count segments) { return -static_cast<double>(segments); };
+  const Count most = best_segments(Count{1} << 58, falling);
+  EXPECT_LE(most, kMostSegments);
+  EXPECT_GT(most, kMostSegments - kMostSegments / 8);
+  EXPECT_EQ(best_segments(1000, [](Count) { return 1.0; }), 1);
 }
 
 }  // namespace

@@ -34,6 +34,22 @@ TEST(Scoreboard, ReadersOfOneRangeDoNotWaitForEachOther) {
   EXPECT_EQ(program.after[2], std::vector<OpIndex>{0});
 }
 
+TEST(Builder, SendsInTurnWaitForEachOtherAndForTheirPace) {
+  Builder builder(two_ranks(8), 0);
+  const Slice block = builder.scratch(4);
+  builder.send_in_turn(1, builder.input({0, 4}));  // 1: no send before it
+  builder.recv(1, block);                          // 2
+  const OpIndex received = builder.last();
+  builder.send_in_turn(1, builder.input({4, 0}), received);  // left out
+  builder.send_in_turn(1, builder.input({4, 4}), received);  // 3
+  builder.send_in_turn(1, block, received);                  // 4: reads what 2 received
+  const Program program = builder.finish();
+  ASSERT_EQ(program.operations.size(), 5u);
+  EXPECT_EQ(program.after[1], std::vector<OpIndex>{0});
+  EXPECT_EQ(program.after[3], (std::vector<OpIndex>{0, 1, 2}));
+  EXPECT_EQ(program.after[4], (std::vector<OpIndex>{2, 3}));
+}
+
 TEST(Scoreboard, AWriterWaitsForAllReadersOfAnyPart) {
   Builder builder(two_ranks(8, true, true), 0);
   builder.send(1, builder.output({0, 2}));
