@@ -40,11 +40,9 @@ Seconds volume_bound(const std::vector<Node>& nodes, Seconds t, Seconds transfer
 
 /// Rounds until one of `nodes` has told all, if each tells `ports` more in a round.
 double rounds_to_all(std::size_t nodes, Count ports) {
-  double rounds = 0;
-  for (double reached = 1; reached < static_cast<double>(nodes);
-       reached *= 1 + static_cast<double>(ports)) {
-    ++rounds;
-  }
+  int rounds = 0;
+  const auto all = static_cast<Count>(nodes);
+  for (Count reached = 1; reached < all; reached *= 1 + std::min(ports, all)) ++rounds;
   return rounds;
 }
 

@@ -11,7 +11,9 @@ namespace {
 constexpr int kBits = 62;
 
 /// The bits of a factor after its first 1.
-int tail(Count factor) { return std::bit_width(static_cast<std::uint64_t>(factor)) - 1; }
+int tail(Count factor) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(factor))) - 1;
+}
 
 /// Reads a number from its highest bit down.
 class Bits {
@@ -34,7 +36,8 @@ Count encode_factors(const std::vector<Count>& factors) {
   Count code = 1;
   int used = 1;
   for (const Count factor : factors) {
-    if (factor < 2 || (used += 2 * tail(factor) + 1) > kBits) {
+    if (factor >= 2) used += 2 * tail(factor) + 1;
+    if (factor < 2 || used > kBits) {
       throw Error("factors", factors_text(factors), "fewer of them, each from 2 up");
     }
     code = code << (2 * tail(factor) + 1) | factor;

@@ -25,6 +25,7 @@ int state_keyval() {
 
 CommState::CommState(MPI_Comm user)
     : comm(user), choice{&find_algorithm(Collective::allreduce, "native"), {}} {
+  knowledge.network = with_handshake({});
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   PMPI_Comm_rank(comm, &rank);

@@ -17,6 +17,13 @@ struct Tuning {
   Seconds long_wait = 30;
 };
 
+/// MPI libraries ask the receiver before they send a long message: where nothing is said of that,
+/// it takes two start-ups.
+[[nodiscard]] inline Network with_handshake(Network network) {
+  if (network.handshake == 0) network.handshake = 2 * network.alpha;
+  return network;
+}
+
 struct CommState {
   explicit CommState(MPI_Comm user);
   ~CommState();

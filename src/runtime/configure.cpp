@@ -84,7 +84,7 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
 }
 
 void set_network(CommState& state, std::string_view text) {
-  state.knowledge.network = parse_network(text);
+  state.knowledge.network = with_handshake(parse_network(text));
   state.plans.outdate();
 }
 

@@ -16,7 +16,7 @@ VirtualNetwork::VirtualNetwork(const SimulationOptions& options, Rank ranks)
       protocols_(static_cast<std::size_t>(ranks)),
       locals_(static_cast<std::size_t>(ranks)) {
   const Rank nodes = options.network.node(ranks - 1) + 1;
-  ports_.resize(static_cast<std::size_t>(nodes + ranks));
+  ports_.resize(static_cast<std::size_t>(nodes) + static_cast<std::size_t>(ranks));
   const auto each = static_cast<std::size_t>(options.network.ports);
   for (Port& port : ports_) port.free.assign(each, 0);
   for (Rank rank = 0; rank < ranks; ++rank) ends_.emplace_back(*this, rank);

@@ -17,10 +17,12 @@ from .question import Question
 _DEFAULT_NODES = {"lab": 8, "local": 4}
 
 # What the plans of the lab assume besides its bandwidth, until it is calibrated. alpha: a small
-# message between two idle hosts takes some 100 us, most of it system calls. gamma: two vectors of
-# 4 MiB added on one core. handshake: two more small messages. exchange: links that run half duplex
-# where one of two ranks starts late (docs/decisions/0010).
-LAB_COSTS = "alpha=100us,gamma=0.15ns,eager=64KiB,handshake=200us,exchange=1.7"
+# message between two idle hosts takes some 100 us, 65 us of them on a core, and all hosts share
+# this machine's cores (rings and doubling of 1 KiB, 5 to 16 hosts). gamma: two vectors of 4 MiB
+# added on one core. handshake: two more small messages. exchange: links that run half duplex where
+# one of two ranks starts late (docs/decisions/0010).
+_LATENCY_S, _CORE_S = 100e-6, 65e-6
+_LAB_COSTS = "gamma=0.15ns,eager=64KiB,handshake=200us,exchange=1.7"
 
 # Bits per second over all links together that a small machine still carries: two cores moved about
 # 11 Gbit/s when asked for 100.
@@ -28,6 +30,13 @@ _CARRIED = 10_000_000_000
 
 _RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _SIZE = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
+
+
+def lab_costs(spec: lab.LabSpec) -> str:
+    """The network text that plans for the lab are made with."""
+    alpha = max(_LATENCY_S, _CORE_S * spec.ranks / (os.cpu_count() or 1))
+    beta = 1e9 * spec.beta_seconds_per_byte
+    return f"alpha={1e6 * alpha:.6g}us,beta={beta:.6g}ns,{_LAB_COSTS}"
 
 
 class Place(Protocol):
@@ -56,15 +65,16 @@ class LabPlace:
         self._program = program.of_any(family)
         self.ranks, self.name = spec.ranks, spec.describe()
         self.beta = spec.beta_seconds_per_byte
-        beta = f"{1e9 * self.beta:.6g}ns"
-        self.costs = f"beta={beta},{LAB_COSTS}"
+        self.costs = lab_costs(spec)
 
     def limit(self, question: Question) -> statistics.Limit | None:
         """None if ranks share a link: the bound is for one rank on each."""
         if self._spec.per_node > 1:
             return None
         credit = self._spec.burst * self.beta
-        return statistics.LabLimit(question.collective, question.bytes, self.costs, credit)
+        # Cores are no physical limit of a cluster's network.
+        idle = f"{self.costs},alpha={1e6 * _LATENCY_S:.6g}us"
+        return statistics.LabLimit(question.collective, question.bytes, idle, credit)
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
         if self._spec.nodes * self._spec.rate_bits_per_s > _CARRIED:

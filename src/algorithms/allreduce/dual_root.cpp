@@ -44,7 +44,8 @@ Count partners(Rank ranks) { return std::min<Count>(3, lower_ranks(ranks)); }
 /// One segment more in step: the busiest rank's rounds, and what its combines hold up two of them
 /// in a row.
 Seconds step(Rank ranks, const SegmentTime& segment) {
-  const double combines = lower_ranks(ranks) > 4 ? 1.5 : 1;
+  // Two ranks combine one segment while they swap the next.
+  const double combines = ranks <= 2 ? 0 : lower_ranks(ranks) > 4 ? 1.5 : 1;
   const auto rounds = static_cast<double>(partners(ranks));
   return rounds * std::max(segment.transfer + combines / rounds * segment.combine, segment.combine);
 }

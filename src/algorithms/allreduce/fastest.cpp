@@ -2,7 +2,7 @@
 // arrive together. The plan is that program's own.
 //
 // Cost: that of the program. Use it where arrivals are balanced and the network's costs are known.
-#include <optional>
+#include <limits>
 
 #include "algorithms/allreduce/rows.hpp"
 
@@ -15,17 +15,17 @@ bool competes(const Algorithm& row, const Problem& problem) {
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
-  std::optional<Plan> best;
-  Seconds least = 0;
+  Plan best;
+  Seconds least = std::numeric_limits<Seconds>::infinity();
   for (const Algorithm& row : registry()) {
     if (!competes(row, plan.problem)) continue;
     Plan candidate = make_plan(row, plan.problem, {}, {{}, knowledge.network});
     const Seconds time = row.time(candidate, knowledge.network);
-    if (best && time > least) continue;
+    if (time > least) continue;
     best = std::move(candidate);
     least = time;
   }
-  plan = std::move(*best);
+  plan = std::move(best);
 }
 
 const Algorithm& chosen(const Plan& plan) {

@@ -54,7 +54,9 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const Count way = TwoTrees(problem.ranks).rounds_down();
   const auto time = [&](Count each) { return predict(problem, way, 2 * each, knowledge.network); };
-  plan.parameters.try_emplace("segments", 2 * best_segments(problem.count / 2, time));
+  const Count each = best_segments(problem.count / 2, time);
+  const bool whole = predict(problem, way, 1, knowledge.network) <= time(each);
+  plan.parameters.try_emplace("segments", whole ? 1 : 2 * each);
 }
 
 /// One rank's part in both trees, in the order of the trees' steps.

@@ -30,8 +30,10 @@ TEST(PipelineSegments, BalancesStartUpsAgainstFill) {
   EXPECT_EQ(pipeline_segments(1000000, 1000000, 16, network), 122);
 }
 
-TEST(PipelineSegments, StayEagerAndWholeElements) {
-  const Network network{.alpha = 1, .beta = 1e-9, .gamma = 0, .eager_limit = 1000};
+TEST(PipelineSegments, StayEagerWhereHandshakesCostAndWholeElements) {
+  Network network{.alpha = 1, .beta = 1e-9, .gamma = 0, .eager_limit = 1000};
+  EXPECT_EQ(pipeline_segments(10000, 2500, 4, network), 1);
+  network.handshake = 1e-6;
   EXPECT_EQ(pipeline_segments(10000, 2500, 4, network), 20);
   EXPECT_EQ(pipeline_segments(10000, 7, 4, network), 7);
   EXPECT_EQ(pipeline_segments(0, 0, 1, network), 1);
