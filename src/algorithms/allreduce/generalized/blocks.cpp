@@ -37,6 +37,15 @@ Slice Spare::take(Builder& builder, Count count) {
   return room_.part(0, count);
 }
 
+Slice Rooms::take(Builder& builder, Count count) {
+  const auto fits = std::find_if(free_.begin(), free_.end(),
+                                 [&](const Slice& room) { return room.count >= count; });
+  if (fits == free_.end()) return builder.scratch(count);
+  const Slice room = fits->part(0, count);
+  free_.erase(fits);
+  return room;
+}
+
 void send_block(Builder& builder, Rank to, const Slices& slices, Count piece, Spare& spare) {
   const Slices runs = joined(slices);
   if (runs.empty()) return;

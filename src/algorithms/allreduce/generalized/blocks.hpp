@@ -26,6 +26,19 @@ class Spare {
   Slice room_;
 };
 
+/// Rooms of scratch that can be used again. Sends that still read one are waited for by whoever
+/// writes it next.
+class Rooms {
+ public:
+  Slice take(Builder& builder, Count count);
+  void give(const Slice& room) {
+    if (room.buffer == Buffer::scratch && !room.empty()) free_.push_back(room);
+  }
+
+ private:
+  std::vector<Slice> free_;
+};
+
 /// Sends the slices as one message, or as messages of at most `piece` elements (0: no limit). What
 /// does not lie together is copied together first.
 void send_block(Builder& builder, Rank to, const Slices& slices, Count piece, Spare& spare);

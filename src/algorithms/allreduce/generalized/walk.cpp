@@ -50,8 +50,13 @@ struct Pair {
 class Reduction {
  public:
   Reduction(const Level& level, const Parts& parts, const Design& design, const Slice& value,
-            Builder& builder, Spare& spare)
-      : level_(level), parts_(parts), design_(design), builder_(builder), spare_(spare) {
+            Builder& builder, Spare& spare, Rooms& rooms)
+      : level_(level),
+        parts_(parts),
+        design_(design),
+        builder_(builder),
+        spare_(spare),
+        rooms_(rooms) {
     for (Count k = 0; k < level.order; ++k) {
       const Range range = parts.range(k);
       value_.push_back(value.part(range.begin, range.count));
@@ -67,6 +72,7 @@ class Reduction {
       const auto next = last ? std::vector<Count>{} : block_sent(steps[i + 1]);
       step(steps[i], last, next, last ? goal : Slices{});
     }
+    if (!result_.empty() && level_.kept > 1) rooms_.give(value_home_);
     Slices results;
     for (const Count k : parts_.block(0, level_.kept)) results.push_back(result(k));
     return results;
@@ -100,25 +106,16 @@ class Reduction {
     if (last && place.size() == 1 && !in_place()) return place[0];
     Count count = 0;
     for (const Count k : block) count += parts_.range(k).count;
-    return take(count);
-  }
-  /// Without replication every landing is fresh, so that receives can be posted early; with it they
-  /// are as long as all together are otherwise, and rooms are used again.
-  Slice take(Count count) {
-    for (Slice& room : free_) {
-      if (room.count < count) continue;
-      const Slice found = room.part(0, count);
-      free_.erase(free_.begin() + (&room - free_.data()));
-      return found;
-    }
-    return builder_.scratch(count);
+    // Without replication every landing is fresh, so that receives can be posted early; with it
+    // landings are as long as all together are otherwise, and rooms are used again.
+    return level_.kept > 1 ? rooms_.take(builder_, count) : builder_.scratch(count);
   }
   /// `home` of partial results or results moves to `landing`.
   void move(Slice& home, const Slice& landing) {
     const Slice left = home;
     home = landing;
     const bool used = left == value_home_ || left == result_home_;
-    if (level_.kept > 1 && !left.empty() && !used) free_.push_back(left);
+    if (level_.kept > 1 && !used) rooms_.give(left);
   }
   /// In place the output still holds this rank's own values.
   [[nodiscard]] bool in_place() const { return builder_.input({0, 0}).buffer == Buffer::output; }
@@ -207,8 +204,8 @@ class Reduction {
   const Design& design_;
   Builder& builder_;
   Spare& spare_;
-  std::vector<Slice> free_;  // rooms
-  Slice value_home_;         // of the partial results, and of the results; empty: none
+  Rooms& rooms_;
+  Slice value_home_;  // of the partial results, and of the results; empty: none
   Slice result_home_;
   std::vector<Slice> value_;   // by relative number: the partial results that travel
   std::vector<Slice> result_;  // the results where they differ from those; empty: nowhere
@@ -254,6 +251,7 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
   for (const Work& work : work_of(design, plan.problem.count))
     longest = std::max(longest, work.sent);
   Spare spare(longest);
+  Rooms rooms;
   Count stride = 1;
   for (std::size_t i = 0; i < design.levels.size(); ++i) {
     const Level& level = design.levels[i];
@@ -262,8 +260,9 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
     layouts.push_back(kept_layout(level, parts[i], layouts[i]));
     const Slices goal = layouts.back().output(builder, {0, layouts.back().count()});
     const bool last = i + 1 == design.levels.size();
-    const Slices results = joined(
-        Reduction(level, parts[i], design, value, builder, spare).run(last ? goal : Slices{}));
+    Reduction reduction(level, parts[i], design, value, builder, spare, rooms);
+    const Slices results = joined(reduction.run(last ? goal : Slices{}));
+    rooms.give(value);
     value = results.empty() ? Slice{} : results.front();  // a level leaves them together
   }
   Count at = 0;
