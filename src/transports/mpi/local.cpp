@@ -18,7 +18,7 @@ int LocalWork::combine(const Buffers& buffers, MPI_Op op, const Slice& left, con
   // operators only.
   const Slice& in = into == Into::right ? left : right;
   const Slice& inout = into == Into::right ? right : left;
-  const Count piece = buffers.alike(left, right) ? piece_limit_ : 1;
+  const Count piece = buffers.as_operators_expect(left, right) ? piece_limit_ : 1;
   for (Count done = 0; done < in.count; done += piece) {
     const int count = static_cast<int>(std::min(piece, in.count - done));
     const int code = PMPI_Reduce_local(buffers.address(in, done), buffers.address(inout, done),
