@@ -3,16 +3,24 @@
 
 #include <algorithm>
 
-#include "patterns/partition.hpp"
+#include "base/types.hpp"
 
 namespace latecomer {
 
-/// The fewest segments for which `time(segments)` is shortest: at least 1, at most one an element
-/// and kMostSegments, to within an eighth. Tried out one by one, since a closed form knows neither
+/// More segments would make programs longer without making pipelines shorter.
+inline constexpr Count kMostSegments = 65536;
+
+/// At most one an element, at least 1.
+[[nodiscard]] inline Count most_segments(Count elements) {
+  return std::min(std::max<Count>(1, elements), kMostSegments);
+}
+
+/// The fewest segments for which `time(segments)` is shortest, to within an eighth, and at most
+/// most_segments(elements). Tried out one by one, since a closed form knows neither
 /// the longest segment nor the handshake of those above the eager limit.
 template <typename Time>
 [[nodiscard]] Count best_segments(Count elements, const Time& time) {
-  const Count most = std::min(std::max<Count>(1, elements), kMostSegments);
+  const Count most = most_segments(elements);
   Count best = 1;
   Seconds shortest = time(best);
   for (Count segments = 2; segments <= most; segments += std::max<Count>(1, segments / 8)) {

@@ -11,6 +11,10 @@ namespace latecomer {
   return log;
 }
 
+[[nodiscard]] constexpr Rank ceil_log2(Rank value) {
+  return value == 1 ? 0 : floor_log2(value - 1) + 1;
+}
+
 /// The first 2 * extra ranks pair up: each even one hands its data to the odd one above it and
 /// waits; the odd ones and all later ranks are the `core`, 2^log2 of them, in rank order. A core
 /// rank thus stands for a contiguous run of ranks, and operand order is kept.

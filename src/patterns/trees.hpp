@@ -46,14 +46,24 @@ struct TreeNode {
 /// `rank`'s place in the binomial tree with root 0: rank r's parent is r without its lowest bit.
 [[nodiscard]] TreeNode binomial_node(Rank count, Rank rank);
 
+/// Whether a rank receives its children's blocks in their order, as they must where senders wait
+/// for their receivers, or as they come.
+enum class Receiving : std::uint8_t { in_order, as_they_come };
+
 /// The time from when all ranks start until `rank` has combined one block of all its subtree, one
 /// port a rank; `transfer` is the time of a block on a link, `combine` that of combining two.
 template <typename NodeOf>
-[[nodiscard]] Seconds time_up(const NodeOf& node_of, Rank rank, Seconds transfer, Seconds combine) {
+[[nodiscard]] Seconds time_up(const NodeOf& node_of, Rank rank, Seconds transfer, Seconds combine,
+                              Receiving receiving = Receiving::in_order) {
+  std::vector<Seconds> ready;
+  for (const TreeNode::Child& child : node_of(rank).children) {
+    ready.push_back(time_up(node_of, child.rank, transfer, combine, receiving));
+  }
+  if (receiving == Receiving::as_they_come) std::sort(ready.begin(), ready.end());
   Seconds received = 0;
   Seconds combined = 0;
-  for (const TreeNode::Child& child : node_of(rank).children) {
-    received = std::max(received, time_up(node_of, child.rank, transfer, combine)) + transfer;
+  for (const Seconds sent : ready) {
+    received = std::max(received, sent) + transfer;
     combined = std::max(combined, received) + combine;
   }
   return combined;

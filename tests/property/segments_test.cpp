@@ -31,7 +31,7 @@ TEST_P(DefaultSegments, AreCloseToTheBestOfASweep) {
   int cells = 0;
   for (const Network& network : {Network{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9},
                                  Network{.alpha = 3e-6, .beta = 0.286e-9, .gamma = 0.05e-9}}) {
-    for (const Count bytes : {8 << 10, 128 << 10, 1 << 20, 8 << 20}) {
+    for (const Count bytes : {64, 8 << 10, 128 << 10, 1 << 20, 8 << 20}) {
       if (bytes > kMostBytes / ranks) continue;
       const Problem problem{Collective::allreduce, ranks, bytes / 4, 4};
       Count chosen = 0;
@@ -58,8 +58,8 @@ TEST_P(DefaultSegments, AreCloseToTheBestOfASweep) {
 
 INSTANTIATE_TEST_SUITE_P(Trees, DefaultSegments,
                          ::testing::Combine(::testing::Values("dual_root", "pipelined_tree",
-                                                              "two_tree"),
-                                            ::testing::Values(4, 7, 16, 30, 48, 127)));
+                                                              "two_tree", "linear_tree"),
+                                            ::testing::Values(2, 3, 4, 7, 16, 30, 48, 127)));
 
 }  // namespace
 }  // namespace latecomer

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "patterns/partition.hpp"
+#include "patterns/pipeline.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -56,19 +57,33 @@ void override_segment(const Plan& plan, const Place& place, Count s, Builder& bu
   if (place.taker() >= 0) builder.send(plan.order[place.taker()], result);
 }
 
+/// `rounds` transfers of a segment, and its combines on the way.
+Seconds pipeline_time(const Plan& plan, const Network& network, Count rounds) {
+  const Problem& problem = plan.problem;
+  const Count longest = Partition(problem.count, plan.parameters.at("segments")).longest();
+  const Count bytes = longest * problem.element_bytes;
+  return static_cast<double>(rounds) * network.transfer(bytes) +
+         static_cast<double>(problem.ranks - 1) * network.combining(bytes);
+}
+
 }  // namespace
 
 std::vector<Parameter> chain_parameters() {
-  return {
-      {"segments", "in all; default: the best for a pipeline on the network, sent eagerly", 1, {}},
-      {"override", "which way the result goes; default ring", 0, {"ring", "back"}}};
+  return {{"segments", "in all; default: the best for the pipeline, sent eagerly", 1, {}},
+          {"override", "which way the result goes; default ring", 0, {"ring", "back"}}};
 }
 
-void complete_chain(Plan& plan, const Network& network) {
-  const Problem& problem = plan.problem;
-  plan.parameters.try_emplace(
-      "segments", pipeline_segments(problem.bytes(), problem.count, problem.ranks, network));
+void complete_chain(Plan& plan, const Network& network, ChainTime time) {
   plan.parameters.try_emplace("override", static_cast<Count>(Override::ring));
+  if (plan.parameters.contains("segments")) return;
+  const Problem& problem = plan.problem;
+  Plan tried = plan;
+  const Count best = best_segments(problem.count, [&](Count segments) {
+    tried.parameters["segments"] = segments;
+    return time(tried, network);
+  });
+  const Count least = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
+  plan.parameters["segments"] = std::max(best, std::min(least, most_segments(problem.count)));
 }
 
 void build_chain(const Plan& plan, Builder& builder) {
@@ -105,12 +120,14 @@ Cost chain_cost(const Plan& plan) {
 }
 
 Seconds chain_time(const Plan& plan, const Network& network) {
-  const Problem& problem = plan.problem;
-  if (problem.ranks == 1) return 0;
-  const Count segment = Partition(problem.count, plan.parameters.at("segments")).longest();
-  const Count bytes = segment * problem.element_bytes;
-  return static_cast<double>(chain_cost(plan).rounds) * network.transfer(bytes) +
-         static_cast<double>(problem.ranks - 1) * network.combining(bytes);
+  if (plan.problem.ranks == 1) return 0;
+  return pipeline_time(plan, network, chain_cost(plan).rounds);
+}
+
+Seconds chain_time_after_last(const Plan& plan, const Network& network) {
+  const Rank ranks = plan.problem.ranks;
+  if (ranks == 1) return 0;
+  return pipeline_time(plan, network, plan.parameters.at("segments") + ranks - 2);
 }
 
 }  // namespace latecomer::allreduce

@@ -11,11 +11,18 @@ namespace latecomer::allreduce {
 /// after the last arrival. `back`: to where the partial results came from.
 enum class Override : std::uint8_t { ring, back };
 
+/// Seconds that a chain with a plan's segments takes.
+using ChainTime = Seconds (*)(const Plan& plan, const Network& network);
+/// When all ranks arrive together.
+[[nodiscard]] Seconds chain_time(const Plan& plan, const Network& network);
+/// After the last arrival, when the others' sum waits for the end of the chain.
+[[nodiscard]] Seconds chain_time_after_last(const Plan& plan, const Network& network);
+
 std::vector<Parameter> chain_parameters();
-void complete_chain(Plan& plan, const Network& network);
+/// By default as many segments as make `time` shortest, but small enough to be sent eagerly where a
+/// handshake costs anything.
+void complete_chain(Plan& plan, const Network& network, ChainTime time);
 void build_chain(const Plan& plan, Builder& builder);
 Cost chain_cost(const Plan& plan);
-/// Seconds when all ranks arrive together.
-[[nodiscard]] Seconds chain_time(const Plan& plan, const Network& network);
 
 }  // namespace latecomer::allreduce

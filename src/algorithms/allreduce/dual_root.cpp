@@ -63,7 +63,8 @@ Seconds predict(const Problem& problem, Count segments, const Network& network) 
   const Seconds first = first_segment(ranks, segment.transfer, segment.combine);
   const auto more = static_cast<double>(segment.count - 1);
   if (!segment.eager || more == 0) return first + more * step(ranks, segment);
-  const auto drain = static_cast<double>(partners(ranks) - 1) * segment.transfer;
+  const Count waiting = ranks == 3 ? 0 : partners(ranks) - 1;  // of three, one keeps step
+  const auto drain = static_cast<double>(waiting) * segment.transfer;
   return first + more * eager_step(ranks, segment) + drain;
 }
 
@@ -128,8 +129,10 @@ class DualRoot {
   /// Both roots combine the same two sums, the lower ranks' on the left.
   void exchange(Range block, const Slice& sum) {
     if (walk_.node().children.empty()) {
-      builder_.send_in_turn(dual_, builder_.input(block));
+      builder_.send_in_turn(dual_, builder_.input(block), paced_by_);
       builder_.receive_and_fold(dual_, block, in_lower_ ? Received::right : Received::left, true);
+      // Of three ranks the other root has a child besides: its port is not to be taken from it.
+      if (ranks_ == 3 && !block.empty()) paced_by_ = builder_.last();
       return;
     }
     const Slice goal = builder_.output(block);

@@ -12,7 +12,7 @@ namespace {
 
 void complete(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, {});
-  complete_chain(plan, knowledge.network);
+  complete_chain(plan, knowledge.network, chain_time);
 }
 
 }  // namespace

@@ -14,8 +14,6 @@ namespace {
 
 void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
-Count height(Rank ranks) { return ranks == 1 ? 0 : floor_log2(ranks - 1) + 1; }
-
 void build(const Plan& plan, Builder& builder) {
   const Range all{0, plan.problem.count};
   TreeWalk walk(builder, binomial_node(plan.problem.ranks, builder.me()), all);
@@ -25,7 +23,7 @@ void build(const Plan& plan, Builder& builder) {
 }
 
 Cost cost(const Plan& plan) {
-  const Count levels = height(plan.problem.ranks);
+  const Count levels = ceil_log2(plan.problem.ranks);
   return {2 * levels, levels * plan.problem.count, levels * plan.problem.count};
 }
 
@@ -34,8 +32,7 @@ Seconds time(const Plan& plan, const Network& network) {
   const Count bytes = plan.problem.bytes();
   const Seconds transfer = network.transfer(bytes);
   const auto node_of = [&](Rank rank) { return binomial_node(ranks, rank); };
-  return time_up(node_of, 0, transfer, network.gamma * static_cast<double>(bytes)) +
-         time_down(node_of, 0, transfer);
+  return time_up(node_of, 0, transfer, network.combining(bytes)) + time_down(node_of, 0, transfer);
 }
 
 }  // namespace

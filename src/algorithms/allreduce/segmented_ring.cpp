@@ -7,11 +7,10 @@
 // cost much more.
 // Source: Open MPI's segmented ring (Graham, Woodall, Squyres 2005) in idea; Proficz 2018 for S.
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/allreduce/ring_walk.hpp"
 #include "algorithms/allreduce/rows.hpp"
-#include "patterns/partition.hpp"
+#include "patterns/pipeline.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -22,54 +21,31 @@ constexpr Count kMostPerRank = 64;  // start-ups would dominate beyond
 /// the emulated cluster eager segments win where they should lose 3 %.
 constexpr double kEagerAdvantage = 1.05;
 
-/// How many segments to a rank are best.
-class Segments {
- public:
-  Segments(const Problem& problem, const Network& network)
-      : problem_(problem),
-        network_(network),
-        block_bytes_((problem.bytes() + problem.ranks - 1) / problem.ranks) {}
+Seconds time(const Problem& problem, Count per_rank, const Network& network) {
+  Plan plan;
+  plan.problem = problem;
+  plan.table = even_starts(problem.ranks, per_rank * problem.ranks);
+  return ring_walk_time(plan, network);
+}
 
-  [[nodiscard]] Count best() const {
-    Count best = 1;
-    for (const Count more : {lemma(), lemma() + 1}) {
-      if (time(more) < time(best)) best = more;
-    }
-    if (network_.handshake <= 0 || eager(best)) return best;
-    for (const Count most : {network_.eager_limit / 2, network_.eager_limit / 8 * 7}) {
-      const Count parts = limited(most == 0 ? 1 : (block_bytes_ + most - 1) / most);
-      if (eager(parts) && time(parts) <= kEagerAdvantage * time(best)) return parts;
-    }
-    return best;
+/// The fastest; eager ones where long messages need a handshake, if they do not cost much more.
+Count best_per_rank(const Problem& problem, const Network& network) {
+  const Count block = (problem.bytes() + problem.ranks - 1) / problem.ranks;
+  const auto time_of = [&](Count parts) { return time(problem, parts, network); };
+  const Count best = best_segments(kMostPerRank, time_of);
+  const auto eager = [&](Count parts) { return block <= parts * network.eager_limit; };
+  if (network.handshake <= 0 || eager(best)) return best;
+  for (const Count most : {network.eager_limit / 2, network.eager_limit / 8 * 7}) {
+    const Count parts = most == 0 ? 1 : std::min(kMostPerRank, (block + most - 1) / most);
+    if (eager(parts) && time_of(parts) <= kEagerAdvantage * time_of(best)) return parts;
   }
-
- private:
-  static Count limited(Count parts) { return std::clamp<Count>(parts, 1, kMostPerRank); }
-  [[nodiscard]] bool eager(Count parts) const {
-    return block_bytes_ <= parts * network_.eager_limit;
-  }
-  /// Balances the start-ups of more segments with what is combined after the last transfer.
-  [[nodiscard]] Count lemma() const {
-    const double starts = 2 * (problem_.ranks - 1) * std::max(network_.alpha, 1e-9);
-    return limited(static_cast<Count>(std::sqrt(network_.combining(block_bytes_) / starts)));
-  }
-  [[nodiscard]] Seconds time(Count parts) const {
-    Plan plan;
-    plan.problem = problem_;
-    plan.table = even_starts(problem_.ranks, parts * problem_.ranks);
-    return ring_walk_time(plan, network_);
-  }
-
-  const Problem& problem_;
-  const Network& network_;
-  Count block_bytes_;
-};
+  return best;
+}
 
 void complete(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const Segments segments(problem, knowledge.network);
   if (!plan.parameters.contains("segments")) {
-    plan.parameters["segments"] = problem.ranks * segments.best();
+    plan.parameters["segments"] = problem.ranks * best_per_rank(problem, knowledge.network);
   }
   plan.order = order_by_arrival(problem.ranks, {});
   plan.table = even_starts(problem.ranks, plan.parameters.at("segments"));

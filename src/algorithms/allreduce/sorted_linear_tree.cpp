@@ -13,7 +13,7 @@ namespace {
 
 void complete(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
-  complete_chain(plan, knowledge.network);
+  complete_chain(plan, knowledge.network, chain_time_after_last);
 }
 
 }  // namespace

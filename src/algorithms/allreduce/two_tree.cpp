@@ -42,21 +42,36 @@ double lost(Rank ranks, const SegmentTime& segment) {
   return 1 + 0.2 * static_cast<double>(segment.count - 2);
 }
 
-Seconds predict(const Problem& problem, Count way, Count segments, const Network& network) {
+/// The whole vector up the first tree and down again.
+Seconds undivided(Rank ranks, const TwoTrees& trees, const SegmentTime& whole) {
+  const auto node_of = [&](Rank rank) { return trees.node(rank, 0); };
+  const Rank root = ranks % 2 == 1 ? ranks - 1 : in_order_root(ranks);
+  const Receiving receiving = whole.eager ? Receiving::as_they_come : Receiving::in_order;
+  return time_up(node_of, root, whole.transfer, whole.combine, receiving) +
+         time_down(node_of, root, whole.transfer);
+}
+
+Seconds predict(const Problem& problem, const TwoTrees& trees, Count segments,
+                const Network& network) {
+  const Rank ranks = problem.ranks;
   const SegmentTime segment(problem, segments, network);
-  const auto transfers = static_cast<double>(rounds(problem.ranks, way, segment.count));
-  // A combine a level, and one that holds up each pair of segments on the way up.
-  const double combines = floor_log2(problem.ranks) + static_cast<double>(half(segment.count) - 1);
-  return (transfers + lost(problem.ranks, segment)) * segment.transfer + combines * segment.combine;
+  if (segment.count == 1) return undivided(ranks, trees, segment);
+  const auto transfers = static_cast<double>(rounds(ranks, trees.rounds_down(), segment.count));
+  // A combine a level, and one that holds up each pair of segments on the way up; two ranks combine
+  // while they swap the next.
+  const Count held_up = ranks == 2 ? 0 : half(segment.count) - 1;
+  const auto combines = static_cast<double>(floor_log2(ranks) + held_up);
+  return (transfers + lost(ranks, segment)) * segment.transfer + combines * segment.combine;
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const Count way = TwoTrees(problem.ranks).rounds_down();
-  const auto time = [&](Count each) { return predict(problem, way, 2 * each, knowledge.network); };
-  const Count each = best_segments(problem.count / 2, time);
-  const bool whole = predict(problem, way, 1, knowledge.network) <= time(each);
-  plan.parameters.try_emplace("segments", whole ? 1 : 2 * each);
+  const TwoTrees trees(problem.ranks);
+  const auto time = [&](Count segments) {
+    return predict(problem, trees, segments, knowledge.network);
+  };
+  const Count each = best_segments(problem.count / 2, [&](Count half) { return time(2 * half); });
+  plan.parameters.try_emplace("segments", time(1) <= time(2 * each) ? 1 : 2 * each);
 }
 
 /// One rank's part in both trees, in the order of the trees' steps.
@@ -145,8 +160,7 @@ Cost cost(const Plan& plan) {
 Seconds time(const Plan& plan, const Network& network) {
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return 0;
-  return predict(plan.problem, TwoTrees(ranks).rounds_down(), plan.parameters.at("segments"),
-                 network);
+  return predict(plan.problem, TwoTrees(ranks), plan.parameters.at("segments"), network);
 }
 
 }  // namespace

@@ -24,24 +24,19 @@ TEST(Partition, CoversTheVectorOnce) {
   }
 }
 
-TEST(PipelineSegments, BalancesStartUpsAgainstFill) {
-  const Network network{.alpha = 1e-3, .beta = 1e-6, .gamma = 0, .eager_limit = 1 << 30};
-  // sqrt((hops - 1) * transfer / alpha) = sqrt(15 * 1 s / 1 ms)
-  EXPECT_EQ(pipeline_segments(1000000, 1000000, 16, network), 122);
+TEST(EagerParts, AreTheFewestThatAreNotHeldUp) {
+  EXPECT_EQ(eager_parts(10000, {.eager_limit = 1000}), 20);
+  EXPECT_EQ(eager_parts(0, {.eager_limit = 1000}), 1);
+  EXPECT_EQ(eager_parts(10000, {.eager_limit = 0}), 1);  // nothing is eager, in however many parts
 }
 
-TEST(PipelineSegments, StayEagerWhereHandshakesCostAndWholeElements) {
-  Network network{.alpha = 1, .beta = 1e-9, .gamma = 0, .eager_limit = 1000};
-  EXPECT_EQ(pipeline_segments(10000, 2500, 4, network), 1);
-  network.handshake = 1e-6;
-  EXPECT_EQ(pipeline_segments(10000, 2500, 4, network), 20);
-  EXPECT_EQ(pipeline_segments(10000, 7, 4, network), 7);
-  EXPECT_EQ(pipeline_segments(0, 0, 1, network), 1);
-}
-
-TEST(PipelineSegments, NothingEagerIsNoReasonForManySegments) {
-  const Network network{.alpha = 1, .beta = 1e-9, .gamma = 0, .eager_limit = 0};
-  EXPECT_EQ(pipeline_segments(10000, 2500, 4, network), 1);
+TEST(Logarithms, OfAllNumbers) {
+  for (Rank value = 1; value <= 70; ++value) {
+    EXPECT_LE(Rank{1} << floor_log2(value), value);
+    EXPECT_GT(Rank{2} << floor_log2(value), value);
+    EXPECT_GE(Rank{1} << ceil_log2(value), value);
+    EXPECT_LT((Rank{1} << ceil_log2(value)) / 2, value);
+  }
 }
 
 TEST(FoldedRanks, CoreStandsForContiguousRunsInOrder) {

@@ -103,6 +103,17 @@ TEST(TreeTimes, BinomialTree) {
   EXPECT_EQ(time_down(node_of, 0, 1), 4);
 }
 
+TEST(TreeTimes, BlocksThatComeLaterDelayTheOthersOnlyInOrder) {
+  // Rank 0 lists the child with a child of its own first.
+  const NodeOf node_of = [](Rank rank) {
+    const std::vector<TreeNode::Child> children[] = {
+        {{1, false}, {3, false}}, {{2, false}}, {}, {}};
+    return TreeNode{-1, children[rank]};
+  };
+  EXPECT_EQ(time_up(node_of, 0, 10, 1), 32);  // 10 + 1, then two transfers and one combine
+  EXPECT_EQ(time_up(node_of, 0, 10, 1, Receiving::as_they_come), 22);
+}
+
 TEST(BestSegments, BalancesStartUpsAgainstFill) {
   const auto time = [](Count segments) {  // (12 + 3 S)(alpha + beta m / S), m = 1 MB
     const auto s = static_cast<double>(segments);
