@@ -1,0 +1,168 @@
+"""`latecomer reproduce`: what it shows and writes, what it refuses, and what --lab would run."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from latecomer import cli
+from latecomer.errors import UserError
+from latecomer.reproduce import lab
+from latecomer.reproduce.paper import NAMES
+from latecomer.reproduce.predict import Time, implemented
+from latecomer.reproduce.report import COLUMNS
+from reproduce_helpers import PAPERS, SOME
+
+
+def shown(capsys, *words_):
+    assert cli.run(["reproduce", *map(str, words_)]) == 0
+    return capsys.readouterr()
+
+
+def refused(capsys, *words_):
+    code = cli.run(["reproduce", *map(str, words_)])
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("latecomer: error: ")
+    return code, captured.err
+
+
+# ---- the command
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_paper_is_shown(capsys, name):
+    out = shown(capsys, name, "--iterations", 1).out
+    for title in ("The network", "Where we agree, where not", "Why", "Lost, so not here"):
+        assert title in out
+    for table in PAPERS[name].tables():
+        assert f"{table}: " in out
+
+
+def test_no_colour_where_none_is_wanted(capsys, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in shown(capsys, "marendic2012").out
+
+
+def test_json_has_fit_rows_and_words(capsys):
+    found = json.loads(shown(capsys, "traeff2021", "--json").out)
+    assert len(found["rows"]) == 122
+    assert set(found["rows"][0]) == set(COLUMNS)
+    assert found["fit"]["determined"] == 2
+    assert len(found["fit"]["residuals"]) == 29
+    assert any("Doubly pipelined" in line for line in found["words"])
+
+
+def test_csv_has_the_columns(capsys):
+    text = shown(capsys, "proficz2018", "--tables", "3,section 4.1", "--format", "csv").out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert list(rows[0]) == list(COLUMNS)
+    assert len(rows) == 66
+    assert rows[-1]["published"] == "12"
+
+
+def test_costs_can_be_set(capsys):
+    words_ = ["kolmakov2020", "--tables", "closed forms", "--network", "alpha=1ms", "--json"]
+    found = json.loads(shown(capsys, *words_).out)
+    assert found["network"].startswith("alpha=1e+06ns,beta=0.8ns")
+    assert "in place of what was fitted" in found["fit"]["held"]["--network"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_are_written(capsys, tmp_path, name):
+    paths = [tmp_path / f"a.{end}" for end in ("svg", "png", "html", "csv", "json", "txt")]
+    words_ = [word for path in paths[:3] for word in ("--plot", path)]
+    words_ += [word for path in paths[3:] for word in ("--output", path)]
+    err = shown(capsys, name, "--iterations", 1, *words_).err
+    assert all(f"wrote {path}" in err for path in paths)
+    assert ElementTree.parse(paths[0]).getroot().tag.endswith("svg")
+    assert paths[1].read_bytes().startswith(b"\x89PNG")
+    page = paths[2].read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<script" not in page
+    assert PAPERS[name].facts["url"] in page
+    assert len(json.loads(paths[4].read_text())["rows"]) == len(PAPERS[name].numbers)
+
+
+def test_an_unknown_paper(capsys):
+    code, text = refused(capsys, "nobody1999")
+    assert code == 2
+    assert "no such paper: nobody1999" in text
+    assert all(name in text for name in NAMES)
+
+
+def test_an_unknown_table(capsys):
+    code, text = refused(capsys, "traeff2021", "--tables", "9")
+    assert code == 2
+    assert "no such table: 9; use Table 2, Section 2" in text
+
+
+@pytest.mark.parametrize(
+    ("words_", "reason"),
+    [
+        (("--format", "osu"), "no such --format: osu; use table, csv, json"),
+        (("--plot", "a.pdf"), "no such plot: a.pdf; use a name in .svg, .png, .html"),
+        (("--output", "/no/such/folder/a.csv"), "no such folder for a result"),
+        (("--network", "speed=9"), "network: 'speed=9'"),
+        (("--iterations", "0"), "--iterations"),
+        (("--lab",), "the lab cannot be scaled to this paper"),
+        (("--lab", "--rate", "fast"), "fast"),
+    ],
+)
+def test_errors_say_what_would_be_right(capsys, words_, reason):
+    assert reason in refused(capsys, "marendic2012", *words_)[1]
+
+
+def test_help_has_an_example(capsys):
+    assert "Example: latecomer reproduce" in shown(capsys, "--help").out
+
+
+# ---- the lab, without running it
+
+
+def test_the_lab_keeps_the_time_of_a_vector():
+    """A fifth of the rate, a fifth of the vector; whole elements on every rank."""
+    here = lab.scaled(replace(SOME, ranks=48, bytes=4 << 20), 6, 0.2)
+    assert here.ranks == 6
+    assert here.bytes == pytest.approx((4 << 20) / 5, rel=1e-4)
+    assert here.bytes % (4 * 6) == 0
+
+
+def test_the_lab_runs_what_belongs_together_at_once():
+    (run,) = lab.plan(PAPERS["proficz2018"].only("3"), 4, 0.2)
+    assert run.delays == (0, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0)
+    assert run.algorithms == (
+        "ring", "rabenseifner", "sorted_linear_tree:segments=4:override=ring",
+        "prereduced_ring:segments=4",
+    )  # fmt: skip
+    assert len(lab.plan(PAPERS["proficz2018"].only("4"), 4, 0.2)) == 12
+
+
+def test_measured_values_stand_beside_the_others(monkeypatch, capsys):
+    def run(run_, _place, _iterations, _seed):
+        for delay in run_.delays:
+            for place, text in enumerate(run_.algorithms, 1):
+                yield (lab._key(run_), text, delay, "elapsed"), Time(place / 1e3, "measured")
+
+    monkeypatch.setattr(lab, "_run", run)
+    monkeypatch.setattr(lab.places, "find_place", lambda *_: None)
+    words_ = ["proficz2018", "--tables", "3", "--lab", "--nodes", "4", "--json"]
+    found = json.loads(shown(capsys, *words_).out)
+    expected = [lab_ms for k in (1, 2, 3, 4) for lab_ms in [k] * 8 + [1 / k] * 8]
+    assert [row["lab"] for row in found["rows"]] == pytest.approx(expected)
+    assert any("measured in the lab" in line for line in found["words"])
+
+
+def test_a_lab_with_nothing_to_measure():
+    if not any(implemented(m) for m in PAPERS["proficz2021"].mappings.values()):
+        with pytest.raises(UserError, match="nothing of this paper can be measured yet"):
+            lab.measure(PAPERS["proficz2021"], 4, "200mbit", 1, 1)
+
+
+def test_a_run_that_went_wrong_is_no_result():
+    with pytest.raises(UserError, match="elements were wrong: 3"):
+        lab._check(None, 3)
+    with pytest.raises(UserError, match="the measurement ended early: killed"):
+        lab._check("killed", 0)
