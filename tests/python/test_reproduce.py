@@ -63,7 +63,7 @@ def test_the_generalized_forms_meet_the_known_ones_at_powers_of_two(ranks):
 
 def test_seven_processes_take_six_steps_and_twelve_parts():
     number = replace(SOME, ranks=7, bytes=7)
-    assert closed_forms.terms("kz_bandwidth", number, 1) == closed_forms.Terms(0, 6, 12, 6)
+    assert closed_forms.terms("kz_bandwidth", number, 1) == closed_forms.Terms(6, 12, 6)
     latest = closed_forms.terms("kz_latency", number, 1)
     assert (latest.alpha, latest.beta, latest.gamma) == (3, 21, 28)
 
