@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import latecomer
 import pytest
 from bench_helpers import QUICK, TWO, run
-from latecomer.bench import program
+from latecomer.bench import places, program
 from latecomer.bench.result import short_library
+from latecomer.lab import LabSpec
 from latecomer.statistics import COLUMNS
 from mpi_helpers import wait_until
 
@@ -320,3 +322,15 @@ def test_children_inherit_open_files(fake, tmp_path, monkeypatch):
 )
 def test_short_names_of_libraries(text, short):
     assert short_library(text) == short
+
+
+@pytest.mark.parametrize(("hosts", "alpha"), [(2, "100us"), (16, "520us")])
+def test_the_labs_plans_count_shared_cores_and_its_limit_does_not(monkeypatch, hosts, alpha):
+    monkeypatch.setattr(places.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(places.program, "of_any", lambda family: Path("latecomer_bench_openmpi"))
+    place = places.LabPlace(LabSpec(hosts, 200_000_000), None)
+    planned = dict(cost.split("=") for cost in place.costs.split(","))
+    limit = place.limit(SimpleNamespace(collective="allreduce", bytes=1 << 20))
+    named = [tuple(cost.split("=")) for cost in limit.network.split(",")]
+    assert planned["alpha"] == alpha
+    assert named == list({**planned, "alpha": "100us"}.items())  # each cost once

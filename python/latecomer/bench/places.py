@@ -32,9 +32,10 @@ _RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _SIZE = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS")
 
 
-def lab_costs(spec: lab.LabSpec) -> str:
-    """The network text that plans for the lab are made with."""
-    alpha = max(_LATENCY_S, _CORE_S * spec.ranks / (os.cpu_count() or 1))
+def lab_costs(spec: lab.LabSpec, alpha: float | None = None) -> str:
+    """The network text of the lab, for `alpha` seconds; as plans assume it: on shared cores."""
+    if alpha is None:
+        alpha = max(_LATENCY_S, _CORE_S * spec.ranks / (os.cpu_count() or 1))
     beta = 1e9 * spec.beta_seconds_per_byte
     return f"alpha={1e6 * alpha:.6g}us,beta={beta:.6g}ns,{_LAB_COSTS}"
 
@@ -72,8 +73,7 @@ class LabPlace:
         if self._spec.per_node > 1:
             return None
         credit = self._spec.burst * self.beta
-        # Cores are no physical limit of a cluster's network.
-        idle = f"{self.costs},alpha={1e6 * _LATENCY_S:.6g}us"
+        idle = lab_costs(self._spec, _LATENCY_S)  # cores are no physical limit of a network
         return statistics.LabLimit(question.collective, question.bytes, idle, credit)
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
