@@ -10,9 +10,11 @@ from ..statistics import Row
 from ..table import best, by_delay, cells, delay_title, headings, number, size
 from . import plot, sweep
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+# A page's Content-Security-Policy: no script, nothing loaded from anywhere.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-_STYLE = """
+# The style sheet of all pages.
+STYLE = """
 :root { color-scheme: light dark; --ink: #2b2f36; --dim: #667080; --grid: #d5d9e0;
   --paper: #ffffff; --best: #e3f4ea; --wrong: #b3261e; }
 @media (prefers-color-scheme: dark) {
@@ -90,9 +92,9 @@ def page(rows: Sequence[Row], used: Mapping[str, object]) -> str:
 def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
     title = f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
+    yield f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>"
     yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(_lead(rows))}</p>"
     yield from _findings(rows)
     yield f"<figure>{plot.inline_svg(rows)}</figure>"

@@ -23,8 +23,8 @@ from ..statistics import Row
 from ..table import by_delay, delay_title, number, size
 
 # The colours of Okabe and Ito but yellow and black, the blue lighter: clear on white and on black.
-_COLOURS = ("#1b7fc4", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = "os^Dvp"
+COLOURS = ("#1b7fc4", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = "os^Dvp"  # one for each colour
 INK, GRID, PAPER = "#2b2f36", "#d5d9e0", "#ffffff"
 _NATIVE, _RING = "#808893", INK
 
@@ -50,25 +50,26 @@ _LABEL_HEIGHT = 0.052  # of an axis, for a name beside a curve
 _BARS_MEAN = (
     "full: mean elapsed time of a rank, with quartiles; pale: last exit after the last arrival; ms"
 )
-_ANONYMOUS = {"Date": None, "Creator": None, "Format": None, "Type": None}
+# Metadata of an SVG that says nothing of when and by what it was made.
+ANONYMOUS = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 Look = Mapping[str, object]  # keyword arguments of a line
 
 
 def save(rows: Sequence[Row], path: Path) -> None:
     """Write a plot as SVG or PNG, by the name's end."""
-    with _styled():
+    with styled():
         figure = _figure(rows)
         _title(figure, rows)
-        metadata = _ANONYMOUS if path.suffix == ".svg" else None
+        metadata = ANONYMOUS if path.suffix == ".svg" else None
         figure.savefig(path, facecolor=PAPER, metadata=metadata, dpi=160)
 
 
 def inline_svg(rows: Sequence[Row]) -> str:
     """The plot as an element for an HTML page, with its colours --ink, --grid and --paper."""
     text = io.StringIO()
-    with _styled():
-        _figure(rows).savefig(text, format="svg", transparent=True, metadata=_ANONYMOUS)
+    with styled():
+        _figure(rows).savefig(text, format="svg", transparent=True, metadata=ANONYMOUS)
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     for colour, name in ((INK, "ink"), (GRID, "grid"), (PAPER, "paper")):
@@ -77,7 +78,8 @@ def inline_svg(rows: Sequence[Row]) -> str:
 
 
 @contextmanager
-def _styled():
+def styled():
+    """Figures made in this context look as ours do, whatever the user's own settings are."""
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE}):
         yield
 
@@ -130,9 +132,9 @@ def looks(algorithms: Mapping[str, str]) -> dict[str, Look]:
 
 def _coloured(place: int) -> Look:
     """A colour and marker; where the colours come again, lines are broken and markers hollow."""
-    colour, marker = list(zip(_COLOURS, _MARKERS, strict=True))[place % len(_COLOURS)]
+    colour, marker = list(zip(COLOURS, MARKERS, strict=True))[place % len(COLOURS)]
     look = {"color": colour, "marker": marker, "linewidth": 1.8, "markersize": 5}
-    if place < len(_COLOURS):
+    if place < len(COLOURS):
         return look
     return {**look, "linestyle": (0, (6, 1.5)), "markerfacecolor": PAPER}
 
@@ -172,11 +174,11 @@ def _curve_panel(axes: Axes, rows: Sequence[Row], column: str, title: str) -> No
             axes.fill_between(delays, *bands, color=look["color"], alpha=0.18, linewidth=0)
         ends.append((getattr(own[-1], column), names[label], look["color"]))
     axes.set_ylim(bottom=0)
-    _scale_delays(axes, sorted({r.delay_ms for r in rows}))
+    scale_delays(axes, sorted({r.delay_ms for r in rows}))
     _name_ends(axes, max(r.delay_ms for r in rows), ends)
 
 
-def _scale_delays(axes: Axes, delays: Sequence[float]) -> None:
+def scale_delays(axes: Axes, delays: Sequence[float]) -> None:
     """Logarithmic above the least delay if they span decades, so that none hides another."""
     least = next(delay for delay in delays if delay > 0)
     wide = delays[-1] / least > 20

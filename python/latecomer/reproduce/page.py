@@ -21,9 +21,9 @@ def page(report: Report) -> str:
 def _page(report: Report) -> Iterator[str]:
     title = f"latecomer: {report.paper.name}"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{style._POLICY}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{style.POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(title)}</title>\n<style>{style._STYLE}</style>\n</head>\n<body>"
+    yield f"<title>{escape(title)}</title>\n<style>{style.STYLE}</style>\n</head>\n<body>"
     facts = report.paper.facts
     link = f'<a href="{escape(facts["url"])}">{escape(facts["url"])}</a>'
     yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(report.title)}, {link}</p>"

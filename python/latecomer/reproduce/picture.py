@@ -52,18 +52,18 @@ class Panel:
 
 def save(report: Report, path: Path) -> None:
     """Write the pictures as SVG or PNG, by the name's end."""
-    with style._styled():
+    with style.styled():
         figure = _figure(report)
-        metadata = style._ANONYMOUS if path.suffix == ".svg" else None
+        metadata = style.ANONYMOUS if path.suffix == ".svg" else None
         figure.savefig(path, facecolor=style.PAPER, metadata=metadata, dpi=130)
 
 
 def inline_svg(report: Report) -> str:
     """The pictures as an element for an HTML page, with its colours."""
     text = io.StringIO()
-    with style._styled():
+    with style.styled():
         figure = _figure(report)
-        figure.savefig(text, format="svg", transparent=True, metadata=style._ANONYMOUS)
+        figure.savefig(text, format="svg", transparent=True, metadata=style.ANONYMOUS)
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     for colour, name in ((style.INK, "ink"), (style.GRID, "grid"), (style.PAPER, "paper")):
@@ -105,7 +105,7 @@ def _looks(rows: Sequence[Comparison], series: str) -> dict[Any, tuple[str, str]
     values = list(dict.fromkeys(_value(row, series) for row in rows))
     if series != "algorithm":
         values.sort()
-    return dict(zip(values, cycle(zip(style._COLOURS, style._MARKERS, strict=True)), strict=False))
+    return dict(zip(values, cycle(zip(style.COLOURS, style.MARKERS, strict=True)), strict=False))
 
 
 def _belongs(row: Comparison, spec: Mapping[str, Any]) -> bool:
@@ -194,7 +194,7 @@ def _plain(value: float, _position: int | None = None) -> str:
 
 def _scale_x(axes: Axes, x: str, values: Sequence[float]) -> None:
     if x == "delay_ms":
-        style._scale_delays(axes, values)
+        style.scale_delays(axes, values)
         axes.tick_params(axis="x", labelsize=8)
         return
     axes.set_xscale("log", base=2)
