@@ -11,85 +11,69 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import mpi
-from ..arrivals import PATTERNS, Pattern
+from ..arrivals import Pattern
 from ..bench import choices
 from ..bench.choices import one_of
+from .options import (
+    Arrival,
+    Collective,
+    Delay,
+    Estimate,
+    Format,
+    FormatJson,
+    LateRank,
+    Op,
+    Output,
+    Plot,
+    Report,
+    Seed,
+    Type,
+    option,
+)
 
 if TYPE_CHECKING:
     from ..bench.places import Place
     from ..bench.question import Question
 
-
-def _option(name: str, metavar: str, text: str, **more: object):
-    return typer.Option(name, metavar=metavar, help=text, **more)
-
-
-Collective = Annotated[str, _option("--collective", "NAME", "Which collective.")]
 Algorithms = Annotated[
     str,
-    _option(
+    option(
         "--algorithms", "LIST", "all, or names with parameters: native,ring,linear_tree:segments=8."
     ),
 ]
 Bytes = Annotated[
-    str | None, _option("--bytes", "SIZE", "Of the whole vector, as in 4MiB; default 1MiB.")
+    str | None, option("--bytes", "SIZE", "Of the whole vector, as in 4MiB; default 1MiB.")
 ]
-Count = Annotated[str | None, _option("--count", "N", "Numbers in the vector, as in 1Mi.")]
-Type = Annotated[str, _option("--type", "|".join(choices.TYPE_BYTES), "Of the numbers.")]
-Op = Annotated[str, _option("--op", "|".join(choices.OPERATORS), "The operator.")]
-Arrival = Annotated[
-    str,
-    _option("--arrival", "|".join(PATTERNS), "Who is late. A file has a line for each iteration, "
-            "on it the lateness of each rank: 0,0.005,0 or 0,5ms,0."),
-]  # fmt: skip
-Delay = Annotated[
-    str | None, _option("--delay", "LIST", "How late, as in 0,5ms,50ms; default 50ms.")
-]
-LateRank = Annotated[int, _option("--late-rank", "RANK", "Who is late with onelate.")]
+Count = Annotated[str | None, option("--count", "N", "Numbers in the vector, as in 1Mi.")]
 Progress_ = Annotated[
     str,
-    _option("--progress", "|".join(choices.PROGRESS), "Who moves data while a rank computes: what "
-            "each algorithm declares, or nobody. No algorithm declares anything yet."),
+    option("--progress", "|".join(choices.PROGRESS), "Who moves data while a rank computes: what "
+           "each algorithm declares, or nobody. No algorithm declares anything yet."),
 ]  # fmt: skip
-Compute = Annotated[str, _option("--compute", "TIME", "Emulated computation before each call.")]
+Compute = Annotated[str, option("--compute", "TIME", "Emulated computation before each call.")]
 Edge = Annotated[
-    float, _option("--edge", "PART", "Of the computation before its edge.", min=0, max=1)
+    float, option("--edge", "PART", "Of the computation before its edge.", min=0, max=1)
 ]
-Estimate = Annotated[
-    str,
-    _option("--estimate", "|".join(choices.ESTIMATES), "What algorithms are told of the arrivals: "
-            "the truth, what the library finds out (not built yet), or the reverse."),
-]  # fmt: skip
-Iterations = Annotated[int, _option("--iterations", "N", "At each delay.", min=1)]
-Warmup = Annotated[int, _option("--warmup", "N", "Iterations before, not recorded.", min=0)]
-Seed = Annotated[int, _option("--seed", "N", "Of arrivals, data and order.", min=0)]
-Format = Annotated[str, _option("--format", "|".join(choices.FORMATS), "Of what is printed.")]
-Output = Annotated[
-    list[Path] | None,
-    _option("--output", "FILE", "Also write the result here; .csv and .json as such, anything else "
-            "as --format says. Can be repeated."),
-]  # fmt: skip
-Plot = Annotated[list[Path] | None, _option("--plot", "FILE", "A plot: .svg, .png or .html.")]
-Report = Annotated[Path | None, _option("--report", "FILE.html", "A page with plot and table.")]
-Keep = Annotated[Path | None, _option("--samples", "FILE", "Keep all arrivals and exits here.")]
+Iterations = Annotated[int, option("--iterations", "N", "At each delay.", min=1)]
+Warmup = Annotated[int, option("--warmup", "N", "Iterations before, not recorded.", min=0)]
+Keep = Annotated[Path | None, option("--samples", "FILE", "Keep all arrivals and exits here.")]
 Nodes = Annotated[
-    int | None, _option("--nodes", "N", "Hosts; default: 8 in the lab, 4 local.", min=1)
+    int | None, option("--nodes", "N", "Hosts; default: 8 in the lab, 4 local.", min=1)
 ]
-Rate = Annotated[str, _option("--rate", "R", "Of the lab's links, as in 200mbit.")]
-PerNode = Annotated[int, _option("--per-node", "K", "Ranks on each host.", min=1)]
+Rate = Annotated[str, option("--rate", "R", "Of the lab's links, as in 200mbit.")]
+PerNode = Annotated[int, option("--per-node", "K", "Ranks on each host.", min=1)]
 Network = Annotated[
     str | None,
-    _option("--network", "|".join(choices.NETWORKS), "The emulated cluster, this machine as it is, "
-            "or the MPI job that this command is started in; default: lab where it works, else "
-            "local."),
+    option("--network", "|".join(choices.NETWORKS), "The emulated cluster, this machine as it is, "
+           "or the MPI job that this command is started in; default: lab where it works, else "
+           "local."),
 ]  # fmt: skip
-Mpi = Annotated[str | None, _option("--mpi", "|".join(mpi.FAMILIES), "Which MPI library.")]
+Mpi = Annotated[str | None, option("--mpi", "|".join(mpi.FAMILIES), "Which MPI library.")]
 Deadline = Annotated[
     float | None,
-    _option("--deadline", "S", "Kill everything after so many seconds; default: 5 times the time "
-            "expected, 600 at least.", min=0.1),
+    option("--deadline", "S", "Kill everything after so many seconds; default: 5 times the time "
+           "expected, 600 at least.", min=0.1),
 ]  # fmt: skip
-Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 
 
 def bench(
@@ -120,7 +104,7 @@ def bench(
     network: Network = None,
     mpi_family: Mpi = None,
     deadline: Deadline = None,
-    as_json: Json = False,
+    as_json: FormatJson = False,
 ) -> None:
     """Measure algorithms when ranks arrive together, and when some are late.
 

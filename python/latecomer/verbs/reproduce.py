@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .options import FormatJson, Output
+
 _FORMATS = ("table", "csv", "json")
 
 Paper = Annotated[
@@ -37,11 +39,6 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random
 Format = Annotated[
     str, typer.Option("--format", metavar="|".join(_FORMATS), help="Of what is printed.")
 ]
-Output = Annotated[
-    list[Path] | None,
-    typer.Option("--output", metavar="FILE", help="Also write the result here; .csv and .json as "
-                 "such, anything else as --format says. Can be repeated."),
-]  # fmt: skip
 Plot = Annotated[
     list[Path] | None,
     typer.Option("--plot", metavar="FILE", help="Pictures, .svg or .png; .html: a page with all."),
@@ -53,7 +50,6 @@ Lab = Annotated[
 ]  # fmt: skip
 Nodes = Annotated[int, typer.Option("--nodes", metavar="N", min=2, help="Hosts of the lab.")]
 Rate = Annotated[str, typer.Option("--rate", metavar="R", help="Of the lab's links.")]
-Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 
 
 def reproduce(
@@ -68,7 +64,7 @@ def reproduce(
     lab: Lab = False,
     nodes: Nodes = 8,
     rate: Rate = "200mbit",
-    as_json: Json = False,
+    as_json: FormatJson = False,
 ) -> None:
     """Show what a paper published beside what our programs take in its settings.
 

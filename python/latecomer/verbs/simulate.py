@@ -9,13 +9,13 @@ import typer
 from ..arrivals import Pattern
 from ..bench import choices
 from ..bench.choices import one_of
-from .bench import (
+from .options import (
     Arrival,
     Collective,
     Delay,
     Estimate,
     Format,
-    Json,
+    FormatJson,
     LateRank,
     Op,
     Output,
@@ -23,59 +23,59 @@ from .bench import (
     Report,
     Seed,
     Type,
-    _option,
+    option,
 )
 
 Algorithms = Annotated[
     str,
-    _option("--algorithms", "LIST", "all, or names with parameters, and models of what MPI "
-            "libraries choose: ring,openmpi-4.1,mpich-5.0,linear_tree:segments=8."),
+    option("--algorithms", "LIST", "all, or names with parameters, and models of what MPI "
+           "libraries choose: ring,openmpi-4.1,mpich-5.0,linear_tree:segments=8."),
 ]  # fmt: skip
 Nodes = Annotated[
     str,
-    _option("--nodes", "LIST", "Ranks, 4096 at most: 8, or 8,16,48, or 2-128 for each of them, "
-            "2-1024:7 for every seventh, 2-1024:x2 doubling."),
+    option("--nodes", "LIST", "Ranks, 4096 at most: 8, or 8,16,48, or 2-128 for each of them, "
+           "2-1024:7 for every seventh, 2-1024:x2 doubling."),
 ]  # fmt: skip
 Bytes = Annotated[
     str | None,
-    _option("--bytes", "LIST", "Of the whole vector, as in 4MiB, or 8-16MiB doubling, 8-16MiB:x4; "
-            "default 1MiB."),
+    option("--bytes", "LIST", "Of the whole vector, as in 4MiB, or 8-16MiB doubling, 8-16MiB:x4; "
+           "default 1MiB."),
 ]  # fmt: skip
 Count = Annotated[
-    str | None, _option("--count", "LIST", "Numbers in the vector, as in 1Mi or 1-4Mi.")
+    str | None, option("--count", "LIST", "Numbers in the vector, as in 1Mi or 1-4Mi.")
 ]
 Iterations = Annotated[
     int,
-    _option("--iterations", "N", "Draws at each delay, of random arrivals and jitter; where "
-            "nothing is random, one is simulated.", min=1),
+    option("--iterations", "N", "Draws at each delay, of random arrivals and jitter; where "
+           "nothing is random, one is simulated.", min=1),
 ]  # fmt: skip
 Network = Annotated[
     str,
-    _option("--network", "TEXT", "Costs, as in alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,"
-            "jitter=0.1; these are used where nothing is named, without jitter."),
+    option("--network", "TEXT", "Costs, as in alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,"
+           "jitter=0.1; these are used where nothing is named, without jitter."),
 ]  # fmt: skip
 EngineName = Annotated[
     str,
-    _option("--engine", "NAME", "virtual, or simgrid with --platform: the same programs as "
-            "SimGrid's actors."),
+    option("--engine", "NAME", "virtual, or simgrid with --platform: the same programs as "
+           "SimGrid's actors."),
 ]  # fmt: skip
 Platform = Annotated[
     str | None,
-    _option("--platform", "FILE.xml", "SimGrid's description of hosts and links; per_node of "
-            "--network ranks go to each host."),
+    option("--platform", "FILE.xml", "SimGrid's description of hosts and links; per_node of "
+           "--network ranks go to each host."),
 ]  # fmt: skip
 Config = Annotated[
     str | None,
-    _option("--config", "TEXT", "SimGrid's own settings, as in network/model:CM02,..., or plain: "
-            "closest to alpha and beta; default: SimGrid's defaults."),
+    option("--config", "TEXT", "SimGrid's own settings, as in network/model:CM02,..., or plain: "
+           "closest to alpha and beta; default: SimGrid's defaults."),
 ]  # fmt: skip
 Deadline = Annotated[
     float | None,
-    _option("--deadline", "S", "Stop after so many seconds, with what is complete.", min=0.1),
+    option("--deadline", "S", "Stop after so many seconds, with what is complete.", min=0.1),
 ]  # fmt: skip
 Memory = Annotated[
     str | None,
-    _option("--memory", "SIZE", "Refuse what needs more; default: three quarters of what is free."),
+    option("--memory", "SIZE", "Refuse what needs more; default: three quarters of what is free."),
 ]
 
 
@@ -103,7 +103,7 @@ def simulate(
     report: Report = None,
     deadline: Deadline = None,
     memory: Memory = None,
-    as_json: Json = False,
+    as_json: FormatJson = False,
 ) -> None:
     """Simulate algorithms on a virtual network, also many ranks and sizes at once.
 
