@@ -35,7 +35,9 @@ def size_of(text: str) -> int:
 
 def iterations(size: str) -> int:
     """More for short vectors, whose times scatter more."""
-    return 30 if size_of(size) < 1 << 20 else 8
+    if size_of(size) <= 64 << 10:
+        return 80
+    return 30 if size_of(size) < 1 << 20 else 12
 
 
 def environment(library: mpi.Family) -> dict[str, str]:

@@ -62,6 +62,15 @@ void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
   }
 }
 
+std::string names_of(Collective collective) {
+  std::string names;
+  for (const Algorithm& row : registry()) {
+    if (row.collective != collective) continue;
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::span<const Algorithm> registry() {
@@ -77,13 +86,10 @@ std::span<const Algorithm> registry() {
 }
 
 const Algorithm& find_algorithm(Collective collective, std::string_view name) {
-  std::string known;
   for (const Algorithm& row : registry()) {
-    if (row.collective != collective) continue;
-    if (row.name == name) return row;
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
+    if (row.collective == collective && row.name == name) return row;
   }
-  throw Error("algorithm", std::string(name), "one of " + known);
+  throw Error("algorithm", std::string(name), "one of " + names_of(collective));
 }
 
 bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* why) {

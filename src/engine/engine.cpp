@@ -1,8 +1,5 @@
 #include "engine/engine.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 namespace latecomer {
 namespace {
 
@@ -10,55 +7,17 @@ bool is_message(const Operation& op) { return op.kind == OpKind::send || op.kind
 
 }  // namespace
 
-Engine::Engine(const Program& program, Transport& transport, EngineOptions options)
-    : program_(program), transport_(transport), options_(options) {
-  index_program();
-}
-
-void Engine::index_program() {
-  const std::size_t size = program_.operations.size();
-  unfinished_ = size;
-  index_dependents();
-  channel_of_.resize(size);
-  turn_.resize(size);
-  done_.resize(size);
-  std::map<std::pair<OpKind, Rank>, std::uint32_t> known;
-  for (OpIndex i = 0; i < size; ++i) {
-    const Operation& op = program_.operations[i];
-    if (!is_message(op)) continue;
-    const auto next = static_cast<std::uint32_t>(channels_.size());
-    const auto [entry, added] = known.try_emplace({op.kind, op.peer}, next);
-    if (added) channels_.push_back({op.peer, {}, 0, 0, false});
-    channel_of_[i] = entry->second;
-    channels_[entry->second].operations.push_back(i);
-    if (!is_long(op)) continue;
-    const bool same = !long_.empty() && program_.operations[long_.back()].peer == op.peer;
-    turn_[i] = long_.empty() ? 0 : turn_[long_.back()] + (same ? 0 : 1);
-    long_.push_back(i);
-  }
-  std::reverse(long_.begin(), long_.end());
-}
-
-/// The reverse of Program::after in one array: a list for each operation would take most of the
-/// memory of large simulations.
-void Engine::index_dependents() {
-  const std::size_t size = program_.operations.size();
-  missing_.resize(size);
-  dependents_begin_.assign(size + 1, 0);
-  for (const auto& earlier : program_.after) {
-    for (const OpIndex index : earlier) ++dependents_begin_[index + 1];
-  }
-  std::partial_sum(dependents_begin_.begin(), dependents_begin_.end(), dependents_begin_.begin());
-  dependents_.resize(dependents_begin_.back());
-  std::vector<std::size_t> next(dependents_begin_.begin(), dependents_begin_.end() - 1);
-  for (OpIndex i = 0; i < size; ++i) {
-    missing_[i] = static_cast<std::uint32_t>(program_.after[i].size());
-    for (const OpIndex earlier : program_.after[i]) dependents_[next[earlier]++] = i;
-  }
-}
+Engine::Engine(const ProgramIndex& index, Transport& transport, EngineOptions options)
+    : index_(index),
+      transport_(transport),
+      options_(options),
+      unfinished_(index.size()),
+      missing_(index.waits()),
+      channels_(index.channels().size()),
+      done_(index.long_receives().empty() ? 0 : index.size()) {}
 
 void Engine::start() {
-  if (program_.progress == Progress::foreground) return;
+  if (index_.program().progress == Progress::foreground) return;
   release_independent();
   pump();
 }
@@ -72,30 +31,30 @@ void Engine::release_independent() {
 
 void Engine::arrive() {
   arrived_ = true;
-  if (program_.progress == Progress::foreground) release_independent();
+  if (index_.program().progress == Progress::foreground) release_independent();
   for (OpIndex i = 0; i < missing_.size(); ++i) {
-    if (program_.operations[i].kind == OpKind::arrive) finish(i);
+    if (index_.operation(i).kind == OpKind::arrive) finish(i);
   }
   pump();
 }
 
 void Engine::completed(const Completion& completion) {
   const auto index = static_cast<OpIndex>(completion.token);
-  const Operation& op = program_.operations[index];
+  const Operation& op = index_.operation(index);
   if (completion.error != 0) {
     fail(to_text(op) + " failed with transport error " + std::to_string(completion.error));
     return;
   }
   if (is_message(op)) {
-    Channel& channel = channels_[channel_of_[index]];
-    const bool first = channel.operations.front() == index;
-    if (op.kind == OpKind::recv && first && completion.plan_hash != program_.plan_hash) {
+    const std::uint32_t channel = index_.channel_of(index);
+    const bool first = index_.channels()[channel].operations.front() == index;
+    if (op.kind == OpKind::recv && first && completion.plan_hash != index_.program().plan_hash) {
       fail("rank " + std::to_string(op.peer) + " follows another plan than rank " +
-           std::to_string(program_.me));
+           std::to_string(index_.program().me));
       return;
     }
-    --channel.in_flight;
-    if (is_long(op)) finish_long(index);
+    --channels_[channel].in_flight;
+    if (index_.is_long(op)) finish_long(index);
     note_next(channel);
   } else {
     local_busy_ = false;
@@ -106,18 +65,17 @@ void Engine::completed(const Completion& completion) {
 
 void Engine::finish(OpIndex index) {
   --unfinished_;
-  for (std::size_t i = dependents_begin_[index]; i < dependents_begin_[index + 1]; ++i) {
-    const OpIndex later = dependents_[i];
+  for (const OpIndex later : index_.dependents(index)) {
     if (--missing_[later] == 0) make_ready(later);
   }
   if (unfinished_ == 0 && status_ == Status::running) status_ = Status::done;
 }
 
 void Engine::make_ready(OpIndex index) {
-  const Operation& op = program_.operations[index];
+  const Operation& op = index_.operation(index);
   if (op.kind == OpKind::arrive) return;  // done by arrive()
   if (is_message(op)) {
-    note_next(channels_[channel_of_[index]]);
+    note_next(index_.channel_of(index));
   } else {
     locals_.push(index);
   }
@@ -130,33 +88,39 @@ void Engine::pump() {
 }
 
 /// Has the channel's next operation posted if it can be.
-void Engine::note_next(Channel& channel) {
-  if (channel.noted || channel.in_flight == options_.window) return;
-  if (channel.posted == channel.operations.size()) return;
-  const OpIndex next = channel.operations[channel.posted];
+void Engine::note_next(std::uint32_t channel) {
+  Progressed& progressed = channels_[channel];
+  if (progressed.noted || progressed.in_flight == options_.window) return;
+  const std::vector<OpIndex>& operations = index_.channels()[channel].operations;
+  if (progressed.posted == operations.size()) return;
+  const OpIndex next = operations[progressed.posted];
   if (missing_[next] != 0) return;
-  if (is_long(program_.operations[next]) && turn_[next] != turn_[long_.back()]) return;
-  channel.noted = true;
+  if (index_.is_long(index_.operation(next)) && index_.turn(next) != index_.turn(next_long())) {
+    return;
+  }
+  progressed.noted = true;
   messages_.push(next);
 }
 
 /// The next peer's turn may have come.
 void Engine::finish_long(OpIndex index) {
   done_[index] = true;
-  while (!long_.empty() && done_[long_.back()]) long_.pop_back();
-  if (!long_.empty()) note_next(channels_[channel_of_[long_.back()]]);
+  const std::size_t all = index_.long_receives().size();
+  while (long_done_ < all && done_[next_long()]) ++long_done_;
+  if (long_done_ < all) note_next(index_.channel_of(next_long()));
 }
 
 void Engine::post_message() {
   const OpIndex index = messages_.top();
   messages_.pop();
-  Channel& channel = channels_[channel_of_[index]];
-  channel.noted = false;
-  const bool first = channel.posted++ == 0;
-  ++channel.in_flight;
-  const Operation& op = program_.operations[index];
+  const std::uint32_t channel = index_.channel_of(index);
+  Progressed& progressed = channels_[channel];
+  progressed.noted = false;
+  const bool first = progressed.posted++ == 0;
+  ++progressed.in_flight;
+  const Operation& op = index_.operation(index);
   if (op.kind == OpKind::send) {
-    transport_.send({op.peer, op.source, first}, program_.plan_hash, index);
+    transport_.send({op.peer, op.source, first}, index_.program().plan_hash, index);
   } else {
     transport_.recv({op.peer, op.target, first}, index);
   }
@@ -166,7 +130,7 @@ void Engine::post_message() {
 void Engine::post_local() {
   if (locals_.empty()) return;
   const OpIndex index = locals_.top();
-  const Operation& op = program_.operations[index];
+  const Operation& op = index_.operation(index);
   if (op.kind == OpKind::combine && !may_combine()) return;
   locals_.pop();
   local_busy_ = true;
@@ -185,10 +149,12 @@ void Engine::fail(std::string why) {
 
 std::string Engine::waiting_for() const {
   std::string text;
-  for (const Channel& channel : channels_) {
-    if (channel.posted == channel.operations.size() && channel.in_flight == 0) continue;
-    const Operation& op = program_.operations[channel.operations.front()];
-    const std::size_t done = channel.posted - channel.in_flight;
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    const ProgramIndex::Channel& channel = index_.channels()[i];
+    const Progressed& progressed = channels_[i];
+    if (progressed.posted == channel.operations.size() && progressed.in_flight == 0) continue;
+    const Operation& op = index_.operation(channel.operations.front());
+    const std::size_t done = progressed.posted - progressed.in_flight;
     text += (text.empty() ? "" : ", ") +
             std::string(op.kind == OpKind::send ? "to send to" : "to receive from") + " rank " +
             std::to_string(channel.peer) + " (" + std::to_string(done) + " of " +

@@ -46,15 +46,13 @@ Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepar
   Link& link = *state.link;
   ++link.calls;
   link.control.enter(link.calls, prepared.program.plan_hash);
-  if (auto trouble = link.control.read()) return {disagreement_class(), *trouble};
   link.transport.begin(Buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf,
                                call.recvbuf, link.scratch, prepared.program.scratch_count),
                        call.op, {link.calls, prepared.program.plan_hash});
   EngineOptions options;
   options.window = state.tuning.window;
-  options.eager = state.knowledge.network.eager_elements(prepared.plan.problem.element_bytes);
   options.combine_before_arrival = kind_of(call.op) == OperatorKind::built_in;
-  Engine engine(prepared.program, link.transport, options);
+  Engine engine(prepared.index, link.transport, options);
   return run(engine, link, {state.comm, state.tuning.long_wait});
 }
 
@@ -92,7 +90,7 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   const Outcome outcome = carry_out(state, call, *prepared);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   ++state.stats.handled;
-  state.parameters = describe_parameters(prepared->plan, state.choice.algorithm->name);
+  state.parameters = prepared->parameters;
   return MPI_SUCCESS;
 } catch (const std::bad_alloc&) {
   return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});

@@ -8,31 +8,33 @@ const Prepared& PlanCache::get(const Choice& choice, const Problem& problem,
                                const Knowledge& knowledge, Rank me) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = *entries_[i];
-    if (entry.version == version_ && entry.asked == problem) return use(i);
+    if (entry.version == version_ && entry.asked == problem) return use(i).prepared;
   }
   Plan plan = make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i]->prepared.plan != plan) continue;
-    entries_[i]->version = version_;
-    entries_[i]->asked = problem;
-    return use(i);
-  }
-  add(problem, std::move(plan), me);
-  return entries_.back()->prepared;
+  const Count eager = knowledge.network.eager_elements(problem.element_bytes);
+  Entry& entry = find_or_add(std::move(plan), me, eager);
+  entry.version = version_;
+  entry.asked = problem;
+  entry.prepared.parameters = describe_parameters(entry.prepared.plan, choice.algorithm->name);
+  return entry.prepared;
 }
 
-const Prepared& PlanCache::use(std::size_t index) {
+PlanCache::Entry& PlanCache::use(std::size_t index) {
   const auto entry = entries_.begin() + static_cast<std::ptrdiff_t>(index);
   std::rotate(entry, entry + 1, entries_.end());
-  return entries_.back()->prepared;
+  return *entries_.back();
 }
 
-void PlanCache::add(const Problem& asked, Plan plan, Rank me) {
-  Program program = build_program(plan, me);
+PlanCache::Entry& PlanCache::find_or_add(Plan plan, Rank me, Count eager) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Prepared& prepared = entries_[i]->prepared;
+    if (prepared.plan == plan && prepared.index.eager() == eager) return use(i);
+  }
+  auto made = std::make_unique<Entry>(std::move(plan), me, eager);
   ++built_;
   if (entries_.size() == kEntries) entries_.erase(entries_.begin());
-  entries_.push_back(
-      std::make_unique<Entry>(Entry{version_, asked, {std::move(plan), std::move(program)}}));
+  entries_.push_back(std::move(made));
+  return *entries_.back();
 }
 
 }  // namespace latecomer

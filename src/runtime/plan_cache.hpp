@@ -2,16 +2,27 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "engine/index.hpp"
 
 namespace latecomer {
 
 /// A plan and what this rank does to carry it out.
 struct Prepared {
+  /// `eager`: elements of the longest message whose receive may be posted ahead of its turn.
+  Prepared(Plan planned, Rank me, Count eager)
+      : plan(std::move(planned)), program(build_program(plan, me)), index(program, eager) {}
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
   Plan plan;
   Program program;
+  ProgramIndex index;
+  std::string parameters;  // the plan's, in words, as an answer to the choice
 };
 
 class PlanCache {
@@ -28,14 +39,16 @@ class PlanCache {
  private:
   static constexpr std::size_t kEntries = 8;
   struct Entry {
-    std::uint64_t version;  // of choice and knowledge
-    Problem asked;          // a plan's own may promise less
+    Entry(Plan plan, Rank me, Count eager) : prepared(std::move(plan), me, eager) {}
+
+    std::uint64_t version = 0;  // of choice and knowledge
+    Problem asked;              // a plan's own may promise less
     Prepared prepared;
   };
 
-  /// Moves the entry to the back, the place of the one used last.
-  const Prepared& use(std::size_t index);
-  void add(const Problem& asked, Plan plan, Rank me);
+  /// Makes the entry the last one, the place of the one used last.
+  Entry& use(std::size_t index);
+  Entry& find_or_add(Plan plan, Rank me, Count eager);
 
   std::uint64_t version_ = 0;
   std::uint64_t built_ = 0;

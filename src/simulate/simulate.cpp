@@ -43,23 +43,18 @@ Seconds Simulation::mean_elapsed() const {
   return (out - in) / static_cast<double>(exits.size());
 }
 
-EngineOptions SimulationOptions::engine_options() const {
-  EngineOptions known = engine;
-  known.eager = network.eager_elements(element_bytes);
-  return known;
-}
-
 Simulation simulate(std::span<const Program> programs, const SimulationOptions& options) {
   const std::size_t ranks = programs.size();
   Simulation result = begin_simulation(ranks, options);
   VirtualNetwork network(options, static_cast<Rank>(ranks));
+  std::deque<ProgramIndex> indices;
   std::deque<Engine> engines;
-  const EngineOptions engine = options.engine_options();
   std::deque<Polled> polled;
   std::uint32_t completions = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto me = static_cast<Rank>(rank);
-    engines.emplace_back(programs[rank], network.transport(me), engine);
+    const ProgramIndex& index = indices.emplace_back(options.index(programs[rank]));
+    engines.emplace_back(index, network.transport(me), options.engine);
     if (options.poll) {
       network.attach(me, polled.emplace_back(engines.back(), options.poll, completions));
     } else {

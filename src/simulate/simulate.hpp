@@ -25,8 +25,10 @@ struct SimulationOptions {
   /// Called now and then, if given; what it throws ends the simulation.
   std::function<void()> poll;
 
-  /// Of each rank, with what the network makes of them.
-  [[nodiscard]] EngineOptions engine_options() const;
+  /// As each rank's engine needs it.
+  [[nodiscard]] ProgramIndex index(const Program& program) const {
+    return ProgramIndex(program, network.eager_elements(element_bytes));
+  }
 };
 
 /// One transfer, or (`to` == `from`) one local combine or copy.

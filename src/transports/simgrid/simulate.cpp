@@ -31,7 +31,8 @@ class Ranks {
       : options_(options), result_(result) {
     for (std::size_t rank = 0; rank < programs.size(); ++rank) {
       transports_.emplace_back(static_cast<Rank>(rank), options, actors_, memory_of(options, rank));
-      engines_.emplace_back(programs[rank], transports_.back(), options.engine_options());
+      const ProgramIndex& index = indices_.emplace_back(options.index(programs[rank]));
+      engines_.emplace_back(index, transports_.back(), options.engine);
     }
   }
 
@@ -61,6 +62,7 @@ class Ranks {
   Simulation& result_;
   std::vector<s4u::ActorPtr> actors_;
   std::deque<SimGridTransport> transports_;
+  std::deque<ProgramIndex> indices_;
   std::deque<Engine> engines_;
 };
 

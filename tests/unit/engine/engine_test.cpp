@@ -61,7 +61,8 @@ Completion done(const Program& program, Token token) { return {token, 0, program
 struct Arrived {
   Program program = example(Progress::foreground);
   NotingTransport transport;
-  Engine engine{program, transport};
+  const ProgramIndex index{program};
+  Engine engine{index, transport};
 
   Arrived() {
     engine.start();
@@ -72,7 +73,8 @@ struct Arrived {
 TEST(Engine, ForegroundPostsNothingBeforeTheArrival) {
   const Program program = example(Progress::foreground);
   NotingTransport transport;
-  Engine engine(program, transport);
+  const ProgramIndex index(program);
+  Engine engine(index, transport);
   engine.start();
   EXPECT_EQ(transport.take(), Posted{});
   engine.arrive();
@@ -82,7 +84,8 @@ TEST(Engine, ForegroundPostsNothingBeforeTheArrival) {
 TEST(Engine, BackgroundRunsWhatDoesNotDependOnTheArrival) {
   const Program program = example(Progress::background);
   NotingTransport transport;
-  Engine engine(program, transport);
+  const ProgramIndex index(program);
+  Engine engine(index, transport);
   engine.start();
   EXPECT_EQ(transport.take(), (Posted{"recv 1 first with 1", "recv 2 with 1"}));
   engine.completed(done(program, 1));
@@ -97,7 +100,8 @@ TEST(Engine, BackgroundRunsWhatDoesNotDependOnTheArrival) {
 TEST(Engine, UserOperatorsMayBeKeptForTheCaller) {
   const Program program = example(Progress::background);
   NotingTransport transport;
-  Engine engine(program, transport, {.combine_before_arrival = false});
+  const ProgramIndex index(program);
+  Engine engine(index, transport, {.combine_before_arrival = false});
   engine.start();
   engine.completed(done(program, 1));
   engine.completed(done(program, 2));
@@ -109,7 +113,8 @@ TEST(Engine, UserOperatorsMayBeKeptForTheCaller) {
 TEST(Engine, WindowBoundsRequestsPerPeerAndDirection) {
   const Program program = example(Progress::background);
   NotingTransport transport;
-  Engine engine(program, transport, {.window = 1});
+  const ProgramIndex index(program);
+  Engine engine(index, transport, {.window = 1});
   engine.start();
   EXPECT_EQ(transport.take(), Posted{"recv 1 first with 1"});
   engine.completed(done(program, 1));
@@ -158,9 +163,8 @@ Program alternating() {
 TEST(EngineOrder, LongReceivesArePostedFromOnePeerAtATime) {
   const Program program = alternating();
   NotingTransport transport;
-  EngineOptions options;
-  options.eager = 1;
-  Engine engine(program, transport, options);
+  const ProgramIndex index(program, 1);
+  Engine engine(index, transport);
   engine.start();
   engine.arrive();
   EXPECT_EQ(transport.take(), (Posted{"recv 1 first with 1", "recv 2 with 1", "send 5 first with 2",
@@ -176,9 +180,8 @@ TEST(EngineOrder, LongReceivesArePostedFromOnePeerAtATime) {
 TEST(EngineOrder, ShortOnesAreAllPostedInTheOrderOfTheProgram) {
   const Program program = alternating();
   NotingTransport transport;
-  EngineOptions options;
-  options.eager = 2;
-  Engine engine(program, transport, options);
+  const ProgramIndex index(program, 2);
+  Engine engine(index, transport);
   engine.start();
   engine.arrive();
   EXPECT_EQ(transport.take(),
