@@ -47,6 +47,12 @@ void agree(MPI_Comm comm, const Wish& wish, std::string_view text) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
 }
 
+/// Plans that do not depend on the arrivals stay as they are.
+void know(CommState& state, std::vector<Seconds> arrivals) {
+  state.knowledge.arrivals = std::move(arrivals);
+  if (state.choice.algorithm->arrival_aware) state.plans.outdate();
+}
+
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
@@ -67,11 +73,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
-  if (arrivals == nullptr) {
-    state.knowledge.arrivals.clear();
-    state.plans.outdate();
-    return;
-  }
+  if (arrivals == nullptr) return know(state, {});
   if (ranks != state.ranks) {
     throw Error("number of arrivals", std::to_string(ranks),
                 std::to_string(state.ranks) + ", one for each rank");
@@ -79,8 +81,7 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
   for (int i = 0; i < ranks; ++i) {
     if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
   }
-  state.knowledge.arrivals.assign(arrivals, arrivals + ranks);
-  state.plans.outdate();
+  know(state, {arrivals, arrivals + ranks});
 }
 
 void set_network(CommState& state, std::string_view text) {

@@ -9,7 +9,7 @@
 namespace latecomer {
 namespace {
 
-constexpr int kFewPolls = 8;
+constexpr Seconds kPatience = 2e-3;   // short calls are over by then; a sleep would make them long
 constexpr Seconds kSlowPoll = 20e-6;  // a poll on a core of one's own takes a few microseconds
 constexpr Seconds kLongestSleep = 100e-6;
 constexpr double kPartOfWait = 0.125;  // a sleep makes a wait longer by no more than this
@@ -19,7 +19,7 @@ constexpr double kPartOfWait = 0.125;  // a sleep makes a wait longer by no more
 void Idle::pause(Seconds waited) {
   ++polls_;
   const bool slow = crowded_ || waited > polls_ * kSlowPoll;
-  if (polls_ <= kFewPolls || !slow) {
+  if (waited < kPatience || !slow) {
     sched_yield();
     return;
   }

@@ -11,6 +11,7 @@ const Prepared& PlanCache::get(const Choice& choice, const Problem& problem,
     if (entry.version == version_ && entry.asked == problem) return use(i).prepared;
   }
   Plan plan = make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
+  ++made_;
   const Count eager = knowledge.network.eager_elements(problem.element_bytes);
   Entry& entry = find_or_add(std::move(plan), me, eager);
   entry.version = version_;

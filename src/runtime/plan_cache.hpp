@@ -34,6 +34,7 @@ class PlanCache {
   const Prepared& get(const Choice& choice, const Problem& problem, const Knowledge& knowledge,
                       Rank me);
 
+  [[nodiscard]] std::uint64_t plans_made() const { return made_; }
   [[nodiscard]] std::uint64_t programs_built() const { return built_; }
 
  private:
@@ -51,6 +52,7 @@ class PlanCache {
   Entry& find_or_add(Plan plan, Rank me, Count eager);
 
   std::uint64_t version_ = 0;
+  std::uint64_t made_ = 0;
   std::uint64_t built_ = 0;
   std::vector<std::unique_ptr<Entry>> entries_;  // used longest ago first
 };

@@ -86,6 +86,11 @@ MPI_TEST(a_repeated_call_reuses_program_and_scratch) {
     // Other arrivals, but the ring's plan does not depend on them.
     latecomer_set_arrivals(comm, late.data(), context.ranks);
   }
+  CHECK_EQ(state.plans.plans_made(), 1U);
+  CHECK_EQ(state.plans.programs_built(), 1U);
+  latecomer_set_network(comm, "alpha=1ms");  // may change any plan; this one it does not
+  call(context.seed);
+  CHECK_EQ(state.plans.plans_made(), 2U);
   CHECK_EQ(state.plans.programs_built(), 1U);
   CHECK_EQ(state.link->scratch.capacity(), scratch);
 }
