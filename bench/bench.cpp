@@ -28,7 +28,7 @@ void run(const Options& options) {
   const Delays delays = read_delays(options.delays);
   const bool common = clock_is_common();
   std::deque<Contender> contenders;
-  for (const std::string& name : options.algorithms) contenders.emplace_back(name, options.network);
+  for (const std::string& name : options.algorithms) contenders.emplace_back(name, options);
   const auto workload = make_workload(options);
   const auto iterations = static_cast<int>(delays.size());
   Report report(options, iterations, common);

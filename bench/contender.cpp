@@ -13,12 +13,13 @@ void must(int code) {
 
 }  // namespace
 
-Contender::Contender(std::string algorithm, const std::string& network)
-    : algorithm_(std::move(algorithm)) {
+Contender::Contender(std::string algorithm, const Options& options)
+    : algorithm_(std::move(algorithm)), online_(options.estimate == Estimate::online) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
   MPI_Comm_set_name(comm_, algorithm_.c_str());
   must(latecomer_set_algorithm(comm_, "allreduce", algorithm_.c_str()));
-  must(latecomer_set_network(comm_, network.empty() ? nullptr : network.c_str()));
+  must(latecomer_set_network(comm_, options.network.empty() ? nullptr : options.network.c_str()));
+  if (online_) must(latecomer_set_estimate(comm_, "online"));
 }
 
 std::string Contender::parameters() const {
@@ -28,6 +29,7 @@ std::string Contender::parameters() const {
 }
 
 void Contender::expect(const std::vector<double>& arrivals) {
+  if (online_) return;
   must(latecomer_set_arrivals(comm_, arrivals.data(), static_cast<int>(arrivals.size())));
 }
 

@@ -14,7 +14,7 @@ namespace bench {
 class Contender {
  public:
   /// Collective. Throws UsageError on all ranks for a text that is no algorithm.
-  Contender(std::string algorithm, const std::string& network);
+  Contender(std::string algorithm, const Options& options);
   ~Contender() { MPI_Comm_free(&comm_); }
   Contender(const Contender&) = delete;
   Contender& operator=(const Contender&) = delete;
@@ -25,6 +25,7 @@ class Contender {
   /// What the last handled call used.
   [[nodiscard]] std::string parameters() const;
 
+  /// Tells the library, unless it is to find out by itself.
   void expect(const std::vector<double>& arrivals);
   void allreduce(Workload& workload);
   /// After each call.
@@ -32,6 +33,7 @@ class Contender {
 
  private:
   std::string algorithm_;
+  bool online_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::uint64_t handled_ = 0;
   std::uint64_t handled_before_ = 0;

@@ -50,8 +50,12 @@ std::string one_of(const std::string& name, const std::string& value,
   refuse(name, value, ("one of " + list).c_str());
 }
 
+constexpr const char* kEstimates[] = {"perfect", "online", "wrong"};  // as in the enumeration
+
 Estimate estimate(const std::string& name, const std::string& value) {
-  return one_of(name, value, {"perfect", "wrong"}) == "wrong" ? Estimate::wrong : Estimate::perfect;
+  const std::string word = one_of(name, value, {kEstimates[0], kEstimates[1], kEstimates[2]});
+  const auto* const found = std::find(std::begin(kEstimates), std::end(kEstimates), word);
+  return static_cast<Estimate>(found - std::begin(kEstimates));
 }
 
 constexpr double kLongest = 86400;  // seconds
@@ -100,6 +104,8 @@ void check(const Options& o) {
 
 }  // namespace
 
+const char* Options::estimate_name() const { return kEstimates[static_cast<int>(estimate)]; }
+
 const char* const kUsage =
     R"(usage: latecomer_bench --delays FILE --algorithms A,B,... --count N [options]
 
@@ -113,7 +119,8 @@ Measures all-reduce when ranks do not arrive together. Start it with mpirun.
                       non-commutative (a user's operator on pairs of numbers; N must be even)
   --compute SECONDS   emulated computation before the delay; default 0.1
   --edge FRACTION     part of it before its edge; default 0.5
-  --estimate WHAT     arrivals told to the library: perfect (default), or wrong (reversed)
+  --estimate WHAT     arrivals told to the library: perfect (default), or wrong (reversed);
+                      online: none, it finds them out
   --warmup N          run the first line N times before, unrecorded; default 1
   --seed N            of the data and of the order of algorithms; default 1
   --network TEXT      alpha=50us,beta=8ns,gamma=0.1ns: told to the library

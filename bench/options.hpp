@@ -15,7 +15,7 @@ class UsageError : public std::runtime_error {
 };
 
 /// What the library is told of the arrivals before they happen.
-enum class Estimate { perfect, wrong };
+enum class Estimate { perfect, online, wrong };
 
 struct Options {
   bool help = false;
@@ -32,9 +32,7 @@ struct Options {
   std::string network;
   std::string output;  // "": standard output
 
-  [[nodiscard]] const char* estimate_name() const {
-    return estimate == Estimate::perfect ? "perfect" : "wrong";
-  }
+  [[nodiscard]] const char* estimate_name() const;
 };
 
 /// Throws UsageError.

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 CORE = ["base", "schedule", "protocol", "spec", "patterns", "arrival", "algorithms", "verify",
-        "engine", "simulate"]  # fmt: skip
+        "engine", "simulate", "telemetry"]  # fmt: skip
 ALLOWED: dict[str, list[str]] = {
     "base": [],
     "schedule": ["base"],
@@ -22,6 +22,7 @@ ALLOWED: dict[str, list[str]] = {
     "algorithms": ["base", "schedule", "protocol", "spec", "patterns", "arrival"],
     "verify": ["base", "schedule", "protocol", "spec"],
     "engine": ["base", "schedule", "protocol"],
+    "telemetry": ["base", "schedule", "protocol", "arrival"],
     "simulate": ["base", "schedule", "protocol", "arrival", "engine"],
     "transports/mpi": ["base", "schedule", "protocol", "engine"],
     "transports/simgrid": ["base", "schedule", "protocol", "engine", "simulate"],

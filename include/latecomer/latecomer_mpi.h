@@ -50,6 +50,21 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
  * MPI_ERR_ARG if `ranks` is not the communicator's size or a time is not finite. */
 LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks);
 
+/* Where the arrivals that calls are planned with come from: "given", by latecomer_set_arrivals, which
+ * is so until told otherwise; or "online": latecomer notes when each rank enters each call, tells
+ * all ranks of it along with the call's own messages, and expects the next call to be like the last
+ * ones. Collective over the communicator.
+ *
+ * MPI_ERR_ARG on every rank, and no change, for another text or where the ranks' texts differ. */
+LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
+
+/* When each rank entered the last handled call (`last`) and is expected to enter the next one like
+ * it (`expected`): seconds after the earliest, one entry a rank; either may be NULL. All 0 where
+ * nothing is known. Only while the estimate is "online". Local.
+ *
+ * MPI_ERR_ARG if the estimate is not "online" or `ranks` is not the communicator's size. */
+LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks);
+
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined).
  * NULL: the default. Local.

@@ -68,22 +68,16 @@ COLUMNS = tuple(field.name for field in fields(Row))
 
 @dataclass(frozen=True)
 class LabLimit:
-    """The lower bound of the time after the last arrival on links with a token bucket.
-
-    After a pause every link lets `burst` bytes pass unshaped, so the bound for the bare rate comes
-    `burst` bytes' time too late; it is that much lower, and at least 0.
-    """
+    """The lower bound of the time after the last arrival on the lab's links."""
 
     collective: str
     bytes: int
-    network: str  # cost parameters: alpha=50us,beta=8ns
-    credit: float  # seconds that a link gains by its burst
+    network: str  # cost parameters: alpha=50us,beta=8ns,burst=128KiB
 
     def __call__(self, arrivals: Sequence[float]) -> float:
         """Seconds, for one rank on each link."""
         times = [float(time) for time in arrivals]
-        bound = core.least_after_last(self.collective, len(times), self.bytes, times, self.network)
-        return max(0.0, bound - self.credit)
+        return core.least_after_last(self.collective, len(times), self.bytes, times, self.network)
 
 
 def summarise(

@@ -71,6 +71,16 @@ std::string names_of(Collective collective) {
   return names;
 }
 
+/// In round k rank r tells r + 2^k of all that it has heard of: after ceil(log2 P) rounds everybody
+/// has heard of everybody.
+void disseminate(Rank ranks, Builder& builder) {
+  for (Rank distance = 1; distance < ranks; distance *= 2) {
+    builder.notify((builder.me() + distance) % ranks);
+    builder.hear((builder.me() - distance + ranks) % ranks);
+  }
+  builder.tell_no_more();
+}
+
 }  // namespace
 
 std::span<const Algorithm> registry() {
@@ -112,7 +122,14 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   for (const auto& [name, value] : parameters) check_parameter(algorithm, name, value);
   Plan plan{std::string(algorithm.name), problem, parameters, {}, {}, Progress::foreground};
   algorithm.complete(plan, knowledge);
+  plan.telemetry = knowledge.telemetry;
   return plan;
+}
+
+Seconds balanced_time(const Plan& plan, const Network& network) {
+  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
+  const Count sent = algorithm.cost(plan).sent * plan.problem.element_bytes;
+  return algorithm.time(plan, network) - network.saved(sent);
 }
 
 Program build_program(const Plan& plan, Rank me) {
@@ -120,7 +137,10 @@ Program build_program(const Plan& plan, Rank me) {
     throw Error("rank", std::to_string(me), "below " + std::to_string(plan.problem.ranks));
   }
   Builder builder(plan, me);
-  find_algorithm(plan.problem.collective, plan.algorithm).build(plan, builder);
+  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
+  const bool tells = algorithm.tells != nullptr && algorithm.tells(plan);
+  if (plan.telemetry && !tells) disseminate(plan.problem.ranks, builder);
+  algorithm.build(plan, builder);
   return builder.finish();
 }
 

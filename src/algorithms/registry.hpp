@@ -50,6 +50,9 @@ struct Algorithm {
   Cost (*cost)(const Plan& plan);
   /// How long it takes, by its closed form, when all arrive together. Null for native.
   Seconds (*time)(const Plan& plan, const Network& network) = nullptr;
+  /// Whether its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
+  /// do not, empty messages tell besides.
+  bool (*tells)(const Plan& plan) = nullptr;
 };
 
 /// All rows, by collective and name.
@@ -66,6 +69,10 @@ struct Algorithm {
 /// length than the ranks.
 [[nodiscard]] Plan make_plan(const Algorithm& algorithm, const Problem& problem,
                              const Parameters& parameters, const Knowledge& knowledge);
+
+/// Seconds when all arrive together, links being rested: the row's closed form less what a burst
+/// saves.
+[[nodiscard]] Seconds balanced_time(const Plan& plan, const Network& network);
 
 /// One rank's program, in time proportional to its own operations.
 [[nodiscard]] Program build_program(const Plan& plan, Rank me);

@@ -55,6 +55,7 @@ Seconds late_data_bound(std::size_t nodes, Seconds transfer, const Network& netw
 Network within_a_node(Network network) {
   network.alpha = network.local_alpha;
   network.beta = network.local_beta;
+  network.burst = 0;
   network.per_node = 1;
   return network;
 }
@@ -74,9 +75,12 @@ Seconds least_after_last(const Problem& problem, const std::vector<Seconds>& arr
       network.beta * static_cast<double>(problem.bytes()) / static_cast<double>(network.ports);
   const bool early = progress == Progress::background || network.eager_limit > 0;
   const Seconds last = *std::max_element(times.begin(), times.end());
-  Seconds least = late_data_bound(nodes.size(), transfer, network);
+  const Seconds saved = network.saved(problem.bytes());
+  Seconds least = late_data_bound(nodes.size(), transfer - saved, network);
   for (const Seconds t : times) {
-    least = std::max(least, volume_bound(nodes, t, transfer, early) - last);
+    // From any moment on each link passes one burst more than its rate allows.
+    const Seconds burst = network.beta * static_cast<double>(network.burst);
+    least = std::max(least, volume_bound(nodes, t, transfer, early) - burst - last);
   }
   return least;
 }

@@ -33,6 +33,8 @@ Network parse_network(std::string_view text) {
       network.local_alpha = parse_seconds(what, value);
     } else if (name == "local_beta") {
       network.local_beta = parse_seconds(what, value);
+    } else if (name == "burst") {
+      network.burst = parse_bytes(what, value);
     } else if (name == "jitter") {
       network.jitter = parse_number(what, value);
     } else if (name == "seed") {
@@ -41,7 +43,7 @@ Network parse_network(std::string_view text) {
       throw Error(
           "network", std::string(part),
           "name=value with a name of alpha, beta, gamma, eager, handshake, ports, exchange, "
-          "per_node, local_alpha, local_beta, jitter, seed");
+          "per_node, local_alpha, local_beta, burst, jitter, seed");
     }
   }
   if (network.ports < 1) throw Error("network ports", std::to_string(network.ports), "1 or more");
@@ -63,8 +65,8 @@ std::string to_string(const Network& network) {
          ",exchange=" + format_number(network.exchange) +
          ",per_node=" + std::to_string(network.per_node) +
          ",local_alpha=" + seconds(network.local_alpha) +
-         ",local_beta=" + seconds(network.local_beta) + ",jitter=" + format_number(network.jitter) +
-         ",seed=" + std::to_string(network.seed);
+         ",local_beta=" + seconds(network.local_beta) + ",burst=" + std::to_string(network.burst) +
+         ",jitter=" + format_number(network.jitter) + ",seed=" + std::to_string(network.seed);
 }
 
 }  // namespace latecomer

@@ -2,6 +2,7 @@
 // above which a transfer waits for its receiver, and how ranks share the links of nodes.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct Network {
   Rank per_node = 1;           // consecutive ranks that share a node's link
   Seconds local_alpha = 1e-6;  // between ranks of a node, each with ports of its own
   Seconds local_beta = 0.1e-9;
+  Count burst = 0;         // bytes that a link passes at once after a rest (a token bucket's)
   double jitter = 0;       // a transfer takes up to this fraction longer, at random
   std::uint64_t seed = 1;  // of the jitter
 
@@ -37,6 +39,10 @@ struct Network {
     const bool slower = bytes > eager_limit;
     return slower ? handshake + exchange * occupancy(bytes) : occupancy(bytes);
   }
+  /// What the burst saves a rank that sends so much in a call, its link being rested.
+  [[nodiscard]] Seconds saved(Count bytes) const {
+    return beta * static_cast<double>(std::min(bytes, burst));
+  }
   [[nodiscard]] Seconds combining(Count bytes) const { return gamma * static_cast<double>(bytes); }
   /// Elements of the longest message whose receive may be posted ahead of its turn: with several
   /// ports, any.
@@ -48,8 +54,8 @@ struct Network {
 };
 
 /// Reads "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,handshake=0us,ports=1,exchange=1,
-/// per_node=1,local_alpha=1us,local_beta=0.1ns,jitter=0.1,seed=1"; what is not named keeps its
-/// default. Throws Error naming the part that cannot be read.
+/// per_node=1,local_alpha=1us,local_beta=0.1ns,burst=0,jitter=0.1,seed=1"; what is not named keeps
+/// its default. Throws Error naming the part that cannot be read.
 [[nodiscard]] Network parse_network(std::string_view text);
 [[nodiscard]] std::string to_string(const Network& network);
 

@@ -120,9 +120,10 @@ void Engine::post_message() {
   ++progressed.in_flight;
   const Operation& op = index_.operation(index);
   if (op.kind == OpKind::send) {
-    transport_.send({op.peer, op.source, first}, index_.program().plan_hash, index);
+    transport_.send({op.peer, op.source, first, index_.tells(index)}, index_.program().plan_hash,
+                    index);
   } else {
-    transport_.recv({op.peer, op.target, first}, index);
+    transport_.recv({op.peer, op.target, first, index_.tells(index)}, index);
   }
   note_next(channel);
 }

@@ -9,6 +9,8 @@ namespace latecomer {
 ProgramIndex::ProgramIndex(const Program& program, Count eager) : program_(program), eager_(eager) {
   index_dependents();
   index_messages();
+  if (!program.telling.empty()) tells_.resize(size());
+  for (const OpIndex telling : program.telling) tells_[telling] = true;
 }
 
 /// The reverse of Program::after in one array: a list for each operation would take most of the

@@ -17,6 +17,7 @@ struct Message {
   Rank peer = -1;
   Slice data;
   bool first = false;
+  bool tells = false;  // what a courier sends travels along
 };
 
 /// How an operation ended.

@@ -1,5 +1,6 @@
 #include "runtime/allreduce.hpp"
 
+#include <chrono>
 #include <new>
 
 #include "base/error.hpp"
@@ -34,21 +35,28 @@ Problem problem_of(const CommState& state, const AllreduceArguments& call) {
 
 /// The plan is the same on every rank, and so is its refusal.
 const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
+  const Problem problem = problem_of(state, call);
+  if (state.watch) state.expect(state.watch->expected(problem));
   try {
-    return &state.plans.get(state.choice, problem_of(state, call), state.knowledge, state.rank);
+    return &state.plans.get(state.choice, problem, state.knowledge, state.rank);
   } catch (const Error& error) {
     set_last_error(error.what());
     return nullptr;
   }
 }
 
+Seconds now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
   Link& link = *state.link;
   ++link.calls;
   link.control.enter(link.calls, prepared.program.plan_hash);
+  Courier* const courier = state.watch ? &state.watch->enter(now()) : nullptr;
   link.transport.begin(Buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf,
                                call.recvbuf, link.scratch, prepared.program.scratch_count),
-                       call.op, {link.calls, prepared.program.plan_hash});
+                       call.op, {link.calls, prepared.program.plan_hash}, courier);
   EngineOptions options;
   options.window = state.tuning.window;
   options.combine_before_arrival = kind_of(call.op) == OperatorKind::built_in;
@@ -89,6 +97,7 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   if (made != MPI_SUCCESS) return made;
   const Outcome outcome = carry_out(state, call, *prepared);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
+  if (state.watch) state.watch->leave(prepared->plan.problem, now());
   ++state.stats.handled;
   state.parameters = prepared->parameters;
   return MPI_SUCCESS;

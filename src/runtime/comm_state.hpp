@@ -8,6 +8,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/link.hpp"
 #include "runtime/plan_cache.hpp"
+#include "telemetry/watch.hpp"
 
 namespace latecomer {
 
@@ -35,6 +36,7 @@ struct CommState {
 
   Choice choice;
   Knowledge knowledge;
+  std::unique_ptr<Watch> watch;  // null: arrivals are as given
   PlanCache plans;
   Tuning tuning;
   latecomer_stats stats{};
@@ -42,6 +44,8 @@ struct CommState {
   std::string broken;          // why it is of no further use; empty: it is
   std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call
 
+  /// Who arrives when in the next call. Plans that do not depend on it stay as they are.
+  void expect(std::vector<Seconds> arrivals);
   /// Collective the first time. Returns MPI's code.
   int ensure_link();
 };

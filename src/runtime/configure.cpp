@@ -30,27 +30,28 @@ std::uint64_t hash_of(const Choice& choice) {
 }
 
 /// One reduction tells every rank whether all could read their text and all mean the same.
-void agree(MPI_Comm comm, const Wish& wish, std::string_view text) {
-  const std::uint64_t hash = wish.choice ? hash_of(*wish.choice) : 0;
-  const std::uint64_t mine[] = {wish.choice ? 0U : 1U, hash, ~hash};
+void agree(MPI_Comm comm, const std::string& what, std::string_view text,
+           std::optional<std::uint64_t> meaning) {
+  const std::uint64_t hash = meaning.value_or(0);
+  const std::uint64_t mine[] = {meaning ? 0U : 1U, hash, ~hash};
   std::uint64_t largest[3] = {};
   PMPI_Allreduce(mine, largest, 3, MPI_UINT64_T, MPI_MAX, comm);
   if (largest[0] != 0) {
-    throw Error("algorithm", std::string(text), "a text that every rank can read, and one cannot");
+    throw Error(what, std::string(text), "a text that every rank can read, and one cannot");
   }
   if (largest[1] != ~largest[2]) {
-    throw Error("algorithm", std::string(text), "the same algorithm and parameters on every rank");
+    throw Error(what, std::string(text), "the same " + what + " and parameters on every rank");
   }
+}
+
+void check_ranks(const CommState& state, int ranks) {
+  if (ranks == state.ranks) return;
+  throw Error("number of arrivals", std::to_string(ranks),
+              std::to_string(state.ranks) + ", one for each rank");
 }
 
 [[noreturn]] void refuse_arrival(Seconds seconds) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
-}
-
-/// Plans that do not depend on the arrivals stay as they are.
-void know(CommState& state, std::vector<Seconds> arrivals) {
-  state.knowledge.arrivals = std::move(arrivals);
-  if (state.choice.algorithm->arrival_aware) state.plans.outdate();
 }
 
 }  // namespace
@@ -58,7 +59,8 @@ void know(CommState& state, std::vector<Seconds> arrivals) {
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
   Wish wish = read_wish(collective, text);
   try {
-    agree(state.comm, wish, text);
+    agree(state.comm, "algorithm", text,
+          wish.choice ? std::optional(hash_of(*wish.choice)) : std::nullopt);
   } catch (const Error&) {
     if (wish.choice) throw;
   }
@@ -73,15 +75,34 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
-  if (arrivals == nullptr) return know(state, {});
-  if (ranks != state.ranks) {
-    throw Error("number of arrivals", std::to_string(ranks),
-                std::to_string(state.ranks) + ", one for each rank");
+  if (arrivals == nullptr) return state.expect({});
+  check_ranks(state, ranks);
+  if (state.watch) {
+    throw Error("arrivals", "given by the program", "none while the estimate is \"online\"");
   }
   for (int i = 0; i < ranks; ++i) {
     if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
   }
-  know(state, {arrivals, arrivals + ranks});
+  state.expect({arrivals, arrivals + ranks});
+}
+
+void set_estimate(CommState& state, std::string_view text) {
+  const bool known = text == "given" || text == "online";
+  agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  const bool online = text == "online" && state.ranks > 1;
+  state.watch = online ? std::make_unique<Watch>(state.rank, state.ranks) : nullptr;
+  state.knowledge.telemetry = online;
+  state.expect({});
+  state.plans.outdate();
+}
+
+Pattern pattern_of(const CommState& state, int ranks) {
+  if (!state.watch) throw Error("estimate", "given", "\"online\", which knows a pattern");
+  check_ranks(state, ranks);
+  Pattern pattern{state.watch->last(), state.watch->expected_again()};
+  pattern.last.resize(static_cast<std::size_t>(ranks));
+  pattern.expected.resize(static_cast<std::size_t>(ranks));
+  return pattern;
 }
 
 void set_network(CommState& state, std::string_view text) {

@@ -12,6 +12,16 @@ namespace latecomer {
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text);
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks);
+/// Collective. "given": arrivals are those of set_arrivals; "online": as earlier calls showed them.
+/// Throws Error on every rank for another text, or where the ranks' texts differ.
+void set_estimate(CommState& state, std::string_view text);
+/// Seconds after the earliest, one entry a rank.
+struct Pattern {
+  std::vector<Seconds> last;
+  std::vector<Seconds> expected;
+};
+/// Throws Error if the estimate is not "online" or `ranks` not the communicator's size.
+[[nodiscard]] Pattern pattern_of(const CommState& state, int ranks);
 void set_network(CommState& state, std::string_view text);
 void set_long_wait(CommState& state, Seconds seconds);
 

@@ -4,7 +4,7 @@
 
 namespace latecomer {
 
-Builder::Builder(const Plan& plan, Rank me) {
+Builder::Builder(const Plan& plan, Rank me) : telemetry_(plan.telemetry) {
   const Problem& problem = plan.problem;
   program_.plan_hash = hash(plan);
   program_.me = me;
@@ -23,6 +23,12 @@ void Builder::add(const Operation& operation) {
   program_.operations.push_back(operation);
 }
 
+void Builder::add_message(const Operation& operation) {
+  add(operation);
+  if (!telemetry_ || !tells_) return;
+  if (told_.insert({operation.kind, operation.peer}).second) program_.telling.push_back(last());
+}
+
 Slice Builder::input(Range range) const {
   return {program_.in_place ? Buffer::output : Buffer::input, range.begin, range.count};
 }
@@ -35,7 +41,7 @@ Slice Builder::scratch(Count count) {
 
 void Builder::send(Rank to, const Slice& data) {
   if (data.empty()) return;
-  add({OpKind::send, to, data, {}, Into::right});
+  add_message({OpKind::send, to, data, {}, Into::right});
   sent_ = last();
 }
 
@@ -52,7 +58,17 @@ void Builder::send_in_turn(Rank to, const Slice& data, OpIndex pace) {
 }
 
 void Builder::recv(Rank from, const Slice& target) {
-  if (!target.empty()) add({OpKind::recv, from, {}, target, Into::right});
+  if (!target.empty()) add_message({OpKind::recv, from, {}, target, Into::right});
+}
+
+void Builder::notify(Rank to) {
+  add_message({OpKind::send, to, kNothing, {}, Into::right});
+  program_.after.back() = heard_;
+}
+
+void Builder::hear(Rank from) {
+  add_message({OpKind::recv, from, {}, kNothing, Into::right});
+  heard_.push_back(last());
 }
 
 void Builder::copy(const Slice& from, const Slice& to) {

@@ -3,6 +3,9 @@
 // Slices without elements are left out, on both sides alike.
 #pragma once
 
+#include <set>
+#include <utility>
+
 #include "schedule/plan.hpp"
 #include "schedule/program.hpp"
 #include "schedule/scoreboard.hpp"
@@ -34,6 +37,15 @@ class Builder {
   /// links from those who are on time.
   void send_in_turn(Rank to, const Slice& data, OpIndex pace = kNone);
   void recv(Rank from, const Slice& target);
+  /// Telemetry, where the plan has it: messages tell their receiver whom the sender has heard of,
+  /// the first of each peer and direction unless told otherwise. Both sides must say the same.
+  void tell(bool whether) { tells_ = whether; }
+  void tell_no_more() { telemetry_ = false; }
+  /// The next message of each peer and direction tells again.
+  void tell_anew() { told_.clear(); }
+  /// Messages that hold nothing else, sent when all that was heard so far is here.
+  void notify(Rank to);
+  void hear(Rank from);
   void copy(const Slice& from, const Slice& to);  // nothing to do where they are the same
   void combine(const Slice& left, const Slice& right, Into into);
 
@@ -57,10 +69,15 @@ class Builder {
 
  private:
   void add(const Operation& operation);
+  void add_message(const Operation& operation);
 
   Program program_;
   Scoreboard scoreboard_;
-  OpIndex sent_ = kNone;  // the last send
+  OpIndex sent_ = kNone;   // the last send
+  std::vector<OpIndex> heard_ = {kNone};  // the messages that held nothing else
+  bool telemetry_;
+  bool tells_ = true;
+  std::set<std::pair<OpKind, Rank>> told_;
 };
 
 }  // namespace latecomer

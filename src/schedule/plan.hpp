@@ -22,6 +22,7 @@ using Parameters = std::map<std::string, Count, std::less<>>;
 struct Knowledge {
   std::vector<Seconds> arrivals;  // one entry a rank; empty: all arrive together
   Network network;
+  bool telemetry = false;  // ranks are to hear of each other's arrivals in each call
 };
 
 struct Plan {
@@ -31,6 +32,7 @@ struct Plan {
   std::vector<Rank> order;   // ranks by position in the algorithm's pattern, where it has one
   std::vector<Count> table;  // numbers the algorithm derived from the arrivals
   Progress progress = Progress::foreground;
+  bool telemetry = false;  // messages tell their receivers whom the sender has heard of
 
   bool operator==(const Plan&) const = default;
 };

@@ -35,6 +35,9 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
+/// What a message without elements holds: only what travels along with it.
+inline constexpr Slice kNothing{Buffer::scratch, 0, 0};
+
 enum class OpKind : std::uint8_t { arrive, send, recv, combine, copy };
 enum class Into : std::uint8_t { left, right };
 
@@ -64,6 +67,7 @@ struct Program {
   Progress progress = Progress::foreground;
   std::vector<Operation> operations;
   std::vector<std::vector<OpIndex>> after;  // per operation: earlier ones it waits for
+  std::vector<OpIndex> telling;  // the messages that tell whom the sender has heard of, ascending
 
   [[nodiscard]] Count buffer_count(Buffer buffer) const {
     return buffer == Buffer::input    ? input_count

@@ -208,6 +208,10 @@ void parse_header(Lines& lines, Program& program) {
   program.in_place = lines.only("in-place").flag();
   program.commutative = lines.only("commutative").flag();
   program.progress = lines.only("progress").progress();
+  if (lines.peek() == "telling") {
+    Words telling = lines.field("telling");
+    program.telling = telling.numbers<OpIndex>();
+  }
 }
 
 Program parse_program(Lines& lines) {
@@ -256,6 +260,8 @@ Plan parse_plan(Lines& lines) {
     const auto field = words.next();
     if (field == "exact") {
       problem.exact = words.flag();
+    } else if (field == "telemetry") {
+      plan.telemetry = words.flag();
     } else if (field == "parameter") {
       const auto parameter = words.next();
       plan.parameters.emplace(parameter, words.number<Count>());
@@ -264,7 +270,7 @@ Plan parse_plan(Lines& lines) {
     } else if (field == "table") {
       plan.table = words.numbers<Count>();
     } else {
-      words.fail("exact, parameter, order, table or end");
+      words.fail("exact, telemetry, parameter, order, table or end");
     }
     words.end();
   }
@@ -285,6 +291,7 @@ std::string to_text(const Plan& plan) {
       << "\ncommutative " << yes_no(problem.commutative) << "\nin-place "
       << yes_no(problem.in_place) << "\nprogress " << name(plan.progress) << '\n';
   if (problem.exact) out << "exact yes\n";
+  if (plan.telemetry) out << "telemetry yes\n";
   for (const auto& [parameter, value] : plan.parameters) {
     out << "parameter " << parameter << ' ' << value << '\n';
   }
@@ -326,6 +333,7 @@ std::string to_text(const Program& program) {
       << program.output_count << " scratch " << program.scratch_count << "\nin-place "
       << yes_no(program.in_place) << "\ncommutative " << yes_no(program.commutative)
       << "\nprogress " << name(program.progress) << '\n';
+  append_list(out, "telling", program.telling);
   for (std::size_t i = 0; i < program.operations.size(); ++i) {
     out << i << ' ' << to_text(program.operations[i]);
     if (!program.after[i].empty()) out << " after";

@@ -11,6 +11,7 @@
 
 #include "base/network.hpp"
 #include "engine/engine.hpp"
+#include "protocol/courier.hpp"
 #include "simulate/memory.hpp"
 
 namespace latecomer {
@@ -21,6 +22,7 @@ struct SimulationOptions {
   Count element_bytes = 4;
   EngineOptions engine;
   std::vector<Memory>* memory = nullptr;  // one a rank; null: time only
+  std::vector<Courier*> couriers;         // one a rank; empty: nothing travels along
   bool trace = false;
   /// Called now and then, if given; what it throws ends the simulation.
   std::function<void()> poll;

@@ -178,12 +178,39 @@ bool VirtualNetwork::exchanges(const Flight& flight) {
   return lanes_[pair_number(flight.to, flight.from)].rendezvous > 0;
 }
 
+/// Bytes; takes note of what has come back.
+double VirtualNetwork::left_of_burst(Bucket& bucket) const {
+  const Network& network = options_.network;
+  const Ticks rested = std::max<Ticks>(0, now_ - bucket.until);
+  bucket.spent = std::max(0.0, bucket.spent - to_seconds(rested) / network.beta);
+  bucket.until = std::max(bucket.until, now_);
+  return static_cast<double>(network.burst) - bucket.spent;
+}
+
+/// A message between nodes, without the part that both links still let pass at once. The rest takes
+/// up all that comes back meanwhile.
+Seconds VirtualNetwork::on_link(const Flight& flight, Count bytes) {
+  const Network& network = options_.network;
+  if (network.burst == 0 || network.beta == 0) return network.occupancy(bytes);
+  Bucket& out = ports_[port(flight.from, flight.to)].out;
+  Bucket& in = ports_[port(flight.to, flight.from)].in;
+  const double at_once =
+      std::min({left_of_burst(out), left_of_burst(in), static_cast<double>(bytes)});
+  const Seconds shaped = network.beta * (static_cast<double>(bytes) - at_once);
+  for (Bucket* const bucket : {&out, &in}) {
+    bucket->spent += at_once;
+    bucket->until += to_ticks(shaped);
+  }
+  return network.alpha + shaped;
+}
+
 Ticks VirtualNetwork::duration(const Flight& flight) {
   const Network& network = options_.network;
-  const Count bytes = flight.source.count * options_.element_bytes;
+  const Count bytes =
+      flight.source.count * options_.element_bytes + static_cast<Count>(flight.words.size());
   const bool local = network.node(flight.from) == network.node(flight.to);
   Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
-                        : network.occupancy(bytes);
+                        : on_link(flight, bytes);
   if (exchanges(flight)) exact *= network.exchange;
   if (network.jitter == 0) return to_ticks(exact);
   const std::uint64_t pair = pair_number(flight.from, flight.to);
@@ -212,6 +239,10 @@ void VirtualNetwork::deliver(FlightId id) {
   free_flights_.push_back(id);
   if (options_.memory != nullptr) {
     (*options_.memory)[static_cast<std::size_t>(flight.to)].write(flight.target, flight.payload);
+  }
+  if (!flight.words.empty()) {
+    options_.couriers[static_cast<std::size_t>(flight.to)]->unpack(flight.words.data(),
+                                                                   flight.words.size());
   }
   complete(flight.to, {flight.recv_token, 0, flight.plan_hash});
 }
@@ -257,6 +288,9 @@ void VirtualNetwork::End::send(const Message& message, std::uint64_t plan_hash, 
   flight.source = message.data;
   flight.plan_hash = plan_hash;
   flight.send_token = token;
+  if (message.tells && !network_.options_.couriers.empty()) {
+    flight.words = network_.options_.couriers[static_cast<std::size_t>(rank_)]->pack();
+  }
   flight.send_posted = true;
   network_.posted(id, true);
 }

@@ -46,6 +46,7 @@ class VirtualNetwork {
     bool recv_posted = false;
     bool landed = false;
     Elements payload;
+    std::vector<char> words;  // that travel along
   };
   /// The flights of one pair and direction. They follow each other, however many ports there are.
   struct Lane {
@@ -68,6 +69,11 @@ class VirtualNetwork {
     VirtualNetwork& network_;
     Rank rank_;
   };
+  /// A direction of a link that passes some bytes at once.
+  struct Bucket {
+    double spent = 0;  // bytes of the burst that are not to be had; they come back at the link's
+    Ticks until = 0;   // rate from then on, when the last message has passed
+  };
   /// One end of a link: a node's, or a rank's own within its node. What leaves occupies it for the
   /// time of the transfer, and so does what arrives at the other end: at once where that is free,
   /// otherwise after what was sent there before, waiting in the network in between.
@@ -75,6 +81,8 @@ class VirtualNetwork {
     Count leaving = 0;             // at most Network::ports
     std::deque<FlightId> waiting;  // to leave: first come, first served
     std::vector<Ticks> free;       // when each of Network::ports can take in the next message
+    Bucket out;
+    Bucket in;
   };
   enum class EventKind : std::uint8_t { arrive, eligible, left, landed, local_done, received };
   struct Event {
@@ -105,6 +113,8 @@ class VirtualNetwork {
   void land(FlightId id);
   void deliver(FlightId id);
   [[nodiscard]] Ticks duration(const Flight& flight);
+  [[nodiscard]] double left_of_burst(Bucket& bucket) const;
+  [[nodiscard]] Seconds on_link(const Flight& flight, Count bytes);
   [[nodiscard]] bool exchanges(const Flight& flight);
   void local(Rank rank, Ticks duration, Token token);
   void run_local(Rank rank, Token token);

@@ -60,7 +60,8 @@ std::string peer_fault(const Program& program, Rank peer) {
 
 std::string message_fault(const Program& program, Rank peer, const Slice& slice) {
   const std::string fault = peer_fault(program, peer);
-  return fault.empty() ? slice_fault(program, slice) : fault;
+  if (!fault.empty() || slice == kNothing) return fault;
+  return slice_fault(program, slice);
 }
 
 std::string operands_fault(const Program& program, const Slice& one, const Slice& other) {

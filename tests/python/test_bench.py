@@ -93,7 +93,6 @@ def given(log: Path) -> dict:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("--estimate online", "not built yet: online; use perfect or wrong"),
         ("--estimate best", "no such --estimate: best"),
         ("--progress thread", "not built yet: thread; use declared or none"),
         ("--progress all", "no such --progress: all"),

@@ -288,7 +288,7 @@ def test_a_page_over_ranks_counts_who_is_fastest(capsys, tmp_path):
         (["--bytes", "7"], "--bytes holds no whole number of float32: 7"),
         (["--bytes", "8", "--count", "2"], "--bytes and --count both given: 8, 2"),
         (["--network", "lab"], "network: 'lab' is not usable"),
-        (["--estimate", "online"], "--estimate is not built yet: online"),
+        (["--estimate", "online"], "--estimate is not known to simulate: online"),
         (["--op", "mean"], "no such --op: mean"),
         (["--memory", "much"], "--memory: 'much' is not usable"),
         (["--nodes", "4", "--late-rank", "4"], "no such rank to be late: 4; use 0 to 3"),

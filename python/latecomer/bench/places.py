@@ -22,7 +22,7 @@ _DEFAULT_NODES = {"lab": 8, "local": 4}
 # added on one core. handshake: two more small messages. exchange: links that run half duplex where
 # one of two ranks starts late (docs/decisions/0010).
 _LATENCY_S, _CORE_S = 100e-6, 65e-6
-_LAB_COSTS = "gamma=0.15ns,eager=64KiB,handshake=200us,exchange=1.7"
+_LAB_COSTS = "gamma=0.15ns,eager=64KiB,handshake=200us,exchange=1.35"
 
 # Bits per second over all links together that a small machine still carries: two cores moved about
 # 11 Gbit/s when asked for 100.
@@ -37,7 +37,7 @@ def lab_costs(spec: lab.LabSpec, alpha: float | None = None) -> str:
     if alpha is None:
         alpha = max(_LATENCY_S, _CORE_S * spec.ranks / (os.cpu_count() or 1))
     beta = 1e9 * spec.beta_seconds_per_byte
-    return f"alpha={1e6 * alpha:.6g}us,beta={beta:.6g}ns,{_LAB_COSTS}"
+    return f"alpha={1e6 * alpha:.6g}us,beta={beta:.6g}ns,burst={spec.burst},{_LAB_COSTS}"
 
 
 class Place(Protocol):
@@ -72,9 +72,8 @@ class LabPlace:
         """None if ranks share a link: the bound is for one rank on each."""
         if self._spec.per_node > 1:
             return None
-        credit = self._spec.burst * self.beta
         idle = lab_costs(self._spec, _LATENCY_S)  # cores are no physical limit of a network
-        return statistics.LabLimit(question.collective, question.bytes, idle, credit)
+        return statistics.LabLimit(question.collective, question.bytes, idle)
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
         if self._spec.nodes * self._spec.rate_bits_per_s > _CARRIED:

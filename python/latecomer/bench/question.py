@@ -37,8 +37,6 @@ class Question:
     progress: str
 
     def __post_init__(self) -> None:
-        if self.estimate == "online":
-            raise OptionError("--estimate is not built yet", "online", "use perfect or wrong")
         if self.progress == "thread":
             raise OptionError("--progress is not built yet", "thread", "use declared or none")
 

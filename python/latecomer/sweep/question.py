@@ -40,7 +40,9 @@ class Question:
 
     def __post_init__(self) -> None:
         if self.estimate == "online":
-            raise OptionError("--estimate is not built yet", "online", "use perfect or wrong")
+            raise OptionError(
+                "--estimate is not known to simulate", "online", "use perfect or wrong"
+            )
         core.network_text(self.network)  # raises if it cannot be read
 
     @property

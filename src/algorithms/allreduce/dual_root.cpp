@@ -196,7 +196,8 @@ Algorithm dual_root() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .tells = always_tells};
 }
 
 }  // namespace latecomer::allreduce

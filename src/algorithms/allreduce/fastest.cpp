@@ -20,7 +20,7 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   for (const Algorithm& row : registry()) {
     if (!competes(row, plan.problem)) continue;
     Plan candidate = make_plan(row, plan.problem, {}, {{}, knowledge.network});
-    const Seconds time = row.time(candidate, knowledge.network);
+    const Seconds time = balanced_time(candidate, knowledge.network);
     if (time > least) continue;
     best = std::move(candidate);
     least = time;

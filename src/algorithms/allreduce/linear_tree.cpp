@@ -30,7 +30,8 @@ Algorithm linear_tree() {
           .complete = complete,
           .build = build_chain,
           .cost = chain_cost,
-          .time = chain_time};
+          .time = chain_time,
+          .tells = always_tells};
 }
 
 }  // namespace latecomer::allreduce

@@ -80,7 +80,8 @@ Algorithm pipelined_tree() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .tells = always_tells};
 }
 
 }  // namespace latecomer::allreduce

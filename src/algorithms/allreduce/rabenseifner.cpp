@@ -49,7 +49,9 @@ class Halving {
       kept.push_back(now.half(upper));
     }
     builder_.copy(value_, output(kept.back()));
+    builder_.tell(false);  // all have heard of all; outside the core they hear with the result
     gather(kept);
+    builder_.tell(true);
   }
 
  private:
@@ -121,6 +123,9 @@ Seconds time(const Plan& plan, const Network& network) {
   return time;
 }
 
+/// Every rank of the core completes a part of the vector, and so hears of all, if there is one.
+bool tells(const Plan& plan) { return plan.problem.count >= FoldedRanks(plan.problem.ranks).core; }
+
 }  // namespace
 
 Algorithm rabenseifner() {
@@ -138,7 +143,8 @@ Algorithm rabenseifner() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .tells = tells};
 }
 
 }  // namespace latecomer::allreduce

@@ -69,7 +69,8 @@ Algorithm recursive_doubling() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .tells = always_tells};
 }
 
 }  // namespace latecomer::allreduce

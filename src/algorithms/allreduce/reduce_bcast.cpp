@@ -50,7 +50,8 @@ Algorithm reduce_bcast() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .tells = always_tells};
 }
 
 }  // namespace latecomer::allreduce

@@ -5,6 +5,9 @@
 
 namespace latecomer::allreduce {
 
+/// Of rows whose messages always tell all ranks of each other.
+inline bool always_tells(const Plan& /*plan*/) { return true; }
+
 Algorithm circulant();
 Algorithm dual_root();
 Algorithm fastest();

@@ -182,7 +182,8 @@ Algorithm two_tree() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .tells = always_tells};
 }
 
 }  // namespace latecomer::allreduce

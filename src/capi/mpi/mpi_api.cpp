@@ -66,6 +66,19 @@ int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks) {
   return configure(comm, [&](CommState& state) { latecomer::set_arrivals(state, seconds, ranks); });
 }
 
+int latecomer_set_estimate(MPI_Comm comm, const char* estimate) {
+  return configure(comm,
+                   [&](CommState& state) { latecomer::set_estimate(state, text_of(estimate)); });
+}
+
+int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks) {
+  return configure(comm, [&](CommState& state) {
+    const latecomer::Pattern pattern = latecomer::pattern_of(state, ranks);
+    if (last != nullptr) std::copy(pattern.last.begin(), pattern.last.end(), last);
+    if (expected != nullptr) std::copy(pattern.expected.begin(), pattern.expected.end(), expected);
+  });
+}
+
 int latecomer_set_network(MPI_Comm comm, const char* network) {
   return configure(comm,
                    [&](CommState& state) { latecomer::set_network(state, text_of(network)); });

@@ -12,6 +12,12 @@ namespace {
 constexpr Count kStagedBytes = 32768;
 constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
 
+/// In front of a first message.
+struct Head {
+  std::uint64_t plan_hash;
+  std::uint64_t words;  // bytes that go along
+};
+
 }  // namespace
 
 MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit)
@@ -21,8 +27,9 @@ MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit)
   peers_.resize(static_cast<std::size_t>(ranks));
 }
 
-void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call) {
+void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Courier* courier) {
   buffers_.emplace(std::move(buffers));
+  courier_ = courier;
   op_ = op;
   call_ = call;
   error_ = MPI_SUCCESS;
@@ -80,6 +87,7 @@ MpiTransport::Slot& MpiTransport::take_slot(Token token, Direction direction,
   slot.peer = message.peer;
   slot.direction = direction;
   slot.first = message.first;
+  slot.tells = message.tells;
   slot.data = message.data;
   return slot;
 }
@@ -90,7 +98,7 @@ void MpiTransport::post(Slot& slot) {
   messages = slot.first ? 0 : messages + 1;
   slot.number = messages;
   ++slot.open;  // until all pieces are posted: some may fail at once
-  if (slot.first) {
+  if (is_staged(slot)) {
     stage(slot);
     post_staged(slot);
   }
@@ -98,34 +106,49 @@ void MpiTransport::post(Slot& slot) {
   if (--slot.open == 0) finish(slot);
 }
 
-/// A short message is copied behind the hash as a whole. Of a long one the beginning is: one more
+/// A short message is copied behind the head as a whole. Of a long one the beginning is: one more
 /// message costs less than copying the rest. (A struct datatype would need no copy, but MPICH
-/// 5.0's receives divide by zero where the hash and the elements are different types of one size.)
+/// 5.0's receives divide by zero where the hash and elements are different types of one size.)
 void MpiTransport::stage(Slot& slot) {
   const Layout& layout = buffers_->layout();
   const Count fitting = std::max<Count>(1, kStagedBytes / layout.size);
   slot.staged_count = static_cast<int>(std::min({fitting, piece_limit_, slot.data.count}));
-  // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
-  // than its receive beyond the buffer, over shared memory.
-  slot.staged.resize(sizeof slot.plan_hash + packed_bytes(layout, static_cast<int>(fitting)));
-  if (slot.direction == Direction::recv) return;
-  std::memcpy(slot.staged.data(), &slot.plan_hash, sizeof slot.plan_hash);
+  if (slot.direction == Direction::recv) {
+    // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
+    // than its receive beyond the buffer, over shared memory.
+    slot.staged.resize(sizeof(Head) + Courier::kMostBytesPerRank * peers_.size() +
+                       packed_bytes(layout, static_cast<int>(fitting)));
+    return;
+  }
+  const bool tells = slot.tells && courier_ != nullptr;
+  const std::vector<char> words = tells ? courier_->pack() : std::vector<char>{};
+  const Head head{slot.plan_hash, words.size()};
+  slot.staged.resize(sizeof head + words.size() + packed_bytes(layout, slot.staged_count));
+  std::memcpy(slot.staged.data(), &head, sizeof head);
+  std::copy(words.begin(), words.end(), slot.staged.begin() + sizeof head);
   slot.error = pack(*buffers_, {slot.data, 0, slot.staged_count},
-                    slot.staged.data() + sizeof slot.plan_hash, comm_);
+                    slot.staged.data() + sizeof head + words.size(), comm_);
 }
 
-void MpiTransport::unstage(Slot& slot) {
-  std::memcpy(&slot.hash, slot.staged.data(), sizeof slot.hash);
-  slot.error = unpack(*buffers_, slot.staged.data() + sizeof slot.hash,
+/// `bytes` came. Of another plan the hash is all that can be read.
+void MpiTransport::unstage(Slot& slot, int bytes) {
+  Head head{};
+  const auto received = static_cast<std::size_t>(bytes);
+  std::memcpy(&head, slot.staged.data(), std::min(received, sizeof head));
+  slot.hash = head.plan_hash;
+  const std::size_t elements = packed_bytes(buffers_->layout(), slot.staged_count);
+  slot.wrong_size = received != sizeof head + head.words + elements;
+  if (slot.wrong_size) return;
+  if (courier_ != nullptr) courier_->unpack(slot.staged.data() + sizeof head, head.words);
+  slot.error = unpack(*buffers_, slot.staged.data() + sizeof head + head.words,
                       {slot.data, 0, slot.staged_count}, comm_);
 }
 
 void MpiTransport::post_staged(Slot& slot) {
-  const auto bytes =
-      static_cast<int>(sizeof slot.hash + packed_bytes(buffers_->layout(), slot.staged_count));
-  const int room = slot.direction == Direction::send ? bytes : static_cast<int>(slot.staged.size());
-  const MPI_Request request =
-      start(slot, slot.staged.data(), room, MPI_PACKED, tags_.first(call_.number));
+  const auto bytes = static_cast<int>(slot.staged.size());
+  const int tag =
+      slot.first ? tags_.first(call_.number) : tags_.of(call_.number, call_.plan_hash, slot.number);
+  const MPI_Request request = start(slot, slot.staged.data(), bytes, MPI_PACKED, tag);
   if (request != MPI_REQUEST_NULL) add_request(request, {&slot, MPI_PACKED, bytes, true});
 }
 
@@ -205,10 +228,10 @@ void MpiTransport::settle(const Piece& piece, MPI_Status& status, int code) {
   } else if (slot.direction == Direction::recv) {
     int count = 0;
     PMPI_Get_count(&status, piece.type, &count);
-    if (count != piece.count) {
+    if (piece.staged) {
+      unstage(slot, count);
+    } else if (count != piece.count) {
       slot.wrong_size = true;
-    } else if (piece.staged) {
-      unstage(slot);
     }
   }
   if (--slot.open == 0) finish(slot);

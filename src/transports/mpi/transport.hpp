@@ -1,8 +1,9 @@
 // The transport over MPI: non-blocking point-to-point messages on a communicator that nobody else
-// uses. The first message of each pair and direction carries the sender's plan hash in front of
-// its data, as one message (of a long one, its beginning). Messages and combines of more elements
-// than MPI's int can count are done in pieces. Long messages to one peer leave one after another:
-// MPI would send them side by side, and all would be late.
+// uses. The first message of each pair and direction carries the sender's plan hash, and those that
+// tell what a courier sends along, in front of the data, as one message (of a long one, its
+// beginning).
+// Messages and combines of more elements than MPI's int can count are done in pieces. Long messages
+// to one peer leave one after another: MPI would send them side by side, and all would be late.
 #pragma once
 
 #include <deque>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "protocol/courier.hpp"
 #include "protocol/protocol.hpp"
 #include "transports/mpi/local.hpp"
 #include "transports/mpi/tags.hpp"
@@ -31,8 +33,8 @@ class MpiTransport final : public Transport {
     std::uint64_t number;
     std::uint64_t plan_hash;
   };
-  /// Begins a call; the one before must be finished or abandoned.
-  void begin(Buffers buffers, MPI_Op op, const Call& call);
+  /// Begins a call; the one before must be finished or abandoned. `courier` may be null.
+  void begin(Buffers buffers, MPI_Op op, const Call& call, Courier* courier = nullptr);
   /// Delivers what is done. False: nothing was.
   bool poll(Protocol& protocol);
   /// After a failure: cancels what can be cancelled, so that no receive writes to the user's
@@ -60,13 +62,16 @@ class MpiTransport final : public Transport {
     std::uint64_t hash = 0;  // the peer's, of a first message received
     Direction direction = Direction::send;
     bool first = false;
+    bool tells = false;
     bool wrong_size = false;
     Slice data;
     std::uint32_t number = 0;     // among the messages of its pair and direction
     std::uint64_t plan_hash = 0;  // to send with a first message
     Slot* next = nullptr;         // to the same peer, waiting to leave after this one
-    std::vector<char> staged;     // of a first message: the hash and the elements sent with it
-    int staged_count = 0;         // of those elements
+    // Of a message that is first or tells: its head, what goes along, and the elements sent with
+    // it.
+    std::vector<char> staged;
+    int staged_count = 0;  // of those elements
   };
   /// One MPI request and what it should have moved.
   struct Piece {
@@ -101,12 +106,13 @@ class MpiTransport final : public Transport {
   void leave(Slot& slot);
   void leave_next();
   void post(Slot& slot);
+  [[nodiscard]] static bool is_staged(const Slot& slot) { return slot.first || slot.tells; }
   void stage(Slot& slot);
   void post_staged(Slot& slot);
   void post_rest(Slot& slot);
   MPI_Request start(Slot& slot, void* address, int count, MPI_Datatype type, int tag);
   void add_request(MPI_Request request, const Piece& piece);
-  void unstage(Slot& slot);
+  void unstage(Slot& slot, int bytes);
 
   void collect();
   void settle(const Piece& piece, MPI_Status& status, int code);
@@ -122,6 +128,7 @@ class MpiTransport final : public Transport {
   std::optional<Buffers> buffers_;
   MPI_Op op_ = MPI_OP_NULL;
   Call call_{};
+  Courier* courier_ = nullptr;
   int error_ = MPI_SUCCESS;
 
   std::vector<Peer> peers_;

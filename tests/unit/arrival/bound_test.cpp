@@ -75,6 +75,13 @@ TEST(Bound, RanksOfANodeCountAsOne) {
   EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(4, 0.0), alone), 2 + 1);
 }
 
+TEST(Bound, WhatPassesAtOnceComesSooner) {
+  const Network shaped{.alpha = 1, .beta = 1, .burst = 10};
+  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(2, 0.0), shaped), 1);
+  const Problem problem{Collective::allreduce, 2, 30, 1};
+  EXPECT_DOUBLE_EQ(least_after_last(problem, {0, 100}, shaped), 1 + 20);
+}
+
 struct World {
   Network network;
   Progress progress = Progress::foreground;
@@ -86,11 +93,14 @@ std::vector<World> worlds() {
     for (const Count eager : {0, 65536}) {
       for (const Count ports : {1, 2}) {
         for (const Rank per_node : {1, 3}) {
-          Network network;
-          network.eager_limit = eager;
-          network.ports = ports;
-          network.per_node = per_node;
-          all.push_back({network, progress});
+          for (const Count burst : {0, 20000}) {
+            Network network;
+            network.eager_limit = eager;
+            network.ports = ports;
+            network.per_node = per_node;
+            network.burst = burst;
+            all.push_back({network, progress});
+          }
         }
       }
     }

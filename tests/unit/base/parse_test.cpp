@@ -53,12 +53,13 @@ TEST(Parse, ErrorsNameWhatValueAndRemedy) {
 TEST(NetworkText, ReadsBack) {
   const Network network = parse_network(
       "alpha=3us,beta=40ns,gamma=0.1ns,eager=4KiB,handshake=6us,ports=2,exchange=1.5,per_node=4,"
-      "local_alpha=2us,local_beta=0.5ns,jitter=0.1,seed=9");
+      "local_alpha=2us,local_beta=0.5ns,burst=128KiB,jitter=0.1,seed=9");
   EXPECT_DOUBLE_EQ(network.alpha, 3e-6);
   EXPECT_EQ(network.eager_limit, 4096);
   EXPECT_EQ(network.ports, 2);
   EXPECT_EQ(network.exchange, 1.5);
   EXPECT_EQ(network.per_node, 4);
+  EXPECT_EQ(network.burst, 131072);
   EXPECT_DOUBLE_EQ(network.local_alpha, 2e-6);
   EXPECT_DOUBLE_EQ(network.local_beta, 0.5e-9);
   EXPECT_EQ(parse_network(to_string(network)), network);

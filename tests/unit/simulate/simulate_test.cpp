@@ -106,6 +106,21 @@ TEST(VirtualNetwork, ExchangesOfLongMessagesMayCostMore) {
   EXPECT_EQ(simulate(one_way(1), options_with(network, {})).last_exit(), 5);
 }
 
+/// A message of all 8 bytes: one second to start, half a second a byte.
+TEST(VirtualNetwork, RestedLinksPassABurstAtOnce) {
+  Network network = kUnit;
+  network.burst = 3;
+  const auto last_exit = [&](const std::vector<Program>& programs) {
+    return simulate(programs, options_with(network, {})).last_exit();
+  };
+  EXPECT_EQ(last_exit(one_way(1)), 1 + 0.5 * (8 - 3));
+  EXPECT_EQ(last_exit(both_ways()), 1 + 0.5 * (8 - 3));  // each direction has its own
+  // While the second half starts, 2 bytes come back.
+  EXPECT_EQ(last_exit(one_way(2)), (1 + 0.5 * (4 - 3)) + (1 + 0.5 * (4 - 2)));
+  network.burst = 1 << 20;
+  EXPECT_EQ(last_exit(one_way(4)), 4);
+}
+
 /// Ranks 0 and 1 share a node; both send to node 1, or to each other.
 TEST(VirtualNetwork, RanksOfANodeShareItsLink) {
   Network network = kUnit;

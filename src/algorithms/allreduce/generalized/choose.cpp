@@ -114,6 +114,13 @@ std::vector<Design> with_pieces(const Design& design, const Wishes& wishes, cons
   return all;
 }
 
+/// Links being rested.
+Seconds rested_time(const Design& design, const Problem& problem, const Network& network) {
+  Count sent = 0;
+  for (const Work& work : work_of(design, problem.count)) sent += work.sent;
+  return time_of(design, problem, network) - network.saved(sent * problem.element_bytes);
+}
+
 }  // namespace
 
 Factors prime_factors(Rank ranks) {
@@ -143,7 +150,7 @@ std::vector<Factors> useful_groups(Rank ranks) {
 Design cheapest(const Wishes& wishes, const Problem& problem, const Network& network) {
   auto designs = designs_for(wishes);
   if (wishes.steps) keep_nearest(*wishes.steps, designs);
-  const auto time = [&](const Design& design) { return time_of(design, problem, network); };
+  const auto time = [&](const Design& design) { return rested_time(design, problem, network); };
   Design best;
   for (const Design& design : designs) {
     const auto candidates = with_pieces(design, wishes, problem, network);

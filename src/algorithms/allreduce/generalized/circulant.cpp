@@ -40,7 +40,8 @@ Algorithm circulant() {
           .complete = complete,
           .build = build,
           .cost = level_cost,
-          .time = level_time};
+          .time = level_time,
+          .tells = levels_tell};
 }
 
 }  // namespace latecomer::allreduce

@@ -110,7 +110,8 @@ Algorithm generalized() {
           .complete = complete,
           .build = build,
           .cost = level_cost,
-          .time = level_time};
+          .time = level_time,
+          .tells = levels_tell};
 }
 
 }  // namespace latecomer::allreduce

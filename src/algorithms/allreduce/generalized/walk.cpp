@@ -90,6 +90,7 @@ class Reduction {
   }
 
   void step(const Step& step, bool last, const std::vector<Count>& next, const Slices& goal) {
+    builder_.tell_anew();  // two steps may have the same peer
     const Count shift = step.shift(design_.distance);
     Slices sent;
     for (const Count k : block_sent(step)) sent.push_back(value_[k]);
@@ -243,6 +244,12 @@ Layout kept_layout(const Level& level, const Parts& parts, const Layout& layout)
 
 }  // namespace
 
+/// A later piece of a step may bring what the first one, which tells, left too early to know.
+bool levels_tell(const Plan& plan) {
+  const Design design = from_table(plan.table, plan.problem.ranks);
+  return plan.problem.count >= plan.problem.ranks && design.reduce_piece == 0;
+}
+
 void build_levels(const Plan& plan, const Design& design, Builder& builder) {
   std::vector<Layout> layouts = {Layout({{0, plan.problem.count}})};
   std::vector<Parts> parts;
@@ -270,6 +277,7 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
     builder.copy(value.part(at, goal.count), goal);
     at += goal.count;
   }
+  builder.tell_no_more();  // every rank has completed a part, and so heard of all
   for (std::size_t i = design.levels.size(); i-- > 0;) {
     distribute(design.levels[i], parts[i], design, layouts[i], builder, spare);
   }

@@ -8,4 +8,7 @@ namespace latecomer::allreduce {
 
 void build_levels(const Plan& plan, const Design& design, Builder& builder);
 
+/// Whether its messages tell all ranks of each other: a field of registry rows.
+[[nodiscard]] bool levels_tell(const Plan& plan);
+
 }  // namespace latecomer::allreduce

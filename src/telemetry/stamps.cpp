@@ -1,0 +1,51 @@
+#include "telemetry/stamps.hpp"
+
+#include <cstring>
+
+namespace latecomer {
+namespace {
+
+struct Entry {
+  std::uint32_t rank;
+  float elapsed_before;
+  double arrival;
+};
+static_assert(sizeof(Entry) <= Courier::kMostBytesPerRank);
+
+}  // namespace
+
+void Stamps::begin() {
+  heard_.assign(stamps_.size(), false);
+  known_.clear();
+}
+
+void Stamps::learn(Rank rank, const Stamp& stamp) {
+  const auto at = static_cast<std::size_t>(rank);
+  if (heard_[at]) return;
+  heard_[at] = true;
+  stamps_[at] = stamp;
+  known_.push_back(rank);
+}
+
+std::vector<char> Stamps::pack() {
+  std::vector<char> words(known_.size() * sizeof(Entry));
+  char* next = words.data();
+  for (const Rank rank : known_) {
+    const Stamp& stamp = stamps_[static_cast<std::size_t>(rank)];
+    const Entry entry{static_cast<std::uint32_t>(rank), stamp.elapsed_before, stamp.arrival};
+    std::memcpy(next, &entry, sizeof entry);
+    next += sizeof entry;
+  }
+  return words;
+}
+
+void Stamps::unpack(const char* words, std::size_t bytes) {
+  for (; bytes >= sizeof(Entry); words += sizeof(Entry), bytes -= sizeof(Entry)) {
+    Entry entry;
+    std::memcpy(&entry, words, sizeof entry);
+    if (entry.rank >= stamps_.size()) return;
+    learn(static_cast<Rank>(entry.rank), {entry.arrival, entry.elapsed_before});
+  }
+}
+
+}  // namespace latecomer

@@ -1,0 +1,48 @@
+// Telemetry of one call: when each rank entered it, known to every rank when the call ends, since
+// it travels along with the messages that carry the ranks' data.
+//
+// Whoever has the result has heard of every rank: each contribution came over a chain of messages.
+// Which messages need to tell so that this is true is the algorithm's to say (Algorithm::tells,
+// docs/decisions/0012).
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+#include "protocol/courier.hpp"
+
+namespace latecomer {
+
+/// What a rank tells of itself, seconds on the clock that all ranks share.
+struct Stamp {
+  Seconds arrival = 0;
+  float elapsed_before = 0;  // exit minus arrival of the call before; 0: there was none
+
+  bool operator==(const Stamp&) const = default;
+};
+
+class Stamps final : public Courier {
+ public:
+  explicit Stamps(Rank ranks) : stamps_(static_cast<std::size_t>(ranks)) { begin(); }
+
+  /// A new call.
+  void begin();
+  /// This rank arrives.
+  void arrive(Rank me, const Stamp& stamp) { learn(me, stamp); }
+
+  [[nodiscard]] bool complete() const { return known_.size() == stamps_.size(); }
+  /// One a rank; those that are not known are the last call's.
+  [[nodiscard]] const std::vector<Stamp>& all() const { return stamps_; }
+
+  [[nodiscard]] std::vector<char> pack() override;
+  void unpack(const char* words, std::size_t bytes) override;
+
+ private:
+  void learn(Rank rank, const Stamp& stamp);
+
+  std::vector<Stamp> stamps_;
+  std::vector<bool> heard_;
+  std::vector<Rank> known_;  // in the order in which they were heard of
+};
+
+}  // namespace latecomer

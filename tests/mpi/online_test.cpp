@@ -1,0 +1,84 @@
+// Estimates from earlier calls: all ranks hear of all arrivals, and results stay right.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "communicator.hpp"
+#include "kinds.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runner.hpp"
+#include "runtime/comm_state.hpp"
+#include "try_allreduce.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+constexpr double kLate = 0.05;  // seconds
+
+struct Pattern {
+  std::vector<double> last, expected;
+};
+
+Pattern pattern_of(MPI_Comm comm, int ranks) {
+  Pattern pattern;
+  pattern.last.resize(static_cast<std::size_t>(ranks));
+  pattern.expected = pattern.last;
+  CHECK_EQ(latecomer_get_pattern(comm, pattern.last.data(), pattern.expected.data(), ranks),
+           MPI_SUCCESS);
+  return pattern;
+}
+
+bool equal_everywhere(const std::vector<double>& values, MPI_Comm comm) {
+  std::vector<double> least(values), most(values);
+  MPI_Allreduce(values.data(), least.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MIN,
+                comm);
+  MPI_Allreduce(values.data(), most.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
+                comm);
+  return least == most;
+}
+
+MPI_TEST(every_algorithm_tells_all_ranks_who_was_late) {
+  const Kinds kinds;
+  for (const Algorithm& row : registry()) {
+    if (row.kind == latecomer::Kind::native) continue;
+    const Communicator comm;
+    const int late = context.ranks - 1;
+    latecomer_set_algorithm(comm, "allreduce", std::string(row.name).c_str());
+    CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
+    for (const int count : {1, context.ranks, 40000}) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (context.rank == late) std::this_thread::sleep_for(std::chrono::duration<double>(kLate));
+      try_allreduce(comm, kinds.named("float sum"), {count, false, 0}, context.seed,
+                    std::string(row.name));
+      if (context.ranks == 1) continue;
+      const Pattern pattern = pattern_of(comm, context.ranks);
+      CHECK(equal_everywhere(pattern.last, MPI_COMM_WORLD));
+      CHECK(equal_everywhere(pattern.expected, MPI_COMM_WORLD));
+      const auto most = std::max_element(pattern.last.begin(), pattern.last.end());
+      CHECK_EQ(most - pattern.last.begin(), late);
+      CHECK(*most > kLate / 2);
+      CHECK_EQ(*std::min_element(pattern.last.begin(), pattern.last.end()), 0.0);
+    }
+  }
+}
+
+MPI_TEST(estimates_must_be_known_and_the_same) {
+  const Communicator comm;
+  CHECK_EQ(latecomer_set_estimate(comm, "perhaps"), MPI_ERR_ARG);
+  CHECK(std::string(latecomer_last_error()).find("perhaps") != std::string::npos);
+  if (context.ranks > 1) {
+    CHECK_EQ(latecomer_set_estimate(comm, context.rank == 0 ? "online" : "given"), MPI_ERR_ARG);
+    CHECK(std::string(latecomer_last_error()).find("on every rank") != std::string::npos);
+  }
+  std::vector<double> times(static_cast<std::size_t>(context.ranks));
+  CHECK_EQ(latecomer_get_pattern(comm, times.data(), nullptr, context.ranks), MPI_ERR_ARG);
+  CHECK(std::string(latecomer_last_error()).find("online") != std::string::npos);
+  CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
+  if (context.ranks == 1) return;
+  CHECK_EQ(latecomer_get_pattern(comm, times.data(), nullptr, context.ranks + 1), MPI_ERR_ARG);
+  CHECK_EQ(latecomer_set_arrivals(comm, times.data(), context.ranks), MPI_ERR_ARG);
+  CHECK(std::string(latecomer_last_error()).find("online") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace latecomer::testing
