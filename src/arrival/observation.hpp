@@ -1,0 +1,30 @@
+// What one call showed: when each rank entered it, and when each had left the call before.
+#pragma once
+
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace latecomer {
+
+/// Seconds on a clock that the ranks share, one value a rank. Where the clock starts does not
+/// matter.
+struct Observation {
+  std::vector<Seconds> arrivals;
+  /// Exits from the communicator's call before, of whatever key. Empty: there was none, or nobody
+  /// knows; then the ranks count as having left it together.
+  std::vector<Seconds> exits_before;
+};
+
+/// When the ranks left a call: arrival plus elapsed time, both in seconds and of the same ranks.
+[[nodiscard]] inline std::vector<Seconds> exits_of(const std::vector<Seconds>& arrivals,
+                                                   const std::vector<Seconds>& elapsed) {
+  std::vector<Seconds> exits(arrivals);
+  for (std::size_t rank = 0; rank < exits.size(); ++rank) exits[rank] += elapsed.at(rank);
+  return exits;
+}
+
+/// Throws Error naming the first value that is no time, or a length that does not fit the ranks.
+void check(const Observation& observation, Rank ranks);
+
+}  // namespace latecomer
