@@ -101,6 +101,15 @@ LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats);
  * MPI_ERR_ARG if text is NULL or size 0. */
 LATECOMER_API int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size);
 
+/* How far this rank's idea of the common time, by which arrivals are compared, is from rank 0's
+ * clock at most: seconds. The ideas of two ranks differ by the sum of theirs at most. It grows
+ * until the clocks are compared again; 0 where the rank reads the same clock as rank 0, infinite
+ * while the ranks of this communicator have no common clock. Holds for clocks that keep within
+ * 100 ppm of the right rate. Local.
+ *
+ * MPI_ERR_ARG if seconds is NULL. */
+LATECOMER_API int latecomer_get_clock_error(MPI_Comm comm, double* seconds);
+
 #ifdef __cplusplus
 }
 #endif

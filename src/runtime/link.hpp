@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/clocks.hpp"
 #include "runtime/control.hpp"
 #include "runtime/crowd.hpp"
 #include "runtime/internal_comm.hpp"
@@ -16,11 +17,13 @@ struct Link {
   Link(std::unique_ptr<InternalComm> internal, Count piece_limit)
       : comm(std::move(internal)),
         crowded(ranks_outnumber_cores(comm->get())),
+        clocks(clock_groups(comm->get())),
         control(comm->get()),
         transport(comm->get(), piece_limit) {}
 
   std::unique_ptr<InternalComm> comm;
   bool crowded;  // ranks share cores
+  Clocks clocks;
   Control control;
   Scratch scratch;
   MpiTransport transport;

@@ -1,14 +1,10 @@
 #include "runtime/run.hpp"
 
-#include "runtime/idle.hpp"
-#include "runtime/log.hpp"
-#include "runtime/long_wait.hpp"
+#include "runtime/waiting.hpp"
 #include "transports/mpi/returned_errors.hpp"
 
 namespace latecomer {
 namespace {
-
-constexpr Seconds kControlInterval = 1e-3;
 
 int make_disagreement_class() {
   int made = MPI_ERR_OTHER;
@@ -21,24 +17,19 @@ int make_disagreement_class() {
 class Run {
  public:
   Run(Protocol& protocol, Link& link, const RunOptions& options)
-      : protocol_(protocol),
-        link_(link),
-        options_(options),
-        wait_(options.long_wait),
-        idle_(link.crowded) {}
+      : protocol_(protocol), link_(link), waiting_(link, options) {}
 
   Outcome operator()() {
     protocol_.start();
     protocol_.arrive();
-    while (protocol_.status() == Status::running && !trouble_) {
+    while (protocol_.status() == Status::running && !waiting_.trouble()) {
       if (link_.transport.poll(protocol_)) {
-        wait_.progressed();
-        idle_.progressed();
+        waiting_.progressed();
       } else {
-        wait();
+        waiting_.pause([this] { report(); });
       }
     }
-    if (trouble_) return {disagreement_class(), *trouble_};
+    if (waiting_.trouble()) return {disagreement_class(), *waiting_.trouble()};
     if (protocol_.status() == Status::done) return {};
     return failure();
   }
@@ -54,29 +45,15 @@ class Run {
                                       "that rank follows another plan"};
   }
 
-  void wait() {
-    if (wait_.idle()) report();
-    if (wait_.now() >= next_control_) {
-      next_control_ = wait_.now() + kControlInterval;
-      trouble_ = link_.control.read();
-    }
-    idle_.pause(wait_.waited());
-  }
-
   /// A rank that is merely late will find the question when it arrives.
   void report() {
-    log_line(describe(options_.user) + ", call " + std::to_string(link_.calls) + ": waiting for " +
-             std::to_string(wait_.waited()) + " s " + protocol_.waiting_for());
+    waiting_.say(protocol_.waiting_for());
     for (const Rank peer : link_.transport.awaited()) link_.control.ask(peer);
   }
 
   Protocol& protocol_;
   Link& link_;
-  RunOptions options_;
-  LongWait wait_;
-  Idle idle_;
-  Seconds next_control_ = 0;
-  std::optional<std::string> trouble_;
+  Waiting waiting_;
 };
 
 }  // namespace

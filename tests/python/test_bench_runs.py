@@ -47,6 +47,19 @@ def needs_lab() -> None:
         pytest.skip(str(error))
 
 
+def test_what_needs_a_common_clock_is_empty_where_hosts_clocks_differ():
+    needs_lab()
+    if not Path("/proc/self/timens_offsets").exists():
+        pytest.skip("no time namespaces in this kernel")
+    words = ["--network", "lab", "--nodes", "3", "--rate", "100mbit", "--mpi", "openmpi"]
+    asked = ["--algorithms", "ring", "--bytes", "4KiB", "--delay", "30ms", "--clock-skew", "5s"]
+    result = run(*words, *QUICK, *asked, "--json")
+    assert result.exit_code == 0, result.stderr
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (row["after_last_ms"], row["wrong"]) == (None, 0)
+    assert 30 * 2 / 3 * 0.9 <= row["elapsed_ms"] < 2000
+
+
 @pytest.mark.parametrize("estimate", ["perfect", "wrong"])
 def test_every_algorithm_is_right_in_the_lab_with_one_late_rank(estimate):
     needs_lab()

@@ -1,5 +1,6 @@
 """The emulated cluster: right answers about it, right behaviour in it, nothing left of it."""
 
+import itertools
 import json
 import os
 import signal
@@ -10,8 +11,9 @@ from pathlib import Path
 import latecomer
 import pytest
 from latecomer import lab, mpi, processes
+from latecomer.bench import program
 from latecomer.lab import check as check_function
-from latecomer.lab import privilege
+from latecomer.lab import kernel, privilege, topology
 from mpi_helpers import FAMILIES, compiled, fake_launcher, installed, wait_until
 
 PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
@@ -82,6 +84,8 @@ def test_other_rates_are_refused(text):
         ({"burst_bytes": 65536}, "burst .* out of range: 65536; use a value from 131072"),
         ({"queue_ms": 0}, "queue .* out of range: 0"),
         ({"congestion": "cubic; id"}, "congestion control: cubic; id"),
+        ({"clock_skew_s": -5.0}, "clock skew .* out of range: -5.0; use a value from 0"),
+        ({"clock_skew_s": float("nan")}, "clock skew .* out of range: nan"),
     ],
 )
 def test_impossible_clusters_are_refused(changes, message):
@@ -96,6 +100,7 @@ def test_impossible_clusters_are_refused(changes, message):
         ({"congestion": "reno"}, 256, "lab 16x200mbit burst=256KiB reno"),
         ({"burst_bytes": 1 << 20}, 1024, "lab 16x200mbit burst=1024KiB"),
         ({"per_node": 2, "queue_ms": 5}, 128, "lab 16x200mbit per-node=2 burst=128KiB queue=5ms"),
+        ({"clock_skew_s": 0.5}, 128, "lab 16x200mbit burst=128KiB clock-skew=0.5s"),
     ],
 )
 def test_the_burst_follows_the_rate_and_is_described(changes, burst, text):
@@ -115,7 +120,37 @@ def test_beta_is_the_time_per_byte_of_payload():
     assert lab.LabSpec(2, 200 * MBIT).beta_seconds_per_byte == pytest.approx(41.84e-9, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("5s", 5), ("200ms", 0.2), ("1.5h", 5400), ("2d", 172800), ("3", 3)]
+)
+def test_skews_are_read(text, seconds):
+    assert lab.parse_skew(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "-5s", "5 weeks", "nan"])
+def test_other_skews_are_refused(text):
+    with pytest.raises(lab.SpecError, match="not a time: .*200ms, 5s or 2h"):
+        lab.parse_skew(text)
+
+
+def test_every_host_has_another_clock():
+    spec = lab.LabSpec(200, MBIT, clock_skew_s=5)
+    ahead = sorted(spec.clock_offset_s(node) for node in range(200))
+    assert ahead[0] == spec.clock_offset_s(0) == 0
+    assert min(late - early for early, late in itertools.pairwise(ahead)) > 0.005
+    assert 4.9 < ahead[-1] < 5
+
+
 # ---- where it cannot be had
+
+
+def test_a_kernel_without_time_namespaces_is_told_of(monkeypatch):
+    def refuse(kinds):
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(kernel, "unshare", refuse)
+    with pytest.raises(lab.LabError, match="time namespaces .*Invalid argument; leave out --clock"):
+        topology._new_clock("node1", 5)
 
 
 def test_a_missing_program_is_named(monkeypatch, tmp_path):
@@ -316,6 +351,62 @@ def test_missing_programs_and_libraries_are_errors(spec):
         lab.run(spec, ["hostname"], mpi="lam")
 
 
+# ---- clocks
+
+
+@pytest.fixture(scope="module")
+def time_namespaces(namespaces):
+    if not Path("/proc/self/timens_offsets").exists():
+        pytest.skip("no time namespaces in this kernel")
+
+
+CLOCKS = """
+import os
+import time
+names = ("MONOTONIC", "BOOTTIME", "REALTIME")
+monotonic, boot, real = (time.clock_gettime(getattr(time, f"CLOCK_{name}")) for name in names)
+os.write(1, f"{monotonic - real},{boot - real}\\n".encode())  # at once: lines must not mix
+"""
+
+
+def clocks_of_hosts(capfd, **options) -> list[list[float]]:
+    """Per rank, how far its clocks are ahead of the machine's, which no namespace changes."""
+    spec = lab.LabSpec(3, 200 * MBIT, per_node=2, **options)
+    assert lab.run(spec, [sys.executable, "-c", CLOCKS], deadline=60) == 0
+    ranks = capfd.readouterr().out.split()
+    return sorted([float(number) for number in rank.split(",")] for rank in ranks)
+
+
+def test_clocks_of_hosts_really_differ(time_namespaces, capfd):
+    installed("openmpi")
+    spec = lab.LabSpec(3, 200 * MBIT, clock_skew_s=5)
+    expected = sorted([spec.clock_offset_s(node) for node in range(3)] * 2)
+    found = clocks_of_hosts(capfd, clock_skew_s=5)
+    for clock in zip(*found, strict=True):
+        assert [ahead - clock[0] for ahead in clock] == pytest.approx(expected, abs=0.05)
+
+
+def test_clocks_of_hosts_are_the_same_unless_told(namespaces, capfd):
+    installed("openmpi")
+    for clock in zip(*clocks_of_hosts(capfd), strict=True):
+        assert max(clock) - min(clock) < 0.05
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("skew", "clocks"), [("5s", 4), ("0", 1)])
+def test_ranks_on_hosts_with_skewed_clocks_agree_on_the_time(time_namespaces, name, skew, clocks):
+    """The MPI test compares the ranks' common times with the machine's clock."""
+    installed(name)
+    tests = program.find_built(f"mpi_tests_{name}")
+    if not tests:
+        pytest.skip(f"not built: mpi_tests_{name}")
+    options = ["--nodes", "4", "--rate", "200mbit", "--clock-skew", skew, "--quiet"]
+    done = call("run", *options, "--", str(tests), "--quick", "hosts_share_a_clock")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"  {clocks} clocks, up to " in done.stdout
+    assert "1 passed, 0 failed" in done.stdout
+
+
 # ---- measuring
 
 
@@ -350,6 +441,7 @@ def test_a_machine_that_is_too_slow_is_told_so():
         (["--rate", "200mbut", "hostname"], 2, "error: not a link rate: '200mbut'; write it as"),
         (["--rate", "200mbit", "--burst", "1KiB", "hostname"], 2, "error: burst (bytes) out of"),
         (["--rate", "200mbit", "--frobnicate", "hostname"], 2, "error: No such option"),
+        (["--rate", "200mbit", "--clock-skew=-5s", "hostname"], 2, "error: not a time: '-5s'"),
         (["hostname"], 2, "--rate"),
     ],
 )

@@ -135,11 +135,18 @@ class InheritedPlace:
 
 
 def find_place(
-    network: str | None, nodes: int | None, rate: str, per_node: int, family: str | None
+    network: str | None,
+    nodes: int | None,
+    rate: str,
+    per_node: int,
+    family: str | None,
+    clock_skew: str | None = None,
 ) -> Place:
     """The place that the options name, or else the lab where it works. Raises UserError."""
     one_of("--network", network or "lab", NETWORKS)
     one_of("--mpi", family or "openmpi", mpi.FAMILIES)
+    if clock_skew and network not in (None, "lab"):
+        raise OptionError(f"--clock-skew with --network {network}", clock_skew, "use the lab")
     if network == "inherit":
         if nodes is not None or per_node != 1:
             raise OptionError("--nodes or --per-node given", network, "leave it out: the job says")
@@ -148,8 +155,14 @@ def find_place(
         what = "this is one rank of an MPI job"
         raise OptionError(what, f"--network {network or 'lab'}", "use --network inherit")
     if network != "local":
-        spec = lab.LabSpec(nodes or _DEFAULT_NODES["lab"], lab.parse_rate(rate), per_node=per_node)
-        if place := _lab_place(spec, family, wanted=network == "lab"):
+        spec = lab.LabSpec(
+            nodes or _DEFAULT_NODES["lab"],
+            lab.parse_rate(rate),
+            per_node=per_node,
+            clock_skew_s=lab.parse_skew(clock_skew or "0"),
+        )
+        wanted = network == "lab" or clock_skew is not None
+        if place := _lab_place(spec, family, wanted=wanted):
             return place
     return LocalPlace((nodes or _DEFAULT_NODES["local"]) * per_node, family)
 

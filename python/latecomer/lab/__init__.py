@@ -15,7 +15,15 @@ from .check import CheckResult, check
 from .enter import enter
 from .launch import environment, in_lab
 from .privilege import settle
-from .spec import LabError, LabSpec, SpecError, format_rate, parse_bytes, parse_rate
+from .spec import (
+    LabError,
+    LabSpec,
+    SpecError,
+    format_rate,
+    parse_bytes,
+    parse_rate,
+    parse_skew,
+)
 
 __all__ = [
     "DEFAULT_DEADLINE_S",
@@ -29,6 +37,7 @@ __all__ = [
     "format_rate",
     "parse_bytes",
     "parse_rate",
+    "parse_skew",
     "run",
     "settle",
     "shell",

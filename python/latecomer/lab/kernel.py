@@ -8,6 +8,7 @@ from pathlib import Path
 
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 NEW_HOST_NAME = 0x04000000  # CLONE_NEWUTS
+NEW_TIME = 0x00000080  # CLONE_NEWTIME
 _MS_BIND = 4096
 
 _LIBC = ctypes.CDLL(None, use_errno=True)

@@ -1,7 +1,8 @@
 """Inside the lab's own namespaces: build the hosts, the switch and the shaped links.
 
-Every host is a network namespace and a host name of its own; a link is a veth pair from the host's
-`e0` to the switch's `pK`, with a token bucket on both ends, so that both directions are shaped.
+Every host is a network namespace and a host name of its own, on demand also a clock; a link is a
+veth pair from the host's `e0` to the switch's `pK`, with a token bucket on both ends, so that both
+directions are shaped.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .spec import LabError, LabSpec
 RUN = Path("/run")  # covered by a tmpfs of our own
 NETWORKS = RUN / "netns"  # where `ip -n NAME` looks
 HOST_NAMES = RUN / "latecomer" / "uts"
+CLOCKS = RUN / "latecomer" / "time"  # empty unless hosts have clocks of their own
 SCRATCH = RUN / "tmp"
 SUBNET = "10.77.0.0/24"
 CLUSTER = Cluster(
@@ -40,7 +42,7 @@ while :; do
 done
 host=$1
 shift
-exec {nsenter} --net={networks}/"$host" --uts={names}/"$host" -- /bin/sh -c "$*"
+exec {nsenter} --net={networks}/"$host" --uts={names}/"$host" {clock} -- /bin/sh -c "$*"
 """
 
 
@@ -58,6 +60,8 @@ def enter(node: int) -> None:
     """Move this process onto a node. Raises OSError."""
     kernel.join(NETWORKS / node_name(node), kernel.NEW_NETWORK)
     kernel.join(HOST_NAMES / node_name(node), kernel.NEW_HOST_NAME)
+    if (clock := CLOCKS / node_name(node)).exists():
+        kernel.join(clock, kernel.NEW_TIME)
 
 
 def build(spec: LabSpec) -> None:
@@ -78,13 +82,14 @@ def build(spec: LabSpec) -> None:
 
 def _prepare_files(spec: LabSpec) -> None:
     kernel.mount("tmpfs", RUN)
-    for folder in (NETWORKS, HOST_NAMES, SCRATCH, RUN / "lock"):
+    for folder in (NETWORKS, HOST_NAMES, CLOCKS, SCRATCH, RUN / "lock"):
         folder.mkdir(parents=True)
     nodes = [node_name(node) for node in range(spec.nodes)]
     _write_lines(CLUSTER.openmpi_hosts, [f"{name} slots={spec.per_node}" for name in nodes])
     _write_lines(CLUSTER.hydra_hosts, [f"{name}:{spec.per_node}" for name in nodes])
     places = {"nsenter": shlex.quote(tool("nsenter")), "networks": NETWORKS, "names": HOST_NAMES}
-    Path(CLUSTER.agent).write_text(_AGENT.format(**places))
+    clock = f'--time={CLOCKS}/"$host"' if spec.clock_skew_s else ""
+    Path(CLUSTER.agent).write_text(_AGENT.format(**places, clock=clock))
     Path(CLUSTER.agent).chmod(0o755)
     _name_addresses([f"{address(node)} {name}" for node, name in enumerate(nodes)])
 
@@ -110,6 +115,24 @@ def _new_namespace(name: str) -> None:
     _disable_ipv6()
 
 
+def _new_clock(name: str, ahead_s: float) -> None:
+    """Create a clock for node `name`, keep it by a file. This process keeps its own."""
+    seconds, rest = divmod(round(ahead_s * 10**9), 10**9)
+    lines = [f"{clock} {seconds} {rest}\n" for clock in ("monotonic", "boottime")]
+    try:
+        kernel.unshare(kernel.NEW_TIME)
+        Path("/proc/self/timens_offsets").write_text("".join(lines))
+    except OSError as error:
+        raise LabError(
+            "hosts cannot have clocks of their own here, time namespaces do not work",
+            error,
+            "leave out --clock-skew, or use Linux 5.6 or newer with CONFIG_TIME_NS (a container: "
+            "with --cap-add=SYS_TIME)",
+        ) from None
+    (CLOCKS / name).touch()
+    kernel.bind("/proc/self/ns/time_for_children", CLOCKS / name)
+
+
 def _disable_ipv6() -> None:
     # Its neighbour discovery would be noise on the links; a kernel without it is as good.
     try:
@@ -121,6 +144,8 @@ def _disable_ipv6() -> None:
 def _build_node(spec: LabSpec, node: int) -> None:
     name = node_name(node)
     _new_namespace(name)
+    if spec.clock_skew_s:
+        _new_clock(name, spec.clock_offset_s(node))
     gso = f"gso_max_size {spec.gso_max_bytes}"
     peer = f"peer name p{node} {gso} netns switch"
     links = [

@@ -16,6 +16,7 @@ from ..bench import choices
 from ..bench.choices import one_of
 from .options import (
     Arrival,
+    ClockSkew,
     Collective,
     Delay,
     Estimate,
@@ -102,6 +103,7 @@ def bench(
     rate: Rate = "200mbit",
     per_node: PerNode = 1,
     network: Network = None,
+    clock_skew: ClockSkew = None,
     mpi_family: Mpi = None,
     deadline: Deadline = None,
     as_json: FormatJson = False,
@@ -145,7 +147,7 @@ def bench(
     shown = "json" if as_json else one_of("--format", format_, choices.FORMATS)
     plots = [*(plot or ()), *([report] if report else ())]
     result.check_paths([*(output or ()), *([keep] if keep else ())], plots)
-    place = places.find_place(network, nodes, rate, per_node, mpi_family)
+    place = places.find_place(network, nodes, rate, per_node, mpi_family, clock_skew)
     raise typer.Exit(_answer(asked, place, deadline, keep, shown, [*(output or ()), *plots]))
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from .. import lab
 from ..output import print_json, say
-from .options import Json
+from .options import ClockSkew, Json
 
 app = typer.Typer(
     help="An emulated cluster on this machine: N hosts, one switch, shaped full-duplex links.",
@@ -64,6 +64,7 @@ def run(
     burst: Burst = None,
     queue_ms: Queue = 50,
     congestion: Congestion = None,
+    clock_skew: ClockSkew = None,
     mpi: Mpi = None,
     deadline: Deadline = lab.DEFAULT_DEADLINE_S,
     quiet: Quiet = False,
@@ -75,7 +76,7 @@ def run(
 
     Example: latecomer lab run --nodes 4 --rate 200mbit -- ./app --size 1024
     """
-    spec = _spec(nodes, rate, per_node, burst, queue_ms, congestion)
+    spec = _spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew)
     announce = None if quiet else say
     code = lab.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
     raise typer.Exit(code)
@@ -113,19 +114,26 @@ def shell(
     burst: Burst = None,
     queue_ms: Queue = 50,
     congestion: Congestion = None,
+    clock_skew: ClockSkew = None,
 ) -> None:
     """Open a shell on the first host; mpirun in it uses all hosts.
 
     Example: latecomer lab shell --nodes 4 --rate 200mbit
     """
-    spec = lab.settle(_spec(nodes, rate, per_node, burst, queue_ms, congestion))
+    spec = lab.settle(_spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew))
     say(f"{spec.describe()}; hosts node0 to node{nodes - 1}; leave with exit")
     code = lab.shell(spec)
     raise typer.Exit(code)
 
 
 def _spec(
-    nodes: int, rate: str, per_node: int, burst: str | None, queue_ms: int, congestion: str | None
+    nodes: int,
+    rate: str,
+    per_node: int,
+    burst: str | None,
+    queue_ms: int,
+    congestion: str | None,
+    clock_skew: str | None = None,
 ) -> lab.LabSpec:
     return lab.LabSpec(
         nodes,
@@ -134,6 +142,7 @@ def _spec(
         burst_bytes=None if burst is None else lab.parse_bytes(burst),
         queue_ms=queue_ms,
         congestion=congestion,
+        clock_skew_s=lab.parse_skew(clock_skew or "0"),
     )
 
 

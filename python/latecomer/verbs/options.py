@@ -19,6 +19,12 @@ def option(name: str, metavar: str, text: str, **more: object):
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 FormatJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 
+ClockSkew = Annotated[
+    str | None,
+    option("--clock-skew", "TIME", "Give each host of the lab a monotonic clock of its own, ahead "
+           "by some part of TIME that depends on its number, as in 5s; default: they share one."),
+]  # fmt: skip
+
 # Of the benchmark, measured or simulated
 Collective = Annotated[str, option("--collective", "NAME", "Which collective.")]
 Type = Annotated[str, option("--type", "|".join(choices.TYPE_BYTES), "Of the numbers.")]

@@ -1,6 +1,7 @@
 // The C API that takes an MPI_Comm: converts arguments and exceptions, nothing else.
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <new>
 
 #include "base/error.hpp"
@@ -101,6 +102,13 @@ int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {
     const std::size_t length = std::min(size - 1, state.parameters.size());
     std::memcpy(text, state.parameters.data(), length);
     text[length] = '\0';
+  });
+}
+
+int latecomer_get_clock_error(MPI_Comm comm, double* seconds) {
+  return configure(comm, [&](CommState& state) {
+    if (seconds == nullptr) refuse_null("seconds");
+    *seconds = state.link ? state.link->clocks.error() : std::numeric_limits<double>::infinity();
   });
 }
 

@@ -11,29 +11,31 @@ namespace latecomer {
 
 class Tags {
  public:
-  static constexpr int kControl = 0;  // control.hpp of the runtime
+  // Of the runtime, outside of calls
+  static constexpr int kControl = 0;  // control.hpp
+  static constexpr int kClock = 1;    // clock_sync.hpp
 
   Tags() {
     int* bound = nullptr;
     int found = 0;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
-    if (found != 0) upper_bound_ = static_cast<std::uint64_t>(*bound);
+    if (found != 0) numbers_ = static_cast<std::uint64_t>(*bound) - kClock;
   }
 
   [[nodiscard]] int first(std::uint64_t call) const { return within(call); }
   /// Of the n-th message of a pair and direction.
   [[nodiscard]] int of(std::uint64_t call, std::uint64_t plan_hash, std::uint32_t n) const {
-    return within(call * kStride + n + plan_hash % upper_bound_);
+    return within(call * kStride + n + plan_hash % numbers_);
   }
 
  private:
   static constexpr std::uint64_t kStride = 1021;
 
   [[nodiscard]] int within(std::uint64_t number) const {
-    return 1 + static_cast<int>(number % upper_bound_);
+    return kClock + 1 + static_cast<int>(number % numbers_);
   }
 
-  std::uint64_t upper_bound_ = 32767;  // the least that MPI guarantees
+  std::uint64_t numbers_ = 32767 - kClock;  // 32767 is the least bound that MPI guarantees
 };
 
 }  // namespace latecomer

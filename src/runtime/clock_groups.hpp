@@ -1,0 +1,23 @@
+// Which ranks read the same clock: those of one running kernel and one time namespace.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+struct ClockGroups {
+  std::vector<Rank> leaders;  // the lowest rank of each clock, ascending; rank 0 is the first
+  std::vector<Rank> mates;    // all ranks that read this rank's clock, ascending
+};
+
+/// `clocks`: what each rank's clock is known by; 0: not known, so it is taken for its own.
+[[nodiscard]] ClockGroups group_clocks(const std::vector<std::uint64_t>& clocks, Rank me);
+
+/// Collective.
+[[nodiscard]] ClockGroups clock_groups(MPI_Comm comm);
+
+}  // namespace latecomer

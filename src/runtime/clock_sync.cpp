@@ -1,0 +1,172 @@
+#include "runtime/clock_sync.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "patterns/trees.hpp"
+#include "runtime/waiting.hpp"
+#include "transports/mpi/drain.hpp"
+#include "transports/mpi/returned_errors.hpp"
+#include "transports/mpi/tags.hpp"
+
+namespace latecomer {
+namespace {
+
+// The fewest questions to a parent; where the answers are slow, up to kPatience times as many.
+constexpr std::size_t kSetUpQuestions = 12;
+constexpr std::size_t kRefreshQuestions = 4;
+constexpr std::size_t kPatience = 3;
+constexpr Seconds kShort = 80e-6;  // of a round trip: it bounds the error well enough
+
+/// What travels: doubles, so that all is 8 bytes a number.
+using Question = std::array<double, 2>;  // whether it is one, or the end of them; nothing
+using Answer = std::array<double, 2>;    // common time, its error
+using Model = std::array<double, 5>;
+
+Model pack(const ClockModel& model) {
+  return {model.origin, model.offset, model.error, model.drift, model.drift_error};
+}
+
+ClockModel unpack(const Model& m) { return {m[0], m[1], m[2], m[3], m[4]}; }
+
+bool enough(const std::vector<ClockSample>& samples, std::size_t fewest) {
+  if (samples.size() < fewest) return false;
+  if (samples.size() >= kPatience * fewest) return true;
+  return std::any_of(samples.begin(), samples.end(), [](const ClockSample& sample) {
+    return sample.answered - sample.asked <= kShort;
+  });
+}
+
+class ClockSync {
+ public:
+  ClockSync(Link& link, const RunOptions& options, std::size_t questions)
+      : link_(link), options_(options), comm_(link.comm->get()), questions_(questions) {}
+
+  Outcome operator()() {
+    PMPI_Comm_rank(comm_, &me_);
+    if (me_ == 0) clocks_.take({});
+    const ClockGroups& groups = clocks_.groups();
+    descend(groups.leaders, &ClockSync::ask, &ClockSync::answer);
+    descend(groups.mates, &ClockSync::copy, &ClockSync::hand_on);
+    return outcome_;
+  }
+
+ private:
+  using Step = void (ClockSync::*)(Rank);
+
+  [[nodiscard]] bool failed() const { return outcome_.code != MPI_SUCCESS; }
+
+  /// Learns from the parent, then teaches the children, those with the deepest subtrees first.
+  void descend(const std::vector<Rank>& ranks, Step learn, Step teach) {
+    const auto place = std::find(ranks.begin(), ranks.end(), me_);
+    if (place == ranks.end()) return;
+    const TreeNode node =
+        binomial_node(static_cast<Rank>(ranks.size()), static_cast<Rank>(place - ranks.begin()));
+    const auto rank = [&](Rank position) { return ranks[static_cast<std::size_t>(position)]; };
+    if (!node.root()) (this->*learn)(rank(node.parent));
+    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+      if (!failed()) (this->*teach)(rank(child->rank));
+    }
+  }
+
+  void ask(Rank peer) {
+    std::vector<ClockSample> samples;
+    Seconds peer_error = 0;
+    while (!failed() && !enough(samples, questions_)) {
+      Answer got{};
+      const Seconds asked = clocks_.local();
+      send(peer, Question{1, 0});
+      receive(peer, got);
+      samples.push_back({asked, got[0], clocks_.local()});
+      peer_error = std::max(peer_error, got[1]);
+    }
+    send(peer, Question{0, 0});
+    if (!failed()) clocks_.learn(fit(samples, peer_error));
+  }
+
+  void answer(Rank peer) {
+    for (;;) {
+      Question question{};
+      receive(peer, question);
+      if (failed() || question[0] == 0) return;
+      const Seconds local = clocks_.local();
+      send(peer, Answer{clocks_.common(local), clocks_.model().error_at(local)});
+    }
+  }
+
+  void copy(Rank leader) {
+    Model model{};
+    receive(leader, model);
+    if (!failed()) clocks_.take(unpack(model));
+  }
+
+  void hand_on(Rank mate) { send(mate, pack(clocks_.model())); }
+
+  template <std::size_t N>
+  void send(Rank peer, const std::array<double, N>& content) {
+    if (failed()) return;
+    auto letter = std::make_unique<std::array<double, N>>(content);
+    std::vector<MPI_Request> sends(1, MPI_REQUEST_NULL);
+    check(PMPI_Isend(letter->data(), N, MPI_DOUBLE, peer, Tags::kClock, comm_, sends.data()));
+    wait(peer, [&] {
+      int done = 0;
+      check(PMPI_Test(sends.data(), &done, MPI_STATUS_IGNORE));
+      return done != 0;
+    });
+    if (!failed()) return;
+    std::vector<MPI_Request> receives;
+    drain(receives, sends);
+    (void)letter.release();  // MPI may still read it
+  }
+
+  /// Nothing is posted, so that nothing is left to cancel after a failure.
+  template <std::size_t N>
+  void receive(Rank peer, std::array<double, N>& content) {
+    wait(peer, [&] {
+      int found = 0;
+      check(PMPI_Iprobe(peer, Tags::kClock, comm_, &found, MPI_STATUS_IGNORE));
+      return found != 0;
+    });
+    if (failed()) return;
+    check(PMPI_Recv(content.data(), N, MPI_DOUBLE, peer, Tags::kClock, comm_, MPI_STATUS_IGNORE));
+  }
+
+  template <class Done>
+  void wait(Rank peer, Done&& done) {
+    Waiting waiting(link_, options_);
+    while (!failed() && !done()) {
+      waiting.pause([&] { waiting.say("for rank " + std::to_string(peer) + " to set the clock"); });
+      if (waiting.trouble()) outcome_ = {disagreement_class(), *waiting.trouble()};
+    }
+  }
+
+  void check(int code) {
+    if (code != MPI_SUCCESS) outcome_ = {code, "setting the clock failed"};
+  }
+
+  Link& link_;
+  RunOptions options_;
+  MPI_Comm comm_;
+  Clocks& clocks_ = link_.clocks;
+  std::size_t questions_;
+  int me_ = 0;
+  Outcome outcome_;
+};
+
+Outcome synchronize(Link& link, const RunOptions& options, std::size_t questions) {
+  const ReturnedErrors returned;
+  return ClockSync(link, options, questions)();
+}
+
+}  // namespace
+
+Outcome set_up_clocks(Link& link, const RunOptions& options) {
+  return synchronize(link, options, kSetUpQuestions);
+}
+
+Outcome refresh_clocks(Link& link, const RunOptions& options) {
+  return synchronize(link, options, kRefreshQuestions);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,23 @@
+#include "runtime/waiting.hpp"
+
+#include "runtime/log.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Seconds kControlInterval = 1e-3;
+
+}  // namespace
+
+void Waiting::say(const std::string& for_what) const {
+  log_line(describe(options_.user) + ", call " + std::to_string(link_.calls) + ": waiting for " +
+           std::to_string(wait_.waited()) + " s " + for_what);
+}
+
+void Waiting::listen() {
+  if (wait_.now() < next_control_) return;
+  next_control_ = wait_.now() + kControlInterval;
+  trouble_ = link_.control.read();
+}
+
+}  // namespace latecomer
