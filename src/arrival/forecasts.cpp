@@ -20,7 +20,7 @@ HistoryKey Forecasts::enter(CallKey key) {
 Estimate Forecasts::next(const HistoryKey& history) const {
   Estimate own = alone(history);
   if (own.trusted || history.period == 0) return own;
-  Estimate of_key = alone({history.key});
+  const Estimate of_key = alone({history.key});
   return of_key.trusted ? of_key : own;
 }
 

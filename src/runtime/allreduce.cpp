@@ -1,11 +1,11 @@
 #include "runtime/allreduce.hpp"
 
-#include <chrono>
 #include <new>
 
 #include "base/error.hpp"
 #include "capi/core/last_error.hpp"
 #include "engine/engine.hpp"
+#include "runtime/clock_sync.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/run.hpp"
@@ -36,7 +36,7 @@ Problem problem_of(const CommState& state, const AllreduceArguments& call) {
 /// The plan is the same on every rank, and so is its refusal.
 const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
   const Problem problem = problem_of(state, call);
-  if (state.watch) state.expect(state.watch->expected(problem));
+  if (state.watch) state.expect(state.watch->expect(problem));
   try {
     return &state.plans.get(state.choice, problem, state.knowledge, state.rank);
   } catch (const Error& error) {
@@ -45,15 +45,11 @@ const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
   }
 }
 
-Seconds now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
   Link& link = *state.link;
   ++link.calls;
   link.control.enter(link.calls, prepared.program.plan_hash);
-  Courier* const courier = state.watch ? &state.watch->enter(now()) : nullptr;
+  Courier* const courier = state.watch ? &state.watch->enter(link.clocks.now()) : nullptr;
   link.transport.begin(Buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf,
                                call.recvbuf, link.scratch, prepared.program.scratch_count),
                        call.op, {link.calls, prepared.program.plan_hash}, courier);
@@ -86,6 +82,14 @@ int refuse(CommState& state) {
   return disagreement_class();
 }
 
+/// All ranks have just been here: the time to compare clocks, if it is due.
+Outcome note_arrivals(CommState& state) {
+  if (!state.watch) return {};
+  state.watch->leave(state.link->clocks.now());
+  if (!state.clock_refresh.due(state.watch->last_arrival())) return {};
+  return refresh_clocks(*state.link, {state.comm, state.tuning.long_wait});
+}
+
 int handle(CommState& state, const AllreduceArguments& call) try {
   if (!state.broken.empty()) return refuse(state);
   const Prepared* const prepared = prepare(state, call);
@@ -97,7 +101,7 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   if (made != MPI_SUCCESS) return made;
   const Outcome outcome = carry_out(state, call, *prepared);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  if (state.watch) state.watch->leave(prepared->plan.problem, now());
+  if (const Outcome told = note_arrivals(state); told.code != MPI_SUCCESS) return fail(state, told);
   ++state.stats.handled;
   state.parameters = prepared->parameters;
   return MPI_SUCCESS;

@@ -37,6 +37,7 @@ struct CommState {
   Choice choice;
   Knowledge knowledge;
   std::unique_ptr<Watch> watch;  // null: arrivals are as given
+  ClockRefresh clock_refresh;    // of the link's clocks, while watched
   PlanCache plans;
   Tuning tuning;
   latecomer_stats stats{};

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "runtime/clock_sync.hpp"
 
 namespace latecomer {
 namespace {
@@ -54,6 +55,15 @@ void check_ranks(const CommState& state, int ranks) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
 }
 
+/// Here all ranks are together.
+void share_clock(CommState& state) {
+  if (state.ensure_link() != MPI_SUCCESS) {
+    throw std::runtime_error("communicator: MPI could not make another one beside it");
+  }
+  const Outcome outcome = set_up_clocks(*state.link, {state.comm, state.tuning.long_wait});
+  if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
+}
+
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
@@ -90,6 +100,7 @@ void set_estimate(CommState& state, std::string_view text) {
   const bool known = text == "given" || text == "online";
   agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
   const bool online = text == "online" && state.ranks > 1;
+  if (online) share_clock(state);
   state.watch = online ? std::make_unique<Watch>(state.rank, state.ranks) : nullptr;
   state.knowledge.telemetry = online;
   state.expect({});
@@ -99,7 +110,7 @@ void set_estimate(CommState& state, std::string_view text) {
 Pattern pattern_of(const CommState& state, int ranks) {
   if (!state.watch) throw Error("estimate", "given", "\"online\", which knows a pattern");
   check_ranks(state, ranks);
-  Pattern pattern{state.watch->last(), state.watch->expected_again()};
+  Pattern pattern{state.watch->last(), state.watch->expected_again().arrivals};
   pattern.last.resize(static_cast<std::size_t>(ranks));
   pattern.expected.resize(static_cast<std::size_t>(ranks));
   return pattern;

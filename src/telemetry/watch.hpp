@@ -3,46 +3,45 @@
 // the same plans of it.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <vector>
 
-#include "schedule/plan.hpp"
+#include "arrival/forecasts.hpp"
+#include "schedule/problem.hpp"
 #include "telemetry/stamps.hpp"
 
 namespace latecomer {
 
 class Watch {
  public:
-  Watch(Rank me, Rank ranks) : me_(me), stamps_(ranks) {}
+  Watch(Rank me, Rank ranks) : me_(me), stamps_(ranks), forecasts_(ranks) {}
 
-  /// Seconds that each rank is expected to be late in the next call like this one; empty: all are
-  /// expected together.
-  [[nodiscard]] std::vector<Seconds> expected(const Problem& problem) const;
+  /// A call is to be planned, the same on all ranks: who is expected when in it, seconds after the
+  /// earliest; empty: all together, or nobody knows. Every call that is planned is told of once.
+  [[nodiscard]] std::vector<Seconds> expect(const Problem& problem);
 
-  /// This rank enters a call, `now` on the clock that all ranks share. Returns what travels along
+  /// This rank enters the call, `now` on the clock that all ranks share. Returns what travels along
   /// with its messages.
   Courier& enter(Seconds now);
   /// It leaves: all ranks have told.
-  void leave(const Problem& problem, Seconds now);
+  void leave(Seconds now);
 
-  /// The same, in the next call like the last one.
-  [[nodiscard]] std::vector<Seconds> expected_again() const { return expected(last_key_); }
-  /// When each rank entered the last call, relative to the earliest; empty before the first.
+  /// When the last rank entered the last call, on the clock that all ranks share; 0 before the
+  /// first.
+  [[nodiscard]] Seconds last_arrival() const;
+  /// When each rank entered the last call, seconds after the earliest; empty before the first.
   [[nodiscard]] const std::vector<Seconds>& last() const { return last_; }
+  /// Who is expected when in the next call like the last one.
+  [[nodiscard]] Estimate expected_again() const { return forecasts_.next(history_); }
 
  private:
-  using Key = std::uint64_t;
-  static Key key_of(const Problem& problem);
-  [[nodiscard]] std::vector<Seconds> expected(Key key) const;
-
   Rank me_;
   Stamps stamps_;
-  float elapsed_before_ = 0;
+  Forecasts forecasts_;
+  HistoryKey history_;
   Seconds arrived_ = 0;
+  float elapsed_before_ = 0;
+  std::vector<Seconds> arrivals_;  // of the call before, on the shared clock
   std::vector<Seconds> last_;
-  Key last_key_ = 0;
-  std::map<Key, std::vector<Seconds>> seen_;
 };
 
 }  // namespace latecomer

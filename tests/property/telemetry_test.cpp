@@ -144,7 +144,7 @@ class Series {
     for (Rank rank = 0; rank < ranks_; ++rank) {
       options.arrivals.push_back(clock_ + delay(rank));
       Watch& watch = watches_[rank];
-      plans.push_back(make_plan(row_, problem, {}, {watch.expected(problem), {}, true}));
+      plans.push_back(make_plan(row_, problem, {}, {watch.expect(problem), {}, true}));
       options.couriers.push_back(&watch.enter(options.arrivals[rank]));
       programs.push_back(build_program(plans.back(), rank));
     }
@@ -153,7 +153,7 @@ class Series {
     }
     const Simulation result = simulate(programs, options);
     EXPECT_EQ(result.failure, "");
-    for (Rank rank = 0; rank < ranks_; ++rank) watches_[rank].leave(problem, result.exits[rank]);
+    for (Rank rank = 0; rank < ranks_; ++rank) watches_[rank].leave(result.exits[rank]);
     clock_ = result.last_exit();
     return true;
   }
