@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "runtime/default_network.hpp"
 
 namespace latecomer {
 namespace {
@@ -85,7 +86,8 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
 }
 
 void set_network(CommState& state, std::string_view text) {
-  state.knowledge.network = with_handshake(parse_network(text));
+  const Network network = text.empty() ? default_network() : read_network(text);
+  state.knowledge.network = with_handshake(network);
   state.plans.outdate();
 }
 
