@@ -10,8 +10,7 @@ namespace {
 constexpr int kTag = 1, kGo = 2;
 constexpr std::int64_t kFlow = 1 << 20;  // bytes that make a pattern flow evenly
 constexpr double kPause = 0.010;         // seconds; longer than links need to forget what they sent
-constexpr int kRestedTrips = 5;
-constexpr double kPatience = 0.010;  // seconds, besides the time that the message takes
+constexpr double kPatience = 0.010;      // seconds, besides the time that the message takes
 
 int times(std::int64_t bytes, int least, int most) {
   return static_cast<int>(std::clamp<std::int64_t>(kFlow / bytes, least, most));
@@ -72,9 +71,9 @@ double Messages::pair(MPI_Comm comm, int peer, bool first, std::int64_t bytes) {
   return timed(times(bytes, 0, 4), times(bytes, 1, 32), trip) / 2;
 }
 
-double Messages::rested(MPI_Comm comm, int peer, bool first, std::int64_t bytes) {
+double Messages::rested(MPI_Comm comm, int peer, bool first, std::int64_t bytes, int trips) {
   std::vector<double> found;
-  for (int i = times(bytes, 1, kRestedTrips); i > 0; --i) {
+  for (int i = 0; i < trips; ++i) {
     if (first) sleep_until(now() + kPause);
     const double start = now();
     round_trip(comm, peer, first, bytes);
@@ -85,12 +84,14 @@ double Messages::rested(MPI_Comm comm, int peer, bool first, std::int64_t bytes)
 
 void Messages::step(MPI_Comm comm, int to, int from, std::int64_t bytes, First first) {
   MPI_Request requests[2];
-  const auto receive = [&] {
-    MPI_Irecv(in_.data(), static_cast<int>(bytes), MPI_BYTE, from, kTag, comm, &requests[0]);
-  };
-  if (first == First::receive) receive();
-  MPI_Isend(out_.data(), static_cast<int>(bytes), MPI_BYTE, to, kTag, comm, &requests[1]);
-  if (first == First::send) receive();
+  const auto count = static_cast<int>(bytes);
+  if (first == First::receive) {
+    MPI_Irecv(in_.data(), count, MPI_BYTE, from, kTag, comm, &requests[0]);
+    MPI_Isend(out_.data(), count, MPI_BYTE, to, kTag, comm, &requests[1]);
+  } else {
+    MPI_Isend(out_.data(), count, MPI_BYTE, to, kTag, comm, &requests[1]);
+    MPI_Irecv(in_.data(), count, MPI_BYTE, from, kTag, comm, &requests[0]);
+  }
   MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 

@@ -20,8 +20,8 @@ class Messages {
   double pair(MPI_Comm comm, int peer, bool first, std::int64_t bytes);
 
   /// The same, each time after a pause in which links and cores are idle: what the first message of
-  /// a collective meets.
-  double rested(MPI_Comm comm, int peer, bool first, std::int64_t bytes);
+  /// a collective meets. The median of so many trips.
+  double rested(MPI_Comm comm, int peer, bool first, std::int64_t bytes, int trips);
 
   /// Every rank sends to the next one and receives from the one before, step after step.
   double ring(MPI_Comm comm, std::int64_t bytes);

@@ -10,6 +10,8 @@ namespace bench {
 namespace {
 
 constexpr std::int64_t kCombineLeast = 1 << 12, kCombineMost = 1 << 22;  // bytes
+constexpr int kTrips = 5, kManyTrips = 15;
+constexpr std::int64_t kShort = 1 << 17;     // bytes; trips of more are not repeated
 constexpr std::int64_t kSlowMost = 1 << 20;  // bytes; a pattern that takes long shows by then
 constexpr std::int64_t kCombined = 1 << 26;  // bytes in all; so long that all ranks overlap
 
@@ -81,22 +83,31 @@ void Rounds::section(const char* pattern, const std::vector<std::int64_t>& sizes
   }
 }
 
+/// The handshake is a small difference of two sizes, and asks for more trips.
+int Rounds::rested_trips(std::int64_t bytes) const {
+  if (bytes == eager_ || bytes == eager_ + 1) return kManyTrips;
+  return bytes <= kShort ? kTrips : 1;
+}
+
 /// Another pair of members in each round.
 void Rounds::between_two(int round, const std::vector<std::int64_t>& sizes) {
   const int size = team_.size();
-  const int first = std::max(round, 0) % size;
-  const int second = (first + 1 + (std::max(round, 0) / size) % (size - 1)) % size;
+  const int one = std::max(round, 0) % size;
+  const int other = (one + 1 + (std::max(round, 0) / size) % (size - 1)) % size;
   const int place = team_.place();
-  const auto apart = [&](double (Messages::*pattern)(MPI_Comm, int, bool, std::int64_t)) {
-    return [this, pattern, place, first, second](std::int64_t bytes) -> std::optional<double> {
-      if (place != first && place != second) return std::nullopt;
-      const int peer = place == first ? second : first;
-      const double seconds = (messages_.*pattern)(team_.members(), peer, place == first, bytes);
-      return place == first ? std::optional(seconds) : std::nullopt;
-    };
+  const bool first = place == one;
+  const bool in = first || place == other;
+  const int peer = first ? other : one;
+  const auto of_first = [&](double seconds) {
+    return first ? std::optional(seconds) : std::nullopt;
   };
-  section("pair", sizes, apart(&Messages::pair));
-  section("rested", sizes, apart(&Messages::rested));
+  section("pair", sizes, [&](std::int64_t bytes) -> std::optional<double> {
+    return in ? of_first(messages_.pair(team_.members(), peer, first, bytes)) : std::nullopt;
+  });
+  section("rested", sizes, [&](std::int64_t bytes) -> std::optional<double> {
+    if (!in) return std::nullopt;
+    return of_first(messages_.rested(team_.members(), peer, first, bytes, rested_trips(bytes)));
+  });
 }
 
 void Rounds::exchanges(const char* pattern, const std::vector<std::int64_t>& sizes, First first) {

@@ -35,6 +35,7 @@ class Rounds {
 
   void section(const char* pattern, const std::vector<std::int64_t>& sizes, const Measure& measure);
   void exchanges(const char* pattern, const std::vector<std::int64_t>& sizes, First first);
+  [[nodiscard]] int rested_trips(std::int64_t bytes) const;
   void between_two(int round, const std::vector<std::int64_t>& sizes);
   void between_all(const std::vector<std::int64_t>& sizes);
   void combining();

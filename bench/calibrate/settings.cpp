@@ -40,7 +40,7 @@ least 2 ranks; `latecomer calibrate` does, and makes a network's parameters of t
 example: mpirun -n 4 latecomer_calibrate --seconds 10
 )";
 
-Settings parse_settings(int argc, char** argv) {
+Settings parse_settings(int argc, char* const* argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];

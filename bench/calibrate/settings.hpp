@@ -15,7 +15,7 @@ struct Settings {
 };
 
 /// Throws UsageError.
-[[nodiscard]] Settings parse_settings(int argc, char** argv);
+[[nodiscard]] Settings parse_settings(int argc, char* const* argv);
 
 extern const char* const kCalibrateUsage;
 

@@ -6,6 +6,7 @@ for them. Medians throughout, so that what disturbs a few samples does not count
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +18,7 @@ SMALL = 512  # bytes; up to here a message is nothing but its start-up
 LONG = 1 << 17  # from here its bytes are what counts
 COMBINED = 1 << 16  # bytes; vectors from here on say what combining takes
 
-RECEIVED_FIRST = "exchange, received first"
+SENT_FIRST, RECEIVED_FIRST = "exchange", "exchange, received first"  # patterns
 
 Costs = dict[str, float]  # by the names of the network's text; seconds, or a factor
 
@@ -32,7 +33,8 @@ def costs(measured: Measured) -> Costs:
         "gamma": per_byte(curves["combine"]),
         "handshake": handshake(curves["rested"], eager),
     }
-    found["exchange"] = exchange(measured, found, "exchange")
+    orders = (exchange(measured, found, name) for name in (SENT_FIRST, RECEIVED_FIRST))
+    found["exchange"] = math.sqrt(math.prod(orders))  # programs do both
     if "local" in curves:
         found["local_beta"] = slope(curves["local"], eager)
         found["local_alpha"] = start_up(curves["local"], found["local_beta"])
@@ -46,6 +48,7 @@ def asides(measured: Measured, found: Costs) -> Costs:
         "alpha alone": start_up(curves["pair"], found["beta"]),
         "gamma alone": per_byte(curves["combine alone"]),
         "handshake in the ring": handshake(curves["ring"], measured.eager),
+        f"{SENT_FIRST}, sent first": exchange(measured, found, SENT_FIRST),
         RECEIVED_FIRST: exchange(measured, found, RECEIVED_FIRST),
         "burst": burst(measured, found),
     }

@@ -59,7 +59,10 @@ def _gain(fit: Fit) -> float:
 
 
 def _exchange(fit: Fit) -> Iterator[str]:
-    for name, words in (("exchange", ""), (RECEIVED_FIRST, " if both post the receive first")):
+    for name, words in (
+        ("exchange, sent first", ""),
+        (RECEIVED_FIRST, " if both post the receive first"),
+    ):
         found = fit.aside(name)
         if found.low > _SLOWER:
             yield (

@@ -90,7 +90,7 @@ def _unit(name: str) -> tuple[str, float]:
         return "KiB", 1 / 1024
     if name.startswith("handshake"):
         return _UNITS["alpha"]
-    if name == RECEIVED_FIRST:
+    if name.startswith("exchange"):
         return _UNITS["exchange"]
     return _UNITS[name.removeprefix("local_").removesuffix(" alone")]
 
@@ -121,11 +121,15 @@ def _rested(_: Measured) -> str:
 def _exchange(measured: Measured) -> str:
     if measured.header["members"] < 3:
         return "not to be told from two ranks, whose ring is an exchange"
-    return "pairs at distance 1, 2, 4, ... both ways, against the ring; sent before received"
+    return "programs send first and receive first: geometric mean of both"
+
+
+def _sent_first(_: Measured) -> str:
+    return "pairs at distance 1, 2, 4, ... both ways, against the ring; sends posted first"
 
 
 def _received_first(_: Measured) -> str:
-    return "the same where each rank posts its receive before its send"
+    return "the same, receives posted first"
 
 
 _SAVED = ("alpha", "beta", "gamma", "handshake", "exchange", "local_alpha", "local_beta")
@@ -142,6 +146,7 @@ _HOW: dict[str, Callable[[Measured], str]] = {
     "alpha alone": lambda _: "one pair back and forth, the others idle",
     "gamma alone": lambda _: "one rank, the others idle",
     "handshake in the ring": lambda m: f"{_ring(m)}: 1 byte over the eager limit",
+    "exchange, sent first": _sent_first,
     RECEIVED_FIRST: _received_first,
     "burst": lambda _: "what one pair's long messages gain after a pause",
 }

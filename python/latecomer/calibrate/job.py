@@ -21,6 +21,8 @@ from .measured import read
 from .result import Result
 
 _START_S = 5.0  # about, for the job to begin and to find the eager limit
+_LEAST_ROUNDS = 7  # of the program
+_ROUND_S, _ROUND_BYTES = 2.0, 24 << 22  # about what a round takes besides its bytes on a link
 
 
 def calibrate(place: Place, seconds: float, deadline: float | None, keep: Path | None) -> Result:
@@ -28,8 +30,9 @@ def calibrate(place: Place, seconds: float, deadline: float | None, keep: Path |
     with scratch() as folder:
         output = keep.absolute() if keep else folder / "samples"
         output.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
-        say(f"measuring at {place.name}, {place.ranks} ranks, about {seconds + _START_S:.0f} s")
-        code = place.run(_arguments(seconds, output), deadline or DEFAULT_DEADLINE_S + 5 * seconds)
+        expected = _expected(place, seconds)
+        say(f"measuring at {place.name}, {place.ranks} ranks, about {expected:.0f} s")
+        code = place.run(_arguments(seconds, output), deadline or DEFAULT_DEADLINE_S + 5 * expected)
         if code:
             what = "the calibration program failed"
             raise BenchError(what, f"exit code {code}", "see its messages above")
@@ -40,6 +43,11 @@ def calibrate(place: Place, seconds: float, deadline: float | None, keep: Path |
 def take_part(place: Place, seconds: float, deadline: float | None) -> int:
     """The part of a rank that does not start the others; the program's exit code."""
     return place.run(_arguments(seconds, ELSEWHERE), deadline)
+
+
+def _expected(place: Place, seconds: float) -> float:
+    rounds = _LEAST_ROUNDS * (_ROUND_S + _ROUND_BYTES * place.beta)
+    return _START_S + max(seconds, rounds if place.beta else 0)
 
 
 def _arguments(seconds: float, output: Path | str) -> list[str]:

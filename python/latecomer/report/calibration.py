@@ -45,7 +45,7 @@ def save(result: Result, path: Path) -> None:
 
 
 def _times(axes: Axes, fit: Fit) -> None:
-    axes.set_title("microseconds: medians, quartiles; dashed: the model", loc="left", fontsize=10)
+    axes.set_title("time: medians and quartiles; dashed: the model", loc="left", fontsize=10)
     for name, (words, place) in _LOOKS.items():
         if curve := fit.measured.curves.get(name):
             q1, median, q3 = 1e6 * np.percentile(curve.times, (25, 50, 75), axis=0)
@@ -56,6 +56,7 @@ def _times(axes: Axes, fit: Fit) -> None:
     model = 1e6 * line(fit.costs, fit.measured.eager, sizes)
     axes.plot(sizes, model, color=plot.INK, linestyle="--", linewidth=1.6, label="model")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _duration(value)))
     axes.legend(frameon=False, fontsize=8.5, loc="upper left")
     _over_sizes(axes, fit)
 
@@ -70,6 +71,13 @@ def _ratios(axes: Axes, fit: Fit) -> None:
     axes.axhline(1, color=plot.INK, linestyle="--", linewidth=1.6)
     axes.set_ylim(bottom=0)
     _over_sizes(axes, fit)
+
+
+def _duration(microseconds: float) -> str:
+    for unit, scale in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= scale:
+            return f"{microseconds / scale:g} {unit}"
+    return f"{microseconds:g} us"
 
 
 def _draw(axes: Axes, sizes: np.ndarray, values: np.ndarray, place: int, words: str) -> None:
