@@ -85,7 +85,7 @@ def _table(fit: Fit) -> Table:
 
 
 def _interval(each: Parameter) -> str:
-    if each.low == each.high:
+    if isinstance(each.value, int):
         return "exact"
     return f"{each.shown(each.low).split(' ')[0]} to {each.shown(each.high)}"
 
