@@ -44,11 +44,12 @@ void run(const Options& options) {
 }
 
 int run_or_explain(int argc, char** argv) try {
-  const Options options = parse_options(argc, argv);
+  Options options = parse_options(argc, argv);
   if (options.help) {
     if (rank() == 0) std::fputs(kUsage, stdout);
     return 0;
   }
+  options.network = broadcast(options.network);  // only one rank of a job may have been told
   run(options);
   return 0;
 } catch (const UsageError& error) {

@@ -2,17 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace bench {
+#include "usage_error.hpp"
 
-/// A wrong argument or file: names the value and what would be right. Ends with exit code 2.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+namespace bench {
 
 /// What the library is told of the arrivals before they happen.
 enum class Estimate { perfect, online, wrong };

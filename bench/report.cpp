@@ -5,59 +5,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "json.hpp"
 #include "mpi.hpp"
+#include "surroundings.hpp"
 
 namespace bench {
 namespace {
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') {
-      out += c;
-    } else if (c == '\n') {
-      out += ' ';
-    }
-  }
-  return out + '"';
-}
-
-std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9f", value);
-  return text;
-}
-
-template <class Range, class Convert>
-std::string list(const Range& range, Convert convert) {
-  std::string text = "[";
-  for (const auto& item : range) text += (text.size() == 1 ? "" : ",") + convert(item);
-  return text + ']';
-}
-
-/// The processor names of all ranks, on rank 0.
-std::vector<std::string> hosts() {
-  std::string mine(MPI_MAX_PROCESSOR_NAME, '\0');
-  int length = 0;
-  MPI_Get_processor_name(mine.data(), &length);
-  std::vector<char> all(mine.size() * static_cast<std::size_t>(ranks()));
-  MPI_Gather(mine.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all.data(), MPI_MAX_PROCESSOR_NAME,
-             MPI_CHAR, 0, MPI_COMM_WORLD);
-  std::vector<std::string> names;
-  if (rank() != 0) return names;
-  for (int r = 0; r < ranks(); ++r) {
-    names.emplace_back(all.data() + static_cast<std::size_t>(r) * mine.size());
-  }
-  return names;
-}
-
-std::string library() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  return text;
-}
 
 std::string header(const Options& o, int iterations, bool common, const std::string& host_list) {
   const auto field = [](const char* name, const std::string& value) {

@@ -1,5 +1,6 @@
 # Everything that needs MPI, built once for each MPI family in the same tree: the library
-# latecomer_mpi_<family>, the benchmark latecomer_bench_<family> and the tests mpi_tests_<family>.
+# latecomer_mpi_<family>, the programs latecomer_bench_<family> and latecomer_calibrate_<family>, and
+# the tests mpi_tests_<family>.
 #
 # A family is a name and its compiler wrapper. The wrapper is only asked for its flags.
 #   -DLATECOMER_MPI_FAMILIES="openmpi=mpicc.openmpi;mpich=/opt/mpich/bin/mpicc"
@@ -87,6 +88,9 @@ function(latecomer_default_mpi_families result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
+# Of bench/, what its other programs use too.
+set(LATECOMER_BENCH_SHARED clock.cpp json.cpp reading.cpp surroundings.cpp)
+
 function(latecomer_add_mpi_family family includes links)
   add_library(latecomer_mpi_flags_${family} INTERFACE)
   target_include_directories(latecomer_mpi_flags_${family} SYSTEM INTERFACE ${includes})
@@ -105,6 +109,14 @@ function(latecomer_add_mpi_family family includes links)
   if(bench_sources)
     add_executable(latecomer_bench_${family} ${bench_sources})
     target_link_libraries(latecomer_bench_${family}
+      PRIVATE latecomer_mpi_${family} latecomer_warnings)
+  endif()
+
+  file(GLOB calibrate_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/calibrate/*.cpp)
+  if(calibrate_sources)
+    list(TRANSFORM LATECOMER_BENCH_SHARED PREPEND ${PROJECT_SOURCE_DIR}/bench/ OUTPUT_VARIABLE shared)
+    add_executable(latecomer_calibrate_${family} ${calibrate_sources} ${shared})
+    target_link_libraries(latecomer_calibrate_${family}
       PRIVATE latecomer_mpi_${family} latecomer_warnings)
   endif()
 endfunction()

@@ -66,8 +66,10 @@ LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
 LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks);
 
 /* What transfers cost on this communicator's network, equal on all ranks:
- * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined).
- * NULL: the default. Local.
+ * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
+ * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have from
+ * the start: that of the environment variable LATECOMER_NETWORK, which must be set alike on all
+ * ranks, else the built-in one. Local.
  *
  * MPI_ERR_ARG if the text cannot be read. */
 LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);

@@ -17,6 +17,7 @@ from .output import say
 from .verbs import lab
 from .verbs.algorithms import algorithms
 from .verbs.bench import bench
+from .verbs.calibrate import calibrate
 from .verbs.doctor import doctor
 from .verbs.reproduce import reproduce
 from .verbs.show import show
@@ -28,6 +29,7 @@ _VALUES = (ValueError, SpecError)  # a value of the command line makes no sense
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 app.command()(bench)
 app.command()(simulate)
+app.command()(calibrate)
 app.command()(algorithms)
 app.command()(verify)
 app.command()(show)

@@ -82,17 +82,23 @@ class Samples:
 
 def read(path: Path) -> Samples:
     """The samples in a file. Raises SampleError."""
+    found = objects(path, "the benchmark program")
+    header = _header(found[0])
+    return Samples(header, [_sample(o, n, header) for n, o in enumerate(found[1:], 2)])
+
+
+def objects(path: Path, program: str) -> list[dict[str, Any]]:
+    """The JSON objects that a program wrote, at least one. Raises SampleError."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise SampleError("cannot read the samples", path, str(error)) from None
-    objects = [
+    found = [
         _parse(line, number) for number, line in enumerate(lines[:-1], 1)
     ]  # a line that does not end is being written
-    if not objects:
-        raise SampleError("the benchmark program wrote nothing", path, "see its messages above")
-    header = _header(objects[0])
-    return Samples(header, [_sample(o, n, header) for n, o in enumerate(objects[1:], 2)])
+    if not found:
+        raise SampleError(f"{program} wrote nothing", path, "see its messages above")
+    return found
 
 
 def _parse(line: bytes, number: int) -> dict[str, Any]:
@@ -102,14 +108,14 @@ def _parse(line: bytes, number: int) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         shown = line[:60].decode(errors="replace")
-        raise _bad(number, repr(shown), "a JSON object")
+        raise damaged(number, repr(shown), "a JSON object")
     return found
 
 
 def _header(found: dict[str, Any]) -> Header:
     for name in _HEADER_FIELDS:
         if name not in found:
-            raise _bad(1, f"no {name!r}", f"a header with {', '.join(_HEADER_FIELDS)}")
+            raise damaged(1, f"no {name!r}", f"a header with {', '.join(_HEADER_FIELDS)}")
     return Header(
         version=str(found["version"]),
         mpi=str(found["mpi"]),
@@ -132,7 +138,7 @@ def _sample(found: dict[str, Any], number: int, header: Header) -> Sample:
             wrong=int(found["wrong"]),
         )
     except KeyError as error:
-        raise _bad(number, f"no {error}", "an object that says so") from None
+        raise damaged(number, f"no {error}", "an object that says so") from None
 
 
 def _stays(
@@ -146,7 +152,7 @@ def _stays(
 def _times(values: Any, number: int, header: Header) -> np.ndarray:
     usable = isinstance(values, list) and len(values) == header.ranks and all(map(_is_time, values))
     if not usable:
-        raise _bad(number, repr(values)[:60], f"{header.ranks} times in seconds")
+        raise damaged(number, repr(values)[:60], f"{header.ranks} times in seconds")
     return np.array(values, dtype=float)
 
 
@@ -154,7 +160,8 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _bad(number: int, found: str, right: str) -> SampleError:
+def damaged(number: int, found: str, right: str) -> SampleError:
+    """What is wrong with a line, and what would be right."""
     return SampleError(
         f"line {number} of the samples is damaged", found, f"right would be {right}; run it again"
     )

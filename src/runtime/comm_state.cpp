@@ -1,6 +1,7 @@
 #include "runtime/comm_state.hpp"
 
 #include "base/error.hpp"
+#include "runtime/default_network.hpp"
 
 namespace latecomer {
 namespace {
@@ -25,7 +26,7 @@ int state_keyval() {
 
 CommState::CommState(MPI_Comm user)
     : comm(user), choice{&find_algorithm(Collective::allreduce, "native"), {}} {
-  knowledge.network = with_handshake({});
+  knowledge.network = with_handshake(default_network());
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   PMPI_Comm_rank(comm, &rank);

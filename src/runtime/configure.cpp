@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "base/parse.hpp"
 #include "runtime/clock_sync.hpp"
+#include "runtime/default_network.hpp"
 
 namespace latecomer {
 namespace {
@@ -117,7 +118,8 @@ Pattern pattern_of(const CommState& state, int ranks) {
 }
 
 void set_network(CommState& state, std::string_view text) {
-  state.knowledge.network = with_handshake(parse_network(text));
+  const Network network = text.empty() ? default_network() : read_network(text);
+  state.knowledge.network = with_handshake(network);
   state.plans.outdate();
 }
 

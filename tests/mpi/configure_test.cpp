@@ -1,7 +1,13 @@
 // Choosing an algorithm: errors name what is wrong, on every rank, and change nothing.
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 #include "capi/core/last_error.hpp"
+#include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
@@ -51,6 +57,59 @@ MPI_TEST(arrivals_and_network_are_checked) {
   CHECK_EQ(latecomer_set_long_wait(comm, 0), MPI_ERR_ARG);
   CHECK_EQ(latecomer_get_stats(comm, nullptr), MPI_ERR_ARG);
   CHECK_EQ(latecomer_set_network(MPI_COMM_NULL, nullptr), MPI_ERR_COMM);
+}
+
+/// Sets the variable while it lives.
+class DefaultNetwork {
+ public:
+  explicit DefaultNetwork(const std::string& text) {
+    setenv("LATECOMER_NETWORK", text.c_str(), 1);
+  }
+  ~DefaultNetwork() { unsetenv("LATECOMER_NETWORK"); }
+  DefaultNetwork(const DefaultNetwork&) = delete;
+  DefaultNetwork& operator=(const DefaultNetwork&) = delete;
+};
+
+MPI_TEST(the_environment_names_the_default_network) {
+  const DefaultNetwork environment("alpha=7us,handshake=1us");
+  const Communicator comm;
+  CHECK_EQ(state_of(comm).knowledge.network.alpha, 7e-6);
+  CHECK_EQ(latecomer_set_network(comm, "alpha=3us"), MPI_SUCCESS);  // more than the environment
+  CHECK_EQ(state_of(comm).knowledge.network.alpha, 3e-6);
+  CHECK_EQ(latecomer_set_network(comm, nullptr), MPI_SUCCESS);
+  CHECK_EQ(state_of(comm).knowledge.network.alpha, 7e-6);
+}
+
+MPI_TEST(a_network_is_read_from_a_file) {
+  const std::string name = "/tmp/latecomer-network-" + std::to_string(getpid());
+  std::ofstream(name) << "# place: here\n\nalpha=9us,beta=2ns  \n";
+  {
+    const DefaultNetwork environment("@" + name);
+    const Communicator comm;
+    CHECK_EQ(state_of(comm).knowledge.network.alpha, 9e-6);
+    std::ofstream(name) << "alpha=9us\nalpha=8us\n";
+    CHECK_EQ(latecomer_set_network(comm, ("@" + name).c_str()), MPI_ERR_ARG);
+    CHECK_TEXT(last_error_names("2 lines"), last_error());
+  }
+  std::remove(name.c_str());
+  const Communicator comm;
+  CHECK_EQ(latecomer_set_network(comm, ("@" + name).c_str()), MPI_ERR_ARG);
+  CHECK_TEXT(last_error_names(name), last_error());
+}
+
+MPI_TEST(a_default_network_that_cannot_be_read_is_reported_once) {
+  const DefaultNetwork environment("alpha=fast");
+  CapturedStderr captured;
+  {
+    const Communicator one;
+    const Communicator two;
+    CHECK_EQ(state_of(one).knowledge.network.alpha, Network{}.alpha);
+    CHECK_EQ(state_of(two).knowledge.network.alpha, Network{}.alpha);
+  }
+  const std::string text = captured.text();
+  const auto first = text.find("LATECOMER_NETWORK is not used: ");
+  CHECK_TEXT(first != std::string::npos && text.find("fast") != std::string::npos, text);
+  CHECK_TEXT(text.find("LATECOMER_NETWORK", first + 1) == std::string::npos, text);
 }
 
 }  // namespace

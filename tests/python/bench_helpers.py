@@ -18,7 +18,11 @@ class Result:
 
 
 def run(*words: str) -> Result:
+    return run_verb("bench", *words)
+
+
+def run_verb(*words: str) -> Result:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        code = cli.run(["bench", *words])
+        code = cli.run(words)
     return Result(code, out.getvalue(), err.getvalue())

@@ -329,7 +329,7 @@ def test_short_names_of_libraries(text, short):
 @pytest.mark.parametrize(("hosts", "alpha"), [(2, "100us"), (16, "520us")])
 def test_the_labs_plans_count_shared_cores_and_its_limit_does_not(monkeypatch, hosts, alpha):
     monkeypatch.setattr(places.os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(places.program, "of_any", lambda family: Path("latecomer_bench_openmpi"))
+    monkeypatch.setattr(places.program, "of_any", lambda *_: Path("latecomer_bench_openmpi"))
     place = places.LabPlace(LabSpec(hosts, 200_000_000), None)
     planned = dict(cost.split("=") for cost in place.costs.split(","))
     limit = place.limit(SimpleNamespace(collective="allreduce", bytes=1 << 20))

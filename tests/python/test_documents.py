@@ -33,6 +33,7 @@ def test_every_verb_has_help_with_an_example(capsys):
     for verb in (
         "bench",
         "simulate",
+        "calibrate",
         "lab run",
         "lab check",
         "lab shell",

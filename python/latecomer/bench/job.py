@@ -16,7 +16,7 @@ from .errors import BenchError
 from .places import Place
 from .question import Question
 
-_ELSEWHERE = "on-rank-0"  # stands for the files that only rank 0 opens
+ELSEWHERE = "on-rank-0"  # stands for the files that only rank 0 opens
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def measure(
     """Run the job; what was measured before it was interrupted or failed is kept."""
     seconds = _expected(question, place, job)
     limit = deadline or max(processes.DEFAULT_DEADLINE_S, 5 * seconds)
-    with _scratch() as folder:
+    with scratch() as folder:
         delays = folder / "delays"
         output = keep.absolute() if keep else folder / "samples"
         output.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
@@ -52,7 +52,7 @@ def measure(
 
 def take_part(question: Question, place: Place, deadline: float | None) -> int:
     """The part of a rank that does not start the others; the program's exit code."""
-    return place.run(_files(_ELSEWHERE, _ELSEWHERE) + question.arguments(), deadline)
+    return place.run(_files(ELSEWHERE, ELSEWHERE) + question.arguments(), deadline)
 
 
 def _run(place: Place, words: Sequence[str], deadline: float) -> tuple[str | None, int]:
@@ -88,7 +88,8 @@ def _costs(place: Place) -> list[str]:
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
+def scratch() -> Iterator[Path]:
+    """A folder for the files of one run."""
     # The lab covers /run, which some systems use for temporary files.
     usual = tempfile.gettempdir()
     place = "/tmp" if usual.startswith("/run/") else usual  # noqa: S108 - made private below

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
-from .. import lab, mpi, processes, statistics
+from .. import lab, mpi, networks, processes, statistics
 from ..output import say
 from . import program
 from .choices import NETWORKS, one_of
@@ -47,6 +48,7 @@ class Place(Protocol):
     ranks: int
     name: str  # for the network column
     costs: str  # of the network, for plans; "": not known
+    costs_from: str  # for people
     beta: float  # seconds per byte of a link; 0: not known
 
     def limit(self, question: Question) -> statistics.Limit | None:
@@ -61,12 +63,13 @@ class LabPlace:
 
     rank = 0
 
-    def __init__(self, spec: lab.LabSpec, family: str | None) -> None:
+    def __init__(self, spec: lab.LabSpec, family: str | None, prefix: str = program.PREFIX) -> None:
         self._spec = spec
-        self._program = program.of_any(family)
+        self._program = program.of_any(family, prefix)
         self.ranks, self.name = spec.ranks, spec.describe()
         self.beta = spec.beta_seconds_per_byte
-        self.costs = lab_costs(spec)
+        assumed = networks.Named(lab_costs(spec), "assumed for the lab")
+        self.costs, self.costs_from = _costs(self, self._program, assumed)
 
     def limit(self, question: Question) -> statistics.Limit | None:
         """None if ranks share a link: the bound is for one rank on each."""
@@ -85,19 +88,19 @@ class LocalPlace:
     """Plain MPI on this machine."""
 
     rank = 0
-    costs, beta = "", 0.0
+    beta = 0.0
     name = "local"
 
-    def __init__(self, ranks: int, family: str | None) -> None:
+    def __init__(self, ranks: int, family: str | None, prefix: str = program.PREFIX) -> None:
         self.ranks = ranks
-        self._program = program.of_any(family)
+        self._program = program.of_any(family, prefix)
+        self.costs, self.costs_from = _costs(self, self._program)
 
     def limit(self, question: Question) -> None:
         """Nothing is known of this machine's memory as a network."""
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
-        name = self._program.name.removeprefix(program.PREFIX)
-        using = mpi.family_of(str(self._program)) or mpi.family(name)
+        using = mpi.family_of(str(self._program)) or mpi.family(program.family_of(self._program))
         words = [str(self._program), *arguments]
         launch = mpi.launch_command(using, self.ranks, words, allow_root=True)
         return processes.run(launch.command, env=launch.env, deadline=deadline)
@@ -106,16 +109,17 @@ class LocalPlace:
 class InheritedPlace:
     """The MPI job that this process is a rank of."""
 
-    costs, beta = "", 0.0
+    beta = 0.0
     name = "inherit"
 
-    def __init__(self, family: str | None) -> None:
+    def __init__(self, family: str | None, prefix: str = program.PREFIX) -> None:
         rank, size = rank_of_job(), _first_number(_SIZE)
         if rank is None or size is None:
             what = "--network inherit outside of an MPI job"
             raise OptionError(what, "no rank", "start it as in: mpirun -n 4 latecomer bench ...")
         self.rank, self.ranks = rank, size
-        self._program = program.of_family(family or _family_of_job())
+        self._program = program.of_family(family or _family_of_job(), prefix)
+        self.costs, self.costs_from = _costs(self, self._program)
 
     def limit(self, question: Question) -> None:
         """Nothing is known of the network."""
@@ -141,8 +145,12 @@ def find_place(
     per_node: int,
     family: str | None,
     clock_skew: str | None = None,
+    prefix: str = program.PREFIX,
 ) -> Place:
-    """The place that the options name, or else the lab where it works. Raises UserError."""
+    """The place that the options name, or else the lab where it works; `prefix`: which program.
+
+    Raises UserError.
+    """
     one_of("--network", network or "lab", NETWORKS)
     one_of("--mpi", family or "openmpi", mpi.FAMILIES)
     if clock_skew and network not in (None, "lab"):
@@ -150,7 +158,7 @@ def find_place(
     if network == "inherit":
         if nodes is not None or per_node != 1:
             raise OptionError("--nodes or --per-node given", network, "leave it out: the job says")
-        return InheritedPlace(family)
+        return InheritedPlace(family, prefix)
     if any(name in os.environ for name in _RANK[:3]):
         what = "this is one rank of an MPI job"
         raise OptionError(what, f"--network {network or 'lab'}", "use --network inherit")
@@ -162,14 +170,20 @@ def find_place(
             clock_skew_s=lab.parse_skew(clock_skew or "0"),
         )
         wanted = network == "lab" or clock_skew is not None
-        if place := _lab_place(spec, family, wanted=wanted):
+        if place := _lab_place(spec, family, prefix, wanted=wanted):
             return place
-    return LocalPlace((nodes or _DEFAULT_NODES["local"]) * per_node, family)
+    return LocalPlace((nodes or _DEFAULT_NODES["local"]) * per_node, family, prefix)
 
 
-def _lab_place(spec: lab.LabSpec, family: str | None, wanted: bool) -> LabPlace | None:
+def _costs(place: Place, path: Path, assumed: networks.Named = networks.UNNAMED) -> tuple[str, str]:
+    """What plans assume there, and where that is from."""
+    found = networks.of_place(place.name, place.ranks, program.family_of(path), assumed)
+    return found.text, found.source
+
+
+def _lab_place(spec: lab.LabSpec, family: str | None, prefix: str, wanted: bool) -> LabPlace | None:
     try:
-        return LabPlace(lab.settle(spec), family)
+        return LabPlace(lab.settle(spec), family, prefix)
     except lab.LabError as error:
         if wanted:
             raise

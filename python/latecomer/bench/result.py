@@ -53,7 +53,8 @@ class Result:
     def footer(self) -> str:
         """What was measured and used, in one line."""
         form = "{collective} of {bytes} bytes, {type} {op}, {ranks} ranks, estimate {estimate}; "
-        return (form + "version {version}, {mpi}, {network}, seed {seed}").format(**self.used)
+        form += "version {version}, {mpi}, {network}, seed {seed}; costs {costs_from}"
+        return form.format(**self.used)
 
     def show(self, format_: str) -> None:
         """On standard output."""
@@ -99,7 +100,9 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def check_paths(results: Sequence[Path], plots: Sequence[Path]) -> None:
+def check_paths(
+    results: Sequence[Path], plots: Sequence[Path], kinds: Sequence[str] = PLOTS
+) -> None:
     """Before anything is measured: can all files be written? Raises OptionError."""
     for path in (*results, *plots):
         if not path.absolute().parent.is_dir():
@@ -107,8 +110,8 @@ def check_paths(results: Sequence[Path], plots: Sequence[Path]) -> None:
         if path.is_dir():
             raise OptionError("a folder is no file for a result", path, "name a file in it")
     for path in plots:
-        if path.suffix not in PLOTS:
-            raise OptionError("no such plot", path, f"use a name in {', '.join(PLOTS)}")
+        if path.suffix not in kinds:
+            raise OptionError("no such plot", path, f"use a name in {', '.join(kinds)}")
 
 
 def make_result(
@@ -145,6 +148,7 @@ def _used(
         **vars(setting),
         "mpi_library": header.mpi,
         "costs": place.costs or "default",
+        "costs_from": place.costs_from,
         "count": question.count,
         "type": question.type,
         "late_rank": question.pattern.late_rank,

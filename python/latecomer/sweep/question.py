@@ -37,6 +37,7 @@ class Question:
     seed: int
     estimate: str
     network: str
+    costs_from: str = "as named"
 
     def __post_init__(self) -> None:
         if self.estimate == "online":

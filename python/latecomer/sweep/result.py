@@ -35,6 +35,7 @@ def _used(question: Question, engine: Engine, outcome: Outcome) -> dict[str, obj
         "arrival": question.pattern.name,
         "estimate": question.estimate,
         "network": engine.network,
+        "costs_from": question.costs_from,
         "mpi": engine.name,
         "seed": question.seed,
         "count": _span(question.counts),

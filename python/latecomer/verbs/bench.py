@@ -123,7 +123,7 @@ def bench(
     from ..compiled import core
 
     if network == "inherit" and places.rank_of_job():
-        _be_quiet()
+        be_quiet()
     asked = question.Question(
         collective=collective,
         algorithms=question.choose_algorithms(
@@ -173,6 +173,6 @@ def _answer(
     return judge(outcome, job, result.rows)
 
 
-def _be_quiet() -> None:
+def be_quiet() -> None:
     """Of all ranks of a job only the first one speaks; programs that it starts do not care."""
     sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the process ends

@@ -52,7 +52,8 @@ Iterations = Annotated[
 Network = Annotated[
     str,
     option("--network", "TEXT", "Costs, as in alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,"
-           "jitter=0.1; these are used where nothing is named, without jitter."),
+           "jitter=0.1 (these are built in, without jitter), or @FILE, or built-in; default: "
+           "LATECOMER_NETWORK, else what calibrate saved, else built-in."),
 ]  # fmt: skip
 EngineName = Annotated[
     str,
@@ -120,6 +121,7 @@ def simulate(
 
     Example: latecomer simulate --nodes 2-64 --bytes 64KiB --arrival balanced --plot scaling.svg
     """
+    from .. import networks
     from ..bench.result import check_paths
     from ..compiled import core
     from ..sweep import engines, question
@@ -128,6 +130,7 @@ def simulate(
     from ..sweep.result import judge, make_result
     from ..sweep.run import simulate_all
 
+    named = networks.chosen(network)
     asked = question.Question(
         collective=collective,
         algorithms=question.choose_algorithms(
@@ -144,7 +147,8 @@ def simulate(
         iterations=iterations,
         seed=seed,
         estimate=one_of("--estimate", estimate, choices.ESTIMATES),
-        network=network,
+        network=named.text,
+        costs_from=named.source,
     )
     shown = "json" if as_json else one_of("--format", format_, choices.FORMATS)
     plots = [*(plot or ()), *([report] if report else ())]
@@ -152,7 +156,7 @@ def simulate(
     if plots:
         check_panels(asked)
     check_memory(asked, core.parse_bytes("--memory", memory) if memory else free_bytes())
-    world = engines.choose(engine, platform, config, network)
+    world = engines.choose(engine, platform, config, named.text)
     outcome = simulate_all(asked, world, deadline)
     result = make_result(asked, world, outcome)
     for path in (*(output or ()), *plots):

@@ -1,0 +1,125 @@
+// Measures what the cost model of a network needs, with plain MPI calls: `latecomer calibrate`
+// makes parameters with error bars of the samples.
+#include <latecomer/latecomer.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <set>
+
+#include "../clock.hpp"
+#include "../json.hpp"
+#include "../mpi.hpp"
+#include "../surroundings.hpp"
+#include "../usage_error.hpp"
+#include "eager.hpp"
+#include "rounds.hpp"
+#include "settings.hpp"
+
+namespace bench {
+namespace {
+
+constexpr int kMostRounds = 200;
+constexpr std::int64_t kWarmUpMost = 1 << 16;  // bytes
+
+/// A place for JSON lines; rank 0 writes.
+class Lines {
+ public:
+  /// Collective. Throws UsageError on all ranks if the file cannot be written.
+  explicit Lines(const std::string& name) {
+    if (rank() == 0) file_ = name.empty() ? stdout : std::fopen(name.c_str(), "w");
+    int opened = rank() != 0 || file_ != nullptr ? 1 : 0;
+    MPI_Bcast(&opened, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (opened == 0) {
+      throw UsageError("--output: '" + name +
+                       "' is not usable; right would be a file that rank 0 can write");
+    }
+  }
+  ~Lines() {
+    if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+
+  void write(const std::string& line) {
+    if (file_ == nullptr) return;
+    std::fprintf(file_, "%s\n", line.c_str());
+    std::fflush(file_);
+  }
+
+ private:
+  std::FILE* file_ = nullptr;
+};
+
+/// Few small sizes, doubling ones from 4 KiB, and both sides of the eager limit.
+std::vector<std::int64_t> sizes_for(std::int64_t largest, std::int64_t eager) {
+  std::set<std::int64_t> sizes{8, 64, 512};
+  for (std::int64_t bytes = 4096; bytes < largest; bytes *= 2) sizes.insert(bytes);
+  sizes.insert(largest);
+  if (eager > 0 && eager < largest) sizes.insert({eager, eager + 1});
+  return {sizes.begin(), sizes.end()};
+}
+
+std::string header(const Team& team, std::int64_t largest, std::int64_t eager) {
+  const auto field = [](const char* name, const std::string& value) {
+    return std::string("\"") + name + "\":" + value + ',';
+  };
+  return '{' + field("version", quoted(latecomer_version())) + field("mpi", quoted(library())) +
+         field("ranks", std::to_string(ranks())) + field("members", std::to_string(team.size())) +
+         field("cores", std::to_string(sysconf(_SC_NPROCESSORS_ONLN))) +
+         field("largest", std::to_string(largest)) + field("eager", std::to_string(eager)) +
+         "\"hosts\":" + list(team.hosts(), quoted) + '}';
+}
+
+std::string line(int round, const Sample& sample) {
+  return "{\"round\":" + std::to_string(round) + ",\"pattern\":" + quoted(sample.pattern) +
+         ",\"bytes\":" + std::to_string(sample.bytes) + ",\"seconds\":" + number(sample.seconds) +
+         '}';
+}
+
+/// Rank 0's clock decides for all.
+bool go_on(const Settings& settings, int rounds, double began) {
+  const double each = rounds > 0 ? (now() - began) / rounds : 0;
+  const bool time_left = now() - began + each < settings.seconds && rounds < kMostRounds;
+  int more = rounds < settings.rounds || time_left ? 1 : 0;
+  MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return more != 0;
+}
+
+void run(const Settings& settings) {
+  const Team team;
+  Lines lines(settings.output);
+  Messages messages(settings.largest);
+  const std::int64_t eager = find_eager_limit(team, messages, settings.largest);
+  lines.write(header(team, settings.largest, eager));
+  Rounds rounds(team, messages, sizes_for(settings.largest, eager), eager);
+  rounds.measure(-1, kWarmUpMost);  // connections and caches
+  const double began = now();
+  for (int round = 0; go_on(settings, round, began); ++round) {
+    for (const Sample& sample : rounds.measure(round, settings.largest)) {
+      lines.write(line(round, sample));
+    }
+  }
+}
+
+int run_or_explain(int argc, char** argv) try {
+  const Settings settings = parse_settings(argc, argv);
+  if (settings.help) {
+    if (rank() == 0) std::fputs(kCalibrateUsage, stdout);
+    return 0;
+  }
+  run(settings);
+  return 0;
+} catch (const UsageError& error) {
+  if (rank() == 0) std::fprintf(stderr, "latecomer_calibrate: %s\n", error.what());
+  return 2;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int result = bench::run_or_explain(argc, argv);
+  MPI_Finalize();
+  return result;
+}

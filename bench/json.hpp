@@ -1,0 +1,18 @@
+// The parts of JSON lines.
+#pragma once
+
+#include <string>
+
+namespace bench {
+
+[[nodiscard]] std::string quoted(const std::string& text);
+[[nodiscard]] std::string number(double value);  // to a billionth
+
+template <class Range, class Convert>
+std::string list(const Range& range, Convert convert) {
+  std::string text = "[";
+  for (const auto& item : range) text += (text.size() == 1 ? "" : ",") + convert(item);
+  return text + ']';
+}
+
+}  // namespace bench

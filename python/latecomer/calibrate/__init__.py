@@ -1,0 +1,1 @@
+"""From times of messages to the parameters of a network, with intervals."""

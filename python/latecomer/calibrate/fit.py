@@ -1,0 +1,152 @@
+"""The parameters with their intervals: the bootstrap draws whole rounds, which hold their noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .costs import RECEIVED_FIRST, Costs, asides, costs
+from .measured import Measured
+
+_DRAWS = 400
+_INTERVAL = (2.5, 97.5)  # percentiles: 95 %
+
+_UNITS = {"alpha": ("us", 1e6), "beta": ("ns", 1e9), "gamma": ("ns", 1e9), "exchange": ("", 1.0)}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A value with its 95 % interval, in the unit that people read it in."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    how: str
+    saved: bool  # is it one of the network's parameters?
+
+    @property
+    def text(self) -> str:
+        """As a part of the network's text."""
+        return f"{self.name}={_digits(self.value)}{'' if self.unit == 'B' else self.unit}"
+
+    def shown(self, value: float) -> str:
+        """A value of it, for people."""
+        return f"{_digits(value)} {self.unit}".strip()
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What was found."""
+
+    measured: Measured
+    costs: Costs  # seconds
+    parameters: list[Parameter]
+
+    @property
+    def text(self) -> str:
+        """The network, as simulate and the library read it."""
+        return ",".join(each.text for each in self.parameters if each.saved)
+
+    def aside(self, name: str) -> Parameter:
+        """A parameter by name."""
+        return next(each for each in self.parameters if each.name == name)
+
+
+def fit(measured: Measured, seed: int = 1) -> Fit:
+    """The parameters, and their intervals by drawing rounds with replacement."""
+    source = np.random.default_rng(seed)
+    drawn = [_all(measured.drawn(_rounds(source, measured.rounds))) for _ in range(_DRAWS)]
+    found = _all(measured)
+    made = [_parameter(name, found, drawn, measured) for name in found]
+    made.insert(3, _eager(measured))
+    if (shared := measured.per_node) and shared > 1:
+        how = "how the job placed them"
+        made.insert(4, Parameter("per_node", shared, shared, shared, "", how, saved=True))
+    return Fit(measured, costs(measured), made)
+
+
+def _rounds(source: np.random.Generator, number: int) -> np.ndarray:
+    return source.integers(number, size=number)
+
+
+def _all(measured: Measured) -> Costs:
+    found = costs(measured)
+    return {**found, **asides(measured, found)}
+
+
+def _parameter(name: str, found: Costs, drawn: list[Costs], measured: Measured) -> Parameter:
+    unit, scale = _unit(name)
+    low, high = np.percentile([each[name] for each in drawn], _INTERVAL)
+    values = (scale * float(value) for value in (found[name], low, high))
+    return Parameter(name, *values, unit, _HOW[name](measured), name in _SAVED)
+
+
+def _unit(name: str) -> tuple[str, float]:
+    if name == "burst":
+        return "KiB", 1 / 1024
+    if name.startswith("handshake"):
+        return _UNITS["alpha"]
+    if name.startswith("exchange"):
+        return _UNITS["exchange"]
+    return _UNITS[name.removeprefix("local_").removesuffix(" alone")]
+
+
+def _eager(measured: Measured) -> Parameter:
+    limit, most = measured.eager, int(measured.header["largest"])
+    how = "the longest message whose send ends although nobody receives it, to the byte"
+    if limit >= most:
+        how += "; longer ones were not tried"
+    return Parameter("eager", limit, limit, limit, "B", how, saved=True)
+
+
+def _digits(value: float) -> str:
+    """Four significant ones, never in exponent form."""
+    if isinstance(value, int):
+        return str(value)
+    return np.format_float_positional(value, 4, unique=False, fractional=False, trim="-")
+
+
+def _ring(measured: Measured) -> str:
+    return f"all {measured.header['members']} at once, each to the next"
+
+
+def _rested(_: Measured) -> str:
+    return "one pair after a pause: 1 byte over the eager limit against the limit"
+
+
+def _exchange(measured: Measured) -> str:
+    if measured.header["members"] < 3:
+        return "not to be told from two ranks, whose ring is an exchange"
+    return "programs send first and receive first: geometric mean of both"
+
+
+def _sent_first(_: Measured) -> str:
+    return "pairs at distance 1, 2, 4, ... both ways, against the ring; sends posted first"
+
+
+def _received_first(_: Measured) -> str:
+    return "the same, receives posted first"
+
+
+_SAVED = ("alpha", "beta", "gamma", "handshake", "exchange", "local_alpha", "local_beta")
+_HOW: dict[str, Callable[[Measured], str]] = {
+    "alpha": lambda m: f"{_ring(m)}: messages up to 512 B",
+    "beta": lambda m: f"{_ring(m)}: slope from 128 KiB up",
+    "gamma": lambda m: (
+        f"MPI_Reduce_local, float sum, 64 KiB to 4 MiB, all {m.header['ranks']} at once"
+    ),
+    "handshake": _rested,
+    "exchange": _exchange,
+    "local_alpha": lambda _: "the ranks of each host at once, each to the next: up to 512 B",
+    "local_beta": lambda _: "the ranks of each host at once, each to the next: from 128 KiB up",
+    "alpha alone": lambda _: "one pair back and forth, the others idle",
+    "gamma alone": lambda _: "one rank, the others idle",
+    "handshake in the ring": lambda m: f"{_ring(m)}: 1 byte over the eager limit",
+    "exchange, sent first": _sent_first,
+    RECEIVED_FIRST: _received_first,
+    "burst": lambda _: "what one pair's long messages gain after a pause",
+}
