@@ -1,23 +1,25 @@
 """Writes docs/reproduction.md from `latecomer reproduce`: python tools/document_reproduction.py.
 
 Run it again when an algorithm joins the registry or the virtual network changes: rows that had no
-counterpart fill in by themselves. It takes about half a minute.
+counterpart fill in by themselves. It takes about two minutes.
 """
 
 from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 HEAD = """# Published results beside ours
 
 Made by `tools/document_reproduction.py` from `latecomer reproduce PAPER`, which also prints every
-table with the paper's value, ours and their ratio (`--output FILE.csv`, `--plot FILE.svg`, an HTML
-page with `--plot FILE.html`), and with `--lab` measures in the emulated cluster, scaled.
+table with the paper's value (or what is re-derived in its place), ours and their ratio (`--output
+FILE.csv`, `--plot FILE.svg`, an HTML page with `--plot FILE.html`), and with `--lab` measures in
+the emulated cluster, scaled.
 
 How it is done:
 
@@ -51,6 +53,7 @@ def section(name: str) -> str:
         *_wrapped(
             f"{report.title}, <{report.paper.facts['url']}>. {report.paper.facts['machine']}."
         ),
+        *_caution(report.paper.facts),
         "",
         f"    ./latecomer reproduce {name}",
         *_listed("the network", about_fit(report.fit)),
@@ -59,6 +62,10 @@ def section(name: str) -> str:
         *_listed("lost", report.paper.facts["lost"]),
     ]
     return "\n".join(parts) + "\n"
+
+
+def _caution(facts: Mapping[str, Any]) -> list[str]:
+    return ["", *_wrapped(f"**{facts['caution']}**")] if "caution" in facts else []
 
 
 def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:

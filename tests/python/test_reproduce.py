@@ -7,7 +7,7 @@ import latecomer
 import numpy as np
 import pytest
 from latecomer.reproduce import closed_forms, words
-from latecomer.reproduce.comparison import Comparison, compare, evaluate
+from latecomer.reproduce.comparison import FORMULA, Comparison, compare, evaluate
 from latecomer.reproduce.fit import (
     CLOSED_FORMS,
     PER_SECOND,
@@ -119,6 +119,32 @@ def test_what_rows_cannot_tell_apart_is_said():
     assert fit_network(PAPERS["traeff2021"]).determined == 2
 
 
+@pytest.mark.parametrize(
+    ("cost", "error", "shown"),
+    [
+        (4082.93e-9, 4.1e-6, "4000"),
+        (1028.14e-9, 31e-9, "1030"),
+        (0.565059e-9, 0.012e-9, "0.57"),
+        (0.565059e-9, 0.0097e-9, "0.57"),  # 0.01 to one digit
+        (0.516729e-9, 0.0021e-9, "0.517"),
+        (3130e-9, 0.0, "3130"),  # not fitted
+    ],
+)
+def test_a_cost_has_the_digits_that_its_error_allows(cost, error, shown):
+    fit = replace(fit_network(PAPERS["traeff2021"]), errors={"alpha": error})
+    fit = replace(fit, costs=fit.costs | {"alpha": cost})
+    assert fit.told("alpha") == shown
+    assert fit.rounded.startswith(f"alpha={shown}ns,")
+
+
+def test_the_network_of_one_paper_is_what_the_other_is_fitted_to():
+    paper = PAPERS["proficz2018"]
+    fit = fit_network(paper, Simulator(paper, 1, 1).baseline)
+    given = PAPERS["proficz2021"].facts
+    assert f"{1e9 * given['network']['alpha']:.0f}" == fit.told("alpha")
+    assert f"{words._cost(fit, 'alpha')};" in given["network_why"]["alpha"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_only_baselines_are_fitted(name):
     plan = PAPERS[name].facts["fit"]
@@ -221,7 +247,7 @@ def test_parameters_follow_the_setting():
     paper = PAPERS["kolmakov2020"]
     number = replace(SOME, ranks=127)
     chosen = [choice(paper, number, paper.mappings[name]) for name in paper.mappings][1:5]
-    assert chosen == [f"generalized:steps={steps}" for steps in (14, 13, 12, 7)]
+    assert chosen == [f"generalized:steps={steps}:rounding=any" for steps in (14, 13, 12, 7)]
 
 
 def test_settings_that_are_not_published_are_not_guessed():
@@ -287,6 +313,32 @@ def test_words_compare_winners():
         )
     ]  # fmt: skip
     assert "ours too, up to 1%, in 2 of 3 settings" in told(both)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [lambda name, delay: {"row": name, "column": delay},
+     lambda name, delay: {"row": delay, "column": name}],
+)  # fmt: skip
+def test_words_compare_the_order_of_three(at):
+    rows = [
+        comparison(paper, ours, algorithm=name, delay_ms=delay, **at(name, f"{delay:g} ms"))
+        for delay, name, paper, ours in (
+            (0.0, "SLT", 1.0, 1.0), (0.0, "Ring", 2.0, 2.0), (0.0, "PRR", 3.0, 1.99),  # a tie
+            (1.0, "SLT", 1.0, 1.0), (1.0, "Ring", 2.0, 3.0), (1.0, "PRR", 3.0, 2.0),
+        )
+    ]  # fmt: skip
+    text = told(rows)
+    assert "ours too, up to 1%, in 2 of 2 settings" in text
+    assert "their whole order is ours too in 1 of 2 settings; not at 1 ms" in text
+
+
+def test_what_is_no_number_of_the_paper_says_so():
+    text = told([comparison(10.0, 12.0, statistic=FORMULA)])
+    assert "median of ours" not in text
+    assert "ours 12.0, re-derived 10.0 ms" in text
+    assert {row.source for row in predictions("kolmakov2020")} == {"re-derived"}
+    assert {row.source for row in predictions("marendic2012")} == {"paper"}
 
 
 def test_words_say_what_difference_and_ratio_imply():

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from latecomer import cli
 from latecomer.errors import UserError
-from latecomer.reproduce import lab
+from latecomer.reproduce import job, lab, picture
 from latecomer.reproduce.paper import NAMES
 from latecomer.reproduce.predict import Time, implemented
 from latecomer.reproduce.report import COLUMNS
@@ -64,10 +64,60 @@ def test_csv_has_the_columns(capsys):
 
 
 def test_costs_can_be_set(capsys):
-    words_ = ["kolmakov2020", "--tables", "closed forms", "--network", "alpha=1ms", "--json"]
+    words_ = ["kolmakov2020", "--tables", "re-derived forms", "--network", "alpha=1ms", "--json"]
     found = json.loads(shown(capsys, *words_).out)
     assert found["network"].startswith("alpha=1e+06ns,beta=0.8ns")
     assert "in place of what was fitted" in found["fit"]["held"]["--network"]
+
+
+def test_a_cost_that_is_set_is_not_rounded_as_if_fitted(capsys):
+    words_ = ["proficz2018", "--tables", "section 4.1", "--network", "alpha=1.23456us"]
+    out = shown(capsys, *words_).out
+    assert "network: alpha=1234.56ns" in out
+    assert "+-" not in out
+
+
+def test_rows_say_what_was_run_and_where(capsys):
+    text = shown(capsys, "proficz2018", "--tables", "3,5,section 4.1", "--format", "csv").out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    fitted = {row["network"] for row in rows if row["table"] == "Table 3"}
+    assert len(fitted) == 1
+    assert f"--network {fitted.pop()}" in shown(capsys, "proficz2018", "--tables", "5").out
+    slt = next(r for r in rows if r["column"] == "50 ms" and r["algorithm"] == "SLT"
+               and r["baseline"])  # fmt: skip
+    assert slt["program"] == "sorted_linear_tree:segments=48:override=ring"
+    assert slt["baseline_program"] == "ring"
+    assert {(r["program"], r["network"]) for r in rows if r["reason"]} == {("", "")}
+    assert all(row["network"] not in fitted for row in rows if row["table"] == "Section 4.1")
+
+
+def test_a_closed_form_is_named_where_it_was_used(capsys):
+    found = json.loads(shown(capsys, "proficz2018", "--tables", "section 3", "--json").out)
+    assert [row["program"] for row in found["rows"]] == ["ring", "closed form transfer"]
+
+
+def test_what_the_paper_does_not_say_is_said_above_the_tables(capsys):
+    out = " ".join(shown(capsys, "kolmakov2020", "--tables", "fig. 1 re-derived").out.split())
+    assert out.index("None of the values here is the paper's") < out.index("Fig. 1 re-derived:")
+    assert "data: python/latecomer/papers/kolmakov2020/*.csv" in out
+    assert "425 B re-derived 1.33" in out
+
+
+@pytest.mark.parametrize("name", ["proficz2021", "marendic2012", "kolmakov2020"])
+def test_a_picture_says_no_more_than_it_shows(name):
+    report = job.run(job.Wanted(name, None, None, 1, 1))
+    figure = picture._figure(report)
+    figure.canvas.draw()
+    footer = figure._supxlabel
+    assert footer.get_window_extent().x1 <= figure.bbox.x1
+    drawn = {row.how for row in report.rows if row.number.table != "Fig. 4"} - {""}
+    text = footer.get_text()
+    assert ("our programs" in text) == ("simulated" in drawn)
+    assert ("closed forms" in text) == ("closed form" in drawn)
+    assert ("points: re-derived" in text) == (name == "kolmakov2020")
+    for panel, axes in zip(picture._panels(report), figure.axes, strict=False):
+        bare = all(row.ours is None for row in panel.rows)
+        assert ["ours: not implemented yet"] * bare == [told.get_text() for told in axes.texts]
 
 
 @pytest.mark.parametrize("name", NAMES)

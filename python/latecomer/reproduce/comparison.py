@@ -11,6 +11,7 @@ from .predict import CLOSED_FORM, MissingError, TimeOf
 
 ZERO = 0.05  # a difference that would be printed as 0.0
 FORMULA = "formula"  # the statistic of a number whose place a closed form takes
+PAPER, RE_DERIVED = "paper", "re-derived"  # sources of what stands beside ours
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Comparison:
     how: str  # simulated, closed form; empty: nothing to compare
     reason: str  # why there is nothing to compare, or empty
     lab: float | None = None
+
+    @property
+    def source(self) -> str:
+        """Whose the value beside ours is."""
+        return RE_DERIVED if self.number.statistic == FORMULA else PAPER
 
     @property
     def ratio(self) -> float | None:

@@ -7,6 +7,7 @@ scaled to the simulated time and the fit repeated until it stands.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -62,6 +63,20 @@ class Fit:
         """The network as `simulate` reads it."""
         costs = ",".join(f"{name}={1e9 * self.costs[name]:.6g}ns" for name in COSTS)
         return f"{costs},{self.more}" if self.more else costs
+
+    @property
+    def rounded(self) -> str:
+        """The same for people: what was fitted to the digits that its standard error allows."""
+        costs = ",".join(f"{name}={self.told(name)}ns" for name in COSTS)
+        return f"{costs},{self.more}" if self.more else costs
+
+    def told(self, name: str, scale: float = 1e9) -> str:
+        """A cost times `scale`, to the first digit of its standard error if it was fitted."""
+        value, error = scale * self.costs[name], scale * self.errors.get(name, 0.0)
+        if error == 0:
+            return f"{value:.6g}"
+        digit = math.floor(math.log10(float(f"{error:.0e}")))
+        return f"{round(value, -digit):.{max(0, -digit)}f}"
 
     @property
     def vector(self) -> NDArray[np.float64]:

@@ -75,8 +75,9 @@ def _changed(fit: Fit, network: str | None) -> Fit:
     text = core.network_text(f"{fit.text},{network}")
     costs = dict(zip(COSTS, map(float, read_costs(text)), strict=True))
     more = ",".join(part for part in text.split(",") if part.partition("=")[0] not in COSTS)
+    errors = {name: error for name, error in fit.errors.items() if costs[name] == fit.costs[name]}
     reasons = fit.reasons | {"--network": f"{network}, in place of what was fitted"}
-    return replace(fit, costs=costs, more=more, reasons=reasons)
+    return replace(fit, costs=costs, errors=errors, more=more, reasons=reasons)
 
 
 def _predict(paper: Paper, forms: TimeOf, ours: TimeOf) -> list[Comparison]:

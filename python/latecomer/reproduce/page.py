@@ -27,6 +27,7 @@ def _page(report: Report) -> Iterator[str]:
     facts = report.paper.facts
     link = f'<a href="{escape(facts["url"])}">{escape(facts["url"])}</a>'
     yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(report.title)}, {link}</p>"
+    yield f"<p class=lead>{escape('; '.join(report.about))}</p>"
     yield from _list("Where we agree, where not", report.words())
     yield f"<figure>{inline_svg(report)}</figure>"
     yield from _list("Why", report.notes)
@@ -47,7 +48,7 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _table(rows: Sequence[Comparison]) -> Iterator[str]:
     caption = reports.caption(rows)
-    columns = ("paper", "ours", "ratio", "lab", "how")
+    columns = (rows[0].source, "ours", "ratio", "lab", "how")
     head = "".join(f"<th scope=col>{name}</th>" for name in ("row", *columns))
     yield f"<div class=wide><table><caption>{escape(caption)}</caption>"
     yield f"<thead><tr>{head}</tr></thead>"

@@ -6,6 +6,7 @@ What is drawn over what stands in paper.json: `pictures` has tables, metric, x, 
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -17,8 +18,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ..report import plot as style
-from .comparison import Comparison
-from .predict import SIMULATED
+from .comparison import PAPER, Comparison
+from .predict import NOT_YET, SIMULATED
 from .report import Report
 from .words import grouped
 
@@ -36,7 +37,8 @@ _METRICS = {
     "run speedup": "baseline / algorithm",
     "root exit": "common start to the root's exit",
 }
-_KEY = "points: the paper; lines: our programs on the virtual network; dashed: closed forms"
+_LINES = {"-": "lines: our programs on the virtual network", "--": "dashed: closed forms"}
+_CHARACTERS = 14  # of the footer, in an inch
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,34 @@ def _figure(report: Report) -> Figure:
     facts = report.paper.facts
     title = f"{facts['authors'].split(',')[0]} {facts['year']}: {facts['title']}\n"
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold", wrap=True)
-    used = f"{_KEY}\n{facts['machine']}; {report.fit.text}"
-    figure.supxlabel(used, x=0.01, ha="left", fontsize=8)
+    used = (_key(panels), f"{facts['machine']}; {report.fit.rounded}")
+    columns = round(_CHARACTERS * figure.get_figwidth())
+    figure.supxlabel(
+        "\n".join(textwrap.fill(line, columns) for line in used), x=0.01, ha="left", fontsize=8
+    )
     return figure
+
+
+def _key(panels: Sequence[Panel]) -> str:
+    """What the marks stand for, of those that are there."""
+    rows = [row for panel in panels for row in panel.rows]
+    sources = dict.fromkeys("the paper" if r.source == PAPER else r.source for r in rows)
+    drawn = {
+        _line(part)
+        for panel in panels
+        for part in grouped(
+            panel.rows, lambda row, at=panel.spec["series"]: _value(row, at)
+        ).values()
+        if any(row.ours is not None for row in part)
+    }
+    parts = [f"points: {', '.join(sources)}", *(_LINES[style_] for style_ in sorted(drawn))]
+    missing = any(row.reason.startswith(NOT_YET) for row in rows)
+    return "; ".join([*parts, f"without a line: {NOT_YET}"] if missing else parts)
+
+
+def _line(rows: Sequence[Comparison]) -> str:
+    """The line of a series: solid only where all of it is simulated."""
+    return "-" if all(row.how in (SIMULATED, "") for row in rows) else "--"
 
 
 def _panels(report: Report) -> Iterator[Panel]:
@@ -138,6 +165,10 @@ def _draw(axes: Axes, panel: Panel) -> None:
         _series(axes, spec, rows, _label(spec["series"], value), *panel.looks[value])
     axes.set_title(panel.title, loc="left", fontsize=10, fontweight="bold")
     _scale(axes, panel)
+    if all(row.ours is None for row in panel.rows):
+        missing = any(row.reason.startswith(NOT_YET) for row in panel.rows)
+        axes.text(1.0, 1.0, f"ours: {NOT_YET if missing else 'nothing'}", va="bottom", ha="right",
+                  fontsize=8, transform=axes.transAxes)  # fmt: skip
     axes.legend(frameon=False, fontsize=8, handlelength=1.2, labelspacing=0.3)
 
 
@@ -156,8 +187,7 @@ def _series(
     own = [(x, _shown(row, row.ours, spec)) for x, row in zip(xs, ordered, strict=True)
            if row.ours is not None]  # fmt: skip
     if own:
-        solid = all(row.how in (SIMULATED, "") for row in ordered)
-        axes.plot(*zip(*own, strict=True), "-" if solid else "--", color=colour, linewidth=1.5)
+        axes.plot(*zip(*own, strict=True), _line(ordered), color=colour, linewidth=1.5)
 
 
 def _shown(row: Comparison, value: float, spec: Mapping[str, Any]) -> float:

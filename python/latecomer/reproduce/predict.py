@@ -47,6 +47,15 @@ def choice(paper: Paper, number: Number, mapping: Mapping) -> str:
     )
 
 
+def programs(paper: Paper, number: Number, text: str) -> str:
+    """What stands for the algorithms of a text `a|b`: programs, or closed forms by name."""
+    mappings = [paper.mappings[name] for name in text.split("|") if name]
+    return "|".join(
+        choice(paper, number, m) if implemented(m) else f"{CLOSED_FORM} {m.formula}"
+        for m in mappings
+    )
+
+
 def implemented(mapping: Mapping) -> bool:
     """Whether the registry has a program of this collective and name."""
     name = mapping.ours.partition(":")[0]

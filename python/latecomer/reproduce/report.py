@@ -16,12 +16,13 @@ from rich.text import Text
 from .comparison import Comparison
 from .fit import PER_SECOND, Fit
 from .paper import Paper
+from .predict import programs
 from .words import CLOSE, about_fit, agreement, digits, grouped
 
 COLUMNS = (
     "paper", "table", "row", "column", "collective", "algorithm", "baseline", "ranks", "bytes",
     "arrival", "delay_ms", "metric", "statistic", "unit", "published", "ours", "ratio", "how",
-    "name", "lab", "reason", "doubt",
+    "name", "lab", "reason", "doubt", "source", "program", "baseline_program", "network",
 )  # fmt: skip
 
 _NAMES, _CELL = 40, 10  # columns of a terminal for the names of a row, and for each number
@@ -47,6 +48,13 @@ class Report:
         return self.paper.facts["notes"]
 
     @property
+    def about(self) -> list[str]:
+        """The machine, where the numbers are, and what must be known before they are read."""
+        facts = self.paper.facts
+        told = [facts["machine"], f"data: python/latecomer/papers/{self.paper.name}/*.csv"]
+        return [*told, facts["caution"]] if "caution" in facts else told
+
+    @property
     def title(self) -> str:
         """Authors, year, title, place."""
         facts = self.paper.facts
@@ -55,12 +63,14 @@ class Report:
 
 def rows_for_scripts(report: Report) -> list[dict[str, object]]:
     """A dictionary with COLUMNS for each number; None where there is none."""
-    return [_flat(report.paper.name, row) for row in report.rows]
+    return [_flat(report, row) for row in report.rows]
 
 
-def _flat(paper: str, row: Comparison) -> dict[str, object]:
-    all_of_it = asdict(row.number) | {
-        "paper": paper,
+def _flat(report: Report, row: Comparison) -> dict[str, object]:
+    all_of_it = asdict(row.number) | _repeated(report, row)
+    all_of_it |= {
+        "paper": report.paper.name,
+        "source": row.source,
         "published": row.paper,
         "ours": row.ours,
         "ratio": row.ratio,
@@ -70,6 +80,18 @@ def _flat(paper: str, row: Comparison) -> dict[str, object]:
         "reason": row.reason,
     }
     return {column: all_of_it[column] for column in COLUMNS}
+
+
+def _repeated(report: Report, row: Comparison) -> dict[str, str]:
+    """What was simulated or put into a formula, and on which network; empty: nothing was."""
+    number, paper = row.number, report.paper
+    if row.reason:
+        return dict.fromkeys(("program", "baseline_program", "network"), "")
+    return {
+        "program": programs(paper, number, number.algorithm),
+        "baseline_program": programs(paper, number, number.baseline),
+        "network": number.network or report.fit.text,
+    }
 
 
 def csv_text(report: Report) -> str:
@@ -117,7 +139,7 @@ def json_text(report: Report) -> str:
 
 def renderable(report: Report, width: int) -> RenderableType:
     """Title, fit, tables, words, notes, for a terminal of so many columns."""
-    parts: list[RenderableType] = [Text(report.title, "bold"), report.paper.facts["machine"], ""]
+    parts: list[RenderableType] = [Text(report.title, "bold"), *report.about, ""]
     parts += [*_section("The network", about_fit(report.fit)), *_residuals(report.fit)]
     for rows in by_metric(report.rows):
         parts += [*_grids(rows, max(2, (width - _NAMES) // _CELL)), ""]
@@ -196,7 +218,8 @@ def _add_line(table: Table, name: str, columns: Sequence[str], rows: Sequence[Co
     for title, cell, needed in _KINDS:
         if title == "paper" or any(needed(row) for row in rows):
             cells = (" ".join(map(cell, by.get(column, ()))) for column in columns)
-            table.add_row(name if title == "paper" else "", title, *cells)
+            first = title == "paper"
+            table.add_row(name if first else "", rows[0].source if first else title, *cells)
 
 
 def _paper_cell(row: Comparison) -> str:

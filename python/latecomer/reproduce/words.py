@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from statistics import median
 from typing import TypeVar
 
 from ..table import number
 from .closed_forms import COSTS
-from .comparison import Comparison, evaluate
+from .comparison import PAPER, Comparison, evaluate
 from .fit import Fit
 from .paper import Number, Paper
 from .predict import formula
@@ -41,15 +42,17 @@ def digits(value: float | None) -> str:
 
 def about_fit(fit: Fit) -> list[str]:
     """What was fitted, how well, and what the rows cannot tell."""
-    told = [f"network: {fit.text}"]
+    told = [f"network: {fit.rounded}"]
+    if fit.text != fit.rounded:
+        told.append(f"exactly as used, to repeat it: --network {fit.text}")
     if fit.residuals:
-        names = ", ".join(f"{name} {_cost(fit, name)}" for name in fit.errors)
+        costs = ", ".join(f"{name} {_cost(fit, name)}" for name in fit.errors)
         count = len(fit.residuals)
         worst = max(fit.residuals, key=lambda row: abs(row.relative))
         where = f"{worst.number.algorithm}, {worst.number.row}, {worst.number.column}"
         told.append(
-            f"fitted on {fit.on}: {names}; {count} rows, residuals {fit.rms:.1%} rms, largest "
-            f"{worst.relative:+.1%} ({where})"
+            f"fitted on {fit.on}: {costs}{'; ' if costs else ''}{count} rows, residuals "
+            f"{fit.rms:.1%} rms, largest {worst.relative:+.1%} ({where})"
         )
         told.append(f"the rows determine {fit.determined} of {', '.join(COSTS)}")
     told += [f"{name}: {reason}" for name, reason in fit.reasons.items()]
@@ -58,7 +61,7 @@ def about_fit(fit: Fit) -> list[str]:
 
 def _cost(fit: Fit, name: str) -> str:
     scale, unit = (1e6, "us") if name == "alpha" else (1e9, "ns a byte")
-    return f"{scale * fit.costs[name]:.3g} +- {scale * fit.errors[name]:.1g} {unit}"
+    return f"{fit.told(name, scale)} +- {scale * fit.errors[name]:.1g} {unit}"
 
 
 def grouped(rows: Iterable[Comparison], key) -> dict[Key, list[Comparison]]:
@@ -93,7 +96,7 @@ def _ratios(rows: Sequence[Comparison]) -> str:
     worst = max(known, key=lambda row: abs(row.ratio - 1))
     text = f"within {CLOSE:.0%} in {close} of {len(known)}"
     if len(known) > 1:
-        text += f", median of ours / paper {median(row.ratio for row in known):.2f}"
+        text += f", median of ours / {worst.source} {median(row.ratio for row in known):.2f}"
     if abs(worst.ratio - 1) < 0.005:
         return text
     return f"{text}; largest deviation {_place(worst)}: {_pair(worst)} ({worst.ratio - 1:+.0%})"
@@ -119,19 +122,44 @@ def _place(row: Comparison) -> str:
 
 def _pair(row: Comparison) -> str:
     unit = "" if row.number.unit == "ratio" else f" {row.number.unit}"
-    return f"ours {digits(row.ours)}, paper {digits(row.paper)}{unit}"
+    return f"ours {digits(row.ours)}, {row.source} {digits(row.paper)}{unit}"
 
 
 def _fastest(table: str, block: Sequence[Comparison]) -> Iterator[str]:
     """Is the paper's winner ours too, where several algorithms were timed in one setting?"""
-    settings = grouped(filter(_timed, block), _setting).values()
+    settings = list(grouped(filter(_timed, block), _setting).values())
     same = [_same_winner(rows) for rows in settings if len(rows) > 1]
     same += [row.agrees for row in block if row.name]
     if same:
+        whose = "the paper's fastest" if block[0].source == PAPER else "by the formulas the fastest"
         yield (
-            f"{table}: the paper's fastest algorithm of those that both have is ours too, up to "
+            f"{table}: {whose} algorithm of those that both have is ours too, up to "
             f"{TIE:.0%}, in {sum(map(bool, same))} of {len(same)} settings"
         )
+    yield from _ordered(table, [rows for rows in settings if len(rows) > 2])
+
+
+def _ordered(table: str, settings: Sequence[Sequence[Comparison]]) -> Iterator[str]:
+    """Where more than two were timed: are the others in the same order, too?"""
+    apart = [_setting_name(rows) for rows in settings if not _same_order(rows)]
+    if settings:
+        where = f"; not at {'; '.join(dict.fromkeys(apart))}" if apart else ""
+        yield (
+            f"{table}: their whole order is ours too in {len(settings) - len(apart)} of "
+            f"{len(settings)} settings{where}"
+        )
+
+
+def _setting_name(rows: Sequence[Comparison]) -> str:
+    """The table's row or column, whichever is not the algorithm."""
+    number = rows[0].number
+    return number.row if all(row.number.row == number.row for row in rows) else number.column
+
+
+def _same_order(rows: Sequence[Comparison]) -> bool:
+    """No two are the other way round by more than TIE."""
+    by_paper = sorted(rows, key=lambda row: row.paper)
+    return all(first.ours <= (1 + TIE) * second.ours for first, second in combinations(by_paper, 2))
 
 
 def _same_winner(rows: Sequence[Comparison]) -> bool:
