@@ -14,7 +14,7 @@ from rich.text import Text
 
 from .lines import lines
 from .statistics import Row
-from .table import number, size
+from .table import delays_title, number, size
 
 TITLE = "last exit after the last arrival, ms"
 
@@ -53,7 +53,7 @@ def table_lines(rows: Sequence[Row]) -> list[Line]:
 def rich_table(rows: Sequence[Row], width: int) -> RenderableType:
     """For a terminal, the best time of each line marked; only the best where not all fit."""
     row = rows[0]
-    title = Text(f"{row.collective}, {row.op}, {row.arrival}: {TITLE}", "bold")
+    title = Text(f"{row.collective}, {row.op}, {delays_title(rows)}: {TITLE}", "bold")
     return Group(title, _all(rows) if least_width(rows) <= width else _fastest(rows))
 
 

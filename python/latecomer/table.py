@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from .native_choices import MODELS
 from .statistics import COLUMNS, Row
 
 # A spreadsheet takes a cell that starts like this for a formula.
@@ -47,6 +48,14 @@ def delay_title(row: Row) -> str:
     if row.delay_ms is None:
         return row.arrival
     return f"{row.arrival}, delay {row.delay_ms:g} ms" if row.delay_ms else "all arrive together"
+
+
+def delays_title(rows: Sequence[Row]) -> str:
+    """What all rows stand for: `onelate, delays 0, 5 ms`; as `delay_title` if they are alike."""
+    delays = sorted({row.delay_ms or 0 for row in rows})
+    if len(delays) == 1:
+        return delay_title(rows[0])
+    return f"{rows[0].arrival}, delays {', '.join(f'{delay:g}' for delay in delays)} ms"
 
 
 def case_title(row: Row) -> str:
@@ -85,9 +94,16 @@ def cells(row: Row) -> list[str]:
     ]
 
 
-def headings() -> Sequence[str]:
+def headings(rows: Sequence[Row]) -> list[str]:
     """Of `cells`; times are in ms."""
-    return _HEADINGS
+    return [f"x {yardstick(rows)}" if name == "x native" else name for name in _HEADINGS]
+
+
+def yardstick(rows: Sequence[Row]) -> str:
+    """What `speedup_native` is told of: native, or where it was not run the first model of it."""
+    names = [row.algorithm for row in rows]
+    models = [name for name in names if name in MODELS]
+    return models[0] if models and "native" not in names else "native"
 
 
 def rich_tables(rows: Sequence[Row], wide: bool = True) -> RenderableType:
@@ -101,8 +117,9 @@ def _rich_table(block: Sequence[Row], shown: Sequence[str]) -> Table:
     title = f"{delay_title(block[0])}; times in ms"
     table = Table(title=title, title_justify="left", box=None, title_style="bold")
     table.add_column("algorithm", overflow="fold")
+    titles = dict(zip(_HEADINGS, headings(block), strict=True))
     for name in shown:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(titles[name], justify="right", no_wrap=True)
     winner = best(block)
     for row in block:
         values = dict(zip(_HEADINGS, map(Text, cells(row)), strict=True))

@@ -267,6 +267,68 @@ def test_a_page_over_ranks_counts_who_is_fastest(capsys, tmp_path):
     assert "<b>recursive_doubling</b> is fastest in 7 of 7 cases" in page.read_text()
 
 
+def test_a_sweep_says_first_how_much_there_is_to_do(capsys):
+    words = [
+        "--nodes",
+        "2-4",
+        "--bytes",
+        "8-64",
+        "--algorithms",
+        "ring,fastest",
+        "--delay",
+        "0,1ms",
+    ]
+    said = simulate(capsys, *words)[2].splitlines()
+    assert said[0] == "latecomer: 12 cases of ranks and size, 48 simulations"
+    assert "cases" not in simulate(capsys, *SMALL)[2]
+
+
+def test_a_model_is_not_called_native(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "160")
+    page = tmp_path / "page.html"
+    words = ["--nodes", "16", "--arrival", "balanced", "--report", str(page), "--algorithms"]
+    code, out, err = simulate(capsys, *words, "mpich-5.0,openmpi-4.1,circulant")
+    assert code == 0, err
+    assert "x mpich-5.0" in out
+    text = page.read_text()
+    assert "times as fast as the model mpich-5.0" in text
+    assert "<dt>x mpich-5.0, x ring</dt>" in text
+    assert "no MPI ran" in text
+    assert "native" not in out + text
+
+
+@pytest.fixture
+def simgrid_runs(monkeypatch):
+    """Stands for SimGrid, which takes up to 16 ranks."""
+    from latecomer import simgrid
+
+    def run(algorithm, *, ranks, count, arrivals, network, **more):
+        if ranks > 16:
+            remedy = "right would be at most 16, since x.xml has 16 hosts and each gets 1 "
+            raise simgrid.SimGridError("ranks", ranks, remedy + "(--per-node)")
+        return latecomer.simulate(algorithm, ranks=ranks, count=count, arrival=arrivals)
+
+    monkeypatch.setattr(simgrid, "simulate", run)
+
+
+SIMGRID = ["--engine", "simgrid", "--platform", "x.xml", "--algorithms", "ring", "--bytes", "64"]
+
+
+@pytest.mark.parametrize(
+    ("config", "warned"), [([], True), (["--config", "plain"], False), (["--config", "a:b"], False)]
+)
+def test_the_defaults_of_simgrid_are_warned_of(capsys, simgrid_runs, config, warned):
+    code, _, err = simulate(capsys, *SIMGRID, *config)
+    assert code == 0, err
+    assert ("too pessimistic for segmented algorithms; --config plain" in err) is warned
+
+
+def test_too_few_hosts_name_an_option_that_there_is(capsys, simgrid_runs):
+    said = refusal(capsys, *SIMGRID, "--config", "plain", "--nodes", "17", code=1)
+    assert "ranks: 17; right would be at most 16" in said
+    assert "each gets 1 (--network per_node=K)" in said
+
+
 # ---- refusals
 
 
@@ -274,7 +336,12 @@ def test_a_page_over_ranks_counts_who_is_fastest(capsys, tmp_path):
     ("words", "message"),
     [
         (["--algorithms", "native"], "native; use openmpi-4.1 or mpich-5.0, models of"),
-        (["--algorithms", "rinG"], "algorithm: 'rinG' is not usable"),
+        (["--algorithms", "rinG"], "no such algorithm to simulate: 'rinG'; use all, openmpi-4.1, "),
+        (["--algorithms", "ring:segments=3"], "parameter of ring: 'segments' is not usable"),
+        (
+            ["--algorithms", "ring", "--op", "non-commutative"],
+            "--op does not go with ring: non-commutative; use all, or of dual_root, fastest, ",
+        ),
         (["--nodes", "4097"], "--nodes out of range: 4097; use 1 to 4096 ranks"),
         (["--nodes", "0-4"], "--nodes out of range: 0; use 1 to 4096 ranks"),
         (["--nodes", "8-2"], "--nodes is no range: '8-2'; use FROM-TO"),
@@ -285,11 +352,24 @@ def test_a_page_over_ranks_counts_who_is_fastest(capsys, tmp_path):
         (["--nodes", "four"], "--nodes: 'four' is not usable"),
         (["--bytes", "0-8"], "--bytes is no range: '0-8'"),
         (["--bytes", "4-1GiB:4"], "--bytes has too many numbers: 4-1GiB:4; use 65536 at most"),
+        (["--bytes", "0"], "--bytes out of range: 0; use 4 to 8589934588 bytes"),
+        (["--bytes", "16GiB"], "--bytes out of range: 17179869184; use 4 to 8589934588 bytes"),
         (["--bytes", "7"], "--bytes holds no whole number of float32: 7"),
         (["--bytes", "8", "--count", "2"], "--bytes and --count both given: 8, 2"),
         (["--network", "lab"], "network: 'lab' is not usable"),
         (["--estimate", "online"], "--estimate is not known to simulate: online"),
         (["--op", "mean"], "no such --op: mean"),
+        (["--report", "r.pdf"], "no such report: r.pdf; use a name in .html"),
+        (["--report", "r.svg"], "no such report: r.svg; use a name in .html"),
+        (
+            ["--nodes", "1-8"],
+            "rank 1 late, and there is only: 1 rank; use more --nodes, --late-rank 0",
+        ),
+        (
+            ["--late-rank", "3", "--arrival", "gamma"],
+            "--late-rank has no effect on --arrival gamma: 3; leave it out, or use --arrival onelate",
+        ),
+        (["--engine", "grid"], "no such --engine: grid; use virtual or simgrid"),
         (["--memory", "much"], "--memory: 'much' is not usable"),
         (["--nodes", "4", "--late-rank", "4"], "no such rank to be late: 4; use 0 to 3"),
         (
@@ -300,6 +380,33 @@ def test_a_page_over_ranks_counts_who_is_fastest(capsys, tmp_path):
 )
 def test_what_makes_no_sense_is_refused(capsys, words, message):
     assert message in refusal(capsys, *words)
+
+
+def test_an_unknown_algorithm_is_told_all_that_can_be_simulated(capsys):
+    said = refusal(capsys, "--algorithms", "ring,mpich-5")
+    named = set(said.partition("; use ")[2].strip().split(", "))
+    programs = {row.name for row in registry.algorithms("allreduce")} - {"native"}
+    assert named == {"all", *MODELS, *programs}
+
+
+def test_an_operator_that_does_not_fit_names_what_accepts_it(capsys):
+    said = refusal(capsys, "--algorithms", "ring", "--op", "non-commutative")
+    named = said.partition(" or of ")[2].strip()
+    words = ["--op", "non-commutative", "--nodes", "4", "--count", "8"]
+    rows = rows_of(capsys, *words, "--algorithms", named.replace(" ", ""))
+    every = {row["algorithm"] for row in rows_of(capsys, *words, "--algorithms", "all")}
+    assert {row["algorithm"] for row in rows} == every - set(MODELS)
+
+
+def test_one_rank_alone_can_be_late(capsys):
+    words = ["--nodes", "1", "--algorithms", "ring", "--bytes", "64"]
+    assert len(rows_of(capsys, *words, "--late-rank", "0")) == 1
+
+
+def test_little_memory_is_told_in_its_own_unit(capsys):
+    said = refusal(capsys, "--memory", "1KiB", code=1)
+    found = re.search(r"needs about: ([\d.]+) KiB of memory; .*; 1 KiB are to be had", said)
+    assert float(found[1]) > 1
 
 
 def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys):

@@ -75,12 +75,30 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
     for name in chosen:
         core.check_choice(collective, name)
         if not core.accepts_operator(collective, name, commutes):
-            raise OptionError(f"--op does not go with {name}", op, "leave the algorithm out")
+            able = ", ".join(_accepting(collective, every, commutes, without="native"))
+            raise OptionError(f"--op does not go with {name}", op, f"use all, or of {able}")
     return list(dict.fromkeys(chosen))
 
 
+def choose_pattern(arrival: str, late_rank: int | None) -> Pattern:
+    """Who is late; rank 1 if nobody is named. Raises OptionError and ArrivalError."""
+    if late_rank is None:
+        return Pattern(arrival)
+    pattern = Pattern(arrival, late_rank)
+    if pattern.name != "onelate":
+        remedy = "leave it out, or use --arrival onelate"
+        raise OptionError(f"--late-rank has no effect on --arrival {arrival}", late_rank, remedy)
+    return pattern
+
+
+def _accepting(
+    collective: str, names: Sequence[str], commutes: bool, without: str = ""
+) -> list[str]:
+    return [n for n in names if n != without and core.accepts_operator(collective, n, commutes)]
+
+
 def _able(collective: str, names: Sequence[str], commutes: bool) -> list[str]:
-    able = [name for name in names if core.accepts_operator(collective, name, commutes)]
+    able = _accepting(collective, names, commutes)
     if left_out := [name for name in names if name not in able]:
         say(f"left out, since they need a commutative operator: {', '.join(left_out)}")
     return able
@@ -95,6 +113,9 @@ def choose_count(size: str | None, count: str | None, type_: str, op: str) -> in
     if not count and whole % each:
         raise OptionError(f"--bytes holds no whole number of {type_}", size, f"use {each} x N")
     number = core.parse_count("--count", count) if count else whole // each
+    if size and not 1 <= number <= _MOST_COUNT:
+        remedy = f"use {each} to {each * _MOST_COUNT} bytes"
+        raise OptionError("--bytes out of range", size, remedy)
     if not 1 <= number <= _MOST_COUNT:
         raise OptionError("count out of range", number, f"use 1 to {_MOST_COUNT} numbers")
     if op == "non-commutative" and number % 2:

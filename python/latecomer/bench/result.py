@@ -114,6 +114,12 @@ def check_paths(
             raise OptionError("no such plot", path, f"use a name in {', '.join(kinds)}")
 
 
+def check_report(path: Path | None) -> None:
+    """Is it a page? Raises OptionError."""
+    if path is not None and path.suffix != ".html":
+        raise OptionError("no such report", path, "use a name in .html; pictures are for --plot")
+
+
 def make_result(
     question: Question, place: Place, job: Sequence[Iteration], outcome: Outcome
 ) -> Result:

@@ -6,8 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..lines import is_sweep
+from ..native_choices import MODELS
 from ..statistics import Row
-from ..table import best, by_delay, cells, delay_title, headings, number, size
+from ..table import (
+    best,
+    by_delay,
+    cells,
+    delay_title,
+    delays_title,
+    headings,
+    number,
+    size,
+    yardstick,
+)
 from . import plot, sweep
 
 # A page's Content-Security-Policy: no script, nothing loaded from anywhere.
@@ -72,9 +83,8 @@ _HOW_TO_READ = (
         "it suffered from the imbalance.",
     ),
     (
-        "x native, x ring",
-        "How many times as fast as the MPI library's own collective, and as the ring, by elapsed "
-        "time. Above 1 is faster.",
+        "x {yardstick}, x ring",
+        "How many times as fast as {meaning}, and as the ring, by elapsed time. Above 1 is faster.",
     ),
     (
         "wrong",
@@ -105,15 +115,24 @@ def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
     else:
         for block in by_delay(rows):
             yield from _table(block)
-        yield from _definitions("How to read it", _HOW_TO_READ)
+        yield from _definitions("How to read it", _how_to_read(rows))
     yield from _definitions("What was used", used.items())
     yield "</body>\n</html>"
+
+
+def _how_to_read(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    name = yardstick(rows)
+    meaning = "the MPI library's own collective"
+    if name in MODELS:
+        meaning = "our programs for what that library chooses by default (a model: no MPI ran)"
+    for term, text in _HOW_TO_READ:
+        yield term.format(yardstick=name), text.format(meaning=meaning)
 
 
 def _lead(rows: Sequence[Row]) -> str:
     row = rows[0]
     sizes = _span(rows, "bytes", size)
-    return f"{sizes}, operator {row.op}, arrivals {row.arrival}; {row.network}, {row.mpi}"
+    return f"{sizes}, operator {row.op}, arrivals {delays_title(rows)}; {row.network}, {row.mpi}"
 
 
 def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -> str:
@@ -138,13 +157,17 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
 def _finding(block: Sequence[Row]) -> str:
     row = best(block)
     text = f"<b>{escape(row.algorithm)}</b> is fastest with {number(row.elapsed_ms)} ms"
-    rivals = (("native", row.speedup_native), ("ring", row.speedup_ring))
+    rivals = ((yardstick(block), row.speedup_native), ("ring", row.speedup_ring))
     told = [
-        f"{number(speedup)} times as fast as {name}"
+        f"{number(speedup)} times as fast as {_described(name)}"
         for name, speedup in rivals
         if speedup and row.algorithm != name
     ]
     return "; ".join([", ".join([text, *told]), *_ties(row, block)])
+
+
+def _described(name: str) -> str:
+    return f"the model {name}" if name in MODELS else name
 
 
 def _ties(row: Row, block: Sequence[Row]) -> Iterator[str]:
@@ -155,7 +178,7 @@ def _ties(row: Row, block: Sequence[Row]) -> Iterator[str]:
 
 
 def _table(block: Sequence[Row]) -> Iterator[str]:
-    names = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in headings())
+    names = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in headings(block))
     yield f"<div class=wide><table><caption>{escape(delay_title(block[0]))}; times in ms</caption>"
     yield f"<thead><tr><th scope=col>algorithm</th>{names}</tr></thead><tbody>"
     winner = best(block)

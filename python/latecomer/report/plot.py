@@ -7,6 +7,8 @@ curve. The yardsticks have no colour: native is dashed, so are models of it, rin
 from __future__ import annotations
 
 import io
+import itertools
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
+from .. import registry
 from ..lines import is_sweep
 from ..statistics import Row
 from ..table import by_delay, delay_title, number, size
@@ -25,6 +28,7 @@ from ..table import by_delay, delay_title, number, size
 # The colours of Okabe and Ito but yellow and black, the blue lighter: clear on white and on black.
 COLOURS = ("#1b7fc4", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "os^Dvp"  # one for each colour
+_DASHES = ("-", (0, (6, 1.5)), (0, (2, 1.2)), (0, (7, 1.5, 1.5, 1.5)))  # where colours come again
 INK, GRID, PAPER = "#2b2f36", "#d5d9e0", "#ffffff"
 _NATIVE, _RING = "#808893", INK
 
@@ -95,11 +99,12 @@ def _figure(rows: Sequence[Row]) -> Figure:
 
 def _title(figure: Figure, rows: Sequence[Row]) -> None:
     row = rows[0]
-    figure.suptitle(_what(rows), x=0.01, ha="left", fontsize=12, fontweight="bold")
+    figure.suptitle(_what(rows), x=0.01, ha="left", fontsize=12, fontweight="bold", wrap=True)
     often = max(row.iterations for row in rows)
     median = f"median over {often} iterations; " if often > 1 else ""
-    used = f"{median}{row.network}, {row.mpi}, seed {row.seed}"
-    figure.supxlabel(used, x=0.01, ha="left", fontsize=8)
+    network = re.sub(r",(?=\S)", ", ", row.network)  # lines are broken at spaces
+    used = f"{median}{network}, {row.mpi}, seed {row.seed}"
+    figure.supxlabel(used, x=0.01, ha="left", fontsize=8, wrap=True)
 
 
 def _what(rows: Sequence[Row]) -> str:
@@ -108,7 +113,7 @@ def _what(rows: Sequence[Row]) -> str:
 
         return scaling.title(rows)
     row, blocks = rows[0], by_delay(rows)
-    when = row.arrival if len(blocks) > 1 else delay_title(row)
+    when = row.arrival if len(blocks) > 1 else delay_title(row)  # the delays are on the axis
     return f"{row.collective} of {size(row.bytes)} on {row.ranks} ranks, {when}"
 
 
@@ -124,26 +129,45 @@ def _looks(rows: Sequence[Row]) -> dict[str, Look]:
 
 
 def looks(algorithms: Mapping[str, str]) -> dict[str, Look]:
-    """How each line looks, from its label and algorithm: yardsticks grey, the others coloured."""
-    coloured = [label for label, name in algorithms.items() if name not in _YARDSTICKS]
-    found = {label: _coloured(place) for place, label in enumerate(coloured)}
+    """How each line looks, from its label and algorithm: yardsticks grey, the others coloured.
+
+    Colour, dash and marker go by the algorithm's place in the registry, so that all pictures agree;
+    no two lines share all three. Later lines are thinner, so that one that they cover is seen.
+    """
+    coloured = {label: name for label, name in algorithms.items() if name not in _YARDSTICKS}
+    widths = [2.2 - 1.0 * i / max(1, len(coloured) - 1) for i in range(len(coloured))]
+    found = {
+        label: {**_coloured(place), "linewidth": width, "zorder": 3 - width / 10}
+        for (label, place), width in zip(_places(coloured).items(), widths, strict=True)
+    }
     return {label: found.get(label) or _YARDSTICKS[name] for label, name in algorithms.items()}
 
 
+def _places(algorithms: Mapping[str, str]) -> dict[str, int]:
+    """Each algorithm's in the registry; the ones after it for repetitions and unknown names."""
+    names = list(dict.fromkeys(row.name for row in registry.algorithms()))
+    known = [name for name in names if name not in _YARDSTICKS]
+    own = {name: place for place, name in enumerate(known)}
+    further = itertools.count(len(known))
+    return {
+        label: own.pop(name) if name in own else next(further) for label, name in algorithms.items()
+    }
+
+
 def _coloured(place: int) -> Look:
-    """A colour and marker; where the colours come again, lines are broken and markers hollow."""
-    colour, marker = list(zip(COLOURS, MARKERS, strict=True))[place % len(COLOURS)]
-    look = {"color": colour, "marker": marker, "linewidth": 1.8, "markersize": 5}
-    if place < len(COLOURS):
-        return look
-    return {**look, "linestyle": (0, (6, 1.5)), "markerfacecolor": PAPER}
+    """Colour, marker and dash: another one of them for each place, until all are used."""
+    again, colour = divmod(place, len(COLOURS))
+    shift, dash = divmod(again, len(_DASHES))
+    look = {"color": COLOURS[colour], "marker": MARKERS[(colour + shift) % len(MARKERS)]}
+    hollow = {"markerfacecolor": PAPER} if again else {}
+    return {**look, "linestyle": _DASHES[dash], "markersize": 5, **hollow}
 
 
-_YARDSTICKS: dict[str, Look] = {
-    "native": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4},
-    "openmpi-4.1": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4},
-    "mpich-5.0": {"color": _NATIVE, "linestyle": "-.", "linewidth": 2.4},
-    "ring": {"color": _RING, "linestyle": "-", "linewidth": 2.4},
+_YARDSTICKS: dict[str, Look] = {  # the dashed ones above all, the widest below: all are seen
+    "native": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4, "zorder": 3},
+    "openmpi-4.1": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4, "zorder": 3},
+    "mpich-5.0": {"color": _NATIVE, "linestyle": "-.", "linewidth": 2.4, "zorder": 3},
+    "ring": {"color": _RING, "linestyle": "-", "linewidth": 3.0},
 }
 
 

@@ -13,12 +13,12 @@ from itertools import pairwise
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from ..lines import Panel, lines, panels
 from ..native_choices import MODELS
 from ..statistics import Row
-from ..table import delay_title, size
+from ..table import delay_title, delays_title, size
 from . import plot
 
 _FEW = 24  # points of a line that are marked
@@ -38,8 +38,9 @@ def figure(rows: Sequence[Row]) -> Figure:
     FigureCanvasAgg(made)
     cells = made.subplots(down, across, squeeze=False).flat
     looks = plot.looks({name: own[0].algorithm for name, own in lines(rows).items()})
+    logarithmic = _wide(_times(rows))  # in all panels or in none
     for axes, panel in zip(cells, shown, strict=False):
-        _panel(axes, panel, looks)
+        _panel(axes, panel, looks, logarithmic)
     for axes in list(cells)[len(shown) :]:
         axes.set_axis_off()
     return made
@@ -48,15 +49,15 @@ def figure(rows: Sequence[Row]) -> Figure:
 def title(rows: Sequence[Row]) -> str:
     """What the picture shows."""
     row = rows[0]
-    return f"{row.collective}, {row.op}, {row.arrival}: last exit after the last arrival, ms"
+    return f"{row.collective}, {row.op}, {delays_title(rows)}: last exit after the last arrival, ms"
 
 
-def _panel(axes: Axes, panel: Panel, looks: dict[str, plot.Look]) -> None:
+def _panel(axes: Axes, panel: Panel, looks: dict[str, plot.Look], logarithmic: bool) -> None:
     axes.set_title(_panel_title(panel), loc="left", fontsize=10.5, fontweight="bold")
     found = {name: _points(own, panel.x) for name, own in lines(panel.rows).items()}
     limit = sorted({(getattr(r, panel.x), r.limit_ms) for r in panel.rows if r.limit_ms})
     _scale_x(axes, panel.x, [x for points in found.values() for x, _ in points])
-    _scale_y(axes, [y for points in [*found.values(), limit] for _, y in points])
+    _scale_y(axes, _times(panel.rows), logarithmic)
     for name, own in lines(panel.rows).items():
         _line(axes, found[name], looks[name])
         if own[0].algorithm in MODELS:
@@ -68,17 +69,27 @@ def _panel(axes: Axes, panel: Panel, looks: dict[str, plot.Look]) -> None:
 def _panel_title(panel: Panel) -> str:
     row = panel.rows[0]
     fixed = f"{row.ranks} ranks" if panel.x == "bytes" else size(row.bytes)
-    return f"{fixed}, {delay_title(row)}" if row.delay_ms else fixed
+    return f"{fixed}, {delay_title(row)}"
 
 
 def _points(own: Sequence[Row], x: str) -> list[Point]:
     return sorted((getattr(row, x), row.after_last_ms) for row in own if row.after_last_ms)
 
 
+def _times(rows: Sequence[Row]) -> list[float]:
+    """All that are shown, above 0; with the limits."""
+    return [time for row in rows for time in (row.after_last_ms, row.limit_ms) if time]
+
+
+def _wide(values: Sequence[float]) -> bool:
+    """Does an axis for them have to be logarithmic?"""
+    return bool(values) and max(values) / min(values) >= _WIDE_RANGE
+
+
 def _line(axes: Axes, points: Sequence[Point], look: plot.Look) -> None:
-    many = {"marker": None} if len(points) > _FEW else {}
     xs, ys = zip(*points, strict=True) if points else ((), ())
-    axes.plot(xs, ys, **{**look, "linewidth": look["linewidth"] * 0.8, **many})
+    thin = {"linewidth": look["linewidth"] * 0.8, "markevery": math.ceil(len(xs) / _FEW) or 1}
+    axes.plot(xs, ys, **{**look, **thin})
 
 
 def _mark_changes(axes: Axes, own: Sequence[Row], x: str, look: plot.Look) -> None:
@@ -109,16 +120,23 @@ def _limit(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def _scale_x(axes: Axes, column: str, xs: Sequence[float]) -> None:
-    first, last = min(xs), max(xs)
-    if last / first >= _WIDE_RANGE:
+    first, last, multiplied = min(xs), max(xs), _multiplied(xs)
+    if multiplied or _wide(xs):
         axes.set_xscale("log", base=2)
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.set_xticks(_powers(first, last))
+        axes.set_xticks(sorted(set(xs)) if multiplied else _powers(first, last))
         axes.minorticks_off()
     axes.set_xlim(first, last)
     shown = size if column == "bytes" else "{:g}".format
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown(value)))
     axes.set_xlabel("vector" if column == "bytes" else "ranks", loc="left")
+
+
+def _multiplied(xs: Sequence[float]) -> bool:
+    """Are they few, and each so many times the one before, as in 2-16:x2?"""
+    ordered = sorted(set(xs))
+    factors = {b / a for a, b in pairwise(ordered)}
+    return len(factors) == 1 and 2 < len(ordered) <= _MOST_TICKS
 
 
 def _powers(first: float, last: float) -> list[float]:
@@ -128,17 +146,27 @@ def _powers(first: float, last: float) -> list[float]:
     return [2.0**power for power in range(low, high + 1, step)]
 
 
-def _scale_y(axes: Axes, ys: Sequence[float]) -> None:
+def _scale_y(axes: Axes, ys: Sequence[float], logarithmic: bool) -> None:
     if not ys:
         return
-    low, high = min(ys), max(ys)
-    if high / low < _WIDE_RANGE:
-        axes.set_ylim(0, 1.05 * high)
-    else:
+    low, high = min(ys) / 1.25, 1.15 * max(ys)
+    if logarithmic:
         axes.set_yscale("log")
-        axes.set_ylim(low / 1.25, 1.15 * high)
+        axes.set_yticks(_log_ticks(low, high))
         axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylim(*((low, high) if logarithmic else (0, 1.05 * max(ys))))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Two at least: powers of ten; 1, 2 and 5 times these; in a narrow range as on a line."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1,), (1, 2, 5)):
+        places = (step * 10.0**decade for decade in decades for step in steps)
+        ticks = [tick for tick in places if low <= tick <= high]
+        if len(ticks) > 1:
+            return ticks
+    return [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
 
 
 def _name_ends(axes: Axes, found: dict[str, list[Point]], looks: dict[str, plot.Look]) -> None:

@@ -12,11 +12,16 @@ import numpy as np
 from .. import simgrid
 from ..bench.errors import OptionError
 from ..compiled import core
+from ..output import say
 from .question import Question
 
 Poll = Callable[[], None]  # called now and then; may raise
 
 _PLAIN = "plain"
+_PESSIMISTIC = (
+    "SimGrid's own defaults are too pessimistic for segmented algorithms; --config plain is "
+    "closest to alpha and beta (docs/simgrid.md)"
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,13 @@ class SimGrid:
     def run(self, question: Question, work: Work, poll: Poll) -> Run:
         """One simulation, in a process of its own."""
         poll()
+        try:
+            return self._run(question, work)
+        except simgrid.SimGridError as error:
+            remedy = error.remedy.replace("(--per-node)", "(--network per_node=K)")
+            raise simgrid.SimGridError(error.what, error.value, remedy) from None
+
+    def _run(self, question: Question, work: Work) -> Run:
         found = simgrid.simulate(
             work.program,
             ranks=work.plan.ranks,
@@ -113,6 +125,8 @@ def choose(name: str, platform: str | None, config: str | None, network: str) ->
         raise OptionError("no such --engine", name, "use virtual or simgrid")
     if not platform:
         raise OptionError("--engine simgrid without --platform", "none", "name a platform's XML")
+    if not config:
+        say(_PESSIMISTIC)
     settings = simgrid.PLAIN if config == _PLAIN else (config or "").split(",") if config else ()
     per_node = dict(part.split("=") for part in core.network_text(network).split(","))["per_node"]
     return SimGrid(Path(platform), tuple(settings), int(per_node))

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from ..bench.errors import BenchError
+from ..table import size
 from .question import Question
 
 # Of programs, engines and messages under way; measured: 152 a operation, 22 KiB a rank.
@@ -22,14 +23,19 @@ def check_memory(question: Question, limit: float) -> None:
             needed = about_bytes(question, question.program(name, ranks, count), ranks, count)
             if needed > limit:
                 what = f"{name} on {ranks} ranks, {question.bytes(count)} bytes, needs about"
-                have = f"use fewer ranks or segments; {limit / _MIB:.0f} MiB are to be had"
-                raise BenchError(what, f"{needed / _MIB:.0f} MiB of memory", have)
+                have = f"use fewer ranks or segments; {_shown(limit)} are to be had"
+                raise BenchError(what, f"{_shown(needed)} of memory", have)
 
 
 def about_bytes(question: Question, program: str, ranks: int, count: int) -> int:
     """About how much memory one simulation takes."""
     operations = question.plan(program, ranks, count).about_operations()
     return operations * _BYTES_PER_OPERATION + ranks * _BYTES_PER_RANK
+
+
+def _shown(amount: float) -> str:
+    """In whole MiB, or in the unit of smaller amounts."""
+    return size(amount) if amount < 100 * _MIB else f"{amount / _MIB:.0f} MiB"
 
 
 def free_bytes() -> float:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .. import registry
 from ..arrivals import Iteration, Pattern
 from ..bench import question as bench
 from ..bench.choices import TYPE_BYTES
@@ -130,13 +131,17 @@ def _distinct(block: Sequence[Iteration]) -> list[Iteration]:
 def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
     """The algorithms' and models' names, each checked; `all` stands for all that take the operator.
 
-    Raises OptionError for native: there is no MPI library on the virtual network.
+    Raises OptionError, also for native: there is no MPI library on the virtual network.
     """
     chosen: list[str] = []
+    known = [row.name for row in registry.algorithms(collective) if row.kind != "native"]
     for name in (part.strip() for part in text.split(",")):
         if name == "native":
             remedy = f"use {' or '.join(MODELS)}, models of what MPI libraries choose"
             raise OptionError("no MPI library runs on the virtual network", name, remedy)
+        if name.partition(":")[0] not in ("all", *known, *MODELS):
+            remedy = f"use all, {', '.join([*MODELS, *known])}"
+            raise OptionError("no such algorithm to simulate", repr(name), remedy)
         if name in MODELS:
             chosen.append(name)
         else:
@@ -153,6 +158,16 @@ def choose_ranks(text: str) -> list[int]:
         if not 1 <= number <= MOST_RANKS:
             raise OptionError("--nodes out of range", number, f"use 1 to {MOST_RANKS} ranks")
     return ranks
+
+
+def choose_pattern(arrival: str, late_rank: int | None, ranks: Sequence[int]) -> Pattern:
+    """Who is late. Raises OptionError and ArrivalError."""
+    pattern = bench.choose_pattern(arrival, late_rank)
+    if pattern.name == "onelate" and late_rank is None and ranks[0] <= pattern.late_rank:
+        what = f"onelate makes rank {pattern.late_rank} late, and there is only"
+        remedy = "use more --nodes, --late-rank 0 or --arrival balanced"
+        raise OptionError(what, f"{ranks[0]} rank", remedy)
+    return pattern
 
 
 def choose_counts(size: str | None, count: str | None, type_: str, op: str) -> list[int]:

@@ -32,7 +32,9 @@ def _expand(option: str, part: str, read: Read, doubling: bool) -> Iterator[int]
     if not match:
         raise OptionError(f"{option} is no list", repr(part), "use 8 or 8,16 or 2-64 or 2-64:x2")
     first = read(option, match[1])
-    last = read(option, match[2]) if match[2] else first
+    if not match[2]:
+        return iter((first,))
+    last = read(option, match[2])
     step = read(option, match[4]) if match[4] else (2 if doubling else 1)
     factor = bool(match[3]) if match[4] else doubling
     if first > last or step < (2 if factor else 1) or (factor and first == 0):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .. import statistics
 from ..errors import DeadlineError
-from ..output import progress_bar
+from ..output import progress_bar, say
 from .case import Case
 from .engines import Engine, Poll
 from .question import Question
@@ -30,8 +30,11 @@ def simulate_all(question: Question, engine: Engine, deadline: float | None = No
     cases = [Case(question, ranks, count, engine) for ranks, count in shapes]
     poll = _clock(deadline)
     rows: list[statistics.Row] = []
+    total = sum(case.simulations for case in cases)
+    if len(cases) > 1:
+        say(f"{len(cases)} cases of ranks and size, {total} simulations")
     with progress_bar() as bar:
-        task = bar.add_task("simulating", total=sum(case.simulations for case in cases))
+        task = bar.add_task("simulating", total=total)
         for number, case in enumerate(cases):
             bar.update(task, description=f"{case.ranks} ranks, {question.bytes(case.count)} bytes")
             try:

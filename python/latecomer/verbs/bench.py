@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import mpi
-from ..arrivals import Pattern
 from ..bench import choices
 from ..bench.choices import one_of
 from .options import (
@@ -86,7 +85,7 @@ def bench(
     op: Op = "sum",
     arrival: Arrival = "onelate",
     delay: Delay = None,
-    late_rank: LateRank = 1,
+    late_rank: LateRank = None,
     progress: Progress_ = "declared",
     compute: Compute = "100ms",
     edge: Edge = 0.5,
@@ -134,7 +133,7 @@ def bench(
         ),
         type=type_,
         op=op,
-        pattern=(pattern := Pattern(arrival, late_rank)),
+        pattern=(pattern := question.choose_pattern(arrival, late_rank)),
         delays=question.choose_delays(delay, pattern),
         iterations=iterations,
         warmup=warmup,
@@ -146,6 +145,7 @@ def bench(
     )
     shown = "json" if as_json else one_of("--format", format_, choices.FORMATS)
     plots = [*(plot or ()), *([report] if report else ())]
+    result.check_report(report)
     result.check_paths([*(output or ()), *([keep] if keep else ())], plots)
     place = places.find_place(network, nodes, rate, per_node, mpi_family, clock_skew)
     raise typer.Exit(_answer(asked, place, deadline, keep, shown, [*(output or ()), *plots]))

@@ -37,7 +37,9 @@ Arrival = Annotated[
 Delay = Annotated[
     str | None, option("--delay", "LIST", "How late, as in 0,5ms,50ms; default 50ms.")
 ]
-LateRank = Annotated[int, option("--late-rank", "RANK", "Who is late with onelate.")]
+LateRank = Annotated[
+    int | None, option("--late-rank", "RANK", "Who is late with onelate; default: rank 1.")
+]
 Estimate = Annotated[
     str,
     option("--estimate", "|".join(choices.ESTIMATES), "What algorithms are told of the arrivals: "

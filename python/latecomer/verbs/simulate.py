@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from ..arrivals import Pattern
 from ..bench import choices
 from ..bench.choices import one_of
 from .options import (
@@ -90,7 +89,7 @@ def simulate(
     op: Op = "sum",
     arrival: Arrival = "onelate",
     delay: Delay = None,
-    late_rank: LateRank = 1,
+    late_rank: LateRank = None,
     estimate: Estimate = "perfect",
     iterations: Iterations = 32,
     seed: Seed = 1,
@@ -122,7 +121,7 @@ def simulate(
     Example: latecomer simulate --nodes 2-64 --bytes 64KiB --arrival balanced --plot scaling.svg
     """
     from .. import networks
-    from ..bench.result import check_paths
+    from ..bench.result import check_paths, check_report
     from ..compiled import core
     from ..sweep import engines, question
     from ..sweep.memory import check_memory, free_bytes
@@ -136,13 +135,13 @@ def simulate(
         algorithms=question.choose_algorithms(
             collective, algorithms, one_of("--op", op, choices.OPERATORS)
         ),
-        ranks=question.choose_ranks(nodes),
+        ranks=(ranks := question.choose_ranks(nodes)),
         counts=question.choose_counts(
             size, count, one_of("--type", type_, list(choices.TYPE_BYTES)), op
         ),
         type=type_,
         op=op,
-        pattern=(pattern := Pattern(arrival, late_rank)),
+        pattern=(pattern := question.choose_pattern(arrival, late_rank, ranks)),
         delays=question.bench.choose_delays(delay, pattern),
         iterations=iterations,
         seed=seed,
@@ -152,6 +151,7 @@ def simulate(
     )
     shown = "json" if as_json else one_of("--format", format_, choices.FORMATS)
     plots = [*(plot or ()), *([report] if report else ())]
+    check_report(report)
     check_paths(output or (), plots)
     if plots:
         check_panels(asked)
