@@ -21,6 +21,7 @@ from latecomer.arrivals import Pattern  # noqa: E402
 from latecomer.report import plot  # noqa: E402
 from latecomer.statistics import Row  # noqa: E402
 from latecomer.sweep.case import Case  # noqa: E402
+from latecomer.sweep.engines import Virtual  # noqa: E402
 from latecomer.sweep.question import Question, choose_algorithms  # noqa: E402
 
 NETWORK = "alpha=50us,beta=8ns,gamma=0.1ns"
@@ -67,6 +68,9 @@ def _question(ranks, counts) -> Question:
     )
 
 
+ENGINE = Virtual(NETWORK)
+
+
 def _draw(path: Path, question: Question) -> None:
     plot.save(list(_rows(question)), path)
     print(f"wrote {path}")
@@ -77,7 +81,7 @@ def _rows(question: Question) -> Iterator[Row]:
         for ranks in question.ranks:
             names = [n for n in question.algorithms if _worth_it(question, n, ranks, count)]
             if names:
-                case = Case(replace(question, algorithms=names), ranks, count)
+                case = Case(replace(question, algorithms=names), ranks, count, ENGINE)
                 yield from case.rows(_nothing, _nothing)
 
 

@@ -73,7 +73,7 @@ class Builder {
 
   Program program_;
   Scoreboard scoreboard_;
-  OpIndex sent_ = kNone;   // the last send
+  OpIndex sent_ = kNone;                  // the last send
   std::vector<OpIndex> heard_ = {kNone};  // the messages that held nothing else
   bool telemetry_;
   bool tells_ = true;

@@ -41,7 +41,7 @@ std::vector<char> Stamps::pack() {
 
 void Stamps::unpack(const char* words, std::size_t bytes) {
   for (; bytes >= sizeof(Entry); words += sizeof(Entry), bytes -= sizeof(Entry)) {
-    Entry entry;
+    Entry entry{};
     std::memcpy(&entry, words, sizeof entry);
     if (entry.rank >= stamps_.size()) return;
     learn(static_cast<Rank>(entry.rank), {entry.arrival, entry.elapsed_before});

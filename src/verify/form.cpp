@@ -59,7 +59,7 @@ std::string peer_fault(const Program& program, Rank peer) {
 }
 
 std::string message_fault(const Program& program, Rank peer, const Slice& slice) {
-  const std::string fault = peer_fault(program, peer);
+  std::string fault = peer_fault(program, peer);
   if (!fault.empty() || slice == kNothing) return fault;
   return slice_fault(program, slice);
 }

@@ -62,9 +62,7 @@ MPI_TEST(arrivals_and_network_are_checked) {
 /// Sets the variable while it lives.
 class DefaultNetwork {
  public:
-  explicit DefaultNetwork(const std::string& text) {
-    setenv("LATECOMER_NETWORK", text.c_str(), 1);
-  }
+  explicit DefaultNetwork(const std::string& text) { setenv("LATECOMER_NETWORK", text.c_str(), 1); }
   ~DefaultNetwork() { unsetenv("LATECOMER_NETWORK"); }
   DefaultNetwork(const DefaultNetwork&) = delete;
   DefaultNetwork& operator=(const DefaultNetwork&) = delete;
