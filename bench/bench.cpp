@@ -1,7 +1,6 @@
 // The papers' mini-benchmark: ranks compute, are late by injected delays, and all-reduce; every
 // algorithm sees the same delays and data, iteration by iteration. The caller draws the delays
 // and does the statistics.
-#include <cstdio>
 #include <deque>
 #include <numeric>
 #include <random>
@@ -11,6 +10,7 @@
 #include "iteration.hpp"
 #include "mpi.hpp"
 #include "report.hpp"
+#include "start.hpp"
 
 namespace bench {
 namespace {
@@ -24,7 +24,8 @@ std::vector<std::size_t> order(std::size_t contenders, std::uint64_t seed, int i
   return all;
 }
 
-void run(const Options& options) {
+void run(Options options) {
+  options.network = broadcast(options.network);  // only one rank of a job may have been told
   const Delays delays = read_delays(options.delays);
   const bool common = clock_is_common();
   std::deque<Contender> contenders;
@@ -43,26 +44,14 @@ void run(const Options& options) {
   }
 }
 
-int run_or_explain(int argc, char** argv) try {
-  Options options = parse_options(argc, argv);
-  if (options.help) {
-    if (rank() == 0) std::fputs(kUsage, stdout);
-    return 0;
-  }
-  options.network = broadcast(options.network);  // only one rank of a job may have been told
-  run(options);
-  return 0;
-} catch (const UsageError& error) {
-  if (rank() == 0) std::fprintf(stderr, "latecomer_bench: %s\n", error.what());
-  return 2;
-}
-
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int result = bench::run_or_explain(argc, argv);
+  const int result = bench::start(
+      "latecomer_bench", bench::kUsage, [&] { return bench::parse_options(argc, argv); },
+      bench::run);
   MPI_Finalize();
   return result;
 }

@@ -3,14 +3,13 @@
 #include <latecomer/latecomer.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <set>
 
 #include "../clock.hpp"
 #include "../json.hpp"
 #include "../mpi.hpp"
+#include "../start.hpp"
 #include "../surroundings.hpp"
-#include "../usage_error.hpp"
 #include "eager.hpp"
 #include "rounds.hpp"
 #include "settings.hpp"
@@ -101,25 +100,14 @@ void run(const Settings& settings) {
   }
 }
 
-int run_or_explain(int argc, char** argv) try {
-  const Settings settings = parse_settings(argc, argv);
-  if (settings.help) {
-    if (rank() == 0) std::fputs(kCalibrateUsage, stdout);
-    return 0;
-  }
-  run(settings);
-  return 0;
-} catch (const UsageError& error) {
-  if (rank() == 0) std::fprintf(stderr, "latecomer_calibrate: %s\n", error.what());
-  return 2;
-}
-
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int result = bench::run_or_explain(argc, argv);
+  const int result = bench::start(
+      "latecomer_calibrate", bench::kCalibrateUsage,
+      [&] { return bench::parse_settings(argc, argv); }, bench::run);
   MPI_Finalize();
   return result;
 }

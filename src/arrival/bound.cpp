@@ -76,7 +76,7 @@ Seconds least_after_last(const Problem& problem, const std::vector<Seconds>& arr
   const bool early = progress == Progress::background || network.eager_limit > 0;
   const Seconds last = *std::max_element(times.begin(), times.end());
   const Seconds saved = network.saved(problem.bytes());
-  Seconds least = late_data_bound(nodes.size(), transfer - saved, network);
+  Seconds least = late_data_bound(nodes.size(), std::max(0.0, transfer - saved), network);
   for (const Seconds t : times) {
     // From any moment on each link passes one burst more than its rate allows.
     const Seconds burst = network.beta * static_cast<double>(network.burst);

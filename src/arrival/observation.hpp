@@ -16,14 +16,6 @@ struct Observation {
   std::vector<Seconds> exits_before;
 };
 
-/// When the ranks left a call: arrival plus elapsed time, both in seconds and of the same ranks.
-[[nodiscard]] inline std::vector<Seconds> exits_of(const std::vector<Seconds>& arrivals,
-                                                   const std::vector<Seconds>& elapsed) {
-  std::vector<Seconds> exits(arrivals);
-  for (std::size_t rank = 0; rank < exits.size(); ++rank) exits[rank] += elapsed.at(rank);
-  return exits;
-}
-
 /// Throws Error naming the first value that is no time, or a length that does not fit the ranks.
 void check(const Observation& observation, Rank ranks);
 

@@ -1,11 +1,6 @@
 #include "engine/engine.hpp"
 
 namespace latecomer {
-namespace {
-
-bool is_message(const Operation& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
-
-}  // namespace
 
 Engine::Engine(const ProgramIndex& index, Transport& transport, EngineOptions options)
     : index_(index),

@@ -37,7 +37,7 @@ void ProgramIndex::index_messages() {
   std::map<std::pair<OpKind, Rank>, std::uint32_t> known;
   for (OpIndex i = 0; i < size(); ++i) {
     const Operation& op = operation(i);
-    if (op.kind != OpKind::send && op.kind != OpKind::recv) continue;
+    if (!is_message(op)) continue;
     const auto next = static_cast<std::uint32_t>(channels_.size());
     const auto [entry, added] = known.try_emplace({op.kind, op.peer}, next);
     if (added) channels_.push_back({op.peer, {}});

@@ -45,8 +45,10 @@ class ClockSync {
 
   Outcome operator()() {
     PMPI_Comm_rank(comm_, &me_);
-    if (me_ == 0) clocks_.take({});
     const ClockGroups& groups = clocks_.groups();
+    const bool one_clock = groups.leaders.size() == 1;
+    if (me_ == 0 || one_clock) clocks_.take({});
+    if (one_clock) return {};
     descend(groups.leaders, &ClockSync::ask, &ClockSync::answer);
     descend(groups.mates, &ClockSync::copy, &ClockSync::hand_on);
     return outcome_;

@@ -42,7 +42,7 @@ void agree(MPI_Comm comm, const std::string& what, std::string_view text,
     throw Error(what, std::string(text), "a text that every rank can read, and one cannot");
   }
   if (largest[1] != ~largest[2]) {
-    throw Error(what, std::string(text), "the same " + what + " and parameters on every rank");
+    throw Error(what, std::string(text), "one that means the same on every rank");
   }
 }
 

@@ -53,6 +53,10 @@ struct Operation {
   bool operator==(const Operation&) const = default;
 };
 
+[[nodiscard]] inline bool is_message(const Operation& op) {
+  return op.kind == OpKind::send || op.kind == OpKind::recv;
+}
+
 using OpIndex = std::uint32_t;
 
 struct Program {

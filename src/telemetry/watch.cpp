@@ -37,6 +37,14 @@ Seconds Watch::last_arrival() const {
   return arrivals_.empty() ? 0 : *std::max_element(arrivals_.begin(), arrivals_.end());
 }
 
+std::vector<Seconds> Watch::last() const {
+  std::vector<Seconds> lateness = arrivals_;
+  if (lateness.empty()) return lateness;
+  const Seconds earliest = *std::min_element(lateness.begin(), lateness.end());
+  for (Seconds& arrival : lateness) arrival -= earliest;
+  return lateness;
+}
+
 Courier& Watch::enter(Seconds now) {
   arrived_ = now;
   stamps_.begin();
@@ -53,9 +61,6 @@ void Watch::leave(Seconds now) {
     if (!arrivals_.empty()) seen.exits_before.push_back(arrivals_[rank] + stamp.elapsed_before);
   }
   forecasts_.observe(history_, seen);
-  last_ = seen.arrivals;
-  const Seconds earliest = *std::min_element(last_.begin(), last_.end());
-  for (Seconds& arrival : last_) arrival -= earliest;
   arrivals_ = std::move(seen.arrivals);
 }
 

@@ -29,7 +29,7 @@ class Watch {
   /// first.
   [[nodiscard]] Seconds last_arrival() const;
   /// When each rank entered the last call, seconds after the earliest; empty before the first.
-  [[nodiscard]] const std::vector<Seconds>& last() const { return last_; }
+  [[nodiscard]] std::vector<Seconds> last() const;
   /// Who is expected when in the next call like the last one.
   [[nodiscard]] Estimate expected_again() const { return forecasts_.next(history_); }
 
@@ -40,8 +40,7 @@ class Watch {
   HistoryKey history_;
   Seconds arrived_ = 0;
   float elapsed_before_ = 0;
-  std::vector<Seconds> arrivals_;  // of the call before, on the shared clock
-  std::vector<Seconds> last_;
+  std::vector<Seconds> arrivals_;  // of the last call, on the shared clock
 };
 
 }  // namespace latecomer

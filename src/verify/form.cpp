@@ -90,12 +90,29 @@ std::string operation_fault(const Program& program, const Operation& op) {
   return "the kind of operation is unknown";
 }
 
+/// Those that tell are messages, in order.
+std::string telling_fault(const Program& program) {
+  OpIndex next = 0;
+  for (const OpIndex index : program.telling) {
+    const std::string which = "operation " + std::to_string(index) + ", listed as telling, ";
+    if (index >= program.operations.size() || !is_message(program.operations[index])) {
+      return which + "is no message";
+    }
+    if (index < next) return which + "is listed after a later one, or twice";
+    next = index + 1;
+  }
+  return "";
+}
+
 Finding bounds_of(const Program& program) {
   std::size_t arrivals = 0;
   for (OpIndex i = 0; i < program.operations.size(); ++i) {
     const std::string fault = operation_fault(program, program.operations[i]);
     if (!fault.empty()) return Counterexample{"bounds", place(program, i) + ": " + fault};
     if (program.operations[i].kind == OpKind::arrive) ++arrivals;
+  }
+  if (const std::string fault = telling_fault(program); !fault.empty()) {
+    return Counterexample{"bounds", "rank " + std::to_string(program.me) + ": " + fault};
   }
   if (arrivals == 1) return {};
   return Counterexample{"bounds", "rank " + std::to_string(program.me) + " arrives " +

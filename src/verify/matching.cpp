@@ -1,5 +1,6 @@
 #include "verify/matching.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace latecomer::verifier {
@@ -51,6 +52,15 @@ const Channel* counterpart(const Channel& channel, Rank me, const std::vector<Ch
   return entry == known.end() ? nullptr : &channels[entry->second];
 }
 
+bool tells(const Program& program, OpIndex index) {
+  return std::binary_search(program.telling.begin(), program.telling.end(), index);
+}
+
+std::string tells_alone(const Program& program, OpIndex index, const Program& peer, OpIndex other) {
+  return place(program, index) + " tells whom its sender has heard of, but rank " +
+         std::to_string(peer.me) + ", " + operation_text(peer, other) + ", does not know";
+}
+
 /// Gives each operation of the channel its partner; in words, what is wrong.
 std::string pair_up(const Program& program, const Program& peer, const Channel& channel,
                     const Channel* other, std::vector<OpIndex>& partner) {
@@ -63,6 +73,9 @@ std::string pair_up(const Program& program, const Program& peer, const Channel& 
     const Count other_count = moved(peer.operations[theirs]);
     if (count != other_count) {
       return different_counts(program, mine, count, peer, theirs, other_count);
+    }
+    if (tells(program, mine) && !tells(peer, theirs)) {
+      return tells_alone(program, mine, peer, theirs);
     }
     partner[mine] = theirs;
   }

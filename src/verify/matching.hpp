@@ -7,10 +7,6 @@
 
 namespace latecomer::verifier {
 
-[[nodiscard]] inline bool is_message(const Operation& op) {
-  return op.kind == OpKind::send || op.kind == OpKind::recv;
-}
-
 /// The messages of one rank to or from one peer, in program order.
 struct Channel {
   OpKind kind;  // send or recv

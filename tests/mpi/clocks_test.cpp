@@ -106,6 +106,15 @@ MPI_TEST(ranks_of_one_clock_know_the_same) {
   if (context.rank % 2 == 1) CHECK(model.error > 0);
 }
 
+/// They would wait for rank 0 otherwise.
+MPI_TEST(ranks_of_one_clock_need_nobody) {
+  const Communicator comm;
+  Link& link = skewed_link(context, comm, 1);
+  if (context.rank != 0) CHECK_EQ(set_up_clocks(link, {comm, 30}).code, MPI_SUCCESS);
+  CHECK_EQ(link.clocks.ready(), context.rank != 0);
+  if (context.rank != 0) CHECK_EQ(link.clocks.error(), 0.0);
+}
+
 MPI_TEST(clocks_are_grouped_by_what_they_are_known_by) {
   const ClockGroups some = group_clocks({7, 8, 7, 9, 8}, 4);
   CHECK(some.leaders == std::vector<Rank>({0, 1, 3}));

@@ -3,6 +3,9 @@
 import os
 
 import pytest
+from lab_helpers import SMALL
+from latecomer import lab
+from latecomer.lab import privilege
 
 
 @pytest.fixture(autouse=True)
@@ -12,3 +15,16 @@ def _outside_of_jobs(monkeypatch, tmp_path):
             monkeypatch.delenv(name)
     monkeypatch.delenv("LATECOMER_NETWORK", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # no one's calibration
+
+
+@pytest.fixture(scope="module")
+def namespaces():
+    try:
+        privilege.sandbox()
+    except lab.LabError as error:
+        pytest.skip(f"no lab here: {error}")
+
+
+@pytest.fixture(scope="module")
+def spec(namespaces):
+    return lab.settle(lab.LabSpec(**SMALL))

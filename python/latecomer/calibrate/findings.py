@@ -49,8 +49,8 @@ def _burst(fit: Fit) -> Iterator[str]:
     if found.low > _FREE:
         yield (
             f"after a pause a link passes about {found.shown(found.value)} at once, as through a "
-            "token bucket; the model knows no such thing, so short transfers after a pause are "
-            f"faster than the line, by up to {1e3 * _gain(fit):.3g} ms"
+            "token bucket, so short transfers after a pause are faster than the line, by up to "
+            f"{1e3 * _gain(fit):.3g} ms; it is not saved: what follows a pause is your program's"
         )
 
 

@@ -10,7 +10,7 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,9 +71,14 @@ def save(rows: Sequence[Row], path: Path) -> None:
 
 def inline_svg(rows: Sequence[Row]) -> str:
     """The plot as an element for an HTML page, with its colours --ink, --grid and --paper."""
+    return as_element(lambda: _figure(rows))
+
+
+def as_element(draw: Callable[[], Figure]) -> str:
+    """What is drawn as an element for an HTML page, with its colours."""
     text = io.StringIO()
     with styled():
-        _figure(rows).savefig(text, format="svg", transparent=True, metadata=ANONYMOUS)
+        draw().savefig(text, format="svg", transparent=True, metadata=ANONYMOUS)
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     for colour, name in ((INK, "ink"), (GRID, "grid"), (PAPER, "paper")):

@@ -5,7 +5,6 @@ What is drawn over what stands in paper.json: `pictures` has tables, metric, x, 
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,15 +61,7 @@ def save(report: Report, path: Path) -> None:
 
 def inline_svg(report: Report) -> str:
     """The pictures as an element for an HTML page, with its colours."""
-    text = io.StringIO()
-    with style.styled():
-        figure = _figure(report)
-        figure.savefig(text, format="svg", transparent=True, metadata=style.ANONYMOUS)
-    svg = text.getvalue()
-    svg = svg[svg.index("<svg") :]
-    for colour, name in ((style.INK, "ink"), (style.GRID, "grid"), (style.PAPER, "paper")):
-        svg = svg.replace(colour, f"var(--{name})")
-    return svg
+    return style.as_element(lambda: _figure(report))
 
 
 def _figure(report: Report) -> Figure:

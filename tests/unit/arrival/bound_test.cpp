@@ -78,6 +78,9 @@ TEST(Bound, RanksOfANodeCountAsOne) {
 TEST(Bound, WhatPassesAtOnceComesSooner) {
   const Network shaped{.alpha = 1, .beta = 1, .burst = 10};
   EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(2, 0.0), shaped), 1);
+  // With two ports the burst is more than the vector's part on each: still no time below 0.
+  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(2, 0.0), {.alpha = 0, .beta = 1, .ports = 2, .burst = 9}),
+                   0);
   const Problem problem{Collective::allreduce, 2, 30, 1};
   EXPECT_DOUBLE_EQ(least_after_last(problem, {0, 100}, shaped), 1 + 20);
 }

@@ -19,10 +19,6 @@ std::string complaint(const Observation& observation, Rank ranks) {
   return "";
 }
 
-TEST(Observation, ExitsAreArrivalPlusElapsed) {
-  EXPECT_EQ(exits_of({1, 2}, {0.5, 0.25}), (std::vector<Seconds>{1.5, 2.25}));
-}
-
 TEST(Observation, TimesOfAllRanksAreFine) {
   EXPECT_EQ(complaint({{1, -2}, {}}, 2), "");
   EXPECT_EQ(complaint({{1, 2}, {0, 1e12}}, 2), "");

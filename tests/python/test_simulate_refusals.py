@@ -1,0 +1,136 @@
+"""What the simulate verb refuses, and what it says then."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import latecomer
+import pytest
+from latecomer import registry
+from latecomer.native_choices import MODELS
+from simulate_helpers import refusal, rows_of
+
+PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--algorithms", "native"], "native; use openmpi-4.1 or mpich-5.0, models of"),
+        (["--algorithms", "rinG"], "no such algorithm to simulate: 'rinG'; use all, openmpi-4.1, "),
+        (["--algorithms", "ring:segments=3"], "parameter of ring: 'segments' is not usable"),
+        (
+            ["--algorithms", "ring", "--op", "non-commutative"],
+            "--op does not go with ring: non-commutative; use all, or of dual_root, fastest, ",
+        ),
+        (["--nodes", "4097"], "--nodes out of range: 4097; use 1 to 4096 ranks"),
+        (["--nodes", "0-4"], "--nodes out of range: 0; use 1 to 4096 ranks"),
+        (["--nodes", "8-2"], "--nodes is no range: '8-2'; use FROM-TO"),
+        (["--nodes", "2-8:x1"], "--nodes is no range: '2-8:x1'"),
+        (["--nodes", "2-8:0"], "--nodes is no range: '2-8:0'"),
+        (["--nodes", "2-4-8"], "--nodes is no list: '2-4-8'; use 8 or 8,16 or 2-64"),
+        (["--nodes", ""], "--nodes is no list: ''"),
+        (["--nodes", "four"], "--nodes: 'four' is not usable"),
+        (["--bytes", "0-8"], "--bytes is no range: '0-8'"),
+        (["--bytes", "4-1GiB:4"], "--bytes has too many numbers: 4-1GiB:4; use 65536 at most"),
+        (["--bytes", "0"], "--bytes out of range: 0; use 4 to 8589934588 bytes"),
+        (["--bytes", "16GiB"], "--bytes out of range: 17179869184; use 4 to 8589934588 bytes"),
+        (["--bytes", "7"], "--bytes holds no whole number of float32: 7"),
+        (["--bytes", "8", "--count", "2"], "--bytes and --count both given: 8, 2"),
+        (["--network", "lab"], "network: 'lab' is not usable"),
+        (["--estimate", "online"], "--estimate is not known to simulate: online"),
+        (["--op", "mean"], "no such --op: mean"),
+        (["--report", "r.pdf"], "no such report: r.pdf; use a name in .html"),
+        (["--report", "r.svg"], "no such report: r.svg; use a name in .html"),
+        (
+            ["--nodes", "1-8"],
+            "rank 1 late, and there is only: 1 rank; use more --nodes, --late-rank 0",
+        ),
+        (
+            ["--late-rank", "3", "--arrival", "gamma"],
+            "--late-rank has no effect on --arrival gamma: 3; leave it out, or use --arrival onelate",
+        ),
+        (["--engine", "grid"], "no such --engine: grid; use virtual or simgrid"),
+        (["--memory", "much"], "--memory: 'much' is not usable"),
+        (["--nodes", "4", "--late-rank", "4"], "no such rank to be late: 4; use 0 to 3"),
+        (
+            ["--nodes", "2-99", "--bytes", "4-64KiB", "--plot", "x.svg"],
+            "--plot would have too many panels: 15; use 12 at most",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(capsys, words, message):
+    assert message in refusal(capsys, *words)
+
+
+def test_an_unknown_algorithm_is_told_all_that_can_be_simulated(capsys):
+    said = refusal(capsys, "--algorithms", "ring,mpich-5")
+    named = set(said.partition("; use ")[2].strip().split(", "))
+    programs = {row.name for row in registry.algorithms("allreduce")} - {"native"}
+    assert named == {"all", *MODELS, *programs}
+
+
+def test_an_operator_that_does_not_fit_names_what_accepts_it(capsys):
+    said = refusal(capsys, "--algorithms", "ring", "--op", "non-commutative")
+    named = said.partition(" or of ")[2].strip()
+    words = ["--op", "non-commutative", "--nodes", "4", "--count", "8"]
+    rows = rows_of(capsys, *words, "--algorithms", named.replace(" ", ""))
+    every = {row["algorithm"] for row in rows_of(capsys, *words, "--algorithms", "all")}
+    assert {row["algorithm"] for row in rows} == every - set(MODELS)
+
+
+def test_one_rank_alone_can_be_late(capsys):
+    words = ["--nodes", "1", "--algorithms", "ring", "--bytes", "64"]
+    assert len(rows_of(capsys, *words, "--late-rank", "0")) == 1
+
+
+def test_little_memory_is_told_in_its_own_unit(capsys):
+    said = refusal(capsys, "--memory", "1KiB", code=1)
+    found = re.search(r"needs about: ([\d.]+) KiB of memory; .*; 1 KiB are to be had", said)
+    assert float(found[1]) > 1
+
+
+def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys):
+    words = ["--algorithms", "segmented_ring:segments=4096", "--nodes", "4096", "--bytes", "16MiB"]
+    begin = time.process_time()
+    said = refusal(capsys, *words, "--memory", "4GiB", code=1)
+    found = re.search(r"segmented_ring.* on 4096 ranks, .* needs about: (\d+) MiB of memory", said)
+    assert int(found[1]) > 10_000
+    assert "4096 MiB are to be had" in said
+    print("seconds:", time.process_time() - begin)
+
+
+MEMORY = """
+import re, sys
+from pathlib import Path
+from latecomer.arrivals import Pattern
+from latecomer.sweep.memory import about_bytes
+from latecomer.sweep.question import Question
+def taken():
+    return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+name, ranks, count = sys.argv[1], int(sys.argv[2]), 1 << 20
+asked = Question("allreduce", [name], [ranks], [count], "float32", "sum", Pattern("balanced"), [0.0],
+                 1, 1, "perfect", "")
+asked.plan(name, 2, count).simulate()
+before = taken()
+asked.plan(name, ranks, count).simulate()
+print(taken() - before, about_bytes(asked, name, ranks, count))
+"""
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "ranks"), [("segmented_ring:segments=512", 512), ("rabenseifner", 4096)]
+)
+def test_the_estimate_of_memory_is_no_less_than_what_is_taken(algorithm, ranks):
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, algorithm, str(ranks)],
+        env=os.environ | {"PYTHONPATH": PACKAGE_FOLDER},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    taken, estimated = map(int, done.stdout.split())
+    assert taken <= estimated <= 2 * taken
