@@ -82,6 +82,8 @@ struct Algorithm {
 struct Choice {
   const Algorithm* algorithm;
   Parameters parameters;
+
+  bool operator==(const Choice&) const = default;
 };
 [[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
 /// "segments=16 override=ring": the parameters of a plan as users write them.

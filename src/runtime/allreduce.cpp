@@ -36,7 +36,7 @@ Problem problem_of(const CommState& state, const AllreduceArguments& call) {
 /// The plan is the same on every rank, and so is its refusal.
 const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
   const Problem problem = problem_of(state, call);
-  if (state.watch) state.expect(state.watch->expect(problem));
+  if (state.watch) state.knowledge.arrivals = state.watch->expect(problem);
   try {
     return &state.plans.get(state.choice, problem, state.knowledge, state.rank);
   } catch (const Error& error) {

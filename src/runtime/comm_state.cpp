@@ -40,12 +40,6 @@ CommState::~CommState() {
   if (link->control.used()) link->comm->keep();
 }
 
-void CommState::expect(std::vector<Seconds> arrivals) {
-  if (arrivals == knowledge.arrivals) return;
-  knowledge.arrivals = std::move(arrivals);
-  if (choice.algorithm->arrival_aware) plans.outdate();
-}
-
 int CommState::ensure_link() {
   if (link) return MPI_SUCCESS;
   std::unique_ptr<InternalComm> internal;

@@ -45,8 +45,6 @@ struct CommState {
   std::string broken;          // why it is of no further use; empty: it is
   std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call
 
-  /// Who arrives when in the next call. Plans that do not depend on it stay as they are.
-  void expect(std::vector<Seconds> arrivals);
   /// Collective the first time. Returns MPI's code.
   int ensure_link();
 };

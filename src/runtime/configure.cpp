@@ -77,7 +77,6 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   }
   if (!wish.choice) throw std::runtime_error(wish.trouble);
   state.choice = std::move(*wish.choice);
-  state.plans.outdate();
   // Here all ranks are together; in the first call they would wait for the last one unreported.
   const bool used = state.choice.algorithm->kind != Kind::native && state.ranks > 1;
   if (used && state.ensure_link() != MPI_SUCCESS) {
@@ -86,7 +85,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
-  if (arrivals == nullptr) return state.expect({});
+  if (arrivals == nullptr) return state.knowledge.arrivals.clear();
   check_ranks(state, ranks);
   if (state.watch) {
     throw Error("arrivals", "given by the program", "none while the estimate is \"online\"");
@@ -94,7 +93,7 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
   for (int i = 0; i < ranks; ++i) {
     if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
   }
-  state.expect({arrivals, arrivals + ranks});
+  state.knowledge.arrivals.assign(arrivals, arrivals + ranks);
 }
 
 void set_estimate(CommState& state, std::string_view text) {
@@ -104,7 +103,7 @@ void set_estimate(CommState& state, std::string_view text) {
   if (online) share_clock(state);
   state.watch = online ? std::make_unique<Watch>(state.rank, state.ranks) : nullptr;
   state.knowledge.telemetry = online;
-  state.expect({});
+  state.knowledge.arrivals.clear();
   state.plans.outdate();
 }
 

@@ -4,18 +4,28 @@
 
 namespace latecomer {
 
+bool PlanCache::Entry::answers(const Choice& question, const Problem& problem,
+                               const std::vector<Seconds>& known) const {
+  return choice == question && asked == problem &&
+         (!choice.algorithm->arrival_aware || arrivals == known);
+}
+
 const Prepared& PlanCache::get(const Choice& choice, const Problem& problem,
                                const Knowledge& knowledge, Rank me) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = *entries_[i];
-    if (entry.version == version_ && entry.asked == problem) return use(i).prepared;
+    if (entry.version == version_ && entry.answers(choice, problem, knowledge.arrivals)) {
+      return use(i).prepared;
+    }
   }
   Plan plan = make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
   ++made_;
   const Count eager = knowledge.network.eager_elements(problem.element_bytes);
   Entry& entry = find_or_add(std::move(plan), me, eager);
   entry.version = version_;
+  entry.choice = choice;
   entry.asked = problem;
+  entry.arrivals = knowledge.arrivals;
   entry.prepared.parameters = describe_parameters(entry.prepared.plan, choice.algorithm->name);
   return entry.prepared;
 }

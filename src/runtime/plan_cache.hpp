@@ -27,7 +27,7 @@ struct Prepared {
 
 class PlanCache {
  public:
-  /// The choice or knowledge changed: what is cached may be found again only by an equal plan.
+  /// The network or telemetry changed: what is cached may be found again only by an equal plan.
   void outdate() { ++version_; }
 
   /// Throws Error if the algorithm refuses the problem. Valid until the next call.
@@ -42,8 +42,13 @@ class PlanCache {
   struct Entry {
     Entry(Plan plan, Rank me, Count eager) : prepared(std::move(plan), me, eager) {}
 
-    std::uint64_t version = 0;  // of choice and knowledge
-    Problem asked;              // a plan's own may promise less
+    [[nodiscard]] bool answers(const Choice& choice, const Problem& problem,
+                               const std::vector<Seconds>& arrivals) const;
+
+    std::uint64_t version = 0;  // of the network and of telemetry
+    Choice choice{};
+    Problem asked;                  // a plan's own may promise less
+    std::vector<Seconds> arrivals;  // that were known; matter to arrival-aware algorithms only
     Prepared prepared;
   };
 
