@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 CORE = ["base", "schedule", "protocol", "spec", "patterns", "arrival", "algorithms", "verify",
-        "engine", "simulate", "telemetry"]  # fmt: skip
+        "engine", "simulate", "telemetry", "select"]  # fmt: skip
 ALLOWED: dict[str, list[str]] = {
     "base": [],
     "schedule": ["base"],
@@ -23,6 +23,7 @@ ALLOWED: dict[str, list[str]] = {
     "verify": ["base", "schedule", "protocol", "spec"],
     "engine": ["base", "schedule", "protocol"],
     "telemetry": ["base", "schedule", "protocol", "arrival"],
+    "select": ["base", "schedule", "patterns", "arrival", "algorithms"],
     "simulate": ["base", "schedule", "protocol", "arrival", "engine"],
     "transports/mpi": ["base", "schedule", "protocol", "engine"],
     "transports/simgrid": ["base", "schedule", "protocol", "engine", "simulate"],

@@ -86,11 +86,12 @@ void disseminate(Rank ranks, Builder& builder) {
 std::span<const Algorithm> registry() {
   namespace ar = allreduce;
   static const std::vector<Algorithm> rows = {
-      ar::circulant(),          ar::dual_root(),          ar::fastest(),
-      ar::generalized(),        ar::linear_tree(),        ar::native(),
-      ar::pipelined_tree(),     ar::prereduced_ring(),    ar::rabenseifner(),
-      ar::recursive_doubling(), ar::reduce_bcast(),       ar::ring(),
-      ar::segmented_ring(),     ar::sorted_linear_tree(), ar::two_tree(),
+      ar::automatic(),    ar::circulant(),          ar::dual_root(),
+      ar::fastest(),      ar::generalized(),        ar::linear_tree(),
+      ar::native(),       ar::pipelined_tree(),     ar::prereduced_ring(),
+      ar::rabenseifner(), ar::recursive_doubling(), ar::reduce_bcast(),
+      ar::ring(),         ar::segmented_ring(),     ar::sorted_linear_tree(),
+      ar::two_tree(),
   };
   return rows;
 }
@@ -132,6 +133,22 @@ Seconds balanced_time(const Plan& plan, const Network& network) {
   return algorithm.time(plan, network) - network.saved(sent);
 }
 
+Seconds mean_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
+  if (arrivals.empty() || algorithm.time_after_last == nullptr) return balanced_time(plan, network);
+  const Count sent = algorithm.cost(plan).sent * plan.problem.element_bytes;
+  return algorithm.time_after_last(plan, network, arrivals) - network.saved(sent);
+}
+
+Plan telling_plan(const Problem& problem) {
+  Plan plan;
+  plan.algorithm = "native";
+  plan.problem = problem;
+  plan.telemetry = true;
+  return plan;
+}
+
 Program build_program(const Plan& plan, Rank me) {
   if (me < 0 || me >= plan.problem.ranks) {
     throw Error("rank", std::to_string(me), "below " + std::to_string(plan.problem.ranks));
@@ -140,7 +157,7 @@ Program build_program(const Plan& plan, Rank me) {
   const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
   const bool tells = algorithm.tells != nullptr && algorithm.tells(plan);
   if (plan.telemetry && !tells) disseminate(plan.problem.ranks, builder);
-  algorithm.build(plan, builder);
+  if (algorithm.build != nullptr) algorithm.build(plan, builder);
   return builder.finish();
 }
 

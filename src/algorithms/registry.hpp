@@ -50,6 +50,10 @@ struct Algorithm {
   Cost (*cost)(const Plan& plan);
   /// How long it takes, by its closed form, when all arrive together. Null for native.
   Seconds (*time)(const Plan& plan, const Network& network) = nullptr;
+  /// The mean over the ranks of exit minus last arrival, by a closed form, when they arrive so (one
+  /// entry a rank, seconds). Null: as when all arrive together.
+  Seconds (*time_after_last)(const Plan& plan, const Network& network,
+                             const std::vector<Seconds>& arrivals) = nullptr;
   /// Whether its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
   /// do not, empty messages tell besides.
   bool (*tells)(const Plan& plan) = nullptr;
@@ -74,13 +78,21 @@ struct Algorithm {
 /// saves.
 [[nodiscard]] Seconds balanced_time(const Plan& plan, const Network& network);
 
+/// The mean over the ranks of exit minus last arrival that is to be expected, links being rested.
+/// `arrivals` empty: all arrive together.
+[[nodiscard]] Seconds mean_after_last(const Plan& plan, const Network& network,
+                                      const std::vector<Seconds>& arrivals);
+
+/// Moves no data: all ranks tell each other, as beside a call that another library carries out.
+[[nodiscard]] Plan telling_plan(const Problem& problem);
+
 /// One rank's program, in time proportional to its own operations.
 [[nodiscard]] Program build_program(const Plan& plan, Rank me);
 [[nodiscard]] std::vector<Program> build_programs(const Plan& plan);
 
 /// "name" or "name:parameter=value:parameter=value", read against the registry.
 struct Choice {
-  const Algorithm* algorithm;
+  const Algorithm* algorithm = nullptr;
   Parameters parameters;
 
   bool operator==(const Choice&) const = default;

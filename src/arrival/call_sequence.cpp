@@ -1,8 +1,17 @@
 #include "arrival/call_sequence.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include "base/hash.hpp"
 
 namespace latecomer {
+
+/// Of what MPI makes equal on all ranks.
+CallKey call_key(const Problem& problem) {
+  return fnv1a(std::string(to_string(problem.collective)) + ' ' + std::to_string(problem.bytes()) +
+               (problem.commutative ? " commutative" : "") + (problem.exact ? " exact" : ""));
+}
 
 void CallSequence::add(CallKey key) {
   count_held(key);

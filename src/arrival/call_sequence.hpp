@@ -6,10 +6,14 @@
 #include <compare>
 #include <cstdint>
 
+#include "schedule/problem.hpp"
+
 namespace latecomer {
 
 /// A hash of what MPI guarantees equal on all ranks: collective, operator, bytes, root.
 using CallKey = std::uint64_t;
+
+[[nodiscard]] CallKey call_key(const Problem& problem);
 
 /// What a history of calls is kept for: a key, and the position in the period where the key occurs
 /// in it more than once. Period 0: the key alone says it.

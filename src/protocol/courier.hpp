@@ -9,7 +9,7 @@ namespace latecomer {
 class Courier {
  public:
   /// Transports make room for as much.
-  static constexpr std::size_t kMostBytesPerRank = 16;
+  static constexpr std::size_t kMostBytesPerRank = 20;
 
   virtual ~Courier() = default;
 

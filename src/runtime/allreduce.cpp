@@ -6,6 +6,7 @@
 #include "capi/core/last_error.hpp"
 #include "engine/engine.hpp"
 #include "runtime/clock_sync.hpp"
+#include "runtime/decision.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/run.hpp"
@@ -34,30 +35,51 @@ Problem problem_of(const CommState& state, const AllreduceArguments& call) {
 }
 
 /// The plan is the same on every rank, and so is its refusal.
-const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
-  const Problem problem = problem_of(state, call);
-  if (state.watch) state.knowledge.arrivals = state.watch->expect(problem);
-  try {
-    return &state.plans.get(state.choice, problem, state.knowledge, state.rank);
-  } catch (const Error& error) {
-    set_last_error(error.what());
-    return nullptr;
-  }
+const Prepared* prepare(CommState& state, const Problem& problem, Decision& decision) try {
+  decision = decide(state, problem);
+  if (decision.choice.algorithm->kind == Kind::native) return nullptr;
+  Knowledge knowledge = state.knowledge;
+  knowledge.arrivals = decision.arrivals;
+  return &state.plans.get(decision.choice, problem, knowledge, state.rank);
+} catch (const Error& error) {
+  set_last_error(error.what());
+  decision.choice.algorithm = nullptr;
+  return nullptr;
 }
 
-Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
+/// Carries out a program on the link. `buffers` are the call's, `op` its operator.
+Outcome carry_out(CommState& state, const Prepared& prepared, Buffers buffers, MPI_Op op,
+                  Courier* courier) {
   Link& link = *state.link;
-  ++link.calls;
-  link.control.enter(link.calls, prepared.program.plan_hash);
-  Courier* const courier = state.watch ? &state.watch->enter(link.clocks.now()) : nullptr;
-  link.transport.begin(Buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf,
-                               call.recvbuf, link.scratch, prepared.program.scratch_count),
-                       call.op, {link.calls, prepared.program.plan_hash}, courier);
+  link.transport.begin(std::move(buffers), op, {link.calls, prepared.program.plan_hash}, courier);
   EngineOptions options;
   options.window = state.tuning.window;
-  options.combine_before_arrival = kind_of(call.op) == OperatorKind::built_in;
+  options.combine_before_arrival = kind_of(op) == OperatorKind::built_in;
   Engine engine(prepared.index, link.transport, options);
   return run(engine, link, {state.comm, state.tuning.long_wait});
+}
+
+Outcome allreduce_by(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
+  Link& link = *state.link;
+  link.control.enter(++link.calls, prepared.program.plan_hash);
+  Courier* const courier = state.watch ? &state.watch->enter(link.clocks.now()) : nullptr;
+  Buffers buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf, call.recvbuf,
+                  link.scratch, prepared.program.scratch_count);
+  const Outcome outcome = carry_out(state, prepared, std::move(buffers), call.op, courier);
+  if (outcome.code == MPI_SUCCESS && state.watch) state.watch->leave(link.clocks.now());
+  return outcome;
+}
+
+/// All ranks have been in the call: nobody who tells the others waits for one who still computes.
+Outcome tell_all(CommState& state, const Problem& problem, Seconds arrived) {
+  Link& link = *state.link;
+  const Prepared& telling = state.plans.telling(problem, state.rank);
+  link.control.enter(++link.calls, telling.program.plan_hash);
+  Courier& courier = state.watch->tell_of(arrived, link.clocks.now());
+  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
+  const Outcome outcome = carry_out(state, telling, std::move(none), MPI_SUM, &courier);
+  if (outcome.code == MPI_SUCCESS) state.watch->told();
+  return outcome;
 }
 
 /// The others wait for this rank: they are told before anything else.
@@ -85,25 +107,48 @@ int refuse(CommState& state) {
 /// All ranks have just been here: the time to compare clocks, if it is due.
 Outcome note_arrivals(CommState& state) {
   if (!state.watch) return {};
-  state.watch->leave(state.link->clocks.now());
+  learn(state);
   if (!state.clock_refresh.due(state.watch->last_arrival())) return {};
   return refresh_clocks(*state.link, {state.comm, state.tuning.long_wait});
 }
 
+int handle_natively(CommState& state, const AllreduceArguments& call, const Problem& problem,
+                    bool tell) {
+  ++state.stats.native;
+  state.parameters = "as=native";
+  if (!tell) {
+    if (state.watch) state.watch->miss();
+    return native(call);
+  }
+  const Seconds arrived = state.link->clocks.now();
+  const int code = native(call);
+  if (code != MPI_SUCCESS) return code;
+  if (const Outcome told = tell_all(state, problem, arrived); told.code != MPI_SUCCESS) {
+    return fail(state, told);
+  }
+  const Outcome noted = note_arrivals(state);
+  return noted.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, noted);
+}
+
 int handle(CommState& state, const AllreduceArguments& call) try {
   if (!state.broken.empty()) return refuse(state);
-  const Prepared* const prepared = prepare(state, call);
-  if (prepared == nullptr) {
+  const Problem problem = problem_of(state, call);
+  Decision decision;
+  const Prepared* const prepared = prepare(state, problem, decision);
+  if (decision.choice.algorithm == nullptr) {
     ++state.stats.fallback_plan;
+    if (state.watch) state.watch->miss();
     return native(call);
   }
   const int made = state.ensure_link();
   if (made != MPI_SUCCESS) return made;
-  const Outcome outcome = carry_out(state, call, *prepared);
+  if (prepared == nullptr) return handle_natively(state, call, problem, decision.tell);
+  Outcome outcome = allreduce_by(state, call, *prepared);
+  if (outcome.code == MPI_SUCCESS) outcome = note_arrivals(state);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  if (const Outcome told = note_arrivals(state); told.code != MPI_SUCCESS) return fail(state, told);
   ++state.stats.handled;
-  state.parameters = prepared->parameters;
+  state.parameters =
+      state.automatic() ? describe_parameters(prepared->plan, "auto") : prepared->parameters;
   return MPI_SUCCESS;
 } catch (const std::bad_alloc&) {
   return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});

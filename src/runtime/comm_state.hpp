@@ -8,6 +8,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/link.hpp"
 #include "runtime/plan_cache.hpp"
+#include "select/selector.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {
@@ -35,9 +36,14 @@ struct CommState {
   bool intercommunicator = false;
 
   Choice choice;
-  Knowledge knowledge;
-  std::unique_ptr<Watch> watch;  // null: arrivals are as given
-  ClockRefresh clock_refresh;    // of the link's clocks, while watched
+  Knowledge knowledge;           // but for the arrivals, which are each call's own
+  std::vector<Seconds> given;    // arrivals that the program expects
+  bool online = false;           // arrivals are expected as earlier calls showed them
+  std::unique_ptr<Watch> watch;  // while online, or what calls took is to be known
+  Selector selector;             // of an automatic choice
+  Selector::Selection selected;  // for the last call
+  Selector::Selection selected_before;
+  ClockRefresh clock_refresh;  // of the link's clocks, while watched
   PlanCache plans;
   Tuning tuning;
   latecomer_stats stats{};
@@ -45,6 +51,7 @@ struct CommState {
   std::string broken;          // why it is of no further use; empty: it is
   std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call
 
+  [[nodiscard]] bool automatic() const { return choice.algorithm->name == "auto"; }
   /// Collective the first time. Returns MPI's code.
   int ensure_link();
 };

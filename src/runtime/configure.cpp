@@ -56,13 +56,26 @@ void check_ranks(const CommState& state, int ranks) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
 }
 
-/// Here all ranks are together.
-void share_clock(CommState& state) {
-  if (state.ensure_link() != MPI_SUCCESS) {
-    throw std::runtime_error("communicator: MPI could not make another one beside it");
+/// Here all ranks are together; in the first call they would wait for the last one unreported.
+void link_up(CommState& state) {
+  if (state.ensure_link() == MPI_SUCCESS) return;
+  throw std::runtime_error("communicator: MPI could not make another one beside it");
+}
+
+/// Arrivals are watched where they are to be expected, and where what calls took decides.
+void watch_if_needed(CommState& state, bool anew) {
+  const bool needed = state.ranks > 1 && (state.online || state.automatic());
+  if (needed && (anew || !state.watch)) {
+    link_up(state);
+    if (!state.link->clocks.ready()) {
+      const Outcome outcome = set_up_clocks(*state.link, {state.comm, state.tuning.long_wait});
+      if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
+    }
+    state.watch = std::make_unique<Watch>(state.rank, state.ranks);
   }
-  const Outcome outcome = set_up_clocks(*state.link, {state.comm, state.tuning.long_wait});
-  if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
+  if (!needed) state.watch.reset();
+  if (state.knowledge.telemetry != needed) state.plans.outdate();
+  state.knowledge.telemetry = needed;
 }
 
 }  // namespace
@@ -77,38 +90,34 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   }
   if (!wish.choice) throw std::runtime_error(wish.trouble);
   state.choice = std::move(*wish.choice);
-  // Here all ranks are together; in the first call they would wait for the last one unreported.
-  const bool used = state.choice.algorithm->kind != Kind::native && state.ranks > 1;
-  if (used && state.ensure_link() != MPI_SUCCESS) {
-    throw std::runtime_error("communicator: MPI could not make another one beside it");
-  }
+  state.selector = {};
+  state.selected = state.selected_before = {};
+  watch_if_needed(state, false);
+  if (state.choice.algorithm->kind != Kind::native && state.ranks > 1) link_up(state);
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
-  if (arrivals == nullptr) return state.knowledge.arrivals.clear();
+  if (arrivals == nullptr) return state.given.clear();
   check_ranks(state, ranks);
-  if (state.watch) {
+  if (state.online) {
     throw Error("arrivals", "given by the program", "none while the estimate is \"online\"");
   }
   for (int i = 0; i < ranks; ++i) {
     if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
   }
-  state.knowledge.arrivals.assign(arrivals, arrivals + ranks);
+  state.given.assign(arrivals, arrivals + ranks);
 }
 
 void set_estimate(CommState& state, std::string_view text) {
   const bool known = text == "given" || text == "online";
   agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
-  const bool online = text == "online" && state.ranks > 1;
-  if (online) share_clock(state);
-  state.watch = online ? std::make_unique<Watch>(state.rank, state.ranks) : nullptr;
-  state.knowledge.telemetry = online;
-  state.knowledge.arrivals.clear();
-  state.plans.outdate();
+  state.online = text == "online" && state.ranks > 1;
+  state.given.clear();
+  watch_if_needed(state, true);
 }
 
 Pattern pattern_of(const CommState& state, int ranks) {
-  if (!state.watch) throw Error("estimate", "given", "\"online\", which knows a pattern");
+  if (!state.online) throw Error("estimate", "given", "\"online\", which knows a pattern");
   check_ranks(state, ranks);
   Pattern pattern{state.watch->last(), state.watch->expected_again().arrivals};
   pattern.last.resize(static_cast<std::size_t>(ranks));
@@ -119,6 +128,7 @@ Pattern pattern_of(const CommState& state, int ranks) {
 void set_network(CommState& state, std::string_view text) {
   const Network network = text.empty() ? default_network() : read_network(text);
   state.knowledge.network = with_handshake(network);
+  state.selector = {};
   state.plans.outdate();
 }
 

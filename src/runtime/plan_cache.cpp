@@ -30,6 +30,10 @@ const Prepared& PlanCache::get(const Choice& choice, const Problem& problem,
   return entry.prepared;
 }
 
+const Prepared& PlanCache::telling(const Problem& problem, Rank me) {
+  return find_or_add(telling_plan(problem), me, 0).prepared;
+}
+
 PlanCache::Entry& PlanCache::use(std::size_t index) {
   const auto entry = entries_.begin() + static_cast<std::ptrdiff_t>(index);
   std::rotate(entry, entry + 1, entries_.end());

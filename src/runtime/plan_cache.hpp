@@ -34,11 +34,15 @@ class PlanCache {
   const Prepared& get(const Choice& choice, const Problem& problem, const Knowledge& knowledge,
                       Rank me);
 
+  /// What tells all ranks beside a call that the MPI library carries out. Valid until the next
+  /// call.
+  const Prepared& telling(const Problem& problem, Rank me);
+
   [[nodiscard]] std::uint64_t plans_made() const { return made_; }
   [[nodiscard]] std::uint64_t programs_built() const { return built_; }
 
  private:
-  static constexpr std::size_t kEntries = 8;
+  static constexpr std::size_t kEntries = 16;
   struct Entry {
     Entry(Plan plan, Rank me, Count eager) : prepared(std::move(plan), me, eager) {}
 

@@ -17,6 +17,7 @@ namespace latecomer {
 struct Stamp {
   Seconds arrival = 0;
   float elapsed_before = 0;  // exit minus arrival of the call before; 0: there was none
+  float elapsed = 0;         // of this call, where it is over before anything is told; else 0
 
   bool operator==(const Stamp&) const = default;
 };

@@ -2,18 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-
-#include "base/hash.hpp"
+#include <numeric>
 
 namespace latecomer {
 namespace {
-
-/// Of what MPI makes equal on all ranks.
-CallKey key_of(const Problem& problem) {
-  return fnv1a(std::string(to_string(problem.collective)) + ' ' + std::to_string(problem.bytes()) +
-               (problem.commutative ? " commutative" : "") + (problem.exact ? " exact" : ""));
-}
 
 /// To 32nds of the imbalance: estimates that differ by less are to give the same plan.
 void round_to_parts(std::vector<Seconds>& arrivals) {
@@ -23,10 +15,14 @@ void round_to_parts(std::vector<Seconds>& arrivals) {
   for (Seconds& arrival : arrivals) arrival = part * std::floor(arrival / part + 0.5);
 }
 
+Seconds mean(const std::vector<Seconds>& times) {
+  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+}
+
 }  // namespace
 
 std::vector<Seconds> Watch::expect(const Problem& problem) {
-  history_ = forecasts_.enter(key_of(problem));
+  history_ = forecasts_.enter(call_key(problem));
   Estimate estimate = forecasts_.next(history_);
   if (!estimate.trusted) return {};
   round_to_parts(estimate.arrivals);
@@ -48,18 +44,41 @@ std::vector<Seconds> Watch::last() const {
 Courier& Watch::enter(Seconds now) {
   arrived_ = now;
   stamps_.begin();
-  stamps_.arrive(me_, {arrived_, elapsed_before_});
+  stamps_.arrive(me_, {now, before_.elapsed});
+  return stamps_;
+}
+
+Courier& Watch::tell_of(Seconds arrived, Seconds left) {
+  stamps_.begin();
+  stamps_.arrive(me_, {arrived, before_.elapsed, static_cast<float>(left - arrived)});
   return stamps_;
 }
 
 void Watch::leave(Seconds now) {
-  elapsed_before_ = static_cast<float>(now - arrived_);
+  observe();
+  taken_.reset();
+  before_ = {{}, static_cast<float>(now - arrived_), true};
+}
+
+void Watch::told() {
+  observe();
+  std::vector<Seconds> exits;
+  for (const Stamp& stamp : stamps_.all()) exits.push_back(stamp.arrival + stamp.elapsed);
+  taken_ = mean(exits) - last_arrival();
+  before_ = {std::move(exits), 0, true};
+}
+
+void Watch::observe() {
   Observation seen;
+  seen.exits_before = before_.exits;
+  const bool told_now = before_.watched && before_.exits.empty();
   for (std::size_t rank = 0; rank < stamps_.all().size(); ++rank) {
     const Stamp& stamp = stamps_.all()[rank];
     seen.arrivals.push_back(stamp.arrival);
-    if (!arrivals_.empty()) seen.exits_before.push_back(arrivals_[rank] + stamp.elapsed_before);
+    if (told_now) seen.exits_before.push_back(arrivals_[rank] + stamp.elapsed_before);
   }
+  taken_before_.reset();
+  if (told_now) taken_before_ = mean(seen.exits_before) - last_arrival();
   forecasts_.observe(history_, seen);
   arrivals_ = std::move(seen.arrivals);
 }

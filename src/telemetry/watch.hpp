@@ -1,8 +1,9 @@
 // Watches when the ranks of a communicator arrive: what each call showed, and who is expected when
-// in the next one. All ranks know the same, bit by bit, at the end of every call, so that they make
-// the same plans of it.
+// in the next one. All ranks know the same, bit by bit, at the end of every call that is watched,
+// so that they make the same plans of it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "arrival/forecasts.hpp"
@@ -22,25 +23,47 @@ class Watch {
   /// This rank enters the call, `now` on the clock that all ranks share. Returns what travels along
   /// with its messages.
   Courier& enter(Seconds now);
-  /// It leaves: all ranks have told.
+  /// The same of a call that another library has carried out by now: what is told comes after it.
+  Courier& tell_of(Seconds arrived, Seconds left);
+  /// It leaves: all ranks have told. Not after tell_of, where the call was over already.
   void leave(Seconds now);
+  /// All have told of a call that was over.
+  void told();
+  /// A call that nobody tells of, over by now.
+  void miss() { before_ = {}; }
 
-  /// When the last rank entered the last call, on the clock that all ranks share; 0 before the
-  /// first.
+  /// What a call took: the mean over the ranks of exit minus last arrival. Known of the last call
+  /// if it was over when it was told of; of the one before if both were watched.
+  [[nodiscard]] std::optional<Seconds> taken() const { return taken_; }
+  [[nodiscard]] std::optional<Seconds> taken_before() const { return taken_before_; }
+
+  /// When the last rank entered the last call that was watched, on the clock that all ranks share;
+  /// 0 before the first.
   [[nodiscard]] Seconds last_arrival() const;
-  /// When each rank entered the last call, seconds after the earliest; empty before the first.
+  /// When each rank entered it, seconds after the earliest; empty before the first.
   [[nodiscard]] std::vector<Seconds> last() const;
   /// Who is expected when in the next call like the last one.
   [[nodiscard]] Estimate expected_again() const { return forecasts_.next(history_); }
 
  private:
+  /// Of the call before, where it is known.
+  struct Before {
+    std::vector<Seconds> exits;  // on the shared clock; empty: told with the next call
+    float elapsed = 0;           // of this rank
+    bool watched = false;
+  };
+
+  void observe();
+
   Rank me_;
   Stamps stamps_;
   Forecasts forecasts_;
   HistoryKey history_;
   Seconds arrived_ = 0;
-  float elapsed_before_ = 0;
-  std::vector<Seconds> arrivals_;  // of the last call, on the shared clock
+  Before before_;
+  std::vector<Seconds> arrivals_;  // of the last call watched, on the shared clock
+  std::optional<Seconds> taken_;
+  std::optional<Seconds> taken_before_;
 };
 
 }  // namespace latecomer

@@ -73,7 +73,7 @@ std::vector<Parameter> chain_parameters() {
           {"override", "which way the result goes; default ring", 0, {"ring", "back"}}};
 }
 
-void complete_chain(Plan& plan, const Network& network, ChainTime time) {
+void complete_chain(Plan& plan, const Network& network, const ChainTime& time) {
   plan.parameters.try_emplace("override", static_cast<Count>(Override::ring));
   if (plan.parameters.contains("segments")) return;
   const Problem& problem = plan.problem;
@@ -123,12 +123,6 @@ Cost chain_cost(const Plan& plan) {
 Seconds chain_time(const Plan& plan, const Network& network) {
   if (plan.problem.ranks == 1) return 0;
   return pipeline_time(plan, network, chain_cost(plan).rounds);
-}
-
-Seconds chain_time_after_last(const Plan& plan, const Network& network) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return 0;
-  return pipeline_time(plan, network, plan.parameters.at("segments") + ranks - 2);
 }
 
 }  // namespace latecomer::allreduce

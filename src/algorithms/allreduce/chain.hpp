@@ -2,6 +2,8 @@
 // the ranks in the plan's order; the last one holds the result and hands it to the others.
 #pragma once
 
+#include <functional>
+
 #include "algorithms/registry.hpp"
 
 namespace latecomer::allreduce {
@@ -12,16 +14,17 @@ namespace latecomer::allreduce {
 enum class Override : std::uint8_t { ring, back };
 
 /// Seconds that a chain with a plan's segments takes.
-using ChainTime = Seconds (*)(const Plan& plan, const Network& network);
+using ChainTime = std::function<Seconds(const Plan& plan, const Network& network)>;
 /// When all ranks arrive together.
 [[nodiscard]] Seconds chain_time(const Plan& plan, const Network& network);
-/// After the last arrival, when the others' sum waits for the end of the chain.
-[[nodiscard]] Seconds chain_time_after_last(const Plan& plan, const Network& network);
+/// The mean of exit minus last arrival; for other overrides than `ring` an upper bound.
+[[nodiscard]] Seconds chain_time_after_last(const Plan& plan, const Network& network,
+                                            const std::vector<Seconds>& arrivals);
 
 std::vector<Parameter> chain_parameters();
 /// By default as many segments as make `time` shortest, but small enough to be sent eagerly where a
 /// handshake costs anything.
-void complete_chain(Plan& plan, const Network& network, ChainTime time);
+void complete_chain(Plan& plan, const Network& network, const ChainTime& time);
 void build_chain(const Plan& plan, Builder& builder);
 Cost chain_cost(const Plan& plan);
 

@@ -86,7 +86,8 @@ Algorithm prereduced_ring() {
           .complete = complete,
           .build = build_ring_walk,
           .cost = ring_walk_cost,
-          .time = ring_walk_time};
+          .time = ring_walk_time,
+          .time_after_last = ring_walk_time_after_last};
 }
 
 }  // namespace latecomer::allreduce

@@ -6,6 +6,8 @@
 // vectors. Keeps rank order.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005).
+#include <algorithm>
+
 #include "algorithms/allreduce/folded.hpp"
 #include "algorithms/allreduce/rows.hpp"
 
@@ -54,6 +56,63 @@ Seconds time(const Plan& plan, const Network& network) {
   return outside + folded.log2 * (network.exchanging(bytes) + combining);
 }
 
+/// One rank on its way: when it has its partial result, and when its link is free to send.
+struct OnTheWay {
+  Seconds arrival = 0;
+  Seconds value = 0;
+  Seconds link = 0;
+
+  explicit OnTheWay(Seconds arrives) : arrival(arrives), value(arrives), link(arrives) {}
+  [[nodiscard]] Seconds exit() const { return std::max(value, link); }
+};
+
+/// The times of one call's messages.
+struct Timing {
+  Seconds exchange;
+  Seconds transfer;
+  Seconds fold;
+  bool waits;  // a message leaves only when its receiver has arrived
+
+  /// Occupies the sender's link for `pass`; when it is received.
+  Seconds send(OnTheWay& from, const OnTheWay& to, Seconds pass) const {
+    const Seconds begin = std::max(from.exit(), waits ? to.arrival : from.arrival);
+    return from.link = begin + pass;
+  }
+  void receive(OnTheWay& to, Seconds at) const { to.value = std::max(to.value, at) + fold; }
+};
+
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Count bytes = plan.problem.bytes();
+  const Timing timing{network.exchanging(bytes), network.transfer(bytes), network.combining(bytes),
+                      bytes > network.eager_limit};
+  std::vector<OnTheWay> ranks(arrivals.begin(), arrivals.end());
+  for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
+    if (!folded.waits(rank)) continue;
+    OnTheWay& host = ranks[rank + 1];
+    timing.receive(host, timing.send(ranks[rank], host, timing.transfer));
+  }
+  for (Rank mask = 1; mask < folded.core; mask *= 2) {
+    for (Rank position = 0; position < folded.core; ++position) {
+      if ((position & mask) != 0) continue;
+      OnTheWay& one = ranks[folded.rank(position)];
+      OnTheWay& other = ranks[folded.rank(position ^ mask)];
+      const Seconds there = timing.send(one, other, timing.exchange);
+      const Seconds back = timing.send(other, one, timing.exchange);
+      timing.receive(one, back);
+      timing.receive(other, there);
+    }
+  }
+  Seconds sum = 0;
+  for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
+    OnTheWay& me = ranks[rank];
+    if (folded.waits(rank)) me.value = timing.send(ranks[rank + 1], me, timing.transfer);
+    sum += me.exit();
+  }
+  return sum / plan.problem.ranks - *std::max_element(arrivals.begin(), arrivals.end());
+}
+
 }  // namespace
 
 Algorithm recursive_doubling() {
@@ -70,6 +129,7 @@ Algorithm recursive_doubling() {
           .build = build,
           .cost = cost,
           .time = time,
+          .time_after_last = time_after_last,
           .tells = always_tells};
 }
 

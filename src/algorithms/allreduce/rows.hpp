@@ -8,6 +8,7 @@ namespace latecomer::allreduce {
 /// Of rows whose messages always tell all ranks of each other.
 inline bool always_tells(const Plan& /*plan*/) { return true; }
 
+Algorithm automatic();
 Algorithm circulant();
 Algorithm dual_root();
 Algorithm fastest();

@@ -12,8 +12,13 @@ namespace latecomer::allreduce {
 namespace {
 
 void complete(Plan& plan, const Knowledge& knowledge) {
-  plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
-  complete_chain(plan, knowledge.network, chain_time_after_last);
+  const Rank ranks = plan.problem.ranks;
+  plan.order = order_by_arrival(ranks, knowledge.arrivals);
+  const bool known = !knowledge.arrivals.empty();
+  const auto& arrivals = known ? knowledge.arrivals : std::vector<Seconds>(ranks, 0);
+  complete_chain(plan, knowledge.network, [&](const Plan& tried, const Network& network) {
+    return chain_time_after_last(tried, network, arrivals);
+  });
 }
 
 }  // namespace
@@ -32,6 +37,7 @@ Algorithm sorted_linear_tree() {
           .build = build_chain,
           .cost = chain_cost,
           .time = chain_time,
+          .time_after_last = chain_time_after_last,
           .tells = always_tells};
 }
 

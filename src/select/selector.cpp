@@ -1,0 +1,150 @@
+#include "select/selector.hpp"
+
+#include <algorithm>
+
+#include "patterns/powers.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr std::uint64_t kTrials = 2;    // calls of each balanced candidate before any is judged
+constexpr double kHopeless = 1.5;       // a first trial so much worse than the others is the last
+constexpr int kDoubts = 2;              // of bad luck with an arrival-aware candidate
+constexpr double kGain = 0.95;          // another one must be so much better to replace the current
+constexpr double kWorthAnother = 1.25;  // as bad may a candidate be that is tried again
+constexpr double kTelling = 0.01;       // of a call's time may telling of arrivals take
+
+bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
+
+const Algorithm& native_row() { return find_algorithm(Collective::allreduce, "native"); }
+const Algorithm& balanced_row() { return find_algorithm(Collective::allreduce, "fastest"); }
+
+bool late(const std::vector<Seconds>& arrivals) {
+  return !arrivals.empty() && *std::max_element(arrivals.begin(), arrivals.end()) >
+                                  *std::min_element(arrivals.begin(), arrivals.end());
+}
+
+}  // namespace
+
+/// Programs that nobody has tried yet take as many times their prediction as the balanced one: the
+/// network's costs are the same, and maybe wrong.
+class Prices {
+ public:
+  Prices(const std::map<std::string_view, Track>& tracks) : tracks_(tracks) {
+    if (const Track* track = find("fastest")) usual_ = track->factor(1, 0);
+  }
+
+  [[nodiscard]] const Track* find(std::string_view name) const {
+    const auto found = tracks_.find(name);
+    return found == tracks_.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] double usual() const { return usual_; }
+  [[nodiscard]] double factor(const Algorithm& row) const {
+    const Track* track = find(row.name);
+    return track == nullptr ? usual_ : track->factor(usual_, row.arrival_aware ? kDoubts : 0);
+  }
+
+ private:
+  const std::map<std::string_view, Track>& tracks_;
+  double usual_ = 1;
+};
+
+Selector::Kind& Selector::kind_of(const Problem& problem, const Network& network) {
+  const auto [found, fresh] = kinds_.try_emplace(call_key(problem));
+  Kind& kind = found->second;
+  kind.used = ++calls_;
+  if (!fresh) return kind;
+  kind.balanced =
+      mean_after_last(make_plan(balanced_row(), problem, {}, {{}, network}), network, {});
+  if (kinds_.size() <= kMost) return kind;
+  kinds_.erase(std::min_element(kinds_.begin(), kinds_.end(), [](const auto& a, const auto& b) {
+    return a.second.used < b.second.used;
+  }));
+  return kind;
+}
+
+void Selector::price(Kind& kind, const Problem& problem, const std::vector<Seconds>& arrivals,
+                     const Network& network) {
+  if (kind.arrivals == arrivals) return;
+  kind.arrivals = arrivals;
+  kind.aware.clear();
+  for (const Algorithm& row : registry()) {
+    const bool candidate = row.collective == problem.collective && row.time_after_last != nullptr &&
+                           row.arrival_aware && accepts(row, problem, nullptr);
+    if (!candidate) continue;
+    const Plan plan = make_plan(row, problem, {}, {arrivals, network});
+    kind.aware.push_back({&row, mean_after_last(plan, network, arrivals)});
+  }
+}
+
+/// The MPI library's collective is expected to do as well as the best balanced program.
+std::vector<Selector::Candidate> Selector::candidates(const Kind& kind, const Problem& /*problem*/,
+                                                      bool late) {
+  std::vector<Candidate> all{{&balanced_row(), kind.balanced}, {&native_row(), kind.balanced}};
+  if (late) all.insert(all.end(), kind.aware.begin(), kind.aware.end());
+  return all;
+}
+
+Selector::Candidate Selector::pick(const Kind& kind, const std::vector<Candidate>& all) {
+  const Prices prices(kind.tracks);
+  const auto uses = [&](const Candidate& candidate) {
+    const Track* track = prices.find(candidate.row->name);
+    return track == nullptr ? 0 : track->uses();
+  };
+  const Candidate& balanced = all[0];
+  const Candidate& native = all[1];
+  if (uses(balanced) < kTrials) return balanced;
+  const bool hopeless = uses(native) > 0 && prices.factor(*native.row) > kHopeless * prices.usual();
+  if (uses(native) < kTrials && !hopeless) return native;
+  const auto score = [&](const Candidate& candidate) {
+    return candidate.predicted * prices.factor(*candidate.row);
+  };
+  const Candidate best = *std::min_element(
+      all.begin(), all.end(),
+      [&](const Candidate& a, const Candidate& b) { return score(a) < score(b); });
+  for (const Candidate& other : all) {
+    const Track* track = prices.find(other.row->name);
+    const bool again = other.row != best.row && track != nullptr && track->known() &&
+                       track->forgotten(kind.calls) &&
+                       other.predicted * track->best() < kWorthAnother * score(best);
+    if (again) return other;
+  }
+  for (const Candidate& current : all) {
+    if (current.row == kind.current && score(best) > kGain * score(current)) return current;
+  }
+  return best;
+}
+
+/// So that telling costs at most kTelling of the calls since it was last done.
+bool Selector::worth_telling(const Kind& kind, const Problem& problem, const Network& network) {
+  const Prices prices(kind.tracks);
+  const Track* track = prices.find("native");
+  if (track == nullptr || track->uses() <= kTrials) return true;
+  const Seconds call = kind.balanced * track->factor(1, 0);
+  const Seconds telling = ceil_log2(problem.ranks) * network.transfer(0) * prices.usual();
+  return telling <= kTelling * call * static_cast<double>(kind.untold + 1);
+}
+
+Selector::Selection Selector::choose(const Problem& problem, const std::vector<Seconds>& arrivals,
+                                     const Network& network) {
+  Kind& kind = kind_of(problem, network);
+  ++kind.calls;
+  const bool somebody = late(arrivals);
+  if (somebody) price(kind, problem, arrivals, network);
+  const Candidate chosen = pick(kind, candidates(kind, problem, somebody));
+  kind.tracks[chosen.row->name].use(kind.calls);
+  kind.current = chosen.row;
+  const bool tell = !is_native(*chosen.row) || worth_telling(kind, problem, network);
+  kind.untold = tell ? 0 : kind.untold + 1;
+  return {call_key(problem), chosen.row, chosen.predicted, tell};
+}
+
+void Selector::learn(const Selection& selection, Seconds taken) {
+  const auto found = kinds_.find(selection.key);
+  if (found == kinds_.end() || selection.row == nullptr || !(selection.predicted > 0)) return;
+  auto& tracks = found->second.tracks;
+  const double usual = Prices(tracks).usual();
+  tracks[selection.row->name].learn(taken / selection.predicted, usual);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,69 @@
+// Automatic choice: which algorithm carries out the next call of a kind. Closed forms price the
+// candidates for the arrivals that are expected; what calls really took corrects them. The MPI
+// library's own collective always takes part.
+//
+// A deterministic function of what it is told, so that ranks that are told the same choose the
+// same.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+#include "arrival/call_sequence.hpp"
+#include "select/track.hpp"
+
+namespace latecomer {
+
+class Selector {
+ public:
+  static constexpr std::size_t kMost = 64;  // kinds of calls; the one unused longest goes
+
+  /// What was chosen for a call.
+  struct Selection {
+    CallKey key = 0;
+    const Algorithm* row = nullptr;  // its plan: default parameters, the arrivals expected
+    Seconds predicted = 0;           // mean over the ranks of exit minus last arrival
+    bool tell = true;                // of a call that the MPI library carries out: worth its cost
+  };
+
+  /// For the call that comes now. `arrivals`: one entry a rank, or empty: all together.
+  [[nodiscard]] Selection choose(const Problem& problem, const std::vector<Seconds>& arrivals,
+                                 const Network& network);
+  /// What a call took, mean over the ranks of exit minus last arrival; it may be told later, or
+  /// not at all.
+  void learn(const Selection& selection, Seconds taken);
+
+ private:
+  struct Candidate {
+    const Algorithm* row = nullptr;
+    Seconds predicted = 0;
+  };
+  /// All that is known of one kind of call.
+  struct Kind {
+    std::uint64_t calls = 0;
+    std::uint64_t used = 0;    // the last call of the communicator
+    std::uint64_t untold = 0;  // calls in a row that nobody told of
+    Seconds balanced = 0;      // predicted of `fastest`
+    const Algorithm* current = nullptr;
+    std::map<std::string_view, Track> tracks;  // by row
+    // The last prices of arrival-aware rows, and for which arrivals.
+    std::vector<Seconds> arrivals;
+    std::vector<Candidate> aware;
+  };
+
+  Kind& kind_of(const Problem& problem, const Network& network);
+  static void price(Kind& kind, const Problem& problem, const std::vector<Seconds>& arrivals,
+                    const Network& network);
+  [[nodiscard]] static std::vector<Candidate> candidates(const Kind& kind, const Problem& problem,
+                                                         bool late);
+  [[nodiscard]] static Candidate pick(const Kind& kind, const std::vector<Candidate>& all);
+  [[nodiscard]] static bool worth_telling(const Kind& kind, const Problem& problem,
+                                          const Network& network);
+
+  std::map<CallKey, Kind> kinds_;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace latecomer
