@@ -14,6 +14,7 @@
 #include "base/parse.hpp"
 #include "capi/core/listing.hpp"
 #include "latecomer/latecomer.h"
+#include "rehearse/rehearsal.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
@@ -43,6 +44,13 @@ nb::dict describe_operation(const Operation& op, const std::vector<OpIndex>& aft
   all["after"] = nb::cast(after);
   all["text"] = to_text(op);
   return all;
+}
+
+/// A signal or `poll` may end the simulation with an exception of Python.
+void poll_python(const std::optional<nb::callable>& poll) {
+  const nb::gil_scoped_acquire python;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  if (poll) (*poll)();
 }
 
 /// A complete plan, from the words that the command line and the Python functions use.
@@ -143,13 +151,6 @@ class PyPlan {
  private:
   static constexpr Rank kSampledRanks = 16;
 
-  /// A signal or `poll` may end the simulation with an exception of Python.
-  static void poll_python(const std::optional<nb::callable>& poll) {
-    const nb::gil_scoped_acquire python;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (poll) (*poll)();
-  }
-
   static nb::dict describe(const TraceEntry& entry, const std::vector<Program>& programs) {
     const Operation& op =
         programs[static_cast<std::size_t>(entry.from)].operations[entry.sender_operation];
@@ -168,6 +169,48 @@ class PyPlan {
   Network network_;
   std::string asked_;
   Plan plan_;
+};
+
+/// A series of calls of one communicator on the virtual network.
+class PyRehearsal {
+ public:
+  PyRehearsal(const std::string& collective, const std::string& algorithm, Rank ranks, Count count,
+              Count element_bytes, bool commutative, bool exact, const std::string& network,
+              const std::string& assumed, const std::string& native, bool check)
+      : rehearsal_(setting({parse_collective(collective), ranks, count, element_bytes, 0,
+                            commutative, false, exact},
+                           algorithm, native, parse_network(network), parse_network(assumed),
+                           check)) {}
+
+  nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed,
+                std::optional<nb::callable> poll) {
+    Rehearsal::Call call;
+    {
+      const nb::gil_scoped_release others_run;
+      call = rehearsal_.call(arrivals, given ? &*given : nullptr, seed,
+                             [&poll] { poll_python(poll); });
+    }
+    nb::dict all;
+    all["algorithm"] = call.algorithm;
+    all["parameters"] = call.parameters;
+    all["wrong"] = nb::cast(call.wrong);
+    all["expected"] = nb::cast(call.expected);
+    all["exits"] = nb::cast(call.exits);
+    return all;
+  }
+
+ private:
+  static Rehearsal::Setting setting(const Problem& problem, const std::string& algorithm,
+                                    const std::string& native, const Network& network,
+                                    const Network& assumed, bool check) {
+    Rehearsal::Setting all{problem,      parse_choice(problem.collective, algorithm),
+                           std::nullopt, network,
+                           assumed,      check};
+    if (!native.empty()) all.native = parse_choice(problem.collective, native);
+    return all;
+  }
+
+  Rehearsal rehearsal_;
 };
 
 nb::list rule_list() {
@@ -261,4 +304,11 @@ NB_MODULE(_core, module) {
       .def("simulate", &PyPlan::simulate, "arrivals"_a = nb::none(), "trace"_a = false,
            "seed"_a = nb::none(), "check"_a = false, "poll"_a = nb::none())
       .def("about_operations", &PyPlan::about_operations);
+  nb::class_<PyRehearsal>(module, "Rehearsal")
+      .def(nb::init<const std::string&, const std::string&, Rank, Count, Count, bool, bool,
+                    const std::string&, const std::string&, const std::string&, bool>(),
+           "collective"_a, "algorithm"_a, "ranks"_a, "count"_a, "element_bytes"_a, "commutative"_a,
+           "exact"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false)
+      .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1,
+           "poll"_a = nb::none());
 }

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 CORE = ["base", "schedule", "protocol", "spec", "patterns", "arrival", "algorithms", "verify",
-        "engine", "simulate", "telemetry", "select"]  # fmt: skip
+        "engine", "simulate", "telemetry", "select",
+        "rehearse"]  # fmt: skip
 ALLOWED: dict[str, list[str]] = {
     "base": [],
     "schedule": ["base"],
@@ -25,6 +26,17 @@ ALLOWED: dict[str, list[str]] = {
     "telemetry": ["base", "schedule", "protocol", "arrival"],
     "select": ["base", "schedule", "patterns", "arrival", "algorithms"],
     "simulate": ["base", "schedule", "protocol", "arrival", "engine"],
+    "rehearse": [
+        "base",
+        "schedule",
+        "protocol",
+        "arrival",
+        "algorithms",
+        "engine",
+        "simulate",
+        "telemetry",
+        "select",
+    ],
     "transports/mpi": ["base", "schedule", "protocol", "engine"],
     "transports/simgrid": ["base", "schedule", "protocol", "engine", "simulate"],
     "commands/simgrid": [*CORE, "transports/simgrid"],

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .compiled import __version__
     from .programs import Operation, Program, Schedule, Slice, program
     from .registry import Algorithm, Parameter, algorithms
+    from .rehearsal import RehearsedCall, rehearse
     from .simulation import Move, Simulation, simulate
 
 _HOME = {
@@ -33,6 +34,7 @@ _HOME = {
     "Operation": "programs",
     "Parameter": "registry",
     "Program": "programs",
+    "RehearsedCall": "rehearsal",
     "Rule": "checking",
     "Schedule": "programs",
     "Simulation": "simulation",
@@ -40,6 +42,7 @@ _HOME = {
     "algorithms": "registry",
     "least_after_last": "bounds",
     "program": "programs",
+    "rehearse": "rehearsal",
     "rules": "checking",
     "simulate": "simulation",
     "verify": "checking",
@@ -53,6 +56,7 @@ __all__ = [
     "Operation",
     "Parameter",
     "Program",
+    "RehearsedCall",
     "Rule",
     "Schedule",
     "Simulation",
@@ -61,6 +65,7 @@ __all__ = [
     "algorithms",
     "least_after_last",
     "program",
+    "rehearse",
     "rules",
     "simulate",
     "verify",

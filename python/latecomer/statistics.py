@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -124,7 +125,7 @@ def _row(
     return Row(
         **vars(setting),
         algorithm=group[0].algorithm.partition(":")[0],
-        parameters=group[0].parameters,
+        parameters=_most_often(sample.parameters for sample in group),
         delay_ms=_ms(delay),
         iterations=len(group),
         elapsed_ms=_ms(median),
@@ -138,6 +139,10 @@ def _row(
         speedup_ring=None,
         wrong=_wrong(group),
     )
+
+
+def _most_often(texts: Iterable[str]) -> str:
+    return Counter(texts).most_common(1)[0][0]
 
 
 def _wrong(group: Sequence[Sample]) -> int | None:

@@ -28,9 +28,9 @@ bool late(const std::vector<Seconds>& arrivals) {
 
 /// Programs that nobody has tried yet take as many times their prediction as the balanced one: the
 /// network's costs are the same, and maybe wrong.
-class Prices {
+class Selector::Prices {
  public:
-  Prices(const std::map<std::string_view, Track>& tracks) : tracks_(tracks) {
+  explicit Prices(const std::map<std::string_view, Track>& tracks) : tracks_(tracks) {
     if (const Track* track = find("fastest")) usual_ = track->factor(1, 0);
   }
 
@@ -38,10 +38,17 @@ class Prices {
     const auto found = tracks_.find(name);
     return found == tracks_.end() ? nullptr : &found->second;
   }
+  [[nodiscard]] std::uint64_t uses(const Algorithm& row) const {
+    const Track* track = find(row.name);
+    return track == nullptr ? 0 : track->uses();
+  }
   [[nodiscard]] double usual() const { return usual_; }
   [[nodiscard]] double factor(const Algorithm& row) const {
     const Track* track = find(row.name);
     return track == nullptr ? usual_ : track->factor(usual_, row.arrival_aware ? kDoubts : 0);
+  }
+  [[nodiscard]] Seconds of(const Candidate& candidate) const {
+    return candidate.predicted * factor(*candidate.row);
   }
 
  private:
@@ -49,11 +56,18 @@ class Prices {
   double usual_ = 1;
 };
 
+Selector::Candidate Selector::cheapest(const Prices& prices, const std::vector<Candidate>& all) {
+  return *std::min_element(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+    return prices.of(a) < prices.of(b);
+  });
+}
+
 Selector::Kind& Selector::kind_of(const Problem& problem, const Network& network) {
   const auto [found, fresh] = kinds_.try_emplace(call_key(problem));
   Kind& kind = found->second;
   kind.used = ++calls_;
   if (!fresh) return kind;
+  kind.current = &balanced_row();  // where both are alike
   kind.balanced =
       mean_after_last(make_plan(balanced_row(), problem, {}, {{}, network}), network, {});
   if (kinds_.size() <= kMost) return kind;
@@ -78,39 +92,38 @@ void Selector::price(Kind& kind, const Problem& problem, const std::vector<Secon
 }
 
 /// The MPI library's collective is expected to do as well as the best balanced program.
-std::vector<Selector::Candidate> Selector::candidates(const Kind& kind, const Problem& /*problem*/,
-                                                      bool late) {
+std::vector<Selector::Candidate> Selector::candidates(const Kind& kind, bool late) {
   std::vector<Candidate> all{{&balanced_row(), kind.balanced}, {&native_row(), kind.balanced}};
   if (late) all.insert(all.end(), kind.aware.begin(), kind.aware.end());
   return all;
 }
 
-Selector::Candidate Selector::pick(const Kind& kind, const std::vector<Candidate>& all) {
+std::optional<Selector::Candidate> Selector::to_try(const Kind& kind,
+                                                    const std::vector<Candidate>& all) {
   const Prices prices(kind.tracks);
-  const auto uses = [&](const Candidate& candidate) {
-    const Track* track = prices.find(candidate.row->name);
-    return track == nullptr ? 0 : track->uses();
-  };
   const Candidate& balanced = all[0];
   const Candidate& native = all[1];
-  if (uses(balanced) < kTrials) return balanced;
-  const bool hopeless = uses(native) > 0 && prices.factor(*native.row) > kHopeless * prices.usual();
-  if (uses(native) < kTrials && !hopeless) return native;
-  const auto score = [&](const Candidate& candidate) {
-    return candidate.predicted * prices.factor(*candidate.row);
-  };
-  const Candidate best = *std::min_element(
-      all.begin(), all.end(),
-      [&](const Candidate& a, const Candidate& b) { return score(a) < score(b); });
+  if (prices.uses(*balanced.row) < kTrials) return balanced;
+  const bool hopeless =
+      prices.uses(*native.row) > 0 && prices.factor(*native.row) > kHopeless * prices.usual();
+  if (prices.uses(*native.row) < kTrials && !hopeless) return native;
+  const Candidate best = cheapest(prices, all);
   for (const Candidate& other : all) {
     const Track* track = prices.find(other.row->name);
     const bool again = other.row != best.row && track != nullptr && track->known() &&
                        track->forgotten(kind.calls) &&
-                       other.predicted * track->best() < kWorthAnother * score(best);
+                       other.predicted * track->best() < kWorthAnother * prices.of(best);
     if (again) return other;
   }
+  return std::nullopt;
+}
+
+Selector::Candidate Selector::best_of(const Kind& kind, const std::vector<Candidate>& all) {
+  const Prices prices(kind.tracks);
+  const Candidate best = cheapest(prices, all);
   for (const Candidate& current : all) {
-    if (current.row == kind.current && score(best) > kGain * score(current)) return current;
+    const bool stays = current.row == kind.current && prices.of(best) > kGain * prices.of(current);
+    if (stays) return current;
   }
   return best;
 }
@@ -131,9 +144,11 @@ Selector::Selection Selector::choose(const Problem& problem, const std::vector<S
   ++kind.calls;
   const bool somebody = late(arrivals);
   if (somebody) price(kind, problem, arrivals, network);
-  const Candidate chosen = pick(kind, candidates(kind, problem, somebody));
+  const std::vector<Candidate> all = candidates(kind, somebody);
+  const std::optional<Candidate> trial = to_try(kind, all);
+  const Candidate chosen = trial ? *trial : best_of(kind, all);
+  if (!trial) kind.current = chosen.row;
   kind.tracks[chosen.row->name].use(kind.calls);
-  kind.current = chosen.row;
   const bool tell = !is_native(*chosen.row) || worth_telling(kind, problem, network);
   kind.untold = tell ? 0 : kind.untold + 1;
   return {call_key(problem), chosen.row, chosen.predicted, tell};

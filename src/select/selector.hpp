@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "algorithms/registry.hpp"
@@ -56,9 +57,14 @@ class Selector {
   Kind& kind_of(const Problem& problem, const Network& network);
   static void price(Kind& kind, const Problem& problem, const std::vector<Seconds>& arrivals,
                     const Network& network);
-  [[nodiscard]] static std::vector<Candidate> candidates(const Kind& kind, const Problem& problem,
-                                                         bool late);
-  [[nodiscard]] static Candidate pick(const Kind& kind, const std::vector<Candidate>& all);
+  class Prices;
+
+  [[nodiscard]] static std::vector<Candidate> candidates(const Kind& kind, bool late);
+  [[nodiscard]] static Candidate cheapest(const Prices& prices, const std::vector<Candidate>& all);
+  /// One of whom too little is known.
+  [[nodiscard]] static std::optional<Candidate> to_try(const Kind& kind,
+                                                       const std::vector<Candidate>& all);
+  [[nodiscard]] static Candidate best_of(const Kind& kind, const std::vector<Candidate>& all);
   [[nodiscard]] static bool worth_telling(const Kind& kind, const Problem& problem,
                                           const Network& network);
 

@@ -24,7 +24,7 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
         (["--algorithms", "ring:segments=3"], "parameter of ring: 'segments' is not usable"),
         (
             ["--algorithms", "ring", "--op", "non-commutative"],
-            "--op does not go with ring: non-commutative; use all, or of dual_root, fastest, ",
+            "--op does not go with ring: non-commutative; use all, or of auto, dual_root, fastest, ",
         ),
         (["--nodes", "4097"], "--nodes out of range: 4097; use 1 to 4096 ranks"),
         (["--nodes", "0-4"], "--nodes out of range: 0; use 1 to 4096 ranks"),
@@ -41,7 +41,10 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
         (["--bytes", "7"], "--bytes holds no whole number of float32: 7"),
         (["--bytes", "8", "--count", "2"], "--bytes and --count both given: 8, 2"),
         (["--network", "lab"], "network: 'lab' is not usable"),
-        (["--estimate", "online"], "--estimate is not known to simulate: online"),
+        (
+            ["--estimate", "online", "--engine", "simgrid", "--platform", "p.xml"],
+            "--estimate without memory in SimGrid: online; use --engine virtual",
+        ),
         (["--op", "mean"], "no such --op: mean"),
         (["--report", "r.pdf"], "no such report: r.pdf; use a name in .html"),
         (["--report", "r.svg"], "no such report: r.svg; use a name in .html"),

@@ -350,3 +350,14 @@ def _busy(pid: int) -> bool:
     """Has it taken so much memory that the second case is under way?"""
     line = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     return line is not None and int(line[1]) > 200_000
+
+
+def test_calls_learn_from_each_other_online(capsys):
+    words = ["--nodes", "16", "--bytes", "4MiB", "--delay", "0,50ms", "--iterations", "12"]
+    names = "openmpi-4.1,fastest,sorted_linear_tree,auto"
+    rows = rows_of(capsys, *words, "--algorithms", names, "--estimate", "online")
+    late = {row["algorithm"]: row for row in rows if float(row["delay_ms"]) == 50}
+    assert all(row["iterations"] == "12" for row in rows)
+    assert late["auto"]["parameters"].startswith("as=sorted_linear_tree ")
+    assert float(late["auto"]["elapsed_ms"]) < 0.9 * float(late["fastest"]["elapsed_ms"])
+    assert {row["estimate"] for row in rows} == {"online"}

@@ -12,6 +12,7 @@ from .. import registry, statistics
 from ..arrivals import Delays, Iteration
 from ..compiled import __version__, core
 from ..native_choices import MODELS
+from ..rehearsal import known
 from ..samples import Header, Sample, Samples
 from .engines import Engine, Poll, Run, Work
 from .question import Question
@@ -30,6 +31,7 @@ class Case:
     engine: Engine
     job: list[Iteration] = field(init=False)
     _runs: dict[tuple, Run] = field(init=False, default_factory=dict)
+    _series: dict[str, Any] = field(init=False, default_factory=dict)
     _plans: dict[tuple, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -62,7 +64,8 @@ class Case:
     def _sample(self, name: str, number: int, seed: int, poll: Poll, advance: Advance) -> Sample:
         late = self.job[number].late
         program = self.question.program(name, self.ranks, self.count)
-        run = self._run(program, late, seed, poll)
+        remembers = self.question.remembers and name not in MODELS
+        run = (self._next if remembers else self._run)(program, late, seed, poll)
         arrival = np.array(late)
         used = f"as {program.partition(':')[0]} {run.parameters}".strip()
         advance()
@@ -84,6 +87,19 @@ class Case:
             work = Work(program, plan, late, self._known(program, late), seed, check)
             self._runs[key] = self.engine.run(self.question, work, poll)
         return self._runs[key]
+
+    def _next(self, program: str, late: Delays, seed: int, poll: Poll) -> Run:
+        """The next call of the algorithm's own series."""
+        if program not in self._series:
+            self._series[program] = self.question.series(
+                program, self.ranks, self.count, check=self.ranks * self.count <= CHECKED
+            )
+        given = known(self.question.estimate, np.array(late))
+        found = self._series[program].call(list(late), given, seed, poll)
+        native = found["algorithm"] == "native"
+        return Run(
+            "as=native" if native else found["parameters"], np.array(found["exits"]), found["wrong"]
+        )
 
     def _plan(self, program: str, late: Delays) -> Any:
         """What the ranks agree on; one is enough where arrivals make no difference."""

@@ -114,7 +114,9 @@ class SimGrid:
         return Run(work.plan.parameters, found.exits, 0 if work.check else None)
 
 
-def choose(name: str, platform: str | None, config: str | None, network: str) -> Engine:
+def choose(
+    name: str, platform: str | None, config: str | None, network: str, estimate: str
+) -> Engine:
     """The engine of the options. Raises OptionError."""
     if name == "virtual":
         for option, value in (("--platform", platform), ("--config", config)):
@@ -123,6 +125,8 @@ def choose(name: str, platform: str | None, config: str | None, network: str) ->
         return Virtual(network)
     if name != "simgrid":
         raise OptionError("no such --engine", name, "use virtual or simgrid")
+    if estimate == "online":
+        raise OptionError("--estimate without memory in SimGrid", estimate, "use --engine virtual")
     if not platform:
         raise OptionError("--engine simgrid without --platform", "none", "name a platform's XML")
     if not config:

@@ -41,10 +41,6 @@ class Question:
     costs_from: str = "as named"
 
     def __post_init__(self) -> None:
-        if self.estimate == "online":
-            raise OptionError(
-                "--estimate is not known to simulate", "online", "use perfect or wrong"
-            )
         core.network_text(self.network)  # raises if it cannot be read
 
     @property
@@ -100,6 +96,28 @@ class Question:
             self.exact,
         )
 
+    def series(self, program: str, ranks: int, count: int, *, check: bool) -> core.Rehearsal:
+        """Calls that learn from each other. The MPI library's own collective is a model's."""
+        model = self.native or next(iter(MODELS))
+        return core.Rehearsal(
+            self.collective,
+            program,
+            ranks,
+            self.elements(count),
+            self.element_bytes,
+            self.commutative,
+            self.exact,
+            self.network,
+            self.network,
+            self.program(model, ranks, count),
+            check,
+        )
+
+    @property
+    def remembers(self) -> bool:
+        """Does a call depend on those before it?"""
+        return self.estimate == "online"
+
     @property
     def jitter(self) -> bool:
         """Does the network differ from one iteration to the next?"""
@@ -115,7 +133,8 @@ class Question:
         """
         asked = self.pattern.iterations(ranks, self.delays, self.iterations, self.seed)
         blocks = [list(block) for _, block in itertools.groupby(asked, lambda each: each.delay)]
-        return [each for block in blocks for each in (block if self.jitter else _distinct(block))]
+        each_counts = self.jitter or self.remembers
+        return [each for block in blocks for each in (block if each_counts else _distinct(block))]
 
     def jitter_seeds(self, number: int) -> list[int]:
         """Of the network, for each iteration."""

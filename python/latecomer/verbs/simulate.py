@@ -156,7 +156,7 @@ def simulate(
     if plots:
         check_panels(asked)
     check_memory(asked, core.parse_bytes("--memory", memory) if memory else free_bytes())
-    world = engines.choose(engine, platform, config, named.text)
+    world = engines.choose(engine, platform, config, named.text, estimate)
     outcome = simulate_all(asked, world, deadline)
     result = make_result(asked, world, outcome)
     for path in (*(output or ()), *plots):

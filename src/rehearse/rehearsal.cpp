@@ -1,0 +1,130 @@
+#include "rehearse/rehearsal.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace latecomer {
+namespace {
+
+std::vector<Seconds> later(std::vector<Seconds> times, Seconds by) {
+  for (Seconds& time : times) time += by;
+  return times;
+}
+
+}  // namespace
+
+Rehearsal::Rehearsal(Setting setting) : setting_(std::move(setting)) {
+  const Problem& problem = setting_.problem;
+  (void)make_plan(*setting_.choice.algorithm, problem, setting_.choice.parameters, {});
+  (void)native_plan();
+  for (Rank rank = 0; rank < problem.ranks; ++rank) watches_.emplace_back(rank, problem.ranks);
+}
+
+Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
+                                const std::vector<Seconds>* given, std::uint64_t seed,
+                                const std::function<void()>& poll) {
+  const auto ranks = static_cast<std::size_t>(setting_.problem.ranks);
+  if (arrivals.size() != ranks) {
+    throw Error("arrivals", std::to_string(arrivals.size()) + " times",
+                "one time for each of " + std::to_string(ranks) + " ranks");
+  }
+  options_.network = setting_.network;
+  options_.network.seed = seed;
+  options_.element_bytes = setting_.problem.element_bytes;
+  options_.poll = poll;
+  Call call;
+  call.expected = expect();
+  if (given != nullptr) call.expected = *given;
+  const Algorithm* row = setting_.choice.algorithm;
+  bool tell = true;
+  if (automatic()) {
+    selected_before_ = selected_;
+    selected_ = selector_.choose(setting_.problem, call.expected, setting_.assumed);
+    row = selected_.row;
+    tell = selected_.tell;
+  }
+  if (row->kind == Kind::native) {
+    run_native(call, arrivals, tell);
+  } else {
+    run_program(call, *row, arrivals);
+  }
+  learn();
+  clock_ += *std::max_element(call.exits.begin(), call.exits.end());
+  return call;
+}
+
+/// The same on all ranks, or the library is broken.
+std::vector<Seconds> Rehearsal::expect() {
+  std::vector<Seconds> expected = watches_.front().expect(setting_.problem);
+  for (std::size_t rank = 1; rank < watches_.size(); ++rank) {
+    if (watches_[rank].expect(setting_.problem) == expected) continue;
+    throw std::runtime_error("rank " + std::to_string(rank) +
+                             " expects other arrivals than rank 0");
+  }
+  return expected;
+}
+
+Simulation Rehearsal::run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked) {
+  options_.arrivals = arrivals;
+  options_.couriers = couriers_;
+  const std::vector<Program> programs = build_programs(plan);
+  std::optional<CheckedMemory> memory;
+  const bool check = setting_.check && checked != nullptr;
+  options_.memory = check ? memory.emplace(programs, options_.network.seed).memory() : nullptr;
+  Simulation result = simulate(programs, options_);
+  if (!result.failure.empty()) throw std::runtime_error(result.failure);
+  if (check) checked->wrong = memory->wrong();
+  return result;
+}
+
+Plan Rehearsal::native_plan() const {
+  const Choice choice =
+      setting_.native.value_or(Choice{&find_algorithm(setting_.problem.collective, "fastest"), {}});
+  return make_plan(*choice.algorithm, setting_.problem, choice.parameters, {{}, setting_.network});
+}
+
+void Rehearsal::run_native(Call& call, const std::vector<Seconds>& arrivals, bool tell) {
+  couriers_.clear();
+  call.algorithm = "native";
+  call.exits = run(native_plan(), arrivals, &call).exits;
+  if (!tell) {
+    for (Watch& watch : watches_) watch.miss();
+    return;
+  }
+  for (std::size_t rank = 0; rank < watches_.size(); ++rank) {
+    couriers_.push_back(
+        &watches_[rank].tell_of(clock_ + arrivals[rank], clock_ + call.exits[rank]));
+  }
+  call.exits = run(telling_plan(setting_.problem), call.exits, nullptr).exits;
+  for (Watch& watch : watches_) watch.told();
+}
+
+void Rehearsal::run_program(Call& call, const Algorithm& row,
+                            const std::vector<Seconds>& arrivals) {
+  couriers_.clear();
+  const std::vector<Seconds> entered = later(arrivals, clock_);
+  for (std::size_t rank = 0; rank < watches_.size(); ++rank) {
+    couriers_.push_back(&watches_[rank].enter(entered[rank]));
+  }
+  const Parameters parameters = automatic() ? Parameters{} : setting_.choice.parameters;
+  const Plan plan =
+      make_plan(row, setting_.problem, parameters, {call.expected, setting_.assumed, true});
+  call.algorithm = plan.algorithm;
+  call.parameters = describe_parameters(plan, setting_.choice.algorithm->name);
+  call.exits = run(plan, arrivals, &call).exits;
+  for (std::size_t rank = 0; rank < watches_.size(); ++rank) {
+    watches_[rank].leave(clock_ + call.exits[rank]);
+  }
+}
+
+void Rehearsal::learn() {
+  if (!automatic()) return;
+  const Watch& watch = watches_.front();
+  if (const auto taken = watch.taken_before()) selector_.learn(selected_before_, *taken);
+  if (const auto taken = watch.taken()) selector_.learn(selected_, *taken);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,87 @@
+// Series of calls at random: always right, never stuck, never two plans, whatever is expected.
+#include "rehearse/rehearsal.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+
+namespace latecomer {
+namespace {
+
+Rehearsal::Setting some_setting(Random& random, const char* algorithm) {
+  Rehearsal::Setting setting;
+  setting.problem = {
+      .ranks = static_cast<Rank>(1 + random.next() % 12),
+      .count = static_cast<Count>(1 + random.next() % (random.next() % 2 ? 20 : 3000)),
+      .element_bytes = 4};
+  setting.choice = parse_choice(Collective::allreduce, algorithm);
+  setting.network.jitter = random.next() % 2 == 0 ? 0 : 2;  // transfers up to three times as long
+  setting.network.eager_limit = random.next() % 2 == 0 ? 0 : 4096;
+  // Plans are made for costs that are off by up to a hundred times.
+  setting.assumed.alpha *= random.uniform() + 0.01;
+  setting.assumed.beta *= 100 * random.uniform();
+  setting.check = true;
+  return setting;
+}
+
+/// Mostly like the last ones, with noise; sometimes as nobody could foresee.
+std::vector<Seconds> some_arrivals(Random& random, Rank ranks, Rank late) {
+  const Seconds scale = random.next() % 5 == 0 ? 1e-2 : 1e-4;
+  std::vector<Seconds> arrivals;
+  for (Rank rank = 0; rank < ranks; ++rank) arrivals.push_back(scale * random.uniform());
+  arrivals[late % ranks] += 2e-3;
+  return arrivals;
+}
+
+TEST(Rehearsal, IsAlwaysRightAndNeverStuck) {
+  int calls = 0;
+  for (const char* algorithm : {"auto", "sorted_linear_tree", "prereduced_ring", "fastest"}) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      SCOPED_TRACE(std::string(algorithm) + ", seed " + std::to_string(seed));
+      Random random(seed);
+      Rehearsal rehearsal(some_setting(random, algorithm));
+      const Rank ranks = rehearsal.setting().problem.ranks;
+      Rank late = 0;
+      for (int i = 0; i < 12; ++i, ++calls) {
+        if (random.next() % 4 == 0) late = static_cast<Rank>(random.next() % 64);
+        const std::vector<Seconds> arrivals = some_arrivals(random, ranks, late);
+        const std::vector<Seconds> wrong(arrivals.rbegin(), arrivals.rend());
+        const bool told = random.next() % 4 == 0;
+        const auto call = rehearsal.call(arrivals, told ? &wrong : nullptr, random.next());
+        ASSERT_EQ(call.wrong, Count{0});
+        for (Rank rank = 0; rank < ranks; ++rank) ASSERT_GE(call.exits[rank] + 1e-11, arrivals[rank]);
+      }
+    }
+  }
+  EXPECT_EQ(calls, 4 * 60 * 12);
+}
+
+TEST(Rehearsal, TheLibrarysOwnCollectiveIsAlwaysACandidate) {
+  Rehearsal::Setting setting;
+  setting.problem = {.ranks = 8, .count = 1 << 16, .element_bytes = 4};
+  setting.choice = parse_choice(Collective::allreduce, "auto");
+  setting.native = parse_choice(Collective::allreduce, "ring");
+  setting.assumed = {.alpha = 1, .beta = 0};  // short messages look dear, long ones free
+  setting.network = {.alpha = 1e-6, .beta = 8e-9};
+  Rehearsal rehearsal(setting);
+  std::string last;
+  for (int i = 0; i < 10; ++i) {
+    last = rehearsal.call(std::vector<Seconds>(8, 0), nullptr, 1).algorithm;
+  }
+  EXPECT_EQ(last, "native");
+}
+
+TEST(Rehearsal, RefusesWhatDoesNotFit) {
+  Rehearsal::Setting setting;
+  setting.problem = {.ranks = 4, .count = 16, .element_bytes = 4};
+  setting.choice = parse_choice(Collective::allreduce, "auto");
+  Rehearsal rehearsal(setting);
+  EXPECT_THROW(rehearsal.call({0, 0, 0}, nullptr, 1), Error);
+  setting.problem.commutative = false;
+  setting.native = parse_choice(Collective::allreduce, "ring");
+  EXPECT_THROW(Rehearsal{setting}, Error);
+}
+
+}  // namespace
+}  // namespace latecomer

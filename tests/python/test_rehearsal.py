@@ -1,0 +1,96 @@
+"""Series of calls on the virtual network: detection, choice and correction, end to end."""
+
+import numpy as np
+import pytest
+from latecomer import rehearse
+
+RANKS, COUNT = 16, 1 << 20  # elements
+DELAY = 0.1  # seconds
+
+
+def one_late(calls, rank, delay=DELAY):
+    arrivals = np.zeros((calls, RANKS))
+    arrivals[:, rank] = delay
+    return arrivals
+
+
+def changing(calls, every):
+    arrivals = np.zeros((calls, RANKS))
+    for call in range(calls):
+        arrivals[call, (3 + 5 * (call // every)) % RANKS] = DELAY
+    return arrivals
+
+
+def cost(algorithm, arrivals, **more):
+    """Mean over ranks of exit minus last arrival, call by call; the calls."""
+    calls = rehearse(algorithm, arrivals, count=more.pop("count", COUNT), **more)
+    return np.array([call.mean_after_last for call in calls]), calls
+
+
+def test_a_persistent_late_rank_is_exploited_from_the_sixth_call_on():
+    arrivals = one_late(12, 9)
+    online, calls = cost("auto", arrivals)
+    perfect, _ = cost("auto", arrivals, estimate="perfect")
+    assert online[5:].mean() == pytest.approx(perfect[5:].mean(), rel=0.05)
+    assert {call.algorithm for call in calls[5:]} == {"sorted_linear_tree"}
+    assert np.argmax(calls[-1].expected) == 9
+    assert online[5:].mean() < 0.8 * cost("fastest", arrivals)[0][5:].mean()
+
+
+@pytest.mark.parametrize("arrivals", [changing(100, 20), None], ids=["changing", "random"])
+def test_lateness_that_changes_costs_no_more_than_the_best_balanced_program(arrivals):
+    seed = 11
+    print("seed", seed)
+    if arrivals is None:
+        arrivals = np.random.default_rng(seed).random((100, RANKS)) * DELAY
+    online, _ = cost("auto", arrivals)
+    assert online.mean() <= 1.03 * cost("fastest", arrivals)[0].mean()
+
+
+@pytest.mark.parametrize("native", ["openmpi-4.1", "recursive_doubling", "circulant"])
+@pytest.mark.parametrize("count", [256, 1 << 14, COUNT])
+def test_balanced_it_costs_no_more_than_the_better_of_both(native, count):
+    arrivals = np.zeros((200, RANKS))
+    online, calls = cost("auto", arrivals, native=native, count=count)
+    ours = cost("fastest", arrivals, count=count)[0]
+    native_calls = [call.mean_after_last for call in calls if call.algorithm == "native"]
+    assert online.mean() <= 1.02 * min(ours.mean(), *native_calls)
+
+
+def test_wrong_estimates_are_not_believed_for_long():
+    arrivals = one_late(60, 9)
+    wrong, _ = cost("auto", arrivals, estimate="wrong")
+    balanced = cost("fastest", arrivals)[0].mean()
+    assert wrong[20:].mean() <= 1.05 * balanced
+
+
+def test_a_network_that_is_not_as_assumed_is_corrected():
+    """The library's collective is faster than what the wrong costs make seem the best."""
+    arrivals = np.zeros((60, RANKS))
+    more = {"network": "alpha=1us,beta=8ns", "assumed": "alpha=1ms,beta=0.1ns", "native": "ring"}
+    online, calls = cost("auto", arrivals, **more)
+    ours = cost("fastest", arrivals, **more)[0]
+    assert {call.algorithm for call in calls[6:]} == {"native"}
+    assert online[6:].mean() < 0.9 * ours.mean()
+
+
+def test_one_algorithm_can_be_rehearsed_too():
+    _, calls = cost("sorted_linear_tree", one_late(8, 3), count=1000)
+    assert np.argmax(calls[-1].expected) == 3
+    assert {call.algorithm for call in calls} == {"sorted_linear_tree"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"arrivals": [0.0, 1.0]}, r"shape \(calls, ranks\)"),
+        ({"estimate": "hoped"}, "'hoped' is not usable"),
+        ({"algorithm": "rinG"}, "rinG"),
+        ({"native": "lam"}, "lam"),
+        ({"count": -1}, "-1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments, message):
+    settled = {"algorithm": "auto", "arrivals": [[0.0, 1.0]], "count": 8} | arguments
+    with pytest.raises(ValueError, match=message):
+        rehearse(settled.pop("algorithm"), settled.pop("arrivals"), **settled)
