@@ -32,8 +32,9 @@ LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int co
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
 /* Chooses the algorithm of one collective on this communicator: "ring",
- * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them). Until then it is
- * "native". Collective over the communicator; the first time it makes another communicator
+ * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them); "auto" chooses call by
+ * call, for the arrivals that are expected, among them and the MPI library's own collective, and
+ * learns from what calls took. Until then it is "native". Collective over the communicator; the first time it makes another communicator
  * beside it, which is freed with it.
  *
  * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
