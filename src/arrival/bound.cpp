@@ -34,7 +34,9 @@ Seconds volume_bound(const std::vector<Node>& nodes, Seconds t, Seconds transfer
     ready += early ? t : std::max(node.first, t);
     if (node.last >= t) ++late;
   }
-  const double vectors = all - 1 + late - (late == all ? 1 : 0);
+  // The result may first be complete at a late node, which is not missing then: if the others'
+  // values came there before its arrival, or if all are late.
+  const double vectors = all - 1 + late - (early || late == all ? 1 : 0);
   return (ready + vectors * transfer) / all;
 }
 

@@ -13,7 +13,8 @@ namespace latecomer {
 /// - late data: the last rank's vector must leave its node, and from the moment when its last part
 ///   has left, that part needs ceil(log2) messages to reach all nodes, one after the other;
 /// - volume: after any time t each element still needs N-1 messages to tell all N nodes, and one
-///   more from each of the k nodes that have not arrived (N-1 if none has).
+///   more from each of the k nodes that have not arrived (k - 1 where the result may come together
+///   at one of these).
 /// With foreground progress a node can receive only from its arrival on; with background progress,
 /// and where the network takes in short messages on its own (eager limit > 0), also before.
 /// Assumes that a message costs alpha + bytes * beta on each of its two ports, and an operator that

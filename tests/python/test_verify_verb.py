@@ -62,7 +62,7 @@ def test_json(capsys):
         (["--ranks", "5-4"], "--ranks: '5-4'; give"),
         (["--ranks", "4,,5"], "--ranks: ''; give"),
         (["--ranks", "four"], "--ranks: 'four'; give"),
-        (["--algorithms", "rign"], "--algorithms: 'rign'; give some of circulant, "),
+        (["--algorithms", "rign"], "--algorithms: 'rign'; give some of auto, circulant, "),
         (["--algorithms", "native"], "--algorithms: 'native'; give some of"),
         (["--arrivals", "-1"], "Invalid value for '--arrivals'"),
         (["--arrivals", "x"], "Invalid value for '--arrivals'"),

@@ -72,16 +72,15 @@ TEST_P(CostOf, EqualsTheCountedProgram) {
 
 INSTANTIATE_TEST_SUITE_P(
     Registry, CostOf,
-    ::testing::Values("circulant", "fastest", "generalized", "generalized:group=cyclic:steps=99",
-                      "generalized:group=prime:rounding=any:piece=48",
-                      "generalized:steps=1:rounding=any:piece=0", "ring",
-                      "segmented_ring:segments=1", "segmented_ring:segments=12",
-                      "recursive_doubling", "rabenseifner", "linear_tree:segments=1",
-                      "linear_tree:segments=4", "linear_tree:segments=3:override=back",
-                      "sorted_linear_tree:segments=2", "prereduced_ring",
-                      "prereduced_ring:segments=6", "dual_root:segments=1", "dual_root:segments=4",
-                      "pipelined_tree:segments=1", "pipelined_tree:segments=4", "reduce_bcast",
-                      "two_tree:segments=2", "two_tree:segments=6"));
+    ::testing::Values(
+        "auto", "circulant", "fastest", "generalized", "generalized:group=cyclic:steps=99",
+        "generalized:group=prime:rounding=any:piece=48", "generalized:steps=1:rounding=any:piece=0",
+        "ring", "segmented_ring:segments=1", "segmented_ring:segments=12", "recursive_doubling",
+        "rabenseifner", "linear_tree:segments=1", "linear_tree:segments=4",
+        "linear_tree:segments=3:override=back", "sorted_linear_tree:segments=2", "prereduced_ring",
+        "prereduced_ring:segments=6", "dual_root:segments=1", "dual_root:segments=4",
+        "pipelined_tree:segments=1", "pipelined_tree:segments=4", "reduce_bcast",
+        "two_tree:segments=2", "two_tree:segments=6"));
 
 TEST(Cost, FewSegmentsAreBoundByTheirWay) {
   const Choice choice = parse_choice(Collective::allreduce, "segmented_ring:segments=1");
@@ -94,11 +93,10 @@ TEST(Cost, FewSegmentsAreBoundByTheirWay) {
 TEST(Cost, EveryProgramOfTheRegistryIsCompared) {
   // The names instantiated above; a new row must be added there.
   const std::vector<std::string_view> compared = {
-      "circulant",          "dual_root",    "fastest",
-      "generalized",        "linear_tree",  "pipelined_tree",
-      "prereduced_ring",    "rabenseifner", "recursive_doubling",
-      "reduce_bcast",       "ring",         "segmented_ring",
-      "sorted_linear_tree", "two_tree"};
+      "auto",           "circulant",          "dual_root",      "fastest",
+      "generalized",    "linear_tree",        "pipelined_tree", "prereduced_ring",
+      "rabenseifner",   "recursive_doubling", "reduce_bcast",   "ring",
+      "segmented_ring", "sorted_linear_tree", "two_tree"};
   std::vector<std::string_view> known;
   for (const Algorithm& row : registry()) {
     if (row.kind == Kind::program) known.push_back(row.name);

@@ -47,7 +47,7 @@ TEST(Registry, TextsNeedNoEscapesInJson) {
 }
 
 TEST(Choice, ErrorsNameValueAndRemedy) {
-  EXPECT_NE(error_of("rign").find("'rign' is not usable; right would be one of circulant"),
+  EXPECT_NE(error_of("rign").find("'rign' is not usable; right would be one of auto, circulant"),
             std::string::npos);
   EXPECT_NE(error_of("ring:segments=4").find("none, it has no parameters"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:parts=4").find("one of segments"), std::string::npos);
