@@ -23,8 +23,14 @@ extern "C" {
 
 /* MPI_Allreduce with the algorithm chosen for the communicator.
  *
- * If ranks turn out to follow different plans (different arrivals or networks were given), at
- * least one of them gets an error of a class of its own, described by MPI_Error_string and
+ * The first such call after latecomer_set_algorithm, latecomer_set_estimate or
+ * latecomer_set_reproducible compares what each rank sets for itself and all must set alike: the
+ * network, what the environment says, the library's version. Where something differs, the MPI
+ * library's own collective serves all ranks, rank 0 says on stderr what it is, and
+ * latecomer_stats.fallback_settings counts.
+ *
+ * If ranks turn out to follow different plans (different arrivals were given, or different networks
+ * after that comparison), at least one of them gets an error of a class of its own, described by MPI_Error_string and
  * latecomer_last_error(); the others are told. After any error in a handled call the
  * communicator is of no further use to latecomer: later calls on it fail at once. A long wait for
  * another rank is reported on stderr and goes on. */
@@ -68,8 +74,9 @@ LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* exp
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
  * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have from
- * the start: that of the environment variable LATECOMER_NETWORK, which must be set alike on all
- * ranks, else the built-in one. Local.
+ * the start: that of the environment variable LATECOMER_NETWORK, else the built-in one. Local.
+ * Different networks are found out in the first handled call (latecomer_allreduce); those that are
+ * set later than that end in the error of different plans, where plans depend on them.
  *
  * MPI_ERR_ARG if the text cannot be read. */
 LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
@@ -92,6 +99,7 @@ typedef struct latecomer_stats {
   uint64_t fallback_type;     /* operator and datatype do not go together, or empty type */
   uint64_t fallback_operator; /* the algorithm needs a commutative operator */
   uint64_t fallback_plan;     /* the algorithm refused the problem otherwise */
+  uint64_t fallback_settings; /* what must be set alike on all ranks differs */
 } latecomer_stats;
 
 /* MPI_ERR_ARG if stats is NULL. Local. */

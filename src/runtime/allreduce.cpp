@@ -9,6 +9,7 @@
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/run.hpp"
+#include "runtime/settings.hpp"
 
 namespace latecomer {
 namespace {
@@ -47,7 +48,6 @@ const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
 
 Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
   Link& link = *state.link;
-  ++link.calls;
   link.control.enter(link.calls, prepared.program.plan_hash);
   Courier* const courier = state.watch ? &state.watch->enter(link.clocks.now()) : nullptr;
   link.transport.begin(Buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf,
@@ -92,13 +92,21 @@ Outcome note_arrivals(CommState& state) {
 
 int handle(CommState& state, const AllreduceArguments& call) try {
   if (!state.broken.empty()) return refuse(state);
+  const int made = state.ensure_link();
+  if (made != MPI_SUCCESS) return made;
+  ++state.link->calls;
+  if (const Outcome told = compare_settings(state); told.code != MPI_SUCCESS) {
+    return fail(state, told);
+  }
+  if (state.settings == Settings::different) {
+    ++state.stats.fallback_settings;
+    return native(call);
+  }
   const Prepared* const prepared = prepare(state, call);
   if (prepared == nullptr) {
     ++state.stats.fallback_plan;
     return native(call);
   }
-  const int made = state.ensure_link();
-  if (made != MPI_SUCCESS) return made;
   const Outcome outcome = carry_out(state, call, *prepared);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   if (const Outcome told = note_arrivals(state); told.code != MPI_SUCCESS) return fail(state, told);

@@ -25,6 +25,9 @@ struct Tuning {
   return network;
 }
 
+/// Whether what each rank sets for itself is alike on all ranks (runtime/settings.hpp).
+enum class Settings : std::uint8_t { unknown, alike, different };
+
 struct CommState {
   explicit CommState(MPI_Comm user);
   ~CommState();
@@ -40,6 +43,7 @@ struct CommState {
   ClockRefresh clock_refresh;    // of the link's clocks, while watched
   PlanCache plans;
   Tuning tuning;
+  Settings settings = Settings::unknown;  // compared in the first handled call
   latecomer_stats stats{};
   std::string parameters;      // of the last handled call
   std::string broken;          // why it is of no further use; empty: it is

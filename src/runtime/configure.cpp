@@ -77,6 +77,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   }
   if (!wish.choice) throw std::runtime_error(wish.trouble);
   state.choice = std::move(*wish.choice);
+  state.settings = Settings::unknown;
   // Here all ranks are together; in the first call they would wait for the last one unreported.
   const bool used = state.choice.algorithm->kind != Kind::native && state.ranks > 1;
   if (used && state.ensure_link() != MPI_SUCCESS) {
@@ -103,6 +104,7 @@ void set_estimate(CommState& state, std::string_view text) {
   if (online) share_clock(state);
   state.watch = online ? std::make_unique<Watch>(state.rank, state.ranks) : nullptr;
   state.knowledge.telemetry = online;
+  state.settings = Settings::unknown;
   state.knowledge.arrivals.clear();
   state.plans.outdate();
 }
