@@ -81,6 +81,18 @@ LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* exp
  * MPI_ERR_ARG if the text cannot be read. */
 LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
 
+/* Reproducible mode, 1, or 0, which is so from the start unless the environment variable
+ * LATECOMER_REPRODUCIBLE is 1. In it a handled call's order of combining, and what algorithms choose
+ * by themselves, depend on the number of ranks, the count, the datatype, the operator, the algorithm
+ * that was set and the library's version alone: arrivals, given or observed, and networks, set or of
+ * the environment, are not used (plans assume the built-in network). So results are the same bits
+ * from run to run. It promises nothing for calls that the MPI library carries out (latecomer_stats
+ * counts them): their order is that library's. Arrival-aware algorithms take all ranks to arrive
+ * together in it. Collective over the communicator.
+ *
+ * MPI_ERR_ARG on every rank, and no change, for another number or where the ranks' numbers differ. */
+LATECOMER_API int latecomer_set_reproducible(MPI_Comm comm, int on);
+
 /* How long a call waits without progress before it reports whom it waits for: seconds, 30 unless
  * told. The report is repeated at doubling intervals. Local.
  *

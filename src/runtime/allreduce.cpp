@@ -6,6 +6,7 @@
 #include "capi/core/last_error.hpp"
 #include "engine/engine.hpp"
 #include "runtime/clock_sync.hpp"
+#include "runtime/knowledge.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/run.hpp"
@@ -37,9 +38,9 @@ Problem problem_of(const CommState& state, const AllreduceArguments& call) {
 /// The plan is the same on every rank, and so is its refusal.
 const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
   const Problem problem = problem_of(state, call);
-  if (state.watch) state.knowledge.arrivals = state.watch->expect(problem);
+  const Knowledge& knowledge = knowledge_of(state, problem);
   try {
-    return &state.plans.get(state.choice, problem, state.knowledge, state.rank);
+    return &state.plans.get(state.choice, problem, knowledge, state.rank);
   } catch (const Error& error) {
     set_last_error(error.what());
     return nullptr;

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "runtime/default_network.hpp"
+#include "runtime/environment.hpp"
 
 namespace latecomer {
 namespace {
@@ -27,6 +28,7 @@ int state_keyval() {
 CommState::CommState(MPI_Comm user)
     : comm(user), choice{&find_algorithm(Collective::allreduce, "native"), {}} {
   knowledge.network = with_handshake(default_network());
+  reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   PMPI_Comm_rank(comm, &rank);

@@ -38,7 +38,9 @@ struct CommState {
   bool intercommunicator = false;
 
   Choice choice;
-  Knowledge knowledge;
+  Knowledge knowledge;           // as set and observed; calls are planned with knowledge_of()
+  bool reproducible = false;     // order and choice depend on the problem alone
+  Knowledge fixed;               // what calls are planned with then
   std::unique_ptr<Watch> watch;  // null: arrivals are as given
   ClockRefresh clock_refresh;    // of the link's clocks, while watched
   PlanCache plans;

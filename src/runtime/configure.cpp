@@ -39,7 +39,7 @@ void agree(MPI_Comm comm, const std::string& what, std::string_view text,
   std::uint64_t largest[3] = {};
   PMPI_Allreduce(mine, largest, 3, MPI_UINT64_T, MPI_MAX, comm);
   if (largest[0] != 0) {
-    throw Error(what, std::string(text), "a text that every rank can read, and one cannot");
+    throw Error(what, std::string(text), "one that every rank can use, and one cannot");
   }
   if (largest[1] != ~largest[2]) {
     throw Error(what, std::string(text), "one that means the same on every rank");
@@ -116,6 +116,20 @@ Pattern pattern_of(const CommState& state, int ranks) {
   pattern.last.resize(static_cast<std::size_t>(ranks));
   pattern.expected.resize(static_cast<std::size_t>(ranks));
   return pattern;
+}
+
+void set_reproducible(CommState& state, int on) {
+  const bool known = on == 0 || on == 1;
+  const std::string text = std::to_string(on);
+  try {
+    agree(state.comm, "reproducible", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  } catch (const Error&) {
+    if (known) throw;
+    throw Error("reproducible", text, "0 or 1");
+  }
+  state.reproducible = on == 1;
+  state.settings = Settings::unknown;
+  state.plans.outdate();
 }
 
 void set_network(CommState& state, std::string_view text) {

@@ -13,12 +13,17 @@ namespace {
 
 std::uint64_t hash_of_version(const CommState&) { return fnv1a(latecomer_version()); }
 
+/// None matters in reproducible mode.
 std::uint64_t hash_of_network(const CommState& state) {
+  if (state.reproducible) return 0;
   return fnv1a(to_string(state.knowledge.network));
 }
 
+std::uint64_t hash_of_mode(const CommState& state) { return state.reproducible ? 1 : 0; }
+
 constexpr Setting kSettings[] = {
     {"library version", hash_of_version},
+    {"reproducible", hash_of_mode},
     {"network", hash_of_network},
 };
 static_assert(std::size(kSettings) <= SettingHashes::kMost);

@@ -72,6 +72,10 @@ int latecomer_set_estimate(MPI_Comm comm, const char* estimate) {
                    [&](CommState& state) { latecomer::set_estimate(state, text_of(estimate)); });
 }
 
+int latecomer_set_reproducible(MPI_Comm comm, int on) {
+  return configure(comm, [&](CommState& state) { latecomer::set_reproducible(state, on); });
+}
+
 int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks) {
   return configure(comm, [&](CommState& state) {
     const latecomer::Pattern pattern = latecomer::pattern_of(state, ranks);
