@@ -117,6 +117,70 @@ typedef struct latecomer_stats {
 /* MPI_ERR_ARG if stats is NULL. Local. */
 LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats);
 
+/* Sums over calls, in seconds. */
+typedef struct latecomer_times {
+  double inside;  /* of all calls: from this rank's arrival to its exit */
+  uint64_t told;  /* handled calls whose last arrival is known: those with estimate "online" */
+  double waiting; /* of the told ones: from this rank's arrival to the last rank's */
+  double moving;  /* of the told ones: from the last rank's arrival to this rank's exit */
+} latecomer_times;
+
+/* How many calls were carried out in one way. */
+typedef struct latecomer_choice_stats {
+  char algorithm[32];  /* "ring"; "native": by the MPI library, for whatever reason */
+  char parameters[96]; /* as latecomer_get_parameters tells them; cut to fit */
+  uint64_t calls;
+} latecomer_choice_stats;
+
+#define LATECOMER_MOST_KEYS 64
+#define LATECOMER_MOST_CHOICES 8
+#define LATECOMER_MOST_SITES 256
+
+/* The calls of one key: alike in all that MPI guarantees equal on all ranks. */
+typedef struct latecomer_key_stats {
+  char collective[16]; /* "allreduce"; "": calls of all further keys, counted together */
+  uint64_t bytes;      /* of the whole vector; 0 also for wrong arguments */
+  int32_t commutative; /* 0 or 1: the operator */
+  int32_t exact;       /* 0 or 1: it gives the same bits in whatever order */
+  /* The place in the period of the communicator's calls, where the key has several: position (from
+   * 0) of period; period 0: the key has one, or the estimate is not "online". */
+  int32_t period;
+  int32_t position;
+  latecomer_stats calls; /* by what became of them */
+  latecomer_times times;
+  /* Of the calls that ended well, in the order of their first use. */
+  int32_t choice_count;
+  int32_t last_choice; /* index of the last call's; -1: none, or among other_choices */
+  latecomer_choice_stats choices[LATECOMER_MOST_CHOICES];
+  uint64_t other_choices; /* calls with further ones */
+  /* Of the calls for which arrivals were expected by estimate "online": the sum of the mean over the
+   * ranks of |expected - actual| arrival, both after the earliest. */
+  uint64_t estimated;
+  double estimate_error;
+} latecomer_key_stats;
+
+/* The calls from one place of the program, for reports: ranks may call from different ones. */
+typedef struct latecomer_site_stats {
+  const void* address; /* where the call returns to; NULL: all further places, counted together */
+  latecomer_stats calls;
+  latecomer_times times;
+} latecomer_site_stats;
+
+/* How many keys and sites there are statistics of on this communicator, those that are counted
+ * together included; either may be NULL. Local. */
+LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
+
+/* The index-th of them, in the order of their first call; kept are the first LATECOMER_MOST_KEYS and
+ * LATECOMER_MOST_SITES, the last entry after them counts all further ones together. With the
+ * environment variable LATECOMER_STATS=1 rank 0 of MPI_COMM_WORLD prints them for all its
+ * communicators on stderr in MPI_Finalize; LATECOMER_STATS=FILE writes them to a file instead, as
+ * JSON if its name ends in .json; with %r in the name, which becomes the rank in MPI_COMM_WORLD, all
+ * ranks write theirs. Local.
+ *
+ * MPI_ERR_ARG if there is no such index or stats is NULL. */
+LATECOMER_API int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats);
+LATECOMER_API int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats);
+
 /* The parameters that the last handled call on this communicator used, "segments=64"; "" if there
  * were none. At most size - 1 characters and a final 0 are written. Local.
  *

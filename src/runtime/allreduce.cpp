@@ -9,6 +9,7 @@
 #include "runtime/knowledge.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
+#include "runtime/recorded_call.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
 
@@ -18,21 +19,6 @@ namespace {
 int native(const AllreduceArguments& call) {
   return PMPI_Allreduce(call.sendbuf, call.recvbuf, static_cast<int>(call.count), call.type,
                         call.op, call.comm);
-}
-
-Problem problem_of(const CommState& state, const AllreduceArguments& call) {
-  MPI_Count bytes = 0;
-  int commutative = 0;
-  PMPI_Type_size_x(call.type, &bytes);
-  PMPI_Op_commutative(call.op, &commutative);
-  Problem problem;
-  problem.ranks = state.ranks;
-  problem.count = call.count;
-  problem.element_bytes = bytes;
-  problem.commutative = commutative != 0;
-  problem.exact = exact(call.op, call.type);
-  problem.in_place = call.in_place();
-  return problem;
 }
 
 /// The plan is the same on every rank, and so is its refusal.
@@ -118,15 +104,22 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
 }
 
+int carry(CommState& state, const AllreduceArguments& call) {
+  const Route way = route(state, call);
+  if (way == Route::latecomer) return handle(state, call);
+  ++*counter(state.stats, way);
+  return native(call);
+}
+
 }  // namespace
 
 int allreduce(const AllreduceArguments& call) {
   if (call.comm == MPI_COMM_NULL) return native(call);
   CommState& state = state_of(call.comm);
-  const Route way = route(state, call);
-  if (way == Route::latecomer) return handle(state, call);
-  ++*counter(state.stats, way);
-  return native(call);
+  RecordedCall record(state, call);
+  const int code = carry(state, call);
+  record.end(code);
+  return code;
 }
 
 }  // namespace latecomer

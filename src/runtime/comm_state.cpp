@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/ledger.hpp"
 
 namespace latecomer {
 namespace {
@@ -37,6 +38,7 @@ CommState::CommState(MPI_Comm user)
 }
 
 CommState::~CommState() {
+  ledger_close(*this);
   if (!link) return;
   link->control.read();  // what has come must not be left to a communicator of the same context
   if (link->control.used()) link->comm->keep();
@@ -60,6 +62,7 @@ CommState& state_of(MPI_Comm comm) {
   if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {
     throw Error("communicator", "its attributes", "one that takes another attribute");
   }
+  ledger_open(*fresh);
   return *fresh.release();
 }
 

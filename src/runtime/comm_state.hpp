@@ -8,6 +8,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/link.hpp"
 #include "runtime/plan_cache.hpp"
+#include "runtime/statistics.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {
@@ -47,6 +48,7 @@ struct CommState {
   Tuning tuning;
   Settings settings = Settings::unknown;  // compared in the first handled call
   latecomer_stats stats{};
+  Statistics statistics;
   std::string parameters;      // of the last handled call
   std::string broken;          // why it is of no further use; empty: it is
   std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call

@@ -53,6 +53,7 @@ Courier& Watch::enter(Seconds now) {
 }
 
 void Watch::leave(Seconds now) {
+  left_ = now;
   elapsed_before_ = static_cast<float>(now - arrived_);
   Observation seen;
   for (std::size_t rank = 0; rank < stamps_.all().size(); ++rank) {

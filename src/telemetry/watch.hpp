@@ -28,6 +28,12 @@ class Watch {
   /// When the last rank entered the last call, on the clock that all ranks share; 0 before the
   /// first.
   [[nodiscard]] Seconds last_arrival() const;
+  /// Of the last call: how long this rank waited for the last one to arrive, and how long it took
+  /// from then on until it left.
+  [[nodiscard]] Seconds waited() const { return last_arrival() - arrived_; }
+  [[nodiscard]] Seconds moved() const { return left_ - last_arrival(); }
+  /// What the last call that was planned belongs to.
+  [[nodiscard]] const HistoryKey& history() const { return history_; }
   /// When each rank entered the last call, seconds after the earliest; empty before the first.
   [[nodiscard]] std::vector<Seconds> last() const;
   /// Who is expected when in the next call like the last one.
@@ -39,6 +45,7 @@ class Watch {
   Forecasts forecasts_;
   HistoryKey history_;
   Seconds arrived_ = 0;
+  Seconds left_ = 0;
   float elapsed_before_ = 0;
   std::vector<Seconds> arrivals_;  // of the last call, on the shared clock
 };

@@ -37,13 +37,24 @@ int configure(MPI_Comm comm, Work&& work) noexcept try {
   throw latecomer::Error(what, "NULL or empty", "a place to write to");
 }
 
+template <class Entry>
+void pick(const std::vector<Entry>& entries, const char* what, int index, Entry* to) {
+  if (to == nullptr) refuse_null("stats");
+  if (index < 0 || static_cast<std::size_t>(index) >= entries.size()) {
+    throw latecomer::Error(std::string(what), std::to_string(index),
+                           "an index below " + std::to_string(entries.size()));
+  }
+  *to = entries[static_cast<std::size_t>(index)];
+}
+
 }  // namespace
 
 extern "C" {
 
 int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
                         MPI_Op op, MPI_Comm comm) try {
-  return latecomer::allreduce({sendbuf, recvbuf, count, datatype, op, comm});
+  return latecomer::allreduce(
+      {sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)});
 } catch (const std::bad_alloc&) {
   failed("no memory", MPI_ERR_NO_MEM);
   PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
@@ -98,6 +109,23 @@ int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats) {
     if (stats == nullptr) refuse_null("stats");
     *stats = state.stats;
   });
+}
+
+int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites) {
+  return configure(comm, [&](CommState& state) {
+    if (keys != nullptr) *keys = static_cast<int>(state.statistics.keys().size());
+    if (sites != nullptr) *sites = static_cast<int>(state.statistics.sites().size());
+  });
+}
+
+int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats) {
+  return configure(comm,
+                   [&](CommState& state) { pick(state.statistics.keys(), "key", index, stats); });
+}
+
+int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats) {
+  return configure(
+      comm, [&](CommState& state) { pick(state.statistics.sites(), "call site", index, stats); });
 }
 
 int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {
