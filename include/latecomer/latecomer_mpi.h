@@ -37,6 +37,45 @@ extern "C" {
 LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
+/* A persistent all-reduce: announced once, then started and waited for again and again. */
+typedef struct latecomer_request_s* latecomer_request;
+#define LATECOMER_REQUEST_NULL ((latecomer_request)0)
+
+/* Announces an all-reduce with these arguments and makes a request of it. Local; like MPI's own it
+ * is to be called in the same order on all ranks. The call is planned here, so that the first start
+ * costs nothing (where arrivals that are expected change, it is planned anew). Buffers, datatype and
+ * operator must live until the request is freed; `info` is not used. Wrong arguments get the MPI
+ * library's own error from latecomer_wait.
+ *
+ * MPI_ERR_COMM for MPI_COMM_NULL, MPI_ERR_ARG if request is NULL. */
+LATECOMER_API int latecomer_allreduce_init(const void* sendbuf, void* recvbuf, int count,
+                                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                           MPI_Info info, latecomer_request* request);
+
+/* Starts the call: from here until latecomer_wait the buffers belong to it. Local: it moves no data.
+ * Requests of a communicator and its collectives must be started in the same order on all ranks.
+ *
+ * MPI_ERR_REQUEST, through no error handler and without any change: for LATECOMER_REQUEST_NULL, for a
+ * request that was started and not waited for since, or whose communicator was freed. */
+LATECOMER_API int latecomer_start(latecomer_request* request);
+
+/* Carries out the call and those started on the communicator before it, in the order of their
+ * starts; other collective functions of this header on the communicator do that first, too.
+ * Between start and wait a rank must not wait for others in any other way: there is nothing that
+ * would carry out its part meanwhile. A rank arrives in a call when it begins to carry it out.
+ * Returns what latecomer_allreduce would, through the communicator's error handler; at once
+ * MPI_SUCCESS where the request was not started.
+ *
+ * MPI_ERR_REQUEST, through no error handler: for LATECOMER_REQUEST_NULL, or if the communicator was
+ * freed since the start. */
+LATECOMER_API int latecomer_wait(latecomer_request* request);
+
+/* Frees the request, which becomes LATECOMER_REQUEST_NULL. Local.
+ *
+ * MPI_ERR_REQUEST, and no change, for LATECOMER_REQUEST_NULL or a request that was started and not
+ * waited for since. */
+LATECOMER_API int latecomer_request_free(latecomer_request* request);
+
 /* Chooses the algorithm of one collective on this communicator: "ring",
  * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them). Until then it is
  * "native". Collective over the communicator; the first time it makes another communicator
@@ -49,11 +88,12 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
 
 /* When each rank will enter the next collectives: seconds after any common instant, one entry a
  * rank, EQUAL ON ALL RANKS: exchange local measurements first, with MPI_Allgather for instance.
- * NULL forgets them: all are expected together. Local. Ranks that were given different times
+ * NULL forgets them: all are expected together. Local; not while a request is started. Ranks that were given different times
  * follow different plans; the next call then ends with an error, at the latest when its first wait
  * is reported (latecomer_set_long_wait).
  *
- * MPI_ERR_ARG if `ranks` is not the communicator's size or a time is not finite. */
+ * MPI_ERR_ARG if `ranks` is not the communicator's size, a time is not finite or a request is
+ * started. */
 LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks);
 
 /* Where the arrivals that calls are planned with come from: "given", by latecomer_set_arrivals, which
@@ -74,11 +114,11 @@ LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* exp
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
  * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have from
- * the start: that of the environment variable LATECOMER_NETWORK, else the built-in one. Local.
+ * the start: that of the environment variable LATECOMER_NETWORK, else the built-in one. Local; not while a request is started.
  * Different networks are found out in the first handled call (latecomer_allreduce); those that are
  * set later than that end in the error of different plans, where plans depend on them.
  *
- * MPI_ERR_ARG if the text cannot be read. */
+ * MPI_ERR_ARG if the text cannot be read or a request is started. */
 LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
 
 /* Reproducible mode, 1, or 0, which is so from the start unless the environment variable

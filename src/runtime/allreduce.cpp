@@ -9,6 +9,7 @@
 #include "runtime/knowledge.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
+#include "runtime/persistent.hpp"
 #include "runtime/recorded_call.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
@@ -115,6 +116,11 @@ int carry(CommState& state, const AllreduceArguments& call) {
 
 int allreduce(const AllreduceArguments& call) {
   if (call.comm == MPI_COMM_NULL) return native(call);
+  carry_out_started(state_of(call.comm));
+  return allreduce_now(call);
+}
+
+int allreduce_now(const AllreduceArguments& call) {
   CommState& state = state_of(call.comm);
   RecordedCall record(state, call);
   const int code = carry(state, call);

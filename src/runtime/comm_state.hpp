@@ -2,6 +2,7 @@
 // it, and freed with it.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,10 @@ struct Tuning {
 /// Whether what each rank sets for itself is alike on all ranks (runtime/settings.hpp).
 enum class Settings : std::uint8_t { unknown, alike, different };
 
+class PersistentCall;
+/// Of one communicator, carried out first to last (runtime/persistent.hpp).
+using StartedCalls = std::deque<PersistentCall*>;
+
 struct CommState {
   explicit CommState(MPI_Comm user);
   ~CommState();
@@ -47,6 +52,7 @@ struct CommState {
   PlanCache plans;
   Tuning tuning;
   Settings settings = Settings::unknown;  // compared in the first handled call
+  std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
   latecomer_stats stats{};
   Statistics statistics;
   std::string parameters;      // of the last handled call

@@ -8,6 +8,7 @@
 #include "base/parse.hpp"
 #include "runtime/clock_sync.hpp"
 #include "runtime/default_network.hpp"
+#include "runtime/persistent.hpp"
 
 namespace latecomer {
 namespace {
@@ -68,6 +69,7 @@ void share_clock(CommState& state) {
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
+  carry_out_started(state);
   Wish wish = read_wish(collective, text);
   try {
     agree(state.comm, "algorithm", text,
@@ -86,6 +88,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
+  refuse_while_started(state, "arrivals");
   if (arrivals == nullptr) return state.knowledge.arrivals.clear();
   check_ranks(state, ranks);
   if (state.watch) {
@@ -98,6 +101,7 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
 }
 
 void set_estimate(CommState& state, std::string_view text) {
+  carry_out_started(state);
   const bool known = text == "given" || text == "online";
   agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
   const bool online = text == "online" && state.ranks > 1;
@@ -119,6 +123,7 @@ Pattern pattern_of(const CommState& state, int ranks) {
 }
 
 void set_reproducible(CommState& state, int on) {
+  carry_out_started(state);
   const bool known = on == 0 || on == 1;
   const std::string text = std::to_string(on);
   try {
@@ -133,6 +138,7 @@ void set_reproducible(CommState& state, int on) {
 }
 
 void set_network(CommState& state, std::string_view text) {
+  refuse_while_started(state, "network");
   const Network network = text.empty() ? default_network() : read_network(text);
   state.knowledge.network = with_handshake(network);
   state.plans.outdate();

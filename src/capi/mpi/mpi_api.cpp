@@ -1,11 +1,9 @@
 // The C API that takes an MPI_Comm: converts arguments and exceptions, nothing else.
 #include <cstring>
-#include <exception>
 #include <limits>
-#include <new>
 
 #include "base/error.hpp"
-#include "capi/core/last_error.hpp"
+#include "capi/mpi/guard.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/allreduce.hpp"
 #include "runtime/configure.hpp"
@@ -14,24 +12,10 @@ using latecomer::CommState;
 
 namespace {
 
+using latecomer::configure;
+using latecomer::failed;
+
 std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
-
-int failed(const char* message, int code) {
-  latecomer::set_last_error(message);
-  return code;
-}
-
-/// Runs `work` on the communicator's state; no exception leaves.
-template <class Work>
-int configure(MPI_Comm comm, Work&& work) noexcept try {
-  if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
-  work(latecomer::state_of(comm));
-  return MPI_SUCCESS;
-} catch (const std::bad_alloc&) {
-  return failed("no memory", MPI_ERR_NO_MEM);
-} catch (const std::exception& error) {
-  return failed(error.what(), MPI_ERR_ARG);
-}
 
 [[noreturn]] void refuse_null(const char* what) {
   throw latecomer::Error(what, "NULL or empty", "a place to write to");
@@ -52,17 +36,11 @@ void pick(const std::vector<Entry>& entries, const char* what, int index, Entry*
 extern "C" {
 
 int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                        MPI_Op op, MPI_Comm comm) try {
-  return latecomer::allreduce(
-      {sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)});
-} catch (const std::bad_alloc&) {
-  failed("no memory", MPI_ERR_NO_MEM);
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-  return MPI_ERR_NO_MEM;
-} catch (const std::exception& error) {
-  failed(error.what(), MPI_ERR_OTHER);
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-  return MPI_ERR_OTHER;
+                        MPI_Op op, MPI_Comm comm) {
+  const void* const site = __builtin_return_address(0);
+  return latecomer::communicate(comm, [&] {
+    return latecomer::allreduce({sendbuf, recvbuf, count, datatype, op, comm, site});
+  });
 }
 
 int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
