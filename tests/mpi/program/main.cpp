@@ -11,6 +11,7 @@ struct Scene {
 
 constexpr Scene kScenes[] = {
     {"stats", scenes::stats},
+    {"trouble", scenes::trouble},
 };
 
 }  // namespace

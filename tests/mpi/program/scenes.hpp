@@ -11,6 +11,8 @@ namespace scenes {
 
 /// Calls on several communicators, for what is said of them at the end.
 int stats(int argc, char** argv);
+/// A rank is killed or stopped.
+int trouble(int argc, char** argv);
 
 /// A condition that the scene rests on.
 inline void require(bool condition, const char* what) {
