@@ -7,7 +7,10 @@
  * Errors. Collectives return MPI's codes, through the communicator's error handler as MPI's own
  * do. The functions that configure return MPI_SUCCESS or MPI_ERR_ARG (MPI_ERR_COMM for a
  * communicator that they do not serve, MPI_ERR_NO_MEM without memory) and never call an error
- * handler; latecomer_last_error() holds the message. */
+ * handler; latecomer_last_error() holds the message. Before MPI_Init and after MPI_Finalize all
+ * functions that take a communicator or start a request return MPI_ERR_OTHER and call no handler.
+ *
+ * Threads. With MPI_THREAD_MULTIPLE, threads may call at the same time on different communicators. */
 #ifndef LATECOMER_LATECOMER_MPI_H
 #define LATECOMER_LATECOMER_MPI_H
 

@@ -24,9 +24,19 @@ int guarded(int code, Work&& work) noexcept try {
   return failed(error.what(), code);
 }
 
+/// Why no MPI function may be called now; null if they may.
+inline const char* outside_of_mpi() {
+  int flag = 0;
+  PMPI_Initialized(&flag);
+  if (flag == 0) return "MPI is not there yet: call MPI_Init first";
+  PMPI_Finalized(&flag);
+  return flag != 0 ? "MPI is gone: nothing can be called after MPI_Finalize" : nullptr;
+}
+
 /// Runs `work` on the communicator's state.
 template <class Work>
 int configure(MPI_Comm comm, Work&& work) noexcept {
+  if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
   return guarded(MPI_ERR_ARG, [&] {
     work(state_of(comm));
@@ -38,6 +48,7 @@ int configure(MPI_Comm comm, Work&& work) noexcept {
 /// handler.
 template <class Work>
 int communicate(MPI_Comm comm, Work&& work) try {
+  if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   return work();
 } catch (const std::bad_alloc&) {
   failed("no memory", MPI_ERR_NO_MEM);

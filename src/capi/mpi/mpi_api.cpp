@@ -45,7 +45,8 @@ int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datat
 
 int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
   int inter = 0;
-  if (comm != MPI_COMM_NULL) PMPI_Comm_test_inter(comm, &inter);
+  const bool usable = latecomer::outside_of_mpi() == nullptr && comm != MPI_COMM_NULL;
+  if (usable) PMPI_Comm_test_inter(comm, &inter);
   if (inter != 0) return failed("communicator: an intercommunicator", MPI_ERR_COMM);
   return configure(comm, [&](CommState& state) {
     latecomer::set_algorithm(state, text_of(collective), text_of(algorithm));

@@ -13,7 +13,9 @@ struct latecomer_request_s {
 namespace {
 
 using latecomer::Error;
+using latecomer::failed;
 using latecomer::guarded;
+using latecomer::outside_of_mpi;
 
 latecomer::PersistentCall& call_of(const latecomer_request* request) {
   if (request == nullptr || *request == LATECOMER_REQUEST_NULL) {
@@ -37,6 +39,7 @@ int latecomer_allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_
 }
 
 int latecomer_start(latecomer_request* request) {
+  if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   return guarded(MPI_ERR_REQUEST, [&] {
     call_of(request).start();
     return MPI_SUCCESS;
@@ -44,6 +47,7 @@ int latecomer_start(latecomer_request* request) {
 }
 
 int latecomer_wait(latecomer_request* request) {
+  if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   return guarded(MPI_ERR_REQUEST, [&] { return call_of(request).wait(); });
 }
 

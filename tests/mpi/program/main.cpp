@@ -12,6 +12,8 @@ struct Scene {
 constexpr Scene kScenes[] = {
     {"stats", scenes::stats},
     {"trouble", scenes::trouble},
+    {"threads", scenes::threads},
+    {"outside", scenes::outside},
 };
 
 }  // namespace

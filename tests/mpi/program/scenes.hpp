@@ -11,6 +11,10 @@ namespace scenes {
 
 /// Calls on several communicators, for what is said of them at the end.
 int stats(int argc, char** argv);
+/// Several threads call at the same time, each on communicators of its own.
+int threads(int argc, char** argv);
+/// Calls before MPI_Init and after MPI_Finalize.
+int outside(int argc, char** argv);
 /// A rank is killed or stopped.
 int trouble(int argc, char** argv);
 
