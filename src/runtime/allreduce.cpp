@@ -34,10 +34,12 @@ const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
   }
 }
 
-Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
+/// `arrived`: when this rank did, on the link's clock.
+Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepared& prepared,
+                  Seconds arrived) {
   Link& link = *state.link;
   link.control.enter(link.calls, prepared.program.plan_hash);
-  Courier* const courier = state.watch ? &state.watch->enter(link.clocks.now()) : nullptr;
+  Courier* const courier = state.watch ? &state.watch->enter(arrived) : nullptr;
   link.transport.begin(Buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf,
                                call.recvbuf, link.scratch, prepared.program.scratch_count),
                        call.op, {link.calls, prepared.program.plan_hash}, courier);
@@ -83,6 +85,7 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   const int made = state.ensure_link();
   if (made != MPI_SUCCESS) return made;
   ++state.link->calls;
+  const Seconds arrived = state.link->clocks.now();  // comparing settings waits for all ranks
   if (const Outcome told = compare_settings(state); told.code != MPI_SUCCESS) {
     return fail(state, told);
   }
@@ -95,7 +98,7 @@ int handle(CommState& state, const AllreduceArguments& call) try {
     ++state.stats.fallback_plan;
     return native(call);
   }
-  const Outcome outcome = carry_out(state, call, *prepared);
+  const Outcome outcome = carry_out(state, call, *prepared, arrived);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   if (const Outcome told = note_arrivals(state); told.code != MPI_SUCCESS) return fail(state, told);
   ++state.stats.handled;
