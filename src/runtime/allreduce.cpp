@@ -115,20 +115,22 @@ int carry(CommState& state, const AllreduceArguments& call) {
   return native(call);
 }
 
-}  // namespace
-
-int allreduce(const AllreduceArguments& call) {
-  if (call.comm == MPI_COMM_NULL) return native(call);
-  carry_out_started(state_of(call.comm));
-  return allreduce_now(call);
-}
-
-int allreduce_now(const AllreduceArguments& call) {
-  CommState& state = state_of(call.comm);
+int recorded(CommState& state, const AllreduceArguments& call) {
   RecordedCall record(state, call);
   const int code = carry(state, call);
   record.end(code);
   return code;
 }
+
+}  // namespace
+
+int allreduce(const AllreduceArguments& call) {
+  if (call.comm == MPI_COMM_NULL) return native(call);
+  CommState& state = state_of(call.comm);
+  if (!state.started->empty()) carry_out_started(state);
+  return recorded(state, call);
+}
+
+int allreduce_now(const AllreduceArguments& call) { return recorded(state_of(call.comm), call); }
 
 }  // namespace latecomer
