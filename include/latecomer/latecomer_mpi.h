@@ -7,7 +7,10 @@
  * Errors. Collectives return MPI's codes, through the communicator's error handler as MPI's own
  * do. The functions that configure return MPI_SUCCESS or MPI_ERR_ARG (MPI_ERR_COMM for a
  * communicator that they do not serve, MPI_ERR_NO_MEM without memory) and never call an error
- * handler; latecomer_last_error() holds the message. */
+ * handler; latecomer_last_error() holds the message. Before MPI_Init and after MPI_Finalize all
+ * functions that take a communicator or start a request return MPI_ERR_OTHER and call no handler.
+ *
+ * Threads. With MPI_THREAD_MULTIPLE, threads may call at the same time on different communicators. */
 #ifndef LATECOMER_LATECOMER_MPI_H
 #define LATECOMER_LATECOMER_MPI_H
 
@@ -23,13 +26,58 @@ extern "C" {
 
 /* MPI_Allreduce with the algorithm chosen for the communicator.
  *
- * If ranks turn out to follow different plans (different arrivals or networks were given), at
- * least one of them gets an error of a class of its own, described by MPI_Error_string and
+ * The first such call after latecomer_set_algorithm, latecomer_set_estimate or
+ * latecomer_set_reproducible compares what each rank sets for itself and all must set alike: the
+ * network, what the environment says, the library's version. Where something differs, the MPI
+ * library's own collective serves all ranks, rank 0 says on stderr what it is, and
+ * latecomer_stats.fallback_settings counts.
+ *
+ * If ranks turn out to follow different plans (different arrivals were given, or different networks
+ * after that comparison), at least one of them gets an error of a class of its own, described by MPI_Error_string and
  * latecomer_last_error(); the others are told. After any error in a handled call the
  * communicator is of no further use to latecomer: later calls on it fail at once. A long wait for
  * another rank is reported on stderr and goes on. */
 LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+/* A persistent all-reduce: announced once, then started and waited for again and again. */
+typedef struct latecomer_request_s* latecomer_request;
+#define LATECOMER_REQUEST_NULL ((latecomer_request)0)
+
+/* Announces an all-reduce with these arguments and makes a request of it. Local; like MPI's own it
+ * is to be called in the same order on all ranks. The call is planned here, so that the first start
+ * costs nothing (where arrivals that are expected change, it is planned anew). Buffers, datatype and
+ * operator must live until the request is freed; `info` is not used. Wrong arguments get the MPI
+ * library's own error from latecomer_wait.
+ *
+ * MPI_ERR_COMM for MPI_COMM_NULL, MPI_ERR_ARG if request is NULL. */
+LATECOMER_API int latecomer_allreduce_init(const void* sendbuf, void* recvbuf, int count,
+                                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                           MPI_Info info, latecomer_request* request);
+
+/* Starts the call: from here until latecomer_wait the buffers belong to it. Local: it moves no data.
+ * Requests of a communicator and its collectives must be started in the same order on all ranks.
+ *
+ * MPI_ERR_REQUEST, through no error handler and without any change: for LATECOMER_REQUEST_NULL, for a
+ * request that was started and not waited for since, or whose communicator was freed. */
+LATECOMER_API int latecomer_start(latecomer_request* request);
+
+/* Carries out the call and those started on the communicator before it, in the order of their
+ * starts; other collective functions of this header on the communicator do that first, too.
+ * Between start and wait a rank must not wait for others in any other way: there is nothing that
+ * would carry out its part meanwhile. A rank arrives in a call when it begins to carry it out.
+ * Returns what latecomer_allreduce would, through the communicator's error handler; at once
+ * MPI_SUCCESS where the request was not started.
+ *
+ * MPI_ERR_REQUEST, through no error handler: for LATECOMER_REQUEST_NULL, or if the communicator was
+ * freed since the start. */
+LATECOMER_API int latecomer_wait(latecomer_request* request);
+
+/* Frees the request, which becomes LATECOMER_REQUEST_NULL. Local.
+ *
+ * MPI_ERR_REQUEST, and no change, for LATECOMER_REQUEST_NULL or a request that was started and not
+ * waited for since. */
+LATECOMER_API int latecomer_request_free(latecomer_request* request);
 
 /* Chooses the algorithm of one collective on this communicator: "ring",
  * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them); "auto" chooses call by
@@ -44,11 +92,12 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
 
 /* When each rank will enter the next collectives: seconds after any common instant, one entry a
  * rank, EQUAL ON ALL RANKS: exchange local measurements first, with MPI_Allgather for instance.
- * NULL forgets them: all are expected together. Local. Ranks that were given different times
+ * NULL forgets them: all are expected together. Local; not while a request is started. Ranks that were given different times
  * follow different plans; the next call then ends with an error, at the latest when its first wait
  * is reported (latecomer_set_long_wait).
  *
- * MPI_ERR_ARG if `ranks` is not the communicator's size or a time is not finite. */
+ * MPI_ERR_ARG if `ranks` is not the communicator's size, a time is not finite or a request is
+ * started. */
 LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks);
 
 /* Where the arrivals that calls are planned with come from: "given", by latecomer_set_arrivals, which
@@ -69,11 +118,24 @@ LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* exp
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
  * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have from
- * the start: that of the environment variable LATECOMER_NETWORK, which must be set alike on all
- * ranks, else the built-in one. Local.
+ * the start: that of the environment variable LATECOMER_NETWORK, else the built-in one. Local; not while a request is started.
+ * Different networks are found out in the first handled call (latecomer_allreduce); those that are
+ * set later than that end in the error of different plans, where plans depend on them.
  *
- * MPI_ERR_ARG if the text cannot be read. */
+ * MPI_ERR_ARG if the text cannot be read or a request is started. */
 LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
+
+/* Reproducible mode, 1, or 0, which is so from the start unless the environment variable
+ * LATECOMER_REPRODUCIBLE is 1. In it a handled call's order of combining, and what algorithms choose
+ * by themselves, depend on the number of ranks, the count, the datatype, the operator, the algorithm
+ * that was set and the library's version alone: arrivals, given or observed, and networks, set or of
+ * the environment, are not used (plans assume the built-in network). So results are the same bits
+ * from run to run. It promises nothing for calls that the MPI library carries out (latecomer_stats
+ * counts them): their order is that library's. Arrival-aware algorithms take all ranks to arrive
+ * together in it. Collective over the communicator.
+ *
+ * MPI_ERR_ARG on every rank, and no change, for another number or where the ranks' numbers differ. */
+LATECOMER_API int latecomer_set_reproducible(MPI_Comm comm, int on);
 
 /* How long a call waits without progress before it reports whom it waits for: seconds, 30 unless
  * told. The report is repeated at doubling intervals. Local.
@@ -93,10 +155,75 @@ typedef struct latecomer_stats {
   uint64_t fallback_type;     /* operator and datatype do not go together, or empty type */
   uint64_t fallback_operator; /* the algorithm needs a commutative operator */
   uint64_t fallback_plan;     /* the algorithm refused the problem otherwise */
+  uint64_t fallback_settings; /* what must be set alike on all ranks differs */
 } latecomer_stats;
 
 /* MPI_ERR_ARG if stats is NULL. Local. */
 LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats);
+
+/* Sums over calls, in seconds. */
+typedef struct latecomer_times {
+  double inside;  /* of all calls: from this rank's arrival to its exit */
+  uint64_t told;  /* handled calls whose last arrival is known: those with estimate "online" */
+  double waiting; /* of the told ones: from this rank's arrival to the last rank's */
+  double moving;  /* of the told ones: from the last rank's arrival to this rank's exit */
+} latecomer_times;
+
+/* How many calls were carried out in one way. */
+typedef struct latecomer_choice_stats {
+  char algorithm[32];  /* "ring"; "native": by the MPI library, for whatever reason */
+  char parameters[96]; /* as latecomer_get_parameters tells them; cut to fit */
+  uint64_t calls;
+} latecomer_choice_stats;
+
+#define LATECOMER_MOST_KEYS 64
+#define LATECOMER_MOST_CHOICES 8
+#define LATECOMER_MOST_SITES 256
+
+/* The calls of one key: alike in all that MPI guarantees equal on all ranks. */
+typedef struct latecomer_key_stats {
+  char collective[16]; /* "allreduce"; "": calls of all further keys, counted together */
+  uint64_t bytes;      /* of the whole vector; 0 also for wrong arguments */
+  int32_t commutative; /* 0 or 1: the operator */
+  int32_t exact;       /* 0 or 1: it gives the same bits in whatever order */
+  /* The place in the period of the communicator's calls, where the key has several: position (from
+   * 0) of period; period 0: the key has one, or the estimate is not "online". */
+  int32_t period;
+  int32_t position;
+  latecomer_stats calls; /* by what became of them */
+  latecomer_times times;
+  /* Of the calls that ended well, in the order of their first use. */
+  int32_t choice_count;
+  int32_t last_choice; /* index of the last call's; -1: none, or among other_choices */
+  latecomer_choice_stats choices[LATECOMER_MOST_CHOICES];
+  uint64_t other_choices; /* calls with further ones */
+  /* Of the calls for which arrivals were expected by estimate "online": the sum of the mean over the
+   * ranks of |expected - actual| arrival, both after the earliest. */
+  uint64_t estimated;
+  double estimate_error;
+} latecomer_key_stats;
+
+/* The calls from one place of the program, for reports: ranks may call from different ones. */
+typedef struct latecomer_site_stats {
+  const void* address; /* where the call returns to; NULL: all further places, counted together */
+  latecomer_stats calls;
+  latecomer_times times;
+} latecomer_site_stats;
+
+/* How many keys and sites there are statistics of on this communicator, those that are counted
+ * together included; either may be NULL. Local. */
+LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
+
+/* The index-th of them, in the order of their first call; kept are the first LATECOMER_MOST_KEYS and
+ * LATECOMER_MOST_SITES, the last entry after them counts all further ones together. With the
+ * environment variable LATECOMER_STATS=1 rank 0 of MPI_COMM_WORLD prints them for all its
+ * communicators on stderr in MPI_Finalize; LATECOMER_STATS=FILE writes them to a file instead, as
+ * JSON if its name ends in .json; with %r in the name, which becomes the rank in MPI_COMM_WORLD, all
+ * ranks write theirs. Local.
+ *
+ * MPI_ERR_ARG if there is no such index or stats is NULL. */
+LATECOMER_API int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats);
+LATECOMER_API int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats);
 
 /* The parameters that the last handled call on this communicator used, "segments=64"; "" if there
  * were none. At most size - 1 characters and a final 0 are written. Local.

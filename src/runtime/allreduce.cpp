@@ -9,7 +9,10 @@
 #include "runtime/decision.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
+#include "runtime/persistent.hpp"
+#include "runtime/recorded_call.hpp"
 #include "runtime/run.hpp"
+#include "runtime/settings.hpp"
 
 namespace latecomer {
 namespace {
@@ -19,28 +22,11 @@ int native(const AllreduceArguments& call) {
                         call.op, call.comm);
 }
 
-Problem problem_of(const CommState& state, const AllreduceArguments& call) {
-  MPI_Count bytes = 0;
-  int commutative = 0;
-  PMPI_Type_size_x(call.type, &bytes);
-  PMPI_Op_commutative(call.op, &commutative);
-  Problem problem;
-  problem.ranks = state.ranks;
-  problem.count = call.count;
-  problem.element_bytes = bytes;
-  problem.commutative = commutative != 0;
-  problem.exact = exact(call.op, call.type);
-  problem.in_place = call.in_place();
-  return problem;
-}
-
 /// The plan is the same on every rank, and so is its refusal.
 const Prepared* prepare(CommState& state, const Problem& problem, Decision& decision) try {
   decision = decide(state, problem);
   if (decision.choice.algorithm->kind == Kind::native) return nullptr;
-  Knowledge knowledge = state.knowledge;
-  knowledge.arrivals = decision.arrivals;
-  return &state.plans.get(decision.choice, problem, knowledge, state.rank);
+  return &state.plans.get(decision.choice, problem, decision.knowledge, state.rank);
 } catch (const Error& error) {
   set_last_error(error.what());
   decision.choice.algorithm = nullptr;
@@ -59,10 +45,11 @@ Outcome carry_out(CommState& state, const Prepared& prepared, Buffers buffers, M
   return run(engine, link, {state.comm, state.tuning.long_wait});
 }
 
-Outcome allreduce_by(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
+Outcome allreduce_by(CommState& state, const AllreduceArguments& call, const Prepared& prepared,
+                     Seconds arrived) {
   Link& link = *state.link;
-  link.control.enter(++link.calls, prepared.program.plan_hash);
-  Courier* const courier = state.watch ? &state.watch->enter(link.clocks.now()) : nullptr;
+  link.control.enter(link.calls, prepared.program.plan_hash);
+  Courier* const courier = state.watch ? &state.watch->enter(arrived) : nullptr;
   Buffers buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf, call.recvbuf,
                   link.scratch, prepared.program.scratch_count);
   const Outcome outcome = carry_out(state, prepared, std::move(buffers), call.op, courier);
@@ -74,7 +61,7 @@ Outcome allreduce_by(CommState& state, const AllreduceArguments& call, const Pre
 Outcome tell_all(CommState& state, const Problem& problem, Seconds arrived) {
   Link& link = *state.link;
   const Prepared& telling = state.plans.telling(problem, state.rank);
-  link.control.enter(++link.calls, telling.program.plan_hash);
+  link.control.enter(link.calls, telling.program.plan_hash);
   Courier& courier = state.watch->tell_of(arrived, link.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
   const Outcome outcome = carry_out(state, telling, std::move(none), MPI_SUM, &courier);
@@ -113,14 +100,13 @@ Outcome note_arrivals(CommState& state) {
 }
 
 int handle_natively(CommState& state, const AllreduceArguments& call, const Problem& problem,
-                    bool tell) {
+                    bool tell, Seconds arrived) {
   ++state.stats.native;
   state.parameters = "as=native";
   if (!tell) {
     if (state.watch) state.watch->miss();
     return native(call);
   }
-  const Seconds arrived = state.link->clocks.now();
   const int code = native(call);
   if (code != MPI_SUCCESS) return code;
   if (const Outcome told = tell_all(state, problem, arrived); told.code != MPI_SUCCESS) {
@@ -132,6 +118,17 @@ int handle_natively(CommState& state, const AllreduceArguments& call, const Prob
 
 int handle(CommState& state, const AllreduceArguments& call) try {
   if (!state.broken.empty()) return refuse(state);
+  const int made = state.ensure_link();
+  if (made != MPI_SUCCESS) return made;
+  ++state.link->calls;
+  const Seconds arrived = state.link->clocks.now();  // comparing settings waits for all ranks
+  if (const Outcome told = compare_settings(state); told.code != MPI_SUCCESS) {
+    return fail(state, told);
+  }
+  if (state.settings == Settings::different) {
+    ++state.stats.fallback_settings;
+    return native(call);
+  }
   const Problem problem = problem_of(state, call);
   Decision decision;
   const Prepared* const prepared = prepare(state, problem, decision);
@@ -140,10 +137,8 @@ int handle(CommState& state, const AllreduceArguments& call) try {
     if (state.watch) state.watch->miss();
     return native(call);
   }
-  const int made = state.ensure_link();
-  if (made != MPI_SUCCESS) return made;
-  if (prepared == nullptr) return handle_natively(state, call, problem, decision.tell);
-  Outcome outcome = allreduce_by(state, call, *prepared);
+  if (prepared == nullptr) return handle_natively(state, call, problem, decision.tell, arrived);
+  Outcome outcome = allreduce_by(state, call, *prepared, arrived);
   if (outcome.code == MPI_SUCCESS) outcome = note_arrivals(state);
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   ++state.stats.handled;
@@ -154,15 +149,29 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
 }
 
-}  // namespace
-
-int allreduce(const AllreduceArguments& call) {
-  if (call.comm == MPI_COMM_NULL) return native(call);
-  CommState& state = state_of(call.comm);
+int carry(CommState& state, const AllreduceArguments& call) {
   const Route way = route(state, call);
   if (way == Route::latecomer) return handle(state, call);
   ++*counter(state.stats, way);
   return native(call);
 }
+
+int recorded(CommState& state, const AllreduceArguments& call) {
+  RecordedCall record(state, call);
+  const int code = carry(state, call);
+  record.end(code);
+  return code;
+}
+
+}  // namespace
+
+int allreduce(const AllreduceArguments& call) {
+  if (call.comm == MPI_COMM_NULL) return native(call);
+  CommState& state = state_of(call.comm);
+  if (!state.started->empty()) carry_out_started(state);
+  return recorded(state, call);
+}
+
+int allreduce_now(const AllreduceArguments& call) { return recorded(state_of(call.comm), call); }
 
 }  // namespace latecomer

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
 #include "patterns/trees.hpp"
-#include "runtime/waiting.hpp"
-#include "transports/mpi/drain.hpp"
+#include "runtime/letters.hpp"
 #include "transports/mpi/returned_errors.hpp"
 #include "transports/mpi/tags.hpp"
 
@@ -41,23 +39,24 @@ bool enough(const std::vector<ClockSample>& samples, std::size_t fewest) {
 class ClockSync {
  public:
   ClockSync(Link& link, const RunOptions& options, std::size_t questions)
-      : link_(link), options_(options), comm_(link.comm->get()), questions_(questions) {}
+      : letters_(link, options, Tags::kClock, "to set the clock"),
+        clocks_(link.clocks),
+        questions_(questions) {
+    PMPI_Comm_rank(link.comm->get(), &me_);
+  }
 
   Outcome operator()() {
-    PMPI_Comm_rank(comm_, &me_);
     const ClockGroups& groups = clocks_.groups();
     const bool one_clock = groups.leaders.size() == 1;
     if (me_ == 0 || one_clock) clocks_.take({});
     if (one_clock) return {};
     descend(groups.leaders, &ClockSync::ask, &ClockSync::answer);
     descend(groups.mates, &ClockSync::copy, &ClockSync::hand_on);
-    return outcome_;
+    return letters_.outcome();
   }
 
  private:
   using Step = void (ClockSync::*)(Rank);
-
-  [[nodiscard]] bool failed() const { return outcome_.code != MPI_SUCCESS; }
 
   /// Learns from the parent, then teaches the children, those with the deepest subtrees first.
   void descend(const std::vector<Rank>& ranks, Step learn, Step teach) {
@@ -68,92 +67,47 @@ class ClockSync {
     const auto rank = [&](Rank position) { return ranks[static_cast<std::size_t>(position)]; };
     if (!node.root()) (this->*learn)(rank(node.parent));
     for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-      if (!failed()) (this->*teach)(rank(child->rank));
+      if (!letters_.failed()) (this->*teach)(rank(child->rank));
     }
   }
 
   void ask(Rank peer) {
     std::vector<ClockSample> samples;
     Seconds peer_error = 0;
-    while (!failed() && !enough(samples, questions_)) {
+    while (!letters_.failed() && !enough(samples, questions_)) {
       Answer got{};
       const Seconds asked = clocks_.local();
-      send(peer, Question{1, 0});
-      receive(peer, got);
+      letters_.send(peer, Question{1, 0});
+      letters_.receive(peer, got);
       samples.push_back({asked, got[0], clocks_.local()});
       peer_error = std::max(peer_error, got[1]);
     }
-    send(peer, Question{0, 0});
-    if (!failed()) clocks_.learn(fit(samples, peer_error));
+    letters_.send(peer, Question{0, 0});
+    if (!letters_.failed()) clocks_.learn(fit(samples, peer_error));
   }
 
   void answer(Rank peer) {
     for (;;) {
       Question question{};
-      receive(peer, question);
-      if (failed() || question[0] == 0) return;
+      letters_.receive(peer, question);
+      if (letters_.failed() || question[0] == 0) return;
       const Seconds local = clocks_.local();
-      send(peer, Answer{clocks_.common(local), clocks_.model().error_at(local)});
+      letters_.send(peer, Answer{clocks_.common(local), clocks_.model().error_at(local)});
     }
   }
 
   void copy(Rank leader) {
     Model model{};
-    receive(leader, model);
-    if (!failed()) clocks_.take(unpack(model));
+    letters_.receive(leader, model);
+    if (!letters_.failed()) clocks_.take(unpack(model));
   }
 
-  void hand_on(Rank mate) { send(mate, pack(clocks_.model())); }
+  void hand_on(Rank mate) { letters_.send(mate, pack(clocks_.model())); }
 
-  template <std::size_t N>
-  void send(Rank peer, const std::array<double, N>& content) {
-    if (failed()) return;
-    auto letter = std::make_unique<std::array<double, N>>(content);
-    std::vector<MPI_Request> sends(1, MPI_REQUEST_NULL);
-    check(PMPI_Isend(letter->data(), N, MPI_DOUBLE, peer, Tags::kClock, comm_, sends.data()));
-    wait(peer, [&] {
-      int done = 0;
-      check(PMPI_Test(sends.data(), &done, MPI_STATUS_IGNORE));
-      return done != 0;
-    });
-    if (!failed()) return;
-    std::vector<MPI_Request> receives;
-    drain(receives, sends);
-    (void)letter.release();  // MPI may still read it
-  }
-
-  /// Nothing is posted, so that nothing is left to cancel after a failure.
-  template <std::size_t N>
-  void receive(Rank peer, std::array<double, N>& content) {
-    wait(peer, [&] {
-      int found = 0;
-      check(PMPI_Iprobe(peer, Tags::kClock, comm_, &found, MPI_STATUS_IGNORE));
-      return found != 0;
-    });
-    if (failed()) return;
-    check(PMPI_Recv(content.data(), N, MPI_DOUBLE, peer, Tags::kClock, comm_, MPI_STATUS_IGNORE));
-  }
-
-  template <class Done>
-  void wait(Rank peer, Done&& done) {
-    Waiting waiting(link_, options_);
-    while (!failed() && !done()) {
-      waiting.pause([&] { waiting.say("for rank " + std::to_string(peer) + " to set the clock"); });
-      if (waiting.trouble()) outcome_ = {disagreement_class(), *waiting.trouble()};
-    }
-  }
-
-  void check(int code) {
-    if (code != MPI_SUCCESS) outcome_ = {code, "setting the clock failed"};
-  }
-
-  Link& link_;
-  RunOptions options_;
-  MPI_Comm comm_;
-  Clocks& clocks_ = link_.clocks;
+  Letters letters_;
+  Clocks& clocks_;
   std::size_t questions_;
   int me_ = 0;
-  Outcome outcome_;
 };
 
 Outcome synchronize(Link& link, const RunOptions& options, std::size_t questions) {

@@ -2,6 +2,8 @@
 
 #include "base/error.hpp"
 #include "runtime/default_network.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/ledger.hpp"
 
 namespace latecomer {
 namespace {
@@ -27,6 +29,7 @@ int state_keyval() {
 CommState::CommState(MPI_Comm user)
     : comm(user), choice{&find_algorithm(Collective::allreduce, "native"), {}} {
   knowledge.network = with_handshake(default_network());
+  reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   PMPI_Comm_rank(comm, &rank);
@@ -35,6 +38,7 @@ CommState::CommState(MPI_Comm user)
 }
 
 CommState::~CommState() {
+  ledger_close(*this);
   if (!link) return;
   link->control.read();  // what has come must not be left to a communicator of the same context
   if (link->control.used()) link->comm->keep();
@@ -58,6 +62,7 @@ CommState& state_of(MPI_Comm comm) {
   if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {
     throw Error("communicator", "its attributes", "one that takes another attribute");
   }
+  ledger_open(*fresh);
   return *fresh.release();
 }
 

@@ -2,12 +2,14 @@
 // it, and freed with it.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/link.hpp"
 #include "runtime/plan_cache.hpp"
+#include "runtime/statistics.hpp"
 #include "select/selector.hpp"
 #include "telemetry/watch.hpp"
 
@@ -26,6 +28,13 @@ struct Tuning {
   return network;
 }
 
+/// Whether what each rank sets for itself is alike on all ranks (runtime/settings.hpp).
+enum class Settings : std::uint8_t { unknown, alike, different };
+
+class PersistentCall;
+/// Of one communicator, carried out first to last (runtime/persistent.hpp).
+using StartedCalls = std::deque<PersistentCall*>;
+
 struct CommState {
   explicit CommState(MPI_Comm user);
   ~CommState();
@@ -36,17 +45,22 @@ struct CommState {
   bool intercommunicator = false;
 
   Choice choice;
-  Knowledge knowledge;           // but for the arrivals, which are each call's own
-  std::vector<Seconds> given;    // arrivals that the program expects
-  bool online = false;           // arrivals are expected as earlier calls showed them
-  std::unique_ptr<Watch> watch;  // while online, or what calls took is to be known
-  Selector selector;             // of an automatic choice
-  Selector::Selection selected;  // for the last call
+  Knowledge knowledge;            // as set; decide() says what a call is planned with
+  bool reproducible = false;      // order and choice depend on the problem alone
+  std::vector<Seconds> given;     // arrivals that the program expects
+  std::vector<Seconds> expected;  // that the last call was planned with
+  bool online = false;            // arrivals are expected as earlier calls showed them
+  std::unique_ptr<Watch> watch;   // while online, or what calls took is to be known
+  Selector selector;              // of an automatic choice
+  Selector::Selection selected;   // for the last call
   Selector::Selection selected_before;
   ClockRefresh clock_refresh;  // of the link's clocks, while watched
   PlanCache plans;
   Tuning tuning;
+  Settings settings = Settings::unknown;  // compared in the first handled call
+  std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
   latecomer_stats stats{};
+  Statistics statistics;
   std::string parameters;      // of the last handled call
   std::string broken;          // why it is of no further use; empty: it is
   std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call

@@ -8,6 +8,7 @@
 #include "base/parse.hpp"
 #include "runtime/clock_sync.hpp"
 #include "runtime/default_network.hpp"
+#include "runtime/persistent.hpp"
 
 namespace latecomer {
 namespace {
@@ -39,7 +40,7 @@ void agree(MPI_Comm comm, const std::string& what, std::string_view text,
   std::uint64_t largest[3] = {};
   PMPI_Allreduce(mine, largest, 3, MPI_UINT64_T, MPI_MAX, comm);
   if (largest[0] != 0) {
-    throw Error(what, std::string(text), "a text that every rank can read, and one cannot");
+    throw Error(what, std::string(text), "one that every rank can use, and one cannot");
   }
   if (largest[1] != ~largest[2]) {
     throw Error(what, std::string(text), "one that means the same on every rank");
@@ -81,6 +82,7 @@ void watch_if_needed(CommState& state, bool anew) {
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
+  carry_out_started(state);
   Wish wish = read_wish(collective, text);
   try {
     agree(state.comm, "algorithm", text,
@@ -90,6 +92,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   }
   if (!wish.choice) throw std::runtime_error(wish.trouble);
   state.choice = std::move(*wish.choice);
+  state.settings = Settings::unknown;
   state.selector = {};
   state.selected = state.selected_before = {};
   watch_if_needed(state, false);
@@ -97,6 +100,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
+  refuse_while_started(state, "arrivals");
   if (arrivals == nullptr) return state.given.clear();
   check_ranks(state, ranks);
   if (state.online) {
@@ -109,11 +113,13 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
 }
 
 void set_estimate(CommState& state, std::string_view text) {
+  carry_out_started(state);
   const bool known = text == "given" || text == "online";
   agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
   state.online = text == "online" && state.ranks > 1;
   state.given.clear();
   watch_if_needed(state, true);
+  state.settings = Settings::unknown;
 }
 
 Pattern pattern_of(const CommState& state, int ranks) {
@@ -125,7 +131,24 @@ Pattern pattern_of(const CommState& state, int ranks) {
   return pattern;
 }
 
+void set_reproducible(CommState& state, int on) {
+  carry_out_started(state);
+  const bool known = on == 0 || on == 1;
+  const std::string text = std::to_string(on);
+  try {
+    agree(state.comm, "reproducible", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  } catch (const Error&) {
+    if (known) throw;
+    throw Error("reproducible", text, "0 or 1");
+  }
+  state.reproducible = on == 1;
+  state.selector = {};
+  state.settings = Settings::unknown;
+  state.plans.outdate();
+}
+
 void set_network(CommState& state, std::string_view text) {
+  refuse_while_started(state, "network");
   const Network network = text.empty() ? default_network() : read_network(text);
   state.knowledge.network = with_handshake(network);
   state.selector = {};

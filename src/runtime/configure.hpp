@@ -22,6 +22,9 @@ struct Pattern {
 };
 /// Throws Error if the estimate is not "online" or `ranks` not the communicator's size.
 [[nodiscard]] Pattern pattern_of(const CommState& state, int ranks);
+/// Collective. 1: order and choice depend on the problem and the library's version alone; 0: they
+/// do not. Throws Error on every rank for another number, or where the ranks' numbers differ.
+void set_reproducible(CommState& state, int on);
 void set_network(CommState& state, std::string_view text);
 void set_long_wait(CommState& state, Seconds seconds);
 

@@ -1,4 +1,5 @@
-// What is done about one call: the same on every rank, since all know the same.
+// What is done about one call: the one place where the state of a communicator becomes what all
+// ranks know alike.
 #pragma once
 
 #include "runtime/comm_state.hpp"
@@ -6,13 +7,17 @@
 namespace latecomer {
 
 struct Decision {
-  Choice choice;                  // native: the MPI library carries the call out
-  std::vector<Seconds> arrivals;  // to plan with; empty: all together
-  bool tell = true;               // all ranks of the arrivals, where they are watched
+  Choice choice;        // native: the MPI library carries the call out
+  Knowledge knowledge;  // to plan with
+  bool tell = true;     // all ranks of the arrivals, where they are watched
 };
 
-/// Once for every call that is handled. Throws Error where no candidate takes the problem.
+/// Once for every call that is handled. In reproducible mode nothing but the problem and the
+/// library's version is known: no arrivals, the built-in network, and of an automatic choice the
+/// best balanced program. Throws Error where no candidate takes the problem.
 [[nodiscard]] Decision decide(CommState& state, const Problem& problem);
+/// What decide() would say now, as far as that is known without a call.
+[[nodiscard]] Decision likely_decision(const CommState& state);
 
 /// A call is over and was told of: what is known now of it, or of the one before, corrects what
 /// will be chosen.

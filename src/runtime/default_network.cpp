@@ -1,13 +1,12 @@
 #include "runtime/default_network.hpp"
 
-#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
-#include "runtime/log.hpp"
+#include "runtime/environment.hpp"
 
 namespace latecomer {
 namespace {
@@ -46,10 +45,7 @@ Network default_network() {
   try {
     return read_network(text);
   } catch (const Error& error) {
-    static std::atomic<bool> told{false};
-    if (!told.exchange(true)) {
-      log_line(std::string(kVariable) + " is not used: " + error.what());
-    }
+    report_unused(kVariable, error.what());
     return {};
   }
 }

@@ -4,10 +4,11 @@
 
 namespace latecomer {
 
-void log_line(const std::string& text) {
-  const std::string line = "latecomer: " + text + "\n";
-  // One write, so that lines of ranks that share a terminal do not mix.
-  std::fwrite(line.data(), 1, line.size(), stderr);
+void log_line(const std::string& text) { log_text("latecomer: " + text + "\n"); }
+
+/// One write, so that lines of ranks that share a terminal do not mix.
+void log_text(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
 

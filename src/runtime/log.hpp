@@ -1,4 +1,4 @@
-// What the library says on stderr: one line a message.
+// What the library says on stderr: one write a message.
 #pragma once
 
 #include <string>
@@ -9,6 +9,8 @@
 namespace latecomer {
 
 void log_line(const std::string& text);
+/// Several lines, as they are.
+void log_text(const std::string& text);
 
 /// "rank 3 of 'MPI_COMM_WORLD' (16 ranks)".
 [[nodiscard]] std::string describe(MPI_Comm comm);

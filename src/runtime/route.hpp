@@ -14,6 +14,7 @@ struct AllreduceArguments {
   MPI_Datatype type;
   MPI_Op op;
   MPI_Comm comm;
+  const void* site = nullptr;  // where the program calls from, for reports only
 
   [[nodiscard]] bool in_place() const { return sendbuf == MPI_IN_PLACE; }
 };
@@ -27,6 +28,9 @@ enum class Route {
   type,
   needs_commutative,
 };
+
+/// What they ask for. They must not be wrong.
+[[nodiscard]] Problem problem_of(const CommState& state, const AllreduceArguments& call);
 
 [[nodiscard]] Route route(const CommState& state, const AllreduceArguments& arguments);
 

@@ -49,12 +49,15 @@ Courier& Watch::enter(Seconds now) {
 }
 
 Courier& Watch::tell_of(Seconds arrived, Seconds left) {
+  arrived_ = arrived;
+  left_ = left;
   stamps_.begin();
   stamps_.arrive(me_, {arrived, before_.elapsed, static_cast<float>(left - arrived)});
   return stamps_;
 }
 
 void Watch::leave(Seconds now) {
+  left_ = now;
   observe();
   taken_.reset();
   before_ = {{}, static_cast<float>(now - arrived_), true};

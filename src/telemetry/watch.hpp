@@ -40,6 +40,14 @@ class Watch {
   /// When the last rank entered the last call that was watched, on the clock that all ranks share;
   /// 0 before the first.
   [[nodiscard]] Seconds last_arrival() const;
+  /// Of the last call: how long this rank waited for the last one to arrive, and how long it took
+  /// from then on until it left.
+  [[nodiscard]] Seconds waited() const { return last_arrival() - arrived_; }
+  [[nodiscard]] Seconds moved() const { return left_ - last_arrival(); }
+  /// Whether the last call was told of, so that all this is about it.
+  [[nodiscard]] bool watched() const { return before_.watched; }
+  /// What the last call that was planned belongs to.
+  [[nodiscard]] const HistoryKey& history() const { return history_; }
   /// When each rank entered it, seconds after the earliest; empty before the first.
   [[nodiscard]] std::vector<Seconds> last() const;
   /// Who is expected when in the next call like the last one.
@@ -60,6 +68,7 @@ class Watch {
   Forecasts forecasts_;
   HistoryKey history_;
   Seconds arrived_ = 0;
+  Seconds left_ = 0;
   Before before_;
   std::vector<Seconds> arrivals_;  // of the last call watched, on the shared clock
   std::optional<Seconds> taken_;

@@ -48,6 +48,36 @@ MPI_TEST(many_communicators_come_and_go) {
   }
 }
 
+MPI_TEST(many_communicators_are_in_use_at_once) {
+  const Kinds kinds;
+  const char* const algorithms[] = {"ring", "linear_tree", "fastest", "native"};
+  std::vector<Communicator> all;
+  for (std::size_t i = 0; i < 24; ++i) {
+    all.emplace_back();
+    latecomer_set_algorithm(all.back(), "allreduce", algorithms[i % 4]);
+  }
+  Random random(context.seed);
+  for (int call = 0; call < 100; ++call) {
+    const std::size_t which = random.below(all.size());
+    try_allreduce(all[which], kinds.named("int sum"),
+                  {static_cast<Count>(1 + random.below(400)), false, 0}, random.next(),
+                  algorithms[which % 4]);
+  }
+}
+
+MPI_TEST(a_communicator_may_be_disconnected) {
+  const Kinds kinds;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  latecomer_set_estimate(comm, "online");
+  for (std::uint64_t call = 0; call < 3; ++call) {
+    try_allreduce(comm, kinds.named("float sum"), {500, false, 0}, context.seed + call, "ring");
+  }
+  CHECK_EQ(MPI_Comm_disconnect(&comm), MPI_SUCCESS);
+  CHECK(comm == MPI_COMM_NULL);
+}
+
 /// Calls on two communicators in turn, and the user's own messages among them.
 MPI_TEST(own_messages_do_not_meet_the_librarys) {
   const Kinds kinds;

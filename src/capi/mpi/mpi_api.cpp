@@ -1,11 +1,9 @@
 // The C API that takes an MPI_Comm: converts arguments and exceptions, nothing else.
 #include <cstring>
-#include <exception>
 #include <limits>
-#include <new>
 
 #include "base/error.hpp"
-#include "capi/core/last_error.hpp"
+#include "capi/mpi/guard.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/allreduce.hpp"
 #include "runtime/configure.hpp"
@@ -14,27 +12,23 @@ using latecomer::CommState;
 
 namespace {
 
+using latecomer::configure;
+using latecomer::failed;
+
 std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
-
-int failed(const char* message, int code) {
-  latecomer::set_last_error(message);
-  return code;
-}
-
-/// Runs `work` on the communicator's state; no exception leaves.
-template <class Work>
-int configure(MPI_Comm comm, Work&& work) noexcept try {
-  if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
-  work(latecomer::state_of(comm));
-  return MPI_SUCCESS;
-} catch (const std::bad_alloc&) {
-  return failed("no memory", MPI_ERR_NO_MEM);
-} catch (const std::exception& error) {
-  return failed(error.what(), MPI_ERR_ARG);
-}
 
 [[noreturn]] void refuse_null(const char* what) {
   throw latecomer::Error(what, "NULL or empty", "a place to write to");
+}
+
+template <class Entry>
+void pick(const std::vector<Entry>& entries, const char* what, int index, Entry* to) {
+  if (to == nullptr) refuse_null("stats");
+  if (index < 0 || static_cast<std::size_t>(index) >= entries.size()) {
+    throw latecomer::Error(std::string(what), std::to_string(index),
+                           "an index below " + std::to_string(entries.size()));
+  }
+  *to = entries[static_cast<std::size_t>(index)];
 }
 
 }  // namespace
@@ -42,21 +36,17 @@ int configure(MPI_Comm comm, Work&& work) noexcept try {
 extern "C" {
 
 int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                        MPI_Op op, MPI_Comm comm) try {
-  return latecomer::allreduce({sendbuf, recvbuf, count, datatype, op, comm});
-} catch (const std::bad_alloc&) {
-  failed("no memory", MPI_ERR_NO_MEM);
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-  return MPI_ERR_NO_MEM;
-} catch (const std::exception& error) {
-  failed(error.what(), MPI_ERR_OTHER);
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-  return MPI_ERR_OTHER;
+                        MPI_Op op, MPI_Comm comm) {
+  const void* const site = __builtin_return_address(0);
+  return latecomer::communicate(comm, [&] {
+    return latecomer::allreduce({sendbuf, recvbuf, count, datatype, op, comm, site});
+  });
 }
 
 int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
   int inter = 0;
-  if (comm != MPI_COMM_NULL) PMPI_Comm_test_inter(comm, &inter);
+  const bool usable = latecomer::outside_of_mpi() == nullptr && comm != MPI_COMM_NULL;
+  if (usable) PMPI_Comm_test_inter(comm, &inter);
   if (inter != 0) return failed("communicator: an intercommunicator", MPI_ERR_COMM);
   return configure(comm, [&](CommState& state) {
     latecomer::set_algorithm(state, text_of(collective), text_of(algorithm));
@@ -70,6 +60,10 @@ int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks) {
 int latecomer_set_estimate(MPI_Comm comm, const char* estimate) {
   return configure(comm,
                    [&](CommState& state) { latecomer::set_estimate(state, text_of(estimate)); });
+}
+
+int latecomer_set_reproducible(MPI_Comm comm, int on) {
+  return configure(comm, [&](CommState& state) { latecomer::set_reproducible(state, on); });
 }
 
 int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks) {
@@ -94,6 +88,23 @@ int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats) {
     if (stats == nullptr) refuse_null("stats");
     *stats = state.stats;
   });
+}
+
+int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites) {
+  return configure(comm, [&](CommState& state) {
+    if (keys != nullptr) *keys = static_cast<int>(state.statistics.keys().size());
+    if (sites != nullptr) *sites = static_cast<int>(state.statistics.sites().size());
+  });
+}
+
+int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats) {
+  return configure(comm,
+                   [&](CommState& state) { pick(state.statistics.keys(), "key", index, stats); });
+}
+
+int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats) {
+  return configure(
+      comm, [&](CommState& state) { pick(state.statistics.sites(), "call site", index, stats); });
 }
 
 int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {

@@ -1,0 +1,20 @@
+// The parts of a JSON text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace latecomer {
+
+/// A JSON string of the text, with quotes. Bytes above 127 are left as they are.
+[[nodiscard]] std::string json_quoted(std::string_view text);
+
+/// "[a,b]" of what `convert` makes of the items.
+template <class Range, class Convert>
+std::string json_list(const Range& range, Convert convert) {
+  std::string text = "[";
+  for (const auto& item : range) text += (text.size() == 1 ? "" : ",") + convert(item);
+  return text + ']';
+}
+
+}  // namespace latecomer

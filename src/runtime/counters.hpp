@@ -1,0 +1,24 @@
+// The counters of latecomer_stats by name, so that they can be added and told one after another.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "latecomer/latecomer_mpi.h"
+
+namespace latecomer {
+
+struct Counter {
+  const char* name;
+  std::uint64_t latecomer_stats::* member;
+};
+
+/// All of them, in the order of the struct.
+[[nodiscard]] std::span<const Counter> counters();
+
+/// to += after - before.
+void add_difference(latecomer_stats& to, const latecomer_stats& after,
+                    const latecomer_stats& before);
+[[nodiscard]] std::uint64_t total(const latecomer_stats& stats);
+
+}  // namespace latecomer

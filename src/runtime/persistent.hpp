@@ -1,0 +1,45 @@
+// Persistent calls: announced once, then started and waited for again and again. Started calls of a
+// communicator are carried out one after another in the order of their starts, which is the same on
+// all ranks, whatever the order in which ranks wait for them.
+#pragma once
+
+#include <memory>
+
+#include "runtime/route.hpp"
+
+namespace latecomer {
+
+class PersistentCall {
+ public:
+  /// Plans the call and builds its program where latecomer would handle it. Local.
+  explicit PersistentCall(const AllreduceArguments& arguments);
+
+  /// Throws Error if it was started and not waited for since, or the communicator was freed.
+  void start();
+  /// Carries out this call and those started before it. At once if it was not started. Returns
+  /// MPI's code; errors went through the communicator's error handler. Throws Error if the
+  /// communicator was freed.
+  int wait();
+  /// Whether it was started and not waited for since, on a communicator that is still there.
+  [[nodiscard]] bool active() const { return stage_ != Stage::inactive && !comm_.expired(); }
+
+ private:
+  enum class Stage : std::uint8_t { inactive, started, ended };
+  friend void carry_out_started(CommState& state);
+
+  [[nodiscard]] std::shared_ptr<StartedCalls> queue() const;
+  static void carry_out_first(StartedCalls& started);
+
+  AllreduceArguments arguments_;
+  std::weak_ptr<StartedCalls> comm_;
+  Stage stage_ = Stage::inactive;
+  int code_ = MPI_SUCCESS;
+};
+
+/// Whatever was started on the communicator comes before another collective on it.
+void carry_out_started(CommState& state);
+
+/// Throws Error if calls are started: `what` would change their plans on some ranks only.
+void refuse_while_started(const CommState& state, const char* what);
+
+}  // namespace latecomer

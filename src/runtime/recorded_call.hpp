@@ -1,0 +1,22 @@
+// A call on its way into the statistics.
+#pragma once
+
+#include "runtime/route.hpp"
+
+namespace latecomer {
+
+class RecordedCall {
+ public:
+  /// This rank enters the call.
+  RecordedCall(CommState& state, const AllreduceArguments& call);
+  /// It leaves it with this code.
+  void end(int code);
+
+ private:
+  CommState& state_;
+  const AllreduceArguments& arguments_;
+  EndedCall call_;
+  Seconds entered_;
+};
+
+}  // namespace latecomer

@@ -1,0 +1,94 @@
+#include "runtime/settings.hpp"
+
+#include "base/hash.hpp"
+#include "latecomer/latecomer.h"
+#include "patterns/trees.hpp"
+#include "runtime/letters.hpp"
+#include "runtime/log.hpp"
+#include "transports/mpi/returned_errors.hpp"
+#include "transports/mpi/tags.hpp"
+
+namespace latecomer {
+namespace {
+
+std::uint64_t hash_of_version(const CommState&) { return fnv1a(latecomer_version()); }
+
+/// None matters in reproducible mode.
+std::uint64_t hash_of_network(const CommState& state) {
+  if (state.reproducible) return 0;
+  return fnv1a(to_string(state.knowledge.network));
+}
+
+std::uint64_t hash_of_mode(const CommState& state) { return state.reproducible ? 1 : 0; }
+
+constexpr Setting kSettings[] = {
+    {"library version", hash_of_version},
+    {"reproducible", hash_of_mode},
+    {"network", hash_of_network},
+};
+static_assert(std::size(kSettings) <= SettingHashes::kMost);
+
+/// Those of all ranks, on all ranks.
+SettingHashes exchange(Letters& letters, const TreeNode& node, SettingHashes all) {
+  for (const TreeNode::Child& child : node.children) {
+    SettingHashes theirs;
+    letters.receive(child.rank, theirs);
+    merge(all, theirs);
+  }
+  if (!node.root()) {
+    letters.send(node.parent, all);
+    letters.receive(node.parent, all);
+  }
+  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+    letters.send(child->rank, all);
+  }
+  return all;
+}
+
+void warn(const CommState& state, const std::string& names) {
+  log_line(describe(state.comm) + ": not set alike on all ranks: " + names +
+           "; the MPI library's own collectives serve this communicator");
+}
+
+}  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+SettingHashes hashes_of(const CommState& state) {
+  SettingHashes hashes;
+  for (std::size_t i = 0; i < settings().size(); ++i) hashes.values[i] = settings()[i].hash(state);
+  return hashes;
+}
+
+void merge(SettingHashes& mine, const SettingHashes& others) {
+  mine.differing |= others.differing;
+  for (std::size_t i = 0; i < mine.values.size(); ++i) {
+    if (mine.values[i] != others.values[i]) mine.differing |= std::uint64_t{1} << i;
+  }
+}
+
+std::string names_of_differing(const SettingHashes& all) {
+  if ((all.differing & 1) != 0) return std::string(settings().front().name);
+  std::string names;
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    if ((all.differing >> i & 1) == 0) continue;
+    names += (names.empty() ? "" : ", ") + std::string(settings()[i].name);
+  }
+  return names;
+}
+
+Outcome compare_settings(CommState& state) {
+  if (state.settings != Settings::unknown) return {};
+  const ReturnedErrors returned;
+  Letters letters(*state.link, {state.comm, state.tuning.long_wait}, Tags::kSettings,
+                  "to compare settings");
+  const SettingHashes all =
+      exchange(letters, binomial_node(state.ranks, state.rank), hashes_of(state));
+  if (letters.failed()) return letters.outcome();
+  state.settings = all.differing == 0 ? Settings::alike : Settings::different;
+  if (state.settings == Settings::different && state.rank == 0)
+    warn(state, names_of_differing(all));
+  return {};
+}
+
+}  // namespace latecomer

@@ -1,0 +1,46 @@
+// What must be set alike on all ranks and is set on each of them, by the environment or by local
+// functions: compared once all ranks make a call that latecomer handles. Where something differs,
+// the ranks would follow different plans; the MPI library's own collective serves them instead.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runtime/comm_state.hpp"
+#include "runtime/run.hpp"
+
+namespace latecomer {
+
+/// One row of the table in settings.cpp.
+struct Setting {
+  std::string_view name;
+  std::uint64_t (*hash)(const CommState& state);
+};
+
+/// The library's version is the first row: those of another version need not mean the same.
+[[nodiscard]] std::span<const Setting> settings();
+
+/// The settings of some ranks, as they travel.
+struct SettingHashes {
+  static constexpr std::size_t kMost = 15;  // of any version
+
+  std::array<std::uint64_t, kMost> values{};
+  std::uint64_t differing = 0;  // bit i: the i-th is not alike on all of these ranks
+  bool operator==(const SettingHashes&) const = default;
+};
+
+[[nodiscard]] SettingHashes hashes_of(const CommState& state);
+/// Adds what other ranks told.
+void merge(SettingHashes& mine, const SettingHashes& others);
+/// The names of those that differ, with commas between them; "" if none does.
+[[nodiscard]] std::string names_of_differing(const SettingHashes& all);
+
+/// Collective over the state's link unless the settings were compared before: up a binomial tree
+/// of the ranks and down again. Then `state.settings` is the same on all ranks, and where they
+/// differ rank 0 has said so on stderr. Fails as a call does.
+[[nodiscard]] Outcome compare_settings(CommState& state);
+
+}  // namespace latecomer

@@ -1,0 +1,37 @@
+// Statistics as texts: one for people, one for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "latecomer/latecomer_mpi.h"
+
+namespace latecomer {
+
+/// Of one communicator, as this rank saw it.
+struct CommStats {
+  std::string name;  // "" if it has none
+  Rank rank;
+  Rank ranks;
+  latecomer_stats calls;
+  std::vector<latecomer_key_stats> keys;
+  std::vector<latecomer_site_stats> sites;
+};
+
+/// Of one process.
+struct ProcessStats {
+  Rank rank = 0;  // in MPI_COMM_WORLD
+  Rank ranks = 1;
+  std::vector<CommStats> communicators;
+  std::uint64_t further_communicators = 0;  // freed, and only counted
+  latecomer_stats further_calls{};
+};
+
+[[nodiscard]] std::string stats_text(const ProcessStats& stats);
+[[nodiscard]] std::string stats_json(const ProcessStats& stats);
+
+/// "app(main+0x33) [app+0x1173]": module and function, as far as the dynamic linker knows.
+[[nodiscard]] std::string name_of_site(const void* address);
+
+}  // namespace latecomer

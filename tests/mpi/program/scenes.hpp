@@ -1,0 +1,28 @@
+// Programs for tests that end a job or look at its end, each with its own MPI_Init: the tests start
+// them (tests/python). They return an exit code.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace scenes {
+
+/// Calls on several communicators, for what is said of them at the end.
+int stats(int argc, char** argv);
+/// Several threads call at the same time, each on communicators of its own.
+int threads(int argc, char** argv);
+/// Calls before MPI_Init and after MPI_Finalize.
+int outside(int argc, char** argv);
+/// A rank is killed or stopped.
+int trouble(int argc, char** argv);
+
+/// A condition that the scene rests on.
+inline void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "scene: not true: %s\n", what);
+  std::_Exit(3);
+}
+
+}  // namespace scenes

@@ -1,0 +1,145 @@
+// What ranks set differently is found out in the first handled call: then the MPI library serves
+// all of them, with one warning.
+#include "runtime/settings.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "captured_stderr.hpp"
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/run.hpp"
+#include "try_allreduce.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+latecomer_stats stats_of(MPI_Comm comm) {
+  latecomer_stats stats{};
+  CHECK_EQ(latecomer_get_stats(comm, &stats), MPI_SUCCESS);
+  return stats;
+}
+
+bool contains(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
+
+/// Calls on a communicator whose settings differ. Returns what this rank said on stderr.
+std::string calls_by_the_mpi_library(const Context& context, MPI_Comm comm) {
+  const Kinds kinds;
+  CapturedStderr captured;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    try_allreduce(comm, kinds.named("float sum"), {1000, i == 1, 0}, context.seed + i, "different");
+  }
+  CHECK_EQ(stats_of(comm).fallback_settings, 3U);
+  CHECK_EQ(stats_of(comm).handled, 0U);
+  CHECK_EQ(stats_of(comm).failed, 0U);
+  return captured.text();
+}
+
+/// One warning, from rank 0.
+void check_warning(const Context& context, const std::string& said, const std::string& names) {
+  if (context.rank != 0) {
+    CHECK_EQ(said, "");
+    return;
+  }
+  const std::string what = "not set alike on all ranks: ";
+  CHECK_TEXT(contains(said, what + names + ";"), said);
+  CHECK_TEXT(contains(said, "rank 0 of"), said);
+  CHECK_TEXT(said.find(what) == said.rfind(what), said);
+}
+
+MPI_TEST(different_networks_go_to_the_mpi_library) {
+  if (context.ranks == 1) return;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree");
+  if (context.rank == context.ranks - 1) latecomer_set_network(comm, "alpha=1us,beta=1ns");
+  check_warning(context, calls_by_the_mpi_library(context, comm), "network");
+  latecomer_set_network(comm, nullptr);
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree"), MPI_SUCCESS);
+  try_allreduce(comm, Kinds().named("float sum"), {1000, false, 0}, context.seed, "repaired");
+  CHECK_EQ(stats_of(comm).handled, 1U);
+}
+
+MPI_TEST(different_environments_go_to_the_mpi_library) {
+  if (context.ranks == 1) return;
+  if (context.rank == 1) setenv("LATECOMER_NETWORK", "alpha=7us", 1);
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "ring");  // its plans do not depend on the network
+  check_warning(context, calls_by_the_mpi_library(context, comm), "network");
+  unsetenv("LATECOMER_NETWORK");
+}
+
+MPI_TEST(settings_are_compared_once) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  CHECK(state_of(comm).settings == Settings::unknown);
+  try_allreduce(comm, kinds.named("int sum"), {100, false, 0}, context.seed, "first");
+  CHECK(state_of(comm).settings == Settings::alike);
+  // Local, so that nobody can know; the ring's plans are the same all the same.
+  if (context.rank == 1) latecomer_set_network(comm, "alpha=7us");
+  try_allreduce(comm, kinds.named("int sum"), {100, false, 0}, context.seed, "second");
+  CHECK_EQ(stats_of(comm).handled, 2U);
+  CHECK_EQ(stats_of(comm).fallback_settings, 0U);
+}
+
+MPI_TEST(networks_that_differ_later_end_in_an_error) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allreduce", "linear_tree");
+  latecomer_set_long_wait(comm, 0.2);
+  try_allreduce(comm, kinds.named("int sum"), {100000, false, 0}, context.seed, "first");
+  MPI_Barrier(comm);  // a rank that fails early would end the first call of others
+  if (context.rank == 1) latecomer_set_network(comm, "alpha=1ns");  // more segments
+  std::vector<int> mine(100000, 1);
+  std::vector<int> result(mine.size());
+  CapturedStderr captured;
+  const int code = latecomer_allreduce(mine.data(), result.data(), 100000, MPI_INT, MPI_SUM, comm);
+  const std::string said = captured.text();
+  CHECK_TEXT(code == disagreement_class(), said);
+}
+
+/// Whoever waits for it says so, in the first call as in any.
+MPI_TEST(a_late_rank_is_waited_for) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  MPI_Comm_set_name(comm, "halo");
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  latecomer_set_long_wait(comm, 0.02);
+  const bool late = context.rank == 1;
+  CapturedStderr captured;
+  try_allreduce(comm, kinds.named("int sum"), {100, false, late ? 0.3 : 0.0}, context.seed, "late");
+  const std::string said = captured.text();
+  CHECK_EQ(stats_of(comm).handled, 1U);
+  if (context.rank == 0) {
+    CHECK_TEXT(contains(said, "rank 0 of 'halo'"), said);
+    CHECK_TEXT(contains(said, "call 1: waiting for"), said);
+    CHECK_TEXT(contains(said, "for rank 1 to compare settings"), said);
+  }
+}
+
+MPI_TEST(differing_settings_are_named) {
+  const Communicator comm;
+  const SettingHashes alike = hashes_of(state_of(comm));
+  SettingHashes all = alike;
+  merge(all, alike);
+  CHECK_EQ(names_of_differing(all), "");
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    SettingHashes other = alike;
+    ++other.values[i];
+    SettingHashes merged = alike;
+    merge(merged, other);
+    CHECK_EQ(names_of_differing(merged), settings()[i].name);
+    merge(all, merged);  // as a rank above them is told
+  }
+  // Rows of another version need not mean the same.
+  CHECK_EQ(names_of_differing(all), "library version");
+}
+
+}  // namespace
+}  // namespace latecomer::testing

@@ -1,0 +1,226 @@
+// Statistics by key and by call site: nothing is lost, nothing counted twice, and they stay
+// bounded.
+#include "runtime/statistics.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/random.hpp"
+#include "capi/core/last_error.hpp"
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/counters.hpp"
+#include "runtime/stats_report.hpp"
+#include "try_allreduce.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+struct Counted {
+  int keys = 0;
+  int sites = 0;
+};
+
+Counted count(MPI_Comm comm) {
+  Counted counted;
+  CHECK_EQ(latecomer_count_stats(comm, &counted.keys, &counted.sites), MPI_SUCCESS);
+  return counted;
+}
+
+latecomer_key_stats key_of(MPI_Comm comm, int index) {
+  latecomer_key_stats key{};
+  CHECK_EQ(latecomer_get_key_stats(comm, index, &key), MPI_SUCCESS);
+  return key;
+}
+
+latecomer_site_stats site_of(MPI_Comm comm, int index) {
+  latecomer_site_stats site{};
+  CHECK_EQ(latecomer_get_site_stats(comm, index, &site), MPI_SUCCESS);
+  return site;
+}
+
+bool same(const latecomer_stats& one, const latecomer_stats& other) {
+  return std::memcmp(&one, &other, sizeof one) == 0;
+}
+
+/// Keys and sites each add up to all calls of the communicator.
+void check_sums(MPI_Comm comm) {
+  latecomer_stats all{};
+  latecomer_get_stats(comm, &all);
+  latecomer_stats of_keys{};
+  latecomer_stats of_sites{};
+  const Counted counted = count(comm);
+  for (int i = 0; i < counted.keys; ++i) {
+    const latecomer_key_stats key = key_of(comm, i);
+    add_difference(of_keys, key.calls, {});
+    std::uint64_t chosen = key.other_choices;
+    for (int c = 0; c < key.choice_count; ++c) chosen += key.choices[c].calls;
+    CHECK_EQ(chosen + key.calls.failed, total(key.calls));
+    CHECK(key.last_choice < key.choice_count);
+  }
+  for (int i = 0; i < counted.sites; ++i) add_difference(of_sites, site_of(comm, i).calls, {});
+  CHECK(same(of_keys, all));
+  CHECK(same(of_sites, all));
+}
+
+MPI_TEST(statistics_add_up) {
+  const Kinds kinds;
+  Random random(context.seed);
+  const Communicator comm;
+  const char* const algorithms[] = {"native", "ring", "segmented_ring:segments=7", "fastest"};
+  for (int call = 0; call < 60; ++call) {
+    if (call % 10 == 0) latecomer_set_algorithm(comm, "allreduce", algorithms[random.below(4)]);
+    const char* const kind = random.below(3) == 0 ? "affine" : "int sum";
+    const auto elements = static_cast<Count>(random.below(4) * 50);
+    try_allreduce(comm, kinds.named(kind), {elements, random.below(2) == 0, 0}, random.next(),
+                  "mixed");
+  }
+  check_sums(comm);
+  CHECK(count(comm).keys >= 4);
+}
+
+MPI_TEST(a_key_tells_what_was_used) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  const auto call = [&](const char* algorithm, const char* kind) {
+    latecomer_set_algorithm(comm, "allreduce", algorithm);
+    try_allreduce(comm, kinds.named(kind), {300, false, 0}, context.seed, algorithm);
+  };
+  call("segmented_ring:segments=7", "float sum");
+  call("native", "float sum");
+  call("segmented_ring:segments=7", "float sum");
+  call("ring", "affine");
+  CHECK_EQ(count(comm).keys, 2);
+  const latecomer_key_stats sums = key_of(comm, 0);
+  CHECK_EQ(std::string(sums.collective), "allreduce");
+  CHECK_EQ(sums.bytes, 1200U);
+  CHECK_EQ(sums.commutative, 1);
+  CHECK_EQ(sums.exact, 0);
+  CHECK_EQ(sums.period, 0);
+  CHECK_EQ(sums.calls.handled, 2U);
+  CHECK_EQ(sums.calls.native, 1U);
+  CHECK_EQ(sums.choice_count, 2);
+  CHECK_EQ(sums.last_choice, 0);
+  CHECK_EQ(std::string(sums.choices[0].algorithm), "segmented_ring");
+  CHECK_EQ(std::string(sums.choices[0].parameters), "segments=7");
+  CHECK_EQ(sums.choices[0].calls, 2U);
+  CHECK_EQ(std::string(sums.choices[1].algorithm), "native");
+  CHECK_EQ(sums.times.told, 0U);
+  CHECK(sums.times.inside > 0);
+  CHECK_EQ(key_of(comm, 1).calls.fallback_operator, 1U);
+  CHECK_EQ(key_of(comm, 1).commutative, 0);
+}
+
+MPI_TEST(places_of_the_program_are_told_apart) {
+  const Communicator comm;
+  int mine = 1;
+  int result = 0;
+  for (int call = 0; call < 3; ++call) {
+    latecomer_allreduce(&mine, &result, 1, MPI_INT, MPI_SUM, comm);
+  }
+  latecomer_allreduce(&mine, &result, 1, MPI_INT, MPI_SUM, comm);
+  CHECK_EQ(count(comm).sites, 2);
+  CHECK_EQ(total(site_of(comm, 0).calls), 3U);
+  CHECK_EQ(total(site_of(comm, 1).calls), 1U);
+  CHECK(site_of(comm, 0).address != site_of(comm, 1).address);
+  const std::string name = name_of_site(site_of(comm, 0).address);
+  CHECK_TEXT(name.find("mpi_tests") != std::string::npos, name);
+}
+
+MPI_TEST(keys_are_bounded) {
+  const Communicator comm;
+  std::vector<int> mine(100, 1);
+  std::vector<int> result(mine.size());
+  for (int elements = 1; elements <= 80; ++elements) {
+    latecomer_allreduce(mine.data(), result.data(), elements, MPI_INT, MPI_SUM, comm);
+  }
+  CHECK_EQ(count(comm).keys, LATECOMER_MOST_KEYS + 1);
+  CHECK_EQ(std::string(key_of(comm, LATECOMER_MOST_KEYS).collective), "");
+  CHECK_EQ(total(key_of(comm, LATECOMER_MOST_KEYS).calls), 80U - LATECOMER_MOST_KEYS);
+  check_sums(comm);
+}
+
+MPI_TEST(sites_and_choices_are_bounded) {
+  Statistics statistics;
+  std::vector<std::string> parameters;
+  for (int i = 0; i < 300; ++i) parameters.push_back(std::to_string(i) + std::string(200, 'x'));
+  for (int i = 0; i < 300; ++i) {
+    EndedCall call;
+    call.site = parameters[static_cast<std::size_t>(i)].data();
+    call.after.handled = 1;
+    call.well = true;
+    call.algorithm = "ring";
+    call.parameters = parameters[static_cast<std::size_t>(i)];
+    statistics.add(call);
+  }
+  CHECK_EQ(statistics.sites().size(), std::size_t{LATECOMER_MOST_SITES} + 1);
+  CHECK(statistics.sites().back().address == nullptr);
+  CHECK_EQ(statistics.sites().back().calls.handled, 300U - LATECOMER_MOST_SITES);
+  CHECK_EQ(statistics.keys().size(), 1U);
+  const latecomer_key_stats& key = statistics.keys().front();
+  CHECK_EQ(key.choice_count, LATECOMER_MOST_CHOICES);
+  CHECK_EQ(key.other_choices, 300U - LATECOMER_MOST_CHOICES);
+  CHECK_EQ(key.last_choice, -1);
+  CHECK_EQ(std::strlen(key.choices[0].parameters), sizeof key.choices[0].parameters - 1);
+}
+
+MPI_TEST(waiting_and_moving_are_told_apart) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree");
+  latecomer_set_estimate(comm, "online");
+  constexpr double kLate = 0.02;
+  const bool late = context.rank == context.ranks - 1;
+  for (std::uint64_t call = 0; call < 8; ++call) {
+    MPI_Barrier(comm);
+    try_allreduce(comm, kinds.named("float sum"), {2000, false, late ? kLate : 0.0},
+                  context.seed + call, "late");
+  }
+  const latecomer_key_stats key = key_of(comm, 0);
+  CHECK_EQ(key.times.told, 8U);
+  CHECK(key.estimated <= 8);
+  CHECK(key.estimate_error >= 0);
+  CHECK(key.times.moving >= 0);
+  CHECK(key.times.waiting + key.times.moving <= key.times.inside);
+  if (!late) CHECK(key.times.waiting > 8 * kLate / 2);
+  CHECK_EQ(site_of(comm, 0).times.told, 8U);
+}
+
+MPI_TEST(places_in_the_period_have_keys_of_their_own) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  latecomer_set_estimate(comm, "online");
+  for (std::uint64_t call = 0; call < 30; ++call) {
+    try_allreduce(comm, kinds.named("int sum"), {call % 3 == 2 ? 20 : 10, false, 0},
+                  context.seed + call, "period");
+  }
+  int places = 0;
+  for (int i = 0; i < count(comm).keys; ++i) {
+    const latecomer_key_stats key = key_of(comm, i);
+    if (key.bytes == 40 && key.period == 3) ++places;
+  }
+  CHECK_EQ(places, 2);
+  check_sums(comm);
+}
+
+MPI_TEST(statistics_that_are_not_there_are_refused) {
+  const Communicator comm;
+  latecomer_key_stats key{};
+  latecomer_site_stats site{};
+  CHECK_EQ(latecomer_get_key_stats(comm, 0, &key), MPI_ERR_ARG);
+  CHECK_TEXT(std::string(last_error()).find("key: '0'") != std::string::npos, last_error());
+  CHECK_EQ(latecomer_get_site_stats(comm, -1, &site), MPI_ERR_ARG);
+  CHECK_TEXT(std::string(last_error()).find("call site: '-1'") != std::string::npos, last_error());
+  CHECK_EQ(latecomer_get_key_stats(comm, 0, nullptr), MPI_ERR_ARG);
+  CHECK_EQ(latecomer_get_site_stats(comm, 0, nullptr), MPI_ERR_ARG);
+  CHECK_EQ(latecomer_count_stats(comm, nullptr, nullptr), MPI_SUCCESS);
+  CHECK_EQ(latecomer_count_stats(MPI_COMM_NULL, nullptr, nullptr), MPI_ERR_COMM);
+}
+
+}  // namespace
+}  // namespace latecomer::testing

@@ -1,0 +1,19 @@
+"""What surrounds the calls: threads, and the time before MPI_Init and after MPI_Finalize."""
+
+import pytest
+from scenes_helpers import both_families, run_scene
+
+
+@both_families
+def test_threads_call_on_communicators_of_their_own(name):
+    ended = run_scene(name, 2, ["threads"], env={"LATECOMER_STATS": "1"})
+    assert ended.code == 0, ended.err
+    # 3 threads made 4 communicators each, one after another: all are told
+    assert ended.err.count("of an unnamed communicator (2 ranks): 25 ") == 12
+
+
+@both_families
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_calls_outside_of_mpi_are_errors(name, ranks):
+    ended = run_scene(name, ranks, ["outside"], env={"LATECOMER_STATS": "1"})
+    assert ended.code == 0, ended.err

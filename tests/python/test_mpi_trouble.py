@@ -1,0 +1,82 @@
+"""Ranks that are killed or stopped: the job ends, or goes on, as with the native collective."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from mpi_helpers import wait_until
+from scenes_helpers import both_families, run_scene
+
+RANKS = 3
+VICTIM = 1
+PHASES = ("computing", "combining", "clock", "link")
+
+
+def struck(said: str) -> int:
+    """The process that got the signal; 0 if none did yet."""
+    found = re.search(r"scene: process (\d+) gets signal", said)
+    return int(found.group(1)) if found else 0
+
+
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def continue_it(report: str | None):
+    """Continues the stopped rank once the others have said what they are to say."""
+
+    def meanwhile(said):
+        wait_until(lambda: struck(said()))
+        pid = struck(said())
+        wait_until(lambda: is_stopped(pid))
+        try:
+            if report:
+                wait_until(lambda: re.search(report, said()))
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    return meanwhile
+
+
+@both_families
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_killed_rank_ends_the_job(name, phase):
+    native = run_scene(name, RANKS, ["trouble", "kill", "computing", "native"])
+    ended = run_scene(name, RANKS, ["trouble", "kill", phase, "ring"])
+    assert struck(ended.err), ended.err
+    assert ended.code != 0
+    assert ended.code == native.code
+
+
+def waiting(call: int, what: str) -> str:
+    """A report of a long wait: by whom, where, in which call, for how long and for whom."""
+    where = rf"latecomer: rank \d of 'halo' \({RANKS} ranks\), call {call}: waiting for \d+\.\d+ s "
+    return where + what
+
+
+REPORTS = {
+    "computing": waiting(2, rf".*to receive from rank {VICTIM}\b"),
+    "combining": waiting(2, rf".*to receive from rank {VICTIM}\b"),
+    "clock": waiting(1, rf"for rank {VICTIM} to set the clock"),
+    "link": None,  # they wait in the MPI library
+}
+
+
+@both_families
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_stopped_rank_is_reported_and_waited_for(name, phase):
+    ended = run_scene(
+        name, RANKS, ["trouble", "stop", phase, "ring"], meanwhile=continue_it(REPORTS[phase])
+    )
+    assert ended.code == 0, ended.err
+    assert "scene: not true" not in ended.err
+
+
+@both_families
+def test_a_scene_that_is_not_as_expected_is_noticed(name):
+    """What the tests above rest on: an exit code that tells."""
+    ended = run_scene(name, 1, ["trouble", "stop"])
+    assert ended.code != 0
+    assert "scene: not true: trouble SIGNAL PHASE ALGORITHM" in ended.err
