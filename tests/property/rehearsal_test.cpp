@@ -50,7 +50,8 @@ TEST(Rehearsal, IsAlwaysRightAndNeverStuck) {
         const bool told = random.next() % 4 == 0;
         const auto call = rehearsal.call(arrivals, told ? &wrong : nullptr, random.next());
         ASSERT_EQ(call.wrong, Count{0});
-        for (Rank rank = 0; rank < ranks; ++rank) ASSERT_GE(call.exits[rank] + 1e-11, arrivals[rank]);
+        for (Rank rank = 0; rank < ranks; ++rank)
+          ASSERT_GE(call.exits[rank] + 1e-11, arrivals[rank]);
       }
     }
   }
