@@ -65,6 +65,19 @@ LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
  * MPI_ERR_ARG if the estimate is not "online" or `ranks` is not the communicator's size. */
 LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks);
 
+/* A computing phase before the next collective on this communicator, so that latecomer need not wait
+ * for it to end to know when it will. begin: it begins now. edge: `fraction` of its work is done, from
+ * 0 to 1, more at each edge: when the rank will arrive is extrapolated from the time so far. end: it
+ * is over. With a progress thread (LATECOMER_PROGRESS=thread) and the estimate "online" the other
+ * ranks are told; without a thread each of these gives MPI a chance to move messages, and no more.
+ * Local, short, and in no case needed for right results.
+ *
+ * MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above that of the edge before, or there was no
+ * begin. */
+LATECOMER_API int latecomer_compute_begin(MPI_Comm comm);
+LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction);
+LATECOMER_API int latecomer_compute_end(MPI_Comm comm);
+
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
  * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have from
@@ -92,6 +105,9 @@ typedef struct latecomer_stats {
   uint64_t fallback_type;     /* operator and datatype do not go together, or empty type */
   uint64_t fallback_operator; /* the algorithm needs a commutative operator */
   uint64_t fallback_plan;     /* the algorithm refused the problem otherwise */
+  /* Operations (messages, combinations) that the progress thread finished before this rank
+   * arrived in their calls. */
+  uint64_t before_arrival;
 } latecomer_stats;
 
 /* MPI_ERR_ARG if stats is NULL. Local. */

@@ -1,13 +1,16 @@
 #include "runtime/allreduce.hpp"
 
+#include <mutex>
 #include <new>
 
 #include "base/error.hpp"
 #include "capi/core/last_error.hpp"
 #include "engine/engine.hpp"
-#include "runtime/clock_sync.hpp"
 #include "runtime/log.hpp"
+#include "runtime/background/background.hpp"
+#include "runtime/clock_sync.hpp"
 #include "runtime/operators.hpp"
+#include "runtime/problem_of.hpp"
 #include "runtime/run.hpp"
 
 namespace latecomer {
@@ -18,24 +21,9 @@ int native(const AllreduceArguments& call) {
                         call.op, call.comm);
 }
 
-Problem problem_of(const CommState& state, const AllreduceArguments& call) {
-  MPI_Count bytes = 0;
-  int commutative = 0;
-  PMPI_Type_size_x(call.type, &bytes);
-  PMPI_Op_commutative(call.op, &commutative);
-  Problem problem;
-  problem.ranks = state.ranks;
-  problem.count = call.count;
-  problem.element_bytes = bytes;
-  problem.commutative = commutative != 0;
-  problem.exact = exact(call.op, call.type);
-  problem.in_place = call.in_place();
-  return problem;
-}
-
 /// The plan is the same on every rank, and so is its refusal.
 const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
-  const Problem problem = problem_of(state, call);
+  const Problem problem = problem_of(state.ranks, call);
   if (state.watch) state.knowledge.arrivals = state.watch->expect(problem);
   try {
     return &state.plans.get(state.choice, problem, state.knowledge, state.rank);
@@ -46,6 +34,11 @@ const Prepared* prepare(CommState& state, const AllreduceArguments& call) {
 }
 
 Outcome carry_out(CommState& state, const AllreduceArguments& call, const Prepared& prepared) {
+  if (state.background) {
+    if (const Outcome obstacle = state.background->obstacle(); obstacle.code != MPI_SUCCESS) {
+      return obstacle;
+    }
+  }
   Link& link = *state.link;
   ++link.calls;
   link.control.enter(link.calls, prepared.program.plan_hash);
@@ -90,8 +83,31 @@ Outcome note_arrivals(CommState& state) {
   return refresh_clocks(*state.link, {state.comm, state.tuning.long_wait});
 }
 
+int end_handled(CommState& state, Outcome outcome, const Prepared& prepared) {
+  if (outcome.code == MPI_SUCCESS) outcome = note_arrivals(state);
+  if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
+  ++state.stats.handled;
+  state.parameters = prepared.parameters;
+  return MPI_SUCCESS;
+}
+
+/// Rank 0 announces the plan; progress threads may have begun it.
+int handle_announced(CommState& state, const AllreduceArguments& call) {
+  Background& background = *state.background;
+  const Outcome joined = background.join(call);
+  if (joined.code != MPI_SUCCESS) return fail(state, joined);
+  if (background.prepared() != nullptr) {
+    return end_handled(state, background.carry_out(call), *background.prepared());
+  }
+  ++state.stats.fallback_plan;
+  set_last_error(background.why_native());
+  return native(call);
+}
+
 int handle(CommState& state, const AllreduceArguments& call) try {
+  const std::lock_guard hold(state.turn);
   if (!state.broken.empty()) return refuse(state);
+  if (state.background && state.background->serves(call)) return handle_announced(state, call);
   const Prepared* const prepared = prepare(state, call);
   if (prepared == nullptr) {
     ++state.stats.fallback_plan;
@@ -99,12 +115,7 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   }
   const int made = state.ensure_link();
   if (made != MPI_SUCCESS) return made;
-  const Outcome outcome = carry_out(state, call, *prepared);
-  if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  if (const Outcome told = note_arrivals(state); told.code != MPI_SUCCESS) return fail(state, told);
-  ++state.stats.handled;
-  state.parameters = prepared->parameters;
-  return MPI_SUCCESS;
+  return end_handled(state, carry_out(state, call, *prepared), *prepared);
 } catch (const std::bad_alloc&) {
   return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
 }

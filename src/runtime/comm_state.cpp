@@ -1,6 +1,8 @@
 #include "runtime/comm_state.hpp"
 
 #include "base/error.hpp"
+#include "runtime/background/background.hpp"
+#include "runtime/background/wish.hpp"
 #include "runtime/default_network.hpp"
 
 namespace latecomer {
@@ -35,6 +37,7 @@ CommState::CommState(MPI_Comm user)
 }
 
 CommState::~CommState() {
+  background.reset();
   if (!link) return;
   link->control.read();  // what has come must not be left to a communicator of the same context
   if (link->control.used()) link->comm->keep();
@@ -46,6 +49,9 @@ int CommState::ensure_link() {
   const int code = InternalComm::make(comm, internal);
   if (code != MPI_SUCCESS) return code;
   link = std::make_unique<Link>(std::move(internal), tuning.piece_limit);
+  if (all_have_progress_threads(link->comm->get(), comm)) {
+    background = std::make_unique<Background>(*this);
+  }
   return MPI_SUCCESS;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/background/turn.hpp"
+#include "runtime/compute_phase.hpp"
 #include "runtime/link.hpp"
 #include "runtime/plan_cache.hpp"
 #include "telemetry/watch.hpp"
@@ -24,6 +26,8 @@ struct Tuning {
   if (network.handshake == 0) network.handshake = 2 * network.alpha;
   return network;
 }
+
+class Background;
 
 struct CommState {
   explicit CommState(MPI_Comm user);
@@ -44,6 +48,9 @@ struct CommState {
   std::string parameters;      // of the last handled call
   std::string broken;          // why it is of no further use; empty: it is
   std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call
+  ComputePhase phase;          // of the program, before the next call
+  Turn turn;                   // who uses all this: a thread of the program, or the progress thread
+  std::unique_ptr<Background> background;  // null: not all ranks have a progress thread
 
   /// Collective the first time. Returns MPI's code.
   int ensure_link();

@@ -45,11 +45,14 @@ std::vector<Seconds> Watch::last() const {
   return lateness;
 }
 
-Courier& Watch::enter(Seconds now) {
-  arrived_ = now;
+Courier& Watch::begin() {
   stamps_.begin();
-  stamps_.arrive(me_, {arrived_, elapsed_before_});
   return stamps_;
+}
+
+void Watch::arrive(Seconds now) {
+  arrived_ = now;
+  stamps_.arrive(me_, {arrived_, elapsed_before_});
 }
 
 void Watch::leave(Seconds now) {

@@ -19,9 +19,17 @@ class Watch {
   /// earliest; empty: all together, or nobody knows. Every call that is planned is told of once.
   [[nodiscard]] std::vector<Seconds> expect(const Problem& problem);
 
-  /// This rank enters the call, `now` on the clock that all ranks share. Returns what travels along
-  /// with its messages.
-  Courier& enter(Seconds now);
+  /// The call begins, at the latest when this rank enters it. Returns what travels along with its
+  /// messages.
+  Courier& begin();
+  /// This rank enters the call that began, `now` on the clock that all ranks share.
+  void arrive(Seconds now);
+  /// Both.
+  Courier& enter(Seconds now) {
+    Courier& courier = begin();
+    arrive(now);
+    return courier;
+  }
   /// It leaves: all ranks have told.
   void leave(Seconds now);
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <mutex>
 #include <new>
 
 #include "base/error.hpp"
@@ -9,6 +10,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/allreduce.hpp"
 #include "runtime/configure.hpp"
+#include "runtime/hooks.hpp"
 
 using latecomer::CommState;
 
@@ -25,7 +27,9 @@ int failed(const char* message, int code) {
 template <class Work>
 int configure(MPI_Comm comm, Work&& work) noexcept try {
   if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
-  work(latecomer::state_of(comm));
+  CommState& state = latecomer::state_of(comm);
+  const std::lock_guard hold(state.turn);
+  work(state);
   return MPI_SUCCESS;
 } catch (const std::bad_alloc&) {
   return failed("no memory", MPI_ERR_NO_MEM);
@@ -79,6 +83,16 @@ int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ran
     if (expected != nullptr) std::copy(pattern.expected.begin(), pattern.expected.end(), expected);
   });
 }
+
+int latecomer_compute_begin(MPI_Comm comm) {
+  return configure(comm, latecomer::compute_begin);
+}
+
+int latecomer_edge(MPI_Comm comm, double fraction) {
+  return configure(comm, [&](CommState& state) { latecomer::compute_edge(state, fraction); });
+}
+
+int latecomer_compute_end(MPI_Comm comm) { return configure(comm, latecomer::compute_end); }
 
 int latecomer_set_network(MPI_Comm comm, const char* network) {
   return configure(comm,

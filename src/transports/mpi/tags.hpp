@@ -14,12 +14,13 @@ class Tags {
   // Of the runtime, outside of calls
   static constexpr int kControl = 0;  // control.hpp
   static constexpr int kClock = 1;    // clock_sync.hpp
+  static constexpr int kLetters = 2;  // background/post.hpp
 
   Tags() {
     int* bound = nullptr;
     int found = 0;
     PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
-    if (found != 0) numbers_ = static_cast<std::uint64_t>(*bound) - kClock;
+    if (found != 0) numbers_ = static_cast<std::uint64_t>(*bound) - kLetters;
   }
 
   [[nodiscard]] int first(std::uint64_t call) const { return within(call); }
@@ -32,10 +33,10 @@ class Tags {
   static constexpr std::uint64_t kStride = 1021;
 
   [[nodiscard]] int within(std::uint64_t number) const {
-    return kClock + 1 + static_cast<int>(number % numbers_);
+    return kLetters + 1 + static_cast<int>(number % numbers_);
   }
 
-  std::uint64_t numbers_ = 32767 - kClock;  // 32767 is the least bound that MPI guarantees
+  std::uint64_t numbers_ = 32767 - kLetters;  // 32767 is the least bound that MPI guarantees
 };
 
 }  // namespace latecomer
