@@ -321,11 +321,12 @@ MPI_TEST(a_long_wait_for_the_plan_is_reported) {
   latecomer_set_algorithm(comm, "allreduce", "ring");
   latecomer_set_long_wait(comm, 0.05);
   std::vector<int> mine(kMany, 1), result(mine);
-  MPI_Barrier(MPI_COMM_WORLD);
-  CommState& state = state_of(comm);
   if (context.rank == 0) {
-    const std::lock_guard hold(state.turn);
+    const std::lock_guard hold(state_of(comm).turn);
+    MPI_Barrier(MPI_COMM_WORLD);
     sleep_for(0.5);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
   }
   CapturedStderr captured;
   latecomer_allreduce(mine.data(), result.data(), kMany, MPI_INT, MPI_SUM, comm);

@@ -20,9 +20,10 @@ void sleep_for(Seconds seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-/// Ranks plan by themselves, and so may disagree.
-struct Alone : Variable {
-  Alone() : Variable("LATECOMER_PROGRESS", "none") {}
+/// Ranks plan by themselves, for the network they have without --thread, and so may disagree.
+struct Alone {
+  Variable progress{"LATECOMER_PROGRESS", "none"};
+  Variable network{"LATECOMER_NETWORK", "alpha=50us,beta=8ns,gamma=0.1ns"};
 };
 
 struct Ended {
