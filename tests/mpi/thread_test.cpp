@@ -2,11 +2,13 @@
 // arrivals, and what goes wrong is named. Started with --thread.
 #include <dirent.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <mutex>
 #include <thread>
 
@@ -435,6 +437,40 @@ MPI_TEST(a_progress_that_cannot_be_read_is_reported_once) {
     const bool told = log.find("'perhaps' is not usable; right would be none or thread") !=
                       std::string::npos;
     CHECK_EQ(told, i == 0);
+  }
+}
+
+double seconds_of(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// What all other threads take of a core while this one computes: processor time, not time.
+double taken_by_others(Seconds length) {
+  const double begin = seconds_of(CLOCK_MONOTONIC);
+  const double others = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  while (seconds_of(CLOCK_MONOTONIC) - begin < length) {
+  }
+  const double taken = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  return (taken - others) / (seconds_of(CLOCK_MONOTONIC) - begin);
+}
+
+MPI_TEST(the_thread_takes_little_while_a_rank_computes) {
+  if (!applies(context)) return;
+  const auto before = taken_by_others(0.2);
+  std::vector<Communicator> comms;
+  for (const std::size_t number : {1, 16}) {
+    while (comms.size() < number) {
+      latecomer_set_algorithm(comms.emplace_back(), "allreduce", "ring");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double taken = taken_by_others(context.quick ? 0.2 : 3);
+    if (context.rank == 0) {
+      std::printf("  %zu communicators: %.2f %% of a core (%.2f %% without)\n", number, 100 * taken,
+                  100 * before);
+    }
+    CHECK_TEXT(taken < 0.05, std::to_string(taken));
   }
 }
 
