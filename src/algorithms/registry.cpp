@@ -109,11 +109,21 @@ void disseminate(Rank ranks, Builder& builder) {
 std::span<const Algorithm> registry() {
   namespace ar = allreduce;
   static const std::vector<Algorithm> rows = with_progress({
-      ar::circulant(),          ar::dual_root(),          ar::fastest(),
-      ar::generalized(),        ar::linear_tree(),        ar::native(),
-      ar::pipelined_tree(),     ar::prereduced_ring(),    ar::rabenseifner(),
-      ar::recursive_doubling(), ar::reduce_bcast(),       ar::ring(),
-      ar::segmented_ring(),     ar::sorted_linear_tree(), ar::two_tree(),
+      ar::circulant(),
+      ar::dual_root(),
+      ar::fastest(),
+      ar::generalized(),
+      ar::linear_tree(),
+      ar::native(),
+      ar::pipelined_tree(),
+      ar::prereduced_ring(),
+      ar::rabenseifner(),
+      ar::recursive_doubling(),
+      ar::reduce_bcast(),
+      ar::ring(),
+      ar::segmented_ring(),
+      ar::sorted_linear_tree(),
+      ar::two_tree(),
   });
   return rows;
 }

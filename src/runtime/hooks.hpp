@@ -1,4 +1,5 @@
-// The program's hooks around its computation: what it tells is passed on, and messages get a chance.
+// The program's hooks around its computation: what it tells is passed on, and messages get a
+// chance.
 #pragma once
 
 #include "runtime/comm_state.hpp"

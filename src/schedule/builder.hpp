@@ -55,8 +55,8 @@ class Builder {
   Slice fold(const Slice& received, Received side, const Slice& own, const Slice& spare);
 
   /// Receives the partial result of `range` from `from` and folds this rank's input in.
-  /// `final`: the result lies in the output. Otherwise it lies where fold leaves it. With background
-  /// progress it is received before this rank arrives.
+  /// `final`: the result lies in the output. Otherwise it lies where fold leaves it. With
+  /// background progress it is received before this rank arrives.
   Slice receive_and_fold(Rank from, Range range, Received side, bool final);
 
   /// The operation written last; at first the arrival.

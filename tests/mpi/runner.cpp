@@ -27,7 +27,8 @@ std::vector<Entry>& entries() {
 
 int failures_here = 0;
 
-/// The command line: --quick, --seed N, --thread (main.cpp's), and words that a case's name must contain.
+/// The command line: --quick, --seed N, --thread (main.cpp's), and words that a case's name must
+/// contain.
 struct Options {
   bool quick = false;
   std::uint64_t seed = 1;

@@ -201,7 +201,8 @@ MPI_TEST(hooks_that_are_wrong_cost_time_only) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     CHECK_EQ(latecomer_compute_begin(comm), MPI_SUCCESS);
     const double most = own.uniform();
-    for (const double part : {0.01, 0.3, 1.0}) CHECK_EQ(latecomer_edge(comm, part * most), MPI_SUCCESS);
+    for (const double part : {0.01, 0.3, 1.0})
+      CHECK_EQ(latecomer_edge(comm, part * most), MPI_SUCCESS);
     sleep_for(0.01 * own.uniform());
     if (own.next() % 2 == 0) CHECK_EQ(latecomer_compute_end(comm), MPI_SUCCESS);
     try_allreduce(comm, kinds.named("float sum"), {kMany, false, 0}, context.seed + i, "hooks");
@@ -273,7 +274,8 @@ MPI_TEST(threads_work_on_communicators_of_their_own) {
         const int code =
             latecomer_allreduce(mine.data(), result.data(), kMany, MPI_INT, MPI_SUM, comms[i]);
         const int right = context.ranks * call + context.ranks * (context.ranks - 1) / 2;
-        const bool all = std::all_of(result.begin(), result.end(), [&](int x) { return x == right; });
+        const bool all =
+            std::all_of(result.begin(), result.end(), [&](int x) { return x == right; });
         if (code != MPI_SUCCESS || !all) note_failure(__FILE__, __LINE__, "wrong on a thread");
       }
     });
@@ -434,8 +436,8 @@ MPI_TEST(a_progress_that_cannot_be_read_is_reported_once) {
     latecomer_set_algorithm(comm, "allreduce", "ring");
     const std::string log = captured.text();
     CHECK(state_of(comm).background == nullptr);
-    const bool told = log.find("'perhaps' is not usable; right would be none or thread") !=
-                      std::string::npos;
+    const bool told =
+        log.find("'perhaps' is not usable; right would be none or thread") != std::string::npos;
     CHECK_EQ(told, i == 0);
   }
 }

@@ -86,12 +86,14 @@ class Question:
         return MODELS[algorithm](call)
 
     def _with_progress(self, algorithm: str) -> str:
-        """With a thread, arrival-aware algorithms run ahead of the arrival unless they say not to."""
+        """With a thread, arrival-aware programs run ahead of the arrival unless told not to."""
         name, *parameters = algorithm.split(":")
         told = any(parameter.startswith("progress=") for parameter in parameters)
         rows = registry.algorithms(self.collective)
         aware = any(row.name == name and row.arrival_aware for row in rows)
-        return f"{algorithm}:progress=background" if self._thread and aware and not told else algorithm
+        return (
+            f"{algorithm}:progress=background" if self._thread and aware and not told else algorithm
+        )
 
     @property
     def _thread(self) -> bool:

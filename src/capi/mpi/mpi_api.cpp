@@ -84,9 +84,7 @@ int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ran
   });
 }
 
-int latecomer_compute_begin(MPI_Comm comm) {
-  return configure(comm, latecomer::compute_begin);
-}
+int latecomer_compute_begin(MPI_Comm comm) { return configure(comm, latecomer::compute_begin); }
 
 int latecomer_edge(MPI_Comm comm, double fraction) {
   return configure(comm, [&](CommState& state) { latecomer::compute_edge(state, fraction); });

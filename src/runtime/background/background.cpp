@@ -72,7 +72,8 @@ bool Background::step() try {
   moved = issue_asked() || moved;
   moved = begin_announced() || moved;
   moved = advance() || moved;
-  if (post_.error() != MPI_SUCCESS) fail({post_.error(), "letters between progress threads failed"});
+  if (post_.error() != MPI_SUCCESS)
+    fail({post_.error(), "letters between progress threads failed"});
   return moved;
 } catch (const std::exception& error) {
   fail({MPI_ERR_OTHER, error.what()});
@@ -124,8 +125,8 @@ void Background::issue(const Description& what) { announce(plan_call(what)); }
 Problem Background::problem_of(const Description& what) const {
   const void* const input = in_place_ ? MPI_IN_PLACE : nullptr;
   const auto count = static_cast<Count>(what.count);
-  return latecomer::problem_of(
-      state_.ranks, {input, nullptr, count, type_of(what), op_of(what), state_.comm});
+  return latecomer::problem_of(state_.ranks,
+                               {input, nullptr, count, type_of(what), op_of(what), state_.comm});
 }
 
 /// From what rank 0 knows; the others do as it says.
@@ -150,7 +151,8 @@ Letter Background::plan_call(const Description& what) {
 /// This rank still computes, and is to come to this call next.
 bool Background::begin_announced() {
   const auto found = announced_.find(next_call());
-  if (engine_ || found == announced_.end() || found->second.kind != Letter::Kind::plan) return false;
+  if (engine_ || found == announced_.end() || found->second.kind != Letter::Kind::plan)
+    return false;
   begin(found->second, in_place_);
   return true;
 }

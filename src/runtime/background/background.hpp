@@ -51,8 +51,8 @@ class Background final : public Served {
   /// thread's work failed.
   [[nodiscard]] Outcome obstacle() const;
 
-  /// This rank will enter the next call at `arrival`, on the common clock; `weight`: the part of its
-  /// computation that this rests on. Told to rank 0 where it can make a difference.
+  /// This rank will enter the next call at `arrival`, on the common clock; `weight`: the part of
+  /// its computation that this rests on. Told to rank 0 where it can make a difference.
   void report(Seconds arrival, double weight);
   /// What the progress thread does, now. False: there was nothing.
   bool step();
@@ -88,9 +88,9 @@ class Background final : public Served {
   std::unique_ptr<Engine> engine_;
   const Prepared* prepared_ = nullptr;
   std::string why_native_;
-  bool in_place_ = false;      // as the last call was: what is begun ahead expects it again
-  std::vector<char> aside_;    // the input of a call in place that was expected not to be
-  Seconds reported_ = 0;       // the arrival that rank 0 was told last
+  bool in_place_ = false;    // as the last call was: what is begun ahead expects it again
+  std::vector<char> aside_;  // the input of a call in place that was expected not to be
+  Seconds reported_ = 0;     // the arrival that rank 0 was told last
   std::uint64_t reported_call_ = 0;
 };
 

@@ -11,10 +11,10 @@ namespace latecomer {
 namespace {
 
 constexpr Seconds kShortest = 20e-6;
-constexpr double kPartOfWait = 0.25;     // a sleep makes a wait longer by no more than this
-constexpr Seconds kIdle = 500e-6;        // between looks while nothing comes
-constexpr Seconds kLongest = 5e-3;       // however many communicators there are to look at
-constexpr double kLooksInSleep = 150;    // below 1 % of a core
+constexpr double kPartOfWait = 0.25;   // a sleep makes a wait longer by no more than this
+constexpr Seconds kIdle = 500e-6;      // between looks while nothing comes
+constexpr Seconds kLongest = 5e-3;     // however many communicators there are to look at
+constexpr double kLooksInSleep = 150;  // below 1 % of a core
 
 Seconds seconds_of(clockid_t clock) {
   timespec time{};

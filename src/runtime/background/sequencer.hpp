@@ -23,9 +23,9 @@ class Sequencer {
   void forget(std::uint64_t call) { asked_.erase(asked_.begin(), asked_.upper_bound(call)); }
 
   /// The arrivals to plan `call` with, seconds after the earliest: the forecast of earlier calls
-  /// (empty: there is none), and where a rank reported, its own word, which weighs as much as the part
-  /// of the computation that it rests on; all of it where there is no forecast. `now` on the clock of
-  /// the reports: one rank has arrived.
+  /// (empty: there is none), and where a rank reported, its own word, which weighs as much as the
+  /// part of the computation that it rests on; all of it where there is no forecast. `now` on the
+  /// clock of the reports: one rank has arrived.
   [[nodiscard]] std::vector<Seconds> blend(std::uint64_t call, std::vector<Seconds> forecast,
                                            Seconds now) const;
 

@@ -69,7 +69,8 @@ bool all_have_progress_threads(MPI_Comm comm, MPI_Comm user) {
   int ranks = 0;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
-  if (PMPI_Allreduce(own.data(), all.data(), 2, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS) return false;
+  if (PMPI_Allreduce(own.data(), all.data(), 2, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS)
+    return false;
   if (all[0] == ranks) return true;
   if (rank != 0) return false;
   if (all[1] == ranks) {
