@@ -4,6 +4,11 @@
  * should not handle goes to the MPI library's own collective, on all ranks alike;
  * latecomer_get_stats() tells how often and why.
  *
+ * LATECOMER_PROGRESS=thread in the environment of all ranks, with MPI_Init_thread and
+ * MPI_THREAD_MULTIPLE: one thread a process receives and reduces for all its communicators while the
+ * program computes, where calls have built-in operators and types and long vectors. Default: none.
+ * What cannot be used is reported on stderr, once, and changes nothing.
+ *
  * Errors. Collectives return MPI's codes, through the communicator's error handler as MPI's own
  * do. The functions that configure return MPI_SUCCESS or MPI_ERR_ARG (MPI_ERR_COMM for a
  * communicator that they do not serve, MPI_ERR_NO_MEM without memory) and never call an error
