@@ -205,6 +205,7 @@ bool Background::serves(const AllreduceArguments& call) const {
 }
 
 Outcome Background::join(const AllreduceArguments& call) try {
+  arrived_ = state_.link->clocks.now();  // the wait for the plan is part of the call
   if (!engine_) prepared_ = nullptr;
   if (failure_.code != MPI_SUCCESS) return failure_;
   const Description what = *describe_call(call.count, call.type, call.op);
@@ -262,7 +263,7 @@ Outcome Background::carry_out(const AllreduceArguments& call) {
   Link& link = *state_.link;
   ++link.calls;
   link.control.enter(link.calls, prepared_->program.plan_hash);
-  if (state_.watch) state_.watch->arrive(link.clocks.now());
+  if (state_.watch) state_.watch->arrive(arrived_);
   state_.stats.before_arrival += engine_->done();
   bind(call);
   Outcome outcome = run(*engine_, link, run_options(), Begun::before);

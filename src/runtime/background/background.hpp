@@ -87,6 +87,7 @@ class Background final : public Served {
   // The call that was begun.
   std::unique_ptr<Engine> engine_;
   const Prepared* prepared_ = nullptr;
+  Seconds arrived_ = 0;  // this rank, on the common clock
   std::string why_native_;
   bool in_place_ = false;    // as the last call was: what is begun ahead expects it again
   std::vector<char> aside_;  // the input of a call in place that was expected not to be
