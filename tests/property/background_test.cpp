@@ -85,8 +85,8 @@ TEST(BackgroundProgress, ShortensTheTimeAfterTheLastArrival) {
   arrivals[3] = 0.1;
   const Algorithm& row = find_algorithm(Collective::allreduce, "sorted_linear_tree");
   const auto after_last = [&](Count progress) {
-    const Plan plan = make_plan(row, problem, {{"segments", 4}, {"progress", progress}},
-                                {arrivals, network});
+    const Plan plan =
+        make_plan(row, problem, {{"segments", 4}, {"progress", progress}}, {arrivals, network});
     SimulationOptions options;
     options.network = network;
     options.arrivals = arrivals;
