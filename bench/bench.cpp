@@ -7,6 +7,7 @@
 
 #include "clock.hpp"
 #include "delays.hpp"
+#include "init.hpp"
 #include "iteration.hpp"
 #include "mpi.hpp"
 #include "report.hpp"
@@ -48,7 +49,7 @@ void run(Options options) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  bench::init_mpi(&argc, &argv);
   const int result = bench::start(
       "latecomer_bench", bench::kUsage, [&] { return bench::parse_options(argc, argv); },
       bench::run);

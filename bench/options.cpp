@@ -59,6 +59,10 @@ std::map<Name, Setter> setters(Options& o) {
       {"--compute", [&](const Name& n, const std::string& v) { o.compute = real(n, v, kLongest); }},
       {"--edge", [&](const Name& n, const std::string& v) { o.edge = real(n, v, 1); }},
       {"--estimate", [&](const Name& n, const std::string& v) { o.estimate = estimate(n, v); }},
+      {"--progress",
+       [&](const Name& n, const std::string& v) {
+         o.progress = one_of(n, v, {"declared", "none", "thread"});
+       }},
       {"--warmup",
        [&](const Name& n, const std::string& v) { o.warmup = static_cast<int>(whole(n, v, 0)); }},
       {"--seed",
@@ -100,6 +104,8 @@ Measures all-reduce when ranks do not arrive together. Start it with mpirun.
   --edge FRACTION     part of it before its edge; default 0.5
   --estimate WHAT     arrivals told to the library: perfect (default), or wrong (reversed);
                       online: none, it finds them out
+  --progress HOW      thread: all ranks have a progress thread; none: none has; declared
+                      (default): as LATECOMER_PROGRESS says
   --warmup N          run the first line N times before, unrecorded; default 1
   --seed N            of the data and of the order of algorithms; default 1
   --network TEXT      alpha=50us,beta=8ns,gamma=0.1ns: told to the library

@@ -22,6 +22,7 @@ struct Options {
   double compute = 0.1;  // seconds
   double edge = 0.5;     // part of the computation before its edge
   Estimate estimate = Estimate::perfect;
+  std::string progress = "declared";
   int warmup = 1;
   std::uint64_t seed = 1;
   std::string network;

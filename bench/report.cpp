@@ -21,8 +21,9 @@ std::string header(const Options& o, int iterations, bool common, const std::str
          field("count", std::to_string(o.count)) + field("type", quoted(o.type)) +
          field("bytes", std::to_string(o.count * bytes_of(o.type))) + field("op", quoted(o.op)) +
          field("seed", std::to_string(o.seed)) + field("network", quoted(o.network)) +
-         field("estimate", quoted(o.estimate_name())) + field("compute", number(o.compute)) +
-         field("edge", number(o.edge)) + field("warmup", std::to_string(o.warmup)) +
+         field("estimate", quoted(o.estimate_name())) + field("progress", quoted(o.progress)) +
+         field("compute", number(o.compute)) + field("edge", number(o.edge)) +
+         field("warmup", std::to_string(o.warmup)) +
          field("iterations", std::to_string(iterations)) +
          field("algorithms", list(o.algorithms, quoted)) +
          field("clock", quoted(common ? "common" : "per rank: elapsed times only")) +

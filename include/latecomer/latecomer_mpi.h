@@ -4,6 +4,11 @@
  * should not handle goes to the MPI library's own collective, on all ranks alike;
  * latecomer_get_stats() tells how often and why.
  *
+ * LATECOMER_PROGRESS=thread in the environment of all ranks, with MPI_Init_thread and
+ * MPI_THREAD_MULTIPLE: one thread a process receives and reduces for all its communicators while the
+ * program computes, where calls have built-in operators and types and long vectors. Default: none.
+ * What cannot be used is reported on stderr, once, and changes nothing.
+ *
  * Errors. Collectives return MPI's codes, through the communicator's error handler as MPI's own
  * do. The functions that configure return MPI_SUCCESS or MPI_ERR_ARG (MPI_ERR_COMM for a
  * communicator that they do not serve, MPI_ERR_NO_MEM without memory) and never call an error
@@ -115,6 +120,19 @@ LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
  * MPI_ERR_ARG if the estimate is not "online" or `ranks` is not the communicator's size. */
 LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks);
 
+/* A computing phase before the next collective on this communicator, so that latecomer need not wait
+ * for it to end to know when it will. begin: it begins now. edge: `fraction` of its work is done, from
+ * 0 to 1, more at each edge: when the rank will arrive is extrapolated from the time so far. end: it
+ * is over. With a progress thread (LATECOMER_PROGRESS=thread) and the estimate "online" the other
+ * ranks are told; without a thread each of these gives MPI a chance to move messages, and no more.
+ * Local, short, and in no case needed for right results.
+ *
+ * MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above that of the edge before, or there was no
+ * begin. */
+LATECOMER_API int latecomer_compute_begin(MPI_Comm comm);
+LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction);
+LATECOMER_API int latecomer_compute_end(MPI_Comm comm);
+
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
  * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have from
@@ -156,6 +174,9 @@ typedef struct latecomer_stats {
   uint64_t fallback_operator; /* the algorithm needs a commutative operator */
   uint64_t fallback_plan;     /* the algorithm refused the problem otherwise */
   uint64_t fallback_settings; /* what must be set alike on all ranks differs */
+  /* Operations (messages, combinations) that the progress thread finished before this rank
+   * arrived in their calls. */
+  uint64_t before_arrival;
 } latecomer_stats;
 
 /* MPI_ERR_ARG if stats is NULL. Local. */

@@ -91,6 +91,8 @@ def random_arrival(chance: random.Random, ranks: int) -> tuple[float, ...]:
 
 
 def _settings(parameter: Parameter, ranks: int) -> list[str]:
+    if parameter.name == "progress":
+        return ["", ":progress=background"]
     if parameter.choices:
         return [f":{parameter.name}={choice}" for choice in parameter.choices]
     values = sorted({parameter.minimum, parameter.minimum + 2, 2 * ranks + 1})

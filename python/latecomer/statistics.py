@@ -74,11 +74,13 @@ class LabLimit:
     collective: str
     bytes: int
     network: str  # cost parameters: alpha=50us,beta=8ns,burst=128KiB
+    background: bool = False  # ranks may receive before they arrive
 
     def __call__(self, arrivals: Sequence[float]) -> float:
         """Seconds, for one rank on each link."""
         times = [float(time) for time in arrivals]
-        return core.least_after_last(self.collective, len(times), self.bytes, times, self.network)
+        what = self.collective, len(times), self.bytes
+        return core.least_after_last(*what, times, self.network, self.background)
 
 
 def summarise(

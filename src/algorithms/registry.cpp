@@ -20,6 +20,29 @@ const Parameter& find_parameter(const Algorithm& algorithm, std::string_view nam
               known.empty() ? "none, it has no parameters" : "one of " + known);
 }
 
+constexpr std::string_view kProgress = "progress";  // of all rows that run a program
+
+std::vector<Algorithm> with_progress(std::vector<Algorithm> rows) {
+  for (Algorithm& row : rows) {
+    if (row.kind != Kind::program) continue;
+    row.parameters.push_back(
+        {kProgress,
+         row.arrival_aware ? "whether a thread may run ahead of the arrival; default background "
+                             "where all ranks have a progress thread"
+                           : "whether a thread may run ahead of the arrival; default foreground",
+         0,
+         {"foreground", "background"}});
+  }
+  return rows;
+}
+
+/// Takes it out of the parameters: a plan holds it under its own name.
+Progress take_progress(const Algorithm& algorithm, Parameters& parameters, bool background) {
+  const auto asked = parameters.extract(std::string(kProgress));
+  if (!asked.empty()) return static_cast<Progress>(asked.mapped());
+  return algorithm.arrival_aware && background ? Progress::background : Progress::foreground;
+}
+
 Count parse_value(const Parameter& parameter, std::string_view text) {
   if (parameter.choices.empty()) return parse_count(parameter.name, text);
   std::string known;
@@ -85,14 +108,24 @@ void disseminate(Rank ranks, Builder& builder) {
 
 std::span<const Algorithm> registry() {
   namespace ar = allreduce;
-  static const std::vector<Algorithm> rows = {
-      ar::automatic(),    ar::circulant(),          ar::dual_root(),
-      ar::fastest(),      ar::generalized(),        ar::linear_tree(),
-      ar::native(),       ar::pipelined_tree(),     ar::prereduced_ring(),
-      ar::rabenseifner(), ar::recursive_doubling(), ar::reduce_bcast(),
-      ar::ring(),         ar::segmented_ring(),     ar::sorted_linear_tree(),
+  static const std::vector<Algorithm> rows = with_progress({
+      ar::automatic(),
+      ar::circulant(),
+      ar::dual_root(),
+      ar::fastest(),
+      ar::generalized(),
+      ar::linear_tree(),
+      ar::native(),
+      ar::pipelined_tree(),
+      ar::prereduced_ring(),
+      ar::rabenseifner(),
+      ar::recursive_doubling(),
+      ar::reduce_bcast(),
+      ar::ring(),
+      ar::segmented_ring(),
+      ar::sorted_linear_tree(),
       ar::two_tree(),
-  };
+  });
   return rows;
 }
 
@@ -121,8 +154,13 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
     throw Error("operator", "not commutative", "a commutative one, since " + why);
   }
   for (const auto& [name, value] : parameters) check_parameter(algorithm, name, value);
-  Plan plan{std::string(algorithm.name), problem, parameters, {}, {}, Progress::foreground};
+  Plan plan;
+  plan.algorithm = algorithm.name;
+  plan.problem = problem;
+  plan.parameters = parameters;
+  const Progress progress = take_progress(algorithm, plan.parameters, knowledge.background);
   algorithm.complete(plan, knowledge);
+  plan.progress = progress;
   plan.telemetry = knowledge.telemetry;
   return plan;
 }
@@ -192,6 +230,9 @@ std::string describe_parameters(const Plan& plan, std::string_view asked) {
   for (const auto& [name, value] : plan.parameters) {
     text +=
         (text.empty() ? "" : " ") + name + '=' + value_text(find_parameter(algorithm, name), value);
+  }
+  if (plan.progress == Progress::background) {
+    text += std::string(text.empty() ? "" : " ") + std::string(kProgress) + "=background";
   }
   return text;
 }

@@ -1,15 +1,18 @@
 #include "runtime/allreduce.hpp"
 
+#include <mutex>
 #include <new>
 
 #include "base/error.hpp"
 #include "capi/core/last_error.hpp"
 #include "engine/engine.hpp"
+#include "runtime/background/background.hpp"
 #include "runtime/clock_sync.hpp"
 #include "runtime/decision.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/persistent.hpp"
+#include "runtime/problem_of.hpp"
 #include "runtime/recorded_call.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
@@ -24,7 +27,7 @@ int native(const AllreduceArguments& call) {
 
 /// The plan is the same on every rank, and so is its refusal.
 const Prepared* prepare(CommState& state, const Problem& problem, Decision& decision) try {
-  decision = decide(state, problem);
+  decision = decide(state, problem, expect_arrivals(state, problem), state.selector);
   if (decision.choice.algorithm->kind == Kind::native) return nullptr;
   return &state.plans.get(decision.choice, problem, decision.knowledge, state.rank);
 } catch (const Error& error) {
@@ -116,11 +119,58 @@ int handle_natively(CommState& state, const AllreduceArguments& call, const Prob
   return noted.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, noted);
 }
 
+int end_handled(CommState& state, Outcome outcome, const Prepared& prepared) {
+  if (outcome.code == MPI_SUCCESS) outcome = note_arrivals(state);
+  if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
+  ++state.stats.handled;
+  state.parameters =
+      state.automatic() ? describe_parameters(prepared.plan, "auto") : prepared.parameters;
+  return MPI_SUCCESS;
+}
+
+/// No candidate takes the problem, on no rank.
+int handle_refused(CommState& state, const AllreduceArguments& call) {
+  ++state.stats.fallback_plan;
+  if (state.watch) state.watch->miss();
+  return native(call);
+}
+
+/// Rank 0 announces the plan; progress threads may have begun it.
+int handle_announced(CommState& state, const AllreduceArguments& call, Seconds arrived) {
+  Background& background = *state.background;
+  const Outcome joined = background.join(call, arrived);
+  if (joined.code != MPI_SUCCESS) return fail(state, joined);
+  if (background.prepared() != nullptr) {
+    return end_handled(state, background.carry_out(call), *background.prepared());
+  }
+  if (background.why_native().empty()) {
+    return handle_natively(state, call, problem_of(state.ranks, call), background.tells(), arrived);
+  }
+  set_last_error(background.why_native());
+  return handle_refused(state, call);
+}
+
+/// Every rank plans the call.
+int handle_alone(CommState& state, const AllreduceArguments& call, Seconds arrived) {
+  if (state.background) {
+    if (const Outcome obstacle = state.background->obstacle(); obstacle.code != MPI_SUCCESS) {
+      return fail(state, obstacle);
+    }
+  }
+  ++state.link->calls;
+  const Problem problem = problem_of(state.ranks, call);
+  Decision decision;
+  const Prepared* const prepared = prepare(state, problem, decision);
+  if (decision.choice.algorithm == nullptr) return handle_refused(state, call);
+  if (prepared == nullptr) return handle_natively(state, call, problem, decision.tell, arrived);
+  return end_handled(state, allreduce_by(state, call, *prepared, arrived), *prepared);
+}
+
 int handle(CommState& state, const AllreduceArguments& call) try {
+  const std::lock_guard hold(state.turn);
   if (!state.broken.empty()) return refuse(state);
   const int made = state.ensure_link();
   if (made != MPI_SUCCESS) return made;
-  ++state.link->calls;
   const Seconds arrived = state.link->clocks.now();  // comparing settings waits for all ranks
   if (const Outcome told = compare_settings(state); told.code != MPI_SUCCESS) {
     return fail(state, told);
@@ -129,22 +179,8 @@ int handle(CommState& state, const AllreduceArguments& call) try {
     ++state.stats.fallback_settings;
     return native(call);
   }
-  const Problem problem = problem_of(state, call);
-  Decision decision;
-  const Prepared* const prepared = prepare(state, problem, decision);
-  if (decision.choice.algorithm == nullptr) {
-    ++state.stats.fallback_plan;
-    if (state.watch) state.watch->miss();
-    return native(call);
-  }
-  if (prepared == nullptr) return handle_natively(state, call, problem, decision.tell, arrived);
-  Outcome outcome = allreduce_by(state, call, *prepared, arrived);
-  if (outcome.code == MPI_SUCCESS) outcome = note_arrivals(state);
-  if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  ++state.stats.handled;
-  state.parameters =
-      state.automatic() ? describe_parameters(prepared->plan, "auto") : prepared->parameters;
-  return MPI_SUCCESS;
+  const bool announced = state.background && state.background->serves(call);
+  return announced ? handle_announced(state, call, arrived) : handle_alone(state, call, arrived);
 } catch (const std::bad_alloc&) {
   return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
 }

@@ -1,6 +1,8 @@
 #include "runtime/comm_state.hpp"
 
 #include "base/error.hpp"
+#include "runtime/background/background.hpp"
+#include "runtime/background/wish.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/ledger.hpp"
@@ -39,6 +41,7 @@ CommState::CommState(MPI_Comm user)
 
 CommState::~CommState() {
   ledger_close(*this);
+  background.reset();
   if (!link) return;
   link->control.read();  // what has come must not be left to a communicator of the same context
   if (link->control.used()) link->comm->keep();
@@ -50,6 +53,9 @@ int CommState::ensure_link() {
   const int code = InternalComm::make(comm, internal);
   if (code != MPI_SUCCESS) return code;
   link = std::make_unique<Link>(std::move(internal), tuning.piece_limit);
+  if (all_have_progress_threads(link->comm->get(), comm)) {
+    background = std::make_unique<Background>(*this);
+  }
   return MPI_SUCCESS;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/background/turn.hpp"
+#include "runtime/compute_phase.hpp"
 #include "runtime/link.hpp"
 #include "runtime/plan_cache.hpp"
 #include "runtime/statistics.hpp"
@@ -31,9 +33,16 @@ struct Tuning {
 /// Whether what each rank sets for itself is alike on all ranks (runtime/settings.hpp).
 enum class Settings : std::uint8_t { unknown, alike, different };
 
+/// What was chosen for a call, and who is to learn what became of it: nobody, if null.
+struct Selected {
+  Selector* selector = nullptr;
+  Selector::Selection selection;
+};
+
 class PersistentCall;
 /// Of one communicator, carried out first to last (runtime/persistent.hpp).
 using StartedCalls = std::deque<PersistentCall*>;
+class Background;
 
 struct CommState {
   explicit CommState(MPI_Comm user);
@@ -51,19 +60,24 @@ struct CommState {
   std::vector<Seconds> expected;  // that the last call was planned with
   bool online = false;            // arrivals are expected as earlier calls showed them
   std::unique_ptr<Watch> watch;   // while online, or what calls took is to be known
-  Selector selector;              // of an automatic choice
-  Selector::Selection selected;   // for the last call
-  Selector::Selection selected_before;
+  Selector selector;              // of an automatic choice that every rank makes
+  Selector announcing;            // of one that rank 0 makes for all
+  Selected selected;              // for the last call
+  Selected selected_before;
   ClockRefresh clock_refresh;  // of the link's clocks, while watched
   PlanCache plans;
   Tuning tuning;
   Settings settings = Settings::unknown;  // compared in the first handled call
+  Network compared;                       // the network as it was then, alike on all ranks
   std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
   latecomer_stats stats{};
   Statistics statistics;
   std::string parameters;      // of the last handled call
   std::string broken;          // why it is of no further use; empty: it is
   std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call
+  ComputePhase phase;          // of the program, before the next call
+  Turn turn;                   // who uses all this: a thread of the program, or the progress thread
+  std::unique_ptr<Background> background;  // null: not all ranks have a progress thread
 
   [[nodiscard]] bool automatic() const { return choice.algorithm->name == "auto"; }
   /// Collective the first time. Returns MPI's code.

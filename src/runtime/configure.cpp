@@ -57,6 +57,13 @@ void check_ranks(const CommState& state, int ranks) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
 }
 
+/// What calls took says nothing any more.
+void forget_choices(CommState& state) {
+  state.selector = {};
+  state.announcing = {};
+  state.selected = state.selected_before = {};
+}
+
 /// Here all ranks are together; in the first call they would wait for the last one unreported.
 void link_up(CommState& state) {
   if (state.ensure_link() == MPI_SUCCESS) return;
@@ -93,8 +100,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   if (!wish.choice) throw std::runtime_error(wish.trouble);
   state.choice = std::move(*wish.choice);
   state.settings = Settings::unknown;
-  state.selector = {};
-  state.selected = state.selected_before = {};
+  forget_choices(state);
   watch_if_needed(state, false);
   if (state.choice.algorithm->kind != Kind::native && state.ranks > 1) link_up(state);
 }
@@ -142,7 +148,7 @@ void set_reproducible(CommState& state, int on) {
     throw Error("reproducible", text, "0 or 1");
   }
   state.reproducible = on == 1;
-  state.selector = {};
+  forget_choices(state);
   state.settings = Settings::unknown;
   state.plans.outdate();
 }
@@ -151,7 +157,7 @@ void set_network(CommState& state, std::string_view text) {
   refuse_while_started(state, "network");
   const Network network = text.empty() ? default_network() : read_network(text);
   state.knowledge.network = with_handshake(network);
-  state.selector = {};
+  forget_choices(state);
   state.plans.outdate();
 }
 

@@ -14,6 +14,7 @@ constexpr Counter kCounters[] = {
     {"fallback_operator", &latecomer_stats::fallback_operator},
     {"fallback_plan", &latecomer_stats::fallback_plan},
     {"fallback_settings", &latecomer_stats::fallback_settings},
+    {"before_arrival", &latecomer_stats::before_arrival, false},
 };
 static_assert(sizeof(latecomer_stats) == std::size(kCounters) * sizeof(std::uint64_t),
               "every counter needs its row");
@@ -31,7 +32,9 @@ void add_difference(latecomer_stats& to, const latecomer_stats& after,
 
 std::uint64_t total(const latecomer_stats& stats) {
   std::uint64_t sum = 0;
-  for (const Counter& counter : kCounters) sum += stats.*counter.member;
+  for (const Counter& counter : kCounters) {
+    if (counter.of_calls) sum += stats.*counter.member;
+  }
   return sum;
 }
 

@@ -11,6 +11,7 @@ namespace latecomer {
 struct Counter {
   const char* name;
   std::uint64_t latecomer_stats::* member;
+  bool of_calls = true;  // otherwise of something else
 };
 
 /// All of them, in the order of the struct.
@@ -19,6 +20,7 @@ struct Counter {
 /// to += after - before.
 void add_difference(latecomer_stats& to, const latecomer_stats& after,
                     const latecomer_stats& before);
+/// Calls.
 [[nodiscard]] std::uint64_t total(const latecomer_stats& stats);
 
 }  // namespace latecomer

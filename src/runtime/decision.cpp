@@ -5,14 +5,6 @@
 namespace latecomer {
 namespace {
 
-/// Who is expected when in the call that comes now. The watch is told of every call, whether its
-/// answer is used or not.
-std::vector<Seconds> arrivals_of(CommState& state, const Problem& problem) {
-  if (!state.watch) return state.given;
-  std::vector<Seconds> expected = state.watch->expect(problem);
-  return state.online ? expected : state.given;
-}
-
 bool chooses(const CommState& state) { return state.automatic() && !state.reproducible; }
 
 /// But for what changes from call to call.
@@ -21,34 +13,50 @@ Knowledge lasting_knowledge(const CommState& state) {
   return {{}, network, state.knowledge.telemetry};
 }
 
+void select(CommState& state, const Selected& selected) {
+  state.selected_before = std::exchange(state.selected, selected);
+}
+
 }  // namespace
 
+std::vector<Seconds> expect_arrivals(CommState& state, const Problem& problem) {
+  if (!state.watch) return state.given;
+  std::vector<Seconds> expected = state.watch->expect(problem);
+  return state.online ? expected : state.given;
+}
+
 Decision likely_decision(const CommState& state) {
-  const Choice balanced{&find_algorithm(Collective::allreduce, "fastest"), {}};
+  const Choice balanced{&find_algorithm(Collective::allreduce, "fastest"), state.choice.parameters};
   Decision decision{state.automatic() ? balanced : state.choice, lasting_knowledge(state)};
   if (!state.reproducible) decision.knowledge.arrivals = state.given;
   return decision;
 }
 
-Decision decide(CommState& state, const Problem& problem) {
-  state.expected = arrivals_of(state, problem);
-  if (state.reproducible) state.expected.clear();
+Decision decide(CommState& state, const Problem& problem, std::vector<Seconds> arrivals,
+                Selector& selector) {
+  if (state.reproducible) arrivals.clear();
   Decision decision = likely_decision(state);
-  decision.knowledge.arrivals = state.expected;
+  decision.knowledge.arrivals = state.expected = std::move(arrivals);
   if (!chooses(state)) return decision;
-  state.selected_before = state.selected;
-  state.selected = state.selector.choose(problem, state.expected, decision.knowledge.network);
-  decision.choice = {state.selected.row, {}};
-  decision.tell = state.selected.tell;
+  const auto selection = selector.choose(problem, state.expected, decision.knowledge.network);
+  select(state, {&selector, selection});
+  decision.choice.algorithm = selection.row;  // its parameters are all rows' own: progress
+  decision.tell = selection.tell;
   return decision;
 }
 
+void leave_decision(CommState& state, const Problem& problem) {
+  (void)expect_arrivals(state, problem);
+  state.expected.clear();
+  select(state, {});
+}
+
 void learn(CommState& state) {
-  if (!chooses(state)) return;
-  if (const auto taken = state.watch->taken_before()) {
-    state.selector.learn(state.selected_before, *taken);
-  }
-  if (const auto taken = state.watch->taken()) state.selector.learn(state.selected, *taken);
+  const auto tell = [](const Selected& of, const std::optional<Seconds>& taken) {
+    if (of.selector != nullptr && taken) of.selector->learn(of.selection, *taken);
+  };
+  tell(state.selected_before, state.watch->taken_before());
+  tell(state.selected, state.watch->taken());
 }
 
 }  // namespace latecomer

@@ -12,10 +12,17 @@ struct Decision {
   bool tell = true;     // all ranks of the arrivals, where they are watched
 };
 
-/// Once for every call that is handled. In reproducible mode nothing but the problem and the
-/// library's version is known: no arrivals, the built-in network, and of an automatic choice the
-/// best balanced program. Throws Error where no candidate takes the problem.
-[[nodiscard]] Decision decide(CommState& state, const Problem& problem);
+/// Who is expected when in the call that comes now; empty: all together, or nobody knows. Once for
+/// every call that is handled: the watch must hear of all.
+[[nodiscard]] std::vector<Seconds> expect_arrivals(CommState& state, const Problem& problem);
+/// What is done about it, by one of the state's selectors where the choice is automatic. In
+/// reproducible mode nothing but the problem and the library's version is known: no arrivals, the
+/// built-in network, and of an automatic choice the best balanced program. Throws Error where no
+/// candidate takes the problem.
+[[nodiscard]] Decision decide(CommState& state, const Problem& problem,
+                              std::vector<Seconds> arrivals, Selector& selector);
+/// Another rank decides about the call that comes now.
+void leave_decision(CommState& state, const Problem& problem);
 /// What decide() would say now, as far as that is known without a call.
 [[nodiscard]] Decision likely_decision(const CommState& state);
 

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "runtime/allreduce.hpp"
 #include "runtime/decision.hpp"
+#include "runtime/problem_of.hpp"
 
 namespace latecomer {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 void prepare_early(CommState& state, const AllreduceArguments& arguments) try {
   if (route(state, arguments) != Route::latecomer) return;
   const Decision likely = likely_decision(state);
-  (void)state.plans.get(likely.choice, problem_of(state, arguments), likely.knowledge, state.rank);
+  (void)state.plans.get(likely.choice, problem_of(state.ranks, arguments), likely.knowledge,
+                        state.rank);
 } catch (const Error&) {
 }
 

@@ -5,16 +5,17 @@
 namespace latecomer {
 
 bool PlanCache::Entry::answers(const Choice& question, const Problem& problem,
-                               const std::vector<Seconds>& known) const {
-  return choice == question && asked == problem &&
-         (!choice.algorithm->arrival_aware || arrivals == known);
+                               const Knowledge& knowledge) const {
+  if (!(choice == question) || asked != problem) return false;
+  return !choice.algorithm->arrival_aware ||
+         (arrivals == knowledge.arrivals && background == knowledge.background);
 }
 
 const Prepared& PlanCache::get(const Choice& choice, const Problem& problem,
                                const Knowledge& knowledge, Rank me) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = *entries_[i];
-    if (entry.version == version_ && entry.answers(choice, problem, knowledge.arrivals)) {
+    if (entry.version == version_ && entry.answers(choice, problem, knowledge)) {
       return use(i).prepared;
     }
   }
@@ -26,6 +27,13 @@ const Prepared& PlanCache::get(const Choice& choice, const Problem& problem,
   entry.choice = choice;
   entry.asked = problem;
   entry.arrivals = knowledge.arrivals;
+  entry.background = knowledge.background;
+  entry.prepared.parameters = describe_parameters(entry.prepared.plan, choice.algorithm->name);
+  return entry.prepared;
+}
+
+const Prepared& PlanCache::adopt(Plan plan, Rank me, Count eager, const Choice& choice) {
+  Entry& entry = find_or_add(std::move(plan), me, eager);
   entry.prepared.parameters = describe_parameters(entry.prepared.plan, choice.algorithm->name);
   return entry.prepared;
 }

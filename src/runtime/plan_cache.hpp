@@ -37,6 +37,8 @@ class PlanCache {
   /// What tells all ranks beside a call that the MPI library carries out. Valid until the next
   /// call.
   const Prepared& telling(const Problem& problem, Rank me);
+  /// A plan that another rank made, as an answer to the choice. Valid until the next call.
+  const Prepared& adopt(Plan plan, Rank me, Count eager, const Choice& choice);
 
   [[nodiscard]] std::uint64_t plans_made() const { return made_; }
   [[nodiscard]] std::uint64_t programs_built() const { return built_; }
@@ -47,12 +49,13 @@ class PlanCache {
     Entry(Plan plan, Rank me, Count eager) : prepared(std::move(plan), me, eager) {}
 
     [[nodiscard]] bool answers(const Choice& choice, const Problem& problem,
-                               const std::vector<Seconds>& arrivals) const;
+                               const Knowledge& knowledge) const;
 
     std::uint64_t version = 0;  // of the network and of telemetry
     Choice choice{};
     Problem asked;                  // a plan's own may promise less
     std::vector<Seconds> arrivals;  // that were known; matter to arrival-aware algorithms only
+    bool background = false;        // whether ranks had progress threads; likewise
     Prepared prepared;
   };
 

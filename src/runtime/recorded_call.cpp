@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "runtime/clocks.hpp"
-#include "runtime/operators.hpp"
+#include "runtime/problem_of.hpp"
 
 namespace latecomer {
 namespace {
@@ -36,7 +36,7 @@ void RecordedCall::end(int code) {
   call_.site = arguments_.site;
   call_.after = state_.stats;
   if (call_.after.fallback_arguments == call_.before.fallback_arguments) {
-    call_.problem = problem_of(state_, arguments_);
+    call_.problem = problem_of(state_.ranks, arguments_);
   }
   const bool handled = call_.after.handled != call_.before.handled;
   const bool chosen = handled || call_.after.native != call_.before.native;

@@ -22,21 +22,6 @@ bool types_fit(const AllreduceArguments& call) {
 
 }  // namespace
 
-Problem problem_of(const CommState& state, const AllreduceArguments& call) {
-  MPI_Count bytes = 0;
-  int commutative = 0;
-  PMPI_Type_size_x(call.type, &bytes);
-  PMPI_Op_commutative(call.op, &commutative);
-  Problem problem;
-  problem.ranks = state.ranks;
-  problem.count = call.count;
-  problem.element_bytes = bytes;
-  problem.commutative = commutative != 0;
-  problem.exact = exact(call.op, call.type);
-  problem.in_place = call.in_place();
-  return problem;
-}
-
 Route route(const CommState& state, const AllreduceArguments& call) {
   if (wrong(call)) return Route::wrong_arguments;
   const Algorithm& algorithm = *state.choice.algorithm;

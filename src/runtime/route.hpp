@@ -29,9 +29,6 @@ enum class Route {
   needs_commutative,
 };
 
-/// What they ask for. They must not be wrong.
-[[nodiscard]] Problem problem_of(const CommState& state, const AllreduceArguments& call);
-
 [[nodiscard]] Route route(const CommState& state, const AllreduceArguments& arguments);
 
 /// The counter of a route in the statistics; null for latecomer's own, which counts when done.

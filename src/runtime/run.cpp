@@ -19,8 +19,8 @@ class Run {
   Run(Protocol& protocol, Link& link, const RunOptions& options)
       : protocol_(protocol), link_(link), waiting_(link, options) {}
 
-  Outcome operator()() {
-    protocol_.start();
+  Outcome operator()(Begun begun) {
+    if (begun == Begun::now) protocol_.start();
     protocol_.arrive();
     while (protocol_.status() == Status::running && !waiting_.trouble()) {
       if (link_.transport.poll(protocol_)) {
@@ -31,20 +31,10 @@ class Run {
     }
     if (waiting_.trouble()) return {disagreement_class(), *waiting_.trouble()};
     if (protocol_.status() == Status::done) return {};
-    return failure();
+    return failure_of(protocol_, link_);
   }
 
  private:
-  Outcome failure() {
-    const int code = link_.transport.error();
-    if (code == MPI_SUCCESS) return {disagreement_class(), protocol_.failure()};
-    int category = MPI_SUCCESS;
-    PMPI_Error_class(code, &category);
-    if (category != MPI_ERR_TRUNCATE) return {code, protocol_.failure()};
-    return {disagreement_class(), protocol_.failure() + ": its length is not the planned one, so " +
-                                      "that rank follows another plan"};
-  }
-
   /// A rank that is merely late will find the question when it arrives.
   void report() {
     waiting_.say(protocol_.waiting_for());
@@ -63,9 +53,19 @@ int disagreement_class() {
   return made;
 }
 
-Outcome run(Protocol& protocol, Link& link, const RunOptions& options) {
+Outcome run(Protocol& protocol, Link& link, const RunOptions& options, Begun begun) {
   const ReturnedErrors returned;
-  return Run(protocol, link, options)();
+  return Run(protocol, link, options)(begun);
+}
+
+Outcome failure_of(const Protocol& protocol, const Link& link) {
+  const int code = link.transport.error();
+  if (code == MPI_SUCCESS) return {disagreement_class(), protocol.failure()};
+  int category = MPI_SUCCESS;
+  PMPI_Error_class(code, &category);
+  if (category != MPI_ERR_TRUNCATE) return {code, protocol.failure()};
+  return {disagreement_class(), protocol.failure() + ": its length is not the planned one, so " +
+                                    "that rank follows another plan"};
 }
 
 }  // namespace latecomer

@@ -14,9 +14,17 @@ struct Outcome {
 struct RunOptions {
   MPI_Comm user;  // for reports
   Seconds long_wait;
+  std::uint64_t calls_ahead = 0;  // the call waited in, after those begun
 };
 
-[[nodiscard]] Outcome run(Protocol& protocol, Link& link, const RunOptions& options);
+/// Whether the protocol was started before: then it only arrives.
+enum class Begun : std::uint8_t { now, before };
+
+[[nodiscard]] Outcome run(Protocol& protocol, Link& link, const RunOptions& options,
+                          Begun begun = Begun::now);
+
+/// Why a protocol failed on the link.
+[[nodiscard]] Outcome failure_of(const Protocol& protocol, const Link& link);
 
 /// The error class of "ranks follow different plans" and of a failure that another rank told of.
 [[nodiscard]] int disagreement_class();

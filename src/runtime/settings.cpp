@@ -80,12 +80,13 @@ std::string names_of_differing(const SettingHashes& all) {
 Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
   const ReturnedErrors returned;
-  Letters letters(*state.link, {state.comm, state.tuning.long_wait}, Tags::kSettings,
+  Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
                   "to compare settings");
   const SettingHashes all =
       exchange(letters, binomial_node(state.ranks, state.rank), hashes_of(state));
   if (letters.failed()) return letters.outcome();
   state.settings = all.differing == 0 ? Settings::alike : Settings::different;
+  state.compared = state.reproducible ? with_handshake({}) : state.knowledge.network;
   if (state.settings == Settings::different && state.rank == 0)
     warn(state, names_of_differing(all));
   return {};

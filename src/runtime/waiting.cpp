@@ -10,7 +10,8 @@ constexpr Seconds kControlInterval = 1e-3;
 }  // namespace
 
 void Waiting::say(const std::string& for_what) const {
-  log_line(describe(options_.user) + ", call " + std::to_string(link_.calls) + ": waiting for " +
+  log_line(describe(options_.user) + ", call " +
+           std::to_string(link_.calls + options_.calls_ahead) + ": waiting for " +
            std::to_string(wait_.waited()) + " s " + for_what);
 }
 

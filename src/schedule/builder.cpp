@@ -26,7 +26,15 @@ void Builder::add(const Operation& operation) {
 void Builder::add_message(const Operation& operation) {
   add(operation);
   if (!telemetry_ || !tells_) return;
-  if (told_.insert({operation.kind, operation.peer}).second) program_.telling.push_back(last());
+  if (!told_.insert({operation.kind, operation.peer}).second) return;
+  program_.telling.push_back(last());
+  if (operation.kind == OpKind::send && background()) tell_of_arrival();
+}
+
+/// What tells has this rank's own arrival to tell, whatever else it holds.
+void Builder::tell_of_arrival() {
+  std::vector<OpIndex>& after = program_.after.back();
+  if (after.empty() || after.front() != kNone) after.insert(after.begin(), kNone);
 }
 
 Slice Builder::input(Range range) const {
@@ -98,7 +106,9 @@ Slice Builder::fold(const Slice& received, Received side, const Slice& own, cons
 Slice Builder::receive_and_fold(Rank from, Range range, Received side, bool final) {
   const Slice own = input(range);
   const Slice goal = output(range);
-  if (final && !writable(own) && (commutative() || side == Received::right)) {
+  // The output is not to be written before the arrival: what is to come earlier needs scratch.
+  const bool direct = !background() && (commutative() || side == Received::right);
+  if (final && !writable(own) && direct) {
     recv(from, goal);
     return fold(goal, side, own, goal);
   }

@@ -55,7 +55,8 @@ class Builder {
   Slice fold(const Slice& received, Received side, const Slice& own, const Slice& spare);
 
   /// Receives the partial result of `range` from `from` and folds this rank's input in.
-  /// `final`: the result lies in the output. Otherwise it lies where fold leaves it.
+  /// `final`: the result lies in the output. Otherwise it lies where fold leaves it. With
+  /// background progress it is received before this rank arrives.
   Slice receive_and_fold(Rank from, Range range, Received side, bool final);
 
   /// The operation written last; at first the arrival.
@@ -64,12 +65,14 @@ class Builder {
   }
   [[nodiscard]] bool writable(const Slice& slice) const { return slice.buffer != Buffer::input; }
   [[nodiscard]] bool commutative() const { return program_.commutative; }
+  [[nodiscard]] bool background() const { return program_.progress == Progress::background; }
 
   [[nodiscard]] Program finish() { return std::move(program_); }
 
  private:
   void add(const Operation& operation);
   void add_message(const Operation& operation);
+  void tell_of_arrival();
 
   Program program_;
   Scoreboard scoreboard_;

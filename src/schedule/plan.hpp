@@ -22,7 +22,8 @@ using Parameters = std::map<std::string, Count, std::less<>>;
 struct Knowledge {
   std::vector<Seconds> arrivals;  // one entry a rank; empty: all arrive together
   Network network;
-  bool telemetry = false;  // ranks are to hear of each other's arrivals in each call
+  bool telemetry = false;   // ranks are to hear of each other's arrivals in each call
+  bool background = false;  // every rank has a progress thread that runs ahead of its arrival
 };
 
 struct Plan {

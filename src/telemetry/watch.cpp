@@ -41,10 +41,8 @@ std::vector<Seconds> Watch::last() const {
   return lateness;
 }
 
-Courier& Watch::enter(Seconds now) {
-  arrived_ = now;
+Courier& Watch::begin() {
   stamps_.begin();
-  stamps_.arrive(me_, {now, before_.elapsed});
   return stamps_;
 }
 
@@ -54,6 +52,11 @@ Courier& Watch::tell_of(Seconds arrived, Seconds left) {
   stamps_.begin();
   stamps_.arrive(me_, {arrived, before_.elapsed, static_cast<float>(left - arrived)});
   return stamps_;
+}
+
+void Watch::arrive(Seconds now) {
+  arrived_ = now;
+  stamps_.arrive(me_, {now, before_.elapsed});
 }
 
 void Watch::leave(Seconds now) {

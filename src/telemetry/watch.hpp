@@ -20,9 +20,17 @@ class Watch {
   /// earliest; empty: all together, or nobody knows. Every call that is planned is told of once.
   [[nodiscard]] std::vector<Seconds> expect(const Problem& problem);
 
-  /// This rank enters the call, `now` on the clock that all ranks share. Returns what travels along
-  /// with its messages.
-  Courier& enter(Seconds now);
+  /// The call begins, at the latest when this rank enters it. Returns what travels along with its
+  /// messages.
+  Courier& begin();
+  /// This rank enters the call that began, `now` on the clock that all ranks share.
+  void arrive(Seconds now);
+  /// Both.
+  Courier& enter(Seconds now) {
+    Courier& courier = begin();
+    arrive(now);
+    return courier;
+  }
   /// The same of a call that another library has carried out by now: what is told comes after it.
   Courier& tell_of(Seconds arrived, Seconds left);
   /// It leaves: all ranks have told. Not after tell_of, where the call was over already.

@@ -12,6 +12,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/comm_state.hpp"
+#include "variable.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -59,13 +60,8 @@ MPI_TEST(arrivals_and_network_are_checked) {
   CHECK_EQ(latecomer_set_network(MPI_COMM_NULL, nullptr), MPI_ERR_COMM);
 }
 
-/// Sets the variable while it lives.
-class DefaultNetwork {
- public:
-  explicit DefaultNetwork(const std::string& text) { setenv("LATECOMER_NETWORK", text.c_str(), 1); }
-  ~DefaultNetwork() { unsetenv("LATECOMER_NETWORK"); }
-  DefaultNetwork(const DefaultNetwork&) = delete;
-  DefaultNetwork& operator=(const DefaultNetwork&) = delete;
+struct DefaultNetwork : Variable {
+  explicit DefaultNetwork(const std::string& text) : Variable("LATECOMER_NETWORK", text) {}
 };
 
 MPI_TEST(the_environment_names_the_default_network) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "algorithms/registry.hpp"
@@ -14,26 +15,10 @@
 #include "runner.hpp"
 #include "runtime/comm_state.hpp"
 #include "try_allreduce.hpp"
+#include "variable.hpp"
 
 namespace latecomer::testing {
 namespace {
-
-/// Sets the variable while it lives; no text: leaves it alone.
-class Environment {
- public:
-  Environment(const char* name, const std::string& text) : name_(name), set_(!text.empty()) {
-    if (set_) setenv(name_, text.c_str(), 1);
-  }
-  ~Environment() {
-    if (set_) unsetenv(name_);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-  bool set_;
-};
 
 /// What must not matter, the same on all ranks.
 struct Disturbance {
@@ -115,7 +100,10 @@ void learn(MPI_Comm comm, const Sum& sum, int late) {
 
 std::vector<char> disturbed_sum(const std::string& algorithm, const Disturbance& disturbance,
                                 const Sum& sum, std::uint64_t seed, bool reproducible) {
-  const Environment environment("LATECOMER_NETWORK", disturbance.environment);
+  std::optional<Variable> environment;
+  if (!disturbance.environment.empty()) {
+    environment.emplace("LATECOMER_NETWORK", disturbance.environment);
+  }
   const Communicator comm;
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", algorithm.c_str()), MPI_SUCCESS);
   CHECK_EQ(latecomer_set_reproducible(comm, reproducible ? 1 : 0), MPI_SUCCESS);
@@ -179,19 +167,19 @@ MPI_TEST(reproducible_mode_is_checked) {
 
 MPI_TEST(the_environment_asks_for_reproducible_mode) {
   {
-    const Environment environment("LATECOMER_REPRODUCIBLE", "1");
+    const Variable environment("LATECOMER_REPRODUCIBLE", "1");
     const Communicator comm;
     CHECK(state_of(comm).reproducible);
     CHECK_EQ(latecomer_set_reproducible(comm, 0), MPI_SUCCESS);
     CHECK(!state_of(comm).reproducible);
   }
-  const Environment environment("LATECOMER_REPRODUCIBLE", "0");
+  const Variable environment("LATECOMER_REPRODUCIBLE", "0");
   const Communicator comm;
   CHECK(!state_of(comm).reproducible);
 }
 
 MPI_TEST(a_mode_that_cannot_be_read_is_reported_once) {
-  const Environment environment("LATECOMER_REPRODUCIBLE", "yes");
+  const Variable environment("LATECOMER_REPRODUCIBLE", "yes");
   CapturedStderr captured;
   {
     const Communicator one;
@@ -207,7 +195,7 @@ MPI_TEST(a_mode_that_cannot_be_read_is_reported_once) {
 
 MPI_TEST(modes_that_differ_go_to_the_mpi_library) {
   if (context.ranks == 1) return;
-  const Environment environment("LATECOMER_REPRODUCIBLE", context.rank == 0 ? "" : "1");
+  const Variable environment("LATECOMER_REPRODUCIBLE", context.rank == 0 ? "" : "1");
   const Communicator comm;
   latecomer_set_algorithm(comm, "allreduce", "ring");
   CapturedStderr captured;

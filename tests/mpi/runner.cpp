@@ -27,7 +27,8 @@ std::vector<Entry>& entries() {
 
 int failures_here = 0;
 
-/// The command line: --quick, --seed N, and words that a case's name must contain.
+/// The command line: --quick, --seed N, --thread (main.cpp's), and words that a case's name must
+/// contain.
 struct Options {
   bool quick = false;
   std::uint64_t seed = 1;
@@ -37,6 +38,8 @@ struct Options {
     for (int i = 1; i < argc; ++i) {
       if (std::strcmp(argv[i], "--quick") == 0) {
         quick = true;
+      } else if (std::strcmp(argv[i], "--thread") == 0) {
+        continue;
       } else if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
         seed = std::strtoull(argv[++i], nullptr, 10);
       } else {

@@ -10,6 +10,8 @@
 #include "runtime/comm_state.hpp"
 #include "runtime/run.hpp"
 #include "try_allreduce.hpp"
+#include "variable.hpp"
+#include "with_thread.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -17,6 +19,12 @@ namespace {
 void sleep_for(Seconds seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
+
+/// Ranks plan by themselves, for the network they have without --thread, and so may disagree.
+struct Alone {
+  Variable progress{"LATECOMER_PROGRESS", "none"};
+  Variable network{"LATECOMER_NETWORK", "alpha=50us,beta=8ns,gamma=0.1ns"};
+};
 
 struct Ended {
   int code;
@@ -64,6 +72,7 @@ void expect_disagreement(const Context& context, MPI_Comm comm, const Ended& end
 
 void disagree(const Context& context, bool last, int count) {
   if (context.ranks == 1) return;
+  const Alone alone;
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree:segments=5");
   latecomer_set_long_wait(comm, 0.2);
@@ -83,9 +92,20 @@ MPI_TEST(everybody_believes_to_be_first) { disagree(context, false, 100); }
 
 MPI_TEST(everybody_believes_to_be_first_with_long_messages) { disagree(context, false, 400000); }
 
+/// One rank's belief is announced.
+MPI_TEST(with_progress_threads_there_is_nothing_to_disagree_on) {
+  if (!with_thread()) return;
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree:segments=5");
+  believe(context, comm, false);
+  try_allreduce(comm, kinds.named("int sum"), {400000, false, 0}, context.seed, "first");
+}
+
 /// The first messages differ in length: more than fits, or less than expected.
 MPI_TEST(ranks_that_disagree_on_the_segments) {
   if (context.ranks == 1) return;
+  const Alone alone;
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "linear_tree:segments=4");
   latecomer_set_long_wait(comm, 0.2);
@@ -99,6 +119,7 @@ void note_code(MPI_Comm*, int* code, ...) { handled_code = *code; }
 
 MPI_TEST(errors_go_through_the_communicators_handler) {
   if (context.ranks == 1) return;
+  const Alone alone;
   const Communicator comm;
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Comm_create_errhandler(note_code, &handler);
@@ -115,6 +136,7 @@ MPI_TEST(errors_go_through_the_communicators_handler) {
 /// A failure in one call must not let a receive write into the buffers later.
 MPI_TEST(buffers_are_left_alone_after_a_failure) {
   if (context.ranks == 1) return;
+  const Alone alone;
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "ring");
   latecomer_set_long_wait(comm, 0.1);

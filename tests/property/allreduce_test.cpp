@@ -149,11 +149,13 @@ TEST_P(AllreduceProperty, KeepsItsScratchLimit) {
   EXPECT_LE(algorithm->scratch_messages, 3);
   for (const Problem& problem : problems(*algorithm, ranks)) {
     const auto arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
-    const Plan plan = make_plan(*algorithm, problem, {}, {arrivals, {}});
-    for (const Program& program : build_programs(plan)) {
-      // Blocks are whole elements: a short vector may take up to one more for each rank.
-      ASSERT_LE(program.scratch_count, algorithm->scratch_messages * problem.count + ranks)
-          << to_text(plan) << "rank " << program.me;
+    for (const Count progress : {0, 1}) {
+      const Plan plan = make_plan(*algorithm, problem, {{"progress", progress}}, {arrivals, {}});
+      for (const Program& program : build_programs(plan)) {
+        // Blocks are whole elements: a short vector may take up to one more for each rank.
+        ASSERT_LE(program.scratch_count, algorithm->scratch_messages * problem.count + ranks)
+            << to_text(plan) << "rank " << program.me;
+      }
     }
   }
 }

@@ -74,7 +74,10 @@ std::vector<std::string> programs() {
   for (const char* more :
        {"generalized:steps=100", "generalized:rounding=any:steps=1", "two_tree:segments=1",
         "two_tree:segments=3", "dual_root:segments=7", "linear_tree:override=back:segments=5",
-        "sorted_linear_tree:segments=9"}) {
+        "sorted_linear_tree:segments=9", "sorted_linear_tree:progress=background",
+        "prereduced_ring:progress=background", "generalized:progress=background",
+        "circulant:progress=background", "two_tree:progress=background",
+        "rabenseifner:progress=background", "dual_root:progress=background"}) {
     names.emplace_back(more);
   }
   return names;

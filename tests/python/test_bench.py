@@ -94,7 +94,10 @@ def given(log: Path) -> dict:
     ("words", "complaint"),
     [
         ("--estimate best", "no such --estimate: best"),
-        ("--progress thread", "not built yet: thread; use declared or none"),
+        (
+            "--progress none --algorithms ring:progress=background",
+            "--progress none with ring:progress=background: progress=background; leave one of",
+        ),
         ("--progress all", "no such --progress: all"),
         ("--collective bcast", "'bcast' is not usable; right would be one of allreduce"),
         ("--algorithms rng", "algorithm: 'rng' is not usable"),
@@ -335,7 +338,7 @@ def test_the_labs_plans_count_shared_cores_and_its_limit_does_not(monkeypatch, h
     monkeypatch.setattr(places.program, "of_any", lambda *_: Path("latecomer_bench_openmpi"))
     place = places.LabPlace(LabSpec(hosts, 200_000_000), None)
     planned = dict(cost.split("=") for cost in place.costs.split(","))
-    limit = place.limit(SimpleNamespace(collective="allreduce", bytes=1 << 20))
+    limit = place.limit(SimpleNamespace(collective="allreduce", bytes=1 << 20, background=False))
     named = [tuple(cost.split("=")) for cost in limit.network.split(",")]
     assert planned["alpha"] == alpha
     assert named == list({**planned, "alpha": "100us"}.items())  # each cost once

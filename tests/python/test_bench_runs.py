@@ -39,6 +39,21 @@ def test_three_local_ranks(name):
     assert rows[0]["mpi"].startswith(f"{name} ")
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_progress_thread_runs_ahead_where_it_is_asked_for(name):
+    built(name)
+    words = ["--network", "local", "--nodes", "3", "--mpi", name, "--delay", "20ms", "--json"]
+    words += [*QUICK, "--algorithms", "native,ring,sorted_linear_tree:segments=4"]
+    for progress, told in (("thread", " progress=background"), ("none", "")):
+        result = run(*words, "--bytes", "4MiB", "--progress", progress)
+        assert result.exit_code == 0, result.stderr
+        found = json.loads(result.stdout)
+        assert found["used"]["progress"] == progress
+        parameters = [row["parameters"] for row in found["rows"]]
+        assert parameters == ["", "", "override=ring segments=4" + told]
+        assert {row["wrong"] for row in found["rows"]} == {0}
+
+
 def needs_lab() -> None:
     built("openmpi")
     try:

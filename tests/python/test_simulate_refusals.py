@@ -46,6 +46,11 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
             "--estimate without memory in SimGrid: online; use --engine virtual",
         ),
         (["--op", "mean"], "no such --op: mean"),
+        (["--progress", "always"], "no such --progress: always; use declared, none, thread"),
+        (
+            ["--progress", "none", "--algorithms", "ring:progress=background"],
+            "--progress none with ring:progress=background: progress=background; leave one of",
+        ),
         (["--report", "r.pdf"], "no such report: r.pdf; use a name in .html"),
         (["--report", "r.svg"], "no such report: r.svg; use a name in .html"),
         (

@@ -115,6 +115,19 @@ def test_a_wrong_estimate_costs_time_but_no_result(capsys):
     assert (right["wrong"], wrong["wrong"]) == ("0", "0")
 
 
+def test_a_thread_receives_before_the_arrival(capsys):
+    names = "sorted_linear_tree:segments=4,sorted_linear_tree:segments=4:progress=foreground,ring"
+    words = ["--nodes", "8", "--network", "eager=0,handshake=100us", "--delay", "100ms"]
+    words += ["--algorithms", names, "--bytes", "1MiB"]
+    ahead, told_not_to, ring = rows_of(capsys, *words, "--progress", "thread")
+    without, *_ = rows_of(capsys, *words, "--progress", "none")
+    assert "progress=background" in ahead["parameters"]
+    assert "progress" not in told_not_to["parameters"] + ring["parameters"] + without["parameters"]
+    assert without["after_last_ms"] == told_not_to["after_last_ms"]
+    assert float(ahead["after_last_ms"]) < 0.95 * float(without["after_last_ms"])
+    assert float(ahead["limit_ms"]) <= float(without["limit_ms"])
+
+
 def test_results_are_computed_where_vectors_are_small_only(capsys):
     for size, wrong in [("1KiB", "0"), ("4MiB", "")]:
         words = ["--nodes", "4", "--bytes", size, "--algorithms", "all", "--arrival", "balanced"]

@@ -144,6 +144,7 @@ def test_every_count_place_and_variant_is_met():
     assert {case.algorithm for case in found} >= {
         "sorted_linear_tree:override=ring",
         "sorted_linear_tree:segments=3:override=back",
+        "sorted_linear_tree:segments=3:override=back:progress=background",
     }
     assert len({case.arrival for case in found}) == 1 + 6
     assert len(found) == len(set(found))

@@ -37,8 +37,12 @@ class Question:
     progress: str
 
     def __post_init__(self) -> None:
-        if self.progress == "thread":
-            raise OptionError("--progress is not built yet", "thread", "use declared or none")
+        check_progress(self.progress, self.algorithms)
+
+    @property
+    def background(self) -> bool:
+        """Do ranks receive before they arrive?"""
+        return runs_ahead(self.progress, self.algorithms)
 
     @property
     def bytes(self) -> int:
@@ -59,10 +63,26 @@ class Question:
             "compute": self.compute,
             "edge": self.edge,
             "estimate": self.estimate,
+            "progress": self.progress,
             "warmup": self.warmup,
             "seed": self.seed,
         }
         return [word for name, value in values.items() for word in (f"--{name}", str(value))]
+
+
+_BACKGROUND = "progress=background"
+
+
+def check_progress(progress: str, algorithms: Sequence[str]) -> None:
+    """Does the option go with the algorithms' own parameters? Raises OptionError."""
+    for name in algorithms:
+        if progress == "none" and _BACKGROUND in name.split(":"):
+            raise OptionError(f"--progress none with {name}", _BACKGROUND, "leave one of them out")
+
+
+def runs_ahead(progress: str, algorithms: Sequence[str]) -> bool:
+    """Is anything to be received before its receiver arrives?"""
+    return progress == "thread" or any(_BACKGROUND in name.split(":") for name in algorithms)
 
 
 def choose_algorithms(collective: str, text: str, op: str) -> list[str]:

@@ -123,7 +123,7 @@ class Case:
         def limit(arrivals: Sequence[float]) -> float:
             times = [float(time) for time in arrivals]
             what = question.collective, self.ranks, whole
-            return core.least_after_last(*what, times, question.network)
+            return core.least_after_last(*what, times, question.network, question.background)
 
         return limit
 

@@ -39,8 +39,10 @@ class Question:
     estimate: str
     network: str
     costs_from: str = "as named"
+    progress: str = "declared"
 
     def __post_init__(self) -> None:
+        bench.check_progress(self.progress, self.algorithms)
         core.network_text(self.network)  # raises if it cannot be read
 
     @property
@@ -74,10 +76,29 @@ class Question:
     def program(self, algorithm: str, ranks: int, count: int) -> str:
         """The algorithm of the registry that is run, also for a model."""
         if algorithm not in MODELS:
-            return algorithm
+            return self._with_progress(algorithm)
         elements, whole = self.elements(count), self.bytes(count)
         call = Call(ranks, elements, whole, self.commutative, self.op in _BUILT_IN)
         return MODELS[algorithm](call)
+
+    def _with_progress(self, algorithm: str) -> str:
+        """With a thread, arrival-aware programs run ahead of the arrival unless told not to."""
+        name, *parameters = algorithm.split(":")
+        told = any(parameter.startswith("progress=") for parameter in parameters)
+        rows = registry.algorithms(self.collective)
+        aware = any(row.name == name and row.arrival_aware for row in rows)
+        return (
+            f"{algorithm}:progress=background" if self._thread and aware and not told else algorithm
+        )
+
+    @property
+    def _thread(self) -> bool:
+        return self.progress == "thread"
+
+    @property
+    def background(self) -> bool:
+        """Do ranks receive before they arrive?"""
+        return bench.runs_ahead(self.progress, self.algorithms)
 
     def plan(
         self, program: str, ranks: int, count: int, known: Sequence[float] | None = None

@@ -34,6 +34,7 @@ def _used(question: Question, engine: Engine, outcome: Outcome) -> dict[str, obj
         "op": question.op,
         "arrival": question.pattern.name,
         "estimate": question.estimate,
+        "progress": question.progress,
         "network": engine.network,
         "costs_from": question.costs_from,
         "mpi": engine.name,

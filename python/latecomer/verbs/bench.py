@@ -47,8 +47,8 @@ Bytes = Annotated[
 Count = Annotated[str | None, option("--count", "N", "Numbers in the vector, as in 1Mi.")]
 Progress_ = Annotated[
     str,
-    option("--progress", "|".join(choices.PROGRESS), "Who moves data while a rank computes: what "
-           "each algorithm declares, or nobody. No algorithm declares anything yet."),
+    option("--progress", "|".join(choices.PROGRESS), "Who moves data while a rank computes: a "
+           "progress thread, nobody, or what LATECOMER_PROGRESS says."),
 ]  # fmt: skip
 Compute = Annotated[str, option("--compute", "TIME", "Emulated computation before each call.")]
 Edge = Annotated[

@@ -43,6 +43,11 @@ Bytes = Annotated[
 Count = Annotated[
     str | None, option("--count", "LIST", "Numbers in the vector, as in 1Mi or 1-4Mi.")
 ]
+Progress = Annotated[
+    str,
+    option("--progress", "|".join(choices.PROGRESS), "Who moves data while a rank computes: a "
+           "progress thread, nobody, or what parameters say (ring:progress=background)."),
+]  # fmt: skip
 Iterations = Annotated[
     int,
     option("--iterations", "N", "Draws at each delay, of random arrivals and jitter; where "
@@ -90,6 +95,7 @@ def simulate(
     arrival: Arrival = "onelate",
     delay: Delay = None,
     late_rank: LateRank = None,
+    progress: Progress = "declared",
     estimate: Estimate = "perfect",
     iterations: Iterations = 32,
     seed: Seed = 1,
@@ -148,6 +154,7 @@ def simulate(
         estimate=one_of("--estimate", estimate, choices.ESTIMATES),
         network=named.text,
         costs_from=named.source,
+        progress=one_of("--progress", progress, choices.PROGRESS),
     )
     shown = "json" if as_json else one_of("--format", format_, choices.FORMATS)
     plots = [*(plot or ()), *([report] if report else ())]

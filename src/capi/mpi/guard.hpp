@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <mutex>
 #include <new>
 
 #include "capi/core/last_error.hpp"
@@ -39,7 +40,9 @@ int configure(MPI_Comm comm, Work&& work) noexcept {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
   return guarded(MPI_ERR_ARG, [&] {
-    work(state_of(comm));
+    CommState& state = state_of(comm);
+    const std::lock_guard hold(state.turn);
+    work(state);
     return MPI_SUCCESS;
   });
 }

@@ -7,6 +7,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/allreduce.hpp"
 #include "runtime/configure.hpp"
+#include "runtime/hooks.hpp"
 
 using latecomer::CommState;
 
@@ -73,6 +74,14 @@ int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ran
     if (expected != nullptr) std::copy(pattern.expected.begin(), pattern.expected.end(), expected);
   });
 }
+
+int latecomer_compute_begin(MPI_Comm comm) { return configure(comm, latecomer::compute_begin); }
+
+int latecomer_edge(MPI_Comm comm, double fraction) {
+  return configure(comm, [&](CommState& state) { latecomer::compute_edge(state, fraction); });
+}
+
+int latecomer_compute_end(MPI_Comm comm) { return configure(comm, latecomer::compute_end); }
 
 int latecomer_set_network(MPI_Comm comm, const char* network) {
   return configure(comm,

@@ -27,4 +27,9 @@ Buffers::Buffers(const Layout& layout, const void* input, void* output, Scratch&
   places_[2] = {integer(scratch.reserve(layout, spacing, scratch_count)), spacing, type};
 }
 
+void Buffers::bind(const void* input, void* output) {
+  places_[0].base = integer(input);
+  places_[1].base = integer(output);
+}
+
 }  // namespace latecomer

@@ -13,6 +13,9 @@ class Buffers {
   Buffers(const Layout& layout, const void* input, void* output, Scratch& scratch,
           Count scratch_count);
 
+  /// The input and output of a call that began without them, with scratch alone.
+  void bind(const void* input, void* output);
+
   [[nodiscard]] void* address(const Slice& slice, Count offset = 0) const {
     const Place& place = at(slice.buffer);
     return reinterpret_cast<void*>(place.base + (slice.begin + offset) * place.spacing);

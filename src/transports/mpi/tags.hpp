@@ -15,6 +15,7 @@ class Tags {
   static constexpr int kControl = 0;   // control.hpp
   static constexpr int kClock = 1;     // clock_sync.hpp
   static constexpr int kSettings = 2;  // settings.hpp
+  static constexpr int kLetters = 3;   // background/post.hpp
 
   Tags() {
     int* bound = nullptr;

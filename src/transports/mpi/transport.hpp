@@ -35,6 +35,9 @@ class MpiTransport final : public Transport {
   };
   /// Begins a call; the one before must be finished or abandoned. `courier` may be null.
   void begin(Buffers buffers, MPI_Op op, const Call& call, Courier* courier = nullptr);
+  /// This rank arrives in a call that began without its input and output: until then only scratch
+  /// is touched.
+  void bind(const void* input, void* output) { buffers_->bind(input, output); }
   /// Delivers what is done. False: nothing was.
   bool poll(Protocol& protocol);
   /// After a failure: cancels what can be cancelled, so that no receive writes to the user's

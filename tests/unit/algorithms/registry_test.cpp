@@ -49,7 +49,8 @@ TEST(Registry, TextsNeedNoEscapesInJson) {
 TEST(Choice, ErrorsNameValueAndRemedy) {
   EXPECT_NE(error_of("rign").find("'rign' is not usable; right would be one of auto, circulant"),
             std::string::npos);
-  EXPECT_NE(error_of("ring:segments=4").find("none, it has no parameters"), std::string::npos);
+  EXPECT_NE(error_of("native:segments=4").find("none, it has no parameters"), std::string::npos);
+  EXPECT_NE(error_of("ring:segments=4").find("one of progress"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:parts=4").find("one of segments"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:segments").find("name=value"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:segments=0").find("from 1 up"), std::string::npos);

@@ -1,0 +1,70 @@
+#include "runtime/background/codes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace latecomer {
+namespace {
+
+const std::vector<MPI_Op>& operators() {
+  static const std::vector<MPI_Op> all = {MPI_SUM, MPI_PROD, MPI_MAX,  MPI_MIN, MPI_LAND,
+                                          MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
+  return all;
+}
+
+const std::vector<MPI_Datatype>& datatypes() {
+  static const std::vector<MPI_Datatype> all = {MPI_FLOAT,
+                                                MPI_DOUBLE,
+                                                MPI_LONG_DOUBLE,
+                                                MPI_REAL,
+                                                MPI_INT,
+                                                MPI_LONG,
+                                                MPI_SHORT,
+                                                MPI_UNSIGNED,
+                                                MPI_UNSIGNED_LONG,
+                                                MPI_UNSIGNED_SHORT,
+                                                MPI_LONG_LONG,
+                                                MPI_UNSIGNED_LONG_LONG,
+                                                MPI_SIGNED_CHAR,
+                                                MPI_UNSIGNED_CHAR,
+                                                MPI_INT8_T,
+                                                MPI_INT16_T,
+                                                MPI_INT32_T,
+                                                MPI_INT64_T,
+                                                MPI_UINT8_T,
+                                                MPI_UINT16_T,
+                                                MPI_UINT32_T,
+                                                MPI_UINT64_T,
+                                                MPI_AINT,
+                                                MPI_OFFSET,
+                                                MPI_COUNT,
+                                                MPI_INTEGER,
+                                                MPI_BYTE,
+                                                MPI_DOUBLE_PRECISION,
+                                                MPI_C_BOOL,
+                                                MPI_C_COMPLEX,
+                                                MPI_C_FLOAT_COMPLEX,
+                                                MPI_C_DOUBLE_COMPLEX};
+  return all;
+}
+
+template <class Handle>
+std::optional<std::uint32_t> place_of(const std::vector<Handle>& all, Handle handle) {
+  const auto found = std::find(all.begin(), all.end(), handle);
+  if (found == all.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - all.begin());
+}
+
+}  // namespace
+
+std::optional<Description> describe_call(Count count, MPI_Datatype type, MPI_Op op) {
+  const auto op_code = place_of(operators(), op);
+  const auto type_code = place_of(datatypes(), type);
+  if (!op_code || !type_code) return std::nullopt;
+  return Description{static_cast<std::uint64_t>(count), *op_code, *type_code};
+}
+
+MPI_Op op_of(const Description& what) { return operators().at(what.op); }
+MPI_Datatype type_of(const Description& what) { return datatypes().at(what.type); }
+
+}  // namespace latecomer

@@ -1,0 +1,32 @@
+#include "runtime/background/finalize.hpp"
+
+#include <mutex>
+
+#include "runtime/background/progress_thread.hpp"
+
+namespace latecomer {
+namespace {
+
+/// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
+int finalizing(MPI_Comm, int, void*, void*) {
+  std::vector<Post*> posts;
+  for (Served* const served : ProgressThread::instance().stop()) posts.push_back(&served->retire());
+  drain(posts);
+  return MPI_SUCCESS;
+}
+
+void attach() {
+  int keyval = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &keyval, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+  PMPI_Comm_free_keyval(&keyval);  // goes with the attribute
+}
+
+}  // namespace
+
+void end_with_mpi() {
+  static std::once_flag once;
+  std::call_once(once, attach);
+}
+
+}  // namespace latecomer

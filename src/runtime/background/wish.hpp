@@ -1,0 +1,15 @@
+// Who may have a progress thread: LATECOMER_PROGRESS asks for it, MPI_THREAD_MULTIPLE allows it,
+// and all ranks of a communicator must have it.
+#pragma once
+
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+/// Collective over `comm`. True on all ranks if each of them asks for a progress thread and may
+/// have one. Where that is so for some ranks only, or for want of MPI_THREAD_MULTIPLE, rank 0 says
+/// so on stderr; `user` is for that. A value that cannot be read is reported, once, and asks for
+/// none.
+[[nodiscard]] bool all_have_progress_threads(MPI_Comm comm, MPI_Comm user);
+
+}  // namespace latecomer

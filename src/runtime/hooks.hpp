@@ -1,0 +1,15 @@
+// The program's hooks around its computation: what it tells is passed on, and messages get a
+// chance.
+#pragma once
+
+#include "runtime/comm_state.hpp"
+
+namespace latecomer {
+
+void compute_begin(CommState& state);
+/// Throws Error as ComputePhase::edge.
+void compute_edge(CommState& state, double fraction);
+/// Throws Error as ComputePhase::end.
+void compute_end(CommState& state);
+
+}  // namespace latecomer
