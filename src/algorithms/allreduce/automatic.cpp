@@ -4,42 +4,25 @@
 // Cost: that of the program. Use it where it is not known who will be late, or whether anybody
 // will. In MPI programs the library's own collective takes part too, and what calls took corrects
 // the closed forms (src/select/).
-#include <limits>
-
+#include "algorithms/allreduce/chosen.hpp"
 #include "algorithms/allreduce/rows.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
-/// The balanced rows compete in `fastest`.
-bool competes(const Algorithm& row, const Plan& plan) {
-  const bool candidate = row.arrival_aware ? row.name != "auto" : row.name == "fastest";
-  return row.collective == plan.problem.collective && candidate &&
-         accepts(row, plan.problem, nullptr);
+/// The balanced rows compete in `fastest`; without arrivals the others have nothing to exploit.
+bool competes(const Algorithm& row, bool known) {
+  return row.arrival_aware ? known && row.name != "auto" : row.name == "fastest";
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
-  Plan best;
-  Seconds least = std::numeric_limits<Seconds>::infinity();
-  for (const Algorithm& row : registry()) {
-    if (!competes(row, plan)) continue;
-    if (row.arrival_aware && knowledge.arrivals.empty()) continue;  // nothing to exploit
-    Plan candidate = make_plan(row, plan.problem, {}, knowledge);
-    const Seconds time = mean_after_last(candidate, knowledge.network, knowledge.arrivals);
-    if (time >= least) continue;
-    best = std::move(candidate);
-    least = time;
-  }
-  plan = std::move(best);
+  const bool known = !knowledge.arrivals.empty();
+  plan = cheapest_plan(
+      plan.problem, knowledge, [&](const Algorithm& row) { return competes(row, known); },
+      [&](const Plan& each) {
+        return mean_after_last(each, knowledge.network, knowledge.arrivals);
+      });
 }
-
-const Algorithm& chosen(const Plan& plan) {
-  return find_algorithm(plan.problem.collective, plan.algorithm);
-}
-
-void build(const Plan& plan, Builder& builder) { chosen(plan).build(plan, builder); }
-Cost cost(const Plan& plan) { return chosen(plan).cost(plan); }
-Seconds time(const Plan& plan, const Network& network) { return chosen(plan).time(plan, network); }
 
 }  // namespace
 
@@ -54,9 +37,9 @@ Algorithm automatic() {
           .cost_formula = "that of the program that is over soonest after the last arrival",
           .source = "the closed forms of the others",
           .complete = complete,
-          .build = build,
-          .cost = cost,
-          .time = time};
+          .build = build_chosen,
+          .cost = cost_chosen,
+          .time = time_chosen};
 }
 
 }  // namespace latecomer::allreduce

@@ -1,0 +1,41 @@
+// Rows that stand for the best of others: their plan is that one's own.
+#pragma once
+
+#include <limits>
+#include <utility>
+
+#include "algorithms/registry.hpp"
+
+namespace latecomer::allreduce {
+
+/// The plan of the row, of those that compete, whose price is least; the last of several.
+template <class Competes, class Price>
+[[nodiscard]] Plan cheapest_plan(const Problem& problem, const Knowledge& knowledge,
+                                 const Competes& competes, const Price& price) {
+  Plan best;
+  Seconds least = std::numeric_limits<Seconds>::infinity();
+  for (const Algorithm& row : registry()) {
+    const bool candidate = row.collective == problem.collective && row.kind == Kind::program &&
+                           competes(row) && accepts(row, problem, nullptr);
+    if (!candidate) continue;
+    Plan plan = make_plan(row, problem, {}, knowledge);
+    const Seconds costs = price(plan);
+    if (costs > least) continue;
+    best = std::move(plan);
+    least = costs;
+  }
+  return best;
+}
+
+// What a row's functions do with such a plan.
+
+inline const Algorithm& chosen(const Plan& plan) {
+  return find_algorithm(plan.problem.collective, plan.algorithm);
+}
+inline void build_chosen(const Plan& plan, Builder& builder) { chosen(plan).build(plan, builder); }
+inline Cost cost_chosen(const Plan& plan) { return chosen(plan).cost(plan); }
+inline Seconds time_chosen(const Plan& plan, const Network& network) {
+  return chosen(plan).time(plan, network);
+}
+
+}  // namespace latecomer::allreduce
