@@ -1,11 +1,16 @@
 """Tests behave the same inside of an MPI job, and whatever was calibrated on the machine."""
 
 import os
+import signal
 
 import pytest
 from lab_helpers import SMALL
 from latecomer import lab
 from latecomer.lab import privilege
+
+# Started in the background by a shell, Python finds interrupts ignored; so would the programs that
+# tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
