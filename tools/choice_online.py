@@ -17,6 +17,7 @@ import numpy as np
 from latecomer import rehearse
 from latecomer.compiled import core
 from latecomer.output import progress_bar
+from ratios import median_interval
 
 NETWORK = "alpha=50us,beta=8ns,gamma=0.1ns,jitter=0.1"
 DELAY = 0.1  # seconds
@@ -90,7 +91,7 @@ def _row(size: str, name: str, options: argparse.Namespace) -> str:
     known, _ = taken("auto", "perfect")
     columns = [auto, known, balanced, library]
     means = " | ".join(f"{1e3 * column[FIRST:].mean():.2f}" for column in columns)
-    ratio = _median_interval(auto[FIRST:] / balanced[FIRST:])
+    ratio = median_interval(auto[FIRST:] / balanced[FIRST:])
     return f"| {size} | {name} | {means} | {ratio} | {_share(used)} |"
 
 
@@ -102,13 +103,6 @@ def rehearse_library(arrivals: Arrivals, count: int) -> np.ndarray:
     program = MODELS["openmpi-4.1"](Call(ranks, count, 4 * count, True, True))
     calls = rehearse(program, arrivals, count=count, network=NETWORK)
     return np.array([call.mean_after_last for call in calls])
-
-
-def _median_interval(ratios: np.ndarray) -> str:
-    source = np.random.default_rng(3)
-    medians = np.median(source.choice(ratios, (2000, len(ratios))), axis=1)
-    low, high = np.quantile(medians, (0.025, 0.975))
-    return f"{np.median(ratios):.3f} ({low:.3f} to {high:.3f})"
 
 
 def _share(used: list[str]) -> str:

@@ -65,6 +65,11 @@ install_python_packages() {
     .venv/bin/python -m pip install -q --disable-pip-version-check -r "$list"
     cat requirements*.txt >".venv/installed-$goal"
   fi
+  # So that scripts find the package of this clone.
+  .venv/bin/python - "$PWD/python" <<'EOF'
+import pathlib, sys, sysconfig
+pathlib.Path(sysconfig.get_path("purelib"), "latecomer.pth").write_text(sys.argv[1] + "\n")
+EOF
 }
 
 build() {

@@ -44,7 +44,8 @@ class Counts:
 
 def cpp_files() -> list[str]:
     """The C and C++ files that are formatted and checked."""
-    found = [path for top in SOURCES for path in (ROOT / top).rglob("*.[ch]pp")]
+    tops = [ROOT / top for top in (*SOURCES, "include")]
+    found = [path for top in tops for kind in ("*.[ch]pp", "*.h") for path in top.rglob(kind)]
     return [str(path) for path in sorted(found)]
 
 

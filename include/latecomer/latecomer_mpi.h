@@ -5,9 +5,9 @@
  * latecomer_get_stats() tells how often and why.
  *
  * LATECOMER_PROGRESS=thread in the environment of all ranks, with MPI_Init_thread and
- * MPI_THREAD_MULTIPLE: one thread a process receives and reduces for all its communicators while the
- * program computes, where calls have built-in operators and types and long vectors. Default: none.
- * What cannot be used is reported on stderr, once, and changes nothing.
+ * MPI_THREAD_MULTIPLE: one thread a process receives and reduces for all its communicators while
+ * the program computes, where calls have built-in operators and types and long vectors. Default:
+ * none. What cannot be used is reported on stderr, once, and changes nothing.
  *
  * Errors. Collectives return MPI's codes, through the communicator's error handler as MPI's own
  * do. The functions that configure return MPI_SUCCESS or MPI_ERR_ARG (MPI_ERR_COMM for a
@@ -15,7 +15,8 @@
  * handler; latecomer_last_error() holds the message. Before MPI_Init and after MPI_Finalize all
  * functions that take a communicator or start a request return MPI_ERR_OTHER and call no handler.
  *
- * Threads. With MPI_THREAD_MULTIPLE, threads may call at the same time on different communicators. */
+ * Threads. With MPI_THREAD_MULTIPLE, threads may call at the same time on different communicators.
+ */
 #ifndef LATECOMER_LATECOMER_MPI_H
 #define LATECOMER_LATECOMER_MPI_H
 
@@ -38,10 +39,10 @@ extern "C" {
  * latecomer_stats.fallback_settings counts.
  *
  * If ranks turn out to follow different plans (different arrivals were given, or different networks
- * after that comparison), at least one of them gets an error of a class of its own, described by MPI_Error_string and
- * latecomer_last_error(); the others are told. After any error in a handled call the
- * communicator is of no further use to latecomer: later calls on it fail at once. A long wait for
- * another rank is reported on stderr and goes on. */
+ * after that comparison), at least one of them gets an error of a class of its own, described by
+ * MPI_Error_string and latecomer_last_error(); the others are told. After any error in a handled
+ * call the communicator is of no further use to latecomer: later calls on it fail at once. A long
+ * wait for another rank is reported on stderr and goes on. */
 LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
@@ -51,20 +52,21 @@ typedef struct latecomer_request_s* latecomer_request;
 
 /* Announces an all-reduce with these arguments and makes a request of it. Local; like MPI's own it
  * is to be called in the same order on all ranks. The call is planned here, so that the first start
- * costs nothing (where arrivals that are expected change, it is planned anew). Buffers, datatype and
- * operator must live until the request is freed; `info` is not used. Wrong arguments get the MPI
- * library's own error from latecomer_wait.
+ * costs nothing (where arrivals that are expected change, it is planned anew). Buffers, datatype
+ * and operator must live until the request is freed; `info` is not used. Wrong arguments get the
+ * MPI library's own error from latecomer_wait.
  *
  * MPI_ERR_COMM for MPI_COMM_NULL, MPI_ERR_ARG if request is NULL. */
 LATECOMER_API int latecomer_allreduce_init(const void* sendbuf, void* recvbuf, int count,
                                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                            MPI_Info info, latecomer_request* request);
 
-/* Starts the call: from here until latecomer_wait the buffers belong to it. Local: it moves no data.
- * Requests of a communicator and its collectives must be started in the same order on all ranks.
+/* Starts the call: from here until latecomer_wait the buffers belong to it. Local: it moves no
+ * data. Requests of a communicator and its collectives must be started in the same order on all
+ * ranks.
  *
- * MPI_ERR_REQUEST, through no error handler and without any change: for LATECOMER_REQUEST_NULL, for a
- * request that was started and not waited for since, or whose communicator was freed. */
+ * MPI_ERR_REQUEST, through no error handler and without any change: for LATECOMER_REQUEST_NULL, for
+ * a request that was started and not waited for since, or whose communicator was freed. */
 LATECOMER_API int latecomer_start(latecomer_request* request);
 
 /* Carries out the call and those started on the communicator before it, in the order of their
@@ -87,8 +89,8 @@ LATECOMER_API int latecomer_request_free(latecomer_request* request);
 /* Chooses the algorithm of one collective on this communicator: "ring",
  * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them); "auto" chooses call by
  * call, for the arrivals that are expected, among them and the MPI library's own collective, and
- * learns from what calls took. Until then it is "native". Collective over the communicator; the first time it makes another communicator
- * beside it, which is freed with it.
+ * learns from what calls took. Until then it is "native". Collective over the communicator; the
+ * first time it makes another communicator beside it, which is freed with it.
  *
  * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
  * differ in meaning. MPI_ERR_COMM for an intercommunicator. */
@@ -97,18 +99,18 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
 
 /* When each rank will enter the next collectives: seconds after any common instant, one entry a
  * rank, EQUAL ON ALL RANKS: exchange local measurements first, with MPI_Allgather for instance.
- * NULL forgets them: all are expected together. Local; not while a request is started. Ranks that were given different times
- * follow different plans; the next call then ends with an error, at the latest when its first wait
- * is reported (latecomer_set_long_wait).
+ * NULL forgets them: all are expected together. Local; not while a request is started. Ranks that
+ * were given different times follow different plans; the next call then ends with an error, at the
+ * latest when its first wait is reported (latecomer_set_long_wait).
  *
  * MPI_ERR_ARG if `ranks` is not the communicator's size, a time is not finite or a request is
  * started. */
 LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks);
 
-/* Where the arrivals that calls are planned with come from: "given", by latecomer_set_arrivals, which
- * is so until told otherwise; or "online": latecomer notes when each rank enters each call, tells
- * all ranks of it along with the call's own messages, and expects the next call to be like the last
- * ones. Collective over the communicator.
+/* Where the arrivals that calls are planned with come from: "given", by latecomer_set_arrivals,
+ * which is so until told otherwise; or "online": latecomer notes when each rank enters each call,
+ * tells all ranks of it along with the call's own messages, and expects the next call to be like
+ * the last ones. Collective over the communicator.
  *
  * MPI_ERR_ARG on every rank, and no change, for another text or where the ranks' texts differ. */
 LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
@@ -120,39 +122,42 @@ LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
  * MPI_ERR_ARG if the estimate is not "online" or `ranks` is not the communicator's size. */
 LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks);
 
-/* A computing phase before the next collective on this communicator, so that latecomer need not wait
- * for it to end to know when it will. begin: it begins now. edge: `fraction` of its work is done, from
- * 0 to 1, more at each edge: when the rank will arrive is extrapolated from the time so far. end: it
- * is over. With a progress thread (LATECOMER_PROGRESS=thread) and the estimate "online" the other
- * ranks are told; without a thread each of these gives MPI a chance to move messages, and no more.
- * Local, short, and in no case needed for right results.
+/* A computing phase before the next collective on this communicator, so that latecomer need not
+ * wait for it to end to know when it will. begin: it begins now. edge: `fraction` of its work is
+ * done, from 0 to 1, more at each edge: when the rank will arrive is extrapolated from the time so
+ * far. end: it is over. With a progress thread (LATECOMER_PROGRESS=thread) and the estimate
+ * "online" the other ranks are told; without a thread each of these gives MPI a chance to move
+ * messages, and no more. Local, short, and in no case needed for right results.
  *
- * MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above that of the edge before, or there was no
- * begin. */
+ * MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above that of the edge before, or there
+ * was no begin. */
 LATECOMER_API int latecomer_compute_begin(MPI_Comm comm);
 LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction);
 LATECOMER_API int latecomer_compute_end(MPI_Comm comm);
 
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
- * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have from
- * the start: that of the environment variable LATECOMER_NETWORK, else the built-in one. Local; not while a request is started.
- * Different networks are found out in the first handled call (latecomer_allreduce); those that are
- * set later than that end in the error of different plans, where plans depend on them.
+ * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have
+ * from the start: that of the environment variable LATECOMER_NETWORK, else the built-in one. Local;
+ * not while a request is started. Different networks are found out in the first handled call
+ * (latecomer_allreduce); those that are set later than that end in the error of different plans
+ * where each rank plans for itself and plans depend on them. Where a progress thread works, calls
+ * that it prepares follow rank 0's plan on all ranks.
  *
  * MPI_ERR_ARG if the text cannot be read or a request is started. */
 LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
 
 /* Reproducible mode, 1, or 0, which is so from the start unless the environment variable
- * LATECOMER_REPRODUCIBLE is 1. In it a handled call's order of combining, and what algorithms choose
- * by themselves, depend on the number of ranks, the count, the datatype, the operator, the algorithm
- * that was set and the library's version alone: arrivals, given or observed, and networks, set or of
- * the environment, are not used (plans assume the built-in network). So results are the same bits
- * from run to run. It promises nothing for calls that the MPI library carries out (latecomer_stats
- * counts them): their order is that library's. Arrival-aware algorithms take all ranks to arrive
- * together in it. Collective over the communicator.
+ * LATECOMER_REPRODUCIBLE is 1. In it a handled call's order of combining, and what algorithms
+ * choose by themselves, depend on the number of ranks, the count, the datatype, the operator, the
+ * algorithm that was set and the library's version alone: arrivals, given or observed, and
+ * networks, set or of the environment, are not used (plans assume the built-in network). So results
+ * are the same bits from run to run. It promises nothing for calls that the MPI library carries out
+ * (latecomer_stats counts them): their order is that library's. Arrival-aware algorithms take all
+ * ranks to arrive together in it. Collective over the communicator.
  *
- * MPI_ERR_ARG on every rank, and no change, for another number or where the ranks' numbers differ. */
+ * MPI_ERR_ARG on every rank, and no change, for another number or where the ranks' numbers differ.
+ */
 LATECOMER_API int latecomer_set_reproducible(MPI_Comm comm, int on);
 
 /* How long a call waits without progress before it reports whom it waits for: seconds, 30 unless
@@ -185,7 +190,7 @@ LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats);
 /* Sums over calls, in seconds. */
 typedef struct latecomer_times {
   double inside;  /* of all calls: from this rank's arrival to its exit */
-  uint64_t told;  /* handled calls whose last arrival is known: those with estimate "online" */
+  uint64_t told;  /* calls whose last arrival is known: estimate "online", or algorithm "auto" */
   double waiting; /* of the told ones: from this rank's arrival to the last rank's */
   double moving;  /* of the told ones: from the last rank's arrival to this rank's exit */
 } latecomer_times;
@@ -218,8 +223,8 @@ typedef struct latecomer_key_stats {
   int32_t last_choice; /* index of the last call's; -1: none, or among other_choices */
   latecomer_choice_stats choices[LATECOMER_MOST_CHOICES];
   uint64_t other_choices; /* calls with further ones */
-  /* Of the calls for which arrivals were expected by estimate "online": the sum of the mean over the
-   * ranks of |expected - actual| arrival, both after the earliest. */
+  /* Of the calls for which arrivals were expected by estimate "online": the sum of the mean over
+   * the ranks of |expected - actual| arrival, both after the earliest. */
   uint64_t estimated;
   double estimate_error;
 } latecomer_key_stats;
@@ -235,12 +240,12 @@ typedef struct latecomer_site_stats {
  * together included; either may be NULL. Local. */
 LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
 
-/* The index-th of them, in the order of their first call; kept are the first LATECOMER_MOST_KEYS and
- * LATECOMER_MOST_SITES, the last entry after them counts all further ones together. With the
+/* The index-th of them, in the order of their first call; kept are the first LATECOMER_MOST_KEYS
+ * and LATECOMER_MOST_SITES, the last entry after them counts all further ones together. With the
  * environment variable LATECOMER_STATS=1 rank 0 of MPI_COMM_WORLD prints them for all its
  * communicators on stderr in MPI_Finalize; LATECOMER_STATS=FILE writes them to a file instead, as
- * JSON if its name ends in .json; with %r in the name, which becomes the rank in MPI_COMM_WORLD, all
- * ranks write theirs. Local.
+ * JSON if its name ends in .json; with %r in the name, which becomes the rank in MPI_COMM_WORLD,
+ * all ranks write theirs. Local.
  *
  * MPI_ERR_ARG if there is no such index or stats is NULL. */
 LATECOMER_API int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats);

@@ -41,10 +41,10 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   const Algorithm* row = setting_.choice.algorithm;
   bool tell = true;
   if (automatic()) {
-    selected_before_ = selected_;
-    selected_ = selector_.choose(setting_.problem, call.expected, setting_.assumed);
-    row = selected_.row;
-    tell = selected_.tell;
+    const auto selection = selector_.choose(setting_.problem, call.expected, setting_.assumed);
+    chosen_.add(selector_, selection);
+    row = selection.row;
+    tell = selection.tell;
   }
   if (row->kind == Kind::native) {
     run_native(call, arrivals, tell);
@@ -123,8 +123,7 @@ void Rehearsal::run_program(Call& call, const Algorithm& row,
 void Rehearsal::learn() {
   if (!automatic()) return;
   const Watch& watch = watches_.front();
-  if (const auto taken = watch.taken_before()) selector_.learn(selected_before_, *taken);
-  if (const auto taken = watch.taken()) selector_.learn(selected_, *taken);
+  chosen_.learn(watch.taken(), watch.taken_before());
 }
 
 }  // namespace latecomer

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "select/selector.hpp"
+#include "select/last_choices.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
 #include "telemetry/watch.hpp"
@@ -59,7 +59,7 @@ class Rehearsal {
   std::deque<Watch> watches_;  // one a rank
   std::vector<Courier*> couriers_;
   Selector selector_;
-  Selector::Selection selected_, selected_before_;
+  LastChoices chosen_;
   SimulationOptions options_;
   Seconds clock_ = 0;  // when the last call was over
 };

@@ -7,15 +7,15 @@
 #include "capi/core/last_error.hpp"
 #include "engine/engine.hpp"
 #include "runtime/background/background.hpp"
-#include "runtime/clock_sync.hpp"
+#include "runtime/clocks/clock_sync.hpp"
 #include "runtime/decision.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/persistent.hpp"
 #include "runtime/problem_of.hpp"
-#include "runtime/recorded_call.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
+#include "runtime/statistics/recorded_call.hpp"
 
 namespace latecomer {
 namespace {

@@ -5,7 +5,7 @@
 #include "runtime/background/wish.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
-#include "runtime/ledger.hpp"
+#include "runtime/statistics/ledger.hpp"
 
 namespace latecomer {
 namespace {

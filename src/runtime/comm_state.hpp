@@ -11,8 +11,8 @@
 #include "runtime/compute_phase.hpp"
 #include "runtime/link.hpp"
 #include "runtime/plan_cache.hpp"
-#include "runtime/statistics.hpp"
-#include "select/selector.hpp"
+#include "runtime/statistics/statistics.hpp"
+#include "select/last_choices.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {
@@ -32,12 +32,6 @@ struct Tuning {
 
 /// Whether what each rank sets for itself is alike on all ranks (runtime/settings.hpp).
 enum class Settings : std::uint8_t { unknown, alike, different };
-
-/// What was chosen for a call, and who is to learn what became of it: nobody, if null.
-struct Selected {
-  Selector* selector = nullptr;
-  Selector::Selection selection;
-};
 
 class PersistentCall;
 /// Of one communicator, carried out first to last (runtime/persistent.hpp).
@@ -62,9 +56,8 @@ struct CommState {
   std::unique_ptr<Watch> watch;   // while online, or what calls took is to be known
   Selector selector;              // of an automatic choice that every rank makes
   Selector announcing;            // of one that rank 0 makes for all
-  Selected selected;              // for the last call
-  Selected selected_before;
-  ClockRefresh clock_refresh;  // of the link's clocks, while watched
+  LastChoices chosen;             // by them
+  ClockRefresh clock_refresh;     // of the link's clocks, while watched
   PlanCache plans;
   Tuning tuning;
   Settings settings = Settings::unknown;  // compared in the first handled call

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
-#include "runtime/clock_sync.hpp"
+#include "runtime/clocks/clock_sync.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/persistent.hpp"
 
@@ -61,7 +61,7 @@ void check_ranks(const CommState& state, int ranks) {
 void forget_choices(CommState& state) {
   state.selector = {};
   state.announcing = {};
-  state.selected = state.selected_before = {};
+  state.chosen = {};
 }
 
 /// Here all ranks are together; in the first call they would wait for the last one unreported.

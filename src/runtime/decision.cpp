@@ -13,10 +13,6 @@ Knowledge lasting_knowledge(const CommState& state) {
   return {{}, network, state.knowledge.telemetry};
 }
 
-void select(CommState& state, const Selected& selected) {
-  state.selected_before = std::exchange(state.selected, selected);
-}
-
 }  // namespace
 
 std::vector<Seconds> expect_arrivals(CommState& state, const Problem& problem) {
@@ -39,7 +35,7 @@ Decision decide(CommState& state, const Problem& problem, std::vector<Seconds> a
   decision.knowledge.arrivals = state.expected = std::move(arrivals);
   if (!chooses(state)) return decision;
   const auto selection = selector.choose(problem, state.expected, decision.knowledge.network);
-  select(state, {&selector, selection});
+  state.chosen.add(selector, selection);
   decision.choice.algorithm = selection.row;  // its parameters are all rows' own: progress
   decision.tell = selection.tell;
   return decision;
@@ -48,15 +44,11 @@ Decision decide(CommState& state, const Problem& problem, std::vector<Seconds> a
 void leave_decision(CommState& state, const Problem& problem) {
   (void)expect_arrivals(state, problem);
   state.expected.clear();
-  select(state, {});
+  state.chosen.add_none();
 }
 
 void learn(CommState& state) {
-  const auto tell = [](const Selected& of, const std::optional<Seconds>& taken) {
-    if (of.selector != nullptr && taken) of.selector->learn(of.selection, *taken);
-  };
-  tell(state.selected_before, state.watch->taken_before());
-  tell(state.selected, state.watch->taken());
+  state.chosen.learn(state.watch->taken(), state.watch->taken_before());
 }
 
 }  // namespace latecomer

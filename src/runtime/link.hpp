@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/clocks.hpp"
+#include "runtime/clocks/clocks.hpp"
 #include "runtime/control.hpp"
 #include "runtime/crowd.hpp"
 #include "runtime/internal_comm.hpp"

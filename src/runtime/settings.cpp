@@ -87,8 +87,9 @@ Outcome compare_settings(CommState& state) {
   if (letters.failed()) return letters.outcome();
   state.settings = all.differing == 0 ? Settings::alike : Settings::different;
   state.compared = state.reproducible ? with_handshake({}) : state.knowledge.network;
-  if (state.settings == Settings::different && state.rank == 0)
+  if (state.settings == Settings::different && state.rank == 0) {
     warn(state, names_of_differing(all));
+  }
   return {};
 }
 

@@ -62,9 +62,9 @@ Selector::Candidate Selector::cheapest(const Prices& prices, const std::vector<C
   });
 }
 
-Selector::Kind& Selector::kind_of(const Problem& problem, const Network& network) {
+Selector::CallKind& Selector::kind_of(const Problem& problem, const Network& network) {
   const auto [found, fresh] = kinds_.try_emplace(call_key(problem));
-  Kind& kind = found->second;
+  CallKind& kind = found->second;
   kind.used = ++calls_;
   if (!fresh) return kind;
   kind.current = &balanced_row();  // where both are alike
@@ -77,7 +77,7 @@ Selector::Kind& Selector::kind_of(const Problem& problem, const Network& network
   return kind;
 }
 
-void Selector::price(Kind& kind, const Problem& problem, const std::vector<Seconds>& arrivals,
+void Selector::price(CallKind& kind, const Problem& problem, const std::vector<Seconds>& arrivals,
                      const Network& network) {
   if (kind.arrivals == arrivals) return;
   kind.arrivals = arrivals;
@@ -92,13 +92,13 @@ void Selector::price(Kind& kind, const Problem& problem, const std::vector<Secon
 }
 
 /// The MPI library's collective is expected to do as well as the best balanced program.
-std::vector<Selector::Candidate> Selector::candidates(const Kind& kind, bool late) {
+std::vector<Selector::Candidate> Selector::candidates(const CallKind& kind, bool late) {
   std::vector<Candidate> all{{&balanced_row(), kind.balanced}, {&native_row(), kind.balanced}};
   if (late) all.insert(all.end(), kind.aware.begin(), kind.aware.end());
   return all;
 }
 
-std::optional<Selector::Candidate> Selector::to_try(const Kind& kind,
+std::optional<Selector::Candidate> Selector::to_try(const CallKind& kind,
                                                     const std::vector<Candidate>& all) {
   const Prices prices(kind.tracks);
   const Candidate& balanced = all[0];
@@ -118,7 +118,7 @@ std::optional<Selector::Candidate> Selector::to_try(const Kind& kind,
   return std::nullopt;
 }
 
-Selector::Candidate Selector::best_of(const Kind& kind, const std::vector<Candidate>& all) {
+Selector::Candidate Selector::best_of(const CallKind& kind, const std::vector<Candidate>& all) {
   const Prices prices(kind.tracks);
   const Candidate best = cheapest(prices, all);
   for (const Candidate& current : all) {
@@ -129,7 +129,7 @@ Selector::Candidate Selector::best_of(const Kind& kind, const std::vector<Candid
 }
 
 /// So that telling costs at most kTelling of the calls since it was last done.
-bool Selector::worth_telling(const Kind& kind, const Problem& problem, const Network& network) {
+bool Selector::worth_telling(const CallKind& kind, const Problem& problem, const Network& network) {
   const Prices prices(kind.tracks);
   const Track* track = prices.find("native");
   if (track == nullptr || track->uses() <= kTrials) return true;
@@ -140,7 +140,7 @@ bool Selector::worth_telling(const Kind& kind, const Problem& problem, const Net
 
 Selector::Selection Selector::choose(const Problem& problem, const std::vector<Seconds>& arrivals,
                                      const Network& network) {
-  Kind& kind = kind_of(problem, network);
+  CallKind& kind = kind_of(problem, network);
   ++kind.calls;
   const bool somebody = late(arrivals);
   if (somebody) price(kind, problem, arrivals, network);

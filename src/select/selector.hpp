@@ -42,7 +42,7 @@ class Selector {
     Seconds predicted = 0;
   };
   /// All that is known of one kind of call.
-  struct Kind {
+  struct CallKind {
     std::uint64_t calls = 0;
     std::uint64_t used = 0;    // the last call of the communicator
     std::uint64_t untold = 0;  // calls in a row that nobody told of
@@ -54,21 +54,21 @@ class Selector {
     std::vector<Candidate> aware;
   };
 
-  Kind& kind_of(const Problem& problem, const Network& network);
-  static void price(Kind& kind, const Problem& problem, const std::vector<Seconds>& arrivals,
+  CallKind& kind_of(const Problem& problem, const Network& network);
+  static void price(CallKind& kind, const Problem& problem, const std::vector<Seconds>& arrivals,
                     const Network& network);
   class Prices;
 
-  [[nodiscard]] static std::vector<Candidate> candidates(const Kind& kind, bool late);
+  [[nodiscard]] static std::vector<Candidate> candidates(const CallKind& kind, bool late);
   [[nodiscard]] static Candidate cheapest(const Prices& prices, const std::vector<Candidate>& all);
   /// One of whom too little is known.
-  [[nodiscard]] static std::optional<Candidate> to_try(const Kind& kind,
+  [[nodiscard]] static std::optional<Candidate> to_try(const CallKind& kind,
                                                        const std::vector<Candidate>& all);
-  [[nodiscard]] static Candidate best_of(const Kind& kind, const std::vector<Candidate>& all);
-  [[nodiscard]] static bool worth_telling(const Kind& kind, const Problem& problem,
+  [[nodiscard]] static Candidate best_of(const CallKind& kind, const std::vector<Candidate>& all);
+  [[nodiscard]] static bool worth_telling(const CallKind& kind, const Problem& problem,
                                           const Network& network);
 
-  std::map<CallKey, Kind> kinds_;
+  std::map<CallKey, CallKind> kinds_;
   std::uint64_t calls_ = 0;
 };
 

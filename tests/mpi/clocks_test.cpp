@@ -1,6 +1,6 @@
 // The common clock: with made-up local clocks whose offsets and drifts are known, and with the real
 // ones, which differ only where hosts have time namespaces of their own.
-#include "runtime/clocks.hpp"
+#include "runtime/clocks/clocks.hpp"
 
 #include <time.h>
 
@@ -16,7 +16,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/clock_sync.hpp"
+#include "runtime/clocks/clock_sync.hpp"
 #include "runtime/comm_state.hpp"
 
 namespace latecomer::testing {

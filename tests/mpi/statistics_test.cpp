@@ -1,6 +1,6 @@
 // Statistics by key and by call site: nothing is lost, nothing counted twice, and they stay
 // bounded.
-#include "runtime/statistics.hpp"
+#include "runtime/statistics/statistics.hpp"
 
 #include <chrono>
 #include <cstring>
@@ -10,8 +10,8 @@
 #include "capi/core/last_error.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/counters.hpp"
-#include "runtime/stats_report.hpp"
+#include "runtime/statistics/counters.hpp"
+#include "runtime/statistics/stats_report.hpp"
 #include "try_allreduce.hpp"
 
 namespace latecomer::testing {

@@ -1,4 +1,4 @@
-#include "runtime/clock_groups.hpp"
+#include "runtime/clocks/clock_groups.hpp"
 
 #include <unistd.h>
 

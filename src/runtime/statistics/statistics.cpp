@@ -1,9 +1,9 @@
-#include "runtime/statistics.hpp"
+#include "runtime/statistics/statistics.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/counters.hpp"
+#include "runtime/statistics/counters.hpp"
 
 namespace latecomer {
 namespace {

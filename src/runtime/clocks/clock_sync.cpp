@@ -1,4 +1,4 @@
-#include "runtime/clock_sync.hpp"
+#include "runtime/clocks/clock_sync.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "runtime/stats_report.hpp"
+#include "runtime/statistics/stats_report.hpp"
 
 #include <dlfcn.h>
 
@@ -9,7 +9,7 @@
 #include "base/json.hpp"
 #include "base/parse.hpp"
 #include "latecomer/latecomer.h"
-#include "runtime/counters.hpp"
+#include "runtime/statistics/counters.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/counters.hpp"
+#include "runtime/statistics/counters.hpp"
 
 namespace latecomer {
 namespace {

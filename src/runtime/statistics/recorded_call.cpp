@@ -1,9 +1,9 @@
-#include "runtime/recorded_call.hpp"
+#include "runtime/statistics/recorded_call.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/clocks.hpp"
+#include "runtime/clocks/clocks.hpp"
 #include "runtime/problem_of.hpp"
 
 namespace latecomer {

@@ -1,4 +1,4 @@
-#include "runtime/ledger.hpp"
+#include "runtime/statistics/ledger.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "runtime/comm_state.hpp"
-#include "runtime/counters.hpp"
 #include "runtime/log.hpp"
+#include "runtime/statistics/counters.hpp"
 
 namespace latecomer {
 namespace {

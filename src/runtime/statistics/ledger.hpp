@@ -2,7 +2,7 @@
 // variable LATECOMER_STATS asks for it.
 #pragma once
 
-#include "runtime/stats_report.hpp"
+#include "runtime/statistics/stats_report.hpp"
 
 namespace latecomer {
 

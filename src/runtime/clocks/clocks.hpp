@@ -1,4 +1,5 @@
-// The clock that a communicator's ranks share: rank 0's. runtime/clock_sync.hpp keeps it right.
+// The clock that a communicator's ranks share: rank 0's. runtime/clocks/clock_sync.hpp keeps it
+// right.
 #pragma once
 
 #include <chrono>
@@ -6,7 +7,7 @@
 #include <utility>
 
 #include "arrival/clock.hpp"
-#include "runtime/clock_groups.hpp"
+#include "runtime/clocks/clock_groups.hpp"
 
 namespace latecomer {
 

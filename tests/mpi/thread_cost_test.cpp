@@ -1,0 +1,93 @@
+// The progress thread: what it takes, and where there is none.
+#include <dirent.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "communicator.hpp"
+#include "runtime/background/background.hpp"
+#include "runtime/background/pace.hpp"
+#include "thread_helpers.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+MPI_TEST(a_child_process_has_no_thread) {
+  if (!applies(context)) return;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  const pid_t child = fork();
+  if (child == 0) {
+    int tasks = 0;
+    DIR* const folder = opendir("/proc/self/task");
+    while (const dirent* const entry = readdir(folder)) tasks += entry->d_name[0] != '.' ? 1 : 0;
+    _exit(tasks == 1 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK_EQ(status, 0);
+}
+
+double seconds_of(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// What all other threads take of a core while this one computes: processor time, not time.
+double taken_by_others(Seconds length) {
+  const double begin = seconds_of(CLOCK_MONOTONIC);
+  const double others = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  while (seconds_of(CLOCK_MONOTONIC) - begin < length) {
+  }
+  const double taken = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  return (taken - others) / (seconds_of(CLOCK_MONOTONIC) - begin);
+}
+
+MPI_TEST(the_thread_takes_little_while_a_rank_computes) {
+  if (!applies(context)) return;
+  const auto before = taken_by_others(0.2);
+  std::vector<Communicator> comms;
+  for (const std::size_t number : {1, 16}) {
+    while (comms.size() < number) {
+      latecomer_set_algorithm(comms.emplace_back(), "allreduce", "ring");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double taken = taken_by_others(context.quick ? 0.2 : 3);
+    if (context.rank == 0) {
+      std::printf("  %zu communicators: %.2f %% of a core (%.2f %% without)\n", number, 100 * taken,
+                  100 * before);
+    }
+    CHECK_TEXT(taken < 0.05, std::to_string(taken));
+  }
+}
+
+MPI_TEST(reports_weigh_as_much_as_they_rest_on) {
+  Sequencer sequencer(3);
+  using Times = std::vector<Seconds>;
+  CHECK(sequencer.blend(5, {}, 100) == Times{});
+  Letter report;
+  report.call = 5;
+  report.arrival = 102;
+  report.weight = 0.25;
+  sequencer.note_report(2, report);
+  CHECK(sequencer.blend(4, {}, 100) == Times{});
+  CHECK(sequencer.blend(5, {}, 100) == Times({0, 0, 2}));
+  CHECK(sequencer.blend(5, {0, 1, 1}, 100) == Times({0, 1, 0.25 * 2 + 0.75 * 1}));
+  CHECK(sequencer.blend(5, {}, 103) == Times({0, 0, 0}));  // it must be there by now
+  report.call = 6;
+  sequencer.note_report(2, report);
+  CHECK(sequencer.blend(5, {0, 1, 1}, 100) == Times({0, 1, 1}));
+}
+
+MPI_TEST(sleeps_grow_and_looking_stays_cheap) {
+  CHECK(Pace::sleep_after(0, 1e-6) < Pace::sleep_after(1e-3, 1e-6));
+  for (const double cost : {1e-6, 5e-6, 20e-6}) {
+    CHECK(cost / (cost + Pace::sleep_after(10, cost)) < 0.011);
+  }
+}
+
+}  // namespace
+}  // namespace latecomer::testing

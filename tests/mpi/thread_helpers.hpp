@@ -1,0 +1,39 @@
+// What tests of the progress thread share.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "latecomer/latecomer_mpi.h"
+#include "runner.hpp"
+#include "with_thread.hpp"
+
+namespace latecomer::testing {
+
+inline constexpr Count kMany = 1 << 15;  // numbers: announced, as the network of --thread goes
+
+inline void sleep_for(Seconds seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+inline bool applies(const Context& context) { return with_thread() && context.ranks > 1; }
+
+inline latecomer_stats stats_of(MPI_Comm comm) {
+  latecomer_stats stats{};
+  latecomer_get_stats(comm, &stats);
+  return stats;
+}
+
+inline bool error_names(const std::string& word) {
+  return std::string(latecomer_last_error()).find(word) != std::string::npos;
+}
+
+/// What the first call does, for which it waits for all ranks, by one that is not announced.
+inline void compare_settings_first(MPI_Comm comm) {
+  int one = 1;
+  int all = 0;
+  CHECK_EQ(latecomer_allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+}
+
+}  // namespace latecomer::testing
