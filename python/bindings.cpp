@@ -123,7 +123,8 @@ class PyPlan {
         programs.push_back(build_program(plan_, rank));
         options.poll();
       }
-      if (check) options.memory = memory.emplace(programs, options.network.seed).memory();
+      if (check)
+        options.memory = memory.emplace(plan_.problem, programs, options.network.seed).memory();
       result = latecomer::simulate(programs, options);
     }
     if (!result.failure.empty()) throw std::runtime_error(result.failure);

@@ -25,7 +25,7 @@ ALLOWED: dict[str, list[str]] = {
     "engine": ["base", "schedule", "protocol"],
     "telemetry": ["base", "schedule", "protocol", "arrival"],
     "select": ["base", "schedule", "patterns", "arrival", "algorithms"],
-    "simulate": ["base", "schedule", "protocol", "arrival", "engine"],
+    "simulate": ["base", "schedule", "protocol", "spec", "arrival", "engine"],
     "rehearse": [
         "base",
         "schedule",

@@ -19,7 +19,7 @@ extern "C" {
 
 /* What a collective is asked to do. Counts are elements of the whole vector. */
 typedef struct latecomer_problem {
-  const char* collective; /* "allreduce" */
+  const char* collective; /* "allreduce", "allgather", "reduce", "bcast", "gather", "scatter" */
   const char* algorithm;  /* "ring", "sorted_linear_tree:segments=64", ...  */
   int32_t ranks;          /* >= 1 */
   int64_t count;          /* >= 0 */
@@ -29,6 +29,8 @@ typedef struct latecomer_problem {
   const double* arrivals; /* seconds, one a rank; NULL: all arrive together */
   const char* network;    /* "alpha=50us,beta=8ns,gamma=0.1ns"; NULL: the default */
   int32_t exact;          /* 0 or 1: the operator gives the same bits in whatever order */
+  int32_t root;           /* of rooted collectives; 0 for others */
+  const int64_t* parts;   /* elements of each rank's part; NULL: as equal as can be */
 } latecomer_problem;
 
 LATECOMER_API const char* latecomer_version(void);

@@ -2,7 +2,13 @@
 
 #include <algorithm>
 
+#include "algorithms/allgather/rows.hpp"
 #include "algorithms/allreduce/rows.hpp"
+#include "algorithms/bcast/rows.hpp"
+#include "algorithms/common_rows.hpp"
+#include "algorithms/gather/rows.hpp"
+#include "algorithms/reduce/rows.hpp"
+#include "algorithms/scatter/rows.hpp"
 #include "base/error.hpp"
 #include "base/factors.hpp"
 #include "base/parse.hpp"
@@ -87,8 +93,7 @@ void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
 
 std::string names_of(Collective collective) {
   std::string names;
-  for (const Algorithm& row : registry()) {
-    if (row.collective != collective) continue;
+  for (const Algorithm& row : registry(collective)) {
     names += (names.empty() ? "" : ", ") + std::string(row.name);
   }
   return names;
@@ -104,34 +109,54 @@ void disseminate(Rank ranks, Builder& builder) {
   builder.tell_no_more();
 }
 
+std::vector<Algorithm> own_rows(Collective collective) {
+  switch (collective) {
+    case Collective::allgather:
+      return allgather::rows();
+    case Collective::allreduce:
+      return allreduce::rows();
+    case Collective::bcast:
+      return bcast::rows();
+    case Collective::gather:
+      return gather::rows();
+    case Collective::reduce:
+      return reduce::rows();
+    case Collective::scatter:
+      return scatter::rows();
+  }
+  return {};
+}
+
+std::vector<Algorithm> all_rows() {
+  std::vector<Algorithm> all;
+  for (const Collective collective : all_collectives()) {
+    std::vector<Algorithm> rows = own_rows(collective);
+    rows.push_back(automatic(collective));
+    rows.push_back(fastest(collective));
+    rows.push_back(native(collective));
+    std::sort(rows.begin(), rows.end(),
+              [](const Algorithm& a, const Algorithm& b) { return a.name < b.name; });
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::span<const Algorithm> registry() {
-  namespace ar = allreduce;
-  static const std::vector<Algorithm> rows = with_progress({
-      ar::automatic(),
-      ar::circulant(),
-      ar::dual_root(),
-      ar::fastest(),
-      ar::generalized(),
-      ar::linear_tree(),
-      ar::native(),
-      ar::pipelined_tree(),
-      ar::prereduced_ring(),
-      ar::rabenseifner(),
-      ar::recursive_doubling(),
-      ar::reduce_bcast(),
-      ar::ring(),
-      ar::segmented_ring(),
-      ar::sorted_linear_tree(),
-      ar::two_tree(),
-  });
+  static const std::vector<Algorithm> rows = with_progress(all_rows());
   return rows;
 }
 
+std::span<const Algorithm> registry(Collective collective) {
+  const auto all = registry();
+  const auto [first, last] = std::ranges::equal_range(all, collective, {}, &Algorithm::collective);
+  return {first, last};
+}
+
 const Algorithm& find_algorithm(Collective collective, std::string_view name) {
-  for (const Algorithm& row : registry()) {
-    if (row.collective == collective && row.name == name) return row;
+  for (const Algorithm& row : registry(collective)) {
+    if (row.name == name) return row;
   }
   throw Error("algorithm", std::string(name), "one of " + names_of(collective));
 }
@@ -146,6 +171,11 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
                const Knowledge& knowledge) {
   check(problem);
   check_arrivals(problem, knowledge);
+  if (algorithm.collective != problem.collective) {
+    throw Error("algorithm",
+                std::string(algorithm.name) + " of " + std::string(to_string(algorithm.collective)),
+                "one of " + std::string(to_string(problem.collective)));
+  }
   std::string why;
   if (algorithm.kind == Kind::native) {
     throw Error("algorithm", "native", "an algorithm that runs a program");

@@ -61,6 +61,8 @@ struct Algorithm {
 
 /// All rows, by collective and name.
 [[nodiscard]] std::span<const Algorithm> registry();
+/// Those of one collective.
+[[nodiscard]] std::span<const Algorithm> registry(Collective collective);
 
 /// Throws Error naming the known names.
 [[nodiscard]] const Algorithm& find_algorithm(Collective collective, std::string_view name);

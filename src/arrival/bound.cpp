@@ -67,6 +67,7 @@ Network within_a_node(Network network) {
 Seconds least_after_last(const Problem& problem, const std::vector<Seconds>& arrivals,
                          const Network& network, Progress progress) {
   if (problem.ranks == 1 || problem.count == 0) return 0;
+  if (problem.collective != Collective::allreduce) return 0;  // true of all, if weak
   const auto ranks = static_cast<std::size_t>(problem.ranks);
   const std::vector<Seconds> times = arrivals.empty() ? std::vector<Seconds>(ranks) : arrivals;
   const std::vector<Node> nodes = nodes_of(times, network);

@@ -10,6 +10,7 @@ namespace latecomer {
 /// Of what MPI makes equal on all ranks.
 CallKey call_key(const Problem& problem) {
   return fnv1a(std::string(to_string(problem.collective)) + ' ' + std::to_string(problem.bytes()) +
+               (rooted(problem.collective) ? " root " + std::to_string(problem.root) : "") +
                (problem.commutative ? " commutative" : "") + (problem.exact ? " exact" : ""));
 }
 

@@ -73,7 +73,8 @@ Simulation Rehearsal::run(const Plan& plan, const std::vector<Seconds>& arrivals
   const std::vector<Program> programs = build_programs(plan);
   std::optional<CheckedMemory> memory;
   const bool check = setting_.check && checked != nullptr;
-  options_.memory = check ? memory.emplace(programs, options_.network.seed).memory() : nullptr;
+  options_.memory =
+      check ? memory.emplace(setting_.problem, programs, options_.network.seed).memory() : nullptr;
   Simulation result = simulate(programs, options_);
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   if (check) checked->wrong = memory->wrong();

@@ -4,14 +4,15 @@
 
 namespace latecomer {
 
-Builder::Builder(const Plan& plan, Rank me) : telemetry_(plan.telemetry) {
+Builder::Builder(const Plan& plan, Rank me)
+    : input_(plan.problem.input(me)), output_(plan.problem.output(me)), telemetry_(plan.telemetry) {
   const Problem& problem = plan.problem;
   program_.plan_hash = hash(plan);
   program_.me = me;
   program_.ranks = problem.ranks;
-  program_.input_count = problem.in_place ? 0 : problem.input_count();
-  program_.output_count = problem.output_count();
-  program_.in_place = problem.in_place;
+  program_.input_count = input_.count;
+  program_.output_count = output_.count;
+  program_.in_place = problem.in_place_at(me);
   program_.commutative = problem.commutative;
   program_.progress = plan.progress;
   add({});
@@ -38,7 +39,17 @@ void Builder::tell_of_arrival() {
 }
 
 Slice Builder::input(Range range) const {
-  return {program_.in_place ? Buffer::output : Buffer::input, range.begin, range.count};
+  if (program_.in_place && input_.empty()) {
+    return {Buffer::output, range.begin - output_.begin, range.count};
+  }
+  return {Buffer::input, range.begin - input_.begin, range.count};
+}
+
+Slice Builder::output(Range range) const {
+  if (program_.in_place && output_.empty()) {
+    return {Buffer::input, range.begin - input_.begin, range.count};
+  }
+  return {Buffer::output, range.begin - output_.begin, range.count};
 }
 
 Slice Builder::scratch(Count count) {

@@ -23,11 +23,11 @@ class Builder {
   Builder(const Plan& plan, Rank me);
 
   [[nodiscard]] Rank me() const { return program_.me; }
-  /// This rank's own vector; the output buffer when in place.
+  // Where a range of the whole vector lies. In place both are the same buffer.
+  /// What this rank has before the call.
   [[nodiscard]] Slice input(Range range) const;
-  [[nodiscard]] Slice output(Range range) const {
-    return {Buffer::output, range.begin, range.count};
-  }
+  /// What it is to have after it.
+  [[nodiscard]] Slice output(Range range) const;
   /// A fresh block of scratch.
   Slice scratch(Count count);
 
@@ -74,6 +74,8 @@ class Builder {
   void add_message(const Operation& operation);
   void tell_of_arrival();
 
+  Range input_;  // of the vector, that the buffers hold
+  Range output_;
   Program program_;
   Scoreboard scoreboard_;
   OpIndex sent_ = kNone;                  // the last send

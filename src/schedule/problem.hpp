@@ -1,31 +1,56 @@
 // What a collective is asked to do: facts that MPI guarantees equal on all ranks, and `in_place`.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/types.hpp"
 
 namespace latecomer {
 
-enum class Collective : std::uint8_t { allreduce };
+enum class Collective : std::uint8_t { allgather, allreduce, bcast, gather, reduce, scatter };
 
+[[nodiscard]] std::span<const Collective> all_collectives();
 [[nodiscard]] std::string_view to_string(Collective collective);
 /// Throws Error for a name that is no collective.
 [[nodiscard]] Collective parse_collective(std::string_view name);
+
+/// Whether an operator combines the ranks' contributions.
+[[nodiscard]] bool combines(Collective collective);
+/// Whether one rank, the root, has a part of its own.
+[[nodiscard]] bool rooted(Collective collective);
+/// Whether the vector consists of parts, one a rank.
+[[nodiscard]] bool parted(Collective collective);
 
 struct Problem {
   Collective collective = Collective::allreduce;
   Rank ranks = 1;
   Count count = 0;          // elements of the whole vector
   Count element_bytes = 4;  // of one element on the wire
-  Rank root = 0;            // of rooted collectives
-  bool commutative = true;  // the operator
-  bool in_place = false;    // input and output alias; local: never part of a plan's hash
-  bool exact = false;       // the operator gives the same bits in whatever order it combines
+  Rank root = 0;            // of rooted collectives; 0 for others
+  bool commutative = true;  // the operator; true where there is none
+  // Input and output alias, of rooted collectives at the root only; not of a broadcast, which has
+  // one buffer anyway. Local: never part of a plan's hash.
+  bool in_place = false;
+  bool exact = false;  // the operator gives the same bits in whatever order it combines
+  // Elements of each rank's part of the vector; empty: as equal as can be, the longer ones first.
+  std::vector<Count> parts = {};
 
-  [[nodiscard]] Count input_count() const { return count; }
-  [[nodiscard]] Count output_count() const { return count; }
   [[nodiscard]] Count bytes() const { return count * element_bytes; }
+  /// A rank's part of the vector, of collectives that have such; else all of it.
+  [[nodiscard]] Range part(Rank rank) const;
+
+  // Where the elements of the vector are that a rank has before the call, and is to have after it.
+  // A broadcast's root is left with what it has.
+  [[nodiscard]] Range before(Rank rank) const;
+  [[nodiscard]] Range after(Rank rank) const;
+  [[nodiscard]] bool in_place_at(Rank rank) const;
+  /// The elements that the buffers hold; in place, that with fewer of them is not used.
+  [[nodiscard]] Range input(Rank rank) const;
+  [[nodiscard]] Range output(Rank rank) const;
+
   bool operator==(const Problem&) const = default;
 };
 

@@ -260,6 +260,8 @@ Plan parse_plan(Lines& lines) {
     const auto field = words.next();
     if (field == "exact") {
       problem.exact = words.flag();
+    } else if (field == "parts") {
+      problem.parts = words.numbers<Count>();
     } else if (field == "telemetry") {
       plan.telemetry = words.flag();
     } else if (field == "parameter") {
@@ -270,7 +272,7 @@ Plan parse_plan(Lines& lines) {
     } else if (field == "table") {
       plan.table = words.numbers<Count>();
     } else {
-      words.fail("exact, telemetry, parameter, order, table or end");
+      words.fail("exact, parts, telemetry, parameter, order, table or end");
     }
     words.end();
   }
@@ -291,6 +293,7 @@ std::string to_text(const Plan& plan) {
       << "\ncommutative " << yes_no(problem.commutative) << "\nin-place "
       << yes_no(problem.in_place) << "\nprogress " << name(plan.progress) << '\n';
   if (problem.exact) out << "exact yes\n";
+  append_list(out, "parts", problem.parts);
   if (plan.telemetry) out << "telemetry yes\n";
   for (const auto& [parameter, value] : plan.parameters) {
     out << "parameter " << parameter << ' ' << value << '\n';

@@ -16,9 +16,6 @@ constexpr double kTelling = 0.01;       // of a call's time may telling of arriv
 
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
-const Algorithm& native_row() { return find_algorithm(Collective::allreduce, "native"); }
-const Algorithm& balanced_row() { return find_algorithm(Collective::allreduce, "fastest"); }
-
 bool late(const std::vector<Seconds>& arrivals) {
   return !arrivals.empty() && *std::max_element(arrivals.begin(), arrivals.end()) >
                                   *std::min_element(arrivals.begin(), arrivals.end());
@@ -67,9 +64,11 @@ Selector::CallKind& Selector::kind_of(const Problem& problem, const Network& net
   CallKind& kind = found->second;
   kind.used = ++calls_;
   if (!fresh) return kind;
-  kind.current = &balanced_row();  // where both are alike
+  kind.native_row = &find_algorithm(problem.collective, "native");
+  kind.balanced_row = &find_algorithm(problem.collective, "fastest");
+  kind.current = kind.balanced_row;  // where both are alike
   kind.balanced =
-      mean_after_last(make_plan(balanced_row(), problem, {}, {{}, network}), network, {});
+      mean_after_last(make_plan(*kind.balanced_row, problem, {}, {{}, network}), network, {});
   if (kinds_.size() <= kMost) return kind;
   kinds_.erase(std::min_element(kinds_.begin(), kinds_.end(), [](const auto& a, const auto& b) {
     return a.second.used < b.second.used;
@@ -82,9 +81,9 @@ void Selector::price(CallKind& kind, const Problem& problem, const std::vector<S
   if (kind.arrivals == arrivals) return;
   kind.arrivals = arrivals;
   kind.aware.clear();
-  for (const Algorithm& row : registry()) {
-    const bool candidate = row.collective == problem.collective && row.time_after_last != nullptr &&
-                           row.arrival_aware && accepts(row, problem, nullptr);
+  for (const Algorithm& row : registry(problem.collective)) {
+    const bool candidate =
+        row.time_after_last != nullptr && row.arrival_aware && accepts(row, problem, nullptr);
     if (!candidate) continue;
     const Plan plan = make_plan(row, problem, {}, {arrivals, network});
     kind.aware.push_back({&row, mean_after_last(plan, network, arrivals)});
@@ -93,7 +92,7 @@ void Selector::price(CallKind& kind, const Problem& problem, const std::vector<S
 
 /// The MPI library's collective is expected to do as well as the best balanced program.
 std::vector<Selector::Candidate> Selector::candidates(const CallKind& kind, bool late) {
-  std::vector<Candidate> all{{&balanced_row(), kind.balanced}, {&native_row(), kind.balanced}};
+  std::vector<Candidate> all{{kind.balanced_row, kind.balanced}, {kind.native_row, kind.balanced}};
   if (late) all.insert(all.end(), kind.aware.begin(), kind.aware.end());
   return all;
 }

@@ -44,9 +44,11 @@ class Selector {
   /// All that is known of one kind of call.
   struct CallKind {
     std::uint64_t calls = 0;
-    std::uint64_t used = 0;    // the last call of the communicator
-    std::uint64_t untold = 0;  // calls in a row that nobody told of
-    Seconds balanced = 0;      // predicted of `fastest`
+    std::uint64_t used = 0;                   // the last call of the communicator
+    std::uint64_t untold = 0;                 // calls in a row that nobody told of
+    Seconds balanced = 0;                     // predicted of `fastest`
+    const Algorithm* native_row = nullptr;    // of the collective
+    const Algorithm* balanced_row = nullptr;  // `fastest`
     const Algorithm* current = nullptr;
     std::map<std::string_view, Track> tracks;  // by row
     // The last prices of arrival-aware rows, and for which arrivals.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/random.hpp"
+#include "spec/condition.hpp"
 
 namespace latecomer {
 namespace {
@@ -26,25 +27,40 @@ Elements random_elements(Count count, Random& random) {
 
 }  // namespace
 
-CheckedMemory::CheckedMemory(std::span<const Program> programs, std::uint64_t seed) {
+CheckedMemory::CheckedMemory(const Problem& problem, std::span<const Program> programs,
+                             std::uint64_t seed)
+    : problem_(problem), operator_(problem.commutative ? add : compose) {
   Random random(seed);
   for (const Program& program : programs) {
-    const auto combine = program.commutative ? add : compose;
-    const Elements own = random_elements(program.output_count, random);
-    memories_.emplace_back(program, own, combine);
-    if (expected_.empty()) {
-      expected_ = own;
-    } else {
-      std::transform(expected_.begin(), expected_.end(), own.begin(), expected_.begin(), combine);
+    inputs_.push_back(random_elements(problem.before(program.me).count, random));
+    memories_.emplace_back(program, operator_);
+    for (const Holding& holding : precondition(problem, program.me)) {
+      memories_.back().write(holding.slice, inputs_.back());
     }
   }
 }
 
+/// What an element of the vector is to be.
+Element CheckedMemory::right(std::optional<Rank> contributor, Count element) const {
+  const auto of = [&](Rank rank) {
+    const Count place = element - problem_.before(rank).begin;
+    return inputs_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(place)];
+  };
+  if (contributor) return of(*contributor);
+  Element result = of(0);
+  for (Rank rank = 1; rank < problem_.ranks; ++rank) result = operator_(result, of(rank));
+  return result;
+}
+
 Count CheckedMemory::wrong() const {
   Count wrong = 0;
-  for (const Memory& memory : memories_) {
-    for (std::size_t i = 0; i < expected_.size(); ++i) {
-      if (memory.output()[i] != expected_[i]) ++wrong;
+  for (Rank rank = 0; rank < problem_.ranks; ++rank) {
+    for (const Holding& holding : postcondition(problem_, rank)) {
+      const Elements found = memories_[static_cast<std::size_t>(rank)].read(holding.slice);
+      for (Count i = 0; i < holding.slice.count; ++i) {
+        const Element wanted = right(holding.contributor, holding.first_element + i);
+        if (found[static_cast<std::size_t>(i)] != wanted) ++wrong;
+      }
     }
   }
   return wrong;

@@ -9,14 +9,11 @@ constexpr Element kUnset = 0xdeadbeefdeadbeefULL;
 
 }  // namespace
 
-Memory::Memory(const Program& program, const Elements& own, Operator combine)
-    : operator_(std::move(combine)) {
+Memory::Memory(const Program& program, Operator combine) : operator_(std::move(combine)) {
   const auto size = [](Count count) { return static_cast<std::size_t>(count); };
   buffers_[0].assign(size(program.input_count), kUnset);
   buffers_[1].assign(size(program.output_count), kUnset);
   buffers_[2].assign(size(program.scratch_count), kUnset);
-  Elements& mine = buffers_[program.in_place ? 1 : 0];
-  std::copy(own.begin(), own.end(), mine.begin());
 }
 
 Elements Memory::read(const Slice& slice) const {

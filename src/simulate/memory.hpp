@@ -14,12 +14,13 @@ namespace latecomer {
 using Element = std::uint64_t;
 using Elements = std::vector<Element>;
 
-/// All buffers of one rank; scratch starts with elements that no test uses.
+/// All buffers of one rank; they start with elements that no test uses.
 class Memory {
  public:
   using Operator = std::function<Element(Element left, Element right)>;
 
-  Memory(const Program& program, const Elements& own, Operator combine);
+  /// Holds nothing yet.
+  Memory(const Program& program, Operator combine);
 
   [[nodiscard]] Elements read(const Slice& slice) const;
   void write(const Slice& slice, std::span<const Element> data);

@@ -27,16 +27,15 @@ bool background(const Program& program) { return program.progress == Progress::b
 /// The first field that does not fit the problem, or the program of rank 0; empty: all fit.
 std::string plan_difference(const Problem& problem, const Program& first, const Program& program,
                             Rank rank) {
-  const Count input = problem.in_place ? 0 : problem.input_count();
   std::string wrong;
   differs(wrong, "the plan hash", program.plan_hash, first.plan_hash) ||
       differs<Count>(wrong, "its rank", program.me, rank) ||
       differs<Count>(wrong, "the number of ranks", program.ranks, problem.ranks) ||
-      differs(wrong, "in-place", program.in_place, problem.in_place) ||
+      differs(wrong, "in-place", program.in_place, problem.in_place_at(rank)) ||
       differs(wrong, "commutative", program.commutative, problem.commutative) ||
       differs(wrong, "background progress", background(program), background(first)) ||
-      differs(wrong, "the input's size", program.input_count, input) ||
-      differs(wrong, "the output's size", program.output_count, problem.output_count());
+      differs(wrong, "the input's size", program.input_count, problem.input(rank).count) ||
+      differs(wrong, "the output's size", program.output_count, problem.output(rank).count);
   return wrong;
 }
 

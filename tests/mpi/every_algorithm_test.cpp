@@ -73,7 +73,7 @@ void sweep(const Context& context, const std::string& choice, const Kinds& kinds
 MPI_TEST(every_algorithm_equals_the_reference) {
   const Kinds kinds;
   Random random(context.seed);
-  for (const Algorithm& algorithm : registry()) {
+  for (const Algorithm& algorithm : registry(Collective::allreduce)) {
     for (const std::string& choice : choices(algorithm)) sweep(context, choice, kinds, random);
   }
 }
@@ -82,7 +82,7 @@ MPI_TEST(every_algorithm_equals_the_reference) {
 MPI_TEST(long_vectors_back_to_back) {
   const Kinds kinds;
   Random random(context.seed);
-  for (const Algorithm& algorithm : registry()) {
+  for (const Algorithm& algorithm : registry(Collective::allreduce)) {
     const Communicator comm;
     latecomer_set_algorithm(comm, "allreduce", std::string(algorithm.name).c_str());
     for (int i = 0; i < (context.quick ? 2 : 4); ++i) {

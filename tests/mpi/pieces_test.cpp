@@ -11,7 +11,7 @@ namespace {
 MPI_TEST(long_messages_travel_in_pieces) {
   const Kinds kinds;
   Random random(context.seed);
-  for (const Algorithm& algorithm : registry()) {
+  for (const Algorithm& algorithm : registry(Collective::allreduce)) {
     for (const Count limit : {1, 3}) {
       const Communicator comm;
       state_of(comm).tuning.piece_limit = limit;
@@ -27,7 +27,7 @@ MPI_TEST(long_messages_travel_in_pieces) {
 MPI_TEST(one_request_in_flight_is_enough) {
   const Kinds kinds;
   Random random(context.seed);
-  for (const Algorithm& algorithm : registry()) {
+  for (const Algorithm& algorithm : registry(Collective::allreduce)) {
     const Communicator comm;
     latecomer_set_algorithm(comm, "allreduce", std::string(algorithm.name).c_str());
     state_of(comm).tuning.window = 1;

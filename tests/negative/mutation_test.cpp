@@ -23,20 +23,14 @@ std::string case_text(const Plan& plan) {
 
 /// Runs the programs on the engine with real data; says what is wrong with the results.
 std::string run(const Problem& problem, const std::vector<Program>& programs) {
-  const auto op = problem.commutative ? testing::add : testing::compose;
-  const auto inputs = testing::random_inputs(problem.ranks, problem.count, 1);
-  std::vector<Memory> memory;
-  for (std::size_t r = 0; r < programs.size(); ++r) memory.emplace_back(programs[r], inputs[r], op);
+  const auto inputs = testing::random_inputs(problem, 1);
+  std::vector<Memory> memory = testing::memory_with(problem, programs, inputs);
   SimulationOptions options;
   options.memory = &memory;
   options.engine.window = 1;
   const Simulation simulation = simulate(programs, options);
   if (!simulation.failure.empty()) return simulation.failure;
-  const Elements expected = testing::reduce_in_rank_order(inputs, op);
-  for (const Memory& rank : memory) {
-    if (rank.output() != expected) return "wrong result";
-  }
-  return "";
+  return testing::compare(problem, memory, inputs);
 }
 
 /// All mutants of all ranks of one schedule.
@@ -81,7 +75,7 @@ std::vector<Plan> plans(const Algorithm& algorithm, Rank ranks) {
   std::vector<Plan> result;
   for (const bool in_place : {false, true}) {
     for (const bool commutative : {true, false}) {
-      Problem problem{Collective::allreduce, ranks, ranks + 1};
+      Problem problem{algorithm.collective, ranks, ranks + 1};
       problem.in_place = in_place;
       problem.commutative = commutative;
       if (!accepts(algorithm, problem, nullptr)) continue;
@@ -95,13 +89,13 @@ std::vector<Plan> plans(const Algorithm& algorithm, Rank ranks) {
 Plan plan_for_late_ranks(const Algorithm& algorithm, Rank ranks) {
   Knowledge knowledge;
   for (Rank rank = 0; rank < ranks; ++rank) knowledge.arrivals.push_back(2 * rank < ranks ? 1 : 0);
-  return make_plan(algorithm, {Collective::allreduce, ranks, ranks + 1}, {}, knowledge);
+  return make_plan(algorithm, {algorithm.collective, ranks, ranks + 1}, {}, knowledge);
 }
 
-class EveryAlgorithm : public ::testing::TestWithParam<std::string_view> {};
+class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(EveryAlgorithm, EveryMistakeIsDetected) {
-  const Algorithm& algorithm = find_algorithm(Collective::allreduce, GetParam());
+  const Algorithm& algorithm = *GetParam();
   for (const Rank ranks : {1, 2, 3, 4}) {
     for (const Plan& plan : plans(algorithm, ranks)) Mutation(plan).run_all();
   }
@@ -109,16 +103,19 @@ TEST_P(EveryAlgorithm, EveryMistakeIsDetected) {
   if (algorithm.arrival_aware) Mutation(plan_for_late_ranks(algorithm, 4)).run_all();
 }
 
-std::vector<std::string_view> programs_in_registry() {
-  std::vector<std::string_view> names;
+std::vector<const Algorithm*> programs_in_registry() {
+  std::vector<const Algorithm*> rows;
   for (const Algorithm& algorithm : registry()) {
-    if (algorithm.kind == Kind::program) names.push_back(algorithm.name);
+    if (algorithm.kind == Kind::program) rows.push_back(&algorithm);
   }
-  return names;
+  return rows;
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, ::testing::ValuesIn(programs_in_registry()),
-                         [](const auto& test) { return std::string(test.param); });
+                         [](const auto& test) {
+                           return std::string(to_string(test.param->collective)) + "_" +
+                                  std::string(test.param->name);
+                         });
 
 }  // namespace
 }  // namespace latecomer

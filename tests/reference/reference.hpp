@@ -9,8 +9,17 @@
 
 namespace latecomer::testing {
 
-/// Random input vectors, one a rank.
-std::vector<Elements> random_inputs(Rank ranks, Count count, std::uint64_t seed);
+/// What each rank has before the call: random elements.
+std::vector<Elements> random_inputs(const Problem& problem, std::uint64_t seed);
+/// What each rank must have after it; nothing where nothing is promised.
+std::vector<Elements> right_results(const Problem& problem, const std::vector<Elements>& inputs);
+
+/// The buffers of all ranks before the call, with the operator that the problem needs.
+std::vector<Memory> memory_with(const Problem& problem, const std::vector<Program>& programs,
+                                const std::vector<Elements>& inputs);
+/// What is wrong with what the ranks hold after it; nothing if it is right.
+std::string compare(const Problem& problem, const std::vector<Memory>& memory,
+                    const std::vector<Elements>& inputs);
 
 /// Sum modulo 2^64: commutative.
 Element add(Element left, Element right);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 
 namespace latecomer::allreduce {

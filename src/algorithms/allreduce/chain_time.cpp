@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "algorithms/allreduce/chain.hpp"
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 
 namespace latecomer::allreduce {

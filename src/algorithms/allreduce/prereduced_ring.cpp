@@ -16,7 +16,7 @@
 
 #include "algorithms/allreduce/ring_walk.hpp"
 #include "algorithms/allreduce/rows.hpp"
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 
 namespace latecomer::allreduce {
 namespace {

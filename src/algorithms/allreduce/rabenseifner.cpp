@@ -8,7 +8,7 @@
 // Source: Rabenseifner: Optimization of collective reduction operations, ICCS 2004.
 #include "algorithms/allreduce/folded.hpp"
 #include "algorithms/allreduce/rows.hpp"
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "algorithms/allreduce/ring_walk.hpp"
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -1,20 +1,16 @@
 // The all-reduce rows of the registry, one function for each file of this folder.
 #pragma once
 
-#include "algorithms/registry.hpp"
+#include <vector>
+
+#include "algorithms/common_rows.hpp"
 
 namespace latecomer::allreduce {
 
-/// Of rows whose messages always tell all ranks of each other.
-inline bool always_tells(const Plan& /*plan*/) { return true; }
-
-Algorithm automatic();
 Algorithm circulant();
 Algorithm dual_root();
-Algorithm fastest();
 Algorithm generalized();
 Algorithm linear_tree();
-Algorithm native();
 Algorithm pipelined_tree();
 Algorithm prereduced_ring();
 Algorithm rabenseifner();
@@ -24,5 +20,13 @@ Algorithm ring();
 Algorithm segmented_ring();
 Algorithm sorted_linear_tree();
 Algorithm two_tree();
+
+[[nodiscard]] inline std::vector<Algorithm> rows() {
+  return {circulant(),    dual_root(),          generalized(),
+          linear_tree(),  pipelined_tree(),     prereduced_ring(),
+          rabenseifner(), recursive_doubling(), reduce_bcast(),
+          ring(),         segmented_ring(),     sorted_linear_tree(),
+          two_tree()};
+}
 
 }  // namespace latecomer::allreduce

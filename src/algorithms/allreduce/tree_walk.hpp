@@ -2,7 +2,7 @@
 #pragma once
 
 #include "algorithms/registry.hpp"
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 #include "patterns/trees.hpp"
 
 namespace latecomer::allreduce {

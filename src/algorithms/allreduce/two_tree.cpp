@@ -16,7 +16,7 @@
 
 #include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/two_trees.hpp"

@@ -23,17 +23,16 @@ struct Request {
     if (given.arrivals != nullptr && given.ranks > 0) {
       arrivals.assign(given.arrivals, given.arrivals + given.ranks);
     }
-    const Problem problem{collective,
-                          given.ranks,
-                          given.count,
-                          given.element_bytes,
-                          0,
-                          given.commutative != 0,
-                          given.in_place != 0,
-                          given.exact != 0};
+    const Problem problem{collective,          given.ranks,      given.count,
+                          given.element_bytes, given.root,       given.commutative != 0,
+                          given.in_place != 0, given.exact != 0, parts(given)};
     plan = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network});
   }
 
+  static std::vector<Count> parts(const latecomer_problem& given) {
+    if (given.parts == nullptr || given.ranks < 1) return {};
+    return {given.parts, given.parts + given.ranks};
+  }
   static std::string text(const char* given) { return given == nullptr ? "" : given; }
 
   Network network;

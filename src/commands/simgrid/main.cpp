@@ -5,9 +5,9 @@
 
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "commands/simgrid/check.hpp"
 #include "commands/simgrid/options.hpp"
 #include "commands/simgrid/report.hpp"
+#include "simulate/checked.hpp"
 #include "transports/simgrid/platform.hpp"
 #include "transports/simgrid/simulate.hpp"
 
@@ -41,8 +41,10 @@ void run(const simgrid::s4u::Engine& simgrid, const SimGridPlatform& platform,
   options.network = command.network;
   options.arrivals = command.arrivals;
   options.element_bytes = command.problem.element_bytes;
-  std::optional<ResultCheck> check;
-  if (command.check) options.memory = &check.emplace(programs, command.seed).memory();
+  std::optional<CheckedMemory> check;
+  if (command.check) {
+    options.memory = check.emplace(command.problem, programs, command.seed).memory();
+  }
   const Simulation result = simulate_on_simgrid(simgrid, hosts, programs, options);
   const auto wrong = check ? std::optional(check->wrong()) : std::nullopt;
   std::puts(simgrid_report(result, names(hosts), wrong).c_str());

@@ -8,7 +8,14 @@
 namespace {
 
 latecomer_problem problem(const char* algorithm) {
-  return {"allreduce", algorithm, 4, 16, 4, 1, 0, nullptr, nullptr};
+  latecomer_problem all{};
+  all.collective = "allreduce";
+  all.algorithm = algorithm;
+  all.ranks = 4;
+  all.count = 16;
+  all.element_bytes = 4;
+  all.commutative = 1;
+  return all;
 }
 
 std::string take(char* text) {

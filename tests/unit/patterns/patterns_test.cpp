@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "patterns/partition.hpp"
+#include "base/partition.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/shrinking.hpp"
 

@@ -10,14 +10,19 @@ namespace {
 
 constexpr Count kCount = 7;
 
+Problem problem_of(Rank ranks, bool commutative) {
+  return {Collective::allreduce, ranks, kCount, 4, 0, commutative, false};
+}
+
 std::vector<Program> programs_of(Rank ranks, bool commutative) {
-  const Problem problem{Collective::allreduce, ranks, kCount, 4, 0, commutative, false};
+  const Problem problem = problem_of(ranks, commutative);
   const Algorithm& algorithm = find_algorithm(problem.collective, "recursive_doubling");
   return build_programs(make_plan(algorithm, problem, {}, {}));
 }
 
 Count wrong_after(const std::vector<Program>& programs) {
-  CheckedMemory checked(programs, 1);
+  const Program& first = programs.front();
+  CheckedMemory checked(problem_of(first.ranks, first.commutative), programs, 1);
   SimulationOptions options;
   options.memory = checked.memory();
   EXPECT_EQ(simulate(programs, options).failure, "");
@@ -34,7 +39,7 @@ TEST(CheckedMemory, ARightResultHasNoWrongElements) {
 
 TEST(CheckedMemory, BeforeTheSimulationEverythingIsWrong) {
   const std::vector<Program> programs = programs_of(4, true);
-  EXPECT_EQ(CheckedMemory(programs, 1).wrong(), 4 * kCount);
+  EXPECT_EQ(CheckedMemory(problem_of(4, true), programs, 1).wrong(), 4 * kCount);
 }
 
 TEST(CheckedMemory, OperandsThatChangePlacesAreFoundWhereOrderMatters) {

@@ -1,11 +1,11 @@
-// The MPI library's own all-reduce: always a candidate, and what unhandled calls fall back to.
-#include "algorithms/allreduce/rows.hpp"
+// The MPI library's own collective: always a candidate, and what unhandled calls fall back to.
+#include "algorithms/common_rows.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer {
 
-Algorithm native() {
+Algorithm native(Collective collective) {
   return {.name = "native",
-          .collective = Collective::allreduce,
+          .collective = collective,
           .kind = Kind::native,
           .arrival_aware = false,
           .commutative_only = false,
@@ -18,4 +18,4 @@ Algorithm native() {
           .cost = nullptr};
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer

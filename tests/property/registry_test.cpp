@@ -1,9 +1,12 @@
-// Every registered program x every P from 1 to 17 x counts x arrivals x in place or not x operator
-// x estimate right or wrong x network, against the reference. A failure prints its seed.
+// Every registered program x every P from 1 to 17 x counts x roots x parts x arrivals x in place or
+// not x operator x estimate right or wrong x network, against the reference. A failure prints its
+// seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
+#include <set>
 
 #include "base/random.hpp"
 #include "reference/reference.hpp"
@@ -50,7 +53,7 @@ struct Case {
   Rank ranks;
 };
 
-class AllreduceProperty : public ::testing::TestWithParam<Case> {};
+class RegistryProperty : public ::testing::TestWithParam<Case> {};
 
 std::vector<Case> cases() {
   std::vector<Case> all;
@@ -66,24 +69,51 @@ bool heeds_exactness(const Algorithm& algorithm) {
   return algorithm.name == "generalized" || algorithm.name == "fastest";
 }
 
+std::set<Rank> roots(Collective collective, Rank ranks) {
+  return rooted(collective) ? std::set<Rank>{0, ranks / 2, ranks - 1} : std::set<Rank>{0};
+}
+
+/// Lengths that differ, some of them 0; the whole vector becomes their sum.
+void make_uneven(Problem& problem) {
+  problem.parts.resize(static_cast<std::size_t>(problem.ranks));
+  for (std::size_t i = 0; i < problem.parts.size(); ++i) {
+    problem.parts[i] = static_cast<Count>(i * 7 % 5);
+  }
+  problem.count = std::accumulate(problem.parts.begin(), problem.parts.end(), Count{0});
+}
+
+/// Also with an exact operator, or with uneven parts, where that makes a difference.
+void add_variants(const Algorithm& algorithm, const Problem& problem, std::vector<Problem>& all) {
+  if (!accepts(algorithm, problem, nullptr)) return;
+  all.push_back(problem);
+  if (combines(problem.collective) && heeds_exactness(algorithm)) {
+    all.push_back(problem);
+    all.back().exact = true;
+  }
+  if (parted(problem.collective) && problem.count == problem.ranks + 1) {
+    all.push_back(problem);
+    make_uneven(all.back());
+  }
+}
+
 std::vector<Problem> problems(const Algorithm& algorithm, Rank ranks) {
+  const Collective collective = algorithm.collective;
   std::vector<Problem> all;
   for (const Count count :
        {Count{0}, Count{1}, Count{ranks} - 1, Count{ranks}, Count{ranks} + 1, Count{257}}) {
-    for (const bool commutative : {true, false}) {
-      for (const bool in_place : {false, true}) {
-        Problem problem{algorithm.collective, ranks, count, 4, 0, commutative, in_place};
-        if (!accepts(algorithm, problem, nullptr)) continue;
-        all.push_back(problem);
-        problem.exact = true;
-        if (heeds_exactness(algorithm)) all.push_back(problem);
+    for (const Rank root : roots(collective, ranks)) {
+      for (const bool commutative : {true, false}) {
+        if (!commutative && !combines(collective)) continue;
+        for (const bool in_place : {false, true}) {
+          add_variants(algorithm, {collective, ranks, count, 4, root, commutative, in_place}, all);
+        }
       }
     }
   }
   return all;
 }
 
-TEST_P(AllreduceProperty, EqualsTheReference) {
+TEST_P(RegistryProperty, EqualsTheReference) {
   const auto [algorithm, ranks] = GetParam();
   Random seeds(base_seed() + static_cast<std::uint64_t>(ranks));
   for (const Problem& problem : problems(*algorithm, ranks)) {
@@ -107,7 +137,7 @@ TEST_P(AllreduceProperty, EqualsTheReference) {
   }
 }
 
-TEST_P(AllreduceProperty, IsVerified) {
+TEST_P(RegistryProperty, IsVerified) {
   const auto [algorithm, ranks] = GetParam();
   for (const Problem& problem : problems(*algorithm, ranks)) {
     for (const Parameters& parameters : parameter_sets(*algorithm, ranks)) {
@@ -125,7 +155,7 @@ TEST_P(AllreduceProperty, IsVerified) {
 }
 
 /// In place is local: it must not change what travels.
-TEST_P(AllreduceProperty, SendsTheSameInPlace) {
+TEST_P(RegistryProperty, SendsTheSameInPlace) {
   const auto [algorithm, ranks] = GetParam();
   for (Problem problem : problems(*algorithm, ranks)) {
     const auto messages = [&](bool in_place) {
@@ -144,7 +174,7 @@ TEST_P(AllreduceProperty, SendsTheSameInPlace) {
   }
 }
 
-TEST_P(AllreduceProperty, KeepsItsScratchLimit) {
+TEST_P(RegistryProperty, KeepsItsScratchLimit) {
   const auto [algorithm, ranks] = GetParam();
   EXPECT_LE(algorithm->scratch_messages, 3);
   for (const Problem& problem : problems(*algorithm, ranks)) {
@@ -160,7 +190,7 @@ TEST_P(AllreduceProperty, KeepsItsScratchLimit) {
   }
 }
 
-TEST_P(AllreduceProperty, TextFormsReadBack) {
+TEST_P(RegistryProperty, TextFormsReadBack) {
   const auto [algorithm, ranks] = GetParam();
   const Problem problem{algorithm->collective, ranks, 37, 8, 0, true, ranks % 2 == 0};
   const auto arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
@@ -171,9 +201,10 @@ TEST_P(AllreduceProperty, TextFormsReadBack) {
   EXPECT_TRUE(read.programs == schedule.programs) << to_text(schedule);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, AllreduceProperty, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Registry, RegistryProperty, ::testing::ValuesIn(cases()),
                          [](const ::testing::TestParamInfo<Case>& test) {
-                           return std::string(test.param.algorithm->name) + "_P" +
+                           return std::string(to_string(test.param.algorithm->collective)) + "_" +
+                                  std::string(test.param.algorithm->name) + "_P" +
                                   std::to_string(test.param.ranks);
                          });
 

@@ -2,10 +2,10 @@
 // arrive together. The plan is that program's own.
 //
 // Cost: that of the program. Use it where arrivals are balanced and the network's costs are known.
-#include "algorithms/allreduce/chosen.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/chosen.hpp"
+#include "algorithms/common_rows.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer {
 namespace {
 
 bool competes(const Algorithm& row) { return !row.arrival_aware && row.name != "fastest"; }
@@ -18,9 +18,9 @@ void complete(Plan& plan, const Knowledge& knowledge) {
 
 }  // namespace
 
-Algorithm fastest() {
+Algorithm fastest(Collective collective) {
   return {.name = "fastest",
-          .collective = Collective::allreduce,
+          .collective = collective,
           .kind = Kind::program,
           .arrival_aware = false,
           .commutative_only = false,
@@ -34,4 +34,4 @@ Algorithm fastest() {
           .time = time_chosen};
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer

@@ -4,10 +4,10 @@
 // Cost: that of the program. Use it where it is not known who will be late, or whether anybody
 // will. In MPI programs the library's own collective takes part too, and what calls took corrects
 // the closed forms (src/select/).
-#include "algorithms/allreduce/chosen.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/chosen.hpp"
+#include "algorithms/common_rows.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer {
 namespace {
 
 /// The balanced rows compete in `fastest`; without arrivals the others have nothing to exploit.
@@ -26,9 +26,9 @@ void complete(Plan& plan, const Knowledge& knowledge) {
 
 }  // namespace
 
-Algorithm automatic() {
+Algorithm automatic(Collective collective) {
   return {.name = "auto",
-          .collective = Collective::allreduce,
+          .collective = collective,
           .kind = Kind::program,
           .arrival_aware = true,
           .commutative_only = false,
@@ -42,4 +42,4 @@ Algorithm automatic() {
           .time = time_chosen};
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer

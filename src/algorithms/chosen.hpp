@@ -6,7 +6,7 @@
 
 #include "algorithms/registry.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer {
 
 /// The plan of the row, of those that compete, whose price is least; the last of several.
 template <class Competes, class Price>
@@ -14,9 +14,9 @@ template <class Competes, class Price>
                                  const Competes& competes, const Price& price) {
   Plan best;
   Seconds least = std::numeric_limits<Seconds>::infinity();
-  for (const Algorithm& row : registry()) {
-    const bool candidate = row.collective == problem.collective && row.kind == Kind::program &&
-                           competes(row) && accepts(row, problem, nullptr);
+  for (const Algorithm& row : registry(problem.collective)) {
+    const bool candidate =
+        row.kind == Kind::program && competes(row) && accepts(row, problem, nullptr);
     if (!candidate) continue;
     Plan plan = make_plan(row, problem, {}, knowledge);
     const Seconds costs = price(plan);
@@ -38,4 +38,4 @@ inline Seconds time_chosen(const Plan& plan, const Network& network) {
   return chosen(plan).time(plan, network);
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer

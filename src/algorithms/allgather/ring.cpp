@@ -1,0 +1,68 @@
+// Ring: in each of P-1 rounds every rank hands on the part that it received last.
+//
+// Cost: (P-1) alpha + (P-1)/P m beta. The bytes are the least any all-gather needs; use it for long
+// vectors and balanced arrivals. Parts may differ in length.
+// Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+// MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1; "RING" of Proficz 2021.
+#include <algorithm>
+
+#include "algorithms/allgather/rows.hpp"
+
+namespace latecomer::allgather {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+void build(const Plan& plan, Builder& builder) {
+  const Rank ranks = plan.problem.ranks;
+  const Rank me = builder.me();
+  const Rank right = (me + 1) % ranks;
+  const Rank left = (me + ranks - 1) % ranks;
+  const auto part = [&](Rank distance) {
+    return plan.problem.part((me + ranks - distance) % ranks);
+  };
+  builder.copy(builder.input(part(0)), builder.output(part(0)));
+  for (Rank round = 0; round + 1 < ranks; ++round) {
+    builder.send(right, round == 0 ? builder.input(part(0)) : builder.output(part(round)));
+    builder.recv(left, builder.output(part(round + 1)));
+  }
+}
+
+Count longest_part(const Problem& problem) {
+  Count longest = 0;
+  for (Rank rank = 0; rank < problem.ranks; ++rank) {
+    longest = std::max(longest, problem.part(rank).count);
+  }
+  return longest;
+}
+
+Cost cost(const Plan& plan) {
+  const Count rounds = plan.problem.ranks - 1;
+  return {rounds, rounds * longest_part(plan.problem), 0};
+}
+
+/// With parts that differ the longest one is on some link in every round.
+Seconds time(const Plan& plan, const Network& network) {
+  const Count bytes = longest_part(plan.problem) * plan.problem.element_bytes;
+  return (plan.problem.ranks - 1) * network.transfer(bytes);
+}
+
+}  // namespace
+
+Algorithm ring() {
+  return {.name = "ring",
+          .collective = Collective::allgather,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 0,
+          .parameters = {},
+          .cost_formula = "(P-1) alpha + (P-1)/P m beta",
+          .source = "Thakur, Rabenseifner and Gropp 2005",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::allgather

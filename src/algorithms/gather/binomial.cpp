@@ -1,0 +1,109 @@
+// Binomial tree: in each round half of the ranks that still have something hand all of it to
+// another one.
+//
+// Cost: ceil(log2 P) alpha + (P-1)/P m beta. The fewest rounds; use it for short parts.
+// Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+// MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.5.
+#include <algorithm>
+
+#include "algorithms/gather/rows.hpp"
+#include "algorithms/subtrees.hpp"
+
+namespace latecomer::gather {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+/// An inner rank keeps its subtree's parts in scratch, in the order of the vector.
+class Walk {
+ public:
+  Walk(const Plan& plan, Builder& builder)
+      : subtrees_(plan.problem),
+        builder_(builder),
+        me_(subtrees_.tree().position(builder.me())),
+        own_(plan.problem.part(builder.me())),
+        parts_(subtrees_.parts(me_)) {}
+
+  void run() {
+    const TreeNode node = subtrees_.node(me_);
+    const bool leaf = node.children.empty();
+    if (me_ != 0 && !leaf) {
+      for (std::size_t i = 0; i < parts_.size(); ++i) held_[i] = builder_.scratch(parts_[i].count);
+    }
+    if (me_ == 0 || !leaf) builder_.copy(builder_.input(own_), place(own_));
+    for (const TreeNode::Child& child : node.children) {
+      for (const Range& part : subtrees_.parts(child.rank)) {
+        builder_.recv(subtrees_.tree().rank(child.rank), place(part));
+      }
+    }
+    if (node.root()) return;
+    for (const Range& part : parts_) {
+      builder_.send(subtrees_.tree().rank(node.parent), leaf ? builder_.input(part) : place(part));
+    }
+  }
+
+ private:
+  [[nodiscard]] Slice place(Range range) const {
+    if (range.empty()) return {};
+    if (me_ == 0) return builder_.output(range);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const bool here = range.begin >= parts_[i].begin && range.end() <= parts_[i].end();
+      if (here) return held_[i].part(range.begin - parts_[i].begin, range.count);
+    }
+    return {};
+  }
+
+  Subtrees subtrees_;
+  Builder& builder_;
+  Rank me_;
+  Range own_;
+  std::array<Range, 2> parts_;
+  std::array<Slice, 2> held_{};
+};
+
+void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }
+
+Cost cost(const Plan& plan) {
+  const Subtrees subtrees(plan.problem);
+  Count most = 0;
+  for (Rank position = 1; position < plan.problem.ranks; ++position) {
+    most = std::max(most, subtrees.elements(position));
+  }
+  return {ceil_log2(plan.problem.ranks), most, 0};
+}
+
+/// When `position` has all of its subtree, after all began.
+Seconds complete_at(const Subtrees& subtrees, Rank position, const Plan& plan,
+                    const Network& network) {
+  Seconds received = 0;
+  for (const TreeNode::Child& child : subtrees.node(position).children) {
+    const Count bytes = subtrees.elements(child.rank) * plan.problem.element_bytes;
+    received = std::max(received, complete_at(subtrees, child.rank, plan, network)) +
+               network.transfer(bytes);
+  }
+  return received;
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  return complete_at(Subtrees(plan.problem), 0, plan, network);
+}
+
+}  // namespace
+
+Algorithm binomial() {
+  return {.name = "binomial",
+          .collective = Collective::gather,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
+          .source = "Thakur, Rabenseifner and Gropp 2005",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::gather

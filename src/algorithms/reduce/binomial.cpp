@@ -1,0 +1,67 @@
+// Binomial tree: in each round half of the ranks that still have something hand it to another one.
+//
+// Cost: ceil(log2 P)(alpha + m beta + m gamma). The fewest rounds; use it for short vectors. Where
+// the operator does not commute the tree keeps rank order: its root is rank 0, and another root
+// gets the result in one round more.
+// Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+// MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.4; the baseline of Marendic 2012.
+#include "algorithms/reduce/rows.hpp"
+#include "algorithms/reduce/tree_fold.hpp"
+#include "patterns/powers.hpp"
+#include "patterns/rotated.hpp"
+
+namespace latecomer::reduce {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+/// The rank at the tree's root.
+Rank tree_root(const Problem& problem) { return problem.commutative ? problem.root : 0; }
+
+void build(const Plan& plan, Builder& builder) {
+  const Problem& problem = plan.problem;
+  const Rotated tree(problem.ranks, tree_root(problem));
+  const TreeNode node = binomial_node(problem.ranks, tree.position(builder.me()));
+  TreeFold fold(builder, {0, problem.count}, builder.me() == problem.root && node.root());
+  for (const TreeNode::Child& child : node.children) {
+    fold.receive(tree.rank(child.rank), Received::right, child == node.children.back());
+  }
+  if (!node.root()) fold.send(tree.rank(node.parent));
+  if (tree_root(problem) != problem.root) fold.hand_over(tree_root(problem), problem.root);
+  if (builder.me() == problem.root) fold.finish();
+}
+
+Cost cost(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  const Count levels = ceil_log2(problem.ranks);
+  const Count more = tree_root(problem) == problem.root ? 0 : 1;
+  return {levels + more, problem.ranks > 1 ? problem.count : 0, levels * problem.count};
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const Problem& problem = plan.problem;
+  const Seconds transfer = network.transfer(problem.bytes());
+  const auto node_of = [&](Rank rank) { return binomial_node(problem.ranks, rank); };
+  const Seconds more = tree_root(problem) == problem.root ? 0 : transfer;
+  return time_up(node_of, 0, transfer, network.combining(problem.bytes())) + more;
+}
+
+}  // namespace
+
+Algorithm binomial() {
+  return {.name = "binomial",
+          .collective = Collective::reduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 3,
+          .parameters = {},
+          .cost_formula = "ceil(log2 P)(alpha + m beta + m gamma)",
+          .source = "Thakur, Rabenseifner and Gropp 2005",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::reduce

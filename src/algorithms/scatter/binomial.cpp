@@ -1,0 +1,108 @@
+// Binomial tree: in each round all ranks that have parts of several ranks hand half of them on.
+//
+// Cost: ceil(log2 P) alpha + (P-1)/P m beta. The fewest rounds; use it for short parts.
+// Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+// MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2 (of the broadcast's scatter).
+#include <algorithm>
+
+#include "algorithms/scatter/rows.hpp"
+#include "algorithms/subtrees.hpp"
+
+namespace latecomer::scatter {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+/// An inner rank keeps its subtree's parts in scratch, in the order of the vector.
+class Walk {
+ public:
+  Walk(const Plan& plan, Builder& builder)
+      : subtrees_(plan.problem),
+        builder_(builder),
+        me_(subtrees_.tree().position(builder.me())),
+        own_(plan.problem.part(builder.me())),
+        parts_(subtrees_.parts(me_)) {}
+
+  void run() {
+    const TreeNode node = subtrees_.node(me_);
+    leaf_ = node.children.empty();
+    if (!node.root()) receive(subtrees_.tree().rank(node.parent));
+    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+      for (const Range& part : subtrees_.parts(child->rank)) {
+        builder_.send(subtrees_.tree().rank(child->rank), place(part));
+      }
+    }
+    if (!own_.empty() && (node.root() || !leaf_)) {
+      builder_.copy(place(own_), builder_.output(own_));
+    }
+  }
+
+ private:
+  void receive(Rank from) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      held_[i] = leaf_ ? builder_.output(parts_[i]) : builder_.scratch(parts_[i].count);
+      builder_.recv(from, held_[i]);
+    }
+  }
+  [[nodiscard]] Slice place(Range range) const {
+    if (range.empty()) return {};
+    if (me_ == 0) return builder_.input(range);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const bool here = range.begin >= parts_[i].begin && range.end() <= parts_[i].end();
+      if (here) return held_[i].part(range.begin - parts_[i].begin, range.count);
+    }
+    return {};
+  }
+
+  Subtrees subtrees_;
+  Builder& builder_;
+  Rank me_;
+  Range own_;
+  std::array<Range, 2> parts_;
+  std::array<Slice, 2> held_{};
+  bool leaf_ = false;
+};
+
+void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }
+
+Cost cost(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  return {ceil_log2(problem.ranks), problem.count - problem.part(problem.root).count, 0};
+}
+
+/// When all of its subtree have their parts, after `position` has them.
+Seconds complete_at(const Subtrees& subtrees, Rank position, const Plan& plan,
+                    const Network& network) {
+  const TreeNode node = subtrees.node(position);
+  Seconds sent = 0;
+  Seconds last = 0;
+  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+    sent += network.transfer(subtrees.elements(child->rank) * plan.problem.element_bytes);
+    last = std::max(last, sent + complete_at(subtrees, child->rank, plan, network));
+  }
+  return last;
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  return complete_at(Subtrees(plan.problem), 0, plan, network);
+}
+
+}  // namespace
+
+Algorithm binomial() {
+  return {.name = "binomial",
+          .collective = Collective::scatter,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
+          .source = "Thakur, Rabenseifner and Gropp 2005",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::scatter
