@@ -30,7 +30,8 @@
 extern "C" {
 #endif
 
-/* MPI_Allreduce with the algorithm chosen for the communicator.
+/* MPI's collectives with the algorithm chosen for the communicator, MPI's argument lists and
+ * meaning. Where data are only moved, datatypes with holes are packed first.
  *
  * The first such call after latecomer_set_algorithm, latecomer_set_estimate or
  * latecomer_set_reproducible compares what each rank sets for itself and all must set alike: the
@@ -45,12 +46,28 @@ extern "C" {
  * wait for another rank is reported on stderr and goes on. */
 LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+LATECOMER_API int latecomer_reduce(const void* sendbuf, void* recvbuf, int count,
+                                   MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+LATECOMER_API int latecomer_bcast(void* buffer, int count, MPI_Datatype datatype, int root,
+                                  MPI_Comm comm);
+LATECOMER_API int latecomer_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                      void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                      MPI_Comm comm);
+LATECOMER_API int latecomer_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                       void* recvbuf, const int recvcounts[], const int displs[],
+                                       MPI_Datatype recvtype, MPI_Comm comm);
+LATECOMER_API int latecomer_gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                   void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+                                   MPI_Comm comm);
+LATECOMER_API int latecomer_scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                    void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+                                    MPI_Comm comm);
 
-/* A persistent all-reduce: announced once, then started and waited for again and again. */
+/* A persistent call: announced once, then started and waited for again and again. */
 typedef struct latecomer_request_s* latecomer_request;
 #define LATECOMER_REQUEST_NULL ((latecomer_request)0)
 
-/* Announces an all-reduce with these arguments and makes a request of it. Local; like MPI's own it
+/* Announces a call with these arguments and makes a request of it. Local; like MPI's own it
  * is to be called in the same order on all ranks. The call is planned here, so that the first start
  * costs nothing (where arrivals that are expected change, it is planned anew). Buffers, datatype
  * and operator must live until the request is freed; `info` is not used. Wrong arguments get the
@@ -60,6 +77,28 @@ typedef struct latecomer_request_s* latecomer_request;
 LATECOMER_API int latecomer_allreduce_init(const void* sendbuf, void* recvbuf, int count,
                                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                            MPI_Info info, latecomer_request* request);
+LATECOMER_API int latecomer_reduce_init(const void* sendbuf, void* recvbuf, int count,
+                                        MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
+                                        MPI_Info info, latecomer_request* request);
+LATECOMER_API int latecomer_bcast_init(void* buffer, int count, MPI_Datatype datatype, int root,
+                                       MPI_Comm comm, MPI_Info info, latecomer_request* request);
+LATECOMER_API int latecomer_allgather_init(const void* sendbuf, int sendcount,
+                                           MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                           MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                           latecomer_request* request);
+LATECOMER_API int latecomer_allgatherv_init(const void* sendbuf, int sendcount,
+                                            MPI_Datatype sendtype, void* recvbuf,
+                                            const int recvcounts[], const int displs[],
+                                            MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                            latecomer_request* request);
+LATECOMER_API int latecomer_gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                        void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                        int root, MPI_Comm comm, MPI_Info info,
+                                        latecomer_request* request);
+LATECOMER_API int latecomer_scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                         void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                         int root, MPI_Comm comm, MPI_Info info,
+                                         latecomer_request* request);
 
 /* Starts the call: from here until latecomer_wait the buffers belong to it. Local: it moves no
  * data. Requests of a communicator and its collectives must be started in the same order on all
@@ -73,7 +112,7 @@ LATECOMER_API int latecomer_start(latecomer_request* request);
  * starts; other collective functions of this header on the communicator do that first, too.
  * Between start and wait a rank must not wait for others in any other way: there is nothing that
  * would carry out its part meanwhile. A rank arrives in a call when it begins to carry it out.
- * Returns what latecomer_allreduce would, through the communicator's error handler; at once
+ * Returns what the collective itself would, through the communicator's error handler; at once
  * MPI_SUCCESS where the request was not started.
  *
  * MPI_ERR_REQUEST, through no error handler: for LATECOMER_REQUEST_NULL, or if the communicator was
@@ -140,7 +179,7 @@ LATECOMER_API int latecomer_compute_end(MPI_Comm comm);
  * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have
  * from the start: that of the environment variable LATECOMER_NETWORK, else the built-in one. Local;
  * not while a request is started. Different networks are found out in the first handled call
- * (latecomer_allreduce); those that are set later than that end in the error of different plans
+ * ; those that are set later than that end in the error of different plans
  * where each rank plans for itself and plans depend on them. Where a progress thread works, calls
  * that it prepares follow rank 0's plan on all ranks.
  *
@@ -208,7 +247,7 @@ typedef struct latecomer_choice_stats {
 
 /* The calls of one key: alike in all that MPI guarantees equal on all ranks. */
 typedef struct latecomer_key_stats {
-  char collective[16]; /* "allreduce"; "": calls of all further keys, counted together */
+  char collective[16]; /* "allreduce", ...; "": calls of all further keys, counted together */
   uint64_t bytes;      /* of the whole vector; 0 also for wrong arguments */
   int32_t commutative; /* 0 or 1: the operator */
   int32_t exact;       /* 0 or 1: it gives the same bits in whatever order */

@@ -1,5 +1,7 @@
 #include "runtime/comm_state.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "runtime/background/background.hpp"
 #include "runtime/background/wish.hpp"
@@ -28,8 +30,9 @@ int state_keyval() {
 
 }  // namespace
 
-CommState::CommState(MPI_Comm user)
-    : comm(user), choice{&find_algorithm(Collective::allreduce, "native"), {}} {
+CommState::CommState(MPI_Comm user) : comm(user) {
+  for (const Collective each : all_collectives())
+    choice(each) = {&find_algorithm(each, "native"), {}};
   knowledge.network = with_handshake(default_network());
   reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
   int inter = 0;
@@ -45,6 +48,11 @@ CommState::~CommState() {
   if (!link) return;
   link->control.read();  // what has come must not be left to a communicator of the same context
   if (link->control.used()) link->comm->keep();
+}
+
+bool CommState::automatic() const {
+  return std::any_of(choices.begin(), choices.end(),
+                     [](const Choice& each) { return each.algorithm->name == "auto"; });
 }
 
 int CommState::ensure_link() {

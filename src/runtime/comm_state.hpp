@@ -2,6 +2,7 @@
 // it, and freed with it.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <string>
@@ -47,17 +48,18 @@ struct CommState {
   Rank ranks = 1;
   bool intercommunicator = false;
 
-  Choice choice;
-  Knowledge knowledge;            // as set; decide() says what a call is planned with
-  bool reproducible = false;      // order and choice depend on the problem alone
-  std::vector<Seconds> given;     // arrivals that the program expects
-  std::vector<Seconds> expected;  // that the last call was planned with
-  bool online = false;            // arrivals are expected as earlier calls showed them
-  std::unique_ptr<Watch> watch;   // while online, or what calls took is to be known
-  Selector selector;              // of an automatic choice that every rank makes
-  Selector announcing;            // of one that rank 0 makes for all
-  LastChoices chosen;             // by them
-  ClockRefresh clock_refresh;     // of the link's clocks, while watched
+  std::array<Choice, kCollectives> choices;  // by collective
+  Knowledge knowledge;                       // as set; decide() says what a call is planned with
+  bool reproducible = false;                 // order and choice depend on the problem alone
+  std::vector<Seconds> given;                // arrivals that the program expects
+  std::vector<Seconds> expected;             // that the last call was planned with
+  bool online = false;                       // arrivals are expected as earlier calls showed them
+  std::unique_ptr<Watch> watch;              // while online, or what calls took is to be known
+  Selector selector;                         // of an automatic choice that every rank makes
+  Selector announcing;                       // of one that rank 0 makes for all
+  LastChoices chosen;                        // by them
+  std::uint64_t rooted_calls = 0;            // with an algorithm that was set
+  ClockRefresh clock_refresh;                // of the link's clocks, while watched
   PlanCache plans;
   Tuning tuning;
   Settings settings = Settings::unknown;  // compared in the first handled call
@@ -72,7 +74,13 @@ struct CommState {
   Turn turn;                   // who uses all this: a thread of the program, or the progress thread
   std::unique_ptr<Background> background;  // null: not all ranks have a progress thread
 
-  [[nodiscard]] bool automatic() const { return choice.algorithm->name == "auto"; }
+  [[nodiscard]] Choice& choice(Collective of) { return choices[static_cast<std::size_t>(of)]; }
+  [[nodiscard]] const Choice& choice(Collective of) const {
+    return choices[static_cast<std::size_t>(of)];
+  }
+  [[nodiscard]] bool automatic(Collective of) const { return choice(of).algorithm->name == "auto"; }
+  /// Whether any collective's algorithm is chosen call by call.
+  [[nodiscard]] bool automatic() const;
   /// Collective the first time. Returns MPI's code.
   int ensure_link();
 };

@@ -98,11 +98,12 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
     if (wish.choice) throw;
   }
   if (!wish.choice) throw std::runtime_error(wish.trouble);
-  state.choice = std::move(*wish.choice);
+  Choice& choice = state.choice(wish.choice->algorithm->collective);
+  choice = std::move(*wish.choice);
   state.settings = Settings::unknown;
   forget_choices(state);
   watch_if_needed(state, false);
-  if (state.choice.algorithm->kind != Kind::native && state.ranks > 1) link_up(state);
+  if (choice.algorithm->kind != Kind::native && state.ranks > 1) link_up(state);
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {

@@ -5,12 +5,23 @@
 namespace latecomer {
 namespace {
 
-bool chooses(const CommState& state) { return state.automatic() && !state.reproducible; }
+/// Of rooted calls with a fixed algorithm: telling makes all ranks wait for the last one, which
+/// such a call by itself does not.
+constexpr std::uint64_t kTellEvery = 8;
 
-/// But for what changes from call to call.
-Knowledge lasting_knowledge(const CommState& state) {
+bool chooses(const CommState& state, Collective collective) {
+  return state.automatic(collective) && !state.reproducible;
+}
+
+/// But for what changes from call to call. Programs of rooted collectives tell nobody.
+Knowledge lasting_knowledge(const CommState& state, Collective collective) {
   const Network network = state.reproducible ? with_handshake({}) : state.knowledge.network;
-  return {{}, network, state.knowledge.telemetry};
+  return {{}, network, state.knowledge.telemetry && !rooted(collective)};
+}
+
+/// With an algorithm that was set.
+bool worth_telling(CommState& state, Collective collective) {
+  return !rooted(collective) || state.rooted_calls++ % kTellEvery == 0;
 }
 
 }  // namespace
@@ -21,9 +32,11 @@ std::vector<Seconds> expect_arrivals(CommState& state, const Problem& problem) {
   return state.online ? expected : state.given;
 }
 
-Decision likely_decision(const CommState& state) {
-  const Choice balanced{&find_algorithm(Collective::allreduce, "fastest"), state.choice.parameters};
-  Decision decision{state.automatic() ? balanced : state.choice, lasting_knowledge(state)};
+Decision likely_decision(const CommState& state, Collective collective) {
+  const Choice& set = state.choice(collective);
+  const Choice balanced{&find_algorithm(collective, "fastest"), set.parameters};
+  Decision decision{state.automatic(collective) ? balanced : set,
+                    lasting_knowledge(state, collective)};
   if (!state.reproducible) decision.knowledge.arrivals = state.given;
   return decision;
 }
@@ -31,9 +44,12 @@ Decision likely_decision(const CommState& state) {
 Decision decide(CommState& state, const Problem& problem, std::vector<Seconds> arrivals,
                 Selector& selector) {
   if (state.reproducible) arrivals.clear();
-  Decision decision = likely_decision(state);
+  Decision decision = likely_decision(state, problem.collective);
   decision.knowledge.arrivals = state.expected = std::move(arrivals);
-  if (!chooses(state)) return decision;
+  if (!chooses(state, problem.collective)) {
+    decision.tell = worth_telling(state, problem.collective);
+    return decision;
+  }
   const auto selection = selector.choose(problem, state.expected, decision.knowledge.network);
   state.chosen.add(selector, selection);
   decision.choice.algorithm = selection.row;  // its parameters are all rows' own: progress

@@ -9,7 +9,7 @@ namespace latecomer {
 struct Decision {
   Choice choice;        // native: the MPI library carries the call out
   Knowledge knowledge;  // to plan with
-  bool tell = true;     // all ranks of the arrivals, where they are watched
+  bool tell = true;     // all ranks of the arrivals, where they are watched and the call does not
 };
 
 /// Who is expected when in the call that comes now; empty: all together, or nobody knows. Once for
@@ -24,7 +24,7 @@ struct Decision {
 /// Another rank decides about the call that comes now.
 void leave_decision(CommState& state, const Problem& problem);
 /// What decide() would say now, as far as that is known without a call.
-[[nodiscard]] Decision likely_decision(const CommState& state);
+[[nodiscard]] Decision likely_decision(const CommState& state, Collective collective);
 
 /// A call is over and was told of: what is known now of it, or of the one before, corrects what
 /// will be chosen.

@@ -1,26 +1,25 @@
 #include "runtime/persistent.hpp"
 
 #include "base/error.hpp"
-#include "runtime/allreduce.hpp"
+#include "runtime/carry_out.hpp"
 #include "runtime/decision.hpp"
-#include "runtime/problem_of.hpp"
 
 namespace latecomer {
 namespace {
 
 /// What the first start needs, so that it costs nothing then. A refusal is told when it is waited
 /// for, as that of any call.
-void prepare_early(CommState& state, const AllreduceArguments& arguments) try {
+void prepare_early(CommState& state, const Call& arguments) try {
   if (route(state, arguments) != Route::latecomer) return;
-  const Decision likely = likely_decision(state);
-  (void)state.plans.get(likely.choice, problem_of(state.ranks, arguments), likely.knowledge,
-                        state.rank);
+  const Decision likely = likely_decision(state, arguments.collective);
+  (void)state.plans.get(likely.choice, problem_of(arguments, state.ranks, state.rank),
+                        likely.knowledge, state.rank);
 } catch (const Error&) {
 }
 
 }  // namespace
 
-PersistentCall::PersistentCall(const AllreduceArguments& arguments) : arguments_(arguments) {
+PersistentCall::PersistentCall(const Call& arguments) : arguments_(arguments) {
   CommState& state = state_of(arguments.comm);
   prepare_early(state, arguments);
   comm_ = state.started;
@@ -54,7 +53,7 @@ void PersistentCall::carry_out_first(StartedCalls& started) {
   started.pop_front();
   first.stage_ = Stage::ended;
   first.code_ = MPI_ERR_OTHER;  // should it throw
-  first.code_ = allreduce_now(first.arguments_);
+  first.code_ = carry_out_now(first.arguments_);
 }
 
 void carry_out_started(CommState& state) {

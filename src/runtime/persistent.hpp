@@ -12,7 +12,7 @@ namespace latecomer {
 class PersistentCall {
  public:
   /// Plans the call and builds its program where latecomer would handle it. Local.
-  explicit PersistentCall(const AllreduceArguments& arguments);
+  explicit PersistentCall(const Call& arguments);
 
   /// Throws Error if it was started and not waited for since, or the communicator was freed.
   void start();
@@ -30,7 +30,7 @@ class PersistentCall {
   [[nodiscard]] std::shared_ptr<StartedCalls> queue() const;
   static void carry_out_first(StartedCalls& started);
 
-  AllreduceArguments arguments_;
+  Call arguments_;
   std::weak_ptr<StartedCalls> comm_;
   Stage stage_ = Stage::inactive;
   int code_ = MPI_SUCCESS;

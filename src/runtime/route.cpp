@@ -7,31 +7,30 @@ namespace {
 
 constexpr MPI_Count kLargestElement = MPI_Count{1} << 30;  // MPI packs at most 2 GiB at once
 
-bool wrong(const AllreduceArguments& call) {
-  return call.count < 0 || call.type == MPI_DATATYPE_NULL || call.op == MPI_OP_NULL ||
-         call.recvbuf == MPI_IN_PLACE || (call.count > 0 && call.sendbuf == call.recvbuf);
-}
-
-bool types_fit(const AllreduceArguments& call) {
+/// Where data are only moved, any types do.
+bool types_fit(const Call& call) {
+  if (!combines(call.collective)) return true;
   if (call.op == MPI_REPLACE || call.op == MPI_NO_OP) return false;
-  if (kind_of(call.op) == OperatorKind::built_in) return defined_on(call.op, call.type);
+  if (kind_of(call.op) == OperatorKind::built_in) return defined_on(call.op, call.sendtype);
   MPI_Count bytes = 0;
-  PMPI_Type_size_x(call.type, &bytes);
+  PMPI_Type_size_x(call.sendtype, &bytes);
   return bytes > 0 && bytes <= kLargestElement;
 }
 
 }  // namespace
 
-Route route(const CommState& state, const AllreduceArguments& call) {
-  if (wrong(call)) return Route::wrong_arguments;
-  const Algorithm& algorithm = *state.choice.algorithm;
+Route route(const CommState& state, const Call& call) {
+  const Algorithm& algorithm = *state.choice(call.collective).algorithm;
+  // Of an intercommunicator the library knows the sides.
+  if (state.intercommunicator) {
+    return algorithm.kind == Kind::native ? Route::native : Route::intercommunicator;
+  }
+  if (wrong(call, state.ranks, state.rank)) return Route::wrong_arguments;
   if (algorithm.kind == Kind::native) return Route::native;
-  if (state.intercommunicator) return Route::intercommunicator;
-  if (call.count == 0 || state.ranks == 1) return Route::trivial;
+  const Problem problem = problem_of(call, state.ranks, state.rank);
+  if (problem.count == 0 || state.ranks == 1) return Route::trivial;
   if (!types_fit(call)) return Route::type;
-  int commutative = 0;
-  PMPI_Op_commutative(call.op, &commutative);
-  if (commutative == 0 && algorithm.commutative_only) return Route::needs_commutative;
+  if (!problem.commutative && algorithm.commutative_only) return Route::needs_commutative;
   return Route::latecomer;
 }
 

@@ -2,22 +2,10 @@
 // wrong arguments: those it is for the MPI library to refuse.
 #pragma once
 
+#include "runtime/call.hpp"
 #include "runtime/comm_state.hpp"
 
 namespace latecomer {
-
-/// The arguments of MPI_Allreduce.
-struct AllreduceArguments {
-  const void* sendbuf;
-  void* recvbuf;
-  Count count;
-  MPI_Datatype type;
-  MPI_Op op;
-  MPI_Comm comm;
-  const void* site = nullptr;  // where the program calls from, for reports only
-
-  [[nodiscard]] bool in_place() const { return sendbuf == MPI_IN_PLACE; }
-};
 
 enum class Route {
   latecomer,
@@ -29,7 +17,7 @@ enum class Route {
   needs_commutative,
 };
 
-[[nodiscard]] Route route(const CommState& state, const AllreduceArguments& arguments);
+[[nodiscard]] Route route(const CommState& state, const Call& call);
 
 /// The counter of a route in the statistics; null for latecomer's own, which counts when done.
 [[nodiscard]] std::uint64_t* counter(latecomer_stats& stats, Route route);

@@ -9,9 +9,9 @@
 namespace latecomer {
 namespace {
 
-constexpr Collective kCollectives[] = {Collective::allgather, Collective::allreduce,
-                                       Collective::bcast,     Collective::gather,
-                                       Collective::reduce,    Collective::scatter};
+constexpr Collective kAll[kCollectives] = {Collective::allgather, Collective::allreduce,
+                                           Collective::bcast,     Collective::gather,
+                                           Collective::reduce,    Collective::scatter};
 
 void check_parts(const Problem& problem) {
   if (problem.parts.empty()) return;
@@ -38,7 +38,7 @@ void check_parts(const Problem& problem) {
 
 }  // namespace
 
-std::span<const Collective> all_collectives() { return kCollectives; }
+std::span<const Collective> all_collectives() { return kAll; }
 
 std::string_view to_string(Collective collective) {
   switch (collective) {
@@ -60,7 +60,7 @@ std::string_view to_string(Collective collective) {
 
 Collective parse_collective(std::string_view name) {
   std::string known;
-  for (const Collective collective : kCollectives) {
+  for (const Collective collective : kAll) {
     if (to_string(collective) == name) return collective;
     known += (known.empty() ? "" : ", ") + std::string(to_string(collective));
   }

@@ -12,6 +12,7 @@ namespace latecomer {
 
 enum class Collective : std::uint8_t { allgather, allreduce, bcast, gather, reduce, scatter };
 
+inline constexpr std::size_t kCollectives = 6;
 [[nodiscard]] std::span<const Collective> all_collectives();
 [[nodiscard]] std::string_view to_string(Collective collective);
 /// Throws Error for a name that is no collective.

@@ -128,9 +128,10 @@ Selector::Candidate Selector::best_of(const CallKind& kind, const std::vector<Ca
 }
 
 /// So that telling costs at most kTelling of the calls since it was last done.
-bool Selector::worth_telling(const CallKind& kind, const Problem& problem, const Network& network) {
+bool Selector::worth_telling(const CallKind& kind, const Algorithm& row, const Problem& problem,
+                             const Network& network) {
   const Prices prices(kind.tracks);
-  const Track* track = prices.find("native");
+  const Track* track = prices.find(row.name);
   if (track == nullptr || track->uses() <= kTrials) return true;
   const Seconds call = kind.balanced * track->factor(1, 0);
   const Seconds telling = ceil_log2(problem.ranks) * network.transfer(0) * prices.usual();
@@ -148,7 +149,8 @@ Selector::Selection Selector::choose(const Problem& problem, const std::vector<S
   const Candidate chosen = trial ? *trial : best_of(kind, all);
   if (!trial) kind.current = chosen.row;
   kind.tracks[chosen.row->name].use(kind.calls);
-  const bool tell = !is_native(*chosen.row) || worth_telling(kind, problem, network);
+  const bool tells = !is_native(*chosen.row) && !rooted(problem.collective);
+  const bool tell = tells || worth_telling(kind, *chosen.row, problem, network);
   kind.untold = tell ? 0 : kind.untold + 1;
   return {call_key(problem), chosen.row, chosen.predicted, tell};
 }

@@ -26,7 +26,7 @@ class Selector {
     CallKey key = 0;
     const Algorithm* row = nullptr;  // its plan: default parameters, the arrivals expected
     Seconds predicted = 0;           // mean over the ranks of exit minus last arrival
-    bool tell = true;                // of a call that the MPI library carries out: worth its cost
+    bool tell = true;                // of a call whose own messages do not: worth its cost
   };
 
   /// For the call that comes now. `arrivals`: one entry a rank, or empty: all together.
@@ -67,8 +67,8 @@ class Selector {
   [[nodiscard]] static std::optional<Candidate> to_try(const CallKind& kind,
                                                        const std::vector<Candidate>& all);
   [[nodiscard]] static Candidate best_of(const CallKind& kind, const std::vector<Candidate>& all);
-  [[nodiscard]] static bool worth_telling(const CallKind& kind, const Problem& problem,
-                                          const Network& network);
+  [[nodiscard]] static bool worth_telling(const CallKind& kind, const Algorithm& row,
+                                          const Problem& problem, const Network& network);
 
   std::map<CallKey, CallKind> kinds_;
   std::uint64_t calls_ = 0;

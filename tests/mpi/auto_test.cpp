@@ -11,7 +11,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/comm_state.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/background/background.hpp"
 #include "runtime/comm_state.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 
 extern "C" int latecomer_test_c_header(MPI_Comm comm);
 

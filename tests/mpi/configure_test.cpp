@@ -30,7 +30,7 @@ MPI_TEST(unknown_names_are_refused) {
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "segmented_ring:segments=0"), MPI_ERR_ARG);
   CHECK_TEXT(last_error_names("segments"), last_error());
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", nullptr), MPI_ERR_ARG);
-  CHECK_EQ(std::string(state_of(comm).choice.algorithm->name), "native");
+  CHECK_EQ(std::string(state_of(comm).choice(Collective::allreduce).algorithm->name), "native");
 }
 
 MPI_TEST(ranks_must_agree) {
@@ -40,7 +40,7 @@ MPI_TEST(ranks_must_agree) {
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", odd ? "ring" : "linear_tree"), MPI_ERR_ARG);
   CHECK_TEXT(last_error_names("every rank"), last_error());
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", odd ? "no such" : "ring"), MPI_ERR_ARG);
-  CHECK_EQ(std::string(state_of(comm).choice.algorithm->name), "native");
+  CHECK_EQ(std::string(state_of(comm).choice(Collective::allreduce).algorithm->name), "native");
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "ring"), MPI_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/comm_state.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -92,7 +92,8 @@ MPI_TEST(intercommunicators_go_to_the_mpi_library) {
   MPI_Comm_split(MPI_COMM_WORLD, side, context.rank, &half);
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 7, &inter);
   CHECK_EQ(latecomer_set_algorithm(inter, "allreduce", "ring"), MPI_ERR_COMM);
-  state_of(inter).choice = {&find_algorithm(Collective::allreduce, "ring"), {}};
+  state_of(inter).choice(Collective::allreduce) = {&find_algorithm(Collective::allreduce, "ring"),
+                                                   {}};
   int value = 1;
   int result = 0;
   CHECK_EQ(latecomer_allreduce(&value, &result, 1, MPI_INT, MPI_SUM, inter), MPI_SUCCESS);

@@ -5,7 +5,7 @@
 #include "algorithms/registry.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/comm_state.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -14,7 +14,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/comm_state.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 #include "variable.hpp"
 
 namespace latecomer::testing {

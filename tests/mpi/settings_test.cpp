@@ -11,7 +11,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/background/background.hpp"
 #include "runtime/run.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 #include "variable.hpp"
 
 namespace latecomer::testing {

@@ -12,7 +12,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/statistics/counters.hpp"
 #include "runtime/statistics/stats_report.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/background/background.hpp"
 #include "runtime/comm_state.hpp"
 #include "thread_helpers.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 #include "variable.hpp"
 
 namespace latecomer::testing {

@@ -9,7 +9,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/comm_state.hpp"
 #include "runtime/run.hpp"
-#include "try_allreduce.hpp"
+#include "try_reduction.hpp"
 #include "variable.hpp"
 #include "with_thread.hpp"
 
@@ -109,7 +109,8 @@ MPI_TEST(ranks_that_disagree_on_the_segments) {
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "linear_tree:segments=4");
   latecomer_set_long_wait(comm, 0.2);
-  if (context.rank % 2 == 1) state_of(comm).choice.parameters["segments"] = 2;
+  if (context.rank % 2 == 1)
+    state_of(comm).choice(Collective::allreduce).parameters["segments"] = 2;
   expect_disagreement(context, comm, failing_call(comm, 1000));
 }
 
@@ -126,7 +127,7 @@ MPI_TEST(errors_go_through_the_communicators_handler) {
   MPI_Comm_set_errhandler(comm, handler);
   latecomer_set_algorithm(comm, "allreduce", "linear_tree:segments=4");
   latecomer_set_long_wait(comm, 0.2);
-  if (context.rank == 0) state_of(comm).choice.parameters["segments"] = 5;
+  if (context.rank == 0) state_of(comm).choice(Collective::allreduce).parameters["segments"] = 5;
   const Ended ended = failing_call(comm, 1000);
   CHECK_EQ(ended.code, disagreement_class());
   CHECK_EQ(handled_code, ended.code);
@@ -141,7 +142,8 @@ MPI_TEST(buffers_are_left_alone_after_a_failure) {
   latecomer_set_algorithm(comm, "allreduce", "ring");
   latecomer_set_long_wait(comm, 0.1);
   if (context.rank == 0) {
-    state_of(comm).choice = {&find_algorithm(Collective::allreduce, "linear_tree"), {}};
+    state_of(comm).choice(Collective::allreduce) = {
+        &find_algorithm(Collective::allreduce, "linear_tree"), {}};
   }
   std::vector<int> mine(50000, 1);
   std::vector<int> result(mine.size());

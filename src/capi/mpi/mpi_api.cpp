@@ -5,7 +5,6 @@
 #include "base/error.hpp"
 #include "capi/mpi/guard.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/allreduce.hpp"
 #include "runtime/configure.hpp"
 #include "runtime/hooks.hpp"
 
@@ -35,14 +34,6 @@ void pick(const std::vector<Entry>& entries, const char* what, int index, Entry*
 }  // namespace
 
 extern "C" {
-
-int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                        MPI_Op op, MPI_Comm comm) {
-  const void* const site = __builtin_return_address(0);
-  return latecomer::communicate(comm, [&] {
-    return latecomer::allreduce({sendbuf, recvbuf, count, datatype, op, comm, site});
-  });
-}
 
 int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
   int inter = 0;

@@ -1,14 +1,8 @@
-// The C API of persistent calls.
-#include <memory>
-
+// The C API of persistent calls once they are announced.
 #include "base/error.hpp"
 #include "capi/mpi/guard.hpp"
+#include "capi/mpi/request.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/persistent.hpp"
-
-struct latecomer_request_s {
-  latecomer::PersistentCall call;
-};
 
 namespace {
 
@@ -19,7 +13,7 @@ using latecomer::outside_of_mpi;
 
 latecomer::PersistentCall& call_of(const latecomer_request* request) {
   if (request == nullptr || *request == LATECOMER_REQUEST_NULL) {
-    throw Error("request", "NULL", "one that latecomer_allreduce_init made");
+    throw Error("request", "NULL", "one that latecomer_allreduce_init or another made");
   }
   return (*request)->call;
 }
@@ -27,16 +21,6 @@ latecomer::PersistentCall& call_of(const latecomer_request* request) {
 }  // namespace
 
 extern "C" {
-
-int latecomer_allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                             MPI_Op op, MPI_Comm comm, MPI_Info, latecomer_request* request) {
-  const void* const site = __builtin_return_address(0);
-  return latecomer::configure(comm, [&](latecomer::CommState&) {
-    if (request == nullptr) throw Error("request", "NULL", "a place to write to");
-    *request = new latecomer_request_s{
-        latecomer::PersistentCall({sendbuf, recvbuf, count, datatype, op, comm, site})};
-  });
-}
 
 int latecomer_start(latecomer_request* request) {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);

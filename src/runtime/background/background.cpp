@@ -2,12 +2,11 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 
 #include "base/error.hpp"
 #include "runtime/background/finalize.hpp"
-#include "runtime/problem_of.hpp"
+#include "runtime/call_data.hpp"
 #include "runtime/waiting.hpp"
 #include "transports/mpi/returned_errors.hpp"
 
@@ -15,11 +14,13 @@ namespace latecomer {
 namespace {
 
 /// An announcement takes one start-up a level of the tree, and the question before it two more.
-/// That is to be a hundredth of the least time of an all-reduce at most: two vectors' on a link.
+/// That is to be a hundredth of the least time of the call at most: of an all-reduce two vectors'
+/// on a link, of others one.
 bool worth_announcing(const Problem& problem, const Network& network) {
   const auto levels = std::bit_width(static_cast<unsigned>(problem.ranks - 1));
   const Seconds announcing = (levels + 2) * network.alpha;
-  return announcing <= 0.01 * 2 * network.beta * static_cast<double>(problem.bytes());
+  const double vectors = problem.collective == Collective::allreduce ? 2 : 1;
+  return announcing <= 0.01 * vectors * network.beta * static_cast<double>(problem.bytes());
 }
 
 /// How long a rank without a plan waits until it asks, in start-ups: in balanced calls rank 0 comes
@@ -27,8 +28,9 @@ bool worth_announcing(const Problem& problem, const Network& network) {
 constexpr double kPatience = 4;
 
 std::string in_words(const Description& what) {
-  return std::to_string(what.count) + " elements, operator " + std::to_string(what.op) + ", type " +
-         std::to_string(what.type);
+  return std::string(to_string(static_cast<Collective>(what.collective))) + " of " +
+         std::to_string(what.count) + " elements, root " + std::to_string(what.root) +
+         ", operator " + std::to_string(what.op) + ", type " + std::to_string(what.type);
 }
 
 /// Reports that say nothing new are not sent.
@@ -123,10 +125,9 @@ bool Background::issue_asked() {
 void Background::issue(const Description& what) { announce(plan_call(what)); }
 
 Problem Background::problem_of(const Description& what) const {
-  const void* const input = in_place_ ? MPI_IN_PLACE : nullptr;
-  const auto count = static_cast<Count>(what.count);
-  return latecomer::problem_of(state_.ranks,
-                               {input, nullptr, count, type_of(what), op_of(what), state_.comm});
+  Problem problem = latecomer::problem_of(what, state_.ranks);
+  problem.in_place = in_place(problem.collective);
+  return problem;
 }
 
 /// From what rank 0 knows; the others do as it says.
@@ -160,6 +161,7 @@ void Background::plan_as(Decision decision, const Problem& problem, Letter& lett
   const Prepared& made =
       state_.plans.get(decision.choice, problem, decision.knowledge, state_.rank);
   letter.text = to_text(made.plan);
+  letter.weight = decision.tell ? 1 : 0;
 }
 
 /// This rank still computes, and is to come to this call next.
@@ -167,7 +169,8 @@ bool Background::begin_announced() {
   const auto found = announced_.find(next_call());
   if (engine_ || found == announced_.end() || found->second.kind != Letter::Kind::plan)
     return false;
-  begin(found->second, in_place_);
+  const auto collective = static_cast<Collective>(found->second.what.collective);
+  begin(found->second, in_place(collective));
   return true;
 }
 
@@ -181,11 +184,14 @@ void Background::begin(const Letter& letter, bool in_place) {
   const Problem problem = problem_of(letter.what);
   plan.problem.exact = problem.exact;
   plan.problem.in_place = in_place;
+  tells_ = letter.weight > 0;
   expect(letter);
   const Count eager = state_.knowledge.network.eager_elements(problem.element_bytes);
-  prepared_ = &state_.plans.adopt(std::move(plan), state_.rank, eager, state_.choice);
+  prepared_ =
+      &state_.plans.adopt(std::move(plan), state_.rank, eager, state_.choice(problem.collective));
   Link& link = *state_.link;
-  Courier* const courier = state_.watch ? &state_.watch->begin() : nullptr;
+  const bool telling = state_.watch && prepared_->plan.telemetry;
+  Courier* const courier = telling ? &state_.watch->begin() : nullptr;
   link.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr, link.scratch,
                                prepared_->program.scratch_count),
                        op_of(letter.what), {letter.call, prepared_->program.plan_hash}, courier);
@@ -213,16 +219,16 @@ void Background::fail(Outcome outcome) {
 
 // --- The program's threads ---
 
-bool Background::serves(const AllreduceArguments& call) const {
-  const auto what = describe_call(call.count, call.type, call.op);
+bool Background::serves(const Call& call) const {
+  const auto what = describe_call(call, state_.ranks, state_.rank);
   return what && worth_announcing(problem_of(*what), state_.compared);
 }
 
-Outcome Background::join(const AllreduceArguments& call, Seconds arrived) try {
+Outcome Background::join(const Call& call, Seconds arrived) try {
   arrived_ = arrived;  // the wait for the plan is part of the call
   if (!engine_) prepared_ = nullptr;
   if (failure_.code != MPI_SUCCESS) return failure_;
-  const Description what = *describe_call(call.count, call.type, call.op);
+  const Description what = *describe_call(call, state_.ranks, state_.rank);
   Outcome outcome = wait_for_plan(what);
   if (outcome.code != MPI_SUCCESS) return outcome;
   const auto found = announced_.find(next_call());
@@ -274,32 +280,22 @@ Outcome Background::obstacle() const {
                                     ", and this rank is in another one"};
 }
 
-Outcome Background::carry_out(const AllreduceArguments& call) {
+Outcome Background::carry_out(const Call& call) {
   Link& link = *state_.link;
   ++link.calls;
   link.control.enter(link.calls, prepared_->program.plan_hash);
-  if (state_.watch) state_.watch->arrive(arrived_);
+  const bool telling = state_.watch && prepared_->plan.telemetry;
+  if (telling) state_.watch->arrive(arrived_);
   state_.stats.before_arrival += engine_->done();
-  bind(call);
+  in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
+  CallData data(call, prepared_->plan.problem, state_.rank);
+  if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
+  link.transport.bind(data.input(), data.output());
   Outcome outcome = run(*engine_, link, run_options(), Begun::before);
-  if (outcome.code == MPI_SUCCESS && state_.watch) state_.watch->leave(link.clocks.now());
+  if (outcome.code == MPI_SUCCESS && telling) state_.watch->leave(link.clocks.now());
   end_call();
+  if (outcome.code == MPI_SUCCESS) outcome.code = data.finish();
   return outcome;
-}
-
-/// What was begun for the other kind of call keeps its program: elements are copied once.
-void Background::bind(const AllreduceArguments& call) {
-  const Problem& planned = prepared_->plan.problem;
-  const auto bytes = static_cast<std::size_t>(planned.bytes());
-  const void* input = call.sendbuf;
-  if (planned.in_place && !call.in_place()) std::memcpy(call.recvbuf, call.sendbuf, bytes);
-  if (!planned.in_place && call.in_place()) {
-    const char* const own = static_cast<const char*>(call.recvbuf);
-    aside_.assign(own, own + bytes);
-    input = aside_.data();
-  }
-  state_.link->transport.bind(planned.in_place ? nullptr : input, call.recvbuf);
-  in_place_ = call.in_place();
 }
 
 void Background::end_call() { engine_.reset(); }

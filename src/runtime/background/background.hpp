@@ -6,6 +6,7 @@
 // All of it runs with the communicator's turn taken, by the progress thread or by the program's.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -39,18 +40,18 @@ class Background final : public Served {
   // --- The program's threads' ---
 
   /// Whether such a call is announced, the same on all ranks: a built-in operator on a built-in
-  /// type, and a vector beside which the announcement costs little.
-  [[nodiscard]] bool serves(const AllreduceArguments& call) const;
+  /// type, or data that are only moved, and a vector beside which the announcement costs little.
+  [[nodiscard]] bool serves(const Call& call) const;
   /// This rank entered the next call, which is served, at `arrived` on the common clock: waits for
   /// its plan. Fails as calls do.
-  [[nodiscard]] Outcome join(const AllreduceArguments& call, Seconds arrived);
+  [[nodiscard]] Outcome join(const Call& call, Seconds arrived);
   /// After join: the plan; null: the call is the MPI library's, and why_native() tells why, if that
-  /// was not the choice; whether all ranks tell of it is tells().
+  /// was not the choice; whether all ranks tell of it, if its own messages do not, is tells().
   [[nodiscard]] const Prepared* prepared() const { return prepared_; }
   [[nodiscard]] const std::string& why_native() const { return why_native_; }
   [[nodiscard]] bool tells() const { return tells_; }
   /// After join, with a plan: carries the call through.
-  [[nodiscard]] Outcome carry_out(const AllreduceArguments& call);
+  [[nodiscard]] Outcome carry_out(const Call& call);
   /// For a call that is not served: why it must fail, if another one was begun in its place or the
   /// thread's work failed.
   [[nodiscard]] Outcome obstacle() const;
@@ -73,13 +74,15 @@ class Background final : public Served {
   [[nodiscard]] std::vector<Seconds> arrivals_of(std::uint64_t call, const Problem& problem);
   void plan_as(Decision decision, const Problem& problem, Letter& letter);
   [[nodiscard]] Problem problem_of(const Description& what) const;
+  [[nodiscard]] bool in_place(Collective collective) const {
+    return in_place_[static_cast<std::size_t>(collective)];
+  }
   bool begin_announced();
   void expect(const Letter& letter);
   void begin(const Letter& letter, bool in_place);
   bool advance();
   void fail(Outcome outcome);
   [[nodiscard]] Outcome wait_for_plan(const Description& what);
-  void bind(const AllreduceArguments& call);
   void end_call();
 
   CommState& state_;
@@ -96,9 +99,9 @@ class Background final : public Served {
   Seconds arrived_ = 0;  // this rank, on the common clock
   std::string why_native_;
   bool tells_ = true;
-  bool in_place_ = false;    // as the last call was: what is begun ahead expects it again
-  std::vector<char> aside_;  // the input of a call in place that was expected not to be
-  Seconds reported_ = 0;     // the arrival that rank 0 was told last
+  // As the last call of each collective was: what is begun ahead expects it again.
+  std::array<bool, kCollectives> in_place_{};
+  Seconds reported_ = 0;  // the arrival that rank 0 was told last
   std::uint64_t reported_call_ = 0;
 };
 

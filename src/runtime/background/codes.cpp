@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/operators.hpp"
+
 namespace latecomer {
 namespace {
 
@@ -49,22 +51,40 @@ const std::vector<MPI_Datatype>& datatypes() {
 }
 
 template <class Handle>
-std::optional<std::uint32_t> place_of(const std::vector<Handle>& all, Handle handle) {
+std::optional<std::uint16_t> place_of(const std::vector<Handle>& all, Handle handle) {
   const auto found = std::find(all.begin(), all.end(), handle);
   if (found == all.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - all.begin());
+  return static_cast<std::uint16_t>(found - all.begin());
 }
 
 }  // namespace
 
-std::optional<Description> describe_call(Count count, MPI_Datatype type, MPI_Op op) {
-  const auto op_code = place_of(operators(), op);
-  const auto type_code = place_of(datatypes(), type);
+std::optional<Description> describe_call(const Call& call, Rank ranks, Rank me) {
+  const bool reduces = combines(call.collective);
+  // Moved data are bytes, whatever their types; their operator is not used.
+  const auto op_code = place_of(operators(), reduces ? call.op : MPI_SUM);
+  const auto type_code = place_of(datatypes(), reduces ? call.sendtype : MPI_BYTE);
   if (!op_code || !type_code) return std::nullopt;
-  return Description{static_cast<std::uint64_t>(count), *op_code, *type_code};
+  const Problem problem = problem_of(call, ranks, me);
+  if (!problem.parts.empty()) return std::nullopt;
+  return Description{static_cast<std::uint64_t>(problem.count), *op_code, *type_code,
+                     static_cast<std::uint16_t>(call.collective), problem.root};
 }
 
 MPI_Op op_of(const Description& what) { return operators().at(what.op); }
 MPI_Datatype type_of(const Description& what) { return datatypes().at(what.type); }
+
+Problem problem_of(const Description& what, Rank ranks) {
+  MPI_Count bytes = 0;
+  PMPI_Type_size_x(type_of(what), &bytes);
+  Problem problem;
+  problem.collective = static_cast<Collective>(what.collective);
+  problem.ranks = ranks;
+  problem.count = static_cast<Count>(what.count);
+  problem.element_bytes = bytes;
+  problem.root = what.root;
+  problem.exact = combines(problem.collective) && exact(op_of(what), type_of(what));
+  return problem;
+}
 
 }  // namespace latecomer

@@ -5,24 +5,28 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/types.hpp"
-#include "transports/mpi/mpi.hpp"
+#include "runtime/call.hpp"
 
 namespace latecomer {
 
-/// What a call reduces, as far as all ranks know it alike.
+/// A call, as far as all ranks know it alike.
 struct Description {
-  std::uint64_t count = 0;
-  std::uint32_t op = 0;
-  std::uint32_t type = 0;
+  std::uint64_t count = 0;  // of the whole vector
+  std::uint16_t op = 0;
+  std::uint16_t type = 0;
+  std::uint16_t collective = 0;
+  std::int32_t root = 0;
 
   bool operator==(const Description&) const = default;
 };
 
-/// Nothing for operators and datatypes of the user's own, and for pairs of numbers.
-[[nodiscard]] std::optional<Description> describe_call(Count count, MPI_Datatype type, MPI_Op op);
+/// Nothing for operators and datatypes of the user's own, for pairs of numbers, and for parts that
+/// differ in length.
+[[nodiscard]] std::optional<Description> describe_call(const Call& call, Rank ranks, Rank me);
 
 [[nodiscard]] MPI_Op op_of(const Description& what);
 [[nodiscard]] MPI_Datatype type_of(const Description& what);
+/// Not in place.
+[[nodiscard]] Problem problem_of(const Description& what, Rank ranks);
 
 }  // namespace latecomer

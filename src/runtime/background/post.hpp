@@ -24,8 +24,8 @@ struct Letter {
   std::uint64_t call = 0;
   Description what{};
   Seconds arrival = 0;  // of a report, on the common clock
-  double weight = 0;    // of a report: the part of the computation that it rests on; of a native
-                        // call: whether ranks tell of it, 1 or 0
+  double weight = 0;    // of a report: the part of the computation that it rests on; of a plan or
+                        // a native call: whether ranks tell of it afterwards, 1 or 0
   std::string text;
 };
 

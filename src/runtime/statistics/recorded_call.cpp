@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "runtime/clocks/clocks.hpp"
-#include "runtime/problem_of.hpp"
 
 namespace latecomer {
 namespace {
@@ -26,7 +25,7 @@ EndedCall::Told what_telemetry_told(const CommState& state) {
 
 }  // namespace
 
-RecordedCall::RecordedCall(CommState& state, const AllreduceArguments& call)
+RecordedCall::RecordedCall(CommState& state, const Call& call)
     : state_(state), arguments_(call), entered_(monotonic_clock()) {
   call_.before = state.stats;
 }
@@ -35,14 +34,15 @@ void RecordedCall::end(int code) {
   call_.inside = monotonic_clock() - entered_;
   call_.site = arguments_.site;
   call_.after = state_.stats;
-  if (call_.after.fallback_arguments == call_.before.fallback_arguments) {
-    call_.problem = problem_of(state_.ranks, arguments_);
+  call_.problem.collective = arguments_.collective;
+  if (!wrong(arguments_, state_.ranks, state_.rank)) {
+    call_.problem = problem_of(arguments_, state_.ranks, state_.rank);
   }
   const bool handled = call_.after.handled != call_.before.handled;
   const bool chosen = handled || call_.after.native != call_.before.native;
   if (chosen && state_.watch && state_.watch->watched()) call_.told = what_telemetry_told(state_);
   call_.well = code == MPI_SUCCESS;
-  call_.algorithm = handled ? state_.choice.algorithm->name : "native";
+  call_.algorithm = handled ? state_.choice(arguments_.collective).algorithm->name : "native";
   if (handled) call_.parameters = state_.parameters;
   state_.statistics.add(call_);
 }

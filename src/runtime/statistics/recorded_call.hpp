@@ -8,13 +8,13 @@ namespace latecomer {
 class RecordedCall {
  public:
   /// This rank enters the call.
-  RecordedCall(CommState& state, const AllreduceArguments& call);
+  RecordedCall(CommState& state, const Call& call);
   /// It leaves it with this code.
   void end(int code);
 
  private:
   CommState& state_;
-  const AllreduceArguments& arguments_;
+  const Call& arguments_;
   EndedCall call_;
   Seconds entered_;
 };

@@ -1,4 +1,4 @@
-#include "runtime/allreduce.hpp"
+#include "runtime/carry_out.hpp"
 
 #include <mutex>
 #include <new>
@@ -7,23 +7,18 @@
 #include "capi/core/last_error.hpp"
 #include "engine/engine.hpp"
 #include "runtime/background/background.hpp"
+#include "runtime/call_data.hpp"
 #include "runtime/clocks/clock_sync.hpp"
 #include "runtime/decision.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/persistent.hpp"
-#include "runtime/problem_of.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/statistics/recorded_call.hpp"
 
 namespace latecomer {
 namespace {
-
-int native(const AllreduceArguments& call) {
-  return PMPI_Allreduce(call.sendbuf, call.recvbuf, static_cast<int>(call.count), call.type,
-                        call.op, call.comm);
-}
 
 /// The plan is the same on every rank, and so is its refusal.
 const Prepared* prepare(CommState& state, const Problem& problem, Decision& decision) try {
@@ -37,8 +32,8 @@ const Prepared* prepare(CommState& state, const Problem& problem, Decision& deci
 }
 
 /// Carries out a program on the link. `buffers` are the call's, `op` its operator.
-Outcome carry_out(CommState& state, const Prepared& prepared, Buffers buffers, MPI_Op op,
-                  Courier* courier) {
+Outcome execute(CommState& state, const Prepared& prepared, Buffers buffers, MPI_Op op,
+                Courier* courier) {
   Link& link = *state.link;
   link.transport.begin(std::move(buffers), op, {link.calls, prepared.program.plan_hash}, courier);
   EngineOptions options;
@@ -48,16 +43,25 @@ Outcome carry_out(CommState& state, const Prepared& prepared, Buffers buffers, M
   return run(engine, link, {state.comm, state.tuning.long_wait});
 }
 
-Outcome allreduce_by(CommState& state, const AllreduceArguments& call, const Prepared& prepared,
-                     Seconds arrived) {
+/// Whether the call's own messages tell all ranks of its arrivals.
+bool tells(const CommState& state, const Prepared& prepared) {
+  return state.watch && prepared.plan.telemetry;
+}
+
+Outcome execute_alone(CommState& state, const Call& call, const Prepared& prepared,
+                      Seconds arrived) {
   Link& link = *state.link;
   link.control.enter(link.calls, prepared.program.plan_hash);
-  Courier* const courier = state.watch ? &state.watch->enter(arrived) : nullptr;
-  Buffers buffers(Layout(call.type), call.in_place() ? nullptr : call.sendbuf, call.recvbuf,
-                  link.scratch, prepared.program.scratch_count);
-  const Outcome outcome = carry_out(state, prepared, std::move(buffers), call.op, courier);
-  if (outcome.code == MPI_SUCCESS && state.watch) state.watch->leave(link.clocks.now());
-  return outcome;
+  CallData data(call, prepared.plan.problem, state.rank);
+  if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
+  Courier* const courier = tells(state, prepared) ? &state.watch->enter(arrived) : nullptr;
+  Buffers buffers(data.layout(), data.input(), data.output(), link.scratch,
+                  prepared.program.scratch_count);
+  const Outcome outcome = execute(state, prepared, std::move(buffers), call.op, courier);
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  if (courier != nullptr) state.watch->leave(link.clocks.now());
+  const int code = data.finish();
+  return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
 }
 
 /// All ranks have been in the call: nobody who tells the others waits for one who still computes.
@@ -67,7 +71,7 @@ Outcome tell_all(CommState& state, const Problem& problem, Seconds arrived) {
   link.control.enter(link.calls, telling.program.plan_hash);
   Courier& courier = state.watch->tell_of(arrived, link.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
-  const Outcome outcome = carry_out(state, telling, std::move(none), MPI_SUM, &courier);
+  const Outcome outcome = execute(state, telling, std::move(none), MPI_SUM, &courier);
   if (outcome.code == MPI_SUCCESS) state.watch->told();
   return outcome;
 }
@@ -102,71 +106,84 @@ Outcome note_arrivals(CommState& state) {
   return refresh_clocks(*state.link, {state.comm, state.tuning.long_wait});
 }
 
-int handle_natively(CommState& state, const AllreduceArguments& call, const Problem& problem,
-                    bool tell, Seconds arrived) {
-  ++state.stats.native;
-  state.parameters = "as=native";
+/// After a call whose own messages told nothing: all ranks tell each other now, if that is worth
+/// it.
+Outcome tell_afterwards(CommState& state, const Problem& problem, bool tell, Seconds arrived) {
+  if (!state.watch) return {};
   if (!tell) {
-    if (state.watch) state.watch->miss();
-    return native(call);
+    state.watch->miss();
+    return {};
   }
-  const int code = native(call);
-  if (code != MPI_SUCCESS) return code;
-  if (const Outcome told = tell_all(state, problem, arrived); told.code != MPI_SUCCESS) {
-    return fail(state, told);
-  }
-  const Outcome noted = note_arrivals(state);
-  return noted.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, noted);
+  const Outcome told = tell_all(state, problem, arrived);
+  return told.code == MPI_SUCCESS ? note_arrivals(state) : told;
 }
 
-int end_handled(CommState& state, Outcome outcome, const Prepared& prepared) {
-  if (outcome.code == MPI_SUCCESS) outcome = note_arrivals(state);
+int handle_natively(CommState& state, const Call& call, const Problem& problem, bool tell,
+                    Seconds arrived) {
+  ++state.stats.native;
+  state.parameters = "as=native";
+  const int code = call.native();
+  if (code != MPI_SUCCESS) return code;
+  const Outcome told = tell_afterwards(state, problem, tell, arrived);
+  return told.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, told);
+}
+
+/// `tell`: all ranks of the arrivals, where the call's own messages do not.
+int end_handled(CommState& state, Outcome outcome, const Prepared& prepared, bool tell,
+                Seconds arrived) {
+  if (outcome.code == MPI_SUCCESS) {
+    outcome = tells(state, prepared) ? note_arrivals(state)
+                                     : tell_afterwards(state, prepared.plan.problem, tell, arrived);
+  }
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   ++state.stats.handled;
-  state.parameters =
-      state.automatic() ? describe_parameters(prepared.plan, "auto") : prepared.parameters;
+  const bool automatic = state.automatic(prepared.plan.problem.collective);
+  state.parameters = automatic ? describe_parameters(prepared.plan, "auto") : prepared.parameters;
   return MPI_SUCCESS;
 }
 
 /// No candidate takes the problem, on no rank.
-int handle_refused(CommState& state, const AllreduceArguments& call) {
+int handle_refused(CommState& state, const Call& call) {
   ++state.stats.fallback_plan;
   if (state.watch) state.watch->miss();
-  return native(call);
+  return call.native();
 }
 
 /// Rank 0 announces the plan; progress threads may have begun it.
-int handle_announced(CommState& state, const AllreduceArguments& call, Seconds arrived) {
+int handle_announced(CommState& state, const Call& call, Seconds arrived) {
   Background& background = *state.background;
   const Outcome joined = background.join(call, arrived);
   if (joined.code != MPI_SUCCESS) return fail(state, joined);
   if (background.prepared() != nullptr) {
-    return end_handled(state, background.carry_out(call), *background.prepared());
+    const Prepared& prepared = *background.prepared();
+    return end_handled(state, background.carry_out(call), prepared, background.tells(), arrived);
   }
   if (background.why_native().empty()) {
-    return handle_natively(state, call, problem_of(state.ranks, call), background.tells(), arrived);
+    const Problem problem = problem_of(call, state.ranks, state.rank);
+    return handle_natively(state, call, problem, background.tells(), arrived);
   }
   set_last_error(background.why_native());
   return handle_refused(state, call);
 }
 
 /// Every rank plans the call.
-int handle_alone(CommState& state, const AllreduceArguments& call, Seconds arrived) {
+int handle_alone(CommState& state, const Call& call, Seconds arrived) {
   if (state.background) {
     if (const Outcome obstacle = state.background->obstacle(); obstacle.code != MPI_SUCCESS) {
       return fail(state, obstacle);
     }
   }
   ++state.link->calls;
-  const Problem problem = problem_of(state.ranks, call);
+  const Problem problem = problem_of(call, state.ranks, state.rank);
   Decision decision;
   const Prepared* const prepared = prepare(state, problem, decision);
   if (decision.choice.algorithm == nullptr) return handle_refused(state, call);
   if (prepared == nullptr) return handle_natively(state, call, problem, decision.tell, arrived);
-  return end_handled(state, allreduce_by(state, call, *prepared, arrived), *prepared);
+  return end_handled(state, execute_alone(state, call, *prepared, arrived), *prepared,
+                     decision.tell, arrived);
 }
 
-int handle(CommState& state, const AllreduceArguments& call) try {
+int handle(CommState& state, const Call& call) try {
   const std::lock_guard hold(state.turn);
   if (!state.broken.empty()) return refuse(state);
   const int made = state.ensure_link();
@@ -177,7 +194,7 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   }
   if (state.settings == Settings::different) {
     ++state.stats.fallback_settings;
-    return native(call);
+    return call.native();
   }
   const bool announced = state.background && state.background->serves(call);
   return announced ? handle_announced(state, call, arrived) : handle_alone(state, call, arrived);
@@ -185,29 +202,29 @@ int handle(CommState& state, const AllreduceArguments& call) try {
   return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
 }
 
-int carry(CommState& state, const AllreduceArguments& call) {
+int follow_route(CommState& state, const Call& call) {
   const Route way = route(state, call);
   if (way == Route::latecomer) return handle(state, call);
   ++*counter(state.stats, way);
-  return native(call);
+  return call.native();
 }
 
-int recorded(CommState& state, const AllreduceArguments& call) {
+int recorded(CommState& state, const Call& call) {
   RecordedCall record(state, call);
-  const int code = carry(state, call);
+  const int code = follow_route(state, call);
   record.end(code);
   return code;
 }
 
 }  // namespace
 
-int allreduce(const AllreduceArguments& call) {
-  if (call.comm == MPI_COMM_NULL) return native(call);
+int carry_out(const Call& call) {
+  if (call.comm == MPI_COMM_NULL) return call.native();
   CommState& state = state_of(call.comm);
   if (!state.started->empty()) carry_out_started(state);
   return recorded(state, call);
 }
 
-int allreduce_now(const AllreduceArguments& call) { return recorded(state_of(call.comm), call); }
+int carry_out_now(const Call& call) { return recorded(state_of(call.comm), call); }
 
 }  // namespace latecomer

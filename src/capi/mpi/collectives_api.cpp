@@ -1,0 +1,125 @@
+// The C API's collectives, blocking and persistent: converts arguments and exceptions, nothing
+// else.
+#include "base/error.hpp"
+#include "capi/mpi/calls.hpp"
+#include "capi/mpi/guard.hpp"
+#include "capi/mpi/request.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runtime/carry_out.hpp"
+
+namespace {
+
+using latecomer::Call;
+namespace calls = latecomer::calls;
+
+int enter(const Call& call) {
+  return latecomer::communicate(call.comm, [&] { return latecomer::carry_out(call); });
+}
+
+int announce(const Call& call, latecomer_request* request) {
+  return latecomer::configure(call.comm, [&](latecomer::CommState&) {
+    if (request == nullptr) throw latecomer::Error("request", "NULL", "a place to write to");
+    *request = new latecomer_request_s{latecomer::PersistentCall(call)};
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+                        MPI_Op op, MPI_Comm comm) {
+  return enter(
+      calls::allreduce(sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)));
+}
+
+int latecomer_allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+                             MPI_Op op, MPI_Comm comm, MPI_Info, latecomer_request* request) {
+  return announce(
+      calls::allreduce(sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)),
+      request);
+}
+
+int latecomer_reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+                     MPI_Op op, int root, MPI_Comm comm) {
+  return enter(calls::reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
+                             __builtin_return_address(0)));
+}
+
+int latecomer_reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+                          MPI_Op op, int root, MPI_Comm comm, MPI_Info,
+                          latecomer_request* request) {
+  return announce(
+      calls::reduce(sendbuf, recvbuf, count, datatype, op, root, comm, __builtin_return_address(0)),
+      request);
+}
+
+int latecomer_bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  return enter(calls::bcast(buffer, count, datatype, root, comm, __builtin_return_address(0)));
+}
+
+int latecomer_bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                         MPI_Info, latecomer_request* request) {
+  return announce(calls::bcast(buffer, count, datatype, root, comm, __builtin_return_address(0)),
+                  request);
+}
+
+int latecomer_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return enter(calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                __builtin_return_address(0)));
+}
+
+int latecomer_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                             void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                             MPI_Info, latecomer_request* request) {
+  return announce(calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                   __builtin_return_address(0)),
+                  request);
+}
+
+int latecomer_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                         const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                         MPI_Comm comm) {
+  return enter(calls::allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                 recvtype, comm, __builtin_return_address(0)));
+}
+
+int latecomer_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                              void* recvbuf, const int recvcounts[], const int displs[],
+                              MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
+                              latecomer_request* request) {
+  return announce(calls::allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                    recvtype, comm, __builtin_return_address(0)),
+                  request);
+}
+
+int latecomer_gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return enter(calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                             __builtin_return_address(0)));
+}
+
+int latecomer_gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                          int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info,
+                          latecomer_request* request) {
+  return announce(calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                                comm, __builtin_return_address(0)),
+                  request);
+}
+
+int latecomer_scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                      int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return enter(calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                              comm, __builtin_return_address(0)));
+}
+
+int latecomer_scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                           int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info,
+                           latecomer_request* request) {
+  return announce(calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                                 comm, __builtin_return_address(0)),
+                  request);
+}
+
+}  // extern "C"

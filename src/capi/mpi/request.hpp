@@ -1,0 +1,8 @@
+// What a latecomer_request points to.
+#pragma once
+
+#include "runtime/persistent.hpp"
+
+struct latecomer_request_s {
+  latecomer::PersistentCall call;
+};
