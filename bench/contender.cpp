@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "mpi.hpp"
+
 namespace bench {
 namespace {
 
@@ -14,10 +16,13 @@ void must(int code) {
 }  // namespace
 
 Contender::Contender(std::string algorithm, const Options& options)
-    : algorithm_(std::move(algorithm)), online_(options.estimate == Estimate::online) {
+    : algorithm_(std::move(algorithm)),
+      collective_(options.collective),
+      root_(options.root),
+      online_(options.estimate == Estimate::online) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
   MPI_Comm_set_name(comm_, algorithm_.c_str());
-  must(latecomer_set_algorithm(comm_, "allreduce", algorithm_.c_str()));
+  must(latecomer_set_algorithm(comm_, collective_.c_str(), algorithm_.c_str()));
   must(latecomer_set_network(comm_, options.network.empty() ? nullptr : options.network.c_str()));
   if (online_) must(latecomer_set_estimate(comm_, "online"));
 }
@@ -33,9 +38,25 @@ void Contender::expect(const std::vector<double>& arrivals) {
   must(latecomer_set_arrivals(comm_, arrivals.data(), static_cast<int>(arrivals.size())));
 }
 
-void Contender::allreduce(Workload& workload) {
-  latecomer_allreduce(workload.input(), workload.result(), workload.count(), workload.type(),
-                      workload.op(), comm_);
+void Contender::call(Workload& workload) {
+  const int count = workload.count();
+  const MPI_Datatype type = workload.type();
+  const void* const input = workload.input();
+  void* const result = workload.result();
+  if (collective_ == "allreduce") {
+    latecomer_allreduce(input, result, count, type, workload.op(), comm_);
+  } else if (collective_ == "reduce") {
+    latecomer_reduce(input, result, count, type, workload.op(), root_, comm_);
+  } else if (collective_ == "bcast") {
+    void* const buffer = rank() == root_ ? const_cast<void*>(input) : result;
+    latecomer_bcast(buffer, count, type, root_, comm_);
+  } else if (collective_ == "allgather") {
+    latecomer_allgather(input, count, type, result, count, type, comm_);
+  } else if (collective_ == "gather") {
+    latecomer_gather(input, count, type, result, count, type, root_, comm_);
+  } else {
+    latecomer_scatter(input, count, type, result, count, type, root_, comm_);
+  }
 }
 
 void Contender::count() {

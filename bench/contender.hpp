@@ -27,12 +27,14 @@ class Contender {
 
   /// Tells the library, unless it is to find out by itself.
   void expect(const std::vector<double>& arrivals);
-  void allreduce(Workload& workload);
+  void call(Workload& workload);
   /// After each call.
   void count();
 
  private:
   std::string algorithm_;
+  std::string collective_;
+  int root_;
   bool online_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::uint64_t handled_ = 0;

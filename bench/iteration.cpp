@@ -39,7 +39,7 @@ Measured Lab::run(Contender& contender, Workload& workload,
   compute(start, delays[static_cast<std::size_t>(rank())]);
   Stamps mine;
   mine.arrival = now();
-  contender.allreduce(workload);
+  contender.call(workload);
   mine.exit = now();
   contender.count();
 

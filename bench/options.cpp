@@ -47,6 +47,13 @@ std::map<Name, Setter> setters(Options& o) {
   return {
       {"--delays", [&](const Name&, const std::string& v) { o.delays = v; }},
       {"--algorithms", [&](const Name&, const std::string& v) { o.algorithms = names(v); }},
+      {"--collective",
+       [&](const Name& n, const std::string& v) {
+         o.collective =
+             one_of(n, v, {"allreduce", "allgather", "reduce", "bcast", "gather", "scatter"});
+       }},
+      {"--root",
+       [&](const Name& n, const std::string& v) { o.root = static_cast<int>(whole(n, v, 0)); }},
       {"--count", [&](const Name& n, const std::string& v) { o.count = whole(n, v, 1); }},
       {"--type",
        [&](const Name& n, const std::string& v) {
@@ -54,7 +61,7 @@ std::map<Name, Setter> setters(Options& o) {
        }},
       {"--op",
        [&](const Name& n, const std::string& v) {
-         o.op = one_of(n, v, {"sum", "max", "slow-sum", "non-commutative"});
+         o.op = one_of(n, v, {"sum", "max", "slow-sum", "non-commutative", "over"});
        }},
       {"--compute", [&](const Name& n, const std::string& v) { o.compute = real(n, v, kLongest); }},
       {"--edge", [&](const Name& n, const std::string& v) { o.edge = real(n, v, 1); }},
@@ -83,6 +90,9 @@ void check(const Options& o) {
   if (o.op == "non-commutative" && o.count % 2 != 0) {
     refuse("--count", std::to_string(o.count), "even for non-commutative, which works on pairs");
   }
+  if (o.op == "over" && o.count % 4 != 0) {
+    refuse("--count", std::to_string(o.count), "a multiple of 4 for over: red, green, blue, alpha");
+  }
 }
 
 }  // namespace
@@ -92,14 +102,18 @@ const char* Options::estimate_name() const { return kEstimates[static_cast<int>(
 const char* const kUsage =
     R"(usage: latecomer_bench --delays FILE --algorithms A,B,... --count N [options]
 
-Measures all-reduce when ranks do not arrive together. Start it with mpirun.
+Measures a collective when ranks do not arrive together. Start it with mpirun.
 
   --delays FILE       one line an iteration: for each rank the seconds that it is late; # comments
   --algorithms LIST   names with parameters, as in native,ring,sorted_linear_tree:segments=64
-  --count N           numbers in the vector, of
+  --collective C      allreduce (default), allgather, reduce, bcast, gather, scatter
+  --root RANK         of those that have one; default 0
+  --count N           numbers in the whole vector (where ranks have parts: a multiple of them), of
   --type TYPE         float32 (default), float64, int32, int64
   --op OP             sum (default), max, slow-sum (a user's operator, about 100 times slower),
-                      non-commutative (a user's operator on pairs of numbers; N must be even)
+                      non-commutative (a user's operator on pairs of numbers; N must be even),
+                      over (of images: a front pixel hides the one behind it unless it is clear;
+                      4 numbers a pixel)
   --compute SECONDS   emulated computation before the delay; default 0.1
   --edge FRACTION     part of it before its edge; default 0.5
   --estimate WHAT     arrivals told to the library: perfect (default), or wrong (reversed);

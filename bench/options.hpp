@@ -16,7 +16,9 @@ struct Options {
   bool help = false;
   std::string delays;                   // file
   std::vector<std::string> algorithms;  // as users write them
-  std::int64_t count = 0;               // numbers of `type`
+  std::string collective = "allreduce";
+  int root = 0;
+  std::int64_t count = 0;  // numbers of `type` in the whole vector
   std::string type = "float32";
   std::string op = "sum";
   double compute = 0.1;  // seconds

@@ -17,8 +17,9 @@ std::string header(const Options& o, int iterations, bool common, const std::str
     return std::string("\"") + name + "\":" + value + ',';
   };
   return '{' + field("version", quoted(latecomer_version())) + field("mpi", quoted(library())) +
-         field("collective", quoted("allreduce")) + field("ranks", std::to_string(ranks())) +
-         field("count", std::to_string(o.count)) + field("type", quoted(o.type)) +
+         field("collective", quoted(o.collective)) + field("root", std::to_string(o.root)) +
+         field("ranks", std::to_string(ranks())) + field("count", std::to_string(o.count)) +
+         field("type", quoted(o.type)) +
          field("bytes", std::to_string(o.count * bytes_of(o.type))) + field("op", quoted(o.op)) +
          field("seed", std::to_string(o.seed)) + field("network", quoted(o.network)) +
          field("estimate", quoted(o.estimate_name())) + field("progress", quoted(o.progress)) +

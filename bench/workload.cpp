@@ -4,6 +4,7 @@
 
 #include "mpi.hpp"
 #include "operators.hpp"
+#include "reading.hpp"
 
 namespace bench {
 namespace {
@@ -58,36 +59,62 @@ MPI_Datatype number_type<std::int64_t>() {
   return MPI_INT64_T;
 }
 
+/// What a rank has before and after a call, in numbers.
+struct Sizes {
+  std::int64_t input;
+  std::int64_t result;
+  std::int64_t part;  // of each rank; the whole vector where ranks have no parts
+};
+
+bool combines(const Options& options) {
+  return options.collective == "allreduce" || options.collective == "reduce";
+}
+
+Sizes sizes_of(const Options& options) {
+  const std::int64_t whole = options.count;
+  const std::int64_t root = rank() == options.root ? whole : 0;
+  const std::string& collective = options.collective;
+  if (collective == "allreduce") return {whole, whole, whole};
+  if (collective == "reduce") return {whole, root, whole};
+  if (collective == "bcast") return {root, whole - root, whole};
+  if (whole % ranks() != 0) {
+    refuse("--count", std::to_string(whole),
+           ("a multiple of the " + std::to_string(ranks()) + " ranks").c_str());
+  }
+  const std::int64_t part = whole / ranks();
+  if (collective == "allgather") return {part, whole, part};
+  if (collective == "gather") return {part, root, part};
+  return {root, part, part};
+}
+
 template <class T, template <class> class Operator>
 class WorkloadOf final : public Workload {
  public:
   WorkloadOf(const Options& options, MPI_Op built_in)
-      : seed_(options.seed),
-        input_(static_cast<std::size_t>(options.count)),
-        result_(input_.size()),
-        right_(input_.size()),
-        next_(input_.size()),
+      : options_(options),
+        sizes_(sizes_of(options)),
+        input_(static_cast<std::size_t>(sizes_.input)),
+        result_(static_cast<std::size_t>(sizes_.result)),
+        right_(result_.size()),
         op_(built_in) {
     if (op_ == MPI_OP_NULL) MPI_Op_create(reduce<T, Operator>, Operator<T>::kCommutes, &op_);
-    MPI_Type_contiguous(kNumbers, number_type<T>(), &pair_);
-    MPI_Type_commit(&pair_);
+    MPI_Type_contiguous(kNumbers, number_type<T>(), &element_);
+    MPI_Type_commit(&element_);
     built_in_ = built_in != MPI_OP_NULL;
   }
   ~WorkloadOf() override {
-    MPI_Type_free(&pair_);
+    MPI_Type_free(&element_);
     if (!built_in_) MPI_Op_free(&op_);
   }
 
   void draw(std::uint64_t iteration) override {
     fill(input_, iteration, rank());
-    // Every rank's data again, combined in rank order: no communication, no shared code.
-    fill(right_, iteration, ranks() - 1);
-    for (int other = ranks() - 2; other >= 0; --other) {
-      fill(next_, iteration, other);
-      for (std::size_t i = 0; i < right_.size(); i += kNumbers) {
-        Meaning<T>::combine(&next_[i], &right_[i]);
-      }
-    }
+    if (right_.empty()) return;
+    // Every rank's data again: no communication, no shared code.
+    if (combines(options_)) return draw_combined(iteration);
+    if (options_.collective == "bcast") return fill(right_, iteration, options_.root);
+    if (options_.collective == "scatter") return draw_own_part(iteration);
+    draw_all_parts(iteration);
   }
   void wipe() override { std::fill(result_.begin(), result_.end(), static_cast<T>(kNoResult)); }
   [[nodiscard]] std::int64_t wrong() const override {
@@ -97,9 +124,9 @@ class WorkloadOf final : public Workload {
   }
   [[nodiscard]] const void* input() const override { return input_.data(); }
   [[nodiscard]] void* result() override { return result_.data(); }
-  [[nodiscard]] int count() const override { return static_cast<int>(input_.size() / kNumbers); }
+  [[nodiscard]] int count() const override { return static_cast<int>(sizes_.part / kNumbers); }
   [[nodiscard]] MPI_Datatype type() const override {
-    return kNumbers == 1 ? number_type<T>() : pair_;
+    return kNumbers == 1 ? number_type<T>() : element_;
   }
   [[nodiscard]] MPI_Op op() const override { return op_; }
 
@@ -109,20 +136,55 @@ class WorkloadOf final : public Workload {
   template <class N>
   using Meaning = std::conditional_t<std::is_same_v<Operator<N>, SlowSum<N>>, Sum<N>, Operator<N>>;
 
+  /// Combined in rank order.
+  void draw_combined(std::uint64_t iteration) {
+    next_.resize(right_.size());
+    fill(right_, iteration, ranks() - 1);
+    for (int other = ranks() - 2; other >= 0; --other) {
+      fill(next_, iteration, other);
+      for (std::size_t i = 0; i < right_.size(); i += kNumbers) {
+        Meaning<T>::combine(&next_[i], &right_[i]);
+      }
+    }
+  }
+  void draw_all_parts(std::uint64_t iteration) {
+    next_.resize(static_cast<std::size_t>(sizes_.part));
+    for (int other = 0; other < ranks(); ++other) {
+      fill(next_, iteration, other);
+      std::copy(next_.begin(), next_.end(), right_.begin() + other * sizes_.part);
+    }
+  }
+  void draw_own_part(std::uint64_t iteration) {
+    next_.resize(static_cast<std::size_t>(options_.count));
+    fill(next_, iteration, options_.root);
+    const auto own = next_.begin() + rank() * sizes_.part;
+    std::copy(own, own + sizes_.part, right_.begin());
+  }
+
   void fill(std::vector<T>& numbers, std::uint64_t iteration, int of_rank) const {
-    const Draws draws(seed_, iteration, of_rank);
+    const Draws draws(options_.seed, iteration, of_rank);
     const std::int64_t most = std::min<std::int64_t>(kMostPerRank, kExactInFloat / ranks() - 1);
     const std::int64_t bound = kNumbers == 2 ? Compose<T>::kPrime : 2 * most + 1;
     const std::int64_t lowest = kNumbers == 2 ? 0 : -most;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = static_cast<T>(lowest + draws.below(bound, static_cast<std::int64_t>(i)));
     }
+    if (kNumbers == 4) make_pixels(numbers, draws);
+  }
+  /// Most of them are clear: those have no colour.
+  static void make_pixels(std::vector<T>& numbers, const Draws& draws) {
+    for (std::size_t i = 0; i + 3 < numbers.size(); i += 4) {
+      const bool clear = draws.below(4, static_cast<std::int64_t>(i + 3)) != 0;
+      for (std::size_t colour = i; clear && colour < i + 3; ++colour) numbers[colour] = 0;
+      numbers[i + 3] = static_cast<T>(clear ? 0 : 1);
+    }
   }
 
-  std::uint64_t seed_;
+  Options options_;
+  Sizes sizes_;
   std::vector<T> input_, result_, right_, next_;
   MPI_Op op_;
-  MPI_Datatype pair_ = MPI_DATATYPE_NULL;
+  MPI_Datatype element_ = MPI_DATATYPE_NULL;
   bool built_in_ = true;
 };
 
@@ -135,6 +197,7 @@ std::unique_ptr<Workload> make(const Options& options) {
   if (options.op == "non-commutative") {
     return std::make_unique<WorkloadOf<T, Compose>>(options, MPI_OP_NULL);
   }
+  if (options.op == "over") return std::make_unique<WorkloadOf<T, Over>>(options, MPI_OP_NULL);
   return std::make_unique<WorkloadOf<T, Sum>>(options, MPI_SUM);
 }
 

@@ -1,4 +1,4 @@
-// The vectors to reduce: small random whole numbers whose results are exact in the type, and the
+// The vectors of a call: small random whole numbers whose results are exact in the type, and the
 // right result, which every rank computes by itself from the seeds of all ranks.
 #pragma once
 
@@ -24,7 +24,8 @@ class Workload {
 
   [[nodiscard]] virtual const void* input() const = 0;
   [[nodiscard]] virtual void* result() = 0;
-  [[nodiscard]] virtual int count() const = 0;  // of type()
+  /// Elements of type(): of a rank's part of the vector where ranks have such, else of all of it.
+  [[nodiscard]] virtual int count() const = 0;
   [[nodiscard]] virtual MPI_Datatype type() const = 0;
   [[nodiscard]] virtual MPI_Op op() const = 0;
 };

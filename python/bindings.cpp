@@ -56,13 +56,10 @@ void poll_python(const std::optional<nb::callable>& poll) {
 /// A complete plan, from the words that the command line and the Python functions use.
 class PyPlan {
  public:
-  PyPlan(const std::string& collective, const std::string& algorithm, Rank ranks, Count count,
-         Count element_bytes, bool commutative, bool in_place, const Arrivals& arrivals,
-         const std::string& network, bool exact)
+  PyPlan(const Problem& problem, const std::string& algorithm, const Arrivals& arrivals,
+         const std::string& network)
       : arrivals_(arrivals), network_(parse_network(network)) {
-    const Collective what = parse_collective(collective);
-    const Choice choice = parse_choice(what, algorithm);
-    const Problem problem{what, ranks, count, element_bytes, 0, commutative, in_place, exact};
+    const Choice choice = parse_choice(problem.collective, algorithm);
     asked_ = choice.algorithm->name;
     plan_ = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network_});
   }
@@ -80,12 +77,9 @@ class PyPlan {
     return all;
   }
   [[nodiscard]] const std::string& algorithm() const { return plan_.algorithm; }
-  [[nodiscard]] std::string collective() const {
-    return std::string(to_string(plan_.problem.collective));
-  }
+  [[nodiscard]] const Problem& problem() const { return plan_.problem; }
   [[nodiscard]] Rank ranks() const { return plan_.problem.ranks; }
   [[nodiscard]] Count count() const { return plan_.problem.count; }
-  [[nodiscard]] bool in_place() const { return plan_.problem.in_place; }
   [[nodiscard]] std::string parameters() const { return describe_parameters(plan_, asked_); }
   [[nodiscard]] const std::vector<Rank>& order() const { return plan_.order; }
   [[nodiscard]] const std::vector<Count>& table() const { return plan_.table; }
@@ -175,13 +169,10 @@ class PyPlan {
 /// A series of calls of one communicator on the virtual network.
 class PyRehearsal {
  public:
-  PyRehearsal(const std::string& collective, const std::string& algorithm, Rank ranks, Count count,
-              Count element_bytes, bool commutative, bool exact, const std::string& network,
+  PyRehearsal(const Problem& problem, const std::string& algorithm, const std::string& network,
               const std::string& assumed, const std::string& native, bool check)
-      : rehearsal_(setting({parse_collective(collective), ranks, count, element_bytes, 0,
-                            commutative, false, exact},
-                           algorithm, native, parse_network(network), parse_network(assumed),
-                           check)) {}
+      : rehearsal_(setting(problem, algorithm, native, parse_network(network),
+                           parse_network(assumed), check)) {}
 
   nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed,
                 std::optional<nb::callable> poll) {
@@ -229,13 +220,14 @@ std::optional<std::pair<std::string, std::string>> verify_text(const std::string
   return std::pair(std::string(found->rule), found->text);
 }
 
-Seconds bound(const std::string& collective, Rank ranks, Count bytes, const Arrivals& arrivals,
-              const std::string& network, bool background) {
-  const Problem problem{parse_collective(collective), ranks, bytes, 1};
-  check(problem);
-  if (!arrivals.empty() && arrivals.size() != static_cast<std::size_t>(ranks)) {
+using Stretch = std::pair<Count, Count>;  // begin, count
+Stretch stretch(Range range) { return {range.begin, range.count}; }
+
+Seconds bound(const Problem& problem, const Arrivals& arrivals, const std::string& network,
+              bool background) {
+  if (!arrivals.empty() && arrivals.size() != static_cast<std::size_t>(problem.ranks)) {
     throw Error("arrivals", std::to_string(arrivals.size()) + " times",
-                "one time for each of " + std::to_string(ranks) + " ranks");
+                "one time for each of " + std::to_string(problem.ranks) + " ranks");
   }
   return least_after_last(problem, arrivals, parse_network(network),
                           background ? Progress::background : Progress::foreground);
@@ -281,21 +273,61 @@ NB_MODULE(_core, module) {
   module.def("parse_seconds", [](const std::string& what, const std::string& text) {
     return parse_seconds(what, text);
   });
-  module.def("least_after_last", bound, "collective"_a, "ranks"_a, "bytes"_a, "arrivals"_a,
-             "network"_a, "background"_a = false);
+  nb::class_<Problem>(module, "Problem")
+      .def(
+          "__init__",
+          [](Problem* self, const std::string& collective, Rank ranks, Count count,
+             Count element_bytes, Rank root, bool commutative, bool in_place, bool exact,
+             const std::vector<Count>& parts) {
+            const Problem problem{parse_collective(collective),
+                                  ranks,
+                                  count,
+                                  element_bytes,
+                                  root,
+                                  commutative,
+                                  in_place,
+                                  exact,
+                                  parts};
+            check(problem);
+            new (self) Problem(problem);
+          },
+          "collective"_a, nb::kw_only(), "ranks"_a, "count"_a, "element_bytes"_a = 4, "root"_a = 0,
+          "commutative"_a = true, "in_place"_a = false, "exact"_a = false,
+          "parts"_a = std::vector<Count>{})
+      .def_prop_ro("collective",
+                   [](const Problem& p) { return std::string(to_string(p.collective)); })
+      .def_ro("ranks", &Problem::ranks)
+      .def_ro("count", &Problem::count)
+      .def_ro("element_bytes", &Problem::element_bytes)
+      .def_ro("root", &Problem::root)
+      .def_ro("commutative", &Problem::commutative)
+      .def_ro("in_place", &Problem::in_place)
+      .def_ro("exact", &Problem::exact)
+      .def_ro("parts", &Problem::parts)
+      .def(
+          "before", [](const Problem& p, Rank rank) { return stretch(p.before(rank)); }, "rank"_a)
+      .def(
+          "input", [](const Problem& p, Rank rank) { return stretch(p.input(rank)); }, "rank"_a)
+      .def("output", [](const Problem& p, Rank rank) { return stretch(p.output(rank)); }, "rank"_a);
+  module.def("collectives", [] {
+    nb::list all;
+    for (const Collective each : all_collectives()) {
+      all.append(
+          nb::make_tuple(std::string(to_string(each)), combines(each), rooted(each), parted(each)));
+    }
+    return all;
+  });
+  module.def("least_after_last", bound, "problem"_a, "arrivals"_a, "network"_a,
+             "background"_a = false);
   nb::class_<PyPlan>(module, "Plan")
-      .def(nb::init<const std::string&, const std::string&, Rank, Count, Count, bool, bool,
-                    const Arrivals&, const std::string&, bool>(),
-           "collective"_a, "algorithm"_a, "ranks"_a, "count"_a, "element_bytes"_a = 4,
-           "commutative"_a = true, "in_place"_a = false, "arrivals"_a = Arrivals{},
-           "network"_a = "", "exact"_a = false)
+      .def(nb::init<const Problem&, const std::string&, const Arrivals&, const std::string&>(),
+           "problem"_a, "algorithm"_a, "arrivals"_a = Arrivals{}, "network"_a = "")
       .def_prop_ro("text", &PyPlan::text)
       .def("time", &PyPlan::time)
       .def_prop_ro("algorithm", &PyPlan::algorithm)
-      .def_prop_ro("collective", &PyPlan::collective)
+      .def_prop_ro("problem", &PyPlan::problem)
       .def_prop_ro("ranks", &PyPlan::ranks)
       .def_prop_ro("count", &PyPlan::count)
-      .def_prop_ro("in_place", &PyPlan::in_place)
       .def_prop_ro("parameters", &PyPlan::parameters)
       .def_prop_ro("order", &PyPlan::order)
       .def_prop_ro("table", &PyPlan::table)
@@ -306,10 +338,9 @@ NB_MODULE(_core, module) {
            "seed"_a = nb::none(), "check"_a = false, "poll"_a = nb::none())
       .def("about_operations", &PyPlan::about_operations);
   nb::class_<PyRehearsal>(module, "Rehearsal")
-      .def(nb::init<const std::string&, const std::string&, Rank, Count, Count, bool, bool,
-                    const std::string&, const std::string&, const std::string&, bool>(),
-           "collective"_a, "algorithm"_a, "ranks"_a, "count"_a, "element_bytes"_a, "commutative"_a,
-           "exact"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false)
+      .def(nb::init<const Problem&, const std::string&, const std::string&, const std::string&,
+                    const std::string&, bool>(),
+           "problem"_a, "algorithm"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false)
       .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1,
            "poll"_a = nb::none());
 }

@@ -60,8 +60,10 @@ class Cell:
 
     def plan(self, algorithm: str, exact: bool = True) -> core.Plan:
         """`exact`: the operator gives the same bits in whatever order it combines."""
-        words = ("allreduce", algorithm, self.ranks, self.count, ELEMENT, True, False, [])
-        return core.Plan(*words, self.network.text, exact)
+        problem = core.Problem(
+            "allreduce", ranks=self.ranks, count=self.count, element_bytes=ELEMENT, exact=exact
+        )
+        return core.Plan(problem, algorithm, network=self.network.text)
 
     def __str__(self) -> str:
         return f"P={self.ranks}, {bytes_text(self.bytes)}, {self.network.title}"

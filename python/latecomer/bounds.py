@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-
 from numpy.typing import ArrayLike
 
 from .compiled import core
-from .programs import seconds
+from .programs import problem, seconds
 
 
 def least_after_last(
@@ -17,6 +15,7 @@ def least_after_last(
     arrival: ArrayLike,
     network: str = "",
     collective: str = "allreduce",
+    root: int = 0,
     background: bool = False,
 ) -> float:
     """The least time in seconds from the last arrival to the last exit, on any schedule.
@@ -25,7 +24,5 @@ def least_after_last(
     `program`. `background`: ranks may receive before they arrive, as they may in any case messages
     below the network's eager limit. Raises ValueError.
     """
-    whole = operator.index(bytes)
-    return core.least_after_last(
-        collective, operator.index(ranks), whole, seconds(arrival), network, background
-    )
+    what = problem(collective=collective, ranks=ranks, count=bytes, element_bytes=1, root=root)
+    return core.least_after_last(what, seconds(arrival), network, background)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from .checking import Counterexample, verify
 from .compiled import core
-from .registry import Algorithm, Parameter
+from .registry import Algorithm, Parameter, collectives
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Case:
     in_place: bool = False
     commutative: bool = True
     arrival: tuple[float, ...] | None = None  # seconds
+    root: int = 0
+    parts: tuple[int, ...] | None = None  # elements of each rank; None: as equal as can be
 
     def check(self) -> Counterexample | None:
         """The first rule that it breaks, None if it keeps all."""
@@ -35,6 +37,8 @@ class Case:
             commutative=self.commutative,
             in_place=self.in_place,
             collective=self.collective,
+            root=self.root,
+            parts=self.parts,
         )
 
     def command(self) -> str:
@@ -42,6 +46,8 @@ class Case:
         words = ["latecomer", "show", self.algorithm, "--collective", self.collective]
         words += ["--ranks", str(self.ranks), "--count", str(self.count)]
         words += ["--network", core.network_text("")]
+        words += ["--root", str(self.root)] * bool(self.root)
+        words += ["--parts", ",".join(map(str, self.parts))] if self.parts else []
         if self.arrival:
             words += ["--arrival", ",".join(f"{time!r}s" for time in self.arrival)]
         words += ["--in-place"] * self.in_place + ["--non-commutative"] * (not self.commutative)
@@ -49,20 +55,39 @@ class Case:
 
 
 def cases(row: Algorithm, ranks: int, arrivals: int, seed: int) -> Iterator[Case]:
-    """Every parameter variant with every count, operator and place, ranks arriving together.
+    """Every parameter variant with every count, operator, root and place, ranks arriving together.
 
-    An arrival-aware algorithm then meets `arrivals` random arrival patterns in every variant, place
-    and operator, the counts taking turns.
+    An arrival-aware algorithm then meets `arrivals` random arrival patterns in every variant, root,
+    place and operator, the counts taking turns.
     """
-    names, counts = variants(row, ranks), counts_for(ranks)
-    shapes = list(product(names, (False, True), operators(row)))
-    for (name, in_place, commutative), count in product(shapes, counts):
-        yield Case(name, row.collective, ranks, count, in_place, commutative)
+    counts = counts_for(ranks)
+    shapes = [
+        Case(name, row.collective, ranks, 0, in_place, commutative, root=root)
+        for name, root, in_place, commutative in product(
+            variants(row, ranks), roots(row, ranks), places(row), operators(row)
+        )
+    ]
+    for shape, count in product(shapes, counts):
+        yield replace(shape, count=count)
+    if collectives()[row.collective].parted:
+        lengths = tuple(7 * rank % 5 for rank in range(ranks))
+        for shape in shapes:
+            yield replace(shape, count=sum(lengths), parts=lengths)
     chance = random.Random(f"{seed} {row.name} {ranks}")
     for turn in range(arrivals if row.arrival_aware else 0):
         pattern, count = random_arrival(chance, ranks), counts[turn % len(counts)]
-        for name, in_place, commutative in shapes:
-            yield Case(name, row.collective, ranks, count, in_place, commutative, pattern)
+        for shape in shapes:
+            yield replace(shape, count=count, arrival=pattern)
+
+
+def roots(row: Algorithm, ranks: int) -> list[int]:
+    """The first, the last, and one between; 0 where there is none."""
+    return sorted({0, ranks // 2, ranks - 1}) if collectives()[row.collective].rooted else [0]
+
+
+def places(row: Algorithm) -> tuple[bool, ...]:
+    """In place or not: the answers that make a difference."""
+    return (False,) if row.collective == "bcast" else (False, True)
 
 
 def counts_for(ranks: int) -> list[int]:
@@ -72,7 +97,8 @@ def counts_for(ranks: int) -> list[int]:
 
 def operators(row: Algorithm) -> tuple[bool, ...]:
     """Whether the operator commutes: the answers that the algorithm takes."""
-    return (True,) if row.commutative_only else (True, False)
+    reduces = collectives()[row.collective].combines
+    return (True,) if row.commutative_only or not reduces else (True, False)
 
 
 def variants(row: Algorithm, ranks: int) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
 from .compiled import core
-from .programs import make_plan
+from .programs import make_plan, problem
 
 
 @dataclass(frozen=True)
@@ -43,22 +44,28 @@ def verify(
     exact: bool = False,
     in_place: bool = False,
     collective: str = "allreduce",
+    root: int = 0,
+    parts: Sequence[int] | None = None,
 ) -> Counterexample | None:
     """Check the programs of all ranks without running them. None: they keep every rule.
 
     The arguments are those of `program`. Raises ValueError.
     """
     plan = make_plan(
+        problem(
+            collective=collective,
+            ranks=ranks,
+            count=count,
+            element_bytes=element_bytes,
+            root=root,
+            commutative=commutative,
+            in_place=in_place,
+            exact=exact,
+            parts=parts,
+        ),
         algorithm,
-        ranks,
-        count,
         arrival,
         network,
-        element_bytes,
-        commutative,
-        in_place,
-        collective,
-        exact,
     )
     return _counterexample(plan.counterexample())
 

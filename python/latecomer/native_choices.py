@@ -124,4 +124,5 @@ def mpich(call: Call) -> str:
     return "recursive_doubling" if short or not call.built_in else "rabenseifner"
 
 
+MODELLED = "allreduce"  # the collective that they are about
 MODELS: dict[str, Callable[[Call], str]] = {"openmpi-4.1": openmpi, "mpich-5.0": mpich}

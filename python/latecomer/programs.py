@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,13 +56,27 @@ class Schedule:
     algorithm: str
     collective: str
     ranks: int
-    count: int
-    in_place: bool
+    count: int  # elements of the whole vector
+    root: int  # 0 where there is none
+    parts: tuple[int, ...]  # elements of each rank's part; empty: as equal as can be
+    in_place: bool  # do input and output alias (at the root, where there is one)?
     parameters: str  # as in "segments=16 override=ring"
     plan: str  # the plan's text
     order: tuple[int, ...]  # ranks by position in the algorithm's pattern, where it has one
     table: tuple[int, ...]  # numbers that the algorithm derived from the arrivals
     programs: tuple[Program, ...] = field(repr=False)
+
+    @property
+    def problem(self) -> core.Problem:
+        """What the programs are to do, for the core."""
+        return problem(
+            collective=self.collective,
+            ranks=self.ranks,
+            count=self.count,
+            root=self.root,
+            in_place=self.in_place,
+            parts=self.parts,
+        )
 
     @property
     def text(self) -> str:
@@ -82,60 +96,70 @@ def program(
     exact: bool = False,
     in_place: bool = False,
     collective: str = "allreduce",
+    root: int = 0,
+    parts: Sequence[int] | None = None,
 ) -> Schedule:
     """The plan of `algorithm` and the program of every rank.
 
     `algorithm` is a name of the registry, with parameters if wanted:
-    "sorted_linear_tree:segments=16". `count` elements of `element_bytes` bytes are reduced (None:
-    one for each rank). `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
+    "sorted_linear_tree:segments=16". The whole vector has `count` elements of `element_bytes`
+    bytes (None: one for each rank); where it is in parts, `parts` are those of each rank (None: as
+    equal as can be). `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
     all together). `network` holds the costs to plan for, as in
     "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named keeps its default.
     `exact`: the operator gives the same bits in whatever order it combines, so that ranks may
     combine in different ones. Raises ValueError.
     """
     plan = make_plan(
+        problem(
+            collective=collective,
+            ranks=ranks,
+            count=count,
+            element_bytes=element_bytes,
+            root=root,
+            commutative=commutative,
+            in_place=in_place,
+            exact=exact,
+            parts=parts,
+        ),
         algorithm,
-        ranks,
-        count,
         arrival,
         network,
-        element_bytes,
-        commutative,
-        in_place,
-        collective,
-        exact,
     )
     return _schedule(plan)
 
 
-def make_plan(
-    algorithm: str,
+def problem(
+    *,
+    collective: str,
     ranks: int,
     count: int | None,
-    arrival: ArrayLike | None,
-    network: str,
-    element_bytes: int,
-    commutative: bool,
-    in_place: bool,
-    collective: str,
+    element_bytes: int = 4,
+    root: int = 0,
+    commutative: bool = True,
+    in_place: bool = False,
     exact: bool = False,
-) -> core.Plan:
-    """The core's plan for the arguments of `program`.
-
-    `exact`: the operator gives the same bits in whatever order it combines.
-    """
-    return core.Plan(
+    parts: Sequence[int] | None = None,
+) -> core.Problem:
+    """The core's problem for the arguments of `program`. Raises ValueError."""
+    return core.Problem(
         collective,
-        algorithm,
-        operator.index(ranks),
-        operator.index(ranks if count is None else count),
-        operator.index(element_bytes),
-        commutative,
-        in_place,
-        seconds(arrival),
-        network,
-        exact,
+        ranks=operator.index(ranks),
+        count=operator.index(ranks if count is None else count),
+        element_bytes=operator.index(element_bytes),
+        root=operator.index(root),
+        commutative=commutative,
+        in_place=in_place,
+        exact=exact,
+        parts=[operator.index(part) for part in parts or ()],
     )
+
+
+def make_plan(
+    problem: core.Problem, algorithm: str, arrival: ArrayLike | None, network: str
+) -> core.Plan:
+    """The core's plan for the arguments of `program`. Raises ValueError."""
+    return core.Plan(problem, algorithm, seconds(arrival), network)
 
 
 def seconds(arrival: ArrayLike | None) -> list[float]:
@@ -154,10 +178,12 @@ def seconds(arrival: ArrayLike | None) -> list[float]:
 def _schedule(plan: core.Plan) -> Schedule:
     return Schedule(
         algorithm=plan.algorithm,
-        collective=plan.collective,
+        collective=plan.problem.collective,
         ranks=plan.ranks,
         count=plan.count,
-        in_place=plan.in_place,
+        root=plan.problem.root,
+        parts=tuple(plan.problem.parts),
+        in_place=plan.problem.in_place,
         parameters=plan.parameters,
         plan=plan.text,
         order=tuple(plan.order),

@@ -34,6 +34,21 @@ class Algorithm:
     source: str
 
 
+@dataclass(frozen=True)
+class Collective:
+    """What a collective is like."""
+
+    name: str
+    combines: bool  # an operator combines the ranks' contributions
+    rooted: bool  # one rank has a part of its own
+    parted: bool  # the vector consists of parts, one a rank
+
+
+def collectives() -> dict[str, Collective]:
+    """All, by name."""
+    return {found[0]: Collective(*found) for found in core.collectives()}
+
+
 def algorithms(collective: str | None = None) -> list[Algorithm]:
     """All algorithms, or those of one collective ("allreduce"), by collective and name.
 

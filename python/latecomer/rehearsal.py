@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .compiled import core
-from .native_choices import MODELS, Call
-from .programs import seconds
+from .native_choices import MODELLED, MODELS, Call
+from .programs import problem, seconds
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ def rehearse(
     commutative: bool = True,
     exact: bool = False,
     collective: str = "allreduce",
+    root: int = 0,
     seed: int = 1,
 ) -> list[RehearsedCall]:
     """Make calls one after the other, as a communicator of an MPI program does.
@@ -48,24 +49,30 @@ def rehearse(
     `arrivals`, shape (calls, ranks): when each rank enters each call. `estimate`: "online" (as
     earlier calls showed), "perfect" (known) or "wrong" (reversed). `network` is what it costs,
     `assumed` what plans believe it to cost (None: the same). `native`: a model of what the MPI
-    library chooses, or an algorithm. Raises ValueError, or RuntimeError if a rank gets stuck.
+    library chooses for all-reduce (elsewhere that stands for `fastest`), or an algorithm. Raises
+    ValueError, or RuntimeError if a rank gets stuck.
     """
     times = np.asarray(arrivals, dtype=float)
     if times.ndim != 2:
         what = f"arrivals: an array of shape {times.shape} is not usable"
         raise ValueError(f"{what}; right would be one row a call, shape (calls, ranks)")
     ranks = times.shape[1]
-    if native in MODELS:
+    if native in MODELS and collective != MODELLED:
+        native = ""
+    elif native in MODELS:
         whole = count * element_bytes
         native = MODELS[native](Call(ranks, count, whole, commutative, True))
     series = core.Rehearsal(
-        collective,
+        problem(
+            collective=collective,
+            ranks=ranks,
+            count=count,
+            element_bytes=element_bytes,
+            root=root,
+            commutative=commutative,
+            exact=exact,
+        ),
         algorithm,
-        ranks,
-        count,
-        element_bytes,
-        commutative,
-        exact,
         network,
         network if assumed is None else assumed,
         native,

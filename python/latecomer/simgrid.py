@@ -58,6 +58,7 @@ def simulate(
     exact: bool = False,
     in_place: bool = False,
     collective: str = "allreduce",
+    root: int = 0,
     per_node: int = 1,
     config: Sequence[str] = (),
     check: bool = False,
@@ -75,25 +76,29 @@ def simulate(
     Raises ValueError, SimGridError (no SimGrid, a platform that cannot be used, too few hosts),
     DeadlineError, and RuntimeError if a rank gets stuck or `check` finds wrong elements.
     """
-    from .programs import make_plan, seconds
+    from .programs import make_plan, problem, seconds
 
     times, known = seconds(arrivals), seconds(arrivals if estimate is None else estimate)
     # For its errors: the program plans again, in its own process.
     plan = make_plan(
+        problem(
+            collective=collective,
+            ranks=ranks,
+            count=count,
+            element_bytes=element_bytes,
+            root=root,
+            commutative=commutative,
+            in_place=in_place,
+            exact=exact,
+        ),
         algorithm,
-        ranks,
-        count,
         known,
         network,
-        element_bytes,
-        commutative,
-        in_place,
-        collective,
-        exact,
     )
     _check_times(times, plan.ranks)
     words = [
         *("--platform", str(platform), "--algorithm", algorithm, "--collective", collective),
+        *("--root", str(plan.problem.root)),
         *("--ranks", str(plan.ranks), "--count", str(plan.count), "--network", network),
         *("--element-bytes", str(operator.index(element_bytes))),
         *("--per-node", str(operator.index(per_node))),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .programs import make_plan, seconds
+from .programs import make_plan, problem, seconds
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def simulate(
     exact: bool = False,
     in_place: bool = False,
     collective: str = "allreduce",
+    root: int = 0,
+    parts: Sequence[int] | None = None,
     trace: bool = False,
 ) -> Simulation:
     """Run `algorithm` in virtual time, on the engine that also runs it over MPI.
@@ -71,16 +74,20 @@ def simulate(
     """
     known = arrival if estimate is None else estimate
     plan = make_plan(
+        problem(
+            collective=collective,
+            ranks=ranks,
+            count=count,
+            element_bytes=element_bytes,
+            root=root,
+            commutative=commutative,
+            in_place=in_place,
+            exact=exact,
+            parts=parts,
+        ),
         algorithm,
-        ranks,
-        count,
         known,
         network,
-        element_bytes,
-        commutative,
-        in_place,
-        collective,
-        exact,
     )
     times = [0.0] * plan.ranks if arrival is None else seconds(arrival)
     found = plan.simulate(times, trace)

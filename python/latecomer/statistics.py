@@ -10,6 +10,7 @@ import numpy as np
 
 from .arrivals import Iteration
 from .compiled import core
+from .programs import problem
 from .samples import Sample, Samples
 
 Limit = Callable[[Sequence[float]], float]  # arrivals -> least time after the last one, seconds
@@ -75,12 +76,19 @@ class LabLimit:
     bytes: int
     network: str  # cost parameters: alpha=50us,beta=8ns,burst=128KiB
     background: bool = False  # ranks may receive before they arrive
+    root: int = 0
 
     def __call__(self, arrivals: Sequence[float]) -> float:
         """Seconds, for one rank on each link."""
         times = [float(time) for time in arrivals]
-        what = self.collective, len(times), self.bytes
-        return core.least_after_last(*what, times, self.network, self.background)
+        what = problem(
+            collective=self.collective,
+            ranks=len(times),
+            count=self.bytes,
+            element_bytes=1,
+            root=self.root,
+        )
+        return core.least_after_last(what, times, self.network, self.background)
 
 
 def summarise(

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from .errors import OptionError
 
+
+@dataclass(frozen=True)
+class Operator:
+    """What the benchmark combines by."""
+
+    commutes: bool = True
+    numbers: int = 1  # of an element
+
+
 TYPE_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
-OPERATORS = ("sum", "max", "slow-sum", "non-commutative")
+OPERATORS = {
+    "sum": Operator(),
+    "max": Operator(),
+    "slow-sum": Operator(),
+    "non-commutative": Operator(commutes=False, numbers=2),
+    "over": Operator(commutes=False, numbers=4),
+}
+NO_OPERATOR = "none"  # in the column of collectives that combine nothing
 ESTIMATES = ("perfect", "online", "wrong")
 PROGRESS = ("declared", "none", "thread")
 NETWORKS = ("lab", "local", "inherit")
@@ -15,7 +32,7 @@ FORMATS = ("table", "csv", "json", "osu")
 PLOTS = (".svg", ".png", ".html")
 
 
-def one_of(option: str, value: str, choices: Sequence[str]) -> str:
+def one_of(option: str, value: str, choices: Iterable[str]) -> str:
     """`value`, if it is one of the choices. Raises OptionError."""
     if value not in choices:
         raise OptionError(f"no such {option}", value, f"use {', '.join(choices)}")

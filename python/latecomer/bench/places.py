@@ -76,7 +76,9 @@ class LabPlace:
         if self._spec.per_node > 1:
             return None
         idle = lab_costs(self._spec, _LATENCY_S)  # cores are no physical limit of a network
-        return statistics.LabLimit(question.collective, question.bytes, idle, question.background)
+        return statistics.LabLimit(
+            question.collective, question.bytes, idle, question.background, question.root
+        )
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
         if self._spec.nodes * self._spec.rate_bits_per_s > _CARRIED:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import registry
 from ..arrivals import Iteration, Pattern
 from ..compiled import core
 from ..output import say
-from .choices import TYPE_BYTES
+from .choices import NO_OPERATOR, OPERATORS, TYPE_BYTES, one_of
 from .errors import OptionError
 
 _MOST_COUNT = 2**31 - 1
@@ -35,9 +35,23 @@ class Question:
     edge: float
     estimate: str
     progress: str
+    root: int = 0
 
     def __post_init__(self) -> None:
         check_progress(self.progress, self.algorithms)
+
+    def on(self, ranks: int) -> Question:
+        """The same for so many ranks: where each has a part of the vector, parts are equal.
+
+        Raises OptionError.
+        """
+        if self.root >= ranks:
+            raise OptionError("--root out of range", self.root, f"use 0 to {ranks - 1}")
+        if not registry.collectives()[self.collective].parted or self.count % ranks == 0:
+            return self
+        rounded = -(-self.count // ranks) * ranks
+        say(f"{rounded} numbers in the vector instead of {self.count}: {rounded // ranks} a rank")
+        return replace(self, count=rounded)
 
     @property
     def background(self) -> bool:
@@ -57,9 +71,11 @@ class Question:
         """The options of the benchmark program, but for files and network."""
         values = {
             "algorithms": ",".join(self.algorithms),
+            "collective": self.collective,
+            "root": self.root,
             "count": self.count,
             "type": self.type,
-            "op": self.op,
+            **({} if self.op == NO_OPERATOR else {"op": self.op}),
             "compute": self.compute,
             "edge": self.edge,
             "estimate": self.estimate,
@@ -87,7 +103,7 @@ def runs_ahead(progress: str, algorithms: Sequence[str]) -> bool:
 
 def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
     """The algorithms' texts, each checked; `all` stands for those that take the operator."""
-    commutes = op != "non-commutative"
+    commutes = op == NO_OPERATOR or OPERATORS[op].commutes
     every = [row.name for row in registry.algorithms(collective)]
     chosen: list[str] = []
     for name in (part.strip() for part in text.split(",")):
@@ -138,9 +154,28 @@ def choose_count(size: str | None, count: str | None, type_: str, op: str) -> in
         raise OptionError("--bytes out of range", size, remedy)
     if not 1 <= number <= _MOST_COUNT:
         raise OptionError("count out of range", number, f"use 1 to {_MOST_COUNT} numbers")
-    if op == "non-commutative" and number % 2:
-        raise OptionError("non-commutative works on pairs of numbers", number, "use an even count")
+    each = 1 if op == NO_OPERATOR else OPERATORS[op].numbers
+    if number % each:
+        raise OptionError(f"{op} works on {each} numbers at once", number, f"use {each} x N")
     return number
+
+
+def choose_operator(collective: str, op: str | None) -> str:
+    """The operator, or that there is none. Raises OptionError, ValueError for no collective."""
+    if collective not in (known := registry.collectives()):
+        raise OptionError("no such --collective", collective, f"use {', '.join(known)}")
+    if known[collective].combines:
+        return one_of("--op", op or "sum", OPERATORS)
+    if op is not None:
+        raise OptionError(f"--op with {collective}", op, "leave it out: it combines nothing")
+    return NO_OPERATOR
+
+
+def choose_root(collective: str, root: int | None) -> int:
+    """Raises OptionError."""
+    if root is not None and not registry.collectives()[collective].rooted:
+        raise OptionError(f"--root with {collective}", root, "leave it out: it has none")
+    return root or 0
 
 
 def choose_delays(text: str | None, pattern: Pattern) -> list[float]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..programs import Operation, Program, Schedule, Slice
+from ..registry import collectives
 
 Key = tuple[int, int]  # rank, operation
 
@@ -22,9 +23,9 @@ class Contents:
     places: NDArray[np.int64]
 
     @classmethod
-    def of_rank(cls, rank: int, count: int) -> Contents:
-        """A rank's own vector."""
-        return cls(np.full(count, 1 << rank, np.uint64), np.arange(count))
+    def of_rank(cls, rank: int, begin: int, count: int) -> Contents:
+        """A stretch of the vector, a rank's own."""
+        return cls(np.full(count, 1 << rank, np.uint64), np.arange(begin, begin + count))
 
     @classmethod
     def nothing(cls, count: int) -> Contents:
@@ -57,14 +58,14 @@ class Load:
 
 def loads(schedule: Schedule) -> dict[Key, Load]:
     """The load of each send, by rank and operation."""
-    full = (1 << schedule.ranks) - 1
+    full = (1 << schedule.ranks) - 1 if collectives()[schedule.collective].combines else 0
     return {key: _load(sent, full) for key, sent in _Replay(schedule).run().items()}
 
 
 def _load(sent: Contents, full: int) -> Load:
     if not len(sent.places):
         return Load(final=False, first=0, end=0)
-    final = bool((sent.ranks == full).all())
+    final = bool((sent.ranks == full).all()) if full else True  # nothing is to be combined
     return Load(final, int(sent.places.min()), int(sent.places.max()) + 1)
 
 
@@ -126,9 +127,16 @@ def _matching_sends(programs: Sequence[Program]) -> dict[Key, Key]:
 def _memory(schedule: Schedule, program: Program) -> dict[str, Contents]:
     touched = [s for o in program.operations for s in (o.source, o.target) if s]
     scratch = max((s.end for s in touched if s.buffer == "scratch"), default=0)
-    own = Contents.of_rank(program.rank, schedule.count)
-    output = own if schedule.in_place else Contents.nothing(schedule.count)
-    return {"input": own, "output": output, "scratch": Contents.nothing(scratch)}
+    problem, rank = schedule.problem, program.rank
+    begin, count = problem.before(rank)
+    own = Contents.of_rank(rank, begin, count)
+    memory = {}
+    for name, (first, size) in (("input", problem.input(rank)), ("output", problem.output(rank))):
+        memory[name] = Contents.nothing(size)
+        starts_full = name == "input" or not problem.input(rank)[1]
+        if size and count and starts_full:
+            memory[name].assign(Slice(name, begin - first, begin - first + count), own)
+    return memory | {"scratch": Contents.nothing(scratch)}
 
 
 def _read(memory: dict[str, Contents], where: Slice | None) -> Contents:

@@ -12,6 +12,7 @@ from .. import registry, statistics
 from ..arrivals import Delays, Iteration
 from ..compiled import __version__, core
 from ..native_choices import MODELS
+from ..programs import problem
 from ..rehearsal import known
 from ..samples import Header, Sample, Samples
 from .engines import Engine, Poll, Run, Work
@@ -118,12 +119,18 @@ class Case:
     def _limit(self) -> statistics.Limit | None:
         if not self.engine.bounded:
             return None
-        question, whole = self.question, self.question.bytes(self.count)
+        question = self.question
+        what = problem(
+            collective=question.collective,
+            ranks=self.ranks,
+            count=question.bytes(self.count),
+            element_bytes=1,
+            root=question.root,
+        )
 
         def limit(arrivals: Sequence[float]) -> float:
             times = [float(time) for time in arrivals]
-            what = question.collective, self.ranks, whole
-            return core.least_after_last(*what, times, question.network, question.background)
+            return core.least_after_last(what, times, question.network, question.background)
 
         return limit
 

@@ -107,6 +107,7 @@ class SimGrid:
             commutative=question.commutative,
             exact=question.exact,
             collective=question.collective,
+            root=question.root,
             per_node=self.per_node,
             config=self.config,
             check=work.check,

@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from .. import registry
 from ..arrivals import Iteration, Pattern
 from ..bench import question as bench
-from ..bench.choices import TYPE_BYTES
+from ..bench.choices import NO_OPERATOR, OPERATORS, TYPE_BYTES
 from ..bench.errors import OptionError
 from ..compiled import core
-from ..native_choices import MODELS, Call
-from ..programs import make_plan
+from ..native_choices import MODELLED, MODELS, Call
+from ..programs import make_plan, problem
 from .ranges import parse_numbers
 
 MOST_RANKS = 4096
 _BUILT_IN = ("sum", "max")
-_PAIRED = "non-commutative"  # works on pairs of numbers
 
 
 @dataclass(frozen=True)
@@ -40,25 +39,29 @@ class Question:
     network: str
     costs_from: str = "as named"
     progress: str = "declared"
+    root: int = 0
 
     def __post_init__(self) -> None:
         bench.check_progress(self.progress, self.algorithms)
+        if self.root >= self.ranks[0]:
+            raise OptionError("--root out of range", self.root, f"use 0 to {self.ranks[0] - 1}")
         core.network_text(self.network)  # raises if it cannot be read
 
     @property
     def commutative(self) -> bool:
         """Does the operator commute?"""
-        return self.op != _PAIRED
+        return self.op == NO_OPERATOR or OPERATORS[self.op].commutes
 
     @property
     def exact(self) -> bool:
         """Does it give the same bits in whatever order it combines?"""
-        return self.op == "max" or (self.op == "sum" and self.type.startswith("int"))
+        return self.op in (NO_OPERATOR, "max") or (self.op == "sum" and self.type.startswith("int"))
 
     @property
     def element_bytes(self) -> int:
         """Of what the operator works on."""
-        return TYPE_BYTES[self.type] * (1 if self.commutative else 2)
+        numbers = 1 if self.op == NO_OPERATOR else OPERATORS[self.op].numbers
+        return TYPE_BYTES[self.type] * numbers
 
     @property
     def native(self) -> str | None:
@@ -104,33 +107,29 @@ class Question:
         self, program: str, ranks: int, count: int, known: Sequence[float] | None = None
     ) -> core.Plan:
         """For arrivals that the ranks know of (None: all together), in seconds."""
-        return make_plan(
-            program,
-            ranks,
-            self.elements(count),
-            known,
-            self.network,
-            self.element_bytes,
-            self.commutative,
-            False,
-            self.collective,
-            self.exact,
+        return make_plan(self._problem(ranks, count), program, known, self.network)
+
+    def _problem(self, ranks: int, count: int) -> core.Problem:
+        return problem(
+            collective=self.collective,
+            ranks=ranks,
+            count=self.elements(count),
+            element_bytes=self.element_bytes,
+            root=self.root,
+            commutative=self.commutative,
+            exact=self.exact,
         )
 
     def series(self, program: str, ranks: int, count: int, *, check: bool) -> core.Rehearsal:
         """Calls that learn from each other. The MPI library's own collective is a model's."""
         model = self.native or next(iter(MODELS))
+        native = self.program(model, ranks, count) if self.collective == MODELLED else ""
         return core.Rehearsal(
-            self.collective,
+            self._problem(ranks, count),
             program,
-            ranks,
-            self.elements(count),
-            self.element_bytes,
-            self.commutative,
-            self.exact,
             self.network,
             self.network,
-            self.program(model, ranks, count),
+            native,
             check,
         )
 
@@ -174,20 +173,23 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
     Raises OptionError, also for native: there is no MPI library on the virtual network.
     """
     chosen: list[str] = []
+    models = MODELS if collective == MODELLED else ()
     known = [row.name for row in registry.algorithms(collective) if row.kind != "native"]
     for name in (part.strip() for part in text.split(",")):
         if name == "native":
-            remedy = f"use {' or '.join(MODELS)}, models of what MPI libraries choose"
+            remedy = f"use {' or '.join(models or known)}"
+            if models:
+                remedy += ", models of what MPI libraries choose"
             raise OptionError("no MPI library runs on the virtual network", name, remedy)
-        if name.partition(":")[0] not in ("all", *known, *MODELS):
-            remedy = f"use all, {', '.join([*MODELS, *known])}"
+        if name.partition(":")[0] not in ("all", *known, *models):
+            remedy = f"use all, {', '.join([*models, *known])}"
             raise OptionError("no such algorithm to simulate", repr(name), remedy)
-        if name in MODELS:
+        if name in models:
             chosen.append(name)
         else:
             found = bench.choose_algorithms(collective, name, op)
             chosen += [each for each in found if each != "native"]
-            chosen += MODELS if name == "all" else ()
+            chosen += models if name == "all" else ()
     return list(dict.fromkeys(chosen))
 
 

@@ -26,6 +26,7 @@ from .options import (
     Output,
     Plot,
     Report,
+    Root,
     Seed,
     Type,
     option,
@@ -82,7 +83,8 @@ def bench(
     size: Bytes = None,
     count: Count = None,
     type_: Type = "float32",
-    op: Op = "sum",
+    op: Op = None,
+    root: Root = None,
     arrival: Arrival = "onelate",
     delay: Delay = None,
     late_rank: LateRank = None,
@@ -123,11 +125,11 @@ def bench(
 
     if network == "inherit" and places.rank_of_job():
         be_quiet()
+    op = question.choose_operator(collective, op)
     asked = question.Question(
         collective=collective,
-        algorithms=question.choose_algorithms(
-            collective, algorithms, one_of("--op", op, choices.OPERATORS)
-        ),
+        root=question.choose_root(collective, root),
+        algorithms=question.choose_algorithms(collective, algorithms, op),
         count=question.choose_count(
             size, count, one_of("--type", type_, list(choices.TYPE_BYTES)), op
         ),
@@ -162,6 +164,7 @@ def _answer(
     from ..bench.job import measure, take_part
     from ..bench.result import judge, make_result
 
+    question = question.on(place.ranks)
     if place.rank:
         return take_part(question, place, deadline)
     job = question.job(place.ranks)

@@ -26,9 +26,19 @@ ClockSkew = Annotated[
 ]  # fmt: skip
 
 # Of the benchmark, measured or simulated
-Collective = Annotated[str, option("--collective", "NAME", "Which collective.")]
+Collective = Annotated[
+    str,
+    option("--collective", "NAME", "allreduce, allgather, reduce, bcast, gather or scatter."),
+]
 Type = Annotated[str, option("--type", "|".join(choices.TYPE_BYTES), "Of the numbers.")]
-Op = Annotated[str, option("--op", "|".join(choices.OPERATORS), "The operator.")]
+Op = Annotated[
+    str | None,
+    option("--op", "|".join(choices.OPERATORS), "The operator, of collectives that have one; "
+           "default: sum."),
+]  # fmt: skip
+Root = Annotated[
+    int | None, option("--root", "RANK", "Of collectives that have one; default: 0.", min=0)
+]
 Arrival = Annotated[
     str,
     option("--arrival", "|".join(PATTERNS), "Who is late. A file has a line for each iteration, "

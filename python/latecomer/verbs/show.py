@@ -62,6 +62,15 @@ NonCommutative = Annotated[
 Exact = Annotated[
     bool, typer.Option("--exact", help="For an operator that gives the same bits in any order.")
 ]
+Root = Annotated[
+    int | None,
+    typer.Option("--root", metavar="R", min=0, help="Of collectives that have one; default: 0."),
+]
+Parts = Annotated[
+    str | None,
+    typer.Option("--parts", metavar="LIST", help="Elements of each rank's part, as in 2,0,5; "
+                 "default: as equal as can be."),
+]  # fmt: skip
 Collective = Annotated[str, typer.Option("--collective", metavar="C", help="The collective.")]
 Picture = Annotated[
     Path | None,
@@ -92,6 +101,8 @@ def show(
     non_commutative: NonCommutative = False,
     exact: Exact = False,
     collective: Collective = "allreduce",
+    root: Root = None,
+    parts: Parts = None,
     svg: Picture = None,
     as_json: Json = False,
 ) -> None:
@@ -106,14 +117,17 @@ def show(
     times = read_times(arrival, network)
     if segments is None and times.steps:
         segments = _default_segments(algorithm, collective, ranks)
+    lengths = _lengths(parts)
     problem = {
         "algorithm": f"{algorithm}:segments={segments}" if segments else algorithm,
         "ranks": ranks,
-        "count": _count(count, ranks, segments),
+        "count": sum(lengths) if lengths else _count(count, ranks, segments),
         "in_place": in_place,
         "commutative": not non_commutative,
         "exact": exact,
         "collective": collective,
+        "root": root or 0,
+        "parts": lengths,
     }
     shown = _shown(problem, times)
     _print(shown, rank, as_json)
@@ -147,6 +161,14 @@ def _count(text: str | None, ranks: int, segments: int | None) -> int:
     from ..compiled import core
 
     return max(ranks, segments or 0) if text is None else core.parse_count("count", text)
+
+
+def _lengths(text: str | None) -> list[int] | None:
+    from ..compiled import core
+
+    if text is None:
+        return None
+    return [core.parse_count("--parts", part) for part in text.split(",")]
 
 
 def _shown(problem: dict[str, Any], times: Times) -> Shown:

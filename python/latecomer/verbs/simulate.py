@@ -20,6 +20,7 @@ from .options import (
     Output,
     Plot,
     Report,
+    Root,
     Seed,
     Type,
     option,
@@ -91,7 +92,8 @@ def simulate(
     size: Bytes = None,
     count: Count = None,
     type_: Type = "float32",
-    op: Op = "sum",
+    op: Op = None,
+    root: Root = None,
     arrival: Arrival = "onelate",
     delay: Delay = None,
     late_rank: LateRank = None,
@@ -136,11 +138,11 @@ def simulate(
     from ..sweep.run import simulate_all
 
     named = networks.chosen(network)
+    op = question.bench.choose_operator(collective, op)
     asked = question.Question(
         collective=collective,
-        algorithms=question.choose_algorithms(
-            collective, algorithms, one_of("--op", op, choices.OPERATORS)
-        ),
+        root=question.bench.choose_root(collective, root),
+        algorithms=question.choose_algorithms(collective, algorithms, op),
         ranks=(ranks := question.choose_ranks(nodes)),
         counts=question.choose_counts(
             size, count, one_of("--type", type_, list(choices.TYPE_BYTES)), op

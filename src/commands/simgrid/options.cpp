@@ -21,6 +21,14 @@ Rank parse_rank_count(const std::string& what, const std::string& text) {
   return static_cast<Rank>(value);
 }
 
+Rank parse_rank(const std::string& what, const std::string& text) {
+  const Count value = parse_count(what, text);
+  if (value > std::numeric_limits<Rank>::max()) {
+    throw Error(what, text, "a whole number from 0 to 2147483647");
+  }
+  return static_cast<Rank>(value);
+}
+
 std::vector<Seconds> read_times(const std::string& what, const std::string& file) {
   std::istringstream words(read_file(what, file));
   std::vector<Seconds> times;
@@ -41,6 +49,7 @@ std::map<std::string, Setter> setters(SimGridCommand& c) {
       {"--algorithm", [&](Text, Text v) { c.algorithm = v; }},
       {"--collective", [&](Text, Text v) { c.problem.collective = parse_collective(v); }},
       {"--ranks", [&](Text n, Text v) { c.problem.ranks = parse_rank_count(n, v); }},
+      {"--root", [&](Text n, Text v) { c.problem.root = parse_rank(n, v); }},
       {"--count", [&](Text n, Text v) { c.problem.count = parse_count(n, v); }},
       {"--element-bytes", [&](Text n, Text v) { c.problem.element_bytes = parse_count(n, v); }},
       {"--arrivals", [&](Text n, Text v) { c.arrivals = read_times(n, v); }},
@@ -84,6 +93,7 @@ Runs an algorithm's programs as SimGrid actors and prints arrivals and exits as 
   --algorithm NAME      as in ring or sorted_linear_tree:segments=64
   --schedule FILE       a schedule's text, in place of --algorithm, --ranks and --count
   --collective C        default allreduce
+  --root R              default 0
   --ranks P  --count N  elements, as in 1Mi, of
   --element-bytes N     default 4
   --non-commutative     the operator does not commute
