@@ -21,20 +21,30 @@ in `src/algorithms/` opens with the idea and when to use it.
 def page() -> str:
     import latecomer
 
-    return HEAD + "".join(section(row) for row in latecomer.algorithms())
+    pages = [HEAD]
+    for collective in latecomer.collectives():
+        pages.append(f"\n## {collective}\n")
+        pages += map(section, latecomer.algorithms(collective))
+    return "".join(pages)
 
 
 def section(row) -> str:
+    import latecomer
+
     operators = "commutative ones only" if row.commutative_only else "any, in rank order"
     lines = [
-        f"- collective: {row.collective}; arrival-aware: {'yes' if row.arrival_aware else 'no'}",
-        f"- operators: {operators}",
+        f"- arrival-aware: {'yes' if row.arrival_aware else 'no'}",
+        *(
+            [f"- operators: {operators}"]
+            if latecomer.collectives()[row.collective].combines
+            else ()
+        ),
         f"- cost when all arrive together: {row.cost}",
         f"- scratch per rank: at most {row.scratch_messages} times the message",
         *(f"- parameter `{p.name}`{choices(p)}: {p.meaning}" for p in row.parameters),
         f"- source: {row.source}",
     ]
-    return f"\n## `{row.name}`\n\n" + "\n".join(lines) + "\n"
+    return f"\n### `{row.name}`\n\n" + "\n".join(lines) + "\n"
 
 
 def choices(parameter) -> str:

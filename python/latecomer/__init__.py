@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _HOME = {
     "__version__": "compiled",
     "Algorithm": "registry",
+    "Collective": "registry",
     "Counterexample": "checking",
     "Move": "simulation",
     "Operation": "programs",
@@ -40,6 +41,7 @@ _HOME = {
     "Simulation": "simulation",
     "Slice": "programs",
     "algorithms": "registry",
+    "collectives": "registry",
     "least_after_last": "bounds",
     "program": "programs",
     "rehearse": "rehearsal",
@@ -51,6 +53,7 @@ _HOME = {
 
 __all__ = [
     "Algorithm",
+    "Collective",
     "Counterexample",
     "Move",
     "Operation",
@@ -63,6 +66,7 @@ __all__ = [
     "Slice",
     "__version__",
     "algorithms",
+    "collectives",
     "least_after_last",
     "program",
     "rehearse",

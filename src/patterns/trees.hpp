@@ -50,36 +50,41 @@ struct TreeNode {
 /// for their receivers, or as they come.
 enum class Receiving : std::uint8_t { in_order, as_they_come };
 
-/// The time from when all ranks start until `rank` has combined one block of all its subtree, one
-/// port a rank; `transfer` is the time of a block on a link, `combine` that of combining two.
+/// A tree that is written down once, so that times of many block lengths cost little.
+class WrittenTree {
+ public:
+  template <typename NodeOf>
+  WrittenTree(const NodeOf& node_of, Rank root) {
+    write(node_of, root);
+  }
+
+  /// The time from when all ranks start until the root has combined one block of all of them, one
+  /// port a rank; `transfer` is the time of a block on a link, `combine` that of combining two.
+  [[nodiscard]] Seconds time_up(Seconds transfer, Seconds combine,
+                                Receiving receiving = Receiving::in_order) const;
+  /// The time until a block that the root hands to its children, last child first, is everywhere.
+  [[nodiscard]] Seconds time_down(Seconds transfer) const;
+
+ private:
+  template <typename NodeOf>
+  void write(const NodeOf& node_of, Rank rank) {
+    const std::vector<TreeNode::Child> children = node_of(rank).children;
+    for (const TreeNode::Child& child : children) write(node_of, child.rank);
+    children_.push_back(children.size());
+  }
+
+  std::vector<std::size_t> children_;  // of each rank, a rank after its children
+};
+
+/// The same of the tree below `rank`, once.
 template <typename NodeOf>
 [[nodiscard]] Seconds time_up(const NodeOf& node_of, Rank rank, Seconds transfer, Seconds combine,
                               Receiving receiving = Receiving::in_order) {
-  std::vector<Seconds> ready;
-  for (const TreeNode::Child& child : node_of(rank).children) {
-    ready.push_back(time_up(node_of, child.rank, transfer, combine, receiving));
-  }
-  if (receiving == Receiving::as_they_come) std::sort(ready.begin(), ready.end());
-  Seconds received = 0;
-  Seconds combined = 0;
-  for (const Seconds sent : ready) {
-    received = std::max(received, sent) + transfer;
-    combined = std::max(combined, received) + combine;
-  }
-  return combined;
+  return WrittenTree(node_of, rank).time_up(transfer, combine, receiving);
 }
-
-/// The time until a block that `rank` hands to its children, last child first, is everywhere below.
 template <typename NodeOf>
 [[nodiscard]] Seconds time_down(const NodeOf& node_of, Rank rank, Seconds transfer) {
-  const std::vector<TreeNode::Child> children = node_of(rank).children;
-  Seconds sent = 0;
-  Seconds last = 0;
-  for (auto child = children.rbegin(); child != children.rend(); ++child) {
-    sent += transfer;
-    last = std::max(last, sent + time_down(node_of, child->rank, transfer));
-  }
-  return last;
+  return WrittenTree(node_of, rank).time_down(transfer);
 }
 
 }  // namespace latecomer

@@ -17,15 +17,15 @@ BROKEN = Path(__file__).parents[1] / "negative" / "order.txt"
 
 
 def test_algorithms_are_listed_with_what_they_need():
-    rows = {row.name: row for row in latecomer.algorithms()}
+    rows = {row.name: row for row in latecomer.algorithms("allreduce")}
     assert rows["native"].kind == "native"
     tree = rows["sorted_linear_tree"]
     assert tree.arrival_aware
     assert tree.commutative_only
     assert {p.name: p.choices for p in tree.parameters}["override"] == ("ring", "back")
-    assert latecomer.algorithms("allreduce") == [
-        row for row in rows.values() if row.collective == "allreduce"
-    ]
+    everything = latecomer.algorithms()
+    assert [row for row in everything if row.collective == "allreduce"] == [*rows.values()]
+    assert {row.collective for row in everything} == set(latecomer.collectives())
 
 
 def test_an_unknown_collective_is_refused():
@@ -104,7 +104,9 @@ def test_a_rank_count_is_a_whole_number():
 
 @pytest.mark.parametrize("row", [r for r in latecomer.algorithms() if r.kind == "program"])
 def test_algorithms_are_right(row):
-    assert latecomer.verify(row.name, ranks=6, count=13, in_place=True) is None
+    problem = {"collective": row.collective, "ranks": 6, "count": 13, "in_place": True}
+    root = 4 if latecomer.collectives()[row.collective].rooted else 0
+    assert latecomer.verify(row.name, **problem, root=root) is None
 
 
 def test_a_counterexample_names_its_rule():

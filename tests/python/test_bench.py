@@ -99,7 +99,7 @@ def given(log: Path) -> dict:
             "--progress none with ring:progress=background: progress=background; leave one of",
         ),
         ("--progress all", "no such --progress: all"),
-        ("--collective bcast", "'bcast' is not usable; right would be one of allreduce"),
+        ("--collective barrier", "no such --collective: barrier; use allgather, allreduce, bcast"),
         ("--algorithms rng", "algorithm: 'rng' is not usable"),
         ("--algorithms ring:segments=3", "parameter of ring: 'segments' is not usable"),
         ("--algorithms ring --op non-commutative", "does not go with ring: non-commutative"),
@@ -111,7 +111,7 @@ def given(log: Path) -> dict:
         ("--count 0", "count out of range: 0"),
         ("--count 4Gi", "count out of range: 4294967296"),
         ("--count 4 --bytes 16", "--bytes and --count both given: 16, 4"),
-        ("--count 3 --op non-commutative", "pairs of numbers: 3; use an even count"),
+        ("--count 3 --op non-commutative", "works on 2 numbers at once: 3; use 2 x N"),
         ("--compute 5", "--compute: '5' is not usable"),
         ("--delay 5", "--delay: '5' is not usable"),
         ("--delay 5ms,", "--delay: '' is not usable"),
@@ -338,7 +338,9 @@ def test_the_labs_plans_count_shared_cores_and_its_limit_does_not(monkeypatch, h
     monkeypatch.setattr(places.program, "of_any", lambda *_: Path("latecomer_bench_openmpi"))
     place = places.LabPlace(LabSpec(hosts, 200_000_000), None)
     planned = dict(cost.split("=") for cost in place.costs.split(","))
-    limit = place.limit(SimpleNamespace(collective="allreduce", bytes=1 << 20, background=False))
+    limit = place.limit(
+        SimpleNamespace(collective="allreduce", bytes=1 << 20, background=False, root=0)
+    )
     named = [tuple(cost.split("=")) for cost in limit.network.split(",")]
     assert planned["alpha"] == alpha
     assert named == list({**planned, "alpha": "100us"}.items())  # each cost once

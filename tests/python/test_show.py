@@ -11,7 +11,10 @@ from latecomer.picture.replay import loads
 
 STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
 LATE = ["--ranks", "4", "--arrival", "4,0,0,0"]
-PROGRAMS = [row.name for row in latecomer.algorithms() if row.kind == "program"]
+PROGRAMS = [row for row in latecomer.algorithms() if row.kind == "program"]
+each_program = pytest.mark.parametrize(
+    "row", PROGRAMS, ids=lambda row: f"{row.collective}-{row.name}"
+)
 
 
 def shown(capsys, *words):
@@ -35,10 +38,21 @@ def ids(file):
 # ---- text
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@each_program
 @pytest.mark.parametrize("ranks", [1, 4, 5])
-def test_the_text_reads_back(capsys, name, ranks):
-    assert latecomer.verify_text(shown(capsys, name, "--ranks", ranks).out) is None
+def test_the_text_reads_back(capsys, row, ranks):
+    words = [row.name, "--collective", row.collective, "--ranks", ranks]
+    if latecomer.collectives()[row.collective].rooted:
+        words += ["--root", ranks - 1]
+    assert latecomer.verify_text(shown(capsys, *words).out) is None
+
+
+def test_parts_reach_the_plan(capsys):
+    words = ["ring", "--collective", "allgather", "--ranks", 3, "--parts", "2,0,5"]
+    out = shown(capsys, *words).out
+    assert "\nparts 2 0 5\n" in out
+    assert "\ncount 7\n" in out
+    assert latecomer.verify_text(out) is None
 
 
 def test_the_heading_says_what_was_used(capsys):
@@ -132,12 +146,19 @@ def test_final_and_partial_results_are_told_apart():
     assert True not in carried("ring", 3, count=0)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@each_program
 @pytest.mark.parametrize("ranks", [2, 7])
-def test_every_algorithm_can_be_followed(name, ranks):
+def test_every_algorithm_can_be_followed(row, ranks):
     arrival = [3.0] + [0.0] * (ranks - 1)
     for in_place in (False, True):
-        schedule = latecomer.program(name, ranks=ranks, arrival=arrival, in_place=in_place)
+        schedule = latecomer.program(
+            row.name,
+            ranks=ranks,
+            arrival=arrival,
+            in_place=in_place,
+            collective=row.collective,
+            root=1 if latecomer.collectives()[row.collective].rooted else 0,
+        )
         sends = sum(o.kind == "send" for p in schedule.programs for o in p.operations)
         assert len(loads(schedule)) == sends
 

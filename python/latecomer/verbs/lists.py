@@ -31,7 +31,7 @@ def choose(names: str | None, collective: str | None = None) -> list[latecomer.A
     if names is None:
         return rows
     wanted = [name.strip() for name in names.split(",")]
-    known = [row.name for row in rows]
+    known = sorted({row.name for row in rows})
     for name in wanted:
         if name not in known:
             raise typer.BadParameter(

@@ -18,7 +18,7 @@ from ..output import console, print_json, progress_bar
 from .lists import choose, parse_ranks
 from .options import Json
 
-_NAMES = 30  # columns of a terminal for what is beside the numbers of ranks
+_NAMES = 32  # columns of a terminal for what is beside the numbers of ranks
 _CELL = 4  # and for each of them
 
 File = Annotated[
@@ -31,6 +31,10 @@ File = Annotated[
 ]
 Algorithms = Annotated[
     str | None, typer.Option("--algorithms", metavar="A,B", help="Only these; default: all.")
+]
+Collective = Annotated[
+    str | None,
+    typer.Option("--collective", metavar="C", help="Only those of this one; default: of all."),
 ]
 Ranks = Annotated[
     str, typer.Option("--ranks", metavar="LIST", help="Numbers of ranks, as in 4,8,16-17.")
@@ -45,6 +49,7 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the arrival p
 class Cell:
     """An algorithm at one number of ranks."""
 
+    collective: str
     algorithm: str
     ranks: int
     cases: int  # up to the first counterexample
@@ -56,6 +61,7 @@ class Cell:
 def verify(
     file: File = None,
     algorithms: Algorithms = None,
+    collective: Collective = None,
     ranks: Ranks = "1-17",
     arrivals: Arrivals = 20,
     seed: Seed = 1,
@@ -70,7 +76,9 @@ def verify(
     Example: latecomer verify --algorithms ring,sorted_linear_tree --ranks 4,8,16-17
     """
     if file is None:
-        right = _verify_registry(algorithms, parse_ranks(ranks), arrivals, seed, as_json)
+        right = _verify_registry(
+            choose(algorithms, collective), parse_ranks(ranks), arrivals, seed, as_json
+        )
     else:
         right = _verify_file(file, as_json)
     raise typer.Exit(0 if right else 1)
@@ -101,9 +109,13 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
 
 
 def _verify_registry(
-    names: str | None, ranks: Sequence[int], arrivals: int, seed: int, as_json: bool
+    rows: Sequence[latecomer.Algorithm],
+    ranks: Sequence[int],
+    arrivals: int,
+    seed: int,
+    as_json: bool,
 ) -> bool:
-    cells = _check_all(choose(names), ranks, arrivals, seed)
+    cells = _check_all(rows, ranks, arrivals, seed)
     broken = [cell for cell in cells if cell.rule]
     if as_json:
         print_json(_as_json(cells, arrivals, seed))
@@ -122,7 +134,7 @@ def _check_all(
         cells = []
         for row in rows:
             for size in ranks:
-                shown.update(task, description=f"{row.name}, {size} ranks")
+                shown.update(task, description=f"{row.collective} {row.name}, {size} ranks")
                 cells.append(_check(row, size, arrivals, seed))
                 shown.advance(task)
     return cells
@@ -134,8 +146,10 @@ def _check(row: latecomer.Algorithm, ranks: int, arrivals: int, seed: int) -> Ce
     done = 0
     for done, case in enumerate(cases(row, ranks, arrivals, seed), start=1):
         if found := case.check():
-            return Cell(row.name, ranks, done, found.rule, found.text, case.command())
-    return Cell(row.name, ranks, done)
+            return Cell(
+                row.collective, row.name, ranks, done, found.rule, found.text, case.command()
+            )
+    return Cell(row.collective, row.name, ranks, done)
 
 
 def _as_json(cells: Sequence[Cell], arrivals: int, seed: int) -> dict[str, Any]:
@@ -168,16 +182,20 @@ def _table(cells: Sequence[Cell], ranks: Sequence[int]) -> Table:
     for size in ranks:
         table.add_column(str(size), justify="right", no_wrap=True)
     table.add_column("cases", justify="right", no_wrap=True)
-    for name in dict.fromkeys(cell.algorithm for cell in cells):
-        own = [cell for cell in cells if cell.algorithm == name and cell.ranks in ranks]
+    shown = None
+    for row in dict.fromkeys((cell.collective, cell.algorithm) for cell in cells):
+        own = [c for c in cells if (c.collective, c.algorithm) == row and c.ranks in ranks]
         marks = ["[red]no[/]" if cell.rule else "ok" for cell in own]
-        table.add_row(name, *marks, str(sum(cell.cases for cell in own)))
+        if row[0] != shown:
+            shown = row[0]
+            table.add_row(f"[bold]{shown}[/]")
+        table.add_row(f"  {row[1]}", *marks, str(sum(cell.cases for cell in own)))
     return table
 
 
 def _counterexample(cell: Cell) -> str:
     words = _words(cell.rule, cell.text)
-    return f"\n{cell.algorithm}, {cell.ranks} ranks: {words}\nrepeat it with: {cell.command}"
+    return f"\n{cell.collective} {cell.algorithm}, {cell.ranks} ranks: {words}\nrepeat it with: {cell.command}"
 
 
 def _words(rule: str, text: str) -> str:

@@ -24,19 +24,27 @@ namespace {
 /// The ranks of the lower tree; the upper one has the rest.
 Rank lower_ranks(Rank ranks) { return (ranks + 1) / 2; }
 
-/// From the start to the last rank's first segment; the lower tree is the higher one. Children get
-/// the result in the order in which they send.
-Seconds first_segment(Rank ranks, Seconds transfer, Seconds combine) {
-  const Rank lower = lower_ranks(ranks);
-  const auto node_of = [&](Rank rank) { return post_order_node(0, lower, rank); };
-  const auto reversed = [&](Rank rank) {
-    TreeNode node = node_of(rank);
-    std::reverse(node.children.begin(), node.children.end());
-    return node;
-  };
-  return time_up(node_of, lower - 1, transfer, combine) + transfer + combine +
-         time_down(reversed, lower - 1, transfer);
-}
+/// The lower tree, which is the higher one. Children get the result in the order in which they
+/// send.
+struct LowerTree {
+  explicit LowerTree(Rank ranks)
+      : up([=](Rank rank) { return post_order_node(0, lower_ranks(ranks), rank); },
+           lower_ranks(ranks) - 1),
+        down(
+            [=](Rank rank) {
+              TreeNode node = post_order_node(0, lower_ranks(ranks), rank);
+              std::reverse(node.children.begin(), node.children.end());
+              return node;
+            },
+            lower_ranks(ranks) - 1) {}
+
+  /// From the start to the last rank's first segment.
+  [[nodiscard]] Seconds first_segment(Seconds transfer, Seconds combine) const {
+    return up.time_up(transfer, combine) + transfer + combine + down.time_down(transfer);
+  }
+
+  WrittenTree up, down;
+};
 
 /// The messages of a segment that the busiest rank receives.
 Count partners(Rank ranks) { return std::min<Count>(3, lower_ranks(ranks)); }
@@ -57,10 +65,11 @@ Seconds eager_step(Rank ranks, const SegmentTime& segment) {
   return std::max(step(ranks, segment), out_of_step ? 3.5 * segment.transfer : 0);
 }
 
-Seconds predict(const Problem& problem, Count segments, const Network& network) {
+Seconds predict(const Problem& problem, const LowerTree& tree, Count segments,
+                const Network& network) {
   const Rank ranks = problem.ranks;
   const SegmentTime segment(problem, segments, network);
-  const Seconds first = first_segment(ranks, segment.transfer, segment.combine);
+  const Seconds first = tree.first_segment(segment.transfer, segment.combine);
   const auto more = static_cast<double>(segment.count - 1);
   if (!segment.eager || more == 0) return first + more * step(ranks, segment);
   const Count waiting = ranks == 3 ? 0 : partners(ranks) - 1;  // of three, one keeps step
@@ -70,7 +79,10 @@ Seconds predict(const Problem& problem, Count segments, const Network& network) 
 
 void complete(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const auto time = [&](Count segments) { return predict(problem, segments, knowledge.network); };
+  const LowerTree tree(problem.ranks);
+  const auto time = [&](Count segments) {
+    return predict(problem, tree, segments, knowledge.network);
+  };
   plan.parameters.try_emplace("segments", best_segments(problem.count, time));
 }
 
@@ -172,13 +184,14 @@ Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return {};
   const Count each = partners(ranks) * plan.problem.count;
-  const auto first = static_cast<Count>(std::llround(first_segment(ranks, 1, 0)));
+  const auto first = static_cast<Count>(std::llround(LowerTree(ranks).first_segment(1, 0)));
   return {first + partners(ranks) * (plan.parameters.at("segments") - 1), each, each};
 }
 
 Seconds time(const Plan& plan, const Network& network) {
   if (plan.problem.ranks == 1) return 0;
-  return predict(plan.problem, plan.parameters.at("segments"), network);
+  return predict(plan.problem, LowerTree(plan.problem.ranks), plan.parameters.at("segments"),
+                 network);
 }
 
 }  // namespace

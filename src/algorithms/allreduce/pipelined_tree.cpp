@@ -16,27 +16,34 @@
 namespace latecomer::allreduce {
 namespace {
 
+WrittenTree tree_of(Rank ranks) {
+  return {[&](Rank rank) { return post_order_node(0, ranks, rank); }, ranks - 1};
+}
+
 /// From the start to the last rank's only segment.
-Seconds one_segment(Rank ranks, Seconds transfer, Seconds combine) {
-  const auto node_of = [&](Rank rank) { return post_order_node(0, ranks, rank); };
-  return time_up(node_of, ranks - 1, transfer, combine) + time_down(node_of, ranks - 1, transfer);
+Seconds one_segment(const WrittenTree& tree, Seconds transfer, Seconds combine) {
+  return tree.time_up(transfer, combine) + tree.time_down(transfer);
 }
 
 /// The children of the busiest rank.
 Count most_children(Rank ranks) { return std::min<Count>(2, ranks - 1); }
 
 /// A segment more: it enters the busiest rank from each child, and leaves it to each.
-Seconds predict(const Problem& problem, Count segments, const Network& network) {
+Seconds predict(const Problem& problem, const WrittenTree& tree, Count segments,
+                const Network& network) {
   const SegmentTime segment(problem, segments, network);
   const auto more =
       static_cast<double>(segment.count - 1) * static_cast<double>(most_children(problem.ranks));
-  return one_segment(problem.ranks, segment.transfer, segment.combine) +
+  return one_segment(tree, segment.transfer, segment.combine) +
          more * (std::max(segment.transfer, segment.combine) + segment.transfer);
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const auto time = [&](Count segments) { return predict(problem, segments, knowledge.network); };
+  const WrittenTree tree = tree_of(problem.ranks);
+  const auto time = [&](Count segments) {
+    return predict(problem, tree, segments, knowledge.network);
+  };
   plan.parameters.try_emplace("segments", best_segments(problem.count, time));
 }
 
@@ -54,7 +61,7 @@ Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return {};
   const Count children = most_children(ranks);
-  const auto first = static_cast<Count>(std::llround(one_segment(ranks, 1, 0)));
+  const auto first = static_cast<Count>(std::llround(one_segment(tree_of(ranks), 1, 0)));
   // The busiest sender is the root or its child with more ranks below.
   const Count below = std::min<Count>(3, ranks / 2);
   return {first + 2 * children * (plan.parameters.at("segments") - 1),
@@ -62,7 +69,8 @@ Cost cost(const Plan& plan) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  return predict(plan.problem, plan.parameters.at("segments"), network);
+  return predict(plan.problem, tree_of(plan.problem.ranks), plan.parameters.at("segments"),
+                 network);
 }
 
 }  // namespace
