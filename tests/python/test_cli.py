@@ -154,7 +154,10 @@ def test_the_registry_in_json(capsys):
 def test_an_unknown_collective(capsys):
     code, out, err = run(capsys, "algorithms", "--collective", "allsum")
     assert (code, out) == (2, "")
-    assert "error: collective: 'allsum' is not usable; right would be one of allreduce" in err
+    assert (
+        "error: collective: 'allsum' is not usable; right would be one of allgather, allreduce"
+        in err
+    )
 
 
 @pytest.mark.parametrize("no_color", [False, True])

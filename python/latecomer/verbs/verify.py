@@ -195,7 +195,8 @@ def _table(cells: Sequence[Cell], ranks: Sequence[int]) -> Table:
 
 def _counterexample(cell: Cell) -> str:
     words = _words(cell.rule, cell.text)
-    return f"\n{cell.collective} {cell.algorithm}, {cell.ranks} ranks: {words}\nrepeat it with: {cell.command}"
+    where = f"{cell.collective} {cell.algorithm}, {cell.ranks} ranks"
+    return f"\n{where}: {words}\nrepeat it with: {cell.command}"
 
 
 def _words(rule: str, text: str) -> str:
