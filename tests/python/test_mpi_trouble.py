@@ -11,7 +11,7 @@ from scenes_helpers import both_families, run_scene
 
 RANKS = 3
 VICTIM = 1
-PHASES = ("computing", "combining", "clock", "link")
+PHASES = ("computing", "combining", "clock", "link", "thread")
 
 
 def struck(said: str) -> int:
@@ -40,11 +40,19 @@ def continue_it(report: str | None):
     return meanwhile
 
 
+def algorithm(phase: str) -> str:
+    return "sorted_linear_tree:segments=8" if phase == "thread" else "ring"
+
+
+def env(phase: str) -> dict[str, str] | None:
+    return {"LATECOMER_PROGRESS": "thread"} if phase == "thread" else None
+
+
 @both_families
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_killed_rank_ends_the_job(name, phase):
     native = run_scene(name, RANKS, ["trouble", "kill", "computing", "native"])
-    ended = run_scene(name, RANKS, ["trouble", "kill", phase, "ring"])
+    ended = run_scene(name, RANKS, ["trouble", "kill", phase, algorithm(phase)], env=env(phase))
     assert struck(ended.err), ended.err
     assert ended.code != 0
     assert ended.code == native.code
@@ -60,6 +68,7 @@ REPORTS = {
     "computing": waiting(2, rf".*to receive from rank {VICTIM}\b"),
     "combining": waiting(2, rf".*to receive from rank {VICTIM}\b"),
     "clock": waiting(1, rf"for rank {VICTIM} to set the clock"),
+    "thread": waiting(2, rf".*from rank {VICTIM}\b"),
     "link": None,  # they wait in the MPI library
 }
 
@@ -68,7 +77,11 @@ REPORTS = {
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_stopped_rank_is_reported_and_waited_for(name, phase):
     ended = run_scene(
-        name, RANKS, ["trouble", "stop", phase, "ring"], meanwhile=continue_it(REPORTS[phase])
+        name,
+        RANKS,
+        ["trouble", "stop", phase, algorithm(phase)],
+        env=env(phase),
+        meanwhile=continue_it(REPORTS[phase]),
     )
     assert ended.code == 0, ended.err
     assert "scene: not true" not in ended.err

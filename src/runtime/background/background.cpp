@@ -286,7 +286,7 @@ Outcome Background::carry_out(const Call& call) {
   link.control.enter(link.calls, prepared_->program.plan_hash);
   const bool telling = state_.watch && prepared_->plan.telemetry;
   if (telling) state_.watch->arrive(arrived_);
-  state_.stats.before_arrival += engine_->done();
+  state_.stats.before_arrival += ahead();
   in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
   CallData data(call, prepared_->plan.problem, state_.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};

@@ -50,6 +50,8 @@ class Background final : public Served {
   [[nodiscard]] const Prepared* prepared() const { return prepared_; }
   [[nodiscard]] const std::string& why_native() const { return why_native_; }
   [[nodiscard]] bool tells() const { return tells_; }
+  /// Operations of the next call that are done already.
+  [[nodiscard]] std::size_t ahead() const { return engine_ ? engine_->done() : 0; }
   /// After join, with a plan: carries the call through.
   [[nodiscard]] Outcome carry_out(const Call& call);
   /// For a call that is not served: why it must fail, if another one was begun in its place or the

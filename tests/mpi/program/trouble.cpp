@@ -2,10 +2,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/background/background.hpp"
 #include "runtime/comm_state.hpp"
 #include "scenes.hpp"
 
@@ -13,7 +17,7 @@ namespace scenes {
 namespace {
 
 constexpr int kVictim = 1;
-constexpr int kElements = 1000;
+constexpr int kElements = 1 << 15;  // with a progress thread: worth an announcement
 
 int rank = 0;
 int ranks = 1;
@@ -56,6 +60,18 @@ void set_clocks_apart(MPI_Comm comm) {
   link.clocks = latecomer::Clocks(latecomer::group_clocks(clocks, rank), clock_of_rank);
 }
 
+/// The progress thread has begun the others' call on this rank, which still computes.
+void strike_beside_the_thread(MPI_Comm comm) {
+  if (std::strcmp(phase, "thread") != 0 || rank != kVictim) return;
+  latecomer::CommState& state = latecomer::state_of(comm);
+  for (bool begun = false; !begun;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const std::lock_guard hold(state.turn);
+    begun = state.background->ahead() > 0;
+  }
+  strike();
+}
+
 void call(MPI_Comm comm, MPI_Op op) {
   const std::vector<int> mine(kElements, rank + 1);
   std::vector<int> result(kElements);
@@ -72,6 +88,10 @@ void set_up(MPI_Comm comm, MPI_Op op, const char* algorithm) {
   strike_in("link");  // the others are in MPI_Comm_create meanwhile
   require(latecomer::state_of(comm).ensure_link() == MPI_SUCCESS, "the link");
   require(latecomer_set_algorithm(comm, "allreduce", algorithm) == MPI_SUCCESS, "the algorithm");
+  require(latecomer_set_network(comm, "alpha=1ns,beta=8ns") == MPI_SUCCESS, "the network");
+  std::vector<double> arrivals(static_cast<std::size_t>(ranks), 0.0);
+  arrivals[kVictim] = 1;
+  require(latecomer_set_arrivals(comm, arrivals.data(), ranks) == MPI_SUCCESS, "the arrivals");
   call(comm, op);
   if (std::strcmp(phase, "clock") != 0) return;
   set_clocks_apart(comm);
@@ -81,24 +101,29 @@ void set_up(MPI_Comm comm, MPI_Op op, const char* algorithm) {
 
 }  // namespace
 
-/// Arguments: kill or stop; computing, combining, clock or link; the algorithm.
+/// Arguments: kill or stop; computing, combining, clock, link or thread; the algorithm. The last
+/// needs LATECOMER_PROGRESS=thread.
 int trouble(int argc, char** argv) {
   require(argc == 4, "trouble SIGNAL PHASE ALGORITHM");
   sign = std::strcmp(argv[1], "kill") == 0 ? SIGKILL : SIGSTOP;
   phase = argv[2];
-  MPI_Init(nullptr, nullptr);
+  int level = MPI_THREAD_SINGLE;
+  const bool thread = std::strcmp(phase, "thread") == 0;
+  MPI_Init_thread(nullptr, nullptr, thread ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Op op = MPI_OP_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Op_create(add, 1, &op);
+  if (thread) op = MPI_SUM;
   set_up(comm, op, argv[3]);
   strike_in("computing");
+  strike_beside_the_thread(comm);
   armed = true;
   call(comm, op);
   call(comm, op);
-  MPI_Op_free(&op);
+  if (!thread) MPI_Op_free(&op);
   MPI_Comm_free(&comm);
   return MPI_Finalize();
 }
