@@ -86,8 +86,16 @@ TEST_P(CostOf, EqualsTheCountedProgram) {
 
 const std::vector<std::string> kAllgather = {
     "allgather auto",
+    "allgather bruck",
+    "allgather disseminated_ring",
     "allgather fastest",
+    "allgather gather_bcast",
+    "allgather late_doubling",
+    "allgather neighbor_exchange",
+    "allgather recursive_doubling",
     "allgather ring",
+    "allgather sorted_gather_bcast:bcast=binomial",
+    "allgather sorted_gather_bcast:bcast=scatter_ring",
 };
 const std::vector<std::string> kAllreduce = {
     "allreduce auto",
