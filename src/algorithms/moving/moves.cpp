@@ -62,13 +62,16 @@ void add_scatter(Moves& moves, Rank ranks, const RankAt& rank_at, const Partitio
   }
 }
 
+// In turn, as the scatter is: what a rank has from the start must not overtake what others wait
+// for.
+
 void add_ring(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks) {
   for (Rank round = 0; round + 1 < ranks; ++round) {
     for (Rank at = 0; at + 1 < ranks; ++at) {
       const Rank block = (at - round + ranks) % ranks;
       const Rank to = at + 1;
       if (block >= to && block < subtree_end(to, ranks)) continue;
-      add(moves, {rank_at(at), rank_at(to), blocks.range(block), at == 0});
+      add(moves, {rank_at(at), rank_at(to), blocks.range(block), at == 0, true});
     }
   }
 }
@@ -79,7 +82,7 @@ void add_doubling(Moves& moves, Rank ranks, const RankAt& rank_at, const Partiti
       const Rank first = at & ~(bit - 1);
       const Rank to = at ^ bit;
       if (first >= to && first + bit <= subtree_end(to, ranks)) continue;
-      add(moves, {rank_at(at), rank_at(to), blocks.range(first, first + bit), at == 0});
+      add(moves, {rank_at(at), rank_at(to), blocks.range(first, first + bit), at == 0, true});
     }
   }
 }

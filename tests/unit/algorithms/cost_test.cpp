@@ -128,6 +128,12 @@ const std::vector<std::string> kBcast = {
     "bcast auto",
     "bcast binomial",
     "bcast fastest",
+    "bcast flat",
+    "bcast linear:segments=1",
+    "bcast linear:segments=4",
+    "bcast scatter_allgather",
+    "bcast scatter_allgather:allgather=doubling",
+    "bcast sorted_linear:segments=2",
 };
 const std::vector<std::string> kGather = {
     "gather auto",

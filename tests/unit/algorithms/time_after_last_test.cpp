@@ -85,7 +85,7 @@ TEST_P(TimeAfterLast, FollowsTheVirtualNetwork) {
                     const Plan plan = planned(row.name, problem, network, arrivals);
                     const Seconds real = simulated(plan, network, arrivals);
                     const Seconds error = std::abs(mean_after_last(plan, network, arrivals) - real);
-                    EXPECT_LE(error, allowed(row) * std::abs(real) + 1e-12);
+                    EXPECT_LE(error, allowed(row) * scale(real, problem, network) + 1e-12);
                     sum += error / scale(real, problem, network);
                     ++cells;
                   });
