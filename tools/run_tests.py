@@ -53,8 +53,8 @@ def cpp_files() -> list[str]:
 # numbers of ranks between those that are prime or a power of two.
 SLOW = ":".join(
     [f"*_P{ranks}" for ranks in (6, 9, 10, 12, 14, 15)]
-    + ["*DefaultSegments*", "*Choosing*", "*TimeOf*", "*TimeAfterLast*", "Auto.*"]
-    + ["Bound.NoSimulatedRunBeatsIt"]
+    + ["*DefaultSegments*", "*Choosing*", "*TimeOf*", "*TimeAfterLast*", "*AutoOf*"]
+    + ["*NoSimulatedRunBeatsIt*"]
 )
 
 

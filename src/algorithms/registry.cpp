@@ -189,8 +189,9 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   plan.problem = problem;
   plan.parameters = parameters;
   const Progress progress = take_progress(algorithm, plan.parameters, knowledge.background);
-  algorithm.complete(plan, knowledge);
   plan.progress = progress;
+  algorithm.complete(plan, knowledge);
+  plan.progress = progress;  // of a plan that another row made
   plan.telemetry = knowledge.telemetry;
   return plan;
 }

@@ -33,6 +33,14 @@ std::string run(const Problem& problem, const std::vector<Program>& programs) {
   return testing::compare(problem, memory, inputs);
 }
 
+/// Receives are posted from one peer at a time: in another order ranks may wait in a ring.
+bool reorders_receives(const Program& original, const Mutant& mutant) {
+  if (mutant.change != Change::swap_with_next) return false;
+  const Operation& one = original.operations[mutant.at];
+  const Operation& next = original.operations[mutant.at + 1];
+  return one.kind == OpKind::recv && next.kind == OpKind::recv && one.peer != next.peer;
+}
+
 /// All mutants of all ranks of one schedule.
 class Mutation {
  public:
@@ -60,6 +68,8 @@ class Mutation {
                         << describe(original, mutant);
       EXPECT_EQ(run(plan_.problem, programs_), "")
           << case_text(plan_) << ": " << describe(original, mutant);
+    } else if (found->rule == "deadlock" && reorders_receives(original, mutant)) {
+      return;
     } else if (mutant.after != After::in_place) {
       // In place, dependencies that now belong to another operation may make ranks wait in a ring.
       EXPECT_FALSE(same) << "false alarm: " << case_text(plan_) << ": "

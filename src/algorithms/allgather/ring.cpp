@@ -4,9 +4,8 @@
 // vectors and balanced arrivals. Parts may differ in length.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1; "RING" of Proficz 2021.
-#include <algorithm>
-
 #include "algorithms/allgather/rows.hpp"
+#include "algorithms/moving/replay.hpp"
 
 namespace latecomer::allgather {
 namespace {
@@ -18,9 +17,8 @@ void build(const Plan& plan, Builder& builder) {
   const Rank me = builder.me();
   const Rank right = (me + 1) % ranks;
   const Rank left = (me + ranks - 1) % ranks;
-  const auto part = [&](Rank distance) {
-    return plan.problem.part((me + ranks - distance) % ranks);
-  };
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  const auto part = [&](Rank distance) { return parts[(me + ranks - distance) % ranks]; };
   builder.copy(builder.input(part(0)), builder.output(part(0)));
   for (Rank round = 0; round + 1 < ranks; ++round) {
     builder.send(right, round == 0 ? builder.input(part(0)) : builder.output(part(round)));
@@ -28,22 +26,27 @@ void build(const Plan& plan, Builder& builder) {
   }
 }
 
-Count longest_part(const Problem& problem) {
-  Count longest = 0;
-  for (Rank rank = 0; rank < problem.ranks; ++rank) {
-    longest = std::max(longest, problem.part(rank).count);
+moving::Moves moves(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  moving::Moves all;
+  for (Rank round = 0; round + 1 < ranks; ++round) {
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      const Range part = parts[(rank + ranks - round) % ranks];
+      moving::add(all, {rank, (rank + 1) % ranks, part, round == 0});
+    }
   }
-  return longest;
+  return all;
 }
 
 Cost cost(const Plan& plan) {
   const Count rounds = plan.problem.ranks - 1;
-  return {rounds, rounds * longest_part(plan.problem), 0};
+  return {rounds, rounds * moving::longest_part(plan.problem), 0};
 }
 
 /// With parts that differ the longest one is on some link in every round.
 Seconds time(const Plan& plan, const Network& network) {
-  const Count bytes = longest_part(plan.problem) * plan.problem.element_bytes;
+  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
   return (plan.problem.ranks - 1) * network.transfer(bytes);
 }
 
@@ -62,7 +65,8 @@ Algorithm ring() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .time_after_last = moving::time_after_last_of<moves>};
 }
 
 }  // namespace latecomer::allgather

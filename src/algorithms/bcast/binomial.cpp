@@ -4,6 +4,8 @@
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2.
 #include "algorithms/bcast/rows.hpp"
+#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/store.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
@@ -12,15 +14,18 @@ namespace {
 
 void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
-void build(const Plan& plan, Builder& builder) {
+moving::Moves moves(const Plan& plan) {
   const Rotated tree(plan.problem.ranks, plan.problem.root);
-  const TreeNode node = binomial_node(plan.problem.ranks, tree.position(builder.me()));
-  const Range all{0, plan.problem.count};
-  const Slice vector = node.root() ? builder.input(all) : builder.output(all);
-  if (!node.root()) builder.recv(tree.rank(node.parent), vector);
-  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-    builder.send(tree.rank(child->rank), vector);
-  }
+  moving::Moves all;
+  moving::add_binomial(
+      all, plan.problem.ranks, [&](Rank position) { return tree.rank(position); },
+      {0, plan.problem.count}, true);
+  return all;
+}
+
+void build(const Plan& plan, Builder& builder) {
+  moving::Store store(plan, builder);
+  moving::build(moves(plan), store, builder.me());
 }
 
 Cost cost(const Plan& plan) {
@@ -41,14 +46,15 @@ Algorithm binomial() {
           .kind = Kind::program,
           .arrival_aware = false,
           .commutative_only = false,
-          .scratch_messages = 0,
+          .scratch_messages = 1,
           .parameters = {},
           .cost_formula = "ceil(log2 P)(alpha + m beta)",
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .time_after_last = moving::time_after_last_of<moves>};
 }
 
 }  // namespace latecomer::bcast

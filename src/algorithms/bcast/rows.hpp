@@ -8,7 +8,13 @@
 namespace latecomer::bcast {
 
 Algorithm binomial();
+Algorithm flat();
+Algorithm linear();
+Algorithm scatter_allgather();
+Algorithm sorted_linear();
 
-[[nodiscard]] inline std::vector<Algorithm> rows() { return {binomial()}; }
+[[nodiscard]] inline std::vector<Algorithm> rows() {
+  return {binomial(), flat(), linear(), scatter_allgather(), sorted_linear()};
+}
 
 }  // namespace latecomer::bcast

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "algorithms/gather/rows.hpp"
+#include "algorithms/moving/replay.hpp"
 #include "algorithms/subtrees.hpp"
 
 namespace latecomer::gather {
@@ -63,6 +64,20 @@ class Walk {
 
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }
 
+/// A subtree's parts that wrap around the last rank are two messages.
+moving::Moves moves(const Plan& plan) {
+  const Subtrees subtrees(plan.problem);
+  moving::Moves all;
+  for (Rank bit = 1; bit < plan.problem.ranks; bit *= 2) {
+    for (Rank at = bit; at < plan.problem.ranks; at += 2 * bit) {
+      for (const Range& part : subtrees.parts(at)) {
+        moving::add(all, {subtrees.tree().rank(at), subtrees.tree().rank(at - bit), part, true});
+      }
+    }
+  }
+  return all;
+}
+
 Cost cost(const Plan& plan) {
   const Subtrees subtrees(plan.problem);
   Count most = 0;
@@ -103,7 +118,8 @@ Algorithm binomial() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .time_after_last = moving::time_after_last_of<moves>};
 }
 
 }  // namespace latecomer::gather

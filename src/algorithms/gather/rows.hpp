@@ -8,7 +8,12 @@
 namespace latecomer::gather {
 
 Algorithm binomial();
+Algorithm linear_sync();
+Algorithm sorted_binomial();
+Algorithm sorted_linear_sync();
 
-[[nodiscard]] inline std::vector<Algorithm> rows() { return {binomial()}; }
+[[nodiscard]] inline std::vector<Algorithm> rows() {
+  return {binomial(), linear_sync(), sorted_binomial(), sorted_linear_sync()};
+}
 
 }  // namespace latecomer::gather

@@ -5,6 +5,7 @@
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2 (of the broadcast's scatter).
 #include <algorithm>
 
+#include "algorithms/moving/replay.hpp"
 #include "algorithms/scatter/rows.hpp"
 #include "algorithms/subtrees.hpp"
 
@@ -29,7 +30,7 @@ class Walk {
     if (!node.root()) receive(subtrees_.tree().rank(node.parent));
     for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
       for (const Range& part : subtrees_.parts(child->rank)) {
-        builder_.send(subtrees_.tree().rank(child->rank), place(part));
+        builder_.send_in_turn(subtrees_.tree().rank(child->rank), place(part));
       }
     }
     if (!own_.empty() && (node.root() || !leaf_)) {
@@ -64,6 +65,22 @@ class Walk {
 };
 
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }
+
+/// A subtree's parts that wrap around the last rank are two messages.
+moving::Moves moves(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  const Subtrees subtrees(plan.problem);
+  moving::Moves all;
+  for (Rank bit = Rank{1} << ceil_log2(ranks); bit > 0; bit /= 2) {
+    for (Rank at = bit; at < ranks; at += 2 * bit) {
+      for (const Range& part : subtrees.parts(at)) {
+        moving::add(
+            all, {subtrees.tree().rank(at - bit), subtrees.tree().rank(at), part, at == bit, true});
+      }
+    }
+  }
+  return all;
+}
 
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
@@ -102,7 +119,8 @@ Algorithm binomial() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .time_after_last = moving::time_after_last_of<moves>};
 }
 
 }  // namespace latecomer::scatter

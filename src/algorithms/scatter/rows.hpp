@@ -8,7 +8,12 @@
 namespace latecomer::scatter {
 
 Algorithm binomial();
+Algorithm linear();
+Algorithm sorted_binomial();
+Algorithm sorted_linear();
 
-[[nodiscard]] inline std::vector<Algorithm> rows() { return {binomial()}; }
+[[nodiscard]] inline std::vector<Algorithm> rows() {
+  return {binomial(), linear(), sorted_binomial(), sorted_linear()};
+}
 
 }  // namespace latecomer::scatter

@@ -1,0 +1,101 @@
+// Bruck: each rank collects the parts in the order of the ranks from its own on; in round k it gets
+// as many parts as it has, 2^k or what is missing, from the rank 2^k further on.
+//
+// Cost: ceil(log2 P) alpha + (P-1)/P m beta, and a copy of the vector. The fewest rounds for every
+// P; use it for short parts.
+// Source: Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient algorithms for all-to-all communications
+// in multiport message-passing systems, IEEE Trans. Parallel Distrib. Syst. 8 (1997).
+#include <algorithm>
+
+#include "algorithms/allgather/rows.hpp"
+#include "algorithms/moving/moves.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allgather {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+/// The parts in the order of the ranks from `first` on, one after another in scratch.
+class Turned {
+ public:
+  Turned(const std::vector<Range>& parts, Rank first) : begin_{0} {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      begin_.push_back(begin_.back() + parts[(first + i) % parts.size()].count);
+    }
+  }
+  /// Where the parts at places [first, last) are.
+  [[nodiscard]] Range range(Rank first, Rank last) const {
+    return {begin_[first], begin_[last] - begin_[first]};
+  }
+
+ private:
+  std::vector<Count> begin_;
+};
+
+/// The parts that a message of the round has which is made of those at `held` places.
+Rank handed(Rank held, Rank ranks) { return std::min(held, ranks - held); }
+
+void build(const Plan& plan, Builder& builder) {
+  const Rank ranks = plan.problem.ranks;
+  const Rank me = builder.me();
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  if (ranks == 1) return builder.copy(builder.input(parts[0]), builder.output(parts[0]));
+  const Turned turned(parts, me);
+  const Slice all = builder.scratch(plan.problem.count);
+  const auto place = [&](Rank first, Rank last) {
+    const Range range = turned.range(first, last);
+    return all.part(range.begin, range.count);
+  };
+  builder.copy(builder.input(parts[me]), place(0, 1));
+  for (Rank held = 1; held < ranks; held *= 2) {
+    const Rank more = handed(held, ranks);
+    builder.send((me - held + ranks) % ranks, place(0, more));
+    builder.recv((me + held) % ranks, place(held, held + more));
+  }
+  // Back to the order of the ranks: two stretches, since it wraps around once.
+  const Rank wrap = ranks - me;
+  builder.copy(builder.input(parts[me]), builder.output(parts[me]));
+  builder.copy(place(1, wrap), builder.output({parts[me].end(), turned.range(1, wrap).count}));
+  builder.copy(place(wrap, ranks), builder.output({0, turned.range(wrap, ranks).count}));
+}
+
+Cost cost(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  return {ceil_log2(ranks), (ranks - 1) * moving::longest_part(plan.problem), 0};
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const Rank ranks = plan.problem.ranks;
+  const Count bytes = plan.problem.bytes();
+  Seconds sum = 0;
+  for (Rank held = 1; held < ranks; held *= 2) {
+    const Count sent = (bytes * handed(held, ranks) + ranks - 1) / ranks;
+    const bool exchange = 2 * held == ranks;  // the two ranks are each other's
+    sum += exchange ? network.exchanging(sent) : network.transfer(sent);
+  }
+  return sum;
+}
+
+bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
+
+}  // namespace
+
+Algorithm bruck() {
+  return {.name = "bruck",
+          .collective = Collective::allgather,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
+          .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time,
+          .tells = tells};
+}
+
+}  // namespace latecomer::allgather

@@ -1,0 +1,142 @@
+// Background disseminated ring (BDR): the ring, but ranks that come early send their part straight
+// to others, in descending order, one a step, until the last rank comes; a part that has reached
+// some ranks so leaves the ring that much sooner.
+//
+// Cost: (P-1) alpha + (P-1)/P m beta as the ring at zero delay; with late ranks the last exit is
+// the same, (P-1) steps after the last arrival, but others may leave before. With background
+// progress the late ranks' threads receive the early parts. Use it where the mean over the ranks
+// counts. Source: Proficz 2021, listing 2 (where lines 40 and 41 must name ranks i and rc, and a
+// rank that has nothing to send ends its background part with its last receive).
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/allgather/rows.hpp"
+#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/store.hpp"
+
+namespace latecomer::allgather {
+namespace {
+
+using moving::Moves;
+
+constexpr double kMostSteps = 1e15;
+
+/// How many steps before the last arrival each rank arrives: psNo in the paper.
+std::vector<Count> steps_before_last(const std::vector<Seconds>& arrivals, Rank ranks,
+                                     Seconds step) {
+  std::vector<Count> steps(static_cast<std::size_t>(ranks), 0);
+  if (arrivals.empty() || step <= 0) return steps;
+  const Seconds last = std::ranges::max(arrivals);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    // A little more, so that a whole number of steps counts as such.
+    const double before = std::floor((last - arrivals[i]) / step + 1e-9);
+    steps[i] = static_cast<Count>(std::min(before, kMostSteps));
+  }
+  return steps;
+}
+
+void complete(Plan& plan, const Knowledge& knowledge) {
+  const Problem& problem = plan.problem;
+  const Count bytes = moving::longest_part(problem) * problem.element_bytes;
+  plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
+  plan.table =
+      steps_before_last(knowledge.arrivals, problem.ranks, knowledge.network.transfer(bytes));
+}
+
+/// The steps in which early ranks hand their parts out.
+class PreSteps {
+ public:
+  PreSteps(const Plan& plan, const std::vector<Range>& parts, Moves& moves)
+      : plan_(plan), parts_(parts), moves_(moves), sent_(parts.size(), 0) {}
+
+  /// How many ranks each rank's part was sent to.
+  const std::vector<Rank>& run() {
+    const Count most = std::ranges::max(plan_.table);
+    for (Count left = most; left > 0;) {
+      // Nothing happens until another rank comes.
+      left = take(left) ? left - 1 : next_arrival(left);
+    }
+    return sent_;
+  }
+
+ private:
+  [[nodiscard]] Rank ranks() const { return plan_.problem.ranks; }
+
+  /// One step, `left` of them before the last arrival. The later rank has precedence.
+  bool take(Count left) {
+    std::vector<bool> receives(parts_.size());
+    bool any = false;
+    for (auto rank = plan_.order.rbegin(); rank != plan_.order.rend(); ++rank) {
+      if (plan_.table[*rank] < left || sent_[*rank] == ranks() - 1) continue;
+      const Rank to = (*rank - 1 - sent_[*rank] + ranks()) % ranks();
+      if (receives[to]) continue;
+      receives[to] = true;
+      any = true;
+      ++sent_[*rank];
+      moving::add(moves_, {*rank, to, parts_[*rank], true});
+    }
+    return any;
+  }
+
+  [[nodiscard]] Count next_arrival(Count left) const {
+    Count next = 0;
+    for (const Count steps : plan_.table) {
+      if (steps < left) next = std::max(next, steps);
+    }
+    return next;
+  }
+
+  const Plan& plan_;
+  const std::vector<Range>& parts_;
+  Moves& moves_;
+  std::vector<Rank> sent_;
+};
+
+Moves moves(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  Moves all;
+  PreSteps early(plan, parts, all);
+  const std::vector<Rank>& sent = early.run();
+  for (Rank step = 0; step + 1 < ranks; ++step) {
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      const Rank part = (rank - step + ranks) % ranks;
+      if (sent[part] + step >= ranks - 1) continue;
+      moving::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
+    }
+  }
+  return all;
+}
+
+void build(const Plan& plan, Builder& builder) {
+  moving::Store store(plan, builder);
+  store.keep_own();
+  moving::build(moves(plan), store, builder.me());
+}
+
+/// Every rank's part goes to every other rank once.
+Cost cost(const Plan& plan) {
+  const Count rounds = plan.problem.ranks - 1;
+  return {rounds, rounds * moving::longest_part(plan.problem), 0};
+}
+
+}  // namespace
+
+Algorithm disseminated_ring() {
+  return {.name = "disseminated_ring",
+          .collective = Collective::allgather,
+          .kind = Kind::program,
+          .arrival_aware = true,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "(P-1) alpha + (P-1)/P m beta",
+          .source = "Proficz 2021, listing 2 (BDR)",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = moving::time_of<moves>,
+          .time_after_last = moving::time_after_last_of<moves>};
+}
+
+}  // namespace latecomer::allgather

@@ -1,0 +1,97 @@
+// Neighbor exchange: in each round ranks exchange with one neighbour and then with the other, first
+// their own parts, then always the two parts that they received last.
+//
+// Cost: P/2 (alpha) + (P-1)/P m beta for even P: half the rounds of the ring. For odd P there is no
+// such pattern: then it is planned as the ring (as Open MPI does).
+// Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on terascale
+// Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
+#include "algorithms/allgather/rows.hpp"
+#include "algorithms/chosen.hpp"
+#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/store.hpp"
+
+namespace latecomer::allgather {
+namespace {
+
+using moving::Moves;
+
+bool odd(const Plan& plan) { return plan.problem.ranks % 2 != 0; }
+
+void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+  if (odd(plan)) plan.algorithm = "ring";
+}
+
+/// Whom a rank exchanges with: even ones with the next and then the previous, odd ones in reverse.
+Rank partner(Rank rank, Rank round, Rank ranks) {
+  const bool up = (rank + round) % 2 == 0;
+  return (rank + (up ? 1 : ranks - 1)) % ranks;
+}
+
+/// The lower one of the pair of parts that a rank sends in a round from the second one on.
+Rank pair_sent(Rank rank, Rank round, Rank ranks) {
+  // It came from the partner of the round before, who had it from its own of the round before that.
+  for (; round > 1; --round) rank = partner(rank, round - 1, ranks);
+  return rank - rank % 2;
+}
+
+Moves moves(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  Moves all;
+  for (Rank round = 0; round < ranks / 2; ++round) {
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      const Rank lower = pair_sent(rank, round, ranks);
+      const Range pair{parts[lower].begin, parts[lower + 1].end() - parts[lower].begin};
+      moving::add(all,
+                  {rank, partner(rank, round, ranks), round == 0 ? parts[rank] : pair, round < 2});
+    }
+  }
+  return all;
+}
+
+void build(const Plan& plan, Builder& builder) {
+  moving::Store store(plan, builder);
+  store.join_own();
+  moving::build(moves(plan), store, builder.me());
+}
+
+Cost cost(const Plan& plan) {
+  if (odd(plan)) return chosen(plan).cost(plan);
+  const Count longest = moving::longest_part(plan.problem);
+  return {plan.problem.ranks / 2, (plan.problem.ranks - 1) * longest, 0};
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  if (odd(plan)) return chosen(plan).time(plan, network);
+  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
+  const Rank pairs = plan.problem.ranks / 2 - 1;
+  // Of two ranks both neighbours are one, but there is only one round.
+  return network.exchanging(bytes) + pairs * network.exchanging(2 * bytes);
+}
+
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  if (odd(plan)) return chosen(plan).time_after_last(plan, network, arrivals);
+  return moving::time_after_last(moves(plan), plan, network, arrivals);
+}
+
+}  // namespace
+
+Algorithm neighbor_exchange() {
+  return {.name = "neighbor_exchange",
+          .collective = Collective::allgather,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "P/2 alpha + (P-1)/P m beta; for odd P the ring's",
+          .source = "Chen, Zhang, Zhang and Yuan 2005; NEX of Proficz 2021",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time,
+          .time_after_last = time_after_last};
+}
+
+}  // namespace latecomer::allgather

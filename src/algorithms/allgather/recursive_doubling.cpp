@@ -1,0 +1,94 @@
+// Recursive doubling: in each of log2 P rounds a rank exchanges all parts that it has with the one
+// whose number differs in one bit. Ranks beyond a power of two hand their part to a neighbour first
+// and get the vector last.
+//
+// Cost: log2 P alpha + (P-1)/P m beta, for other P floor(log2 P) + 2 rounds and m beta more. Use it
+// for short parts.
+// Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
+// MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1.
+#include <algorithm>
+
+#include "algorithms/allgather/rows.hpp"
+#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/store.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allgather {
+namespace {
+
+using moving::Moves;
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+/// The ranks whose parts the core positions [first, last) stand for follow each other.
+Range stretch(const FoldedRanks& folded, const std::vector<Range>& parts, Rank first, Rank last) {
+  const auto begin_at = [&](Rank position) {
+    const Rank rank = folded.rank(position);
+    return folded.hosts(rank) ? rank - 1 : rank;
+  };
+  const Count begin = parts[begin_at(first)].begin;
+  return {begin, parts[folded.rank(last - 1)].end() - begin};
+}
+
+Moves moves(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  const FoldedRanks folded(ranks);
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  Moves all;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    if (folded.waits(rank)) moving::add(all, {rank, rank + 1, parts[rank], true});
+  }
+  for (Rank bit = 1; bit < folded.core; bit *= 2) {
+    for (Rank at = 0; at < folded.core; ++at) {
+      const Rank first = at & ~(bit - 1);
+      moving::add(all, {folded.rank(at), folded.rank(at ^ bit),
+                        stretch(folded, parts, first, first + bit), true});
+    }
+  }
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    if (folded.hosts(rank)) moving::add(all, {rank, rank - 1, {0, plan.problem.count}, true});
+  }
+  return all;
+}
+
+void build(const Plan& plan, Builder& builder) {
+  moving::Store store(plan, builder);
+  // Whoever waits gets its own part back with the others.
+  const bool waits = FoldedRanks(plan.problem.ranks).waits(builder.me());
+  if (!waits) store.join_own();
+  moving::build(moves(plan), store, builder.me());
+}
+
+Cost cost(const Plan& plan) {
+  const FoldedRanks folded(plan.problem.ranks);
+  Count most = 0;
+  std::vector<Count> sent(static_cast<std::size_t>(plan.problem.ranks));
+  for (const moving::Move& move : moves(plan)) {
+    most = std::max(most, sent[static_cast<std::size_t>(move.from)] += move.range.count);
+  }
+  return {folded.log2 + (folded.extra > 0 ? 2 : 0), most, 0};
+}
+
+bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
+
+}  // namespace
+
+Algorithm recursive_doubling() {
+  return {.name = "recursive_doubling",
+          .collective = Collective::allgather,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "log2 P alpha + (P-1)/P m beta; for other P 2 alpha + m beta more",
+          .source = "Thakur, Rabenseifner and Gropp 2005",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = moving::time_of<moves>,
+          .time_after_last = moving::time_after_last_of<moves>,
+          .tells = tells};
+}
+
+}  // namespace latecomer::allgather

@@ -1,0 +1,95 @@
+// Sorted gather, then broadcast (BSLB): all ranks send their part to rank 0, which takes them in
+// the order in which they are to arrive, in the background also before it arrives itself; then it
+// hands the vector out, along a binomial tree or by scatter and all-gather, whichever takes less
+// time.
+//
+// Cost: (P-1) alpha + (P-1)/P m beta and the broadcast's. Use it where one rank is so late that the
+// others' parts are at rank 0 by then: what is left after its arrival is a part and a broadcast.
+// Source: Proficz 2021, listing 3 (BSLB).
+#include "algorithms/allgather/rows.hpp"
+#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/store.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allgather {
+namespace {
+
+using moving::Moves;
+
+enum class Handing : std::uint8_t { binomial, scatter_ring };
+
+void add_broadcast(Moves& all, const Problem& problem, Handing way) {
+  const auto rank_at = [](Rank position) { return position; };
+  if (way == Handing::binomial) {
+    moving::add_binomial(all, problem.ranks, rank_at, {0, problem.count}, true);
+  } else {
+    moving::add_scatter_allgather(all, problem.ranks, rank_at, problem.count,
+                                  moving::Gathering::ring);
+  }
+}
+
+Seconds broadcast_time(const Plan& plan, const Network& network, Handing way) {
+  Moves all;
+  add_broadcast(all, plan.problem, way);
+  return moving::time(all, plan, network);
+}
+
+void complete(Plan& plan, const Knowledge& knowledge) {
+  plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
+  if (plan.parameters.contains("bcast")) return;
+  const Network& network = knowledge.network;
+  const bool parts = broadcast_time(plan, network, Handing::scatter_ring) <
+                     broadcast_time(plan, network, Handing::binomial);
+  plan.parameters["bcast"] = static_cast<Count>(parts ? Handing::scatter_ring : Handing::binomial);
+}
+
+Moves moves(const Plan& plan) {
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  Moves all;
+  for (const Rank rank : plan.order) {
+    if (rank != 0) moving::add(all, {rank, 0, parts[rank], true});
+  }
+  add_broadcast(all, plan.problem, static_cast<Handing>(plan.parameters.at("bcast")));
+  return all;
+}
+
+void build(const Plan& plan, Builder& builder) {
+  moving::Store store(plan, builder);
+  if (builder.me() == 0) store.join_own();
+  moving::build(moves(plan), store, builder.me());
+}
+
+Cost cost(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  const Count levels = ceil_log2(problem.ranks);
+  if (plan.parameters.at("bcast") == static_cast<Count>(Handing::binomial)) {
+    return {problem.ranks - 1 + levels, levels * problem.count, 0};
+  }
+  const moving::Work spread =
+      moving::scatter_allgather_work(problem.ranks, problem.count, moving::Gathering::ring);
+  return {problem.ranks - 1 + spread.rounds, spread.sent, 0};
+}
+
+}  // namespace
+
+Algorithm sorted_gather_bcast() {
+  return {.name = "sorted_gather_bcast",
+          .collective = Collective::allgather,
+          .kind = Kind::program,
+          .arrival_aware = true,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {{"bcast",
+                          "how rank 0 hands the vector out; default: whichever takes less time",
+                          0,
+                          {"binomial", "scatter_ring"}}},
+          .cost_formula = "(P-1) alpha + (P-1)/P m beta, and a broadcast",
+          .source = "Proficz 2021, listing 3 (BSLB)",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = moving::time_of<moves>,
+          .time_after_last = moving::time_after_last_of<moves>};
+}
+
+}  // namespace latecomer::allgather

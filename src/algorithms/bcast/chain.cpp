@@ -1,0 +1,95 @@
+#include "algorithms/bcast/chain.hpp"
+
+#include <algorithm>
+
+#include "algorithms/moving/store.hpp"
+#include "base/partition.hpp"
+#include "patterns/pipeline.hpp"
+
+namespace latecomer::bcast {
+namespace {
+
+Partition segments_of(const Plan& plan) {
+  return {plan.problem.count, plan.parameters.at("segments")};
+}
+
+Count segment_bytes(const Plan& plan) {
+  return segments_of(plan).longest() * plan.problem.element_bytes;
+}
+
+/// Those that are not empty.
+Count segments_sent(const Plan& plan) {
+  return std::min(plan.parameters.at("segments"), plan.problem.count);
+}
+
+}  // namespace
+
+std::vector<Parameter> chain_parameters() {
+  return {{"segments", "in all; default: the best for the pipeline, sent eagerly", 1, {}}};
+}
+
+void complete_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
+  if (plan.parameters.contains("segments")) return;
+  const Problem& problem = plan.problem;
+  Plan tried = plan;
+  const Count best = best_segments(problem.count, [&](Count segments) {
+    tried.parameters["segments"] = segments;
+    return arrivals.empty() ? chain_time(tried, network)
+                            : chain_time_after_last(tried, network, arrivals);
+  });
+  const Count least = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
+  plan.parameters["segments"] = std::max(best, std::min(least, most_segments(problem.count)));
+}
+
+void build_chain(const Plan& plan, Builder& builder) {
+  const auto at = std::find(plan.order.begin(), plan.order.end(), builder.me());
+  const auto next = at + 1;
+  const Partition segments = segments_of(plan);
+  const bool head = at == plan.order.begin();
+  moving::Store store(plan, builder);
+  for (Count s = 0; s < plan.parameters.at("segments"); ++s) {
+    const Range range = segments.range(s);
+    if (range.empty()) return;
+    if (!head) store.receive(*(at - 1), range);
+    if (next != plan.order.end()) store.send({builder.me(), *next, range, head});
+  }
+}
+
+Cost chain_cost(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  if (ranks == 1) return {};
+  return {segments_sent(plan) + ranks - 2, plan.problem.count, 0};
+}
+
+Seconds chain_time(const Plan& plan, const Network& network) {
+  return static_cast<double>(chain_cost(plan).rounds) * network.transfer(segment_bytes(plan));
+}
+
+/// Every link passes a segment each c = alpha + m/S beta, so a rank is described by when its first
+/// segment leaves: not before it came and the rank has arrived (which its thread need not wait
+/// for), nor, if it waits for its receiver, before that has arrived.
+Seconds chain_time_after_last(const Plan& plan, const Network& network,
+                              const std::vector<Seconds>& arrivals) {
+  const Rank ranks = plan.problem.ranks;
+  if (ranks == 1 || plan.problem.count == 0) return 0;
+  const Count bytes = segment_bytes(plan);
+  const Seconds pass = network.transfer(bytes);
+  const Seconds all = static_cast<double>(segments_sent(plan)) * pass;
+  const bool early = plan.progress == Progress::background;
+  const bool waits = bytes > network.eager_limit && !early;
+  Seconds leaves = arrivals[plan.order.front()];
+  Seconds sum = 0;
+  for (std::size_t i = 0; i + 1 < plan.order.size(); ++i) {
+    const Seconds here = arrivals[plan.order[i]];
+    const Seconds next = arrivals[plan.order[i + 1]];
+    if (!early) leaves = std::max(leaves, here);
+    if (waits) leaves = std::max(leaves, next);
+    sum += std::max(here, leaves + all);
+    leaves += pass;
+  }
+  // The last one has all when the one before it has handed it on.
+  sum += std::max(arrivals[plan.order.back()], leaves - pass + all);
+  return sum / ranks - *std::max_element(arrivals.begin(), arrivals.end());
+}
+
+}  // namespace latecomer::bcast

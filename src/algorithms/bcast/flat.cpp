@@ -1,0 +1,65 @@
+// Flat: the root sends the vector to every other rank itself.
+//
+// Cost: (P-1)(alpha + m beta). Nobody waits for anybody but the root; for few ranks, or where most
+// are late.
+// Source: the flat tree of Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance
+// analysis of MPI collective operations, Cluster Computing 10 (2007).
+#include "algorithms/bcast/rows.hpp"
+#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/store.hpp"
+
+namespace latecomer::bcast {
+namespace {
+
+using moving::Moves;
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+Moves moves(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  Moves all;
+  for (Rank rank = 0; rank < problem.ranks; ++rank) {
+    if (rank == problem.root) continue;
+    moving::add(all, {problem.root, rank, {0, problem.count}, true});
+  }
+  return all;
+}
+
+void build(const Plan& plan, Builder& builder) {
+  moving::Store store(plan, builder);
+  moving::build(moves(plan), store, builder.me());
+}
+
+Cost cost(const Plan& plan) {
+  const Count others = plan.problem.ranks - 1;
+  return {others, others * plan.problem.count, 0};
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const Rank others = plan.problem.ranks - 1;
+  if (others == 0) return 0;
+  const Count bytes = plan.problem.bytes();
+  // All ask at once.
+  return others * network.occupancy(bytes) + network.transfer(bytes) - network.occupancy(bytes);
+}
+
+}  // namespace
+
+Algorithm flat() {
+  return {.name = "flat",
+          .collective = Collective::bcast,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula = "(P-1)(alpha + m beta)",
+          .source = "Pjesivac-Grbovic et al. 2007 (flat tree)",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time,
+          .time_after_last = moving::time_after_last_of<moves>};
+}
+
+}  // namespace latecomer::bcast

@@ -1,0 +1,99 @@
+// Scatter, then all-gather: the root hands the vector out in P blocks along a binomial tree, and
+// the blocks are gathered everywhere, round a ring or by recursive doubling.
+//
+// Cost: (ceil(log2 P) + P-1) alpha + 2(P-1)/P m beta with the ring, 2 log2 P alpha with recursive
+// doubling (for a power of two; others take the ring). Use it for long vectors on many ranks.
+// Source: van de Geijn; Thakur, Rabenseifner, Gropp: Optimization of collective communication
+// operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. What a rank has
+// from the tree is left out of the ring.
+#include <algorithm>
+
+#include "algorithms/bcast/rows.hpp"
+#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/store.hpp"
+#include "base/partition.hpp"
+#include "patterns/powers.hpp"
+#include "patterns/rotated.hpp"
+
+namespace latecomer::bcast {
+namespace {
+
+using moving::Gathering;
+using moving::Moves;
+
+Gathering way_of(const Plan& plan) {
+  return static_cast<Gathering>(plan.parameters.at("allgather"));
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const Problem& problem = plan.problem;
+  const Rank ranks = problem.ranks;
+  const Count block = Partition(problem.count, ranks).longest() * problem.element_bytes;
+  Seconds scattered = 0;
+  Seconds gathered = way_of(plan) == Gathering::ring ? (ranks - 1) * network.transfer(block) : 0;
+  for (Rank bit = 1; bit < ranks; bit *= 2) {
+    const Count sent = std::min(bit, ranks - bit) * block;
+    scattered += network.transfer(sent);
+    if (way_of(plan) == Gathering::doubling) gathered += network.exchanging(bit * block);
+  }
+  return scattered + gathered;
+}
+
+void complete(Plan& plan, const Knowledge& knowledge) {
+  const Rank ranks = plan.problem.ranks;
+  const bool power = Rank{1} << floor_log2(ranks) == ranks;
+  const bool asked = plan.parameters.contains("allgather");
+  Count& way = plan.parameters["allgather"];
+  if (asked && power) return;
+  way = static_cast<Count>(Gathering::ring);
+  if (!power) return;
+  Plan other = plan;
+  other.parameters["allgather"] = static_cast<Count>(Gathering::doubling);
+  if (time(other, knowledge.network) < time(plan, knowledge.network)) plan = other;
+}
+
+Moves moves(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  const Rotated from_root(problem.ranks, problem.root);
+  Moves all;
+  moving::add_scatter_allgather(
+      all, problem.ranks, [&](Rank position) { return from_root.rank(position); }, problem.count,
+      way_of(plan));
+  return all;
+}
+
+void build(const Plan& plan, Builder& builder) {
+  moving::Store store(plan, builder);
+  moving::build(moves(plan), store, builder.me());
+}
+
+Cost cost(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  const auto work = moving::scatter_allgather_work(problem.ranks, problem.count, way_of(plan));
+  return {work.rounds, work.sent, 0};
+}
+
+}  // namespace
+
+Algorithm scatter_allgather() {
+  return {.name = "scatter_allgather",
+          .collective = Collective::bcast,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 1,
+          .parameters = {{"allgather",
+                          "how the blocks come together; default: whichever takes less time; "
+                          "doubling for a power of two only",
+                          0,
+                          {"ring", "doubling"}}},
+          .cost_formula = "(ceil(log2 P) + P-1) alpha + 2(P-1)/P m beta",
+          .source = "Thakur, Rabenseifner and Gropp 2005",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time,
+          .time_after_last = moving::time_after_last_of<moves>};
+}
+
+}  // namespace latecomer::bcast

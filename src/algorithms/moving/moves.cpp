@@ -1,0 +1,105 @@
+#include "algorithms/moving/moves.hpp"
+
+#include <algorithm>
+
+#include "base/partition.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::moving {
+
+std::vector<Range> parts_of(const Problem& problem) {
+  std::vector<Range> parts;
+  const Partition equal(problem.count, problem.ranks);
+  for (Rank rank = 0; rank < problem.ranks; ++rank) {
+    const Count begin = parts.empty() ? 0 : parts.back().end();
+    parts.push_back(problem.parts.empty()
+                        ? equal.range(rank)
+                        : Range{begin, problem.parts[static_cast<std::size_t>(rank)]});
+  }
+  return parts;
+}
+
+Count longest_part(const Problem& problem) {
+  if (problem.parts.empty()) return Partition(problem.count, problem.ranks).longest();
+  return *std::max_element(problem.parts.begin(), problem.parts.end());
+}
+
+bool all_have_parts(const Problem& problem) {
+  if (problem.parts.empty()) return problem.count >= problem.ranks;
+  return std::ranges::none_of(problem.parts, [](Count part) { return part == 0; });
+}
+
+void add(Moves& moves, const Move& move) {
+  if (!move.range.empty()) moves.push_back(move);
+}
+
+void add_binomial(Moves& moves, Rank ranks, const RankAt& rank_at, Range range, bool in_turn) {
+  Rank bit = 1;
+  while (bit < ranks) bit *= 2;
+  for (bit /= 2; bit > 0; bit /= 2) {
+    for (Rank at = 0; at + bit < ranks; at += 2 * bit) {
+      add(moves, {rank_at(at), rank_at(at + bit), range, at == 0, in_turn});
+    }
+  }
+}
+
+namespace {
+
+/// The position behind the last one of the binomial subtree of `at`.
+Rank subtree_end(Rank at, Rank ranks) {
+  return at == 0 ? ranks : std::min<Rank>(at + (at & -at), ranks);
+}
+
+void add_scatter(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks) {
+  Rank bit = 1;
+  while (bit < ranks) bit *= 2;
+  for (bit /= 2; bit > 0; bit /= 2) {
+    for (Rank at = 0; at + bit < ranks; at += 2 * bit) {
+      const Rank child = at + bit;
+      const Range range = blocks.range(child, subtree_end(child, ranks));
+      add(moves, {rank_at(at), rank_at(child), range, at == 0, true});
+    }
+  }
+}
+
+// In turn, as the scatter is: what a rank has from the start must not overtake what others wait
+// for.
+
+void add_ring(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks) {
+  for (Rank round = 0; round + 1 < ranks; ++round) {
+    for (Rank at = 0; at + 1 < ranks; ++at) {
+      const Rank block = (at - round + ranks) % ranks;
+      const Rank to = at + 1;
+      if (block >= to && block < subtree_end(to, ranks)) continue;
+      add(moves, {rank_at(at), rank_at(to), blocks.range(block), at == 0, true});
+    }
+  }
+}
+
+void add_doubling(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks) {
+  for (Rank bit = 1; bit < ranks; bit *= 2) {
+    for (Rank at = 0; at < ranks; ++at) {
+      const Rank first = at & ~(bit - 1);
+      const Rank to = at ^ bit;
+      if (first >= to && first + bit <= subtree_end(to, ranks)) continue;
+      add(moves, {rank_at(at), rank_at(to), blocks.range(first, first + bit), at == 0, true});
+    }
+  }
+}
+
+}  // namespace
+
+void add_scatter_allgather(Moves& moves, Rank ranks, const RankAt& rank_at, Count count,
+                           Gathering way) {
+  const Partition blocks(count, ranks);
+  add_scatter(moves, ranks, rank_at, blocks);
+  (way == Gathering::ring ? add_ring : add_doubling)(moves, ranks, rank_at, blocks);
+}
+
+Work scatter_allgather_work(Rank ranks, Count count, Gathering way) {
+  const Count levels = ceil_log2(ranks);
+  const Count others = count - Partition(count, ranks).range(0).count;
+  return {levels + (way == Gathering::ring ? ranks - 1 : levels), 2 * others};
+}
+
+}  // namespace latecomer::moving

@@ -1,0 +1,35 @@
+// When ranks leave, from the moves of all: one event a message instead of a program.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/moving/moves.hpp"
+#include "schedule/plan.hpp"
+
+namespace latecomer::moving {
+
+/// When each rank leaves, if they arrive so (one entry a rank, seconds): ports that take one
+/// message after another, long messages that wait for their receiver, one sender at a time, as the
+/// engine posts them. One node a rank, no jitter.
+[[nodiscard]] std::vector<Seconds> exits(const Moves& moves, const Plan& plan,
+                                         const Network& network,
+                                         const std::vector<Seconds>& arrivals);
+
+/// The last exit when all arrive together.
+[[nodiscard]] Seconds time(const Moves& moves, const Plan& plan, const Network& network);
+/// The mean of exit minus last arrival.
+[[nodiscard]] Seconds time_after_last(const Moves& moves, const Plan& plan, const Network& network,
+                                      const std::vector<Seconds>& arrivals);
+
+// The same as functions of a row whose moves are `moves(plan)`.
+template <Moves (*moves)(const Plan& plan)>
+[[nodiscard]] Seconds time_of(const Plan& plan, const Network& network) {
+  return time(moves(plan), plan, network);
+}
+template <Moves (*moves)(const Plan& plan)>
+[[nodiscard]] Seconds time_after_last_of(const Plan& plan, const Network& network,
+                                         const std::vector<Seconds>& arrivals) {
+  return time_after_last(moves(plan), plan, network, arrivals);
+}
+
+}  // namespace latecomer::moving

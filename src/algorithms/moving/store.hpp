@@ -1,0 +1,35 @@
+// Where a rank keeps the vector that it receives part by part and hands on, and the program that
+// follows from a list of moves.
+#pragma once
+
+#include "algorithms/moving/moves.hpp"
+#include "schedule/builder.hpp"
+
+namespace latecomer::moving {
+
+/// For collectives after which the rank has the whole vector: the parts lie in its output, or, with
+/// background progress, in scratch until it arrives, since they may come before.
+class Store {
+ public:
+  Store(const Plan& plan, Builder& builder);
+
+  /// Own data go to the output.
+  void keep_own();
+  /// And to where received parts lie: messages may hold them together with such.
+  void join_own();
+  void send(const Move& move);
+  void receive(Rank from, Range range);
+
+ private:
+  [[nodiscard]] Slice place(Range range);
+
+  Builder& builder_;
+  Count count_;
+  Range own_;    // what this rank has before the call
+  Slice early_;  // scratch for the whole vector, once it is needed
+};
+
+/// Writes this rank's share.
+void build(const Moves& moves, Store& store, Rank me);
+
+}  // namespace latecomer::moving
