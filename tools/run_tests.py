@@ -53,7 +53,7 @@ def cpp_files() -> list[str]:
 # numbers of ranks between those that are prime or a power of two.
 SLOW = ":".join(
     [f"*_P{ranks}" for ranks in (6, 9, 10, 12, 14, 15)]
-    + ["*DefaultSegments*", "*Choosing*", "*TimeOf*", "*TimeAfterLast*", "Auto.*"]
+    + ["*DefaultSegments*", "*Choosing*", "*TimeOf*", "*TimeAfterLast*", "*AutoOf*"]
     + ["Bound.NoSimulatedRunBeatsIt"]
 )
 

@@ -19,7 +19,7 @@ void build(const Plan& plan, Builder& builder) {
   const Slice vector = node.root() ? builder.input(all) : builder.output(all);
   if (!node.root()) builder.recv(tree.rank(node.parent), vector);
   for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-    builder.send(tree.rank(child->rank), vector);
+    builder.send_in_turn(tree.rank(child->rank), vector);
   }
 }
 

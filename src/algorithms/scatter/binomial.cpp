@@ -29,7 +29,7 @@ class Walk {
     if (!node.root()) receive(subtrees_.tree().rank(node.parent));
     for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
       for (const Range& part : subtrees_.parts(child->rank)) {
-        builder_.send(subtrees_.tree().rank(child->rank), place(part));
+        builder_.send_in_turn(subtrees_.tree().rank(child->rank), place(part));
       }
     }
     if (!own_.empty() && (node.root() || !leaf_)) {
