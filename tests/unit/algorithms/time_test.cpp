@@ -27,8 +27,12 @@ double allowed(const Algorithm& row) {
   const bool segmented_tree =
       algorithm == "dual_root" || algorithm == "pipelined_tree" || algorithm == "two_tree";
   if (segmented_tree) return 0.12;
-  // Short partial results land as they come, not in the order in which they are folded.
-  if (row.collective == Collective::reduce) return 0.08;
+  // Short partial results land as they come, not in the order in which they are folded: in a binary
+  // tree leaves hold up those with more below them.
+  const bool reduces = row.collective == Collective::reduce;
+  const bool may_be_binary = algorithm == "auto" || algorithm == "fastest";
+  if (reduces && (algorithm == "binary_tree" || may_be_binary)) return 0.2;
+  if (reduces && algorithm != "rabenseifner") return 0.08;
   // Short messages of circulant overtake others, and ranks beyond a power of two let some of
   // rabenseifner's start ahead of the rest.
   return algorithm == "circulant" || algorithm == "rabenseifner" ? 0.16 : 0.06;
