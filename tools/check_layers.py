@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 CORE = ["base", "schedule", "protocol", "spec", "patterns", "arrival", "algorithms", "verify",
-        "engine", "simulate", "telemetry", "select",
+        "engine", "parties", "simulate", "telemetry", "select",
         "rehearse"]  # fmt: skip
 ALLOWED: dict[str, list[str]] = {
     "base": [],
@@ -23,6 +23,7 @@ ALLOWED: dict[str, list[str]] = {
     "algorithms": ["base", "schedule", "protocol", "spec", "patterns", "arrival"],
     "verify": ["base", "schedule", "protocol", "spec"],
     "engine": ["base", "schedule", "protocol"],
+    "parties": ["base", "schedule", "protocol", "algorithms", "engine"],
     "telemetry": ["base", "schedule", "protocol", "arrival"],
     "select": ["base", "schedule", "patterns", "arrival", "algorithms"],
     "simulate": ["base", "schedule", "protocol", "spec", "arrival", "engine"],
@@ -33,6 +34,7 @@ ALLOWED: dict[str, list[str]] = {
         "arrival",
         "algorithms",
         "engine",
+        "parties",
         "simulate",
         "telemetry",
         "select",

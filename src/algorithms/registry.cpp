@@ -143,6 +143,18 @@ std::vector<Algorithm> all_rows() {
 
 }  // namespace
 
+std::string_view to_string(Kind kind) {
+  switch (kind) {
+    case Kind::program:
+      return "program";
+    case Kind::protocol:
+      return "protocol";
+    case Kind::native:
+      return "native";
+  }
+  return "unknown";
+}
+
 std::span<const Algorithm> registry() {
   static const std::vector<Algorithm> rows = with_progress(all_rows());
   return rows;
@@ -178,7 +190,7 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   }
   std::string why;
   if (algorithm.kind == Kind::native) {
-    throw Error("algorithm", "native", "an algorithm that runs a program");
+    throw Error("algorithm", "native", "an algorithm that has plans");
   }
   if (!accepts(algorithm, problem, &why)) {
     throw Error("operator", "not commutative", "a commutative one, since " + why);
@@ -192,7 +204,7 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   plan.progress = progress;
   algorithm.complete(plan, knowledge);
   plan.progress = progress;  // of a plan that another row made
-  plan.telemetry = knowledge.telemetry;
+  plan.telemetry = knowledge.telemetry && algorithm.kind == Kind::program;
   return plan;
 }
 
@@ -218,12 +230,19 @@ Plan telling_plan(const Problem& problem) {
   return plan;
 }
 
+void check_rank(const Plan& plan, Rank me) {
+  if (me >= 0 && me < plan.problem.ranks) return;
+  throw Error("rank", std::to_string(me), "below " + std::to_string(plan.problem.ranks));
+}
+
 Program build_program(const Plan& plan, Rank me) {
-  if (me < 0 || me >= plan.problem.ranks) {
-    throw Error("rank", std::to_string(me), "below " + std::to_string(plan.problem.ranks));
+  check_rank(plan, me);
+  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
+  if (algorithm.kind == Kind::protocol) {
+    throw Error("algorithm", plan.algorithm,
+                "one that runs a program, since this one decides while it runs");
   }
   Builder builder(plan, me);
-  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
   const bool tells = algorithm.tells != nullptr && algorithm.tells(plan);
   if (plan.telemetry && !tells) disseminate(plan.problem.ranks, builder);
   if (algorithm.build != nullptr) algorithm.build(plan, builder);

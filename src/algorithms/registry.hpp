@@ -2,18 +2,22 @@
 // simulator and bindings enumerate it.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "protocol/party.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/plan.hpp"
 
 namespace latecomer {
 
-/// program: runs a program on the engine; native: the MPI library's own collective.
-enum class Kind : std::uint8_t { program, native };
+/// program: runs a program on the engine; protocol: a state machine that decides while it runs;
+/// native: the MPI library's own collective.
+enum class Kind : std::uint8_t { program, protocol, native };
+[[nodiscard]] std::string_view to_string(Kind kind);
 
 /// What the busiest rank does when all arrive together: the closed form that tests compare with
 /// the counted program.
@@ -44,7 +48,7 @@ struct Algorithm {
 
   /// Fills in the parameters that are missing, the order and the table. Null for native.
   void (*complete)(Plan& plan, const Knowledge& knowledge);
-  /// Writes the operations of one rank of a complete plan. Null for native.
+  /// Writes the operations of one rank of a complete plan. Null for what runs no program.
   void (*build)(const Plan& plan, Builder& builder);
   /// Null for native.
   Cost (*cost)(const Plan& plan);
@@ -57,6 +61,8 @@ struct Algorithm {
   /// Whether its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
   /// do not, empty messages tell besides.
   bool (*tells)(const Plan& plan) = nullptr;
+  /// What takes part in a protocol's calls, of one rank of a complete plan. Null for others.
+  std::unique_ptr<Party> (*party)(const Plan& plan, Rank me) = nullptr;
 };
 
 /// All rows, by collective and name.
@@ -88,7 +94,11 @@ struct Algorithm {
 /// Moves no data: all ranks tell each other, as beside a call that another library carries out.
 [[nodiscard]] Plan telling_plan(const Problem& problem);
 
-/// One rank's program, in time proportional to its own operations.
+/// Throws Error for a rank that the plan does not know.
+void check_rank(const Plan& plan, Rank me);
+
+/// One rank's program, in time proportional to its own operations. Throws Error for a row that runs
+/// none.
 [[nodiscard]] Program build_program(const Plan& plan, Rank me);
 [[nodiscard]] std::vector<Program> build_programs(const Plan& plan);
 

@@ -10,14 +10,11 @@
 #include <vector>
 
 #include "engine/index.hpp"
-#include "protocol/protocol.hpp"
+#include "protocol/party.hpp"
 
 namespace latecomer {
 
-struct EngineOptions {
-  std::uint32_t window = 64;           // requests in flight per peer and direction
-  bool combine_before_arrival = true;  // false for user operators: they stay off the thread
-};
+using EngineOptions = ProtocolOptions;
 
 class Engine final : public Protocol {
  public:

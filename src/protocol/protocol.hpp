@@ -18,6 +18,9 @@ class Protocol {
   virtual void arrive() = 0;
   /// Once for each operation that was posted.
   virtual void completed(const Completion& completion) = 0;
+  /// Once for each word that another rank tells this one in the call, also before the arrival; when
+  /// the protocol is done it may go unheard. A program's ranks tell each other nothing this way.
+  virtual void told(Rank /*from*/, std::uint64_t /*word*/) {}
 
   [[nodiscard]] virtual Status status() const = 0;
   /// Why it failed; empty before.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "parties/make_party.hpp"
 
 namespace latecomer {
 namespace {
@@ -47,7 +48,10 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
     tell = selection.tell;
   }
   if (row->kind == Kind::native) {
-    run_native(call, arrivals, tell);
+    call.algorithm = "native";
+    run_apart(call, native_plan(), arrivals, tell);
+  } else if (row->kind == Kind::protocol) {
+    run_apart(call, plan_of(call, *row), arrivals, tell);
   } else {
     run_program(call, *row, arrivals);
   }
@@ -70,12 +74,12 @@ std::vector<Seconds> Rehearsal::expect() {
 Simulation Rehearsal::run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked) {
   options_.arrivals = arrivals;
   options_.couriers = couriers_;
-  const std::vector<Program> programs = build_programs(plan);
+  const Parties parties = make_parties(plan, options_.network);
   std::optional<CheckedMemory> memory;
   const bool check = setting_.check && checked != nullptr;
   options_.memory =
-      check ? memory.emplace(setting_.problem, programs, options_.network.seed).memory() : nullptr;
-  Simulation result = simulate(programs, options_);
+      check ? memory.emplace(setting_.problem, parties, options_.network.seed).memory() : nullptr;
+  Simulation result = simulate(parties, options_);
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   if (check) checked->wrong = memory->wrong();
   return result;
@@ -87,10 +91,19 @@ Plan Rehearsal::native_plan() const {
   return make_plan(*choice.algorithm, setting_.problem, choice.parameters, {{}, setting_.network});
 }
 
-void Rehearsal::run_native(Call& call, const std::vector<Seconds>& arrivals, bool tell) {
+Plan Rehearsal::plan_of(Call& call, const Algorithm& row) const {
+  const Parameters parameters = automatic() ? Parameters{} : setting_.choice.parameters;
+  Plan plan =
+      make_plan(row, setting_.problem, parameters, {call.expected, setting_.assumed, true});
+  call.algorithm = plan.algorithm;
+  call.parameters = describe_parameters(plan, setting_.choice.algorithm->name);
+  return plan;
+}
+
+void Rehearsal::run_apart(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals,
+                          bool tell) {
   couriers_.clear();
-  call.algorithm = "native";
-  call.exits = run(native_plan(), arrivals, &call).exits;
+  call.exits = run(plan, arrivals, &call).exits;
   if (!tell) {
     for (Watch& watch : watches_) watch.miss();
     return;
@@ -110,12 +123,7 @@ void Rehearsal::run_program(Call& call, const Algorithm& row,
   for (std::size_t rank = 0; rank < watches_.size(); ++rank) {
     couriers_.push_back(&watches_[rank].enter(entered[rank]));
   }
-  const Parameters parameters = automatic() ? Parameters{} : setting_.choice.parameters;
-  const Plan plan =
-      make_plan(row, setting_.problem, parameters, {call.expected, setting_.assumed, true});
-  call.algorithm = plan.algorithm;
-  call.parameters = describe_parameters(plan, setting_.choice.algorithm->name);
-  call.exits = run(plan, arrivals, &call).exits;
+  call.exits = run(plan_of(call, row), arrivals, &call).exits;
   for (std::size_t rank = 0; rank < watches_.size(); ++rank) {
     watches_[rank].leave(clock_ + call.exits[rank]);
   }

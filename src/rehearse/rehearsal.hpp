@@ -51,7 +51,9 @@ class Rehearsal {
   [[nodiscard]] std::vector<Seconds> expect();
   [[nodiscard]] Plan native_plan() const;
   Simulation run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked);
-  void run_native(Call& call, const std::vector<Seconds>& arrivals, bool tell);
+  Plan plan_of(Call& call, const Algorithm& row) const;
+  /// What tells nobody of arrivals on its way: they are told afterwards, if at all.
+  void run_apart(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals, bool tell);
   void run_program(Call& call, const Algorithm& row, const std::vector<Seconds>& arrivals);
   void learn();
 

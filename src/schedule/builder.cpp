@@ -6,15 +6,7 @@ namespace latecomer {
 
 Builder::Builder(const Plan& plan, Rank me)
     : input_(plan.problem.input(me)), output_(plan.problem.output(me)), telemetry_(plan.telemetry) {
-  const Problem& problem = plan.problem;
-  program_.plan_hash = hash(plan);
-  program_.me = me;
-  program_.ranks = problem.ranks;
-  program_.input_count = input_.count;
-  program_.output_count = output_.count;
-  program_.in_place = problem.in_place_at(me);
-  program_.commutative = problem.commutative;
-  program_.progress = plan.progress;
+  static_cast<Frame&>(program_) = frame_of(plan, me);
   add({});
 }
 

@@ -2,6 +2,20 @@
 
 namespace latecomer {
 
+Frame frame_of(const Plan& plan, Rank me) {
+  const Problem& problem = plan.problem;
+  Frame frame;
+  frame.plan_hash = hash(plan);
+  frame.me = me;
+  frame.ranks = problem.ranks;
+  frame.input_count = problem.input(me).count;
+  frame.output_count = problem.output(me).count;
+  frame.in_place = problem.in_place_at(me);
+  frame.commutative = problem.commutative;
+  frame.progress = plan.progress;
+  return frame;
+}
+
 Accesses accesses(const Operation& operation) {
   switch (operation.kind) {
     case OpKind::arrive:

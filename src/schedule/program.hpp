@@ -59,7 +59,8 @@ struct Operation {
 
 using OpIndex = std::uint32_t;
 
-struct Program {
+/// One rank's part in a call, whatever carries it out: what all agreed on, and its buffers.
+struct Frame {
   std::uint64_t plan_hash = 0;
   Rank me = 0;
   Rank ranks = 1;
@@ -69,15 +70,22 @@ struct Program {
   bool in_place = false;
   bool commutative = true;
   Progress progress = Progress::foreground;
-  std::vector<Operation> operations;
-  std::vector<std::vector<OpIndex>> after;  // per operation: earlier ones it waits for
-  std::vector<OpIndex> telling;  // the messages that tell whom the sender has heard of, ascending
 
   [[nodiscard]] Count buffer_count(Buffer buffer) const {
     return buffer == Buffer::input    ? input_count
            : buffer == Buffer::output ? output_count
                                       : scratch_count;
   }
+  bool operator==(const Frame&) const = default;
+};
+/// Of a rank that follows the plan; without scratch.
+[[nodiscard]] Frame frame_of(const Plan& plan, Rank me);
+
+struct Program : Frame {
+  std::vector<Operation> operations;
+  std::vector<std::vector<OpIndex>> after;  // per operation: earlier ones it waits for
+  std::vector<OpIndex> telling;  // the messages that tell whom the sender has heard of, ascending
+
   bool operator==(const Program&) const = default;
 };
 

@@ -27,14 +27,14 @@ Elements random_elements(Count count, Random& random) {
 
 }  // namespace
 
-CheckedMemory::CheckedMemory(const Problem& problem, std::span<const Program> programs,
-                             std::uint64_t seed)
+CheckedMemory::CheckedMemory(const Problem& problem, const Parties& parties, std::uint64_t seed)
     : problem_(problem), operator_(problem.commutative ? add : compose) {
   Random random(seed);
-  for (const Program& program : programs) {
-    inputs_.push_back(random_elements(problem.before(program.me).count, random));
-    memories_.emplace_back(program, operator_);
-    for (const Holding& holding : precondition(problem, program.me)) {
+  for (const auto& party : parties) {
+    const Frame& frame = party->frame();
+    inputs_.push_back(random_elements(problem.before(frame.me).count, random));
+    memories_.emplace_back(frame, operator_);
+    for (const Holding& holding : precondition(problem, frame.me)) {
       memories_.back().write(holding.slice, inputs_.back());
     }
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/program_party.hpp"
 #include "schedule/problem.hpp"
 #include "simulate/memory.hpp"
 
@@ -15,7 +16,9 @@ namespace latecomer {
 /// modulo 2^64, or where rank order is to be kept, the composition of maps x -> a x + b.
 class CheckedMemory {
  public:
-  CheckedMemory(const Problem& problem, std::span<const Program> programs, std::uint64_t seed);
+  CheckedMemory(const Problem& problem, const Parties& parties, std::uint64_t seed);
+  CheckedMemory(const Problem& problem, std::span<const Program> programs, std::uint64_t seed)
+      : CheckedMemory(problem, parties_of(programs), seed) {}
 
   /// For SimulationOptions; lives as long as this.
   [[nodiscard]] std::vector<Memory>* memory() { return &memories_; }

@@ -20,7 +20,7 @@ class Memory {
   using Operator = std::function<Element(Element left, Element right)>;
 
   /// Holds nothing yet.
-  Memory(const Program& program, Operator combine);
+  Memory(const Frame& frame, Operator combine);
 
   [[nodiscard]] Elements read(const Slice& slice) const;
   void write(const Slice& slice, std::span<const Element> data);

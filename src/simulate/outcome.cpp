@@ -15,13 +15,13 @@ Simulation begin_simulation(std::size_t ranks, const SimulationOptions& options)
   return result;
 }
 
-void note_failures(const std::deque<Engine>& engines, Simulation& result) {
-  for (std::size_t rank = 0; rank < engines.size() && result.failure.empty(); ++rank) {
-    const Engine& engine = engines[rank];
-    if (engine.status() == Status::done) continue;
-    const std::string why = engine.status() == Status::failed
-                                ? engine.failure()
-                                : "stuck, waits " + engine.waiting_for();
+void note_failures(const Protocols& protocols, Simulation& result) {
+  for (std::size_t rank = 0; rank < protocols.size() && result.failure.empty(); ++rank) {
+    const Protocol& protocol = *protocols[rank];
+    if (protocol.status() == Status::done) continue;
+    const std::string why = protocol.status() == Status::failed
+                                ? protocol.failure()
+                                : "stuck, waits " + protocol.waiting_for();
     result.failure = "rank " + std::to_string(rank) + ": " + why;
   }
 }

@@ -1,6 +1,7 @@
 #include "simulate/simulate.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 
 #include "simulate/outcome.hpp"
@@ -11,24 +12,25 @@ namespace {
 
 constexpr std::uint32_t kPollEvery = 1 << 14;  // completions: some milliseconds of work
 
-/// A rank's engine that also counts what was completed, so that long simulations can be stopped.
+/// A rank's protocol that also counts what was completed, so that long simulations can be stopped.
 class Polled final : public Protocol {
  public:
-  Polled(Engine& engine, const std::function<void()>& poll, std::uint32_t& completions)
-      : engine_(engine), poll_(poll), completions_(completions) {}
+  Polled(Protocol& protocol, const std::function<void()>& poll, std::uint32_t& completions)
+      : protocol_(protocol), poll_(poll), completions_(completions) {}
 
-  void start() override { engine_.start(); }
-  void arrive() override { engine_.arrive(); }
+  void start() override { protocol_.start(); }
+  void arrive() override { protocol_.arrive(); }
   void completed(const Completion& completion) override {
     if (++completions_ % kPollEvery == 0) poll_();
-    engine_.completed(completion);
+    protocol_.completed(completion);
   }
-  [[nodiscard]] Status status() const override { return engine_.status(); }
-  [[nodiscard]] const std::string& failure() const override { return engine_.failure(); }
-  [[nodiscard]] std::string waiting_for() const override { return engine_.waiting_for(); }
+  void told(Rank from, std::uint64_t word) override { protocol_.told(from, word); }
+  [[nodiscard]] Status status() const override { return protocol_.status(); }
+  [[nodiscard]] const std::string& failure() const override { return protocol_.failure(); }
+  [[nodiscard]] std::string waiting_for() const override { return protocol_.waiting_for(); }
 
  private:
-  Engine& engine_;
+  Protocol& protocol_;
   const std::function<void()>& poll_;
   std::uint32_t& completions_;
 };
@@ -43,27 +45,29 @@ Seconds Simulation::mean_elapsed() const {
   return (out - in) / static_cast<double>(exits.size());
 }
 
-Simulation simulate(std::span<const Program> programs, const SimulationOptions& options) {
-  const std::size_t ranks = programs.size();
-  Simulation result = begin_simulation(ranks, options);
-  VirtualNetwork network(options, static_cast<Rank>(ranks));
-  std::deque<ProgramIndex> indices;
-  std::deque<Engine> engines;
+Simulation simulate(const Parties& parties, const SimulationOptions& options) {
+  Simulation result = begin_simulation(parties.size(), options);
+  VirtualNetwork network(options, static_cast<Rank>(parties.size()));
+  Protocols protocols;
   std::deque<Polled> polled;
   std::uint32_t completions = 0;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
+  for (std::size_t rank = 0; rank < parties.size(); ++rank) {
     const auto me = static_cast<Rank>(rank);
-    const ProgramIndex& index = indices.emplace_back(options.index(programs[rank]));
-    engines.emplace_back(index, network.transport(me), options.engine);
+    protocols.push_back(parties[rank]->join(network.transport(me), options.engine));
     if (options.poll) {
-      network.attach(me, polled.emplace_back(engines.back(), options.poll, completions));
+      network.attach(me, polled.emplace_back(*protocols.back(), options.poll, completions));
     } else {
-      network.attach(me, engines.back());
+      network.attach(me, *protocols.back());
     }
   }
   network.run(result);
-  note_failures(engines, result);
+  note_failures(protocols, result);
   return result;
+}
+
+Simulation simulate(std::span<const Program> programs, const SimulationOptions& options) {
+  return simulate(
+      parties_of(programs, options.network.eager_elements(options.element_bytes)), options);
 }
 
 }  // namespace latecomer

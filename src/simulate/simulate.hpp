@@ -1,4 +1,4 @@
-// Runs the programs of all ranks on the engine over a virtual-time network: alpha, beta, gamma,
+// Runs one call of all ranks, programs or other protocols, over a virtual-time network: alpha, beta, gamma,
 // ports that send and receive at the same time, eager and rendezvous transfers, late ranks and
 // seeded jitter. Deterministic: time is counted in whole picoseconds, and what happens at the same
 // time is ordered by rank and program.
@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "engine/engine.hpp"
+#include "engine/program_party.hpp"
 #include "protocol/courier.hpp"
+#include "protocol/party.hpp"
 #include "simulate/memory.hpp"
 
 namespace latecomer {
@@ -20,20 +21,15 @@ struct SimulationOptions {
   Network network;
   std::vector<Seconds> arrivals;  // one a rank; empty: all at 0
   Count element_bytes = 4;
-  EngineOptions engine;
+  ProtocolOptions engine;
   std::vector<Memory>* memory = nullptr;  // one a rank; null: time only
   std::vector<Courier*> couriers;         // one a rank; empty: nothing travels along
   bool trace = false;
   /// Called now and then, if given; what it throws ends the simulation.
   std::function<void()> poll;
-
-  /// As each rank's engine needs it.
-  [[nodiscard]] ProgramIndex index(const Program& program) const {
-    return ProgramIndex(program, network.eager_elements(element_bytes));
-  }
 };
 
-/// One transfer, or (`to` == `from`) one local combine or copy.
+/// One transfer of a message, or (`to` == `from`) one local combine or copy.
 struct TraceEntry {
   Rank from = 0;
   Rank to = 0;
@@ -54,8 +50,10 @@ struct Simulation {
   [[nodiscard]] Seconds mean_elapsed() const;
 };
 
-/// Throws Error if the arrivals do not fit the programs. A rank that gets stuck is no exception
-/// but a result.
+/// Throws Error if the arrivals do not fit the ranks. A rank that gets stuck is no exception but a
+/// result.
+[[nodiscard]] Simulation simulate(const Parties& parties, const SimulationOptions& options);
+/// The same of programs that are at hand.
 [[nodiscard]] Simulation simulate(std::span<const Program> programs,
                                   const SimulationOptions& options);
 

@@ -74,14 +74,17 @@ std::uint64_t VirtualNetwork::pair_number(Rank from, Rank to) const {
          static_cast<std::uint64_t>(to);
 }
 
-VirtualNetwork::FlightId VirtualNetwork::new_flight() {
+VirtualNetwork::FlightId VirtualNetwork::new_flight(Rank from, Rank to) {
   if (free_flights_.empty()) {
+    free_flights_.push_back(flights_.size());
     flights_.emplace_back();
-    return flights_.size() - 1;
   }
   const FlightId id = free_flights_.back();
   free_flights_.pop_back();
   flights_[id] = {};
+  flights_[id].lane = &lanes_[pair_number(from, to)];
+  flights_[id].from = from;
+  flights_[id].to = to;
   return id;
 }
 
@@ -94,12 +97,8 @@ VirtualNetwork::FlightId VirtualNetwork::join(Rank from, Rank to, bool sending) 
     lane.open.pop_front();
     return id;
   }
-  const FlightId id = new_flight();
-  Flight& flight = flights_[id];
-  flight.lane = &lane;
-  flight.from = from;
-  flight.to = to;
-  flight.number = number;
+  const FlightId id = new_flight(from, to);
+  flights_[id].number = number;
   lane.open.push_back(id);
   return id;
 }
@@ -161,10 +160,10 @@ void VirtualNetwork::start(FlightId id) {
   auto& ports = ports_[port(flight.to, flight.from)].free;
   Ticks& free = *std::min_element(ports.begin(), ports.end());
   free = std::max(free, now_) + takes;
-  if (options_.memory != nullptr) {
+  if (options_.memory != nullptr && !flight.word) {
     flight.payload = (*options_.memory)[static_cast<std::size_t>(flight.from)].read(flight.source);
   }
-  if (options_.trace) {
+  if (options_.trace && !flight.word) {
     result_->trace.push_back({flight.from, flight.to, to_seconds(now_), to_seconds(free),
                               flight.send_token, flight.recv_token});
   }
@@ -207,7 +206,8 @@ Seconds VirtualNetwork::on_link(const Flight& flight, Count bytes) {
 Ticks VirtualNetwork::duration(const Flight& flight) {
   const Network& network = options_.network;
   const Count bytes =
-      flight.source.count * options_.element_bytes + static_cast<Count>(flight.words.size());
+      flight.source.count * options_.element_bytes + static_cast<Count>(flight.words.size()) +
+      (flight.word ? static_cast<Count>(sizeof *flight.word) : 0);
   const bool local = network.node(flight.from) == network.node(flight.to);
   Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
                         : on_link(flight, bytes);
@@ -226,11 +226,12 @@ void VirtualNetwork::leave(FlightId id) {
   changed_.push_back(out);
   flight.lane->leaving = false;
   if (!eager(flight)) --flight.lane->rendezvous;
-  complete(flight.from, {flight.send_token, 0, 0});
+  if (!flight.word) complete(flight.from, {flight.send_token, 0, 0});
 }
 
 void VirtualNetwork::land(FlightId id) {
   flights_[id].landed = true;
+  if (flights_[id].word) return deliver_words(*flights_[id].lane);
   if (flights_[id].recv_posted) deliver(id);
 }
 
@@ -245,6 +246,18 @@ void VirtualNetwork::deliver(FlightId id) {
                                                                    flight.words.size());
   }
   complete(flight.to, {flight.recv_token, 0, flight.plan_hash});
+}
+
+/// In the order in which they were sent, also where several ports take them in side by side.
+void VirtualNetwork::deliver_words(Lane& lane) {
+  while (!lane.words.empty() && flights_[lane.words.front()].landed) {
+    const FlightId id = lane.words.front();
+    lane.words.pop_front();
+    const Flight flight = flights_[id];
+    free_flights_.push_back(id);
+    protocol(flight.to).told(flight.from, *flight.word);
+    note_exit(flight.to);
+  }
 }
 
 // --- Local work: one combine or copy a rank at a time ---
@@ -314,6 +327,16 @@ void VirtualNetwork::End::combine(const Slice& left, const Slice& right, Into in
 void VirtualNetwork::End::copy(const Slice& from, const Slice& to, Token token) {
   network_.locals_[static_cast<std::size_t>(rank_)] = {from, to, Into::right, true};
   network_.local(rank_, 0, token);
+}
+
+/// Like a short message: it takes the ports of both sides, one after another.
+void VirtualNetwork::End::tell(Rank peer, std::uint64_t word) {
+  const FlightId id = network_.new_flight(rank_, peer);
+  Flight& flight = network_.flights_[id];
+  flight.word = word;
+  flight.number = network_.events_;
+  flight.lane->words.push_back(id);
+  network_.schedule(network_.now_, EventKind::eligible, rank_, id);
 }
 
 }  // namespace latecomer

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <deque>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -45,6 +46,7 @@ class VirtualNetwork {
     bool send_posted = false;
     bool recv_posted = false;
     bool landed = false;
+    std::optional<std::uint64_t> word;  // told, and nothing else
     Elements payload;
     std::vector<char> words;  // that travel along
   };
@@ -53,6 +55,7 @@ class VirtualNetwork {
     std::uint64_t sends = 0;
     std::uint64_t receives = 0;
     std::deque<FlightId> open;  // posted by one side: whichever is ahead
+    std::deque<FlightId> words;  // not told yet, as they were sent
     bool leaving = false;
     Count rendezvous = 0;  // that wait for their port or are leaving
   };
@@ -64,6 +67,7 @@ class VirtualNetwork {
     void recv(const Message& message, Token token) override;
     void combine(const Slice& left, const Slice& right, Into into, Token token) override;
     void copy(const Slice& from, const Slice& to, Token token) override;
+    void tell(Rank peer, std::uint64_t word) override;
 
    private:
     VirtualNetwork& network_;
@@ -100,7 +104,7 @@ class VirtualNetwork {
   void schedule(Ticks time, EventKind kind, Rank rank, std::size_t id);
   void handle(const Event& event);
   [[nodiscard]] std::uint64_t pair_number(Rank from, Rank to) const;
-  FlightId new_flight();
+  FlightId new_flight(Rank from, Rank to);
   /// The flight of the next message of the pair, as its sender or its receiver counts.
   FlightId join(Rank from, Rank to, bool sending);
   [[nodiscard]] bool eager(const Flight& flight) const;
@@ -112,6 +116,7 @@ class VirtualNetwork {
   void leave(FlightId id);
   void land(FlightId id);
   void deliver(FlightId id);
+  void deliver_words(Lane& lane);
   [[nodiscard]] Ticks duration(const Flight& flight);
   [[nodiscard]] double left_of_burst(Bucket& bucket) const;
   [[nodiscard]] Seconds on_link(const Flight& flight, Count bytes);

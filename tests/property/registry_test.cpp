@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/random.hpp"
+#include "parties/make_party.hpp"
 #include "reference/reference.hpp"
 #include "verify/verify.hpp"
 
@@ -58,7 +59,7 @@ class RegistryProperty : public ::testing::TestWithParam<Case> {};
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Algorithm& row : registry()) {
-    if (row.kind != Kind::program) continue;
+    if (row.kind == Kind::native) continue;
     for (Rank ranks = 1; ranks <= kMostRanks; ++ranks) all.push_back({&row, ranks});
   }
   return all;
@@ -139,6 +140,7 @@ TEST_P(RegistryProperty, EqualsTheReference) {
 
 TEST_P(RegistryProperty, IsVerified) {
   const auto [algorithm, ranks] = GetParam();
+  if (algorithm->kind != Kind::program) return;  // explored instead, in tests of its own
   for (const Problem& problem : problems(*algorithm, ranks)) {
     for (const Parameters& parameters : parameter_sets(*algorithm, ranks)) {
       // Without arrival awareness all patterns make one plan.
@@ -157,6 +159,7 @@ TEST_P(RegistryProperty, IsVerified) {
 /// In place is local: it must not change what travels.
 TEST_P(RegistryProperty, SendsTheSameInPlace) {
   const auto [algorithm, ranks] = GetParam();
+  if (algorithm->kind != Kind::program) return;
   for (Problem problem : problems(*algorithm, ranks)) {
     const auto messages = [&](bool in_place) {
       problem.in_place = in_place;
@@ -180,11 +183,14 @@ TEST_P(RegistryProperty, KeepsItsScratchLimit) {
   for (const Problem& problem : problems(*algorithm, ranks)) {
     const auto arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
     for (const Count progress : {0, 1}) {
-      const Plan plan = make_plan(*algorithm, problem, {{"progress", progress}}, {arrivals, {}});
-      for (const Program& program : build_programs(plan)) {
+      const bool program = algorithm->kind == Kind::program;
+      const Parameters parameters = program ? Parameters{{"progress", progress}} : Parameters{};
+      const Plan plan = make_plan(*algorithm, problem, parameters, {arrivals, {}});
+      for (const auto& party : make_parties(plan, {})) {
         // Blocks are whole elements: a short vector may take up to one more for each rank.
-        ASSERT_LE(program.scratch_count, algorithm->scratch_messages * problem.count + ranks)
-            << to_text(plan) << "rank " << program.me;
+        ASSERT_LE(party->frame().scratch_count,
+                  algorithm->scratch_messages * problem.count + ranks)
+            << to_text(plan) << "rank " << party->frame().me;
       }
     }
   }
@@ -192,6 +198,7 @@ TEST_P(RegistryProperty, KeepsItsScratchLimit) {
 
 TEST_P(RegistryProperty, TextFormsReadBack) {
   const auto [algorithm, ranks] = GetParam();
+  if (algorithm->kind != Kind::program) return;
   const Problem problem{algorithm->collective, ranks, 37, 8, 0, true, ranks % 2 == 0};
   const auto arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
   const Plan plan = make_plan(*algorithm, problem, {}, {arrivals, {}});

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/random.hpp"
+#include "parties/make_party.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -80,11 +81,11 @@ std::vector<Elements> right_results(const Problem& problem, const std::vector<El
   return results;
 }
 
-std::vector<Memory> memory_with(const Problem& problem, const std::vector<Program>& programs,
+std::vector<Memory> memory_with(const Problem& problem, const Parties& parties,
                                 const std::vector<Elements>& inputs) {
   const auto op = problem.commutative ? add : compose;
   std::vector<Memory> memory;
-  for (std::size_t r = 0; r < programs.size(); ++r) {
+  for (std::size_t r = 0; r < parties.size(); ++r) {
     const auto rank = static_cast<Rank>(r);
     const bool joins =
         problem.collective == Collective::allgather || problem.collective == Collective::gather;
@@ -93,7 +94,7 @@ std::vector<Memory> memory_with(const Problem& problem, const std::vector<Progra
                              (rooted(problem.collective) && rank != problem.root);
     const Buffer buffer = whole_input ? Buffer::input : Buffer::output;
     const Count begin = whole_input || !joins ? 0 : place_of(problem, rank);
-    memory.emplace_back(programs[r], op);
+    memory.emplace_back(parties[r]->frame(), op);
     memory.back().write({buffer, begin, static_cast<Count>(inputs[r].size())}, inputs[r]);
   }
   return memory;
@@ -158,10 +159,10 @@ std::vector<Seconds> arrival_pattern(int number, Rank ranks, Seconds spread, std
 std::string run_and_compare(const Plan& plan, SimulationOptions options, std::uint64_t seed) {
   const Problem& problem = plan.problem;
   const auto inputs = random_inputs(problem, seed);
-  const auto programs = build_programs(plan);
-  std::vector<Memory> memory = memory_with(problem, programs, inputs);
+  const Parties parties = make_parties(plan, options.network);
+  std::vector<Memory> memory = memory_with(problem, parties, inputs);
   options.memory = &memory;
-  const Simulation result = simulate(programs, options);
+  const Simulation result = simulate(parties, options);
   return result.failure.empty() ? compare(problem, memory, inputs) : result.failure;
 }
 

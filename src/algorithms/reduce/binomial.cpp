@@ -23,6 +23,7 @@ void build(const Plan& plan, Builder& builder) {
   const Rotated tree(problem.ranks, tree_root(problem));
   const TreeNode node = binomial_node(problem.ranks, tree.position(builder.me()));
   TreeFold fold(builder, {0, problem.count}, builder.me() == problem.root && node.root());
+  fold.own();
   for (const TreeNode::Child& child : node.children) {
     fold.receive(tree.rank(child.rank), Received::right, child == node.children.back());
   }

@@ -7,8 +7,19 @@
 
 namespace latecomer::reduce {
 
+Algorithm binary_tree();
 Algorithm binomial();
+Algorithm direct_send();
+Algorithm linear();
+Algorithm linear_tree();
+Algorithm local_redirect();
+Algorithm rabenseifner();
+Algorithm sorted_linear_tree();
+Algorithm static_tree();
 
-[[nodiscard]] inline std::vector<Algorithm> rows() { return {binomial()}; }
+[[nodiscard]] inline std::vector<Algorithm> rows() {
+  return {binary_tree(), binomial(),     direct_send(),        linear(),
+          linear_tree(), local_redirect(), rabenseifner(), sorted_linear_tree(), static_tree()};
+}
 
 }  // namespace latecomer::reduce

@@ -12,15 +12,23 @@ class TreeFold {
  public:
   /// `keeps`: the result stays on this rank, so that it is best combined in its output.
   TreeFold(Builder& builder, Range range, bool keeps)
-      : builder_(builder), range_(range), keeps_(keeps), value_(builder.input(range)) {}
+      : builder_(builder), range_(range), keeps_(keeps) {}
 
+  /// This rank's own contribution: it lies to the right of all that was received before.
+  void own() {
+    const Slice mine = builder_.input(range_);
+    value_ = begun_ ? builder_.fold(value_, Received::left, mine, place_of_own()) : mine;
+    begun_ = owned_ = true;
+  }
   /// From a rank whose contributions lie on the given side; `last`: no other will follow.
   void receive(Rank from, Received side, bool last) {
     const Slice landing = place_for(last);
     builder_.recv(from, landing);
     // Own data that are to stand on the right and must not be written are moved.
-    const bool moves = side == Received::left && !builder_.commutative();
-    value_ = builder_.fold(landing, side, value_, moves ? spare(landing) : landing);
+    const bool moves = begun_ && side == Received::left && !builder_.commutative();
+    const Slice spare = moves ? free_block(landing) : landing;
+    value_ = begun_ ? builder_.fold(landing, side, value_, spare) : landing;
+    begun_ = true;
   }
   void send(Rank to) { builder_.send(to, value_); }
   /// The result, which `holder` has, goes to `root`.
@@ -32,18 +40,26 @@ class TreeFold {
   }
   /// The result goes to the output, where it is not there yet.
   void finish() { builder_.copy(value_, builder_.output(range_)); }
+  [[nodiscard]] const Slice& value() const { return value_; }
 
  private:
+  /// In place the output holds this rank's own data until they are taken in.
+  [[nodiscard]] bool output_is_free() const {
+    return keeps_ && (owned_ || builder_.input(range_) != builder_.output(range_));
+  }
+  [[nodiscard]] Slice place_of_own() {
+    return output_is_free() ? builder_.output(range_) : free_block(value_);
+  }
   [[nodiscard]] Slice place_for(bool last) {
     // The output is not to be written before the arrival: what is to come earlier needs scratch.
-    if (!keeps_ || builder_.background()) return spare(value_);
+    if (!output_is_free() || builder_.background()) return free_block(value_);
     // Where the operator commutes all are folded into the first one that came.
-    const bool lands = builder_.commutative() ? !builder_.writable(value_) : last;
+    const bool lands = builder_.commutative() ? !begun_ || !builder_.writable(value_) : last;
     const Slice output = builder_.output(range_);
-    return lands && value_ != output ? output : spare(value_);
+    return lands && value_ != output ? output : free_block(value_);
   }
   /// The block of scratch that has been left alone longest.
-  [[nodiscard]] Slice spare(const Slice& used) {
+  [[nodiscard]] Slice free_block(const Slice& used) {
     for (std::size_t tries = 0; tries < blocks_.size(); ++tries) {
       Slice& block = blocks_[next_];
       next_ = (next_ + 1) % blocks_.size();
@@ -56,6 +72,8 @@ class TreeFold {
   Builder& builder_;
   Range range_;
   bool keeps_;
+  bool begun_ = false;  // there is a value
+  bool owned_ = false;  // it holds this rank's own contribution
   Slice value_;
   std::array<Slice, 3> blocks_{};
   std::size_t next_ = 0;

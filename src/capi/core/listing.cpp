@@ -31,7 +31,7 @@ std::string registry_as_json() {
   for (const Algorithm& row : registry()) {
     rows += (rows.empty() ? "\n{" : ",\n{") + std::string("\"name\":") + quoted(row.name) +
             ",\"collective\":" + quoted(to_string(row.collective)) +
-            ",\"kind\":" + quoted(row.kind == Kind::native ? "native" : "program") +
+            ",\"kind\":" + quoted(to_string(row.kind)) +
             ",\"arrival_aware\":" + flag(row.arrival_aware) +
             ",\"commutative_only\":" + flag(row.commutative_only) +
             ",\"scratch_messages\":" + std::to_string(row.scratch_messages) +

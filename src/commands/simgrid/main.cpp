@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "commands/simgrid/options.hpp"
 #include "commands/simgrid/report.hpp"
+#include "parties/make_party.hpp"
 #include "simulate/checked.hpp"
 #include "transports/simgrid/platform.hpp"
 #include "transports/simgrid/simulate.hpp"
@@ -14,17 +15,21 @@
 namespace latecomer {
 namespace {
 
-std::vector<Program> programs_of(SimGridCommand& command) {
+Parties parties_for(SimGridCommand& command) {
   if (!command.schedule.empty()) {
-    Schedule schedule = parse_schedule(read_file("--schedule", command.schedule));
+    const Schedule schedule = parse_schedule(read_file("--schedule", command.schedule));
     command.problem = schedule.plan.problem;
-    return std::move(schedule.programs);
+    return parties_of(schedule.programs,
+                      command.network.eager_elements(command.problem.element_bytes));
   }
   const Choice choice = parse_choice(command.problem.collective, command.algorithm);
+  if (choice.algorithm->kind == Kind::protocol) {
+    throw Error("algorithm", command.algorithm, "one that runs a program, on SimGrid");
+  }
   const auto& known = command.estimate.empty() ? command.arrivals : command.estimate;
   const Knowledge knowledge{known, command.network};
-  return build_programs(
-      make_plan(*choice.algorithm, command.problem, choice.parameters, knowledge));
+  return make_parties(make_plan(*choice.algorithm, command.problem, choice.parameters, knowledge),
+                      command.network);
 }
 
 std::vector<std::string> names(const std::vector<simgrid::s4u::Host*>& hosts) {
@@ -35,7 +40,7 @@ std::vector<std::string> names(const std::vector<simgrid::s4u::Host*>& hosts) {
 
 void run(const simgrid::s4u::Engine& simgrid, const SimGridPlatform& platform,
          SimGridCommand& command) {
-  const auto programs = programs_of(command);
+  const Parties parties = parties_for(command);
   const auto hosts = platform.place(command.problem.ranks, command.per_node);
   SimulationOptions options;
   options.network = command.network;
@@ -43,9 +48,9 @@ void run(const simgrid::s4u::Engine& simgrid, const SimGridPlatform& platform,
   options.element_bytes = command.problem.element_bytes;
   std::optional<CheckedMemory> check;
   if (command.check) {
-    options.memory = check.emplace(command.problem, programs, command.seed).memory();
+    options.memory = check.emplace(command.problem, parties, command.seed).memory();
   }
-  const Simulation result = simulate_on_simgrid(simgrid, hosts, programs, options);
+  const Simulation result = simulate_on_simgrid(simgrid, hosts, parties, options);
   const auto wrong = check ? std::optional(check->wrong()) : std::nullopt;
   std::puts(simgrid_report(result, names(hosts), wrong).c_str());
 }

@@ -27,55 +27,51 @@ Memory* memory_of(const SimulationOptions& options, std::size_t rank) {
 
 class Ranks {
  public:
-  Ranks(std::span<const Program> programs, const SimulationOptions& options, Simulation& result)
-      : options_(options), result_(result) {
-    for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+  Ranks(const Parties& parties, const SimulationOptions& options, Simulation& result)
+      : result_(result) {
+    for (std::size_t rank = 0; rank < parties.size(); ++rank) {
       transports_.emplace_back(static_cast<Rank>(rank), options, actors_, memory_of(options, rank));
-      const ProgramIndex& index = indices_.emplace_back(options.index(programs[rank]));
-      engines_.emplace_back(index, transports_.back(), options.engine);
+      protocols_.push_back(parties[rank]->join(transports_.back(), options.engine));
     }
   }
 
   void start_on(const std::vector<s4u::Host*>& hosts) {
-    for (std::size_t rank = 0; rank < engines_.size(); ++rank) {
+    for (std::size_t rank = 0; rank < protocols_.size(); ++rank) {
       const std::string name = "rank " + std::to_string(rank);
       actors_.push_back(s4u::Actor::create(name, hosts[rank], [this, rank] { run(rank); }));
     }
   }
 
-  [[nodiscard]] const std::deque<Engine>& engines() const { return engines_; }
+  [[nodiscard]] const Protocols& protocols() const { return protocols_; }
 
  private:
   void run(std::size_t rank) {
     try {
-      take_part(engines_[rank], transports_[rank], result_.arrivals[rank]);
+      take_part(*protocols_[rank], transports_[rank], result_.arrivals[rank]);
     } catch (const simgrid::Exception& error) {
       if (result_.failure.empty()) {
         result_.failure = "rank " + std::to_string(rank) + ": SimGrid says: " + error.what();
       }
       return;
     }
-    if (engines_[rank].status() == Status::done) result_.exits[rank] = s4u::Engine::get_clock();
+    if (protocols_[rank]->status() == Status::done) result_.exits[rank] = s4u::Engine::get_clock();
   }
 
-  const SimulationOptions& options_;
   Simulation& result_;
   std::vector<s4u::ActorPtr> actors_;
   std::deque<SimGridTransport> transports_;
-  std::deque<ProgramIndex> indices_;
-  std::deque<Engine> engines_;
+  Protocols protocols_;
 };
 
 }  // namespace
 
 Simulation simulate_on_simgrid(const s4u::Engine& simgrid, const std::vector<s4u::Host*>& hosts,
-                               std::span<const Program> programs,
-                               const SimulationOptions& options) {
-  Simulation result = begin_simulation(programs.size(), options);
-  Ranks ranks(programs, options, result);
+                               const Parties& parties, const SimulationOptions& options) {
+  Simulation result = begin_simulation(parties.size(), options);
+  Ranks ranks(parties, options, result);
   ranks.start_on(hosts);
   simgrid.run();
-  note_failures(ranks.engines(), result);
+  note_failures(ranks.protocols(), result);
   return result;
 }
 

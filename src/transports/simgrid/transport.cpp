@@ -1,5 +1,7 @@
 #include "transports/simgrid/transport.hpp"
 
+#include "base/error.hpp"
+
 namespace latecomer {
 
 namespace s4u = simgrid::s4u;
@@ -99,6 +101,10 @@ void SimGridTransport::combine(const Slice& left, const Slice& right, Into into,
 
 void SimGridTransport::copy(const Slice& from, const Slice& to, Token token) {
   local_ = Local{s4u::Engine::get_clock(), from, to, Into::right, true, token};
+}
+
+void SimGridTransport::tell(Rank /*peer*/, std::uint64_t /*word*/) {
+  throw Error("protocol", "one whose ranks tell each other words", "a program, on SimGrid");
 }
 
 void SimGridTransport::work(Protocol& protocol) {

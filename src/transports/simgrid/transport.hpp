@@ -34,6 +34,8 @@ class SimGridTransport final : public Transport {
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
+  /// Throws Error: words do not travel here, so that only programs run.
+  void tell(Rank peer, std::uint64_t word) override;
 
  private:
   /// What travels: SimGrid moves its address, and time as if it were the message.

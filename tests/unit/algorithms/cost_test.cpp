@@ -145,8 +145,17 @@ const std::vector<std::string> kGather = {
 };
 const std::vector<std::string> kReduce = {
     "reduce auto",
+    "reduce binary_tree:segments=1",
+    "reduce binary_tree:segments=4",
     "reduce binomial",
+    "reduce direct_send",
     "reduce fastest",
+    "reduce linear",
+    "reduce linear_tree:segments=1",
+    "reduce linear_tree:segments=4",
+    "reduce rabenseifner",
+    "reduce sorted_linear_tree:segments=2",
+    "reduce static_tree",
 };
 const std::vector<std::string> kScatter = {
     "scatter auto",

@@ -32,6 +32,7 @@ TEST(Registry, RowsAreSortedAndComplete) {
     EXPECT_FALSE(row.source.empty()) << row.name;
     EXPECT_FALSE(row.cost_formula.empty()) << row.name;
     EXPECT_EQ(row.kind == Kind::program, row.build != nullptr) << row.name;
+    EXPECT_EQ(row.kind == Kind::protocol, row.party != nullptr) << row.name;
   }
 }
 

@@ -1,0 +1,176 @@
+#include "algorithms/reduce/chain.hpp"
+
+#include <algorithm>
+
+#include "algorithms/reduce/tree_fold.hpp"
+#include "base/partition.hpp"
+#include "patterns/pipeline.hpp"
+
+namespace latecomer::reduce {
+namespace {
+
+Rank position_of(const Plan& plan, Rank rank) {
+  return static_cast<Rank>(std::find(plan.order.begin(), plan.order.end(), rank) -
+                           plan.order.begin());
+}
+
+/// How many ranks stand before and behind the root.
+struct Sides {
+  explicit Sides(const Plan& plan)
+      : before(position_of(plan, plan.problem.root)), behind(plan.problem.ranks - 1 - before) {}
+
+  [[nodiscard]] Count shorter() const { return std::min(before, behind); }
+  [[nodiscard]] Count longer() const { return std::max(before, behind); }
+
+  Rank before;
+  Rank behind;
+};
+
+/// One rank's segments; on their way they are folded one by one.
+class Line {
+ public:
+  Line(const Plan& plan, Builder& builder)
+      : plan_(plan),
+        at_(position_of(plan, builder.me())),
+        sides_(plan),
+        segments_(plan.parameters.at("segments")) {
+    const Partition parts(plan.problem.count, segments_);
+    for (Count s = 0; s < segments_; ++s) {
+      folds_.emplace_back(builder, parts.range(s), at_ == sides_.before);
+      folds_.back().own();
+    }
+  }
+
+  void run() {
+    if (at_ == sides_.before) return end();
+    for (Count s = 0; s < segments_; ++s) {
+      if (at_ < sides_.before) pass(s, at_ - 1, Received::left, at_ + 1);
+      if (at_ > sides_.before) pass(s, at_ + 1, Received::right, at_ - 1);
+    }
+  }
+
+ private:
+  void pass(Count s, Rank from, Received side, Rank to) {
+    TreeFold& fold = folds_[static_cast<std::size_t>(s)];
+    const bool first = from < 0 || from == plan_.problem.ranks;
+    if (!first) fold.receive(plan_.order[from], side, true);
+    fold.send(plan_.order[to]);
+  }
+
+  /// The root takes segments in the order in which they can be there first.
+  void end() {
+    Count left = 0;
+    Count right = 0;
+    while (left < all(sides_.before) || right < all(sides_.behind)) {
+      const bool none = right == all(sides_.behind);
+      const bool earlier =
+          left < all(sides_.before) && sides_.before + left <= sides_.behind + right;
+      if (none || earlier) {
+        receive(left, at_ - 1, Received::left, left < right || sides_.behind == 0);
+        ++left;
+      } else {
+        receive(right, at_ + 1, Received::right, right < left || sides_.before == 0);
+        ++right;
+      }
+    }
+    for (TreeFold& fold : folds_) fold.finish();
+  }
+  void receive(Count s, Rank from, Received side, bool last) {
+    folds_[static_cast<std::size_t>(s)].receive(plan_.order[from], side, last);
+  }
+  /// The segments that come from a side.
+  [[nodiscard]] Count all(Rank ranks) const { return ranks > 0 ? segments_ : 0; }
+
+  const Plan& plan_;
+  Rank at_;
+  Sides sides_;
+  Count segments_;
+  std::vector<TreeFold> folds_;
+};
+
+Count segments_of(const Plan& plan) {
+  return std::min(plan.parameters.at("segments"), std::max<Count>(1, plan.problem.count));
+}
+
+/// A segment on its way.
+struct Stage {
+  Stage(const Plan& plan, const Network& network) : segments(segments_of(plan)) {
+    const Count longest = Partition(plan.problem.count, segments).longest();
+    const Count bytes = longest * plan.problem.element_bytes;
+    pass = network.transfer(bytes);
+    fold = network.combining(bytes);
+    waits = bytes > network.eager_limit;
+  }
+  [[nodiscard]] Seconds all(Seconds each) const { return static_cast<double>(segments) * each; }
+
+  Count segments;
+  Seconds pass;  // over a link
+  Seconds fold;  // into the next rank's
+  bool waits;    // until its receiver has arrived
+};
+
+}  // namespace
+
+std::vector<Parameter> chain_parameters() {
+  return {{"segments", "in all; default: the best for the pipeline, sent eagerly", 1, {}}};
+}
+
+void complete_chain(Plan& plan, const Network& network, const ChainTime& time) {
+  if (plan.parameters.contains("segments")) return;
+  const Problem& problem = plan.problem;
+  Plan tried = plan;
+  const Count best = best_segments(problem.count, [&](Count segments) {
+    tried.parameters["segments"] = segments;
+    return time(tried, network);
+  });
+  const Count least = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
+  plan.parameters["segments"] = std::max(best, std::min(least, most_segments(problem.count)));
+}
+
+void build_chain(const Plan& plan, Builder& builder) { Line(plan, builder).run(); }
+
+Cost chain_cost(const Plan& plan) {
+  const Sides sides(plan);
+  const Count m = plan.problem.count;
+  const Count segments = segments_of(plan);
+  if (sides.longer() == 0) return {};
+  if (sides.shorter() == 0) return {segments + sides.longer() - 1, m, m};
+  // Two segments of each enter the root, from when the nearer end's first is there.
+  const Count rounds = std::max(sides.shorter() + 2 * segments, sides.longer() + segments) - 1;
+  return {rounds, m, 2 * m};
+}
+
+Seconds chain_time(const Plan& plan, const Network& network) {
+  const Sides sides(plan);
+  if (sides.longer() == 0) return 0;
+  const Stage stage(plan, network);
+  const auto way = [&](Count ranks, Count segments) {
+    return static_cast<double>(ranks - 1 + segments) * stage.pass +
+           static_cast<double>(ranks) * stage.fold;
+  };
+  const Seconds farther = way(sides.longer(), stage.segments);
+  return sides.shorter() == 0 ? farther
+                              : std::max(farther, way(sides.shorter(), 2 * stage.segments));
+}
+
+/// Every rank passes on a segment each `pass`, so a chain is described by when its first segment
+/// leaves each position: at the latest of its own arrival and what comes from before.
+Seconds chain_time_after_last(const Plan& plan, const Network& network,
+                              const std::vector<Seconds>& arrivals) {
+  const Rank ranks = plan.problem.ranks;
+  if (ranks == 1) return 0;
+  const Stage stage(plan, network);
+  Seconds sum = 0;
+  Seconds leaves = 0;
+  for (Rank i = 0; i + 1 < ranks; ++i) {
+    const Seconds arrival = arrivals[plan.order[i]];
+    leaves = i == 0 ? arrival : std::max(arrival, leaves + stage.pass) + stage.fold;
+    if (stage.waits) leaves = std::max(leaves, arrivals[plan.order[i + 1]]);
+    sum += leaves + stage.all(stage.pass);
+  }
+  const Seconds first = std::max(arrivals[plan.order.back()], leaves + stage.pass);
+  sum += std::max(first + stage.all(stage.fold), leaves + stage.all(stage.pass) + stage.fold);
+  return sum / ranks - *std::max_element(arrivals.begin(), arrivals.end());
+}
+
+}  // namespace latecomer::reduce

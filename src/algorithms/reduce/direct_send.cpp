@@ -1,0 +1,89 @@
+// Direct send: the vector is cut into a block for each rank, every rank sends each block to its
+// owner, who reduces it, and a binomial tree gathers the results on the root.
+//
+// Cost: (P-1 + ceil(log2 P)) alpha + 2 (P-1)/P m beta + (P-1)/P m gamma. All ranks combine alike;
+// use it for long vectors and few ranks, or for slow operators. Keeps rank order.
+// Source: equation 3 of Marendic 2012 ("direct-send", there without the gather and on one link).
+#include <algorithm>
+
+#include "algorithms/reduce/block_gather.hpp"
+#include "algorithms/reduce/rows.hpp"
+#include "algorithms/reduce/tree_fold.hpp"
+#include "base/partition.hpp"
+#include "patterns/rotated.hpp"
+
+namespace latecomer::reduce {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+/// In each step every rank sends to one and receives from one. What comes first comes from the
+/// neighbour below, then from farther down, and from rank P-1 down to the neighbour above: two runs
+/// that are reduced on their own.
+Slice reduce_block(const Plan& plan, Range block, Builder& builder) {
+  const Rank ranks = plan.problem.ranks;
+  const Rotated steps(ranks, builder.me());
+  TreeFold below(builder, block, false);
+  TreeFold above(builder, block, false);
+  below.own();
+  for (Rank step = 1; step < ranks; ++step) {
+    const Rank from = steps.rank(ranks - step);
+    TreeFold& run = from < builder.me() || builder.commutative() ? below : above;
+    run.receive(from, Received::left, false);
+  }
+  const bool joined = builder.commutative() || builder.me() + 1 == ranks;
+  return joined ? below.value()
+                : builder.fold(above.value(), Received::right, below.value(), below.value());
+}
+
+void build(const Plan& plan, Builder& builder) {
+  const Rank ranks = plan.problem.ranks;
+  const BlockGather gather(plan.problem);
+  const Rotated steps(ranks, builder.me());
+  for (Rank step = 1; step < ranks; ++step) {
+    const Rank to = steps.rank(step);
+    builder.send(to, builder.input(gather.block(to)));
+  }
+  gather.build(reduce_block(plan, gather.block(builder.me()), builder), builder);
+}
+
+Cost cost(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  const BlockGather gather(problem);
+  Cost cost{problem.ranks - 1 + ceil_log2(problem.ranks), 0, 0};
+  for (Rank rank = 0; rank < problem.ranks; ++rank) {
+    const Count block = gather.block(rank).count;
+    cost.sent = std::max(cost.sent, problem.count - block + gather.sent(rank));
+    cost.combined = std::max(cost.combined, (problem.ranks - 1) * block);
+  }
+  return cost;
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const Problem& problem = plan.problem;
+  if (problem.ranks == 1) return 0;
+  const Count longest = Partition(problem.count, problem.ranks).longest();
+  const Seconds step = network.transfer(longest * problem.element_bytes);
+  return static_cast<double>(problem.ranks - 1) * step +
+         network.combining(longest * problem.element_bytes) + BlockGather(problem).time(network);
+}
+
+}  // namespace
+
+Algorithm direct_send() {
+  return {.name = "direct_send",
+          .collective = Collective::reduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 3,
+          .parameters = {},
+          .cost_formula = "(P-1 + ceil(log2 P)) alpha + 2 (P-1)/P m beta + (P-1)/P m gamma",
+          .source = "Marendic 2012, equation 3",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::reduce

@@ -1,0 +1,60 @@
+// Linear: every rank sends its vector to the root, which folds them in rank order.
+//
+// Cost: (P-1)(alpha + m beta) + m gamma. The root's link carries all; use it for very few ranks.
+// Source: equation 1 of Marendic 2012.
+#include "algorithms/reduce/rows.hpp"
+#include "algorithms/reduce/tree_fold.hpp"
+
+namespace latecomer::reduce {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+void build(const Plan& plan, Builder& builder) {
+  const Problem& problem = plan.problem;
+  const Range all{0, problem.count};
+  if (builder.me() != problem.root) return builder.send(problem.root, builder.input(all));
+  TreeFold fold(builder, all, true);
+  for (Rank rank = 0; rank < problem.ranks; ++rank) {
+    if (rank == problem.root) {
+      fold.own();
+    } else {
+      fold.receive(rank, Received::right, rank + 1 == problem.ranks);
+    }
+  }
+  fold.finish();
+}
+
+Cost cost(const Plan& plan) {
+  const Count others = plan.problem.ranks - 1;
+  return {others, others > 0 ? plan.problem.count : 0, others * plan.problem.count};
+}
+
+/// What comes in is combined meanwhile, except the last.
+Seconds time(const Plan& plan, const Network& network) {
+  const auto others = static_cast<double>(plan.problem.ranks - 1);
+  if (others == 0) return 0;
+  const Seconds transfer = network.transfer(plan.problem.bytes());
+  const Seconds combine = network.combining(plan.problem.bytes());
+  return transfer + (others - 1) * std::max(transfer, combine) + combine;
+}
+
+}  // namespace
+
+Algorithm linear() {
+  return {.name = "linear",
+          .collective = Collective::reduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 3,
+          .parameters = {},
+          .cost_formula = "(P-1)(alpha + m beta) + m gamma",
+          .source = "Marendic 2012, equation 1",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::reduce

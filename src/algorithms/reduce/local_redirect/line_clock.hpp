@@ -1,0 +1,63 @@
+// When the ranks of a line leave: the line of LineRanks itself, played with the times that words,
+// messages and combines take, one port a rank. What a formula would have to say of who merges with
+// whom is decided by who comes first.
+#pragma once
+
+#include <compare>
+#include <queue>
+#include <vector>
+
+#include "algorithms/reduce/local_redirect/line_rank.hpp"
+#include "base/network.hpp"
+
+namespace latecomer::reduce {
+
+class LineClock {
+ public:
+  /// `arrivals` by position. `bytes`: of the vector.
+  LineClock(const Network& network, Count bytes, const std::vector<Seconds>& arrivals);
+
+  void run();
+  /// The last one of the line hands the result to a position that is gone.
+  void hand_over(Rank to);
+  /// When a position left, in seconds.
+  [[nodiscard]] Seconds exit(Rank at) const { return members_[at].exit; }
+
+ private:
+  enum class What : std::uint8_t { arrival, word, merged };
+  struct Event {
+    Seconds when = 0;
+    Count number = 0;  // of those at one time the first that was caused comes first
+    What what = What::arrival;
+    Rank from = -1;
+    Rank to = -1;
+    Word word = {};
+
+    bool operator>(const Event& other) const {
+      return when != other.when ? when > other.when : number > other.number;
+    }
+  };
+  struct Member {
+    LineRank rank;
+    Seconds sends = 0;  // its port is free
+    Seconds receives = 0;
+    Seconds exit = 0;
+  };
+
+  void add(Event event);
+  /// When what takes so long has passed both ports.
+  Seconds pass(Rank from, Rank to, Seconds now, Seconds takes);
+  void follow(const LineRank::Step& step, Rank me, Seconds now);
+  void move(Rank from, Rank to, Seconds now);
+
+  Seconds word_;
+  Seconds occupancy_;
+  Seconds handshake_;
+  Seconds combine_;
+  bool waits_;  // data leave only when their receiver is ready for them
+  std::vector<Member> members_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Count numbers_ = 0;
+};
+
+}  // namespace latecomer::reduce

@@ -1,0 +1,109 @@
+// Local redirect: ranks stand in a line, and neighbours merge their partial results as soon as both
+// are there; who is done tells its left neighbour who is next. Decides while it runs, so that it
+// needs to expect nobody's arrival. A late rank splits the line; both sides are merged before it
+// comes, and two merges remain.
+//
+// Cost: (P-1) merges in all, each of a message, a combine and up to four words; about
+// ceil(log2 P)(6 alpha + m beta + m gamma) when all arrive together. Use it for vectors of middle
+// length and unknown arrivals. Keeps rank order: then the line begins at rank 0, and another root
+// than the last rank gets the result in one message more. Otherwise the line ends in the root.
+// Source: Marendic 2012, section 4, algorithm 2; line_rank.hpp says what differs.
+#include <algorithm>
+
+#include "algorithms/reduce/local_redirect/line_clock.hpp"
+#include "algorithms/reduce/local_redirect/merging.hpp"
+#include "algorithms/reduce/rows.hpp"
+#include "patterns/powers.hpp"
+#include "patterns/rotated.hpp"
+
+namespace latecomer::reduce {
+namespace {
+
+class MergingParty final : public Party {
+ public:
+  MergingParty(const Plan& plan, Rank me) : frame_(frame_of(plan, me)) {
+    frame_.scratch_count = 2 * plan.problem.count;
+    line_.order = plan.order;
+    line_.root = plan.problem.root;
+    line_.positions.resize(plan.order.size());
+    for (std::size_t at = 0; at < plan.order.size(); ++at) {
+      line_.positions[plan.order[at]] = static_cast<Rank>(at);
+    }
+  }
+  [[nodiscard]] const Frame& frame() const override { return frame_; }
+  [[nodiscard]] std::unique_ptr<Protocol> join(Transport& transport,
+                                               const ProtocolOptions& /*options*/) const override {
+    return std::make_unique<Merging>(line_, frame_, transport);
+  }
+
+ private:
+  Frame frame_;
+  Line line_;
+};
+
+std::unique_ptr<Party> party(const Plan& plan, Rank me) {
+  return std::make_unique<MergingParty>(plan, me);
+}
+
+void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+  const Problem& problem = plan.problem;
+  const Rotated line(problem.ranks, problem.commutative ? problem.root + 1 : 0);
+  for (Rank at = 0; at < problem.ranks; ++at) plan.order.push_back(line.rank(at));
+}
+
+Count handed_over(const Plan& plan) { return plan.order.back() == plan.problem.root ? 0 : 1; }
+
+Cost cost(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  const Count levels = ceil_log2(problem.ranks);
+  return {levels + handed_over(plan), problem.ranks > 1 ? problem.count : 0,
+          levels * problem.count};
+}
+
+/// The line as it is when all are gone, by the ranks' arrivals.
+LineClock clock_after(const Plan& plan, const Network& network,
+                      const std::vector<Seconds>& arrivals) {
+  std::vector<Seconds> by_position;
+  for (const Rank rank : plan.order) by_position.push_back(arrivals[rank]);
+  LineClock clock(network, plan.problem.bytes(), by_position);
+  clock.run();
+  const auto root = std::find(plan.order.begin(), plan.order.end(), plan.problem.root);
+  if (handed_over(plan) > 0) clock.hand_over(static_cast<Rank>(root - plan.order.begin()));
+  return clock;
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const std::vector<Seconds> together(plan.order.size(), 0);
+  const LineClock clock = clock_after(plan, network, together);
+  return clock.exit(static_cast<Rank>(plan.order.size()) - 1);
+}
+
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  const LineClock clock = clock_after(plan, network, arrivals);
+  Seconds sum = 0;
+  for (Rank at = 0; at < plan.problem.ranks; ++at) sum += clock.exit(at);
+  return sum / plan.problem.ranks - *std::max_element(arrivals.begin(), arrivals.end());
+}
+
+}  // namespace
+
+Algorithm local_redirect() {
+  return {.name = "local_redirect",
+          .collective = Collective::reduce,
+          .kind = Kind::protocol,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 2,
+          .parameters = {},
+          .cost_formula = "about ceil(log2 P)(6 alpha + m beta + m gamma) at zero delay",
+          .source = "Marendic 2012, algorithm 2",
+          .complete = complete,
+          .build = nullptr,
+          .cost = cost,
+          .time = time,
+          .time_after_last = time_after_last,
+          .party = party};
+}
+
+}  // namespace latecomer::reduce

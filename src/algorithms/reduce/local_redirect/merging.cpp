@@ -1,0 +1,133 @@
+#include "algorithms/reduce/local_redirect/merging.hpp"
+
+#include <utility>
+
+namespace latecomer::reduce {
+namespace {
+
+/// The lower half is the position plus 1, the upper half what is said.
+std::uint64_t encode(const Word& word) {
+  return std::uint64_t{static_cast<std::uint8_t>(word.said)} << 32 |
+         static_cast<std::uint32_t>(word.position + 1);
+}
+
+Word decode(std::uint64_t bits) {
+  return {static_cast<Said>(bits >> 32),
+          static_cast<Rank>(static_cast<std::uint32_t>(bits)) - 1};
+}
+
+}  // namespace
+
+Merging::Merging(const Line& line, const Frame& frame, Transport& transport)
+    : line_(line),
+      frame_(frame),
+      transport_(transport),
+      rank_(line.positions[frame.me], frame.ranks) {
+  const Count count = frame.scratch_count / 2;
+  own_ = {frame.in_place ? Buffer::output : Buffer::input, 0, count};
+  home_ = {Buffer::scratch, 0, count};
+  if (keeps()) home_ = {Buffer::output, 0, count};
+  spare_ = {Buffer::scratch, count, count};
+  value_ = own_;
+}
+
+void Merging::arrive() { follow(rank_.arrive()); }
+
+void Merging::told(Rank from, std::uint64_t word) {
+  if (status_ == Status::running) follow(rank_.hear(line_.positions[from], decode(word)));
+}
+
+void Merging::follow(const LineRank::Step& step) {
+  for (const auto& [to, word] : step.tell) transport_.tell(rank_at(to), encode(word));
+  if (step.receive_from >= 0) receive(rank_at(step.receive_from));
+  if (step.give_to >= 0) send(rank_at(step.give_to), Task::give);
+  if (rank_.complete() && !std::exchange(ended_, true)) end();
+}
+
+/// Where the operator commutes, the first one that comes is where all others are merged.
+void Merging::receive(Rank from) {
+  from_ = from;
+  const bool first = value_ != home_ && frame_.commutative;
+  landing_ = first ? home_ : spare_;
+  take(from, landing_, Task::receive);
+}
+
+void Merging::merge() {
+  if (value_ == home_) return combine(value_, Into::right);
+  if (frame_.commutative) return combine(value_, Into::left);
+  transport_.copy(value_, home_, static_cast<Token>(Task::move));
+}
+
+/// What has landed lies to the left.
+void Merging::combine(const Slice& right, Into into) {
+  transport_.combine(landing_, right, into, static_cast<Token>(Task::merge));
+  value_ = home_;
+}
+
+/// The last of the line has the result.
+void Merging::end() {
+  if (line_.root != me()) return send(line_.root, Task::hand_over);
+  const Slice output{Buffer::output, 0, own_.count};
+  if (value_ != output) return transport_.copy(value_, output, static_cast<Token>(Task::keep));
+  status_ = Status::done;
+}
+
+void Merging::completed(const Completion& completion) {
+  if (completion.error != 0) {
+    return fail("a message or local work failed with transport error " +
+                std::to_string(completion.error));
+  }
+  switch (static_cast<Task>(completion.token)) {
+    case Task::receive:
+      if (check(completion, from_)) merge();
+      return;
+    case Task::move:
+      return combine(home_, Into::right);
+    case Task::merge:
+      return follow(rank_.merged());
+    case Task::give:
+      if (line_.root == me()) {
+        return take(line_.tail(), {Buffer::output, 0, own_.count}, Task::take_over);
+      }
+      break;
+    case Task::take_over:
+      if (!check(completion, line_.tail())) return;
+      break;
+    case Task::keep:
+    case Task::hand_over:
+      break;
+  }
+  status_ = Status::done;
+}
+
+/// A pair of ranks has at most one message each way.
+void Merging::send(Rank to, Task task) {
+  transport_.send({to, value_, true}, frame_.plan_hash, static_cast<Token>(task));
+}
+
+void Merging::take(Rank from, const Slice& target, Task task) {
+  transport_.recv({from, target, true}, static_cast<Token>(task));
+}
+
+bool Merging::check(const Completion& completion, Rank from) {
+  if (completion.plan_hash == frame_.plan_hash) return true;
+  fail("rank " + std::to_string(from) + " follows another plan than rank " + std::to_string(me()));
+  return false;
+}
+
+void Merging::fail(std::string why) {
+  if (status_ == Status::failed) return;
+  status_ = Status::failed;
+  failure_ = std::move(why);
+}
+
+std::string Merging::waiting_for() const {
+  if (ended_) return "to hand the result to rank " + std::to_string(line_.root);
+  if (rank_.gone()) return "for the result of rank " + std::to_string(line_.tail());
+  std::string text;
+  if (rank_.left() >= 0) text = "for rank " + std::to_string(rank_at(rank_.left()));
+  if (rank_.right() < 0) return text;
+  return text + (text.empty() ? "for rank " : " or rank ") + std::to_string(rank_at(rank_.right()));
+}
+
+}  // namespace latecomer::reduce

@@ -1,0 +1,67 @@
+// One rank's share in a call: what LineRank decides, on a transport.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/reduce/local_redirect/line_rank.hpp"
+#include "protocol/party.hpp"
+
+namespace latecomer::reduce {
+
+/// What a rank knows of the line.
+struct Line {
+  std::vector<Rank> order;      // ranks by position; the last one ends up with the result
+  std::vector<Rank> positions;  // by rank
+  Rank root = 0;
+
+  [[nodiscard]] Rank tail() const { return order.back(); }
+};
+
+class Merging final : public Protocol {
+ public:
+  /// All must outlive it.
+  Merging(const Line& line, const Frame& frame, Transport& transport);
+
+  void start() override {}
+  void arrive() override;
+  void completed(const Completion& completion) override;
+  void told(Rank from, std::uint64_t word) override;
+  [[nodiscard]] Status status() const override { return status_; }
+  [[nodiscard]] const std::string& failure() const override { return failure_; }
+  [[nodiscard]] std::string waiting_for() const override;
+
+ private:
+  /// What completes; each at most once at a time.
+  enum class Task : Token { receive, move, merge, give, keep, hand_over, take_over };
+
+  [[nodiscard]] Rank me() const { return frame_.me; }
+  [[nodiscard]] bool keeps() const { return line_.tail() == me() && line_.root == me(); }
+  [[nodiscard]] Rank rank_at(Rank position) const { return line_.order[position]; }
+  void follow(const LineRank::Step& step);
+  void receive(Rank from);
+  void merge();
+  void combine(const Slice& right, Into into);
+  void end();
+  void send(Rank to, Task task);
+  void take(Rank from, const Slice& target, Task task);
+  /// Whether it came by the same plan.
+  bool check(const Completion& completion, Rank from);
+  void fail(std::string why);
+
+  const Line& line_;
+  const Frame& frame_;
+  Transport& transport_;
+  LineRank rank_;
+  Slice own_;
+  Slice home_;   // where partial results are merged: this rank's own may not be written
+  Slice spare_;  // where others land
+  Slice value_;
+  Slice landing_;
+  Rank from_ = -1;  // the rank that gives
+  bool ended_ = false;
+  Status status_ = Status::running;
+  std::string failure_;
+};
+
+}  // namespace latecomer::reduce

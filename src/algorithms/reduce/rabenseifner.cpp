@@ -1,0 +1,204 @@
+// Rabenseifner: reduce-scatter by recursive halving, then a binomial gather to the root the same
+// way back. The nearest ranks exchange first, so each block is reduced in rank order. Ranks beyond
+// a power of two hand their data to a neighbour first; of the root and its neighbour it is the root
+// that takes part.
+//
+// Cost: 2 log2 P alpha + 2(P-1)/P m beta + (P-1)/P m gamma for powers of two; otherwise one round,
+// m beta and m gamma more. Use it for long vectors.
+// Source: Rabenseifner: Optimization of collective reduction operations, ICCS 2004; equation 4 of
+// Marendic 2012.
+#include <algorithm>
+
+#include "algorithms/reduce/rows.hpp"
+#include "base/partition.hpp"
+#include "patterns/powers.hpp"
+#include "schedule/builder.hpp"
+
+namespace latecomer::reduce {
+namespace {
+
+void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
+
+/// The core of a power of two, the root always among it.
+class Core {
+ public:
+  explicit Core(const Problem& problem) : folded_(problem.ranks), root_(problem.root) {}
+
+  [[nodiscard]] Rank size() const { return folded_.core; }
+  [[nodiscard]] bool paired(Rank rank) const { return rank < 2 * folded_.extra; }
+  /// The other one of a pair.
+  [[nodiscard]] static Rank partner(Rank rank) { return rank ^ 1; }
+  [[nodiscard]] bool waits(Rank rank) const {
+    if (!paired(rank) || rank == root_) return false;
+    return partner(rank) == root_ || folded_.waits(rank);
+  }
+  [[nodiscard]] Rank position(Rank rank) const { return folded_.position(rank); }
+  [[nodiscard]] Rank rank(Rank position) const {
+    const Rank usual = folded_.rank(position);
+    return paired(usual) && partner(usual) == root_ ? root_ : usual;
+  }
+  [[nodiscard]] Rank root() const { return position(root_); }
+
+ private:
+  FoldedRanks folded_;
+  Rank root_;
+};
+
+/// The blocks [first, last) that a core rank still works on.
+struct Blocks {
+  Rank first;
+  Rank last;
+
+  [[nodiscard]] Blocks half(bool upper) const {
+    const Rank middle = (first + last) / 2;
+    return upper ? Blocks{middle, last} : Blocks{first, middle};
+  }
+};
+
+/// One core rank's way through both phases.
+class Halving {
+ public:
+  Halving(const Core& core, const Plan& plan, Builder& builder)
+      : builder_(builder),
+        core_(core),
+        parts_(plan.problem.count, core.size()),
+        position_(core.position(builder.me())),
+        value_(builder.input({0, plan.problem.count})) {}
+
+  void build() {
+    kept_ = {{0, core_.size()}};
+    if (core_.paired(builder_.me())) fold(Core::partner(builder_.me()), kept_[0], kept_[0]);
+    for (Rank mask = 1; mask < core_.size(); mask *= 2) {
+      const bool upper = (position_ & mask) != 0;
+      const Rank peer = core_.rank(position_ ^ mask);
+      const Blocks now = kept_.back();
+      builder_.send(peer, part(now, now.half(!upper)));
+      fold(peer, now, now.half(upper));
+      kept_.push_back(now.half(upper));
+    }
+    gather();
+  }
+
+ private:
+  [[nodiscard]] Range range(Blocks blocks) const { return parts_.range(blocks.first, blocks.last); }
+  /// Where the blocks `wanted` of the value lie, which now stands for the blocks `now`.
+  [[nodiscard]] Slice part(Blocks now, Blocks wanted) const {
+    return value_.part(range(wanted).begin - range(now).begin, range(wanted).count);
+  }
+
+  void fold(Rank peer, Blocks now, Blocks wanted) {
+    const Slice own = part(now, wanted);
+    const bool left = peer < builder_.me();
+    const Slice landing = take(own.count);
+    builder_.recv(peer, landing);
+    const bool moves = left && !builder_.commutative() && !builder_.writable(own);
+    const Slice moved = moves ? take(own.count) : landing;
+    value_ = builder_.fold(landing, left ? Received::left : Received::right, own, moved);
+    if (moves) spare_ = landing;
+  }
+  /// Scratch, of what was used before if there is as much.
+  Slice take(Count count) {
+    if (spare_.count < count) return builder_.scratch(count);
+    const Slice taken = spare_.part(0, count);
+    spare_ = spare_.part(count, spare_.count - count);
+    return taken;
+  }
+
+  /// How often this rank is sent to before it sends: the root always is.
+  [[nodiscard]] std::size_t widened() const {
+    std::size_t level = kept_.size() - 1;
+    while (level > 0 && !sends_at(level)) --level;
+    return level;
+  }
+  /// Whether this rank hands the blocks kept at a level to the other one of them.
+  [[nodiscard]] bool sends_at(std::size_t level) const {
+    return ((position_ ^ core_.root()) & mask(level)) != 0;
+  }
+  [[nodiscard]] static Rank mask(std::size_t level) { return Rank{1} << (level - 1); }
+
+  /// Widens from the own blocks back to those that this rank passes on, the root to all.
+  void gather() {
+    const std::size_t end = widened();
+    const bool root = position_ == core_.root();
+    Slice held = value_;
+    if (end < kept_.size() - 1 || root) {
+      const Range all = range(kept_[end]);
+      const Slice goal = root ? builder_.output(all) : take(all.count);
+      const auto place = [&](Blocks blocks) {
+        return goal.part(range(blocks).begin - all.begin, range(blocks).count);
+      };
+      builder_.copy(value_, place(kept_.back()));
+      for (std::size_t level = kept_.size() - 1; level > end; --level) {
+        const bool upper = (position_ & mask(level)) != 0;
+        builder_.recv(core_.rank(position_ ^ mask(level)), place(kept_[level - 1].half(!upper)));
+      }
+      held = goal;
+    }
+    if (!root) builder_.send(core_.rank(position_ ^ mask(end)), held);
+  }
+
+  Builder& builder_;
+  Core core_;
+  Partition parts_;
+  Rank position_;
+  Slice value_;
+  Slice spare_;
+  std::vector<Blocks> kept_;
+};
+
+void build(const Plan& plan, Builder& builder) {
+  const Core core(plan.problem);
+  if (!core.waits(builder.me())) return Halving(core, plan, builder).build();
+  builder.send(Core::partner(builder.me()), builder.input({0, plan.problem.count}));
+}
+
+/// Exact where P's power of two divides the count; rounded up otherwise.
+Cost cost(const Plan& plan) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Count more = folded.extra > 0 ? 1 : 0;
+  const Count m = plan.problem.count;
+  const Count block = Partition(m, folded.core).longest();
+  const Count halving = (folded.core - 1) * block;
+  // The busiest sender gathers half of the vector.
+  const Count gathered = folded.core > 1 ? folded.core / 2 * block : 0;
+  const Count sent = std::max(halving + gathered, more * m);
+  return {2 * folded.log2 + more, sent, halving + more * m};
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const FoldedRanks folded(plan.problem.ranks);
+  const Partition parts(plan.problem.count, folded.core);
+  const auto bytes = [&](Count blocks) {
+    return parts.range(0, blocks).count * plan.problem.element_bytes;
+  };
+  const Count all = plan.problem.bytes();
+  const bool more = folded.extra > 0;
+  Seconds time = more ? network.transfer(all) + network.combining(all) : 0;
+  for (Count blocks = folded.core / 2; blocks > 0; blocks /= 2) {
+    time += network.exchanging(bytes(blocks)) + network.combining(bytes(blocks)) +
+            network.transfer(bytes(blocks));
+  }
+  return time;
+}
+
+}  // namespace
+
+Algorithm rabenseifner() {
+  return {.name = "rabenseifner",
+          .collective = Collective::reduce,
+          .kind = Kind::program,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 3,
+          .parameters = {},
+          .cost_formula =
+              "2 log2 P alpha + 2(P-1)/P m beta + (P-1)/P m gamma; for other P 1 round,"
+              " m beta and m gamma more",
+          .source = "Rabenseifner 2004; Marendic 2012, equation 4",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time};
+}
+
+}  // namespace latecomer::reduce

@@ -1,0 +1,193 @@
+// Static tree: a reduction tree for known arrivals. Whenever a rank is ready (it has arrived, and
+// has combined what it was to receive), it hands its partial result to the one that is ready next.
+//
+// Cost: with one rank that is late by more than the others need, one message and combine after it;
+// ceil(log2 P)(alpha + m beta + m gamma) when all arrive together. Use it for short vectors and
+// known arrivals.
+// The paper's model, in which this is the best of all trees: merging two partial results takes psi
+// from when both are ready, wherever the result is left. Then all ends at the least T for which the
+// sum over the ranks of 2^-floor((T - a_i) / psi) is at most 1. On our network that holds of
+// messages that wait for their receivers, psi being alpha + m beta + m gamma; others travel while
+// their receivers are still busy or absent, which only makes it faster, but the order is then no
+// longer proven to be the best. Source: Marendic 2012, section 3, algorithm 1.
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include "algorithms/reduce/rows.hpp"
+#include "algorithms/reduce/tree_fold.hpp"
+
+namespace latecomer::reduce {
+namespace {
+
+/// When the ranks are ready and leave, as merges go on.
+class MergeClock {
+ public:
+  MergeClock(const Problem& problem, const Network& network, const std::vector<Seconds>& arrivals)
+      : transfer_(network.transfer(problem.bytes())),
+        combine_(network.combining(problem.bytes())),
+        waits_(problem.bytes() > network.eager_limit),
+        arrivals_(arrivals),
+        ready_(arrivals),
+        link_(arrivals.size(), *std::min_element(arrivals.begin(), arrivals.end())) {}
+
+  /// Of a rank that has sent: when it was done with that.
+  [[nodiscard]] Seconds ready(Rank rank) const { return ready_[rank]; }
+
+  void merge(Rank from, Rank to) {
+    hand_over(from, to);
+    ready_[to] += combine_;
+  }
+  /// A message alone.
+  void hand_over(Rank from, Rank to) {
+    Seconds begin = ready_[from];
+    if (waits_) begin = std::max({begin, arrivals_[to], link_[to]});
+    ready_[from] = begin + transfer_;
+    link_[to] = std::max(begin, link_[to]) + transfer_;
+    ready_[to] = std::max(ready_[to], link_[to]);
+  }
+
+ private:
+  Seconds transfer_;
+  Seconds combine_;
+  bool waits_;  // a message leaves only when its receiver takes it in
+  std::vector<Seconds> arrivals_;
+  std::vector<Seconds> ready_;
+  std::vector<Seconds> link_;  // when the rank can take in its next message
+};
+
+/// Which ranks send to whom, in order; the rank that is left has the result.
+struct Merges {
+  struct Merge {
+    Rank from;
+    Rank to;
+  };
+  std::vector<Merge> all;
+  Rank holder = 0;
+};
+
+/// Where the result of a merge may be left.
+enum class Ends : std::uint8_t { anywhere, at_the_root };
+
+Merges greedy(const Problem& problem, MergeClock clock, Ends ends) {
+  using Ready = std::pair<Seconds, Rank>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  for (Rank rank = 0; rank < problem.ranks; ++rank) ready.push({clock.ready(rank), rank});
+  const auto take = [&] {
+    const Rank rank = ready.top().second;
+    ready.pop();
+    return rank;
+  };
+  Merges merges;
+  while (ready.size() > 1) {
+    Rank from = take();
+    Rank to = take();
+    if (ends == Ends::at_the_root && from == problem.root) std::swap(from, to);
+    clock.merge(from, to);
+    merges.all.push_back({from, to});
+    ready.push({clock.ready(to), to});
+  }
+  merges.holder = take();
+  return merges;
+}
+
+/// The clock after all that a plan does.
+MergeClock played(const Merges& merges, Rank root, MergeClock clock) {
+  for (const auto& [from, to] : merges.all) clock.merge(from, to);
+  if (merges.holder != root) clock.hand_over(merges.holder, root);
+  return clock;
+}
+
+Merges merges_of(const Plan& plan) {
+  Merges merges;
+  for (std::size_t i = 0; i < plan.table.size(); ++i) {
+    merges.all.push_back({plan.order[i], static_cast<Rank>(plan.table[i])});
+  }
+  merges.holder = plan.order.back();
+  return merges;
+}
+
+/// The order: ranks as they send, at last the one that has the result. The table: to whom.
+void complete(Plan& plan, const Knowledge& knowledge) {
+  const Problem& problem = plan.problem;
+  const std::vector<Seconds> together(static_cast<std::size_t>(problem.ranks), 0);
+  const MergeClock clock(problem, knowledge.network,
+                         knowledge.arrivals.empty() ? together : knowledge.arrivals);
+  const auto end = [&](const Merges& merges) {
+    return played(merges, problem.root, clock).ready(problem.root);
+  };
+  Merges best = greedy(problem, clock, Ends::at_the_root);
+  Merges other = greedy(problem, clock, Ends::anywhere);
+  if (end(other) < end(best)) best = std::move(other);
+  for (const auto& [from, to] : best.all) {
+    plan.order.push_back(from);
+    plan.table.push_back(to);
+  }
+  plan.order.push_back(best.holder);
+}
+
+void build(const Plan& plan, Builder& builder) {
+  const Merges merges = merges_of(plan);
+  const Rank me = builder.me();
+  const Rank root = plan.problem.root;
+  TreeFold fold(builder, {0, plan.problem.count}, me == root && merges.holder == root);
+  fold.own();
+  for (const auto& [from, to] : merges.all) {
+    // Not known to be the last one: where the operator commutes that makes no difference.
+    if (to == me) fold.receive(from, Received::right, false);
+    if (from == me) fold.send(to);
+  }
+  if (merges.holder != root) fold.hand_over(merges.holder, root);
+  if (me == root) fold.finish();
+}
+
+/// Of the tree that the plan has: of that for ranks that arrive together the rounds are log2 P.
+Cost cost(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  if (problem.ranks == 1) return {};
+  std::vector<Count> rounds(plan.order.size());
+  std::vector<Count> received(plan.order.size());
+  for (const auto& [from, to] : merges_of(plan).all) {
+    rounds[to] = std::max(rounds[from], rounds[to]) + 1;
+    ++received[to];
+  }
+  const Count more = plan.order.back() == problem.root ? 0 : 1;
+  return {*std::max_element(rounds.begin(), rounds.end()) + more, problem.count,
+          *std::max_element(received.begin(), received.end()) * problem.count};
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const std::vector<Seconds> together(plan.order.size(), 0);
+  const MergeClock clock(plan.problem, network, together);
+  return played(merges_of(plan), plan.problem.root, clock).ready(plan.problem.root);
+}
+
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  const MergeClock end =
+      played(merges_of(plan), plan.problem.root, MergeClock(plan.problem, network, arrivals));
+  Seconds sum = 0;
+  for (const Rank rank : plan.order) sum += end.ready(rank);
+  return sum / plan.problem.ranks - *std::max_element(arrivals.begin(), arrivals.end());
+}
+
+}  // namespace
+
+Algorithm static_tree() {
+  return {.name = "static_tree",
+          .collective = Collective::reduce,
+          .kind = Kind::program,
+          .arrival_aware = true,
+          .commutative_only = true,
+          .scratch_messages = 3,
+          .parameters = {},
+          .cost_formula = "ceil(log2 P)(alpha + m beta + m gamma) at zero delay",
+          .source = "Marendic 2012, algorithm 1",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time,
+          .time_after_last = time_after_last};
+}
+
+}  // namespace latecomer::reduce

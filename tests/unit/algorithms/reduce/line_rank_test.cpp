@@ -1,0 +1,109 @@
+// The line of local_redirect in all orders of events for few ranks, and in random ones for many.
+#include "algorithms/reduce/local_redirect/line_rank.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unordered_set>
+
+#include "base/random.hpp"
+#include "unit/algorithms/reduce/line_world.hpp"
+
+namespace latecomer {
+namespace {
+
+using reduce::LineRank;
+using testing::LineWorld;
+
+/// The paper's listing: every redirection is followed.
+struct Unguarded : LineRank {
+  using LineRank::LineRank;
+  [[nodiscard]] bool heeds(Rank /*redirected*/) const override { return true; }
+};
+
+struct Found {
+  std::size_t worlds = 0;
+  std::size_t ends = 0;
+  std::size_t stuck = 0;
+  std::size_t confused = 0;
+};
+
+/// Every world that can be reached, once.
+template <class Member>
+Found explore(Rank ranks) {
+  Found found;
+  std::unordered_set<std::string> seen;
+  std::vector<LineWorld<Member>> open = {LineWorld<Member>(ranks)};
+  seen.insert(open.back().key());
+  while (!open.empty()) {
+    const LineWorld<Member> world = std::move(open.back());
+    open.pop_back();
+    ++found.worlds;
+    if (world.confused()) ++found.confused;
+    const auto events = world.events();
+    if (events.empty()) ++(world.over() ? found.ends : found.stuck);
+    for (const auto& event : events) {
+      LineWorld<Member> next = world;
+      next.happen(event);
+      if (seen.insert(next.key()).second) open.push_back(std::move(next));
+    }
+  }
+  return found;
+}
+
+TEST(LineRank, InAllOrdersOfEventsTheLastOneGetsAllInOrder) {
+  for (Rank ranks = 1; ranks <= 5; ++ranks) {
+    const Found found = explore<LineRank>(ranks);
+    EXPECT_GT(found.ends, 0U) << ranks;
+    EXPECT_EQ(found.stuck, 0U) << ranks << " ranks, " << found.worlds << " worlds";
+    EXPECT_EQ(found.confused, 0U) << ranks;
+    RecordProperty("worlds of " + std::to_string(ranks), static_cast<int>(found.worlds));
+  }
+}
+
+/// Two redirections overtake each other: with four ranks that is possible, with fewer it is not.
+TEST(LineRank, WhoHeedsEveryRedirectionMayWaitForEver) {
+  EXPECT_EQ(explore<Unguarded>(3).stuck, 0U);
+  EXPECT_GT(explore<Unguarded>(4).stuck, 0U);
+}
+
+/// The same by hand: Z-A-B-C, and what A says of B comes after what B says of C.
+TEST(LineRank, ARedirectionThatComesLateIsNotHeeded) {
+  const auto offers = [](LineRank& rank) {
+    (void)rank.arrive();
+    (void)rank.hear(2, {reduce::Said::redirect, 3});
+    return rank.hear(1, {reduce::Said::redirect, 2}).tell;
+  };
+  LineRank guarded(0, 4);
+  EXPECT_TRUE(offers(guarded).empty());
+  EXPECT_EQ(guarded.right(), 3);
+  Unguarded unguarded(0, 4);
+  ASSERT_EQ(offers(unguarded).size(), 1U);
+  EXPECT_EQ(unguarded.right(), 2);
+}
+
+TEST(LineRank, WhoIsGoneSaysNothingMore) {
+  LineRank rank(1, 3);
+  (void)rank.arrive();
+  EXPECT_EQ(rank.hear(2, {reduce::Said::ask, -1}).give_to, 2);
+  EXPECT_TRUE(rank.gone());
+  for (const auto said : {reduce::Said::offer, reduce::Said::redirect}) {
+    EXPECT_TRUE(rank.hear(0, {said, 2}).tell.empty());
+  }
+}
+
+TEST(LineRank, InRandomOrdersOfManyRanks) {
+  Random seeds(7);
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t seed = seeds.next();
+    Random random(seed);
+    const auto ranks = static_cast<Rank>(1 + random.below(128));
+    LineWorld<LineRank> world(ranks);
+    for (auto events = world.events(); !events.empty(); events = world.events()) {
+      world.happen(events[random.below(events.size())]);
+    }
+    ASSERT_TRUE(world.over() && !world.confused()) << "seed " << seed << ", " << ranks << " ranks";
+  }
+}
+
+}  // namespace
+}  // namespace latecomer
