@@ -14,6 +14,7 @@
 #include "base/parse.hpp"
 #include "capi/core/listing.hpp"
 #include "latecomer/latecomer.h"
+#include "parties/make_party.hpp"
 #include "rehearse/rehearsal.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
@@ -108,22 +109,23 @@ class PyPlan {
     options.element_bytes = plan_.problem.element_bytes;
     options.trace = trace;
     options.poll = [&poll] { poll_python(poll); };
-    std::vector<Program> programs;
+    const Count eager = options.network.eager_elements(plan_.problem.element_bytes);
+    Parties parties;
     std::optional<CheckedMemory> memory;
     Simulation result;
     {
       const nb::gil_scoped_release others_run;
       for (Rank rank = 0; rank < ranks(); ++rank) {
-        programs.push_back(build_program(plan_, rank));
+        parties.push_back(make_party(plan_, rank, eager));
         options.poll();
       }
       if (check)
-        options.memory = memory.emplace(plan_.problem, programs, options.network.seed).memory();
-      result = latecomer::simulate(programs, options);
+        options.memory = memory.emplace(plan_.problem, parties, options.network.seed).memory();
+      result = latecomer::simulate(parties, options);
     }
     if (!result.failure.empty()) throw std::runtime_error(result.failure);
     nb::list moves;
-    for (const TraceEntry& entry : result.trace) moves.append(describe(entry, programs));
+    for (const TraceEntry& entry : result.trace) moves.append(describe(entry, parties));
     nb::dict all;
     all["arrivals"] = nb::cast(result.arrivals);
     all["exits"] = nb::cast(result.exits);
@@ -134,6 +136,7 @@ class PyPlan {
 
   /// About how many operations all ranks' programs have, from the programs of some ranks.
   [[nodiscard]] Count about_operations() const {
+    if (decides_while_it_runs()) return kOfAProtocol * ranks();
     const Rank sampled = std::min(ranks(), kSampledRanks);
     std::size_t found = 0;
     for (Rank i = 0; i < sampled; ++i) {
@@ -145,17 +148,25 @@ class PyPlan {
 
  private:
   static constexpr Rank kSampledRanks = 16;
+  static constexpr Count kOfAProtocol = 8;  // operations of a rank
 
-  static nb::dict describe(const TraceEntry& entry, const std::vector<Program>& programs) {
-    const Operation& op =
-        programs[static_cast<std::size_t>(entry.from)].operations[entry.sender_operation];
+  [[nodiscard]] bool decides_while_it_runs() const {
+    return find_algorithm(plan_.problem.collective, plan_.algorithm).kind == Kind::protocol;
+  }
+
+  /// A protocol's operations are in no program: nothing is told of them but ranks and times.
+  static nb::dict describe(const TraceEntry& entry, const Parties& parties) {
+    const auto* const party =
+        dynamic_cast<const ProgramParty*>(parties[static_cast<std::size_t>(entry.from)].get());
+    const Operation op =
+        party == nullptr ? Operation{} : party->program().operations[entry.sender_operation];
     nb::dict move;
     move["from"] = entry.from;
     move["to"] = entry.to;
     move["begin"] = entry.begin;
     move["end"] = entry.end;
     move["count"] = op.source.count;
-    move["text"] = to_text(op);
+    move["text"] = party == nullptr ? "" : to_text(op);
     move["operation"] = entry.sender_operation;
     return move;
   }

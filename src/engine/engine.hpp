@@ -28,7 +28,7 @@ class Engine final : public Protocol {
   [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override;
   /// Operations that are done.
-  [[nodiscard]] std::size_t done() const { return index_.size() - unfinished_; }
+  [[nodiscard]] std::size_t done() const override { return index_.size() - unfinished_; }
 
  private:
   /// How far the messages of one of the index's channels are.

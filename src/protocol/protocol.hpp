@@ -23,6 +23,8 @@ class Protocol {
   virtual void told(Rank /*from*/, std::uint64_t /*word*/) {}
 
   [[nodiscard]] virtual Status status() const = 0;
+  /// Operations that are done, where that is counted.
+  [[nodiscard]] virtual std::size_t done() const { return 0; }
   /// Why it failed; empty before.
   [[nodiscard]] virtual const std::string& failure() const = 0;
   /// In words, what it waits for; for reports of long waits.

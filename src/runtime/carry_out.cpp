@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "capi/core/last_error.hpp"
-#include "engine/engine.hpp"
 #include "runtime/background/background.hpp"
 #include "runtime/call_data.hpp"
 #include "runtime/clocks/clock_sync.hpp"
@@ -31,16 +30,14 @@ const Prepared* prepare(CommState& state, const Problem& problem, Decision& deci
   return nullptr;
 }
 
-/// Carries out a program on the link. `buffers` are the call's, `op` its operator.
+/// Takes part in a call on the link. `buffers` are the call's, `op` its operator.
 Outcome execute(CommState& state, const Prepared& prepared, Buffers buffers, MPI_Op op,
                 Courier* courier) {
   Link& link = *state.link;
-  link.transport.begin(std::move(buffers), op, {link.calls, prepared.program.plan_hash}, courier);
-  EngineOptions options;
-  options.window = state.tuning.window;
-  options.combine_before_arrival = kind_of(op) == OperatorKind::built_in;
-  Engine engine(prepared.index, link.transport, options);
-  return run(engine, link, {state.comm, state.tuning.long_wait});
+  link.transport.begin(std::move(buffers), op, {link.calls, prepared.frame().plan_hash}, courier);
+  const ProtocolOptions options{state.tuning.window, kind_of(op) == OperatorKind::built_in};
+  const auto protocol = prepared.party->join(link.transport, options);
+  return run(*protocol, link, {state.comm, state.tuning.long_wait});
 }
 
 /// Whether the call's own messages tell all ranks of its arrivals.
@@ -51,12 +48,12 @@ bool tells(const CommState& state, const Prepared& prepared) {
 Outcome execute_alone(CommState& state, const Call& call, const Prepared& prepared,
                       Seconds arrived) {
   Link& link = *state.link;
-  link.control.enter(link.calls, prepared.program.plan_hash);
+  link.control.enter(link.calls, prepared.frame().plan_hash);
   CallData data(call, prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   Courier* const courier = tells(state, prepared) ? &state.watch->enter(arrived) : nullptr;
   Buffers buffers(data.layout(), data.input(), data.output(), link.scratch,
-                  prepared.program.scratch_count);
+                  prepared.frame().scratch_count);
   const Outcome outcome = execute(state, prepared, std::move(buffers), call.op, courier);
   if (outcome.code != MPI_SUCCESS) return outcome;
   if (courier != nullptr) state.watch->leave(link.clocks.now());
@@ -68,7 +65,7 @@ Outcome execute_alone(CommState& state, const Call& call, const Prepared& prepar
 Outcome tell_all(CommState& state, const Problem& problem, Seconds arrived) {
   Link& link = *state.link;
   const Prepared& telling = state.plans.telling(problem, state.rank);
-  link.control.enter(link.calls, telling.program.plan_hash);
+  link.control.enter(link.calls, telling.frame().plan_hash);
   Courier& courier = state.watch->tell_of(arrived, link.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
   const Outcome outcome = execute(state, telling, std::move(none), MPI_SUM, &courier);

@@ -51,7 +51,7 @@ PlanCache::Entry& PlanCache::use(std::size_t index) {
 PlanCache::Entry& PlanCache::find_or_add(Plan plan, Rank me, Count eager) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Prepared& prepared = entries_[i]->prepared;
-    if (prepared.plan == plan && prepared.index.eager() == eager) return use(i);
+    if (prepared.plan == plan && prepared.eager == eager) return use(i);
   }
   auto made = std::make_unique<Entry>(std::move(plan), me, eager);
   ++built_;

@@ -1,4 +1,4 @@
-// The last plans of a communicator and this rank's programs for them.
+// The last plans of a communicator and what takes part in them on this rank.
 #pragma once
 
 #include <memory>
@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/index.hpp"
+#include "parties/make_party.hpp"
 
 namespace latecomer {
 
 /// A plan and what this rank does to carry it out.
 struct Prepared {
   /// `eager`: elements of the longest message whose receive may be posted ahead of its turn.
-  Prepared(Plan planned, Rank me, Count eager)
-      : plan(std::move(planned)), program(build_program(plan, me)), index(program, eager) {}
-  Prepared(const Prepared&) = delete;
-  Prepared& operator=(const Prepared&) = delete;
+  Prepared(Plan planned, Rank me, Count most_eager)
+      : plan(std::move(planned)), eager(most_eager), party(make_party(plan, me, eager)) {}
+
+  [[nodiscard]] const Frame& frame() const { return party->frame(); }
 
   Plan plan;
-  Program program;
-  ProgramIndex index;
+  Count eager;
+  std::unique_ptr<Party> party;
   std::string parameters;  // the plan's, in words, as an answer to the choice
 };
 

@@ -167,7 +167,7 @@ void Background::plan_as(Decision decision, const Problem& problem, Letter& lett
 /// This rank still computes, and is to come to this call next.
 bool Background::begin_announced() {
   const auto found = announced_.find(next_call());
-  if (engine_ || found == announced_.end() || found->second.kind != Letter::Kind::plan)
+  if (protocol_ || found == announced_.end() || found->second.kind != Letter::Kind::plan)
     return false;
   const auto collective = static_cast<Collective>(found->second.what.collective);
   begin(found->second, in_place(collective));
@@ -193,19 +193,17 @@ void Background::begin(const Letter& letter, bool in_place) {
   const bool telling = state_.watch && prepared_->plan.telemetry;
   Courier* const courier = telling ? &state_.watch->begin() : nullptr;
   link.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr, link.scratch,
-                               prepared_->program.scratch_count),
-                       op_of(letter.what), {letter.call, prepared_->program.plan_hash}, courier);
-  EngineOptions options;
-  options.window = state_.tuning.window;
-  engine_ = std::make_unique<Engine>(prepared_->index, link.transport, options);
-  engine_->start();
+                               prepared_->frame().scratch_count),
+                       op_of(letter.what), {letter.call, prepared_->frame().plan_hash}, courier);
+  protocol_ = prepared_->party->join(link.transport, {state_.tuning.window, true});
+  protocol_->start();
 }
 
 bool Background::advance() {
-  if (!engine_ || engine_->status() != Status::running) return false;
+  if (!protocol_ || protocol_->status() != Status::running) return false;
   const ReturnedErrors returned;
-  const bool moved = state_.link->transport.poll(*engine_);
-  if (engine_->status() == Status::failed) fail(failure_of(*engine_, *state_.link));
+  const bool moved = state_.link->transport.poll(*protocol_);
+  if (protocol_->status() == Status::failed) fail(failure_of(*protocol_, *state_.link));
   return moved;
 }
 
@@ -226,7 +224,7 @@ bool Background::serves(const Call& call) const {
 
 Outcome Background::join(const Call& call, Seconds arrived) try {
   arrived_ = arrived;  // the wait for the plan is part of the call
-  if (!engine_) prepared_ = nullptr;
+  if (!protocol_) prepared_ = nullptr;
   if (failure_.code != MPI_SUCCESS) return failure_;
   const Description what = *describe_call(call, state_.ranks, state_.rank);
   Outcome outcome = wait_for_plan(what);
@@ -243,7 +241,7 @@ Outcome Background::join(const Call& call, Seconds arrived) try {
     why_native_ = letter.text;
     tells_ = letter.weight > 0;
     expect(letter);
-  } else if (!engine_) {
+  } else if (!protocol_) {
     begin(letter, call.in_place());
   }
   return {};
@@ -274,7 +272,7 @@ Outcome Background::wait_for_plan(const Description& what) {
 }
 
 Outcome Background::obstacle() const {
-  if (!engine_) return failure_;
+  if (!protocol_) return failure_;
   return {disagreement_class(), "rank 0 announced a call of " +
                                     in_words(announced_.at(next_call()).what) +
                                     ", and this rank is in another one"};
@@ -283,7 +281,7 @@ Outcome Background::obstacle() const {
 Outcome Background::carry_out(const Call& call) {
   Link& link = *state_.link;
   ++link.calls;
-  link.control.enter(link.calls, prepared_->program.plan_hash);
+  link.control.enter(link.calls, prepared_->frame().plan_hash);
   const bool telling = state_.watch && prepared_->plan.telemetry;
   if (telling) state_.watch->arrive(arrived_);
   state_.stats.before_arrival += ahead();
@@ -291,14 +289,14 @@ Outcome Background::carry_out(const Call& call) {
   CallData data(call, prepared_->plan.problem, state_.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   link.transport.bind(data.input(), data.output());
-  Outcome outcome = run(*engine_, link, run_options(), Begun::before);
+  Outcome outcome = run(*protocol_, link, run_options(), Begun::before);
   if (outcome.code == MPI_SUCCESS && telling) state_.watch->leave(link.clocks.now());
   end_call();
   if (outcome.code == MPI_SUCCESS) outcome.code = data.finish();
   return outcome;
 }
 
-void Background::end_call() { engine_.reset(); }
+void Background::end_call() { protocol_.reset(); }
 
 void Background::report(Seconds arrival, double weight) {
   if (!state_.watch) return;

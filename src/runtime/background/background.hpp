@@ -11,7 +11,6 @@
 #include <memory>
 #include <vector>
 
-#include "engine/engine.hpp"
 #include "patterns/trees.hpp"
 #include "runtime/background/post.hpp"
 #include "runtime/background/progress_thread.hpp"
@@ -51,7 +50,7 @@ class Background final : public Served {
   [[nodiscard]] const std::string& why_native() const { return why_native_; }
   [[nodiscard]] bool tells() const { return tells_; }
   /// Operations of the next call that are done already.
-  [[nodiscard]] std::size_t ahead() const { return engine_ ? engine_->done() : 0; }
+  [[nodiscard]] std::size_t ahead() const { return protocol_ ? protocol_->done() : 0; }
   /// After join, with a plan: carries the call through.
   [[nodiscard]] Outcome carry_out(const Call& call);
   /// For a call that is not served: why it must fail, if another one was begun in its place or the
@@ -96,7 +95,7 @@ class Background final : public Served {
   Outcome failure_;  // of the thread's work; told by the next call
 
   // The call that was begun.
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Protocol> protocol_;
   const Prepared* prepared_ = nullptr;
   Seconds arrived_ = 0;  // this rank, on the common clock
   std::string why_native_;
