@@ -18,8 +18,10 @@ class Protocol {
   virtual void arrive() = 0;
   /// Once for each operation that was posted.
   virtual void completed(const Completion& completion) = 0;
-  /// Once for each word that another rank tells this one in the call, also before the arrival; when
-  /// the protocol is done it may go unheard. A program's ranks tell each other nothing this way.
+  /// Whether ranks tell each other words. A program's do not.
+  [[nodiscard]] virtual bool listens() const { return false; }
+  /// Of those that listen: once for each word that another rank tells this one in the call, also
+  /// before the arrival; when the protocol is done it may go unheard.
   virtual void told(Rank /*from*/, std::uint64_t /*word*/) {}
 
   [[nodiscard]] virtual Status status() const = 0;

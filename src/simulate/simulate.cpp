@@ -24,6 +24,7 @@ class Polled final : public Protocol {
     if (++completions_ % kPollEvery == 0) poll_();
     protocol_.completed(completion);
   }
+  [[nodiscard]] bool listens() const override { return protocol_.listens(); }
   void told(Rank from, std::uint64_t word) override { protocol_.told(from, word); }
   [[nodiscard]] Status status() const override { return protocol_.status(); }
   [[nodiscard]] const std::string& failure() const override { return protocol_.failure(); }
@@ -66,8 +67,8 @@ Simulation simulate(const Parties& parties, const SimulationOptions& options) {
 }
 
 Simulation simulate(std::span<const Program> programs, const SimulationOptions& options) {
-  return simulate(
-      parties_of(programs, options.network.eager_elements(options.element_bytes)), options);
+  return simulate(parties_of(programs, options.network.eager_elements(options.element_bytes)),
+                  options);
 }
 
 }  // namespace latecomer

@@ -11,11 +11,12 @@ namespace latecomer {
 
 class Tags {
  public:
-  // Of the runtime, outside of calls
+  // Outside of calls, and words, which name theirs
   static constexpr int kControl = 0;   // control.hpp
   static constexpr int kClock = 1;     // clock_sync.hpp
   static constexpr int kSettings = 2;  // settings.hpp
   static constexpr int kLetters = 3;   // background/post.hpp
+  static constexpr int kWords = 4;     // words.hpp
 
   Tags() {
     int* bound = nullptr;
@@ -31,7 +32,7 @@ class Tags {
   }
 
  private:
-  static constexpr int kLast = kSettings;
+  static constexpr int kLast = kWords;
   static constexpr std::uint64_t kStride = 1021;
 
   [[nodiscard]] int within(std::uint64_t number) const {

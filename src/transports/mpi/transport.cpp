@@ -21,7 +21,7 @@ struct Head {
 }  // namespace
 
 MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit)
-    : comm_(comm), piece_limit_(piece_limit), local_work_(comm, piece_limit) {
+    : comm_(comm), piece_limit_(piece_limit), local_work_(comm, piece_limit), words_(comm) {
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
   peers_.resize(static_cast<std::size_t>(ranks));
@@ -32,6 +32,7 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Courier* 
   courier_ = courier;
   op_ = op;
   call_ = call;
+  words_.begin(call.number);
   error_ = MPI_SUCCESS;
 }
 
@@ -186,9 +187,24 @@ void MpiTransport::add_request(MPI_Request request, const Piece& piece) {
 
 bool MpiTransport::poll(Protocol& protocol) {
   const bool worked = work() && deliver(protocol);
+  const bool heard = protocol.listens() && hear(protocol);
   collect();
   leave_next();
-  return deliver(protocol) || worked;
+  return deliver(protocol) || worked || heard;
+}
+
+bool MpiTransport::hear(Protocol& protocol) {
+  listened_ = true;
+  bool heard = false;
+  while (protocol.status() == Status::running) {
+    const auto word = words_.next();
+    if (!word) break;
+    protocol.told(word->from, word->word);
+    heard = true;
+  }
+  // Words have no completion; a protocol fails with any that has an error.
+  if (words_.error() != MPI_SUCCESS) finished_.push_back({0, words_.error(), 0});
+  return heard;
 }
 
 bool MpiTransport::work() {

@@ -15,6 +15,7 @@
 #include "protocol/protocol.hpp"
 #include "transports/mpi/local.hpp"
 #include "transports/mpi/tags.hpp"
+#include "transports/mpi/words.hpp"
 
 namespace latecomer {
 
@@ -48,6 +49,13 @@ class MpiTransport final : public Transport {
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
+  void tell(Rank peer, std::uint64_t word) override { words_.tell(peer, word); }
+
+  /// Whether any call so far had a protocol whose ranks tell each other words: equal on all ranks.
+  [[nodiscard]] bool listened() const { return listened_; }
+  /// Collective, after the last call, if `listened`: receives words that came too late to be heard,
+  /// so that none is left to the communicator. An MPI error code.
+  int drain_words() { return words_.drain(); }
 
   /// The peers of the messages under way, ascending.
   [[nodiscard]] std::vector<Rank> awaited() const;
@@ -122,12 +130,15 @@ class MpiTransport final : public Transport {
   void compact();
   void finish(Slot& slot);
   bool deliver(Protocol& protocol);
+  bool hear(Protocol& protocol);
   bool work();
 
   MPI_Comm comm_;
   Count piece_limit_;
   Tags tags_;
   LocalWork local_work_;
+  Words words_;
+  bool listened_ = false;
   std::optional<Buffers> buffers_;
   MPI_Op op_ = MPI_OP_NULL;
   Call call_{};

@@ -26,6 +26,7 @@ class Merging final : public Protocol {
   void start() override {}
   void arrive() override;
   void completed(const Completion& completion) override;
+  [[nodiscard]] bool listens() const override { return true; }
   void told(Rank from, std::uint64_t word) override;
   [[nodiscard]] Status status() const override { return status_; }
   [[nodiscard]] const std::string& failure() const override { return failure_; }

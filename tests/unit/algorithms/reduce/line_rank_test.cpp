@@ -51,7 +51,7 @@ Found explore(Rank ranks) {
 }
 
 TEST(LineRank, InAllOrdersOfEventsTheLastOneGetsAllInOrder) {
-  for (Rank ranks = 1; ranks <= 5; ++ranks) {
+  for (Rank ranks = 1; ranks <= 6; ++ranks) {
     const Found found = explore<LineRank>(ranks);
     EXPECT_GT(found.ends, 0U) << ranks;
     EXPECT_EQ(found.stuck, 0U) << ranks << " ranks, " << found.worlds << " worlds";

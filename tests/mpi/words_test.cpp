@@ -1,0 +1,113 @@
+// Protocols whose ranks tell each other words, on the transport alone: call after call, so that
+// words that come late meet calls that they were not meant for.
+#include <sched.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+#include "base/random.hpp"
+#include "communicator.hpp"
+#include "parties/make_party.hpp"
+#include "runner.hpp"
+#include "transports/mpi/transport.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+using Values = std::vector<std::uint64_t>;
+
+/// Maps x -> a x + b modulo 2^32, a in the upper half: first left, then right.
+std::uint64_t compose(std::uint64_t left, std::uint64_t right) {
+  const auto a = static_cast<std::uint32_t>((left >> 32) * (right >> 32));
+  const auto b = static_cast<std::uint32_t>((right >> 32) * (left & 0xffffffff) + right);
+  return std::uint64_t{a} << 32 | b;
+}
+
+void compose_all(void* left, void* right, int* count, MPI_Datatype* /*type*/) {
+  auto* const a = static_cast<std::uint64_t*>(left);
+  auto* const b = static_cast<std::uint64_t*>(right);
+  for (int i = 0; i < *count; ++i) b[i] = compose(a[i], b[i]);
+}
+
+Values values_of(Count count, std::uint64_t seed, int rank) {
+  Random random(seed + static_cast<std::uint64_t>(rank));
+  Values values(static_cast<std::size_t>(count));
+  for (std::uint64_t& value : values) value = random.next() | std::uint64_t{1} << 32;
+  return values;
+}
+
+Values right_result(const Problem& problem, std::uint64_t seed) {
+  Values result = values_of(problem.count, seed, 0);
+  for (int rank = 1; rank < problem.ranks; ++rank) {
+    const Values next = values_of(problem.count, seed, rank);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result[i] = problem.commutative ? result[i] + next[i] : compose(result[i], next[i]);
+    }
+  }
+  return result;
+}
+
+/// One call after another on one transport.
+class Calls {
+ public:
+  Calls(MPI_Comm comm, const Context& context) : context_(context), transport_(comm) {}
+
+  void reduce(const Problem& problem, MPI_Op op, std::uint64_t seed) {
+    const Plan plan =
+        make_plan(find_algorithm(Collective::reduce, "local_redirect"), problem, {}, {});
+    const auto party = make_party(plan, context_.rank, problem.count);
+    const Values input = values_of(problem.count, seed, context_.rank);
+    Values output(static_cast<std::size_t>(party->frame().output_count));
+    transport_.begin(Buffers(Layout(MPI_UINT64_T), input.data(), output.data(), scratch_,
+                             party->frame().scratch_count),
+                     op, {++number_, party->frame().plan_hash});
+    const auto protocol = party->join(transport_, {});
+    protocol->start();
+    protocol->arrive();
+    while (protocol->status() == Status::running) {
+      if (!transport_.poll(*protocol)) sched_yield();
+    }
+    CHECK_EQ(protocol->failure(), "");
+    if (problem.root == context_.rank) CHECK(output == right_result(problem, seed));
+  }
+  void end() {
+    CHECK_EQ(transport_.listened(), true);
+    CHECK_EQ(transport_.drain_words(), MPI_SUCCESS);
+  }
+
+ private:
+  const Context& context_;
+  MpiTransport transport_;
+  Scratch scratch_;
+  std::uint64_t number_ = 0;
+};
+
+MPI_TEST(a_protocol_reduces_whoever_is_late) {
+  const Communicator comm = Communicator::returning_errors();
+  MPI_Op composition = MPI_OP_NULL;
+  MPI_Op_create(compose_all, 0, &composition);
+  Calls calls(comm, context);
+  Random random(context.seed);
+  for (int i = 0; i < (context.quick ? 30 : 200); ++i) {
+    const std::uint64_t seed = random.next();
+    const auto late = static_cast<int>(random.below(static_cast<std::uint64_t>(context.ranks)));
+    const Count count = random.below(4) == 0 ? 50000 : 7;
+    Problem problem{Collective::reduce, context.ranks, count, 8};
+    problem.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(context.ranks)));
+    problem.commutative = random.below(2) == 0;
+    if (late == context.rank) std::this_thread::sleep_for(std::chrono::milliseconds(seed % 3));
+    calls.reduce(problem, problem.commutative ? MPI_SUM : composition, seed);
+  }
+  calls.end();
+  int left = 0;
+  MPI_Barrier(comm);
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &left, MPI_STATUS_IGNORE);
+  CHECK_EQ(left, 0);
+  MPI_Op_free(&composition);
+}
+
+}  // namespace
+}  // namespace latecomer::testing
