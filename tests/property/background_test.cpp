@@ -36,13 +36,15 @@ bool only_scratch(const Operation& op) {
   return true;
 }
 
-class BackgroundPrograms : public ::testing::TestWithParam<std::string> {};
+class BackgroundPrograms : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(BackgroundPrograms, TouchOnlyScratchAndTellNothingBeforeTheArrival) {
-  const Algorithm& row = find_algorithm(Collective::allreduce, GetParam());
+  const Algorithm& row = *GetParam();
   for (Rank ranks = 2; ranks <= 17; ++ranks) {
     for (const Count count : {Count{1}, Count{ranks}, Count{1000}}) {
-      const Problem problem{.ranks = ranks, .count = count, .element_bytes = 4, .exact = true};
+      Problem problem{.ranks = ranks, .count = count, .element_bytes = 4, .exact = true};
+      problem.collective = row.collective;
+      if (rooted(row.collective)) problem.root = ranks - 1;
       const auto arrivals = testing::arrival_pattern(2, ranks, 1e-3, 7);
       const Plan plan = background_plan(row, problem, arrivals, {});
       ASSERT_EQ(plan.progress, Progress::background);
@@ -63,16 +65,19 @@ TEST_P(BackgroundPrograms, TouchOnlyScratchAndTellNothingBeforeTheArrival) {
   }
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const Algorithm& row : registry(Collective::allreduce)) {
-    if (row.kind == Kind::program) all.emplace_back(row.name);
+std::vector<const Algorithm*> programs() {
+  std::vector<const Algorithm*> all;
+  for (const Algorithm& row : registry()) {
+    if (row.kind == Kind::program) all.push_back(&row);
   }
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, BackgroundPrograms, ::testing::ValuesIn(names()),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Registry, BackgroundPrograms, ::testing::ValuesIn(programs()),
+                         [](const auto& test) {
+                           return std::string(to_string(test.param->collective)) + "_" +
+                                  std::string(test.param->name);
+                         });
 
 /// Long messages wait for their receiver: a late one that receives before it comes is faster, and
 /// no faster than the bound.

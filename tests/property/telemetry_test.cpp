@@ -68,8 +68,9 @@ class Telemetry : public ::testing::TestWithParam<std::string> {};
 
 std::vector<std::string> programs() {
   std::vector<std::string> names;
-  for (const Algorithm& row : registry(Collective::allreduce)) {
-    if (row.kind == Kind::program) names.emplace_back(row.name);
+  for (const Algorithm& row : registry()) {
+    if (row.kind != Kind::program) continue;
+    names.push_back(std::string(to_string(row.collective)) + ' ' + std::string(row.name));
   }
   for (const char* more :
        {"generalized:steps=100", "generalized:rounding=any:steps=1", "two_tree:segments=1",
@@ -78,20 +79,31 @@ std::vector<std::string> programs() {
         "prereduced_ring:progress=background", "generalized:progress=background",
         "circulant:progress=background", "two_tree:progress=background",
         "rabenseifner:progress=background", "dual_root:progress=background"}) {
-    names.emplace_back(more);
+    names.push_back(std::string("allreduce ") + more);
+  }
+  for (const char* more :
+       {"bruck:progress=background", "disseminated_ring:progress=background",
+        "gather_bcast:progress=background", "late_doubling:late=2",
+        "recursive_doubling:progress=background", "sorted_gather_bcast:progress=background",
+        "sorted_gather_bcast:bcast=scatter_ring"}) {
+    names.push_back(std::string("allgather ") + more);
   }
   return names;
 }
 
 TEST_P(Telemetry, IsCompleteAtEveryExit) {
-  const Choice choice = parse_choice(Collective::allreduce, GetParam());
+  const auto space = GetParam().find(' ');
+  const Collective collective = parse_collective(GetParam().substr(0, space));
+  const Choice choice = parse_choice(collective, GetParam().substr(space + 1));
   for (Rank ranks = 2; ranks <= 17; ++ranks) {
     for (const Count count : {1, ranks - 1, static_cast<int>(ranks), ranks + 1, 1000}) {
       for (const Count eager : {0, 1 << 20}) {
         Network network;
         network.eager_limit = eager;
         const std::vector<Seconds> arrivals = some_arrivals(ranks, 100 * ranks + count);
-        const Problem problem{.ranks = ranks, .count = count, .element_bytes = 4, .exact = true};
+        Problem problem{.ranks = ranks, .count = count, .element_bytes = 4, .exact = true};
+        problem.collective = collective;
+        if (rooted(collective)) problem.root = ranks / 2;
         const Plan plan =
             make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network, true});
         expect_same_telling(build_programs(plan));

@@ -96,41 +96,62 @@ std::vector<Rank> tree_of(const Plan& plan, const std::vector<Rank>& positions, 
   return tree;
 }
 
-void add_early(Moves& all, const Plan& plan, const std::vector<Range>& parts) {
-  const Rank ranks = plan.problem.ranks;
-  const Rank early = ranks - late_of(plan);
+constexpr Rank kAll = -1;
+
+/// The ring of the early ranks; of one place of the order, or of all.
+void add_ring(Moves& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
+  const Rank early = plan.problem.ranks - late_of(plan);
+  if (place >= early) return;
+  const auto hand_on = [&](Rank at, Rank round) {
+    const Rank source = plan.order[(at - round + early) % early];
+    moving::add(all, {plan.order[at], plan.order[(at + 1) % early], parts[source], round == 0});
+  };
   for (Rank round = 0; round + 1 < early; ++round) {
-    for (Rank at = 0; at < early; ++at) {
-      const Rank source = plan.order[(at - round + early) % early];
-      moving::add(all, {plan.order[at], plan.order[(at + 1) % early], parts[source], round == 0});
+    if (place != kAll) {
+      hand_on(place, round);
+      hand_on((place + early - 1) % early, round);
+      continue;
     }
+    for (Rank at = 0; at < early; ++at) hand_on(at, round);
   }
-  for (Rank l = early; l < ranks; ++l) {
+}
+
+/// Early parts to late ranks, to each in another order.
+void add_deliveries(Moves& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
+  const Rank early = plan.problem.ranks - late_of(plan);
+  for (Rank l = early; l < plan.problem.ranks; ++l) {
+    const bool every = place == kAll || place == l;
     for (Rank e = 0; e < early; ++e) {
-      const Rank from = plan.order[(e + l) % early];
-      moving::add(all, {from, plan.order[l], parts[from], true, true});
+      const Rank at = (e + l) % early;
+      if (!every && at != place) continue;
+      moving::add(all, {plan.order[at], plan.order[l], parts[plan.order[at]], true, true});
     }
   }
 }
 
-Moves moves(const Plan& plan) {
+/// Those of the rank at one place of the order, and others', or those of all.
+Moves moves_at(const Plan& plan, Rank place) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
-  add_early(all, plan, parts);
+  add_ring(all, plan, parts, place);
+  add_deliveries(all, plan, parts, place);
   const std::vector<Rank> positions = largest_first(ranks);
   for (Rank i = ranks - late_of(plan); i < ranks; ++i) {
     const std::vector<Rank> tree = tree_of(plan, positions, i);
-    moving::add_binomial(
-        all, ranks, [&](Rank position) { return tree[position]; }, parts[plan.order[i]], false);
+    const auto rank_at = [&](Rank position) { return tree[position]; };
+    moving::add_binomial(all, ranks, rank_at, parts[plan.order[i]], false);
   }
   return all;
 }
 
+Moves moves(const Plan& plan) { return moves_at(plan, kAll); }
+
 void build(const Plan& plan, Builder& builder) {
+  const auto place = std::ranges::find(plan.order, builder.me()) - plan.order.begin();
   moving::Store store(plan, builder);
   store.keep_own();
-  moving::build(moves(plan), store, builder.me());
+  moving::build(moves_at(plan, static_cast<Rank>(place)), store, builder.me());
 }
 
 Cost cost(const Plan& plan) {

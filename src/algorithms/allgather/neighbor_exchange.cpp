@@ -1,7 +1,7 @@
 // Neighbor exchange: in each round ranks exchange with one neighbour and then with the other, first
 // their own parts, then always the two parts that they received last.
 //
-// Cost: P/2 (alpha) + (P-1)/P m beta for even P: half the rounds of the ring. For odd P there is no
+// Cost: P/2 alpha + (P-1)/P m beta for even P: half the rounds of the ring. For odd P there is no
 // such pattern: then it is planned as the ring (as Open MPI does).
 // Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on terascale
 // Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
@@ -13,6 +13,7 @@
 namespace latecomer::allgather {
 namespace {
 
+using moving::Move;
 using moving::Moves;
 
 bool odd(const Plan& plan) { return plan.problem.ranks % 2 != 0; }
@@ -27,32 +28,46 @@ Rank partner(Rank rank, Rank round, Rank ranks) {
   return (rank + (up ? 1 : ranks - 1)) % ranks;
 }
 
-/// The lower one of the pair of parts that a rank sends in a round from the second one on.
+/// The lower one of the pair of parts that a rank sends in a round from the second one on: its own,
+/// then those of the pairs before and behind it in turn, ever farther away; odd ranks in reverse.
 Rank pair_sent(Rank rank, Rank round, Rank ranks) {
-  // It came from the partner of the round before, who had it from its own of the round before that.
-  for (; round > 1; --round) rank = partner(rank, round - 1, ranks);
-  return rank - rank % 2;
+  const Rank pairs = ranks / 2;
+  const Rank behind = round % 2 == 0 ? pairs - round / 2 : (round - 1) / 2;
+  const Rank away = rank % 2 == 0 ? behind : pairs - behind;
+  return 2 * ((rank / 2 + away) % pairs);
+}
+
+Move sent(const std::vector<Range>& parts, Rank rank, Rank round) {
+  const auto ranks = static_cast<Rank>(parts.size());
+  const Rank to = partner(rank, round, ranks);
+  if (round == 0) return {rank, to, parts[rank], true};
+  const Rank lower = pair_sent(rank, round, ranks);
+  const Range pair{parts[lower].begin, parts[lower + 1].end() - parts[lower].begin};
+  return {rank, to, pair, round == 1};
 }
 
 Moves moves(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
-  for (Rank round = 0; round < ranks / 2; ++round) {
-    for (Rank rank = 0; rank < ranks; ++rank) {
-      const Rank lower = pair_sent(rank, round, ranks);
-      const Range pair{parts[lower].begin, parts[lower + 1].end() - parts[lower].begin};
-      moving::add(all,
-                  {rank, partner(rank, round, ranks), round == 0 ? parts[rank] : pair, round < 2});
+  for (Rank round = 0; round < plan.problem.ranks / 2; ++round) {
+    for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
+      moving::add(all, sent(parts, rank, round));
     }
   }
   return all;
 }
 
 void build(const Plan& plan, Builder& builder) {
+  const Rank ranks = plan.problem.ranks;
+  const Rank me = builder.me();
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
   moving::Store store(plan, builder);
   store.join_own();
-  moving::build(moves(plan), store, builder.me());
+  for (Rank round = 0; round < ranks / 2; ++round) {
+    store.send(sent(parts, me, round));
+    const Rank from = partner(me, round, ranks);
+    store.receive(from, sent(parts, from, round).range);
+  }
 }
 
 Cost cost(const Plan& plan) {

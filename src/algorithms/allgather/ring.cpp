@@ -6,6 +6,7 @@
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1; "RING" of Proficz 2021.
 #include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/store.hpp"
 
 namespace latecomer::allgather {
 namespace {
@@ -19,10 +20,11 @@ void build(const Plan& plan, Builder& builder) {
   const Rank left = (me + ranks - 1) % ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   const auto part = [&](Rank distance) { return parts[(me + ranks - distance) % ranks]; };
-  builder.copy(builder.input(part(0)), builder.output(part(0)));
+  moving::Store store(plan, builder);
+  store.keep_own();
   for (Rank round = 0; round + 1 < ranks; ++round) {
-    builder.send(right, round == 0 ? builder.input(part(0)) : builder.output(part(round)));
-    builder.recv(left, builder.output(part(round + 1)));
+    store.send({me, right, part(round), round == 0});
+    store.receive(left, part(round + 1));
   }
 }
 
@@ -58,7 +60,7 @@ Algorithm ring() {
           .kind = Kind::program,
           .arrival_aware = false,
           .commutative_only = false,
-          .scratch_messages = 0,
+          .scratch_messages = 1,
           .parameters = {},
           .cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",

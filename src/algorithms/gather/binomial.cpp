@@ -34,7 +34,7 @@ class Walk {
     if (me_ == 0 || !leaf) builder_.copy(builder_.input(own_), place(own_));
     for (const TreeNode::Child& child : node.children) {
       for (const Range& part : subtrees_.parts(child.rank)) {
-        builder_.recv(subtrees_.tree().rank(child.rank), place(part));
+        receive(subtrees_.tree().rank(child.rank), part);
       }
     }
     if (node.root()) return;
@@ -44,6 +44,13 @@ class Walk {
   }
 
  private:
+  /// What may come to the root before it arrives lands in scratch.
+  void receive(Rank from, Range part) {
+    const bool early = me_ == 0 && builder_.background();
+    const Slice landing = early ? builder_.scratch(part.count) : place(part);
+    builder_.recv(from, landing);
+    builder_.copy(landing, place(part));
+  }
   [[nodiscard]] Slice place(Range range) const {
     if (range.empty()) return {};
     if (me_ == 0) return builder_.output(range);

@@ -26,14 +26,14 @@ class Walk {
 
   void run() {
     const TreeNode node = subtrees_.node(me_);
-    leaf_ = node.children.empty();
+    direct_ = node.children.empty() && !builder_.background();
     if (!node.root()) receive(subtrees_.tree().rank(node.parent));
     for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
       for (const Range& part : subtrees_.parts(child->rank)) {
         builder_.send_in_turn(subtrees_.tree().rank(child->rank), place(part));
       }
     }
-    if (!own_.empty() && (node.root() || !leaf_)) {
+    if (!own_.empty() && (node.root() || !direct_)) {
       builder_.copy(place(own_), builder_.output(own_));
     }
   }
@@ -41,7 +41,7 @@ class Walk {
  private:
   void receive(Rank from) {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      held_[i] = leaf_ ? builder_.output(parts_[i]) : builder_.scratch(parts_[i].count);
+      held_[i] = direct_ ? builder_.output(parts_[i]) : builder_.scratch(parts_[i].count);
       builder_.recv(from, held_[i]);
     }
   }
@@ -61,7 +61,7 @@ class Walk {
   Range own_;
   std::array<Range, 2> parts_;
   std::array<Slice, 2> held_{};
-  bool leaf_ = false;
+  bool direct_ = false;  // its part comes to where it stays
 };
 
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }

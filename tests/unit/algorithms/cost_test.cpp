@@ -136,12 +136,8 @@ const std::vector<std::string> kBcast = {
     "bcast sorted_linear:segments=2",
 };
 const std::vector<std::string> kGather = {
-    "gather auto",
-    "gather binomial",
-    "gather fastest",
-    "gather linear_sync",
-    "gather sorted_binomial",
-    "gather sorted_linear_sync",
+    "gather auto",        "gather binomial",        "gather fastest",
+    "gather linear_sync", "gather sorted_binomial", "gather sorted_linear_sync",
 };
 const std::vector<std::string> kReduce = {
     "reduce auto",
@@ -158,12 +154,8 @@ const std::vector<std::string> kReduce = {
     "reduce static_tree",
 };
 const std::vector<std::string> kScatter = {
-    "scatter auto",
-    "scatter binomial",
-    "scatter fastest",
-    "scatter linear",
-    "scatter sorted_binomial",
-    "scatter sorted_linear",
+    "scatter auto",   "scatter binomial",        "scatter fastest",
+    "scatter linear", "scatter sorted_binomial", "scatter sorted_linear",
 };
 
 std::vector<std::string> compared() {

@@ -228,5 +228,86 @@ TEST(TwoTree, TakesTwoStepsABlock) {
   }
 }
 
+// --- All-gather: Proficz 2021, figure 4, rank 0 late by 2 steps ---
+
+std::vector<Seconds> elapsed_times(const char* algorithm) {
+  const std::vector<Seconds> arrivals = {2, 0, 0, 0};
+  Knowledge knowledge{arrivals, steps(1)};
+  knowledge.background = true;
+  const Plan plan = make_plan(find_algorithm(Collective::allgather, algorithm),
+                              {Collective::allgather, 4, 4}, {}, knowledge);
+  const Simulation result = run(plan, arrivals, steps(1));
+  std::vector<Seconds> elapsed;
+  for (std::size_t i = 0; i < 4; ++i) elapsed.push_back(result.exits[i] - arrivals[i]);
+  return elapsed;
+}
+
+TEST(DisseminatedRing, LeavesAsInThePapersFigure) {
+  EXPECT_EQ(elapsed_times("disseminated_ring"), (std::vector<Seconds>{1, 4, 5, 5}));
+  EXPECT_EQ(elapsed_times("ring"), (std::vector<Seconds>{3, 5, 5, 5}));
+}
+
+TEST(DisseminatedRing, SendsInDescendingOrderBeforeTheLastArrival) {
+  Knowledge knowledge{{2, 0, 0, 0}, steps(1)};
+  const Plan plan = make_plan(find_algorithm(Collective::allgather, "disseminated_ring"),
+                              {Collective::allgather, 4, 4}, {}, knowledge);
+  EXPECT_EQ(plan.table, (std::vector<Count>{0, 2, 2, 2}));
+  std::vector<Rank> peers;
+  for (const Operation& op : build_program(plan, 2).operations) {
+    if (op.kind == OpKind::send) peers.push_back(op.peer);
+  }
+  // Two steps ahead; of the ring its own part has only one hop left, which is behind them.
+  EXPECT_EQ(peers, (std::vector<Rank>{1, 0, 3, 3}));
+}
+
+/// However many ranks: the ring needs P-1 steps after the late one's arrival.
+TEST(LateDoubling, NeedsTheRoundsOfOneBroadcastAfterALateRank) {
+  for (const Rank ranks : {2, 3, 4, 8, 13, 16, 48}) {
+    std::vector<Seconds> arrivals(static_cast<std::size_t>(ranks), 0);
+    arrivals[static_cast<std::size_t>(ranks / 3)] = 2 * ranks;
+    Knowledge knowledge{arrivals, steps(1)};
+    knowledge.background = true;
+    const auto after_last = [&](const char* name) {
+      const Plan plan = make_plan(find_algorithm(Collective::allgather, name),
+                                  {Collective::allgather, ranks, ranks}, {}, knowledge);
+      return run(plan, arrivals, steps(1)).last_exit() - 2 * ranks;
+    };
+    EXPECT_EQ(after_last("late_doubling"), std::ceil(std::log2(ranks))) << ranks;
+    EXPECT_EQ(after_last("ring"), ranks - 1) << ranks;
+  }
+}
+
+TEST(NeighborExchange, IsPlannedAsTheRingForOddNumbers) {
+  const Algorithm& row = find_algorithm(Collective::allgather, "neighbor_exchange");
+  EXPECT_EQ(make_plan(row, {Collective::allgather, 6, 12}, {}, {}).algorithm, "neighbor_exchange");
+  const Plan odd = make_plan(row, {Collective::allgather, 7, 14}, {}, {});
+  EXPECT_EQ(odd.algorithm, "ring");
+  EXPECT_EQ(describe_parameters(odd, row.name), "as=ring");
+}
+
+/// One late rank besides the root: with the others' parts there, its own is all that is missing.
+TEST(SortedLinearSync, TakesOnePartAfterTheLastArrival) {
+  const std::vector<Seconds> arrivals = {0, 9, 0, 0, 0};
+  const auto after_last = [&](const char* name) {
+    const Plan plan = make_plan(find_algorithm(Collective::gather, name),
+                                {Collective::gather, 5, 5}, {}, {arrivals, steps(1)});
+    return run(plan, arrivals, steps(1)).last_exit() - 9;
+  };
+  EXPECT_EQ(after_last("sorted_linear_sync"), 1);
+  EXPECT_EQ(after_last("linear_sync"), 4);
+}
+
+/// A late root finds all parts in its memory.
+TEST(SortedLinearSync, ReceivesInTheBackground) {
+  const std::vector<Seconds> arrivals = {9, 0, 0, 0, 0};
+  for (const char* name : {"sorted_linear_sync", "sorted_binomial"}) {
+    Knowledge knowledge{arrivals, steps(1)};
+    knowledge.background = true;
+    const Plan plan = make_plan(find_algorithm(Collective::gather, name),
+                                {Collective::gather, 5, 5}, {}, knowledge);
+    EXPECT_EQ(run(plan, arrivals, steps(1)).last_exit(), 9) << name;
+  }
+}
+
 }  // namespace
 }  // namespace latecomer
