@@ -21,20 +21,27 @@ in `src/algorithms/` opens with the idea and when to use it.
 def page() -> str:
     import latecomer
 
-    return HEAD + "".join(section(row) for row in latecomer.algorithms())
+    text, collective = HEAD, None
+    for row in latecomer.algorithms():
+        if row.collective != collective:
+            collective = row.collective
+            text += f"\n## {collective}\n"
+        text += section(row)
+    return text
 
 
 def section(row) -> str:
     operators = "commutative ones only" if row.commutative_only else "any, in rank order"
+    combines = row.collective in ("allreduce", "reduce")
     lines = [
-        f"- collective: {row.collective}; arrival-aware: {'yes' if row.arrival_aware else 'no'}",
-        f"- operators: {operators}",
+        f"- arrival-aware: {'yes' if row.arrival_aware else 'no'}",
+        *([f"- operators: {operators}"] if combines else []),
         f"- cost when all arrive together: {row.cost}",
         f"- scratch per rank: at most {row.scratch_messages} times the message",
         *(f"- parameter `{p.name}`{choices(p)}: {p.meaning}" for p in row.parameters),
         f"- source: {row.source}",
     ]
-    return f"\n## `{row.name}`\n\n" + "\n".join(lines) + "\n"
+    return f"\n### `{row.name}`\n\n" + "\n".join(lines) + "\n"
 
 
 def choices(parameter) -> str:
