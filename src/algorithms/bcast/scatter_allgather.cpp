@@ -7,6 +7,7 @@
 // operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. What a rank has
 // from the tree is left out of the ring.
 #include <algorithm>
+#include <utility>
 
 #include "algorithms/bcast/rows.hpp"
 #include "algorithms/moving/replay.hpp"
@@ -49,7 +50,7 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   if (!power) return;
   Plan other = plan;
   other.parameters["allgather"] = static_cast<Count>(Gathering::doubling);
-  if (time(other, knowledge.network) < time(plan, knowledge.network)) plan = other;
+  if (time(other, knowledge.network) < time(plan, knowledge.network)) plan = std::move(other);
 }
 
 Moves moves(const Plan& plan) {
