@@ -25,7 +25,7 @@ class Algorithm:
 
     name: str
     collective: str
-    kind: str  # "program", or "native": the MPI library's own
+    kind: str  # "program", "protocol": decides while it runs, or "native": the MPI library's own
     arrival_aware: bool  # plans by the arrival times
     commutative_only: bool  # takes no operator that is not commutative
     scratch_messages: int  # scratch per rank is at most this many times the message

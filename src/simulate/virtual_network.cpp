@@ -205,9 +205,9 @@ Seconds VirtualNetwork::on_link(const Flight& flight, Count bytes) {
 
 Ticks VirtualNetwork::duration(const Flight& flight) {
   const Network& network = options_.network;
-  const Count bytes =
-      flight.source.count * options_.element_bytes + static_cast<Count>(flight.words.size()) +
-      (flight.word ? static_cast<Count>(sizeof *flight.word) : 0);
+  const Count bytes = flight.source.count * options_.element_bytes +
+                      static_cast<Count>(flight.words.size()) +
+                      (flight.word ? static_cast<Count>(sizeof(std::uint64_t)) : 0);
   const bool local = network.node(flight.from) == network.node(flight.to);
   Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
                         : on_link(flight, bytes);

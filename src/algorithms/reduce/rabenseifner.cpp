@@ -104,7 +104,7 @@ class Halving {
     return taken;
   }
 
-  /// How often this rank is sent to before it sends: the root always is.
+  /// The level at which this rank hands on what it has; the root never does.
   [[nodiscard]] std::size_t widened() const {
     std::size_t level = kept_.size() - 1;
     while (level > 0 && !sends_at(level)) --level;
@@ -114,7 +114,7 @@ class Halving {
   [[nodiscard]] bool sends_at(std::size_t level) const {
     return ((position_ ^ core_.root()) & mask(level)) != 0;
   }
-  [[nodiscard]] static Rank mask(std::size_t level) { return Rank{1} << (level - 1); }
+  [[nodiscard]] static Rank mask(std::size_t level) { return (Rank{1} << level) / 2; }
 
   /// Widens from the own blocks back to those that this rank passes on, the root to all.
   void gather() {
@@ -162,7 +162,7 @@ Cost cost(const Plan& plan) {
   // The busiest sender gathers half of the vector.
   const Count gathered = folded.core > 1 ? folded.core / 2 * block : 0;
   const Count sent = std::max(halving + gathered, more * m);
-  return {2 * folded.log2 + more, sent, halving + more * m};
+  return {Count{2} * folded.log2 + more, sent, halving + more * m};
 }
 
 Seconds time(const Plan& plan, const Network& network) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "parties/make_party.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {
@@ -178,6 +179,34 @@ TEST(Cost, EveryProgramOfTheRegistryIsCompared) {
     if (row.kind != Kind::program) continue;
     EXPECT_TRUE(named.contains({row.collective, row.name}))
         << to_string(row.collective) << ' ' << row.name << " is in none of the lists above";
+  }
+}
+
+/// Messages and combines in vectors, by the rank that has most of them.
+Counted busiest_traced(const Plan& plan) {
+  SimulationOptions options;
+  options.network = {.alpha = 1e-9, .beta = 1e-3, .gamma = 0, .eager_limit = 0};
+  options.trace = true;
+  const Simulation result = simulate(make_parties(plan, options.network), options);
+  EXPECT_EQ(result.failure, "");
+  std::vector<Counted> each(static_cast<std::size_t>(plan.problem.ranks));
+  Counted most;
+  for (const TraceEntry& entry : result.trace) {
+    Counted& rank = each[static_cast<std::size_t>(entry.from)];
+    ++(entry.from == entry.to ? rank.combined : rank.sent);
+    most.sent = std::max(most.sent, rank.sent);
+    most.combined = std::max(most.combined, rank.combined);
+  }
+  return most;
+}
+
+TEST(Cost, OfAProtocolIsWhatRanksDoThatArriveTogether) {
+  const Algorithm& row = find_algorithm(Collective::reduce, "local_redirect");
+  for (Rank ranks = 2; ranks <= 17; ++ranks) {
+    const Plan plan = make_plan(row, {Collective::reduce, ranks, 100}, {}, {});
+    const Counted counted = busiest_traced(plan);
+    EXPECT_EQ(row.cost(plan).sent, 100 * counted.sent) << "P=" << ranks;
+    EXPECT_EQ(row.cost(plan).combined, 100 * counted.combined) << "P=" << ranks;
   }
 }
 

@@ -57,7 +57,7 @@ Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
   const Count levels = ceil_log2(problem.ranks);
   return {levels + handed_over(plan), problem.ranks > 1 ? problem.count : 0,
-          levels * problem.count};
+          floor_log2(problem.ranks) * problem.count};
 }
 
 /// The line as it is when all are gone, by the ranks' arrivals.
