@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <deque>
 #include <fstream>
+#include <thread>
 
 #include "compositor.hpp"
 #include "options.hpp"
@@ -30,6 +31,17 @@ int number_of_ranks() {
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   return ranks;
+}
+
+/// Until all ranks are done. Sleeps, since ranks that still draw may share the cores: most MPI
+/// libraries' own barriers would poll.
+void wait_for_all() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  int done = 0;
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
 }
 
 /// On all ranks, where the root cannot do what it must.
@@ -74,6 +86,7 @@ class Film {
     const double arrival = now();
     compositor.composite(own_, whole_, options_.root);
     const Times mine{arrival - begin, now() - begin};
+    wait_for_all();
     Frame frame{number,
                 compositor.algorithm(),
                 std::vector<Times>(static_cast<std::size_t>(ranks_)),
