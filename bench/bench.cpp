@@ -36,10 +36,10 @@ void run(Options options) {
   Report report(options, iterations, common);
   const Lab lab(options, common);
   for (int i = -options.warmup; i < iterations; ++i) {
-    workload->draw(static_cast<std::uint64_t>(i + options.warmup));
+    const auto& late = delays[static_cast<std::size_t>(std::max(i, 0))];
+    workload->draw(static_cast<std::uint64_t>(i + options.warmup), late);
     for (const std::size_t c : order(contenders.size(), options.seed, i)) {
-      const auto measured =
-          lab.run(contenders[c], *workload, delays[static_cast<std::size_t>(std::max(i, 0))]);
+      const auto measured = lab.run(contenders[c], *workload, late);
       if (i >= 0) report.add(i, contenders[c], measured);
     }
   }

@@ -4,6 +4,7 @@
 
 #include "clock.hpp"
 #include "mpi.hpp"
+#include "slowness.hpp"
 
 namespace bench {
 
@@ -31,12 +32,22 @@ std::vector<double> Lab::estimate(const std::vector<double>& delays) const {
   return reversed;
 }
 
+/// Before the call.
+std::vector<double> Lab::lateness(const std::vector<double>& delays) const {
+  const bool late = options_.imbalance == Imbalance::phase;
+  return late ? delays : std::vector<double>(delays.size());
+}
+
 Measured Lab::run(Contender& contender, Workload& workload,
                   const std::vector<double>& delays) const {
+  const auto mine_of = [](const std::vector<double>& all) {
+    return all[static_cast<std::size_t>(rank())];
+  };
   workload.wipe();
-  contender.expect(estimate(delays));
+  contender.expect(estimate(lateness(delays)));
+  if (options_.imbalance == Imbalance::op) be_slow(mine_of(delays) / workload.count());
   const double start = common_start();
-  compute(start, delays[static_cast<std::size_t>(rank())]);
+  compute(start, mine_of(lateness(delays)));
   Stamps mine;
   mine.arrival = now();
   contender.call(workload);

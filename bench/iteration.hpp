@@ -28,6 +28,7 @@ class Lab {
  private:
   [[nodiscard]] double common_start() const;
   void compute(double start, double delay) const;
+  [[nodiscard]] std::vector<double> lateness(const std::vector<double>& delays) const;
   [[nodiscard]] std::vector<double> estimate(const std::vector<double>& delays) const;
 
   const Options& options_;

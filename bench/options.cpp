@@ -29,12 +29,14 @@ std::string one_of(const std::string& name, const std::string& value,
   refuse(name, value, ("one of " + list).c_str());
 }
 
-constexpr const char* kEstimates[] = {"perfect", "online", "wrong"};  // as in the enumeration
+// As in the enumerations.
+constexpr const char* kEstimates[] = {"perfect", "online", "wrong"};
+constexpr const char* kImbalances[] = {"phase", "data", "operator"};
 
-Estimate estimate(const std::string& name, const std::string& value) {
-  const std::string word = one_of(name, value, {kEstimates[0], kEstimates[1], kEstimates[2]});
-  const auto* const found = std::find(std::begin(kEstimates), std::end(kEstimates), word);
-  return static_cast<Estimate>(found - std::begin(kEstimates));
+template <class Kind>
+Kind kind(const std::string& name, const std::string& value, const char* const (&words)[3]) {
+  const std::string word = one_of(name, value, {words[0], words[1], words[2]});
+  return static_cast<Kind>(std::find(std::begin(words), std::end(words), word) - words);
 }
 
 constexpr double kLongest = 86400;  // seconds
@@ -63,9 +65,14 @@ std::map<Name, Setter> setters(Options& o) {
        [&](const Name& n, const std::string& v) {
          o.op = one_of(n, v, {"sum", "max", "slow-sum", "non-commutative", "over"});
        }},
+      {"--imbalance",
+       [&](const Name& n, const std::string& v) {
+         o.imbalance = kind<Imbalance>(n, v, kImbalances);
+       }},
       {"--compute", [&](const Name& n, const std::string& v) { o.compute = real(n, v, kLongest); }},
       {"--edge", [&](const Name& n, const std::string& v) { o.edge = real(n, v, 1); }},
-      {"--estimate", [&](const Name& n, const std::string& v) { o.estimate = estimate(n, v); }},
+      {"--estimate",
+       [&](const Name& n, const std::string& v) { o.estimate = kind<Estimate>(n, v, kEstimates); }},
       {"--progress",
        [&](const Name& n, const std::string& v) {
          o.progress = one_of(n, v, {"declared", "none", "thread"});
@@ -81,6 +88,16 @@ std::map<Name, Setter> setters(Options& o) {
   };
 }
 
+void check_imbalance(const Options& o) {
+  if (o.imbalance == Imbalance::phase) return;
+  if (o.collective != "allreduce" && o.collective != "reduce") {
+    refuse("--imbalance", o.imbalance_name(), ("phase for " + o.collective).c_str());
+  }
+  if (o.imbalance == Imbalance::data && o.op != "over") {
+    refuse("--imbalance", "data", "with --op over, which skips what is clear");
+  }
+}
+
 void check(const Options& o) {
   if (o.delays.empty()) refuse("--delays", "", "a file with one line of delays an iteration");
   if (o.algorithms.empty()) refuse("--algorithms", "", "names, as in native,ring");
@@ -93,11 +110,13 @@ void check(const Options& o) {
   if (o.op == "over" && o.count % 4 != 0) {
     refuse("--count", std::to_string(o.count), "a multiple of 4 for over: red, green, blue, alpha");
   }
+  check_imbalance(o);
 }
 
 }  // namespace
 
 const char* Options::estimate_name() const { return kEstimates[static_cast<int>(estimate)]; }
+const char* Options::imbalance_name() const { return kImbalances[static_cast<int>(imbalance)]; }
 
 const char* const kUsage =
     R"(usage: latecomer_bench --delays FILE --algorithms A,B,... --count N [options]
@@ -113,7 +132,10 @@ Measures a collective when ranks do not arrive together. Start it with mpirun.
   --op OP             sum (default), max, slow-sum (a user's operator, about 100 times slower),
                       non-commutative (a user's operator on pairs of numbers; N must be even),
                       over (of images: a front pixel hides the one behind it unless it is clear;
-                      4 numbers a pixel)
+                      4 numbers a pixel; clear ones in front are skipped)
+  --imbalance KIND    what the delays do. phase (default): a rank arrives so much later. operator:
+                      combining one whole vector takes so much longer on it. data: they are in
+                      proportion to what its image shows, the rest of it is clear; only with over
   --compute SECONDS   emulated computation before the delay; default 0.1
   --edge FRACTION     part of it before its edge; default 0.5
   --estimate WHAT     arrivals told to the library: perfect (default), or wrong (reversed);

@@ -9,6 +9,10 @@
 
 namespace bench {
 
+/// What the delays do: ranks arrive late, have fuller images, or combine more slowly (the three
+/// kinds of imbalance of Marendic 2012, section 2.2).
+enum class Imbalance { phase, data, op };
+
 /// What the library is told of the arrivals before they happen.
 enum class Estimate { perfect, online, wrong };
 
@@ -21,6 +25,7 @@ struct Options {
   std::int64_t count = 0;  // numbers of `type` in the whole vector
   std::string type = "float32";
   std::string op = "sum";
+  Imbalance imbalance = Imbalance::phase;
   double compute = 0.1;  // seconds
   double edge = 0.5;     // part of the computation before its edge
   Estimate estimate = Estimate::perfect;
@@ -31,6 +36,7 @@ struct Options {
   std::string output;  // "": standard output
 
   [[nodiscard]] const char* estimate_name() const;
+  [[nodiscard]] const char* imbalance_name() const;
 };
 
 /// Throws UsageError.

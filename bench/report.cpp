@@ -22,6 +22,7 @@ std::string header(const Options& o, int iterations, bool common, const std::str
          field("type", quoted(o.type)) +
          field("bytes", std::to_string(o.count * bytes_of(o.type))) + field("op", quoted(o.op)) +
          field("seed", std::to_string(o.seed)) + field("network", quoted(o.network)) +
+         field("imbalance", quoted(o.imbalance_name())) +
          field("estimate", quoted(o.estimate_name())) + field("progress", quoted(o.progress)) +
          field("compute", number(o.compute)) + field("edge", number(o.edge)) +
          field("warmup", std::to_string(o.warmup)) +

@@ -1,7 +1,5 @@
 #include "workload.hpp"
 
-#include <vector>
-
 #include "mpi.hpp"
 #include "operators.hpp"
 #include "reading.hpp"
@@ -66,6 +64,14 @@ struct Sizes {
   std::int64_t part;  // of each rank; the whole vector where ranks have no parts
 };
 
+/// How much of each rank's image is not clear.
+std::vector<double> shares(const std::vector<double>& delays) {
+  const double longest = *std::max_element(delays.begin(), delays.end());
+  std::vector<double> all;
+  for (const double delay : delays) all.push_back(longest > 0 ? delay / longest : 1);
+  return all;
+}
+
 bool combines(const Options& options) {
   return options.collective == "allreduce" || options.collective == "reduce";
 }
@@ -97,17 +103,19 @@ class WorkloadOf final : public Workload {
         result_(static_cast<std::size_t>(sizes_.result)),
         right_(result_.size()),
         op_(built_in) {
-    if (op_ == MPI_OP_NULL) MPI_Op_create(reduce<T, Operator>, Operator<T>::kCommutes, &op_);
+    // A built-in operator cannot be made slow.
+    built_in_ = built_in != MPI_OP_NULL && options.imbalance != Imbalance::op;
+    if (!built_in_) MPI_Op_create(reduce<T, Operator>, Operator<T>::kCommutes, &op_);
     MPI_Type_contiguous(kNumbers, number_type<T>(), &element_);
     MPI_Type_commit(&element_);
-    built_in_ = built_in != MPI_OP_NULL;
   }
   ~WorkloadOf() override {
     MPI_Type_free(&element_);
     if (!built_in_) MPI_Op_free(&op_);
   }
 
-  void draw(std::uint64_t iteration) override {
+  void draw(std::uint64_t iteration, const std::vector<double>& delays) override {
+    if (options_.imbalance == Imbalance::data) shares_ = shares(delays);
     fill(input_, iteration, rank());
     if (right_.empty()) return;
     // Every rank's data again: no communication, no shared code.
@@ -169,20 +177,34 @@ class WorkloadOf final : public Workload {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = static_cast<T>(lowest + draws.below(bound, static_cast<std::int64_t>(i)));
     }
-    if (kNumbers == 4) make_pixels(numbers, draws);
+    if (kNumbers != 4) return;
+    if (shares_.empty()) return make_pixels(numbers, draws);
+    make_image(numbers, draws, shares_[static_cast<std::size_t>(of_rank)]);
   }
   /// Most of them are clear: those have no colour.
   static void make_pixels(std::vector<T>& numbers, const Draws& draws) {
     for (std::size_t i = 0; i + 3 < numbers.size(); i += 4) {
-      const bool clear = draws.below(4, static_cast<std::int64_t>(i + 3)) != 0;
-      for (std::size_t colour = i; clear && colour < i + 3; ++colour) numbers[colour] = 0;
-      numbers[i + 3] = static_cast<T>(clear ? 0 : 1);
+      make_pixel(&numbers[i], draws.below(4, static_cast<std::int64_t>(i + 3)) != 0);
     }
+  }
+  /// One stretch of it shows something, as an object does: from a random pixel on, round the end.
+  static void make_image(std::vector<T>& numbers, const Draws& draws, double share) {
+    const auto pixels = static_cast<std::int64_t>(numbers.size() / 4);
+    const auto shown = static_cast<std::int64_t>(share * static_cast<double>(pixels));
+    const std::int64_t first = draws.below(pixels, 4 * pixels);
+    for (std::int64_t i = 0; i < pixels; ++i) {
+      make_pixel(&numbers[static_cast<std::size_t>(4 * i)], (i - first + pixels) % pixels >= shown);
+    }
+  }
+  static void make_pixel(T* pixel, bool clear) {
+    if (clear) std::fill(pixel, pixel + 3, T{0});
+    pixel[3] = static_cast<T>(clear ? 0 : 1);
   }
 
   Options options_;
   Sizes sizes_;
   std::vector<T> input_, result_, right_, next_;
+  std::vector<double> shares_;  // by rank; none: all images are alike
   MPI_Op op_;
   MPI_Datatype element_ = MPI_DATATYPE_NULL;
   bool built_in_ = true;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "options.hpp"
 
@@ -15,8 +16,9 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
-  /// Fresh data for one iteration, and the result they must give.
-  virtual void draw(std::uint64_t iteration) = 0;
+  /// Fresh data for one iteration, and the result they must give. `delays`: by rank; images are
+  /// full in proportion to them, if that is the imbalance.
+  virtual void draw(std::uint64_t iteration, const std::vector<double>& delays) = 0;
   /// Makes the result buffer hold nothing that could pass for a result.
   virtual void wipe() = 0;
   /// Elements of the result buffer that are wrong.

@@ -1,6 +1,6 @@
 # Everything that needs MPI, built once for each MPI family in the same tree: the library
-# latecomer_mpi_<family>, the programs latecomer_bench_<family> and latecomer_calibrate_<family>, and
-# the tests mpi_tests_<family>.
+# latecomer_mpi_<family>, the programs latecomer_bench_<family> and latecomer_calibrate_<family>, the
+# example latecomer_raytracer_<family>, and the tests mpi_tests_<family>.
 #
 # A family is a name and its compiler wrapper. The wrapper is only asked for its flags.
 #   -DLATECOMER_MPI_FAMILIES="openmpi=mpicc.openmpi;mpich=/opt/mpich/bin/mpicc"
@@ -117,6 +117,13 @@ function(latecomer_add_mpi_family family includes links)
     list(TRANSFORM LATECOMER_BENCH_SHARED PREPEND ${PROJECT_SOURCE_DIR}/bench/ OUTPUT_VARIABLE shared)
     add_executable(latecomer_calibrate_${family} ${calibrate_sources} ${shared})
     target_link_libraries(latecomer_calibrate_${family}
+      PRIVATE latecomer_mpi_${family} latecomer_warnings)
+  endif()
+
+  file(GLOB raytracer_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/raytracer/*.cpp)
+  if(raytracer_sources)
+    add_executable(latecomer_raytracer_${family} ${raytracer_sources})
+    target_link_libraries(latecomer_raytracer_${family}
       PRIVATE latecomer_mpi_${family} latecomer_warnings)
   endif()
 endfunction()

@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
-SOURCES = ["src", "include", "bench", "tests", "python"]
+SOURCES = ["src", "include", "bench", "examples", "tests", "python"]
+PYTHON = ["python", "tests", "tools", "examples"]
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ def suites() -> list[Suite]:
     return [
         Suite("layers", [python, "tools/check_layers.py"]),
         Suite("format", [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
-        Suite("ruff", [str(BIN / "ruff"), "check", "python", "tests", "tools"]),
-        Suite("ruff-format", [str(BIN / "ruff"), "format", "--check", "python", "tests", "tools"]),
+        Suite("ruff", [str(BIN / "ruff"), "check", *PYTHON]),
+        Suite("ruff-format", [str(BIN / "ruff"), "format", "--check", *PYTHON]),
         Suite("core", [core.format("release")], "gtest"),
         Suite("tidy", [*tidy, str(BIN / "clang-tidy"), "-p", "build/release", "--quiet"]),
         Suite("core-asan", [core.format("asan"), f"--gtest_filter=-{SLOW}"], "gtest", 600,

@@ -100,6 +100,16 @@ def given(log: Path) -> dict:
         ),
         ("--progress all", "no such --progress: all"),
         ("--collective barrier", "no such --collective: barrier; use allgather, allreduce, bcast"),
+        ("--imbalance rank", "no such --imbalance: rank; use phase, data, operator"),
+        ("--imbalance data", "--imbalance data with --op: sum; use over"),
+        (
+            "--imbalance operator --collective bcast",
+            "--imbalance operator with --collective: bcast; use allreduce or reduce",
+        ),
+        (
+            "--imbalance operator --estimate wrong",
+            "--imbalance operator with --estimate: wrong; leave one of them out",
+        ),
         ("--algorithms rng", "algorithm: 'rng' is not usable"),
         ("--algorithms ring:segments=3", "parameter of ring: 'segments' is not usable"),
         ("--algorithms ring --op non-commutative", "does not go with ring: non-commutative"),
@@ -191,6 +201,15 @@ def test_the_program_is_told_what_was_asked(fake):
     assert (told["--seed"], told["--estimate"], told["--compute"]) == ("9", "wrong", "0.001")
     assert (told["--warmup"], told["--edge"]) == ("1", "0.5")
     assert "--network" not in told
+
+
+def test_the_kind_of_imbalance_is_told_and_said(fake):
+    words = ["--collective", "reduce", "--algorithms", "native,binomial", "--op", "over"]
+    for kind, arrival in (("phase", "onelate"), ("data", "onelate in data")):
+        result = run(*FAKED, *words, "--imbalance", kind, "--json")
+        found = json.loads(result.stdout)
+        assert given(fake)["--imbalance"] == found["used"]["imbalance"] == kind
+        assert {row["arrival"] for row in found["rows"]} == {arrival}
 
 
 def test_rows_of_a_sweep(fake):

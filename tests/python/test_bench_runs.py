@@ -54,6 +54,58 @@ def test_a_progress_thread_runs_ahead_where_it_is_asked_for(name):
         assert {row["wrong"] for row in found["rows"]} == {0}
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("op", ["sum", "over"])
+def test_combining_takes_the_delay_where_that_is_the_imbalance(name, op):
+    built(name)
+    words = ["--network", "local", "--nodes", "3", "--mpi", name, "--delay", "40ms", "--json"]
+    asked = ["--collective", "reduce", "--algorithms", "native,binomial", "--op", op]
+    slow_root = [*asked, "--late-rank", "0", "--imbalance", "operator"]
+    result = run(*words, *QUICK, *slow_root)
+    assert result.exit_code == 0, result.stderr
+    native, binomial = json.loads(result.stdout)["rows"]
+    # The root of the tree combines two vectors after all have arrived. (No such bound holds for a
+    # library's own algorithm, which may combine elsewhere.)
+    assert binomial["after_last_ms"] >= 0.9 * 2 * 40
+    assert (native["wrong"], binomial["wrong"]) == (0, 0)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_images_that_are_full_differently_give_exact_results(name):
+    built(name)
+    words = ["--network", "local", "--nodes", "4", "--mpi", name, "--delay", "0,40ms", "--json"]
+    asked = ["--algorithms", "all", "--op", "over", "--arrival", "gamma", "--imbalance", "data"]
+    for collective in ("reduce", "allreduce"):
+        result = run(*words, *QUICK, *asked, "--collective", collective)
+        assert result.exit_code == 0, result.stderr
+        rows = json.loads(result.stdout)["rows"]
+        assert {row["wrong"] for row in rows} == {0}
+        assert {row["arrival"] for row in rows} == {"gamma in data"}
+
+
+def test_the_program_refuses_imbalances_that_make_no_sense(tmp_path):
+    built("openmpi")
+    (tmp_path / "delays").write_text("0\n")
+    words = [
+        str(program.of_family("openmpi")),
+        "--delays",
+        str(tmp_path / "delays"),
+        "--count",
+        "8",
+    ]
+    for asked, complaint in (
+        ("--algorithms native --imbalance data", "--imbalance: 'data' is not usable; right would "
+         "be with --op over"),
+        ("--algorithms native --collective bcast --imbalance operator", "'operator' is not usable; "
+         "right would be phase for bcast"),
+        ("--algorithms native --imbalance x", "right would be one of phase, data, operator"),
+    ):  # fmt: skip
+        done = subprocess.run(
+            [*words, *asked.split()], capture_output=True, text=True, check=False, timeout=30
+        )
+        assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+
+
 def needs_lab() -> None:
     built("openmpi")
     try:

@@ -24,4 +24,5 @@ def test_the_broken_tree_is_rejected_for_each_breach():
         'base/upward.hpp: includes "schedule/plan.hpp"',
         "lost/folder.hpp: belongs to no layer; add its folder to the table",
         "transports/mpi/unprofiled.hpp: calls MPI_Send",
+        'examples/inner.hpp: includes "engine/engine.hpp"',
     ]

@@ -25,6 +25,7 @@ OPERATORS = {
     "over": Operator(commutes=False, numbers=4),
 }
 NO_OPERATOR = "none"  # in the column of collectives that combine nothing
+IMBALANCES = ("phase", "data", "operator")
 ESTIMATES = ("perfect", "online", "wrong")
 PROGRESS = ("declared", "none", "thread")
 NETWORKS = ("lab", "local", "inherit")

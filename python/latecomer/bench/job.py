@@ -101,7 +101,7 @@ def _expected(question: Question, place: Place, job: Sequence[Iteration]) -> flo
     """About how many seconds the job takes; a collective is taken for three vectors' time."""
     transfers = 3 * question.bytes * place.beta
     fixed = question.compute + 0.02 + 0.005 * place.ranks + transfers
-    calls = [fixed + max(iteration.late) for iteration in job]
+    calls = [fixed + question.extra(iteration) for iteration in job]
     return len(question.algorithms) * (sum(calls) + question.warmup * calls[0])
 
 

@@ -32,7 +32,7 @@ def of_family(family: str, prefix: str = PREFIX) -> Path:
     """The program of a family. Raises BenchError."""
     if path := find(family, prefix):
         return path
-    kind = "benchmark" if prefix == PREFIX else "calibration"
+    kind = {PREFIX: "benchmark", CALIBRATE: "calibration"}.get(prefix, "example")
     raise BenchError(
         f"the {kind} program is not built",
         f"{prefix}{family}",
@@ -42,7 +42,7 @@ def of_family(family: str, prefix: str = PREFIX) -> Path:
 
 def family_of(path: Path) -> str:
     """The family in a program's name."""
-    return path.name.removeprefix(PREFIX).removeprefix(CALIBRATE)
+    return path.name.rpartition("_")[2]
 
 
 def of_any(family: str | None, prefix: str = PREFIX) -> Path:

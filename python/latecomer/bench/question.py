@@ -9,7 +9,7 @@ from .. import registry
 from ..arrivals import Iteration, Pattern
 from ..compiled import core
 from ..output import say
-from .choices import NO_OPERATOR, OPERATORS, TYPE_BYTES, one_of
+from .choices import IMBALANCES, NO_OPERATOR, OPERATORS, TYPE_BYTES, one_of
 from .errors import OptionError
 
 _MOST_COUNT = 2**31 - 1
@@ -36,9 +36,11 @@ class Question:
     estimate: str
     progress: str
     root: int = 0
+    imbalance: str = "phase"
 
     def __post_init__(self) -> None:
         check_progress(self.progress, self.algorithms)
+        check_imbalance(self)
 
     def on(self, ranks: int) -> Question:
         """The same for so many ranks: where each has a part of the vector, parts are equal.
@@ -63,6 +65,18 @@ class Question:
         """The size of the vector."""
         return self.count * TYPE_BYTES[self.type]
 
+    @property
+    def arrival(self) -> str:
+        """The pattern, and of what it is where not of arrivals."""
+        name = self.pattern.name
+        return name if self.imbalance == "phase" else f"{name} in {self.imbalance}"
+
+    def extra(self, iteration: Iteration) -> float:
+        """About how many seconds the delays add to a call."""
+        combined = len(iteration.late).bit_length()  # vectors, on a rank that combines many
+        times = {"phase": 1, "data": 0, "operator": combined}
+        return times[self.imbalance] * max(iteration.late)
+
     def job(self, ranks: int) -> list[Iteration]:
         """The iterations, in order. Raises ArrivalError."""
         return self.pattern.iterations(ranks, self.delays, self.iterations, self.seed)
@@ -76,6 +90,7 @@ class Question:
             "count": self.count,
             "type": self.type,
             **({} if self.op == NO_OPERATOR else {"op": self.op}),
+            "imbalance": self.imbalance,
             "compute": self.compute,
             "edge": self.edge,
             "estimate": self.estimate,
@@ -84,6 +99,21 @@ class Question:
             "seed": self.seed,
         }
         return [word for name, value in values.items() for word in (f"--{name}", str(value))]
+
+
+def check_imbalance(question: Question) -> None:
+    """Does it go with the other options? Raises OptionError."""
+    kind, option = question.imbalance, f"--imbalance {question.imbalance}"
+    if one_of("--imbalance", kind, IMBALANCES) == "phase":
+        return
+    if question.op == NO_OPERATOR:
+        remedy = "use allreduce or reduce: it combines nothing"
+        raise OptionError(f"{option} with --collective", question.collective, remedy)
+    if kind == "data" and question.op != "over":
+        raise OptionError(f"{option} with --op", question.op, "use over: it skips clear pixels")
+    if question.estimate == "wrong":
+        remedy = "leave one of them out: nobody arrives late"
+        raise OptionError(f"{option} with --estimate", question.estimate, remedy)
 
 
 _BACKGROUND = "progress=background"

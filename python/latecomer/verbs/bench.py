@@ -46,6 +46,12 @@ Bytes = Annotated[
     str | None, option("--bytes", "SIZE", "Of the whole vector, as in 4MiB; default 1MiB.")
 ]
 Count = Annotated[str | None, option("--count", "N", "Numbers in the vector, as in 1Mi.")]
+Imbalance = Annotated[
+    str,
+    option("--imbalance", "|".join(choices.IMBALANCES), "What the delays do: a rank computes so "
+           "much longer before the call; it has a fuller image, in proportion (with --op over, "
+           "which skips clear pixels); combining a whole vector takes so much longer on it."),
+]  # fmt: skip
 Progress_ = Annotated[
     str,
     option("--progress", "|".join(choices.PROGRESS), "Who moves data while a rank computes: a "
@@ -88,6 +94,7 @@ def bench(
     arrival: Arrival = "onelate",
     delay: Delay = None,
     late_rank: LateRank = None,
+    imbalance: Imbalance = "phase",
     progress: Progress_ = "declared",
     compute: Compute = "100ms",
     edge: Edge = 0.5,
@@ -137,6 +144,7 @@ def bench(
         op=op,
         pattern=(pattern := question.choose_pattern(arrival, late_rank)),
         delays=question.choose_delays(delay, pattern),
+        imbalance=imbalance,
         iterations=iterations,
         warmup=warmup,
         seed=seed,
