@@ -46,6 +46,8 @@ CommState::~CommState() {
   ledger_close(*this);
   background.reset();
   if (!link) return;
+  // Not all may be left to take part after a failure.
+  if (broken.empty() && link->transport.listened()) link->transport.drain_words();
   link->control.read();  // what has come must not be left to a communicator of the same context
   if (link->control.used()) link->comm->keep();
 }

@@ -38,7 +38,20 @@ class Run {
   /// A rank that is merely late will find the question when it arrives.
   void report() {
     waiting_.say(protocol_.waiting_for());
-    for (const Rank peer : link_.transport.awaited()) link_.control.ask(peer);
+    for (const Rank peer : asked()) link_.control.ask(peer);
+  }
+  /// Who is to say whether it follows the same plan: of whoever listens for words anybody.
+  [[nodiscard]] std::vector<Rank> asked() const {
+    std::vector<Rank> peers = link_.transport.awaited();
+    if (!peers.empty() || !protocol_.listens()) return peers;
+    int ranks = 1;
+    int me = 0;
+    PMPI_Comm_size(link_.comm->get(), &ranks);
+    PMPI_Comm_rank(link_.comm->get(), &me);
+    for (Rank peer = 0; peer < ranks; ++peer) {
+      if (peer != me) peers.push_back(peer);
+    }
+    return peers;
   }
 
   Protocol& protocol_;

@@ -14,6 +14,8 @@ constexpr double kGain = 0.95;          // another one must be so much better to
 constexpr double kWorthAnother = 1.25;  // as bad may a candidate be that is tried again
 constexpr double kTelling = 0.01;       // of a call's time may telling of arrivals take
 
+constexpr std::uint64_t kRootedEvery = 8;  // calls; telling makes all ranks wait for the last one
+
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
 bool late(const std::vector<Seconds>& arrivals) {
@@ -133,6 +135,7 @@ bool Selector::worth_telling(const CallKind& kind, const Algorithm& row, const P
   const Prices prices(kind.tracks);
   const Track* track = prices.find(row.name);
   if (track == nullptr || track->uses() <= kTrials) return true;
+  if (rooted(problem.collective)) return kind.untold + 1 >= kRootedEvery;
   const Seconds call = kind.balanced * track->factor(1, 0);
   const Seconds telling = ceil_log2(problem.ranks) * network.transfer(0) * prices.usual();
   return telling <= kTelling * call * static_cast<double>(kind.untold + 1);

@@ -218,6 +218,8 @@ void Background::fail(Outcome outcome) {
 // --- The program's threads ---
 
 bool Background::serves(const Call& call) const {
+  // A protocol does nothing before the arrival.
+  if (state_.choice(call.collective).algorithm->kind == Kind::protocol) return false;
   const auto what = describe_call(call, state_.ranks, state_.rank);
   return what && worth_announcing(problem_of(*what), state_.compared);
 }
