@@ -39,8 +39,8 @@ class Transport {
   virtual void copy(const Slice& from, const Slice& to, Token token) = 0;
 
   /// A word that needs no receive: the peer is told of it in the same call, whatever it
-  /// does, unless it is done by then. Words of one pair and direction keep their order; against messages, and against
-  /// words of others, they have none. Nothing tells when it is there.
+  /// does, unless it is done by then. Words of one pair and direction keep their order; against
+  /// messages, and against words of others, they have none. Nothing tells when it is there.
   virtual void tell(Rank peer, std::uint64_t word) = 0;
 };
 

@@ -93,8 +93,7 @@ Plan Rehearsal::native_plan() const {
 
 Plan Rehearsal::plan_of(Call& call, const Algorithm& row) const {
   const Parameters parameters = automatic() ? Parameters{} : setting_.choice.parameters;
-  Plan plan =
-      make_plan(row, setting_.problem, parameters, {call.expected, setting_.assumed, true});
+  Plan plan = make_plan(row, setting_.problem, parameters, {call.expected, setting_.assumed, true});
   call.algorithm = plan.algorithm;
   call.parameters = describe_parameters(plan, setting_.choice.algorithm->name);
   return plan;

@@ -37,6 +37,8 @@ struct Problem {
   bool in_place = false;
   bool exact = false;  // the operator gives the same bits in whatever order it combines
   // Elements of each rank's part of the vector; empty: as equal as can be, the longer ones first.
+  // GCC warns of initialisers that leave out what has none.
+  // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<Count> parts = {};
 
   [[nodiscard]] Count bytes() const { return count * element_bytes; }

@@ -255,7 +255,7 @@ void VirtualNetwork::deliver_words(Lane& lane) {
     lane.words.pop_front();
     const Flight flight = flights_[id];
     free_flights_.push_back(id);
-    protocol(flight.to).told(flight.from, *flight.word);
+    if (flight.word) protocol(flight.to).told(flight.from, *flight.word);
     note_exit(flight.to);
   }
 }

@@ -54,7 +54,7 @@ class VirtualNetwork {
   struct Lane {
     std::uint64_t sends = 0;
     std::uint64_t receives = 0;
-    std::deque<FlightId> open;  // posted by one side: whichever is ahead
+    std::deque<FlightId> open;   // posted by one side: whichever is ahead
     std::deque<FlightId> words;  // not told yet, as they were sent
     bool leaving = false;
     Count rendezvous = 0;  // that wait for their port or are leaving

@@ -196,8 +196,7 @@ TEST_P(RegistryProperty, KeepsItsScratchLimit) {
       const Plan plan = make_plan(*algorithm, problem, parameters, {arrivals, {}});
       for (const auto& party : make_parties(plan, {})) {
         // Blocks are whole elements: a short vector may take up to one more for each rank.
-        ASSERT_LE(party->frame().scratch_count,
-                  algorithm->scratch_messages * problem.count + ranks)
+        ASSERT_LE(party->frame().scratch_count, algorithm->scratch_messages * problem.count + ranks)
             << to_text(plan) << "rank " << party->frame().me;
       }
     }

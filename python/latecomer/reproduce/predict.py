@@ -57,11 +57,11 @@ def programs(paper: Paper, number: Number, text: str) -> str:
 
 
 def implemented(mapping: Mapping) -> bool:
-    """Whether the registry has a program of this collective and name."""
+    """Whether the registry has something of this collective and name to run."""
     name = mapping.ours.partition(":")[0]
     rows = registry.algorithms()
     return any(
-        (r.collective, r.name, r.kind) == (mapping.collective, name, "program") for r in rows
+        (r.collective, r.name) == (mapping.collective, name) and r.kind != "native" for r in rows
     )
 
 

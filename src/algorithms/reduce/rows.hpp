@@ -18,8 +18,8 @@ Algorithm sorted_linear_tree();
 Algorithm static_tree();
 
 [[nodiscard]] inline std::vector<Algorithm> rows() {
-  return {binary_tree(), binomial(),     direct_send(),        linear(),
-          linear_tree(), local_redirect(), rabenseifner(), sorted_linear_tree(), static_tree()};
+  return {binary_tree(),    binomial(),     direct_send(),        linear(),     linear_tree(),
+          local_redirect(), rabenseifner(), sorted_linear_tree(), static_tree()};
 }
 
 }  // namespace latecomer::reduce

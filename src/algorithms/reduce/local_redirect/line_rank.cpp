@@ -80,9 +80,16 @@ void LineRank::go_on(Step& step) {
 }
 
 std::vector<Rank> LineRank::state() const {
-  return {left_,          right_,   static_cast<Rank>(arrived_), static_cast<Rank>(gone_),
-          static_cast<Rank>(waiting_), offered_, static_cast<Rank>(asked_), static_cast<Rank>(owes_),
-          left_of_given_, merges_};
+  return {left_,
+          right_,
+          static_cast<Rank>(arrived_),
+          static_cast<Rank>(gone_),
+          static_cast<Rank>(waiting_),
+          offered_,
+          static_cast<Rank>(asked_),
+          static_cast<Rank>(owes_),
+          left_of_given_,
+          merges_};
 }
 
 }  // namespace latecomer::reduce

@@ -1,17 +1,18 @@
 // How one rank of a line merges its partial result with its neighbours': what it tells whom when it
 // hears something. No data, no transport, no clock: tests explore it in all orders of events.
 //
-// Each rank that is there has a partial result of a run of the line that ends with itself. It offers
-// it to the next one to its right that still has one. That one asks for it when it can take it; then
-// the rank gives it away, tells its own left neighbour who is next now, and is done. The last of the
-// line ends up with the result.
+// Each rank that is there has a partial result of a run of the line that ends with itself. It
+// offers it to the next one to its right that still has one. That one asks for it when it can take
+// it; then the rank gives it away, tells its own left neighbour who is next now, and is done. The
+// last of the line ends up with the result.
 //
 // Source: Marendic 2012, algorithm 2, with two changes.
 // 1. Redirections to one rank come from different ranks, in any order: only those that lead farther
-//    along the line are heeded. Heeding all, a rank may end up offering to one that is done, for ever.
+//    along the line are heeded. Heeding all, a rank may end up offering to one that is done, for
+//    ever.
 // 2. Where all are there at once, all ask to their left at once, and each would wait for all before
-//    it. So a rank that has asked may put off the one that asks it, which then can be asked from its
-//    other side. Who puts off and who waits alternates along the line, as in a binomial tree.
+//    it. So a rank that has asked may put off the one that asks it, which then can be asked from
+//    its other side. Who puts off and who waits alternates along the line, as in a binomial tree.
 #pragma once
 
 #include <vector>
@@ -88,9 +89,9 @@ class LineRank {
   bool arrived_ = false;
   bool gone_ = false;
   Waiting waiting_ = Waiting::no;
-  Rank offered_ = -1;       // who has offered, and was not asked yet
-  bool asked_ = false;      // by the right one, which waits
-  bool owes_ = false;       // an offer, to the right one that was put off
+  Rank offered_ = -1;        // who has offered, and was not asked yet
+  bool asked_ = false;       // by the right one, which waits
+  bool owes_ = false;        // an offer, to the right one that was put off
   Rank left_of_given_ = -1;  // who is left when what is being given is merged
   Rank merges_ = 0;
 };

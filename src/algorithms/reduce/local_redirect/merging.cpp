@@ -12,8 +12,7 @@ std::uint64_t encode(const Word& word) {
 }
 
 Word decode(std::uint64_t bits) {
-  return {static_cast<Said>(bits >> 32),
-          static_cast<Rank>(static_cast<std::uint32_t>(bits)) - 1};
+  return {static_cast<Said>(bits >> 32), static_cast<Rank>(static_cast<std::uint32_t>(bits)) - 1};
 }
 
 }  // namespace

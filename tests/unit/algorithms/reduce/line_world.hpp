@@ -1,5 +1,5 @@
-// A line of ranks without data or clock: all that can happen next is at hand, so that every order of
-// events can be tried.
+// A line of ranks without data or clock: all that can happen next is at hand, so that every order
+// of events can be tried.
 #pragma once
 
 #include <deque>
@@ -123,10 +123,10 @@ class LineWorld {
 
   std::vector<Member> members_;
   std::vector<bool> absent_;
-  std::vector<Run> runs_;                          // what each one's partial result is of
+  std::vector<Run> runs_;                           // what each one's partial result is of
   std::map<Pair, std::deque<reduce::Word>> words_;  // under way, in their order
-  std::map<Rank, Rank> awaited_;                   // by receiver: who gives
-  std::map<Pair, Run> data_;                       // under way
+  std::map<Rank, Rank> awaited_;                    // by receiver: who gives
+  std::map<Pair, Run> data_;                        // under way
   bool confused_ = false;
 };
 
