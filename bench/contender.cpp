@@ -38,6 +38,18 @@ void Contender::expect(const std::vector<double>& arrivals) {
   must(latecomer_set_arrivals(comm_, arrivals.data(), static_cast<int>(arrivals.size())));
 }
 
+void Contender::compute_begin() const {
+  if (online_) must(latecomer_compute_begin(comm_));
+}
+
+void Contender::edge(double part) const {
+  if (online_ && part > 0) must(latecomer_edge(comm_, part));
+}
+
+void Contender::compute_end() const {
+  if (online_) must(latecomer_compute_end(comm_));
+}
+
 void Contender::call(Workload& workload) {
   const int count = workload.count();
   const MPI_Datatype type = workload.type();

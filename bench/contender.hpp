@@ -27,6 +27,10 @@ class Contender {
 
   /// Tells the library, unless it is to find out by itself.
   void expect(const std::vector<double>& arrivals);
+  /// The hooks of a computation, where the library is to find arrivals out by itself.
+  void compute_begin() const;
+  void edge(double part) const;
+  void compute_end() const;
   void call(Workload& workload);
   /// After each call.
   void count();

@@ -19,9 +19,14 @@ double Lab::common_start() const {
   return start;
 }
 
-void Lab::compute(double start, double delay) const {
-  sleep_until(start + options_.compute * options_.edge);
-  sleep_until(start + options_.compute + delay);
+/// A late rank is slow all the time: the edge comes late as well.
+void Lab::compute(const Contender& contender, double start, double delay) const {
+  const double length = options_.compute + delay;
+  contender.compute_begin();
+  sleep_until(start + length * options_.edge);
+  contender.edge(options_.edge);
+  sleep_until(start + length);
+  contender.compute_end();
 }
 
 std::vector<double> Lab::estimate(const std::vector<double>& delays) const {
@@ -47,7 +52,7 @@ Measured Lab::run(Contender& contender, Workload& workload,
   contender.expect(estimate(lateness(delays)));
   if (options_.imbalance == Imbalance::op) be_slow(mine_of(delays) / workload.count());
   const double start = common_start();
-  compute(start, mine_of(lateness(delays)));
+  compute(contender, start, mine_of(lateness(delays)));
   Stamps mine;
   mine.arrival = now();
   contender.call(workload);

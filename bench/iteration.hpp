@@ -27,7 +27,7 @@ class Lab {
 
  private:
   [[nodiscard]] double common_start() const;
-  void compute(double start, double delay) const;
+  void compute(const Contender& contender, double start, double delay) const;
   [[nodiscard]] std::vector<double> lateness(const std::vector<double>& delays) const;
   [[nodiscard]] std::vector<double> estimate(const std::vector<double>& delays) const;
 

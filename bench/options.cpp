@@ -137,7 +137,8 @@ Measures a collective when ranks do not arrive together. Start it with mpirun.
                       combining one whole vector takes so much longer on it. data: they are in
                       proportion to what its image shows, the rest of it is clear; only with over
   --compute SECONDS   emulated computation before the delay; default 0.1
-  --edge FRACTION     part of it before its edge; default 0.5
+  --edge FRACTION     part of it (delays included) before its edge, at which the library is told
+                      with --estimate online; default 0.5
   --estimate WHAT     arrivals told to the library: perfect (default), or wrong (reversed);
                       online: none, it finds them out
   --progress HOW      thread: all ranks have a progress thread; none: none has; declared

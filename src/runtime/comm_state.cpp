@@ -46,9 +46,10 @@ CommState::~CommState() {
   ledger_close(*this);
   background.reset();
   if (!link) return;
-  // Not all may be left to take part after a failure.
-  if (broken.empty() && link->transport.listened()) link->transport.drain_words();
-  link->control.read();  // what has come must not be left to a communicator of the same context
+  // What has come must not be left to a communicator of the same context.
+  const bool well = broken.empty() && !link->control.read();
+  // Draining takes all ranks, which may not be there after a failure of any.
+  if (well && link->transport.listened()) link->transport.drain_words();
   if (link->control.used()) link->comm->keep();
 }
 

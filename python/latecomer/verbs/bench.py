@@ -59,7 +59,14 @@ Progress_ = Annotated[
 ]  # fmt: skip
 Compute = Annotated[str, option("--compute", "TIME", "Emulated computation before each call.")]
 Edge = Annotated[
-    float, option("--edge", "PART", "Of the computation before its edge.", min=0, max=1)
+    float,
+    option(
+        "--edge",
+        "PART",
+        "Of the computation before its edge, which the library is told of with --estimate online.",
+        min=0,
+        max=1,
+    ),
 ]
 Iterations = Annotated[int, option("--iterations", "N", "At each delay.", min=1)]
 Warmup = Annotated[int, option("--warmup", "N", "Iterations before, not recorded.", min=0)]
