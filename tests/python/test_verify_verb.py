@@ -42,7 +42,8 @@ def test_the_table_names_algorithms_ranks_and_cases(capsys):
 
 def test_many_numbers_of_ranks_are_several_tables(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    code, out, _ = run(capsys, "--algorithms", "recursive_doubling", "--ranks", "1-20")
+    words = ["--collective", "allreduce", "--algorithms", "recursive_doubling"]
+    code, out, _ = run(capsys, *words, "--ranks", "1-20")
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
     assert out.count("recursive_doubling") == 2
