@@ -28,12 +28,17 @@ from rich.table import Table  # noqa: E402
 PROGRAM = "latecomer_raytracer_"  # and the MPI family
 
 
+def _copes(algorithm) -> bool:
+    """Does it plan by arrivals, or decide while it runs?"""
+    return algorithm.arrival_aware or algorithm.kind == "protocol"
+
+
 def worth_comparing() -> list[str]:
     """MPI's own reduction, the classical tree, and whatever knows of arrivals."""
     able = [
         a for a in registry.algorithms("reduce") if core.accepts_operator("reduce", a.name, False)
     ]
-    aware = [a.name for a in able if a.arrival_aware and a.name != "auto"]
+    aware = [a.name for a in able if _copes(a) and a.name != "auto"]
     return ["native", "binomial", *aware, "auto"]
 
 
