@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from .compiled import core
-from .programs import make_plan, problem
+from .programs import ProblemWords, make_plan, problem
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
 @dataclass(frozen=True)
@@ -35,38 +38,15 @@ def rules() -> list[Rule]:
 def verify(
     algorithm: str,
     *,
-    ranks: int,
-    count: int | None = None,
     arrival: ArrayLike | None = None,
     network: str = "",
-    element_bytes: int = 4,
-    commutative: bool = True,
-    exact: bool = False,
-    in_place: bool = False,
-    collective: str = "allreduce",
-    root: int = 0,
-    parts: Sequence[int] | None = None,
+    **asked: Unpack[ProblemWords],
 ) -> Counterexample | None:
     """Check the programs of all ranks without running them. None: they keep every rule.
 
     The arguments are those of `program`. Raises ValueError.
     """
-    plan = make_plan(
-        problem(
-            collective=collective,
-            ranks=ranks,
-            count=count,
-            element_bytes=element_bytes,
-            root=root,
-            commutative=commutative,
-            in_place=in_place,
-            exact=exact,
-            parts=parts,
-        ),
-        algorithm,
-        arrival,
-        network,
-    )
+    plan = make_plan(problem(**asked), algorithm, arrival, network)
     return _counterexample(plan.counterexample())
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .compiled import core
+
+if TYPE_CHECKING:
+    from typing import Required, Unpack
 
 
 @dataclass(frozen=True)
@@ -84,56 +87,45 @@ class Schedule:
         return self.plan + "".join(program.text for program in self.programs)
 
 
+class ProblemWords(TypedDict, total=False):
+    """What a collective is asked to do, as keyword arguments; `ranks` is needed."""
+
+    ranks: Required[int]
+    count: int | None  # elements of the whole vector; None: one for each rank
+    element_bytes: int  # default: 4
+    commutative: bool  # the operator; default: True
+    exact: bool  # it gives the same bits in whatever order it combines; default: False
+    in_place: bool  # at the root, where there is one; default: False
+    collective: str  # default: "allreduce"
+    root: int  # default: 0
+    parts: Sequence[int] | None  # elements of each rank's part; None: as equal as can be
+
+
 def program(
     algorithm: str,
     *,
-    ranks: int,
-    count: int | None = None,
     arrival: ArrayLike | None = None,
     network: str = "",
-    element_bytes: int = 4,
-    commutative: bool = True,
-    exact: bool = False,
-    in_place: bool = False,
-    collective: str = "allreduce",
-    root: int = 0,
-    parts: Sequence[int] | None = None,
+    **asked: Unpack[ProblemWords],
 ) -> Schedule:
     """The plan of `algorithm` and the program of every rank.
 
     `algorithm` is a name of the registry, with parameters if wanted:
-    "sorted_linear_tree:segments=16". The whole vector has `count` elements of `element_bytes`
-    bytes (None: one for each rank); where it is in parts, `parts` are those of each rank (None: as
-    equal as can be). `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
+    "sorted_linear_tree:segments=16"; `ranks` and what else is `asked` of it are ProblemWords.
+    `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
     all together). `network` holds the costs to plan for, as in
     "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named keeps its default.
-    `exact`: the operator gives the same bits in whatever order it combines, so that ranks may
-    combine in different ones. Raises ValueError.
+    Raises ValueError.
     """
-    plan = make_plan(
-        problem(
-            collective=collective,
-            ranks=ranks,
-            count=count,
-            element_bytes=element_bytes,
-            root=root,
-            commutative=commutative,
-            in_place=in_place,
-            exact=exact,
-            parts=parts,
-        ),
-        algorithm,
-        arrival,
-        network,
-    )
+    plan = make_plan(problem(**asked), algorithm, arrival, network)
     return _schedule(plan)
 
 
 def problem(
     *,
-    collective: str,
     ranks: int,
-    count: int | None,
+    count: int | None = None,
+    collective: str = "allreduce",
     element_bytes: int = 4,
     root: int = 0,
     commutative: bool = True,
@@ -141,7 +133,7 @@ def problem(
     exact: bool = False,
     parts: Sequence[int] | None = None,
 ) -> core.Problem:
-    """The core's problem for the arguments of `program`. Raises ValueError."""
+    """The core's problem for ProblemWords. Raises ValueError."""
     return core.Problem(
         collective,
         ranks=operator.index(ranks),

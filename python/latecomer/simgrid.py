@@ -20,8 +20,11 @@ from .bench.program import find_built
 from .errors import DeadlineError, UserError
 
 if TYPE_CHECKING:  # `latecomer doctor` looks for the program where there is no compiled core
+    from typing import Unpack
+
     from numpy.typing import ArrayLike
 
+    from .programs import ProblemWords
     from .simulation import Simulation
 
 PROGRAM = "latecomer_simgrid"
@@ -47,22 +50,15 @@ def find() -> Path | None:
 def simulate(
     algorithm: str,
     *,
-    ranks: int,
     platform: Path,
-    count: int | None = None,
     arrivals: ArrayLike | None = None,
     estimate: ArrayLike | None = None,
     network: str = "",
-    element_bytes: int = 4,
-    commutative: bool = True,
-    exact: bool = False,
-    in_place: bool = False,
-    collective: str = "allreduce",
-    root: int = 0,
     per_node: int = 1,
     config: Sequence[str] = (),
     check: bool = False,
     deadline: float = processes.DEFAULT_DEADLINE_S,
+    **asked: Unpack[ProblemWords],
 ) -> Simulation:
     """Run `algorithm` as SimGrid actors, on the engine that also runs it over MPI.
 
@@ -80,31 +76,19 @@ def simulate(
 
     times, known = seconds(arrivals), seconds(arrivals if estimate is None else estimate)
     # For its errors: the program plans again, in its own process.
-    plan = make_plan(
-        problem(
-            collective=collective,
-            ranks=ranks,
-            count=count,
-            element_bytes=element_bytes,
-            root=root,
-            commutative=commutative,
-            in_place=in_place,
-            exact=exact,
-        ),
-        algorithm,
-        known,
-        network,
-    )
+    plan = make_plan(problem(**asked), algorithm, known, network)
     _check_times(times, plan.ranks)
+    what = plan.problem
     words = [
-        *("--platform", str(platform), "--algorithm", algorithm, "--collective", collective),
-        *("--root", str(plan.problem.root)),
-        *("--ranks", str(plan.ranks), "--count", str(plan.count), "--network", network),
-        *("--element-bytes", str(operator.index(element_bytes))),
+        *("--platform", str(platform), "--algorithm", algorithm, "--network", network),
+        *("--collective", what.collective, "--root", str(what.root)),
+        *("--ranks", str(what.ranks), "--count", str(what.count)),
+        *("--element-bytes", str(what.element_bytes)),
+        *(["--parts", ",".join(map(str, what.parts))] if what.parts else []),
         *("--per-node", str(operator.index(per_node))),
-        *([] if commutative else ["--non-commutative"]),
-        *(["--exact"] if exact else []),
-        *(["--in-place"] if in_place else []),
+        *([] if what.commutative else ["--non-commutative"]),
+        *(["--exact"] if what.exact else []),
+        *(["--in-place"] if what.in_place else []),
         *(["--check"] if check else []),
         *(f"--cfg={setting}" for setting in config),
     ]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .programs import make_plan, problem, seconds
+from .programs import ProblemWords, make_plan, problem, seconds
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
 @dataclass(frozen=True)
@@ -52,19 +54,11 @@ class Simulation:
 def simulate(
     algorithm: str,
     *,
-    ranks: int,
-    count: int | None = None,
     arrival: ArrayLike | None = None,
     estimate: ArrayLike | None = None,
     network: str = "",
-    element_bytes: int = 4,
-    commutative: bool = True,
-    exact: bool = False,
-    in_place: bool = False,
-    collective: str = "allreduce",
-    root: int = 0,
-    parts: Sequence[int] | None = None,
     trace: bool = False,
+    **asked: Unpack[ProblemWords],
 ) -> Simulation:
     """Run `algorithm` in virtual time, on the engine that also runs it over MPI.
 
@@ -73,22 +67,7 @@ def simulate(
     of moves. Raises ValueError, or RuntimeError if a rank gets stuck.
     """
     known = arrival if estimate is None else estimate
-    plan = make_plan(
-        problem(
-            collective=collective,
-            ranks=ranks,
-            count=count,
-            element_bytes=element_bytes,
-            root=root,
-            commutative=commutative,
-            in_place=in_place,
-            exact=exact,
-            parts=parts,
-        ),
-        algorithm,
-        known,
-        network,
-    )
+    plan = make_plan(problem(**asked), algorithm, known, network)
     times = [0.0] * plan.ranks if arrival is None else seconds(arrival)
     found = plan.simulate(times, trace)
     moves = [_move(**move) for move in found["trace"]]

@@ -5,7 +5,7 @@
 
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
-#include "schedule/problem.hpp"
+#include "schedule/program.hpp"
 
 namespace latecomer {
 
@@ -46,6 +46,32 @@ class Subtrees {
 
   const Problem& problem_;
   Rotated tree_;
+};
+
+/// Where a rank keeps the parts of its subtree, in the order of the vector.
+class HeldParts {
+ public:
+  HeldParts(const Subtrees& subtrees, Rank position) : parts_(subtrees.parts(position)) {}
+
+  [[nodiscard]] const std::array<Range, 2>& parts() const { return parts_; }
+  /// Calls hold(part), which says where it is.
+  template <class Hold>
+  void place_all(const Hold& hold) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) places_[i] = hold(parts_[i]);
+  }
+  /// Of a range within one of them.
+  [[nodiscard]] Slice place(Range range) const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const bool here = range.begin >= parts_[i].begin && range.end() <= parts_[i].end();
+      if (here && !range.empty())
+        return places_[i].part(range.begin - parts_[i].begin, range.count);
+    }
+    return {};
+  }
+
+ private:
+  std::array<Range, 2> parts_;
+  std::array<Slice, 2> places_{};
 };
 
 }  // namespace latecomer

@@ -40,18 +40,13 @@ Outcome execute(CommState& state, const Prepared& prepared, Buffers buffers, MPI
   return run(*protocol, link, {state.comm, state.tuning.long_wait});
 }
 
-/// Whether the call's own messages tell all ranks of its arrivals.
-bool tells(const CommState& state, const Prepared& prepared) {
-  return state.watch && prepared.plan.telemetry;
-}
-
 Outcome execute_alone(CommState& state, const Call& call, const Prepared& prepared,
                       Seconds arrived) {
   Link& link = *state.link;
   link.control.enter(link.calls, prepared.frame().plan_hash);
   CallData data(call, prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
-  Courier* const courier = tells(state, prepared) ? &state.watch->enter(arrived) : nullptr;
+  Courier* const courier = tells(state, prepared.plan) ? &state.watch->enter(arrived) : nullptr;
   Buffers buffers(data.layout(), data.input(), data.output(), link.scratch,
                   prepared.frame().scratch_count);
   const Outcome outcome = execute(state, prepared, std::move(buffers), call.op, courier);
@@ -129,8 +124,9 @@ int handle_natively(CommState& state, const Call& call, const Problem& problem, 
 int end_handled(CommState& state, Outcome outcome, const Prepared& prepared, bool tell,
                 Seconds arrived) {
   if (outcome.code == MPI_SUCCESS) {
-    outcome = tells(state, prepared) ? note_arrivals(state)
-                                     : tell_afterwards(state, prepared.plan.problem, tell, arrived);
+    outcome = tells(state, prepared.plan)
+                  ? note_arrivals(state)
+                  : tell_afterwards(state, prepared.plan.problem, tell, arrived);
   }
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   ++state.stats.handled;

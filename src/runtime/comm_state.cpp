@@ -46,10 +46,10 @@ CommState::~CommState() {
   ledger_close(*this);
   background.reset();
   if (!link) return;
-  // What has come must not be left to a communicator of the same context.
-  const bool well = broken.empty() && !link->control.read();
-  // Draining takes all ranks, which may not be there after a failure of any.
-  if (well && link->transport.listened()) link->transport.drain_words();
+  // What has come must not be left to a communicator of the same context. Also after a failure, of
+  // which not all may know: draining takes all ranks.
+  if (protocols) link->transport.drain_words();
+  link->control.read();
   if (link->control.used()) link->comm->keep();
 }
 

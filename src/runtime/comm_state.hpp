@@ -49,6 +49,7 @@ struct CommState {
   bool intercommunicator = false;
 
   std::array<Choice, kCollectives> choices;  // by collective
+  bool protocols = false;                    // some were chosen, so that words may be under way
   Knowledge knowledge;                       // as set; decide() says what a call is planned with
   bool reproducible = false;                 // order and choice depend on the problem alone
   std::vector<Seconds> given;                // arrivals that the program expects

@@ -100,6 +100,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   if (!wish.choice) throw std::runtime_error(wish.trouble);
   Choice& choice = state.choice(wish.choice->algorithm->collective);
   choice = std::move(*wish.choice);
+  state.protocols = state.protocols || choice.algorithm->kind == Kind::protocol;
   state.settings = Settings::unknown;
   forget_choices(state);
   watch_if_needed(state, false);

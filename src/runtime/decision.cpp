@@ -5,10 +5,6 @@
 namespace latecomer {
 namespace {
 
-/// Of rooted calls with a fixed algorithm: telling makes all ranks wait for the last one, which
-/// such a call by itself does not.
-constexpr std::uint64_t kTellEvery = 8;
-
 bool chooses(const CommState& state, Collective collective) {
   return state.automatic(collective) && !state.reproducible;
 }
@@ -21,7 +17,7 @@ Knowledge lasting_knowledge(const CommState& state, Collective collective) {
 
 /// With an algorithm that was set.
 bool worth_telling(CommState& state, Collective collective) {
-  return !rooted(collective) || state.rooted_calls++ % kTellEvery == 0;
+  return !rooted(collective) || state.rooted_calls++ % Selector::kRootedEvery == 0;
 }
 
 }  // namespace

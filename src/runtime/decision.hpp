@@ -26,6 +26,11 @@ void leave_decision(CommState& state, const Problem& problem);
 /// What decide() would say now, as far as that is known without a call.
 [[nodiscard]] Decision likely_decision(const CommState& state, Collective collective);
 
+/// Whether a call's own messages tell all ranks of its arrivals.
+[[nodiscard]] inline bool tells(const CommState& state, const Plan& plan) {
+  return state.watch != nullptr && plan.telemetry;
+}
+
 /// A call is over and was told of: what is known now of it, or of the one before, corrects what
 /// will be chosen.
 void learn(CommState& state);

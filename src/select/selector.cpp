@@ -14,8 +14,6 @@ constexpr double kGain = 0.95;          // another one must be so much better to
 constexpr double kWorthAnother = 1.25;  // as bad may a candidate be that is tried again
 constexpr double kTelling = 0.01;       // of a call's time may telling of arrivals take
 
-constexpr std::uint64_t kRootedEvery = 8;  // calls; telling makes all ranks wait for the last one
-
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
 bool late(const std::vector<Seconds>& arrivals) {

@@ -20,6 +20,9 @@ namespace latecomer {
 class Selector {
  public:
   static constexpr std::size_t kMost = 64;  // kinds of calls; the one unused longest goes
+  /// Of rooted calls one in so many is told of: telling makes all ranks wait for the last one,
+  /// which such a call by itself does not.
+  static constexpr std::uint64_t kRootedEvery = 8;
 
   /// What was chosen for a call.
   struct Selection {

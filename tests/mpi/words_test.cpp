@@ -73,10 +73,7 @@ class Calls {
     CHECK_EQ(protocol->failure(), "");
     if (problem.root == context_.rank) CHECK(output == right_result(problem, seed));
   }
-  void end() {
-    CHECK_EQ(transport_.listened(), true);
-    CHECK_EQ(transport_.drain_words(), MPI_SUCCESS);
-  }
+  void end() { CHECK_EQ(transport_.drain_words(), MPI_SUCCESS); }
 
  private:
   const Context& context_;

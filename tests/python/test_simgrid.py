@@ -140,6 +140,9 @@ def test_results_are_right(row):
             "in_place": draw.random() < 0.5,
             "element_bytes": draw.choice([1, 4, 1000]),
         }
+        if collective.parted and draw.random() < 0.5:
+            call["parts"] = [draw.randrange(5) for _ in range(ranks)]
+            call["count"] = sum(call["parts"])
         found = simgrid.simulate(row.name, **call, platform=CROSSBAR, check=True)
         case = f"seed {SEED}: {call}"
         assert found.arrivals == pytest.approx(call["arrivals"], abs=0), case

@@ -8,23 +8,12 @@
 // Source: Rabenseifner: Optimization of collective reduction operations, ICCS 2004.
 #include "algorithms/allreduce/folded.hpp"
 #include "algorithms/allreduce/rows.hpp"
-#include "base/partition.hpp"
+#include "patterns/halving.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
 void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
-
-/// The blocks [first, last) that a core rank still works on.
-struct Blocks {
-  Rank first;
-  Rank last;
-
-  [[nodiscard]] Blocks half(bool upper) const {
-    const Rank middle = (first + last) / 2;
-    return upper ? Blocks{middle, last} : Blocks{first, middle};
-  }
-};
 
 /// One core rank's way through both phases.
 class Halving {
@@ -55,13 +44,11 @@ class Halving {
   }
 
  private:
-  [[nodiscard]] Slice output(Blocks blocks) const {
-    return builder_.output(parts_.range(blocks.first, blocks.last));
-  }
+  [[nodiscard]] Slice output(Blocks blocks) const { return builder_.output(blocks.in(parts_)); }
   /// Where the blocks `wanted` of the value lie, which now stands for the blocks `now`.
   [[nodiscard]] Slice part(Blocks now, Blocks wanted) const {
-    const Range range = parts_.range(wanted.first, wanted.last);
-    return value_.part(range.begin - parts_.begin(now.first), range.count);
+    const Range range = wanted.in(parts_);
+    return value_.part(range.begin - now.in(parts_).begin, range.count);
   }
 
   void fold(Rank peer, Blocks now, Blocks wanted) {

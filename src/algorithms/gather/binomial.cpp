@@ -23,13 +23,13 @@ class Walk {
         builder_(builder),
         me_(subtrees_.tree().position(builder.me())),
         own_(plan.problem.part(builder.me())),
-        parts_(subtrees_.parts(me_)) {}
+        held_(subtrees_, me_) {}
 
   void run() {
     const TreeNode node = subtrees_.node(me_);
     const bool leaf = node.children.empty();
     if (me_ != 0 && !leaf) {
-      for (std::size_t i = 0; i < parts_.size(); ++i) held_[i] = builder_.scratch(parts_[i].count);
+      held_.place_all([&](Range part) { return builder_.scratch(part.count); });
     }
     if (me_ == 0 || !leaf) builder_.copy(builder_.input(own_), place(own_));
     for (const TreeNode::Child& child : node.children) {
@@ -38,7 +38,7 @@ class Walk {
       }
     }
     if (node.root()) return;
-    for (const Range& part : parts_) {
+    for (const Range& part : held_.parts()) {
       builder_.send(subtrees_.tree().rank(node.parent), leaf ? builder_.input(part) : place(part));
     }
   }
@@ -53,20 +53,14 @@ class Walk {
   }
   [[nodiscard]] Slice place(Range range) const {
     if (range.empty()) return {};
-    if (me_ == 0) return builder_.output(range);
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const bool here = range.begin >= parts_[i].begin && range.end() <= parts_[i].end();
-      if (here) return held_[i].part(range.begin - parts_[i].begin, range.count);
-    }
-    return {};
+    return me_ == 0 ? builder_.output(range) : held_.place(range);
   }
 
   Subtrees subtrees_;
   Builder& builder_;
   Rank me_;
   Range own_;
-  std::array<Range, 2> parts_;
-  std::array<Slice, 2> held_{};
+  HeldParts held_;
 };
 
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }

@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <map>
 #include <numeric>
 #include <queue>
 #include <unordered_map>
+
+#include "algorithms/moving/brought.hpp"
 
 namespace latecomer::moving {
 namespace {
 
 using Ticks = std::int64_t;  // picoseconds, so that what happens together compares equal
-using Index = std::uint32_t;
+using Index = MoveIndex;
 
 Ticks to_ticks(Seconds seconds) { return std::llround(seconds * 1e12); }
 
@@ -41,35 +42,6 @@ struct Port {
   std::vector<Index> waiting;
   Count leaving = 0;
   std::vector<Ticks> free;  // of those that take in
-};
-
-/// Who brought which part of the vector to a rank last.
-class Brought {
- public:
-  void add(Range range, Index move) {
-    for (auto cell = first(range); cell != cells_.end() && cell->first < range.end();) {
-      cell = cells_.erase(cell);
-    }
-    cells_[range.begin] = {range.end(), move};
-  }
-  template <class Visit>
-  void each(Range range, Visit&& visit) const {
-    for (auto cell = first(range); cell != cells_.end() && cell->first < range.end(); ++cell) {
-      visit(cell->second.second);
-    }
-  }
-
- private:
-  using Cells = std::map<Count, std::pair<Count, Index>>;
-
-  [[nodiscard]] Cells::const_iterator first(Range range) const {
-    auto cell = cells_.upper_bound(range.begin);
-    if (cell == cells_.begin()) return cell;
-    const auto before = std::prev(cell);
-    return before->second.first > range.begin ? before : cell;
-  }
-
-  Cells cells_;
 };
 
 enum class Kind : std::uint8_t { arrive, copied, eligible, left, landed, received };

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "algorithms/reduce/rows.hpp"
-#include "base/partition.hpp"
+#include "patterns/halving.hpp"
 #include "patterns/powers.hpp"
 #include "schedule/builder.hpp"
 
@@ -44,17 +44,6 @@ class Core {
   Rank root_;
 };
 
-/// The blocks [first, last) that a core rank still works on.
-struct Blocks {
-  Rank first;
-  Rank last;
-
-  [[nodiscard]] Blocks half(bool upper) const {
-    const Rank middle = (first + last) / 2;
-    return upper ? Blocks{middle, last} : Blocks{first, middle};
-  }
-};
-
 /// One core rank's way through both phases.
 class Halving {
  public:
@@ -80,7 +69,7 @@ class Halving {
   }
 
  private:
-  [[nodiscard]] Range range(Blocks blocks) const { return parts_.range(blocks.first, blocks.last); }
+  [[nodiscard]] Range range(Blocks blocks) const { return blocks.in(parts_); }
   /// Where the blocks `wanted` of the value lie, which now stands for the blocks `now`.
   [[nodiscard]] Slice part(Blocks now, Blocks wanted) const {
     return value_.part(range(wanted).begin - range(now).begin, range(wanted).count);

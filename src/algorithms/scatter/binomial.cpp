@@ -22,7 +22,7 @@ class Walk {
         builder_(builder),
         me_(subtrees_.tree().position(builder.me())),
         own_(plan.problem.part(builder.me())),
-        parts_(subtrees_.parts(me_)) {}
+        held_(subtrees_, me_) {}
 
   void run() {
     const TreeNode node = subtrees_.node(me_);
@@ -40,27 +40,20 @@ class Walk {
 
  private:
   void receive(Rank from) {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      held_[i] = direct_ ? builder_.output(parts_[i]) : builder_.scratch(parts_[i].count);
-      builder_.recv(from, held_[i]);
-    }
+    held_.place_all(
+        [&](Range part) { return direct_ ? builder_.output(part) : builder_.scratch(part.count); });
+    for (const Range& part : held_.parts()) builder_.recv(from, place(part));
   }
   [[nodiscard]] Slice place(Range range) const {
     if (range.empty()) return {};
-    if (me_ == 0) return builder_.input(range);
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const bool here = range.begin >= parts_[i].begin && range.end() <= parts_[i].end();
-      if (here) return held_[i].part(range.begin - parts_[i].begin, range.count);
-    }
-    return {};
+    return me_ == 0 ? builder_.input(range) : held_.place(range);
   }
 
   Subtrees subtrees_;
   Builder& builder_;
   Rank me_;
   Range own_;
-  std::array<Range, 2> parts_;
-  std::array<Slice, 2> held_{};
+  HeldParts held_;
   bool direct_ = false;  // its part comes to where it stays
 };
 

@@ -29,6 +29,12 @@ Rank parse_rank(const std::string& what, const std::string& text) {
   return static_cast<Rank>(value);
 }
 
+std::vector<Count> parse_counts(const std::string& what, const std::string& text) {
+  std::vector<Count> counts;
+  for (const std::string_view part : split(text, ',')) counts.push_back(parse_count(what, part));
+  return counts;
+}
+
 std::vector<Seconds> read_times(const std::string& what, const std::string& file) {
   std::istringstream words(read_file(what, file));
   std::vector<Seconds> times;
@@ -50,6 +56,7 @@ std::map<std::string, Setter> setters(SimGridCommand& c) {
       {"--collective", [&](Text, Text v) { c.problem.collective = parse_collective(v); }},
       {"--ranks", [&](Text n, Text v) { c.problem.ranks = parse_rank_count(n, v); }},
       {"--root", [&](Text n, Text v) { c.problem.root = parse_rank(n, v); }},
+      {"--parts", [&](Text n, Text v) { c.problem.parts = parse_counts(n, v); }},
       {"--count", [&](Text n, Text v) { c.problem.count = parse_count(n, v); }},
       {"--element-bytes", [&](Text n, Text v) { c.problem.element_bytes = parse_count(n, v); }},
       {"--arrivals", [&](Text n, Text v) { c.arrivals = read_times(n, v); }},
@@ -94,6 +101,7 @@ Runs an algorithm's programs as SimGrid actors and prints arrivals and exits as 
   --schedule FILE       a schedule's text, in place of --algorithm, --ranks and --count
   --collective C        default allreduce
   --root R              default 0
+  --parts N,N,...       elements of each rank's part; default: as equal as can be
   --ranks P  --count N  elements, as in 1Mi, of
   --element-bytes N     default 4
   --non-commutative     the operator does not commute

@@ -190,7 +190,7 @@ void Background::begin(const Letter& letter, bool in_place) {
   prepared_ =
       &state_.plans.adopt(std::move(plan), state_.rank, eager, state_.choice(problem.collective));
   Link& link = *state_.link;
-  const bool telling = state_.watch && prepared_->plan.telemetry;
+  const bool telling = latecomer::tells(state_, prepared_->plan);
   Courier* const courier = telling ? &state_.watch->begin() : nullptr;
   link.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr, link.scratch,
                                prepared_->frame().scratch_count),
@@ -284,7 +284,7 @@ Outcome Background::carry_out(const Call& call) {
   Link& link = *state_.link;
   ++link.calls;
   link.control.enter(link.calls, prepared_->frame().plan_hash);
-  const bool telling = state_.watch && prepared_->plan.telemetry;
+  const bool telling = latecomer::tells(state_, prepared_->plan);
   if (telling) state_.watch->arrive(arrived_);
   state_.stats.before_arrival += ahead();
   in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();

@@ -194,7 +194,6 @@ bool MpiTransport::poll(Protocol& protocol) {
 }
 
 bool MpiTransport::hear(Protocol& protocol) {
-  listened_ = true;
   bool heard = false;
   while (protocol.status() == Status::running) {
     const auto word = words_.next();

@@ -51,10 +51,8 @@ class MpiTransport final : public Transport {
   void copy(const Slice& from, const Slice& to, Token token) override;
   void tell(Rank peer, std::uint64_t word) override { words_.tell(peer, word); }
 
-  /// Whether any call so far had a protocol whose ranks tell each other words: equal on all ranks.
-  [[nodiscard]] bool listened() const { return listened_; }
-  /// Collective, after the last call, if `listened`: receives words that came too late to be heard,
-  /// so that none is left to the communicator. An MPI error code.
+  /// Collective, after the last call, where words may have been told: receives those that came too
+  /// late to be heard, so that none is left to the communicator. An MPI error code.
   int drain_words() { return words_.drain(); }
 
   /// The peers of the messages under way, ascending.
@@ -138,7 +136,6 @@ class MpiTransport final : public Transport {
   Tags tags_;
   LocalWork local_work_;
   Words words_;
-  bool listened_ = false;
   std::optional<Buffers> buffers_;
   MPI_Op op_ = MPI_OP_NULL;
   Call call_{};
