@@ -114,11 +114,13 @@ void Engine::post_message() {
   const bool first = progressed.posted++ == 0;
   ++progressed.in_flight;
   const Operation& op = index_.operation(index);
+  const Slice& data = op.kind == OpKind::send ? op.source : op.target;
+  const bool paced = index_.program().receiver_paced && !data.empty();
+  const Message message{op.peer, data, first, index_.tells(index), paced};
   if (op.kind == OpKind::send) {
-    transport_.send({op.peer, op.source, first, index_.tells(index)}, index_.program().plan_hash,
-                    index);
+    transport_.send(message, index_.program().plan_hash, index);
   } else {
-    transport_.recv({op.peer, op.target, first, index_.tells(index)}, index);
+    transport_.recv(message, index);
   }
   note_next(channel);
 }

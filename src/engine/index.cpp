@@ -6,7 +6,8 @@
 
 namespace latecomer {
 
-ProgramIndex::ProgramIndex(const Program& program, Count eager) : program_(program), eager_(eager) {
+ProgramIndex::ProgramIndex(const Program& program, Count eager)
+    : program_(program), eager_(program.receiver_paced && eager != kNothingLong ? 0 : eager) {
   index_dependents();
   index_messages();
   if (!program.telling.empty()) tells_.resize(size());

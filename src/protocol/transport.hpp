@@ -18,6 +18,7 @@ struct Message {
   Slice data;
   bool first = false;
   bool tells = false;  // what a courier sends travels along
+  bool paced = false;  // leaves when its receive is posted, however short it is
 };
 
 /// How an operation ended.

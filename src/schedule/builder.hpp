@@ -37,6 +37,8 @@ class Builder {
   /// links from those who are on time.
   void send_in_turn(Rank to, const Slice& data, OpIndex pace = kNone);
   void recv(Rank from, const Slice& target);
+  /// All messages of the program (program.hpp). Every rank's must say the same.
+  void pace_by_receivers() { program_.receiver_paced = true; }
   /// Telemetry, where the plan has it: messages tell their receiver whom the sender has heard of,
   /// the first of each peer and direction unless told otherwise. Both sides must say the same.
   void tell(bool whether) { tells_ = whether; }

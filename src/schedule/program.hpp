@@ -85,6 +85,9 @@ struct Program : Frame {
   std::vector<Operation> operations;
   std::vector<std::vector<OpIndex>> after;  // per operation: earlier ones it waits for
   std::vector<OpIndex> telling;  // the messages that tell whom the sender has heard of, ascending
+  /// Receivers say when short messages may come, as for long ones: they leave when their receive is
+  /// posted, and receives of different peers follow each other.
+  bool receiver_paced = false;
 
   bool operator==(const Program&) const = default;
 };

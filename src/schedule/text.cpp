@@ -208,7 +208,10 @@ void parse_header(Lines& lines, Program& program) {
   program.in_place = lines.only("in-place").flag();
   program.commutative = lines.only("commutative").flag();
   program.progress = lines.only("progress").progress();
-  if (lines.peek() == "telling") {
+  if (lines.peek().starts_with("receiver-paced ")) {
+    program.receiver_paced = lines.only("receiver-paced").flag();
+  }
+  if (lines.peek().starts_with("telling ")) {
     Words telling = lines.field("telling");
     program.telling = telling.numbers<OpIndex>();
   }
@@ -336,6 +339,7 @@ std::string to_text(const Program& program) {
       << program.output_count << " scratch " << program.scratch_count << "\nin-place "
       << yes_no(program.in_place) << "\ncommutative " << yes_no(program.commutative)
       << "\nprogress " << name(program.progress) << '\n';
+  if (program.receiver_paced) out << "receiver-paced yes\n";
   append_list(out, "telling", program.telling);
   for (std::size_t i = 0; i < program.operations.size(); ++i) {
     out << i << ' ' << to_text(program.operations[i]);

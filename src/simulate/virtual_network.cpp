@@ -104,7 +104,8 @@ VirtualNetwork::FlightId VirtualNetwork::join(Rank from, Rank to, bool sending) 
 }
 
 bool VirtualNetwork::eager(const Flight& flight) const {
-  return flight.source.count * options_.element_bytes <= options_.network.eager_limit;
+  return !flight.paced &&
+         flight.source.count * options_.element_bytes <= options_.network.eager_limit;
 }
 
 /// An eager message leaves when it is sent, another one when both sides have posted it.
@@ -299,6 +300,7 @@ void VirtualNetwork::End::send(const Message& message, std::uint64_t plan_hash, 
   const FlightId id = network_.join(rank_, message.peer, true);
   Flight& flight = network_.flights_[id];
   flight.source = message.data;
+  flight.paced = message.paced;
   flight.plan_hash = plan_hash;
   flight.send_token = token;
   if (message.tells && !network_.options_.couriers.empty()) {

@@ -46,6 +46,7 @@ class VirtualNetwork {
     bool send_posted = false;
     bool recv_posted = false;
     bool landed = false;
+    bool paced = false;
     std::optional<std::uint64_t> word;  // told, and nothing else
     Elements payload;
     std::vector<char> words;  // that travel along

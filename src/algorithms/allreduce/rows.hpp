@@ -9,6 +9,7 @@ namespace latecomer::allreduce {
 
 Algorithm circulant();
 Algorithm dual_root();
+Algorithm early_owners();
 Algorithm generalized();
 Algorithm linear_tree();
 Algorithm pipelined_tree();
@@ -22,11 +23,11 @@ Algorithm sorted_linear_tree();
 Algorithm two_tree();
 
 [[nodiscard]] inline std::vector<Algorithm> rows() {
-  return {circulant(),    dual_root(),          generalized(),
-          linear_tree(),  pipelined_tree(),     prereduced_ring(),
-          rabenseifner(), recursive_doubling(), reduce_bcast(),
-          ring(),         segmented_ring(),     sorted_linear_tree(),
-          two_tree()};
+  return {circulant(),          dual_root(),    early_owners(),
+          generalized(),        linear_tree(),  pipelined_tree(),
+          prereduced_ring(),    rabenseifner(), recursive_doubling(),
+          reduce_bcast(),       ring(),         segmented_ring(),
+          sorted_linear_tree(), two_tree()};
 }
 
 }  // namespace latecomer::allreduce

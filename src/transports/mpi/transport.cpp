@@ -89,6 +89,7 @@ MpiTransport::Slot& MpiTransport::take_slot(Token token, Direction direction,
   slot.direction = direction;
   slot.first = message.first;
   slot.tells = message.tells;
+  slot.paced = message.paced;
   slot.data = message.data;
   return slot;
 }
@@ -166,9 +167,10 @@ void MpiTransport::post_rest(Slot& slot) {
 /// MPI_REQUEST_NULL: it failed, and the slot has the error.
 MPI_Request MpiTransport::start(Slot& slot, void* address, int count, MPI_Datatype type, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code = slot.direction == Direction::send
-                       ? PMPI_Isend(address, count, type, slot.peer, tag, comm_, &request)
-                       : PMPI_Irecv(address, count, type, slot.peer, tag, comm_, &request);
+  const bool sends = slot.direction == Direction::send;
+  const auto send = slot.paced ? PMPI_Issend : PMPI_Isend;
+  const int code = sends ? send(address, count, type, slot.peer, tag, comm_, &request)
+                         : PMPI_Irecv(address, count, type, slot.peer, tag, comm_, &request);
   if (code == MPI_SUCCESS) {
     ++slot.open;
     return request;

@@ -72,6 +72,7 @@ class MpiTransport final : public Transport {
     Direction direction = Direction::send;
     bool first = false;
     bool tells = false;
+    bool paced = false;
     bool wrong_size = false;
     Slice data;
     std::uint32_t number = 0;     // among the messages of its pair and direction

@@ -68,7 +68,7 @@ class SimGridTransport final : public Transport {
     return message.data.count * options_.element_bytes;
   }
   [[nodiscard]] bool is_eager(const Message& message) const {
-    return bytes(message) <= options_.network.eager_limit;
+    return !message.paced && bytes(message) <= options_.network.eager_limit;
   }
   [[nodiscard]] simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const Message& message) const;
   void put(const Outgoing& outgoing);

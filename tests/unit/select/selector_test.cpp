@@ -88,7 +88,7 @@ TEST(Selector, ExploitsALateRankAtOnce) {
   Selector selector;
   play(selector, 4, {}, [](auto) { return 5; });  // a slower network than assumed
   const Played played = play(selector, 50, one_late(0.5), [](auto) { return 5; });
-  EXPECT_EQ(played.count("sorted_linear_tree"), 50);
+  EXPECT_EQ(played.count("early_owners"), 50);
 }
 
 TEST(Selector, DropsWhatDisappointsAndTriesItAgainEverMoreRarely) {
@@ -98,7 +98,8 @@ TEST(Selector, DropsWhatDisappointsAndTriesItAgainEverMoreRarely) {
     return row == "fastest" || row == "native" ? 1 : 4;  // the estimate is wrong
   });
   const auto late = [&](std::size_t from) {
-    return played.count("sorted_linear_tree", from) + played.count("prereduced_ring", from);
+    return played.count("early_owners", from) + played.count("sorted_linear_tree", from) +
+           played.count("prereduced_ring", from);
   };
   EXPECT_GT(late(0), 0);
   EXPECT_LE(late(0), 12);
@@ -111,7 +112,7 @@ TEST(Selector, OneBadCallIsForgiven) {
   int calls = 0;
   const Played played =
       play(selector, 20, one_late(0.5), [&](auto) { return ++calls == 2 ? 9 : 1; });
-  EXPECT_EQ(played.count("sorted_linear_tree"), 20);
+  EXPECT_EQ(played.count("early_owners"), 20);
 }
 
 TEST(Selector, BalancedArrivalsAreNobodysLateness) {

@@ -1,0 +1,66 @@
+// Sets of small numbers, a row of bits each.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace latecomer::allreduce {
+
+using Word = std::uint64_t;
+using Bits = std::span<Word>;
+using ConstBits = std::span<const Word>;
+
+inline constexpr int kWordBits = 64;
+
+inline bool contains(ConstBits set, Count member) {
+  return ((set[static_cast<std::size_t>(member / kWordBits)] >> (member % kWordBits)) & 1U) != 0;
+}
+inline void insert(Bits set, Count member) {
+  set[static_cast<std::size_t>(member / kWordBits)] |= Word{1} << (member % kWordBits);
+}
+inline void erase(Bits set, Count member) {
+  set[static_cast<std::size_t>(member / kWordBits)] &= ~(Word{1} << (member % kWordBits));
+}
+
+/// Calls visit(member) for the members of the set whose words are word(0), word(1), ..., ascending,
+/// until it returns true; says whether it did.
+template <class WordAt, class Visit>
+bool any_member(std::size_t words, const WordAt& word, const Visit& visit) {
+  for (std::size_t i = 0; i < words; ++i) {
+    for (Word rest = word(i); rest != 0; rest &= rest - 1) {
+      if (visit(static_cast<Count>(i) * kWordBits + std::countr_zero(rest))) return true;
+    }
+  }
+  return false;
+}
+
+/// The least member, or -1.
+template <class WordAt>
+Count first_member(std::size_t words, const WordAt& word) {
+  for (std::size_t i = 0; i < words; ++i) {
+    if (word(i) != 0) return static_cast<Count>(i) * kWordBits + std::countr_zero(word(i));
+  }
+  return -1;
+}
+
+class BitRows {
+ public:
+  BitRows(Count rows, Count columns)
+      : words_(static_cast<std::size_t>((columns + kWordBits - 1) / kWordBits)),
+        bits_(words_ * static_cast<std::size_t>(rows), 0) {}
+
+  [[nodiscard]] std::size_t words() const { return words_; }
+  Bits operator[](Count row) { return {&bits_[words_ * static_cast<std::size_t>(row)], words_}; }
+  ConstBits operator[](Count row) const {
+    return {&bits_[words_ * static_cast<std::size_t>(row)], words_};
+  }
+  void clear() { std::fill(bits_.begin(), bits_.end(), 0); }
+
+ private:
+  std::size_t words_;
+  std::vector<Word> bits_;
+};
+
+}  // namespace latecomer::allreduce
