@@ -16,7 +16,7 @@ template <class Competes, class Price>
   Seconds least = std::numeric_limits<Seconds>::infinity();
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate =
-        row.kind == Kind::program && competes(row) && accepts(row, problem, nullptr);
+        row.kind == Kind::program && competes(row) && may_pay(row, problem, knowledge.network);
     if (!candidate) continue;
     Plan plan = make_plan(row, problem, {}, knowledge);
     const Seconds costs = price(plan);

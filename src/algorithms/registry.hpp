@@ -61,6 +61,8 @@ struct Algorithm {
   /// Whether its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
   /// do not, empty messages tell besides.
   bool (*tells)(const Plan& plan) = nullptr;
+  /// Whether it may be worth the time of planning where nobody asks for it by name. Null: always.
+  bool (*worth_planning)(const Problem& problem, const Network& network) = nullptr;
   /// What takes part in a protocol's calls, of one rank of a complete plan. Null for others.
   std::unique_ptr<Party> (*party)(const Plan& plan, Rank me) = nullptr;
 };
@@ -75,6 +77,13 @@ struct Algorithm {
 
 /// Whether the algorithm can carry out the problem; if not, `why` says what it needs.
 [[nodiscard]] bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* why);
+
+/// Whether who chooses among the rows should look at it.
+[[nodiscard]] inline bool may_pay(const Algorithm& row, const Problem& problem,
+                                  const Network& network) {
+  const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
+  return worth && accepts(row, problem, nullptr);
+}
 
 /// The complete plan, the same on every rank that calls it with the same arguments. Throws Error
 /// for a problem or parameters that the algorithm does not take, and for arrivals of another

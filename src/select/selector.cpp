@@ -83,7 +83,7 @@ void Selector::price(CallKind& kind, const Problem& problem, const std::vector<S
   kind.aware.clear();
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate =
-        row.time_after_last != nullptr && row.arrival_aware && accepts(row, problem, nullptr);
+        row.time_after_last != nullptr && row.arrival_aware && may_pay(row, problem, network);
     if (!candidate) continue;
     const Plan plan = make_plan(row, problem, {}, {arrivals, network});
     kind.aware.push_back({&row, mean_after_last(plan, network, arrivals)});

@@ -23,6 +23,8 @@ namespace latecomer::allreduce {
 namespace {
 
 constexpr Count kMostHops = 20'000;  // of one kind: what planning may cost
+constexpr Rank kMostRanks = 128;     // where planning takes some milliseconds at most
+constexpr double kFewestBlocks = 8;  // fewer are best where latency counts, and others are better
 
 /// Lateness against the last rank.
 std::vector<Seconds> before_last(const std::vector<Seconds>& arrivals, Rank ranks) {
@@ -42,27 +44,45 @@ double volume_after_last(const std::vector<Seconds>& before, Seconds vector) {
   return std::max(1.0, (received - 1) / (others + 1));
 }
 
-/// The number of blocks that makes (V K + ceil(log2 P))(alpha + m/K beta) least, V being that
-/// volume.
-Count best_blocks(const Problem& problem, const std::vector<Seconds>& before,
-                  const Network& network) {
-  const Seconds vector = network.beta * static_cast<double>(problem.bytes());
-  if (!(vector > 0) || problem.ranks == 1) return 1;
-  const Seconds alpha = std::max(network.alpha, 1e-9);
-  const double volume = volume_after_last(before, vector);
-  const double blocks = std::sqrt(ceil_log2(problem.ranks) * vector / (volume * alpha));
-  const Count most = std::min(problem.count, kMostHops / problem.ranks);
-  return std::clamp<Count>(std::llround(blocks), 1, std::max<Count>(1, most));
+Seconds vector_time(const Problem& problem, const Network& network) {
+  return network.beta * static_cast<double>(problem.bytes());
 }
 
-std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round) {
+/// The number of blocks that makes (V K + ceil(log2 P))(alpha + m/K beta) least, `volume` being V.
+double ideal_blocks(const Problem& problem, double volume, const Network& network) {
+  const Seconds alpha = std::max(network.alpha, 1e-9);
+  const double fill = ceil_log2(problem.ranks);
+  return std::sqrt(fill * vector_time(problem, network) / (volume * alpha));
+}
+
+bool worth_planning(const Problem& problem, const Network& network) {
+  return problem.ranks <= kMostRanks && ideal_blocks(problem, 1, network) >= kFewestBlocks;
+}
+
+Count best_blocks(const Problem& problem, const std::vector<Seconds>& before,
+                  const Network& network) {
+  const Seconds vector = vector_time(problem, network);
+  if (!(vector > 0) || problem.ranks == 1) return 1;
+  const double blocks = ideal_blocks(problem, volume_after_last(before, vector), network);
+  const double step = blocks < 32 ? 1 : 8;  // a plan is to be found again
+  const Count rounded = std::llround(std::round(blocks / step) * step);
+  const Count most = std::min(problem.count, kMostHops / problem.ranks);
+  return std::clamp<Count>(rounded, 1, std::max<Count>(1, most));
+}
+
+/// The rounds in which ranks arrive. Who is two vectors' time earlier than the last one has all the
+/// time it needs, and finer steps than a 64th of a vector gain nothing: so that a plan is often
+/// found again.
+std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, Count blocks) {
+  const Count most = 2 * blocks;
+  const double step = std::max(1.0, static_cast<double>(blocks) / 64);
   std::vector<Count> rounds;
   for (const Seconds each : before) {
-    // A little more, so that a whole number of rounds counts as such.
-    rounds.push_back(round > 0 ? std::llround(std::min(std::floor(each / round + 1e-6), 1e9)) : 0);
+    const double earlier = round > 0 ? std::min(each / round, static_cast<double>(most)) : 0;
+    rounds.push_back(most - std::llround(std::round(earlier / step) * step));
   }
-  const Count most = rounds.empty() ? 0 : std::ranges::max(rounds);
-  for (Count& each : rounds) each = most - each;
+  const Count first = std::ranges::min(rounds);
+  for (Count& each : rounds) each -= first;
   return rounds;
 }
 
@@ -77,7 +97,7 @@ Seconds round_of(const Plan& plan, const Network& network) {
 void complete(Plan& plan, const Knowledge& knowledge) {
   const auto before = before_last(knowledge.arrivals, plan.problem.ranks);
   plan.parameters.try_emplace("blocks", best_blocks(plan.problem, before, knowledge.network));
-  plan.table = in_rounds(before, round_of(plan, knowledge.network));
+  plan.table = in_rounds(before, round_of(plan, knowledge.network), blocks_of(plan));
   const std::vector<Rank> owners = share_out(plan.table, blocks_of(plan));
   plan.table.insert(plan.table.end(), owners.begin(), owners.end());
 }
@@ -197,7 +217,8 @@ Algorithm early_owners() {
           .build = build,
           .cost = cost,
           .time = time,
-          .time_after_last = time_after_last};
+          .time_after_last = time_after_last,
+          .worth_planning = worth_planning};
 }
 
 }  // namespace latecomer::allreduce

@@ -135,27 +135,45 @@ class Rounds {
 
   /// To ranks that are not later, which have less to do; first the blocks of which most is missing.
   void relay() {
-    std::ranges::stable_sort(heaviest_,
-                             [&](Count a, Count b) { return missing_[a] > missing_[b]; });
+    bool sorted = false;
     for (const Rank from : busiest_) {
       if (left_[from] == 0) break;
-      if (contains(senders(), from)) relay(from);
+      if (!contains(senders(), from) || !find_takers(from)) continue;
+      if (!sorted) sort_heaviest();
+      sorted = true;
+      relay(from);
     }
   }
+
+  void sort_heaviest() {
+    std::ranges::stable_sort(heaviest_,
+                             [&](Count a, Count b) { return missing_[a] > missing_[b]; });
+  }
+
+  /// The ranks that may be handed a block, if there are any.
+  bool find_takers(Rank from) {
+    const Bits takers = scratch_[0];
+    std::ranges::fill(takers, 0);
+    bool any = false;
+    for (const Rank to : busiest_) {
+      if (left_[to] == 0) break;
+      if (to == from || arrivals_[to] > arrivals_[from] || !contains(receivers(), to)) continue;
+      insert(takers, to);
+      any = true;
+    }
+    return any;
+  }
+
   void relay(Rank from) {
+    const Bits takers = scratch_[0];
     for (const Count block : heaviest_) {
       if (missing_[block] < 2) return;
       // What it receives in this round is not combined yet.
       if (!contains(pending_[from], block) || contains(received_[from], block)) continue;
       const Bits others = contributors_[block];
-      const bool found = any_member(
-          others.size(), [&](std::size_t i) { return others[i] & receivers()[i]; },
-          [&](Count to) {
-            if (to == from || arrivals_[to] > arrivals_[from]) return false;
-            hand_over(from, static_cast<Rank>(to), block);
-            return true;
-          });
-      if (found) return;
+      const auto to = static_cast<Rank>(
+          first_member(others.size(), [&](std::size_t i) { return others[i] & takers[i]; }));
+      if (to >= 0) return hand_over(from, to, block);
     }
   }
 
