@@ -68,7 +68,6 @@ void ArrivalClock::follow(const Step& step, Rank me, Seconds now) {
     if (meets(from, me, segment)) both(from, me, segment, now);
   }
   for (const auto& [to, segment, first] : step.send) {
-    ++member(me).sent;
     if (!waits_) {
       move(me, to, segment, now);
     } else if (meets(me, to, segment)) {
@@ -93,12 +92,6 @@ void ArrivalClock::move(Rank from, Rank to, Count segment, Seconds now) {
   const Seconds there = pass(from, to, now, segment_);
   add({member(from).sends, 0, What::sent, from, to, {}, segment});
   add({there, 0, What::landed, from, to, {}, segment});
-}
-
-Count ArrivalClock::most_sent() const {
-  Count most = 0;
-  for (const Member& member : members_) most = std::max(most, member.sent);
-  return most;
 }
 
 }  // namespace latecomer::bcast

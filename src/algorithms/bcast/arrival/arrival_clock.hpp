@@ -24,8 +24,6 @@ class ArrivalClock {
   [[nodiscard]] Seconds exit(Rank rank) const {
     return members_[static_cast<std::size_t>(rank)].exit;
   }
-  /// Segments that the rank sent that sent most.
-  [[nodiscard]] Count most_sent() const;
 
  private:
   enum class What : std::uint8_t { arrival, word, ready, sent, landed };
@@ -47,7 +45,6 @@ class ArrivalClock {
     Seconds sends = 0;  // its port is free
     Seconds receives = 0;
     Seconds exit = -1;  // before it has left
-    Count sent = 0;
   };
   /// What one side of a transfer has posted, or what has landed, before the other side came.
   using Halves = std::map<std::pair<Rank, Count>, Rank>;  // receiver and segment: sender

@@ -26,6 +26,24 @@ Word decode(std::uint64_t bits) {
 Token sent_to(Rank peer) { return 2 * static_cast<Token>(peer) + 1; }
 Token received(Count segment) { return 2 * static_cast<Token>(segment); }
 
+std::string to_take(Rank rank) {
+  return "for rank " + std::to_string(rank) + " to take the vector";
+}
+
+std::string waiting_text(const FeedingRoot& root) {
+  if (root.feeds() >= 0) return to_take(root.feeds());
+  if (root.absent() < 0) return "for segments to leave";
+  return "for rank " + std::to_string(root.absent()) + " to arrive";
+}
+
+std::string waiting_text(const FedRank& rank) {
+  if (rank.missing() > 0) {
+    const Rank source = rank.source(rank.have());
+    return source < 0 ? "to hear who sends" : "for rank " + std::to_string(source);
+  }
+  return rank.feeds() < 0 ? "to hear whether somebody follows" : to_take(rank.feeds());
+}
+
 }  // namespace
 
 ArrivalProtocol::ArrivalProtocol(const Feeding& feeding, const Frame& frame, Transport& transport)
@@ -81,19 +99,8 @@ void ArrivalProtocol::fail(std::string why) {
 }
 
 std::string ArrivalProtocol::waiting_for() const {
-  if (const FeedingRoot* const root = rank_.root()) {
-    const bool feeds = root->feeds() >= 0;
-    return "for rank " + std::to_string(feeds ? root->feeds() : root->absent()) +
-           (feeds ? " to take the vector" : " to arrive");
-  }
-  const FedRank& fed = *rank_.fed();
-  if (fed.missing() == 0) {
-    return fed.feeds() < 0 ? "to hear whether somebody follows"
-                           : "for rank " + std::to_string(fed.feeds()) + " to take the vector";
-  }
-  const Rank source = fed.source(fed.have());
-  if (source < 0) return "to hear who sends";
-  return "for rank " + std::to_string(source);
+  const FeedingRoot* const root = rank_.root();
+  return root != nullptr ? waiting_text(*root) : waiting_text(*rank_.fed());
 }
 
 }  // namespace latecomer::bcast

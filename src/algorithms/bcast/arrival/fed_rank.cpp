@@ -34,7 +34,7 @@ Step FedRank::hear(Rank from, Word word) {
 
 Step FedRank::sent(Rank /*to*/) {
   Step step;
-  ++next_->sent;
+  if (next_) ++next_->sent;
   go_on(step);
   return step;
 }

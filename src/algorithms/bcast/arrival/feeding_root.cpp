@@ -1,5 +1,7 @@
 #include "algorithms/bcast/arrival/feeding_root.hpp"
 
+#include <algorithm>
+
 namespace latecomer::bcast {
 
 FeedingRoot::FeedingRoot(Rank me, Rank ranks, Count segments, bool ahead)
@@ -21,7 +23,9 @@ Step FeedingRoot::arrive() {
 Step FeedingRoot::hear(Rank from, Word /*word*/) {
   Step step;
   if (ahead_ && ahead_->to == from) {
-    meet(step);
+    const Feed begun = *ahead_;
+    ahead_.reset();
+    meet(begun, step);
   } else if (!provided_[static_cast<std::size_t>(from)]) {
     waiting_.push_back(from);
   }
@@ -37,8 +41,7 @@ Step FeedingRoot::sent(Rank to) {
   } else if (ahead_ && ahead_->to == to) {
     ++ahead_->sent;
     if (ahead_->over()) {
-      step.tell.push_back({to, {Said::feed, -1, 0}});
-      step.tell.push_back({to, {Said::last, -1, 0}});
+      let_go(to, step);
       ahead_.reset();
     }
   } else {
@@ -54,14 +57,14 @@ bool FeedingRoot::done() const {
 }
 
 Rank FeedingRoot::absent() const {
-  Rank rank = 0;
-  while (provided_[static_cast<std::size_t>(rank)]) ++rank;
-  return rank;
+  const auto found = std::find(provided_.begin(), provided_.end(), false);
+  return found == provided_.end() ? -1 : static_cast<Rank>(found - provided_.begin());
 }
 
-void FeedingRoot::begin_chain(Rank head, Step& step) {
-  step.tell.push_back({head, {Said::feed, -1, 0}});
-  tail_ = head;
+void FeedingRoot::begin_chain(const Feed& feed, Step& step) {
+  step.tell.push_back({feed.to, {Said::feed, -1, 0}});
+  live_ = feed;
+  tail_ = feed.to;
   ended_ = false;
 }
 
@@ -70,22 +73,24 @@ void FeedingRoot::append(Rank rank, Count segment, Step& step) {
   tail_ = rank;
 }
 
+/// All is on its way to this one, by the root itself.
+void FeedingRoot::let_go(Rank rank, Step& step) {
+  step.tell.push_back({rank, {Said::feed, -1, 0}});
+  step.tell.push_back({rank, {Said::last, -1, 0}});
+}
+
 /// The one that it sends ahead to has come.
-void FeedingRoot::meet(Step& step) {
+void FeedingRoot::meet(const Feed& begun, Step& step) {
   if (!live_) {
-    begin_chain(ahead_->to, step);
-    live_ = ahead_;
-  } else {
-    // Nothing is left for others to send where all is on its way.
-    if (ahead_->posted < segments_) {
-      append(ahead_->to, ahead_->posted, step);
-    } else {
-      step.tell.push_back({ahead_->to, {Said::feed, -1, 0}});
-      step.tell.push_back({ahead_->to, {Said::last, -1, 0}});
-    }
-    leaving_ += ahead_->leaving();
+    begin_chain(begun, step);
+    return;
   }
-  ahead_.reset();
+  if (begun.posted < segments_) {
+    append(begun.to, begun.posted, step);
+  } else {
+    let_go(begun.to, step);
+  }
+  leaving_ += begun.leaving();
 }
 
 void FeedingRoot::end_chain(Step& step) {
@@ -93,31 +98,35 @@ void FeedingRoot::end_chain(Step& step) {
   live_.reset();
 }
 
+void FeedingRoot::provide(Rank rank) {
+  provided_[static_cast<std::size_t>(rank)] = true;
+  --unprovided_;
+}
+
 void FeedingRoot::serve(Step& step) {
-  const auto provide = [this](Rank rank) {
-    provided_[static_cast<std::size_t>(rank)] = true;
-    --unprovided_;
-  };
   for (const Rank rank : waiting_) {
     provide(rank);
     if (live_) {
       append(rank, 0, step);
-      continue;
+    } else {
+      begin_chain({rank, 0, segments_}, step);
     }
-    begin_chain(rank, step);
-    live_.emplace(rank, 0, segments_);
   }
   waiting_.clear();
   if (sends_ahead_ && !live_ && !ahead_ && unprovided_ > 0) {
     ahead_.emplace(absent(), 0, segments_);
     provide(ahead_->to);
   }
-  if (live_ && !ended_ && unprovided_ == 0 && !ahead_) {
-    step.tell.push_back({tail_, {Said::last, -1, 0}});
-    ended_ = true;
-  }
+  tell_if_all_have_come(step);
   if (live_) return live_->post(segments_, step);
   if (ahead_) ahead_->post(segments_, step);
+}
+
+/// Then the end of the chain need not wait for the root's own end.
+void FeedingRoot::tell_if_all_have_come(Step& step) {
+  if (!live_ || ended_ || unprovided_ > 0 || ahead_) return;
+  step.tell.push_back({tail_, {Said::last, -1, 0}});
+  ended_ = true;
 }
 
 std::vector<Count> FeedingRoot::state() const {

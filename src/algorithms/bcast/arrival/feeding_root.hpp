@@ -5,13 +5,12 @@
 // chain that grows at its end: the root tells the last one of it whom to feed next, and is done
 // with the newcomer. The chain ends when the root has sent all to its first one: then the root can
 // feed the next one that comes itself, and lets the end of the chain leave. So whoever arrives is
-// fed at once, by a rank that has sent nothing yet, and nobody waits for anybody who is absent but
-// the root.
+// fed at once, by a rank that has fed nobody yet, and only the root waits for ranks that are
+// absent.
 //
 // With `ahead` the root does not even that: while it feeds no chain it sends to the lowest rank
-// that is absent, where messages wait for their receiver. Is that one there before it has all, the
-// root goes on as with any first one of a chain; if it feeds another chain by then, the end of that
-// one sends the rest.
+// that is absent, where messages wait for their receiver. If that one comes before it was sent all,
+// it begins a chain; or, where the root feeds one by then, the end of that sends the rest.
 #pragma once
 
 #include <optional>
@@ -34,17 +33,20 @@ class FeedingRoot {
   [[nodiscard]] bool done() const;
   /// Whom it sends to; -1: it waits for those who are absent.
   [[nodiscard]] Rank feeds() const { return live_ ? live_->to : ahead_ ? ahead_->to : -1; }
-  /// The lowest one of them.
+  /// The lowest one of them; -1: none.
   [[nodiscard]] Rank absent() const;
   /// All that its future depends on.
   [[nodiscard]] std::vector<Count> state() const;
 
  private:
-  void begin_chain(Rank head, Step& step);
+  void begin_chain(const Feed& feed, Step& step);
   void append(Rank rank, Count segment, Step& step);
-  void meet(Step& step);
   void end_chain(Step& step);
+  void meet(const Feed& begun, Step& step);
+  static void let_go(Rank rank, Step& step);
+  void provide(Rank rank);
   void serve(Step& step);
+  void tell_if_all_have_come(Step& step);
 
   Count segments_;
   bool sends_ahead_;

@@ -44,34 +44,12 @@ class ArrivalWorld {
   }
 
   void happen(const Event& event) {
-    const bool sent = event.what == Happening::sent;
-    const Rank me = sent ? event.from : event.to;
-    bcast::ArrivalRank& member = members_[static_cast<std::size_t>(me)];
-    Lane* const lane = event.from < 0 ? nullptr : &lanes_[{event.from, event.to}];
-    switch (event.what) {
-      case Happening::arrival:
-        absent_[static_cast<std::size_t>(me)] = false;
-        follow(me, member.arrive());
-        break;
-      case Happening::word: {
-        const bcast::Word word = lane->words.front();
-        lane->words.erase(lane->words.begin());
-        follow(me, member.hear(event.from, word));
-        break;
-      }
-      case Happening::sent:
-        ++lane->left;
-        follow(me, member.sent(event.to));
-        break;
-      case Happening::landed:
-        lane->landed |= Segments{1} << event.segment;
-        follow(me, member.received(event.segment));
-        break;
-    }
+    const Rank me = event.what == Happening::sent ? event.from : event.to;
+    follow(me, step_after(event));
     if (!done(me)) return;
     // It hears nothing more.
-    for (auto& [pair, other] : lanes_) {
-      if (pair.second == me) other.words.clear();
+    for (auto& [pair, lane] : lanes_) {
+      if (pair.second == me) lane.words.clear();
     }
   }
 
@@ -160,6 +138,27 @@ class ArrivalWorld {
     if (lane.left < (rules_.waits ? matched : lane.sends.count)) {
       all.push_back({Happening::sent, from, to});
     }
+  }
+  bcast::Step step_after(const Event& event) {
+    const auto member = [this](Rank rank) -> bcast::ArrivalRank& {
+      return members_[static_cast<std::size_t>(rank)];
+    };
+    if (event.what == Happening::arrival) {
+      absent_[static_cast<std::size_t>(event.to)] = false;
+      return member(event.to).arrive();
+    }
+    Lane& lane = lanes_[{event.from, event.to}];
+    if (event.what == Happening::sent) {
+      ++lane.left;
+      return member(event.from).sent(event.to);
+    }
+    if (event.what == Happening::landed) {
+      lane.landed |= Segments{1} << event.segment;
+      return member(event.to).received(event.segment);
+    }
+    const bcast::Word word = lane.words.front();
+    lane.words.erase(lane.words.begin());
+    return member(event.to).hear(event.from, word);
   }
   void follow(Rank me, const bcast::Step& step) {
     for (const auto& [to, word] : step.tell) {
