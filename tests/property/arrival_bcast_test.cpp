@@ -110,7 +110,6 @@ TEST(ArrivalBcast, AheadTheRootDoesNotWaitEither) {
   EXPECT_LE(ahead.exits[3], 100.01 * kVector);
 }
 
-/// What cannot wait in the network is not waited for: those who are there come first.
 TEST(ArrivalBcast, SendsAheadInShortSegments) {
   const Problem problem{Collective::bcast, 3, kElements};
   const Network network{.eager_limit = 4096};
@@ -120,6 +119,13 @@ TEST(ArrivalBcast, SendsAheadInShortSegments) {
   };
   EXPECT_GE(segments("arrival_nb"), 2048);
   EXPECT_LT(segments("arrival_b"), 2048);
+}
+
+TEST(ArrivalBcast, HasNoMoreSegmentsThanAWordCanNumber) {
+  const Algorithm& row = find_algorithm(Collective::bcast, "arrival_b");
+  const Problem problem{Collective::bcast, 3, kElements};
+  const Plan plan = make_plan(row, problem, {{"segments", kElements}}, {});
+  EXPECT_EQ(plan.parameters.at("segments"), 65536);
 }
 
 }  // namespace

@@ -91,15 +91,15 @@ Seconds time_after_last(const Plan& plan, const Network& network,
          *std::max_element(arrivals.begin(), arrivals.end());
 }
 
-Algorithm row(std::string_view name) {
+Algorithm row(std::string_view name, std::string_view segments) {
   return {.name = name,
           .collective = Collective::bcast,
           .kind = Kind::protocol,
           .arrival_aware = false,
           .commutative_only = false,
           .scratch_messages = 0,
-          .parameters = chain_parameters(),
-          .cost_formula = "about (S+P-2)(alpha + m/S beta) + P alpha at zero delay",
+          .parameters = {{"segments", segments, 1, {}}},
+          .cost_formula = "about (S+P-2)(alpha + m/S beta) + P alpha",
           .source = "Patarasuk and Yuan 2008; later groups are served by earlier ones",
           .complete = complete,
           .build = nullptr,
@@ -111,7 +111,12 @@ Algorithm row(std::string_view name) {
 
 }  // namespace
 
-Algorithm arrival_b() { return row("arrival_b"); }
-Algorithm arrival_nb() { return row(kAhead); }
+Algorithm arrival_b() {
+  return row("arrival_b", "in all, at most 65536; default: the best for a chain of all ranks");
+}
+Algorithm arrival_nb() {
+  return row(kAhead,
+             "in all, at most 65536; default: the best for a chain of all ranks, sent eagerly");
+}
 
 }  // namespace latecomer::bcast

@@ -45,6 +45,7 @@ class ArrivalWorld {
 
   void happen(const Event& event) {
     const Rank me = event.what == Happening::sent ? event.from : event.to;
+    confused_ |= done(me);  // words to it are gone
     follow(me, step_after(event));
     if (!done(me)) return;
     // It hears nothing more.
@@ -53,7 +54,8 @@ class ArrivalWorld {
     }
   }
 
-  /// Whether a rank sent what it did not have, or a message met the receive of another one.
+  /// Whether a rank sent what it did not have, received before it was there, or left before its
+  /// messages had, or a message met the receive of another one.
   [[nodiscard]] bool confused() const { return confused_; }
   /// Where nothing can happen any more: whether that is the end that is wanted.
   [[nodiscard]] bool over() const {
@@ -87,6 +89,7 @@ class ArrivalWorld {
   /// Equal for worlds with the same future.
   [[nodiscard]] std::string key() const {
     std::string text;
+    text.reserve(512);
     const auto add = [&](Count number) { text.push_back(static_cast<char>(number)); };
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
       for (const Count part : members_[rank].state()) add(part);
@@ -165,15 +168,21 @@ class ArrivalWorld {
       if (!done(to)) lanes_[{me, to}].words.push_back(word);
     }
     for (const bcast::Transfer& transfer : step.send) {
-      const bcast::FedRank* const fed = members_[static_cast<std::size_t>(me)].fed();
-      confused_ |= fed != nullptr && transfer.segment >= fed->have();
+      confused_ |= !holds(me, transfer.segment);
       Lane& lane = lanes_[{me, transfer.peer}];
       post(transfer, lane.sends, lane.receives);
     }
+    confused_ |= absent(me) && !step.receive.empty();
     for (const bcast::Transfer& transfer : step.receive) {
       Lane& lane = lanes_[{transfer.peer, me}];
       post(transfer, lane.receives, lane.sends);
     }
+  }
+  [[nodiscard]] bool holds(Rank rank, Count segment) const {
+    if (rank == feeding_.root) return !absent(rank);
+    return std::ranges::any_of(lanes_, [&](const auto& entry) {
+      return entry.first.second == rank && entry.second.has_landed(segment);
+    });
   }
   /// `other`: what the other side has posted.
   void post(const bcast::Transfer& transfer, Run& mine, const Run& other) {
