@@ -114,28 +114,43 @@ MPI_TEST(ranks_that_disagree_on_the_segments) {
   expect_disagreement(context, comm, failing_call(comm, 1000));
 }
 
-/// Ranks that gave their partial results away are done, and know of no failure; freeing the
-/// communicator must not wait for those that failed.
-MPI_TEST(ranks_that_disagree_on_the_length_in_a_protocol) {
+/// Rank 0 calls with one element fewer than the others. Ranks whose part is over are done, and know
+/// of no failure; freeing the communicator must not wait for those that failed.
+template <class Call>
+void disagree_on_the_length(const Context& context, const char* collective, const char* algorithm,
+                            const Call& call) {
   if (context.ranks == 1) return;
   const Alone alone;
   const auto comm = Communicator::returning_errors();
-  latecomer_set_algorithm(comm, "reduce", "local_redirect");
+  latecomer_set_algorithm(comm, collective, algorithm);
   latecomer_set_long_wait(comm, 0.2);
   const int count = context.rank == 0 ? 1000 : 1001;
   std::vector<int> mine(static_cast<std::size_t>(count), 1);
-  std::vector<int> result(mine.size());
   int failed = 0;
   {
     const CapturedStderr captured;
-    const int code = latecomer_reduce(mine.data(), result.data(), count, MPI_INT, MPI_SUM,
-                                      context.ranks - 1, comm);
+    const int code = call(mine, comm);
     failed = code == disagreement_class() ? 1 : 0;
     CHECK(code == MPI_SUCCESS || failed == 1);
   }
   int anybody = 0;
   MPI_Allreduce(&failed, &anybody, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   CHECK_EQ(anybody, 1);
+}
+
+MPI_TEST(ranks_that_disagree_on_the_length_in_a_protocol) {
+  const auto reduce = [&](std::vector<int>& mine, MPI_Comm comm) {
+    std::vector<int> result(mine.size());
+    return latecomer_reduce(mine.data(), result.data(), static_cast<int>(mine.size()), MPI_INT,
+                            MPI_SUM, context.ranks - 1, comm);
+  };
+  disagree_on_the_length(context, "reduce", "local_redirect", reduce);
+  const auto bcast = [&](std::vector<int>& mine, MPI_Comm comm) {
+    return latecomer_bcast(mine.data(), static_cast<int>(mine.size()), MPI_INT, context.ranks - 1,
+                           comm);
+  };
+  disagree_on_the_length(context, "bcast", "arrival_b", bcast);
+  disagree_on_the_length(context, "bcast", "arrival_nb", bcast);
 }
 
 /// The user's error handler is called, with the code that is returned.

@@ -58,8 +58,22 @@ class Calls {
   void reduce(const Problem& problem, MPI_Op op, std::uint64_t seed) {
     const Plan plan =
         make_plan(find_algorithm(Collective::reduce, "local_redirect"), problem, {}, {});
-    const auto party = make_party(plan, context_.rank, problem.count);
-    const Values input = values_of(problem.count, seed, context_.rank);
+    const Values output = run(plan, op, values_of(problem.count, seed, context_.rank));
+    if (problem.root == context_.rank) CHECK(output == right_result(problem, seed));
+  }
+  void bcast(const Problem& problem, const Parameters& parameters, std::uint64_t seed) {
+    const bool ahead = seed % 2 == 0;
+    const Algorithm& row = find_algorithm(Collective::bcast, ahead ? "arrival_nb" : "arrival_b");
+    const Plan plan = make_plan(row, problem, parameters, {});
+    const Values input = values_of(problem.count, seed, problem.root);
+    const Values output = run(plan, MPI_OP_NULL, input);
+    if (problem.root != context_.rank) CHECK(output == input);
+  }
+  void end() { CHECK_EQ(transport_.drain_words(), MPI_SUCCESS); }
+
+ private:
+  Values run(const Plan& plan, MPI_Op op, const Values& input) {
+    const auto party = make_party(plan, context_.rank, plan.problem.count);
     Values output(static_cast<std::size_t>(party->frame().output_count));
     transport_.begin(Buffers(Layout(MPI_UINT64_T), input.data(), output.data(), scratch_,
                              party->frame().scratch_count),
@@ -71,16 +85,21 @@ class Calls {
       if (!transport_.poll(*protocol)) sched_yield();
     }
     CHECK_EQ(protocol->failure(), "");
-    if (problem.root == context_.rank) CHECK(output == right_result(problem, seed));
+    return output;
   }
-  void end() { CHECK_EQ(transport_.drain_words(), MPI_SUCCESS); }
 
- private:
   const Context& context_;
   MpiTransport transport_;
   Scratch scratch_;
   std::uint64_t number_ = 0;
 };
+
+void expect_nothing_left(MPI_Comm comm) {
+  int left = 0;
+  MPI_Barrier(comm);
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &left, MPI_STATUS_IGNORE);
+  CHECK_EQ(left, 0);
+}
 
 MPI_TEST(a_protocol_reduces_whoever_is_late) {
   const Communicator comm = Communicator::returning_errors();
@@ -99,11 +118,27 @@ MPI_TEST(a_protocol_reduces_whoever_is_late) {
     calls.reduce(problem, problem.commutative ? MPI_SUM : composition, seed);
   }
   calls.end();
-  int left = 0;
-  MPI_Barrier(comm);
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &left, MPI_STATUS_IGNORE);
-  CHECK_EQ(left, 0);
+  expect_nothing_left(comm);
   MPI_Op_free(&composition);
+}
+
+/// Long segments wait for their receivers, short ones are there before them.
+MPI_TEST(a_protocol_broadcasts_whoever_is_late) {
+  const Communicator comm = Communicator::returning_errors();
+  Calls calls(comm, context);
+  Random random(context.seed);
+  for (int i = 0; i < (context.quick ? 60 : 400); ++i) {
+    const std::uint64_t seed = random.next();
+    const auto late = static_cast<int>(random.below(static_cast<std::uint64_t>(context.ranks)));
+    const Count count = random.below(4) == 0 ? 50000 : 7;
+    Problem problem{Collective::bcast, context.ranks, count, 8};
+    problem.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(context.ranks)));
+    const Parameters parameters = {{"segments", static_cast<Count>(1 + random.below(20))}};
+    if (late == context.rank) std::this_thread::sleep_for(std::chrono::milliseconds(seed % 3));
+    calls.bcast(problem, parameters, seed);
+  }
+  calls.end();
+  expect_nothing_left(comm);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 namespace latecomer::bcast {
 
+Algorithm arrival_b();
+Algorithm arrival_nb();
 Algorithm binomial();
 Algorithm flat();
 Algorithm linear();
@@ -14,7 +16,8 @@ Algorithm scatter_allgather();
 Algorithm sorted_linear();
 
 [[nodiscard]] inline std::vector<Algorithm> rows() {
-  return {binomial(), flat(), linear(), scatter_allgather(), sorted_linear()};
+  return {arrival_b(), arrival_nb(),        binomial(),     flat(),
+          linear(),    scatter_allgather(), sorted_linear()};
 }
 
 }  // namespace latecomer::bcast

@@ -215,6 +215,16 @@ TEST(Cost, OfAProtocolIsWhatRanksDoThatArriveTogether) {
   }
 }
 
+TEST(Cost, OfAnArrivalBroadcastIsThatOfAChain) {
+  for (const char* const name : {"arrival_b", "arrival_nb"}) {
+    const Algorithm& row = find_algorithm(Collective::bcast, name);
+    for (Rank ranks = 2; ranks <= 17; ++ranks) {
+      const Plan plan = make_plan(row, {Collective::bcast, ranks, 100}, {{"segments", 4}}, {});
+      EXPECT_EQ(row.cost(plan).sent, 25 * busiest_traced(plan).sent) << name << ", P=" << ranks;
+    }
+  }
+}
+
 TEST(Cost, FewSegmentsAreBoundByTheirWay) {
   const Choice choice = parse_choice(Collective::allreduce, "segmented_ring:segments=1");
   const Plan plan =

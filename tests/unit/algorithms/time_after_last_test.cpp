@@ -140,7 +140,9 @@ std::vector<const Algorithm*> rows_with_time_after_last() {
 
 std::vector<const Algorithm*> rows_that_move() {
   std::vector<const Algorithm*> rows = rows_with_time_after_last();
-  std::erase_if(rows, [](const Algorithm* row) { return combines(row->collective); });
+  std::erase_if(rows, [](const Algorithm* row) {
+    return combines(row->collective) || row->kind != Kind::program;
+  });
   return rows;
 }
 

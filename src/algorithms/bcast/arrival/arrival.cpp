@@ -1,0 +1,122 @@
+// Arrival broadcasts: the root learns who has arrived and lets them have the vector from the rank
+// that is least busy, so that nobody is waited for who is absent. They decide while they run, and
+// need to expect nobody's arrival.
+//
+// Who comes while the root sends makes a pipelined chain behind the one that it sends to; who comes
+// when it is done begins another one (feeding_root.hpp). After the last arrival at most a chain of
+// those who came with it is left: m beta and a few words for one late rank, and about
+// (S+P-2)(alpha + m/S beta) + P alpha when all arrive together. With arrival_b the root waits for
+// those who are absent; with arrival_nb it sends to them meanwhile, one after another, which they
+// find in their memory when they come: the root leaves early, and so do they. Use them for long
+// vectors and unknown arrivals.
+// Source: Patarasuk and Yuan 2008, arrival_b and arrival_nb. There the root serves each group
+// itself; here the end of a chain serves those who come later, which saves the root a vector a
+// group.
+#include <algorithm>
+#include <numeric>
+
+#include "algorithms/bcast/arrival/arrival_clock.hpp"
+#include "algorithms/bcast/arrival/arrival_protocol.hpp"
+#include "algorithms/bcast/chain.hpp"
+#include "algorithms/bcast/rows.hpp"
+#include "patterns/pipeline.hpp"
+
+namespace latecomer::bcast {
+namespace {
+
+constexpr std::string_view kAhead = "arrival_nb";
+
+Feeding feeding_of(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  return {problem.ranks, problem.root, std::min(plan.parameters.at("segments"), problem.count),
+          plan.algorithm == kAhead};
+}
+
+class ArrivalParty final : public Party {
+ public:
+  ArrivalParty(const Plan& plan, Rank me)
+      : frame_(frame_of(plan, me)), feeding_(feeding_of(plan)) {}
+  [[nodiscard]] const Frame& frame() const override { return frame_; }
+  [[nodiscard]] std::unique_ptr<Protocol> join(Transport& transport,
+                                               const ProtocolOptions& /*options*/) const override {
+    return std::make_unique<ArrivalProtocol>(feeding_, frame_, transport);
+  }
+
+ private:
+  Frame frame_;
+  Feeding feeding_;
+};
+
+std::unique_ptr<Party> party(const Plan& plan, Rank me) {
+  return std::make_unique<ArrivalParty>(plan, me);
+}
+
+/// Those of a chain of all ranks; short enough to be sent to one that is absent. At most as many as
+/// a word can number.
+void complete(Plan& plan, const Knowledge& knowledge) {
+  const Problem& problem = plan.problem;
+  const bool asked = plan.parameters.contains("segments");
+  complete_chain(plan, knowledge.network, {});
+  Count& segments = plan.parameters["segments"];
+  const bool ahead = plan.algorithm == kAhead && !asked;
+  if (ahead) segments = std::max(segments, eager_parts(problem.bytes(), knowledge.network));
+  segments = std::min(segments, most_segments(problem.count));
+}
+
+ArrivalClock clock_after(const Plan& plan, const Network& network,
+                         const std::vector<Seconds>& arrivals) {
+  const Feeding feeding = feeding_of(plan);
+  const Partition segments(plan.problem.count, plan.parameters.at("segments"));
+  ArrivalClock clock(network, segments.longest() * plan.problem.element_bytes, feeding, arrivals);
+  clock.run();
+  return clock;
+}
+
+std::vector<Seconds> exits(const Plan& plan, const ArrivalClock& clock) {
+  std::vector<Seconds> all;
+  for (Rank rank = 0; rank < plan.problem.ranks; ++rank) all.push_back(clock.exit(rank));
+  return all;
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
+  const auto all = exits(plan, clock_after(plan, network, together));
+  return *std::max_element(all.begin(), all.end());
+}
+
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  const auto all = exits(plan, clock_after(plan, network, arrivals));
+  return std::accumulate(all.begin(), all.end(), Seconds{0}) / plan.problem.ranks -
+         *std::max_element(arrivals.begin(), arrivals.end());
+}
+
+Algorithm row(std::string_view name, std::string_view segments) {
+  return {.name = name,
+          .collective = Collective::bcast,
+          .kind = Kind::protocol,
+          .arrival_aware = false,
+          .commutative_only = false,
+          .scratch_messages = 0,
+          .parameters = {{"segments", segments, 1, {}}},
+          .cost_formula = "about (S+P-2)(alpha + m/S beta) + P alpha",
+          .source = "Patarasuk and Yuan 2008; later groups are served by earlier ones",
+          .complete = complete,
+          .build = nullptr,
+          .cost = chain_cost,
+          .time = time,
+          .time_after_last = time_after_last,
+          .party = party};
+}
+
+}  // namespace
+
+Algorithm arrival_b() {
+  return row("arrival_b", "in all, at most 65536; default: the best for a chain of all ranks");
+}
+Algorithm arrival_nb() {
+  return row(kAhead,
+             "in all, at most 65536; default: the best for a chain of all ranks, sent eagerly");
+}
+
+}  // namespace latecomer::bcast

@@ -1,0 +1,106 @@
+#include "algorithms/bcast/arrival/arrival_protocol.hpp"
+
+#include <utility>
+
+namespace latecomer::bcast {
+namespace {
+
+constexpr int kSegmentBits = 24;
+constexpr std::uint64_t kSegments = std::uint64_t{1} << kSegmentBits;
+
+/// The lower half is the rank plus 1; above it the segment, and what is said.
+std::uint64_t encode(const Word& word) {
+  const auto said = static_cast<std::uint64_t>(word.said);
+  return (said << kSegmentBits | static_cast<std::uint64_t>(word.segment)) << 32 |
+         static_cast<std::uint32_t>(word.rank + 1);
+}
+
+Word decode(std::uint64_t bits) {
+  const std::uint64_t upper = bits >> 32;
+  return {static_cast<Said>(upper >> kSegmentBits),
+          static_cast<Rank>(static_cast<std::uint32_t>(bits)) - 1,
+          static_cast<Count>(upper % kSegments)};
+}
+
+/// Of what completes: whom a segment was sent to, or which one has come.
+Token sent_to(Rank peer) { return 2 * static_cast<Token>(peer) + 1; }
+Token received(Count segment) { return 2 * static_cast<Token>(segment); }
+
+std::string to_take(Rank rank) {
+  return "for rank " + std::to_string(rank) + " to take the vector";
+}
+
+std::string waiting_text(const FeedingRoot& root) {
+  if (root.feeds() >= 0) return to_take(root.feeds());
+  if (root.absent() < 0) return "for segments to leave";
+  return "for rank " + std::to_string(root.absent()) + " to arrive";
+}
+
+std::string waiting_text(const FedRank& rank) {
+  if (rank.missing() > 0) {
+    const Rank source = rank.source(rank.have());
+    return source < 0 ? "to hear who sends" : "for rank " + std::to_string(source);
+  }
+  return rank.feeds() < 0 ? "to hear whether somebody follows" : to_take(rank.feeds());
+}
+
+}  // namespace
+
+ArrivalProtocol::ArrivalProtocol(const Feeding& feeding, const Frame& frame, Transport& transport)
+    : frame_(frame),
+      transport_(transport),
+      rank_(feeding, frame.me),
+      buffer_(feeding.root == frame.me ? Buffer::input : Buffer::output),
+      segments_(frame.buffer_count(buffer_), std::max<Count>(1, feeding.segments)) {}
+
+void ArrivalProtocol::told(Rank from, std::uint64_t word) {
+  if (status_ == Status::running) follow(rank_.hear(from, decode(word)));
+}
+
+Message ArrivalProtocol::message(const Transfer& transfer) const {
+  const Range range = segments_.range(transfer.segment);
+  return {transfer.peer, {buffer_, range.begin, range.count}, transfer.first};
+}
+
+void ArrivalProtocol::follow(const Step& step) {
+  for (const auto& [to, word] : step.tell) transport_.tell(to, encode(word));
+  for (const Transfer& transfer : step.receive) {
+    transport_.recv(message(transfer), received(transfer.segment));
+  }
+  for (const Transfer& transfer : step.send) {
+    transport_.send(message(transfer), frame_.plan_hash, sent_to(transfer.peer));
+  }
+  if (rank_.done()) status_ = Status::done;
+}
+
+void ArrivalProtocol::completed(const Completion& completion) {
+  if (status_ != Status::running) return;
+  if (completion.error != 0) {
+    return fail("a message failed with transport error " + std::to_string(completion.error));
+  }
+  const bool send = completion.token % 2 != 0;
+  if (send) return follow(rank_.sent(static_cast<Rank>(completion.token / 2)));
+  take(completion.token / 2, completion.plan_hash);
+}
+
+/// The first one from each sender says which plan it follows.
+void ArrivalProtocol::take(Count segment, std::uint64_t plan_hash) {
+  const Rank from = rank_.fed()->source(segment);
+  if (rank_.fed()->is_first(segment) && plan_hash != frame_.plan_hash) {
+    return fail("rank " + std::to_string(from) + " follows another plan than rank " +
+                std::to_string(frame_.me));
+  }
+  follow(rank_.received(segment));
+}
+
+void ArrivalProtocol::fail(std::string why) {
+  status_ = Status::failed;
+  failure_ = std::move(why);
+}
+
+std::string ArrivalProtocol::waiting_for() const {
+  const FeedingRoot* const root = rank_.root();
+  return root != nullptr ? waiting_text(*root) : waiting_text(*rank_.fed());
+}
+
+}  // namespace latecomer::bcast

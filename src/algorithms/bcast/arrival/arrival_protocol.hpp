@@ -1,0 +1,41 @@
+// One rank's share in a call: what ArrivalRank decides, on a transport.
+#pragma once
+
+#include <string>
+
+#include "algorithms/bcast/arrival/arrival_rank.hpp"
+#include "base/partition.hpp"
+#include "protocol/party.hpp"
+
+namespace latecomer::bcast {
+
+class ArrivalProtocol final : public Protocol {
+ public:
+  /// The frame and the transport must outlive it.
+  ArrivalProtocol(const Feeding& feeding, const Frame& frame, Transport& transport);
+
+  void start() override {}
+  void arrive() override { follow(rank_.arrive()); }
+  void completed(const Completion& completion) override;
+  [[nodiscard]] bool listens() const override { return true; }
+  void told(Rank from, std::uint64_t word) override;
+  [[nodiscard]] Status status() const override { return status_; }
+  [[nodiscard]] const std::string& failure() const override { return failure_; }
+  [[nodiscard]] std::string waiting_for() const override;
+
+ private:
+  void follow(const Step& step);
+  [[nodiscard]] Message message(const Transfer& transfer) const;
+  void take(Count segment, std::uint64_t plan_hash);
+  void fail(std::string why);
+
+  const Frame& frame_;
+  Transport& transport_;
+  ArrivalRank rank_;
+  Buffer buffer_;
+  Partition segments_;
+  Status status_ = Status::running;
+  std::string failure_;
+};
+
+}  // namespace latecomer::bcast

@@ -1,0 +1,57 @@
+// One rank of an arrival broadcast, the root or another one, as seen by who carries out its steps.
+#pragma once
+
+#include <variant>
+
+#include "algorithms/bcast/arrival/fed_rank.hpp"
+#include "algorithms/bcast/arrival/feeding_root.hpp"
+
+namespace latecomer::bcast {
+
+/// What all ranks know of the call.
+struct Feeding {
+  Rank ranks = 1;
+  Rank root = 0;
+  Count segments = 0;  // those that are not empty
+  bool ahead = false;  // the root sends to absent ranks
+};
+
+class ArrivalRank {
+ public:
+  ArrivalRank(const Feeding& feeding, Rank me) : rank_(made(feeding, me)) {}
+
+  Step arrive() {
+    return std::visit([](auto& rank) { return rank.arrive(); }, rank_);
+  }
+  Step hear(Rank from, Word word) {
+    return std::visit([&](auto& rank) { return rank.hear(from, word); }, rank_);
+  }
+  /// A segment has left.
+  Step sent(Rank to) {
+    return std::visit([&](auto& rank) { return rank.sent(to); }, rank_);
+  }
+  /// A segment is here. Never at the root.
+  Step received(Count segment) { return std::get<FedRank>(rank_).received(segment); }
+  /// It may leave: nobody needs it any more.
+  [[nodiscard]] bool done() const {
+    return std::visit([](const auto& rank) { return rank.done(); }, rank_);
+  }
+  [[nodiscard]] std::vector<Count> state() const {
+    return std::visit([](const auto& rank) { return rank.state(); }, rank_);
+  }
+  /// Null where it is the other one.
+  [[nodiscard]] const FeedingRoot* root() const { return std::get_if<FeedingRoot>(&rank_); }
+  [[nodiscard]] const FedRank* fed() const { return std::get_if<FedRank>(&rank_); }
+
+ private:
+  using Role = std::variant<FeedingRoot, FedRank>;
+
+  static Role made(const Feeding& feeding, Rank me) {
+    if (me != feeding.root) return FedRank(feeding.root, feeding.segments);
+    return FeedingRoot(me, feeding.ranks, feeding.segments, feeding.ahead);
+  }
+
+  Role rank_;
+};
+
+}  // namespace latecomer::bcast

@@ -1,0 +1,143 @@
+#include "algorithms/bcast/arrival/feeding_root.hpp"
+
+#include <algorithm>
+
+namespace latecomer::bcast {
+
+FeedingRoot::FeedingRoot(Rank me, Rank ranks, Count segments, bool ahead)
+    : segments_(segments),
+      sends_ahead_(ahead),
+      provided_(static_cast<std::size_t>(ranks)),
+      unprovided_(ranks - 1) {
+  provided_[static_cast<std::size_t>(me)] = true;
+}
+
+Step FeedingRoot::arrive() {
+  Step step;
+  arrived_ = true;
+  if (segments_ > 0) serve(step);
+  return step;
+}
+
+/// Others only say that they are there.
+Step FeedingRoot::hear(Rank from, Word /*word*/) {
+  Step step;
+  if (ahead_ && ahead_->to == from) {
+    const Feed begun = *ahead_;
+    ahead_.reset();
+    meet(begun, step);
+  } else if (!provided_[static_cast<std::size_t>(from)]) {
+    waiting_.push_back(from);
+  }
+  if (arrived_) serve(step);
+  return step;
+}
+
+Step FeedingRoot::sent(Rank to) {
+  Step step;
+  if (live_ && live_->to == to) {
+    ++live_->sent;
+    if (live_->over()) end_chain(step);
+  } else if (ahead_ && ahead_->to == to) {
+    ++ahead_->sent;
+    if (ahead_->over()) {
+      let_go(to, step);
+      ahead_.reset();
+    }
+  } else {
+    --leaving_;
+  }
+  serve(step);
+  return step;
+}
+
+bool FeedingRoot::done() const {
+  if (segments_ == 0) return arrived_;
+  return arrived_ && unprovided_ == 0 && !live_ && !ahead_ && leaving_ == 0;
+}
+
+Rank FeedingRoot::absent() const {
+  const auto found = std::find(provided_.begin(), provided_.end(), false);
+  return found == provided_.end() ? -1 : static_cast<Rank>(found - provided_.begin());
+}
+
+void FeedingRoot::begin_chain(const Feed& feed, Step& step) {
+  step.tell.push_back({feed.to, {Said::feed, -1, 0}});
+  live_ = feed;
+  tail_ = feed.to;
+  ended_ = false;
+}
+
+void FeedingRoot::append(Rank rank, Count segment, Step& step) {
+  step.tell.push_back({tail_, {Said::next, rank, segment}});
+  tail_ = rank;
+}
+
+/// All is on its way to this one, by the root itself.
+void FeedingRoot::let_go(Rank rank, Step& step) {
+  step.tell.push_back({rank, {Said::feed, -1, 0}});
+  step.tell.push_back({rank, {Said::last, -1, 0}});
+}
+
+/// The one that it sends ahead to has come.
+void FeedingRoot::meet(const Feed& begun, Step& step) {
+  if (!live_) {
+    begin_chain(begun, step);
+    return;
+  }
+  if (begun.posted < segments_) {
+    append(begun.to, begun.posted, step);
+  } else {
+    let_go(begun.to, step);
+  }
+  leaving_ += begun.leaving();
+}
+
+void FeedingRoot::end_chain(Step& step) {
+  if (!ended_) step.tell.push_back({tail_, {Said::last, -1, 0}});
+  live_.reset();
+}
+
+void FeedingRoot::provide(Rank rank) {
+  provided_[static_cast<std::size_t>(rank)] = true;
+  --unprovided_;
+}
+
+void FeedingRoot::serve(Step& step) {
+  for (const Rank rank : waiting_) {
+    provide(rank);
+    if (live_) {
+      append(rank, 0, step);
+    } else {
+      begin_chain({rank, 0, segments_}, step);
+    }
+  }
+  waiting_.clear();
+  if (sends_ahead_ && !live_ && !ahead_ && unprovided_ > 0) {
+    ahead_.emplace(absent(), 0, segments_);
+    provide(ahead_->to);
+  }
+  tell_if_all_have_come(step);
+  if (live_) return live_->post(segments_, step);
+  if (ahead_) ahead_->post(segments_, step);
+}
+
+/// Then the end of the chain need not wait for the root's own end.
+void FeedingRoot::tell_if_all_have_come(Step& step) {
+  if (!live_ || ended_ || unprovided_ > 0 || ahead_) return;
+  step.tell.push_back({tail_, {Said::last, -1, 0}});
+  ended_ = true;
+}
+
+std::vector<Count> FeedingRoot::state() const {
+  std::vector<Count> all = {arrived_, tail_, ended_, leaving_};
+  for (const bool provided : provided_) all.push_back(provided);
+  for (const Rank rank : waiting_) all.push_back(rank);
+  for (const auto& feed : {live_, ahead_}) {
+    all.push_back(-1);
+    if (feed) all.insert(all.end(), {feed->to, feed->posted, feed->sent});
+  }
+  return all;
+}
+
+}  // namespace latecomer::bcast

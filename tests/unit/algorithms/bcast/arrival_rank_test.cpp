@@ -1,0 +1,177 @@
+// The ranks of an arrival broadcast in all orders of events for few, and in random ones for many.
+#include "algorithms/bcast/arrival/arrival_rank.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/random.hpp"
+#include "unit/algorithms/bcast/arrival_world.hpp"
+
+namespace latecomer {
+namespace {
+
+using bcast::ArrivalRank;
+using bcast::Feeding;
+using bcast::Said;
+using bcast::Step;
+using testing::ArrivalWorld;
+using testing::Rules;
+
+struct Found {
+  std::size_t worlds = 0;
+  std::size_t ends = 0;
+  std::size_t stuck = 0;
+  std::size_t confused = 0;
+  std::size_t waiting = 0;  // worlds in which ranks that are there wait for one that is not
+};
+
+void look_at(const ArrivalWorld& world, const std::vector<ArrivalWorld::Event>& events,
+             Found& found) {
+  ++found.worlds;
+  if (world.confused()) ++found.confused;
+  if (events.empty()) return void(++(world.over() ? found.ends : found.stuck));
+  const bool arrivals = std::ranges::all_of(
+      events, [](const auto& event) { return event.what == ArrivalWorld::Happening::arrival; });
+  if (arrivals && world.keeps_waiting()) ++found.waiting;
+}
+
+/// Every world that can be reached, once.
+Found explore(const Feeding& feeding, Rules rules) {
+  Found found;
+  std::unordered_set<std::string> seen;
+  std::vector<ArrivalWorld> open = {ArrivalWorld(feeding, rules)};
+  seen.insert(open.back().key());
+  while (!open.empty()) {
+    const ArrivalWorld world = std::move(open.back());
+    open.pop_back();
+    const auto events = world.events();
+    look_at(world, events, found);
+    for (const auto& event : events) {
+      ArrivalWorld next = world;
+      next.happen(event);
+      if (seen.insert(next.key()).second) open.push_back(std::move(next));
+    }
+  }
+  return found;
+}
+
+/// Of three ranks and segments on the root may leave the rest to a chain's end.
+std::vector<Feeding> feedings() {
+  std::vector<Feeding> all = {{4, 0, 3, true}, {5, 0, 1, false}, {5, 0, 1, true}};
+  for (const bool ahead : {false, true}) {
+    for (Rank ranks = 1; ranks <= 3; ++ranks) {
+      for (Count segments = 0; segments <= 4; ++segments) {
+        for (Rank root = 0; root < ranks; ++root) all.push_back({ranks, root, segments, ahead});
+      }
+    }
+  }
+  return all;
+}
+
+std::string text(const Feeding& feeding, Rules rules) {
+  return std::to_string(feeding.ranks) + " ranks, root " + std::to_string(feeding.root) + ", " +
+         std::to_string(feeding.segments) + " segments" + (feeding.ahead ? ", ahead" : "") +
+         (rules.waits ? ", waiting" : "");
+}
+
+TEST(ArrivalRank, InAllOrdersOfEventsAllGetAllAndNobodyWaitsForAbsentRanks) {
+  std::size_t worlds = 0;
+  for (const Feeding& feeding : feedings()) {
+    for (const bool waits : {false, true}) {
+      const Rules rules{waits};
+      const Found found = explore(feeding, rules);
+      EXPECT_GT(found.ends, 0U) << text(feeding, rules);
+      EXPECT_EQ(found.stuck, 0U) << text(feeding, rules);
+      EXPECT_EQ(found.confused, 0U) << text(feeding, rules);
+      EXPECT_EQ(found.waiting, 0U) << text(feeding, rules);
+      worlds += found.worlds;
+    }
+  }
+  RecordProperty("worlds", static_cast<int>(worlds));
+}
+
+/// Who has all must hear that nobody follows: otherwise the next one may be sent to it, gone.
+TEST(ArrivalRank, WhoLeavesUnaskedMayLeaveOthersStuck) {
+  EXPECT_EQ(explore({2, 0, 1, false}, {false, true}).stuck, 0U);
+  EXPECT_GT(explore({3, 0, 1, false}, {false, true}).stuck, 0U);
+}
+
+TEST(ArrivalRank, InRandomOrdersOfManyRanks) {
+  Random seeds(5);
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t seed = seeds.next();
+    Random random(seed);
+    const auto below = [&](std::uint64_t limit) { return static_cast<Count>(random.below(limit)); };
+    const auto ranks = static_cast<Rank>(1 + below(i % 2 == 0 ? 128 : 16));
+    const Feeding feeding{ranks, static_cast<Rank>(below(static_cast<std::uint64_t>(ranks))),
+                          below(ranks > 32 ? 4 : 12), below(2) == 0};
+    const Rules rules{below(2) == 0};
+    ArrivalWorld world(feeding, rules);
+    for (auto events = world.events(); !events.empty(); events = world.events()) {
+      world.happen(events[random.below(events.size())]);
+    }
+    ASSERT_TRUE(world.over() && !world.confused())
+        << "seed " << seed << ", " << text(feeding, rules);
+  }
+}
+
+bool tells(const Step& step, Rank to, const bcast::Word& word) {
+  return std::ranges::any_of(
+      step.tell, [&](const auto& telling) { return telling.to == to && telling.word == word; });
+}
+
+TEST(FeedingRoot, LetsTheEndOfAChainFeedWhoComesMeanwhile) {
+  bcast::FeedingRoot root(0, 4, 1, false);
+  EXPECT_TRUE(root.arrive().send.empty());
+  const Step first = root.hear(2, {Said::here});
+  EXPECT_TRUE(tells(first, 2, {Said::feed}));
+  ASSERT_EQ(first.send.size(), 1U);
+  EXPECT_EQ(first.send.front().peer, 2);
+  const Step second = root.hear(1, {Said::here});
+  EXPECT_TRUE(tells(second, 2, {Said::next, 1, 0}));
+  EXPECT_TRUE(second.send.empty());
+  EXPECT_TRUE(tells(root.sent(2), 1, {Said::last}));
+  EXPECT_FALSE(root.done());
+  const Step third = root.hear(3, {Said::here});
+  EXPECT_TRUE(tells(third, 3, {Said::feed}));
+  EXPECT_TRUE(tells(third, 3, {Said::last}));  // all are there
+  (void)root.sent(3);
+  EXPECT_TRUE(root.done());
+}
+
+TEST(FeedingRoot, AheadItWaitsForNobody) {
+  bcast::FeedingRoot root(1, 3, 2, true);
+  Step step = root.arrive();
+  std::vector<Rank> sent;
+  for (int i = 0; i < 4; ++i) {
+    for (const auto& transfer : step.send) sent.push_back(transfer.peer);
+    step = root.sent(sent[static_cast<std::size_t>(i)]);
+  }
+  EXPECT_EQ(sent, (std::vector<Rank>{0, 0, 2, 2}));
+  EXPECT_TRUE(tells(step, 2, {Said::feed}));
+  EXPECT_TRUE(tells(step, 2, {Said::last}));
+  EXPECT_TRUE(root.done());
+}
+
+TEST(FeedingRoot, LeavesTheRestToAChainThatItFeedsMeanwhile) {
+  bcast::FeedingRoot root(0, 3, 9, true);
+  EXPECT_EQ(root.arrive().send.size(), 2U);  // to rank 1
+  EXPECT_EQ(root.hear(2, {Said::here}).send.size(), 2U);
+  EXPECT_TRUE(tells(root.hear(1, {Said::here}), 2, {Said::next, 1, 2}));
+}
+
+TEST(FedRank, WhomTheRootFedAheadSaysNothing) {
+  bcast::FedRank rank(0, 1);
+  (void)rank.hear(0, {Said::feed});
+  EXPECT_TRUE(rank.hear(0, {Said::last}).receive.empty());
+  const Step step = rank.arrive();
+  EXPECT_TRUE(step.tell.empty());
+  EXPECT_EQ(step.receive.size(), 1U);
+  (void)rank.received(0);
+  EXPECT_TRUE(rank.done());
+}
+
+}  // namespace
+}  // namespace latecomer
