@@ -88,7 +88,7 @@ double allowed(const Algorithm& row) {
   if (row.name == "recursive_doubling") return 0.3;
   // Who merges with whom is decided by who is first, where all are about as early as each other.
   if (row.kind == Kind::protocol) return 1;
-  return row.name == "static_tree" ? 0.01 : 0.001;
+  return row.name == "static_tree" || row.name == "binomial" ? 0.01 : 0.001;
 }
 
 TEST_P(TimeAfterLast, FollowsTheVirtualNetwork) {
