@@ -34,9 +34,8 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
 
 /// In a rooted collective ranks may be gone before the last one arrives: counted from then on the
 /// mean may be negative, and what one algorithm takes no multiple of what another takes.
-Seconds price_of(const Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
-  const Seconds after_last = mean_after_last(plan, network, arrivals);
-  return rooted(plan.problem.collective) ? after_last + waiting(arrivals) : after_last;
+Seconds as_price(Seconds after_last, Collective collective, const std::vector<Seconds>& arrivals) {
+  return rooted(collective) ? after_last + waiting(arrivals) : after_last;
 }
 
 }  // namespace
@@ -113,17 +112,27 @@ void Selector::price(CallKind& kind, const Problem& problem, const std::vector<S
   kind.arrivals = arrivals;
   kind.priced.clear();
   for (const Steady& steady : kind.steady) {
-    const bool apart = rooted(problem.collective) || steady.row->kind == Kind::protocol;
-    const Seconds price = apart ? price_of(steady.plan, kind.network, arrivals) : kind.balanced;
-    kind.priced.push_back({steady.row, price});
+    kind.priced.push_back({steady.row, price_of(kind, steady, arrivals)});
   }
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate =
         row.time_after_last != nullptr && row.arrival_aware && accepts(row, problem, nullptr);
     if (!candidate) continue;
     const Plan plan = make_plan(row, problem, {}, {arrivals, kind.network});
-    kind.priced.push_back({&row, price_of(plan, kind.network, arrivals)});
+    const Seconds after_last = mean_after_last(plan, kind.network, arrivals);
+    kind.priced.push_back({&row, as_price(after_last, problem.collective, arrivals)});
   }
+}
+
+/// As it is where ranks may leave early and that costs little to know, and beside protocols.
+/// Otherwise as if nobody were late: a broadcast's replay takes a millisecond for 48 ranks.
+Seconds Selector::price_of(const CallKind& kind, const Steady& steady,
+                           const std::vector<Seconds>& arrivals) {
+  const Collective collective = steady.row->collective;
+  const bool exact = kind.steady.size() > 1 || (rooted(collective) && combines(collective));
+  const Seconds after_last =
+      exact ? mean_after_last(steady.plan, kind.network, arrivals) : kind.balanced;
+  return as_price(after_last, collective, arrivals);
 }
 
 /// Where nobody knows who will be late: under the arrivals of the last calls, if there were any.
@@ -210,7 +219,7 @@ Seconds Selector::promised(CallKind& kind, const Selection& selection,
                            const std::vector<Seconds>& arrivals) {
   std::vector<Seconds> prices;
   for (const Steady& steady : kind.steady) {
-    prices.push_back(price_of(steady.plan, kind.network, arrivals));
+    prices.push_back(price_of(kind, steady, arrivals));
   }
   Seconds promised = is_native(*selection.row) ? prices.front() : selection.predicted;
   for (std::size_t i = 0; i < prices.size(); ++i) {

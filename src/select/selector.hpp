@@ -86,6 +86,8 @@ class Selector {
   /// What the call should have taken, by what it was chosen for or by the arrivals that came.
   static Seconds promised(CallKind& kind, const Selection& selection,
                           const std::vector<Seconds>& arrivals);
+  [[nodiscard]] static Seconds price_of(const CallKind& kind, const Steady& steady,
+                                        const std::vector<Seconds>& arrivals);
   [[nodiscard]] static Seconds usual_price(const CallKind& kind, std::size_t steady);
   [[nodiscard]] static std::vector<Candidate> candidates(const CallKind& kind, bool late);
   [[nodiscard]] static Candidate cheapest(const Prices& prices, const std::vector<Candidate>& all);
