@@ -60,7 +60,7 @@ def simulate(
     deadline: float = processes.DEFAULT_DEADLINE_S,
     **asked: Unpack[ProblemWords],
 ) -> Simulation:
-    """Run `algorithm` as SimGrid actors, on the engine that also runs it over MPI.
+    """Run `algorithm` as SimGrid actors, by the code that also runs it over MPI.
 
     `platform` is SimGrid's XML; `per_node` ranks at a time go to its hosts, as it lists them.
     `config` holds SimGrid's own settings, as in "network/model:CM02" (PLAIN: closest to alpha and

@@ -40,7 +40,8 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   call.expected = expect();
   if (given != nullptr) call.expected = *given;
   const Algorithm* row = setting_.choice.algorithm;
-  bool tell = true;
+  const bool apart = rooted(setting_.problem.collective);
+  bool tell = !apart || rooted_calls_++ % Selector::kRootedEvery == 0;
   if (automatic()) {
     const auto selection = selector_.choose(setting_.problem, call.expected, setting_.assumed);
     chosen_.add(selector_, selection);
@@ -50,7 +51,7 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   if (row->kind == Kind::native) {
     call.algorithm = "native";
     run_apart(call, native_plan(), arrivals, tell);
-  } else if (row->kind == Kind::protocol) {
+  } else if (apart || row->kind == Kind::protocol) {
     run_apart(call, plan_of(call, *row), arrivals, tell);
   } else {
     run_program(call, *row, arrivals);
@@ -93,7 +94,9 @@ Plan Rehearsal::native_plan() const {
 
 Plan Rehearsal::plan_of(Call& call, const Algorithm& row) const {
   const Parameters parameters = automatic() ? Parameters{} : setting_.choice.parameters;
-  Plan plan = make_plan(row, setting_.problem, parameters, {call.expected, setting_.assumed, true});
+  const bool telemetry = !rooted(setting_.problem.collective);
+  Plan plan =
+      make_plan(row, setting_.problem, parameters, {call.expected, setting_.assumed, telemetry});
   call.algorithm = plan.algorithm;
   call.parameters = describe_parameters(plan, setting_.choice.algorithm->name);
   return plan;
@@ -131,7 +134,7 @@ void Rehearsal::run_program(Call& call, const Algorithm& row,
 void Rehearsal::learn() {
   if (!automatic()) return;
   const Watch& watch = watches_.front();
-  chosen_.learn(watch.taken(), watch.taken_before());
+  chosen_.learn(watch.taken(), watch.taken_before(), watch.last());
 }
 
 }  // namespace latecomer

@@ -62,6 +62,7 @@ class Rehearsal {
   std::vector<Courier*> couriers_;
   Selector selector_;
   LastChoices chosen_;
+  std::uint64_t rooted_calls_ = 0;
   SimulationOptions options_;
   Seconds clock_ = 0;  // when the last call was over
 };

@@ -49,7 +49,7 @@ struct CommState {
   bool intercommunicator = false;
 
   std::array<Choice, kCollectives> choices;  // by collective
-  bool protocols = false;                    // some were chosen, so that words may be under way
+  bool protocols = false;                    // some might be chosen: words may be under way
   Knowledge knowledge;                       // as set; decide() says what a call is planned with
   bool reproducible = false;                 // order and choice depend on the problem alone
   std::vector<Seconds> given;                // arrivals that the program expects
@@ -57,7 +57,7 @@ struct CommState {
   bool online = false;                       // arrivals are expected as earlier calls showed them
   std::unique_ptr<Watch> watch;              // while online, or what calls took is to be known
   Selector selector;                         // of an automatic choice that every rank makes
-  Selector announcing;                       // of one that rank 0 makes for all
+  Selector announcing{false};                // of one that rank 0 makes for all, ahead of arrivals
   LastChoices chosen;                        // by them
   std::uint64_t rooted_calls = 0;            // with an algorithm that was set
   ClockRefresh clock_refresh;                // of the link's clocks, while watched

@@ -1,5 +1,6 @@
 #include "runtime/configure.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -57,10 +58,18 @@ void check_ranks(const CommState& state, int ranks) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
 }
 
+/// Whether it is one, or may choose one.
+bool may_be_protocol(const Algorithm& row) {
+  if (row.name != "auto") return row.kind == Kind::protocol;
+  const auto rows = registry(row.collective);
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const Algorithm& other) { return other.kind == Kind::protocol; });
+}
+
 /// What calls took says nothing any more.
 void forget_choices(CommState& state) {
   state.selector = {};
-  state.announcing = {};
+  state.announcing = Selector(false);
   state.chosen = {};
 }
 
@@ -100,7 +109,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   if (!wish.choice) throw std::runtime_error(wish.trouble);
   Choice& choice = state.choice(wish.choice->algorithm->collective);
   choice = std::move(*wish.choice);
-  state.protocols = state.protocols || choice.algorithm->kind == Kind::protocol;
+  state.protocols = state.protocols || may_be_protocol(*choice.algorithm);
   state.settings = Settings::unknown;
   forget_choices(state);
   watch_if_needed(state, false);

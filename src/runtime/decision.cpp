@@ -48,7 +48,8 @@ Decision decide(CommState& state, const Problem& problem, std::vector<Seconds> a
   }
   const auto selection = selector.choose(problem, state.expected, decision.knowledge.network);
   state.chosen.add(selector, selection);
-  decision.choice.algorithm = selection.row;  // its parameters are all rows' own: progress
+  decision.choice.algorithm = selection.row;  // its parameters are all programs' own: progress
+  if (selection.row->kind == Kind::protocol) decision.choice.parameters.clear();
   decision.tell = selection.tell;
   return decision;
 }
@@ -60,7 +61,8 @@ void leave_decision(CommState& state, const Problem& problem) {
 }
 
 void learn(CommState& state) {
-  state.chosen.learn(state.watch->taken(), state.watch->taken_before());
+  const Watch& watch = *state.watch;
+  state.chosen.learn(watch.taken(), watch.taken_before(), watch.last());
 }
 
 }  // namespace latecomer

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "select/selector.hpp"
 
@@ -18,9 +19,11 @@ class LastChoices {
   void add_none() { before_ = std::exchange(last_, {}); }
 
   /// What the last call and the one before took, as far as it has become known: each at most once.
-  void learn(std::optional<Seconds> last, std::optional<Seconds> before) const {
-    learn(before_, before);
-    learn(last_, last);
+  /// `arrivals`: of the last one.
+  void learn(std::optional<Seconds> last, std::optional<Seconds> before,
+             const std::vector<Seconds>& arrivals) const {
+    learn(before_, before, {});
+    learn(last_, last, arrivals);
   }
 
  private:
@@ -28,8 +31,10 @@ class LastChoices {
     Selector* selector = nullptr;
     Selector::Selection selection;
   };
-  static void learn(const Entry& entry, std::optional<Seconds> taken) {
-    if (entry.selector != nullptr && taken) entry.selector->learn(entry.selection, *taken);
+  static void learn(const Entry& entry, std::optional<Seconds> taken,
+                    const std::vector<Seconds>& arrivals) {
+    if (entry.selector == nullptr || !taken) return;
+    entry.selector->learn(entry.selection, *taken, arrivals);
   }
 
   Entry last_, before_;

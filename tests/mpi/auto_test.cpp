@@ -89,5 +89,73 @@ MPI_TEST(an_automatic_choice_keeps_rank_order) {
   }
 }
 
+// --- Protocols ---
+
+constexpr int kParts = 2000;  // of an element: nothing cuts it
+
+void add_elements(void* left, void* right, int* count, MPI_Datatype* /*type*/) {
+  auto* const a = static_cast<std::uint64_t*>(left);
+  auto* const b = static_cast<std::uint64_t*>(right);
+  for (int i = 0; i < *count * kParts; ++i) b[i] += a[i];
+}
+
+/// One element a rank, to `root`.
+void reduce_element(MPI_Comm comm, MPI_Datatype element, MPI_Op op, int root, std::uint64_t seed,
+                    const Context& context) {
+  std::vector<std::uint64_t> mine(kParts), got(kParts), sum(kParts);
+  for (int rank = 0; rank < context.ranks; ++rank) {
+    Random random(seed + static_cast<std::uint64_t>(rank));
+    for (int i = 0; i < kParts; ++i) {
+      const std::uint64_t value = random.next();
+      sum[i] += value;
+      if (rank == context.rank) mine[i] = value;
+    }
+  }
+  CHECK_EQ(latecomer_reduce(mine.data(), got.data(), 1, element, op, root, comm), MPI_SUCCESS);
+  if (context.rank == root) CHECK(got == sum);
+}
+
+/// Costs at which words are next to nothing and nobody sends before the receiver is there. Who is
+/// late changes, so that protocols come to be chosen; whether they are, clocks decide.
+MPI_TEST(an_automatic_choice_among_protocols_is_the_same_on_all_ranks) {
+  MPI_Datatype element = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(kParts, MPI_UINT64_T, &element);
+  MPI_Type_commit(&element);
+  for (const int commutes : {0, 1}) {
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Op_create(add_elements, commutes, &op);
+    {
+      const Communicator comm;
+      CHECK_EQ(latecomer_set_network(comm, "alpha=0us,beta=8ns,eager=0"), MPI_SUCCESS);
+      CHECK_EQ(latecomer_set_algorithm(comm, "reduce", "auto"), MPI_SUCCESS);
+      Random shared(context.seed);
+      for (int call = 0; call < (context.quick ? 30 : 100); ++call) {
+        const auto late = shared.below(static_cast<std::uint64_t>(context.ranks));
+        const std::uint64_t seed = shared.next();
+        if (late == static_cast<std::uint64_t>(context.rank)) sleep(5e-3);
+        reduce_element(comm, element, op, context.ranks - 1, seed, context);
+      }
+      latecomer_stats stats{};
+      latecomer_get_stats(comm, &stats);
+      CHECK_EQ(stats.failed, 0U);
+      CHECK(context.ranks == 1 || stats.handled >= 2);
+    }
+    MPI_Op_free(&op);
+  }
+  MPI_Type_free(&element);
+}
+
+/// Words that nobody heard are received at the end, by all ranks or by none.
+MPI_TEST(whoever_may_choose_a_protocol_is_ready_for_words) {
+  const Communicator comm;
+  CHECK(!state_of(comm).protocols);
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
+  CHECK(!state_of(comm).protocols);
+  CHECK_EQ(latecomer_set_algorithm(comm, "reduce", "auto"), MPI_SUCCESS);
+  CHECK(state_of(comm).protocols);
+  CHECK_EQ(latecomer_set_algorithm(comm, "reduce", "binomial"), MPI_SUCCESS);
+  CHECK(state_of(comm).protocols);  // of earlier calls
+}
+
 }  // namespace
 }  // namespace latecomer::testing

@@ -3,19 +3,28 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+#include <utility>
+
 #include "base/error.hpp"
 #include "base/random.hpp"
 
 namespace latecomer {
 namespace {
 
-Rehearsal::Setting some_setting(Random& random, const char* algorithm) {
+Rehearsal::Setting some_setting(Random& random, Collective collective, const char* algorithm) {
   Rehearsal::Setting setting;
   setting.problem = {
+      .collective = collective,
       .ranks = static_cast<Rank>(1 + random.next() % 12),
       .count = static_cast<Count>(1 + random.next() % (random.next() % 2 ? 20 : 3000)),
       .element_bytes = 4};
-  setting.choice = parse_choice(Collective::allreduce, algorithm);
+  setting.choice = parse_choice(collective, algorithm);
+  if (rooted(collective)) {
+    setting.problem.root = static_cast<Rank>(random.next() % setting.problem.ranks);
+    // What cannot be cut is for protocols.
+    if (random.next() % 2 == 0) setting.problem.count = 1, setting.problem.element_bytes = 100000;
+  }
   setting.network.jitter = random.next() % 2 == 0 ? 0 : 2;  // transfers up to three times as long
   setting.network.eager_limit = random.next() % 2 == 0 ? 0 : 4096;
   // Plans are made for costs that are off by up to a hundred times.
@@ -36,11 +45,18 @@ std::vector<Seconds> some_arrivals(Random& random, Rank ranks, Rank late) {
 
 TEST(Rehearsal, IsAlwaysRightAndNeverStuck) {
   int calls = 0;
-  for (const char* algorithm : {"auto", "sorted_linear_tree", "prereduced_ring", "fastest"}) {
+  int by_protocol = 0;
+  for (const auto& [collective, algorithm] : {std::pair{Collective::allreduce, "auto"},
+                                              {Collective::allreduce, "sorted_linear_tree"},
+                                              {Collective::allreduce, "prereduced_ring"},
+                                              {Collective::allreduce, "fastest"},
+                                              {Collective::reduce, "auto"},
+                                              {Collective::reduce, "local_redirect"},
+                                              {Collective::scatter, "auto"}}) {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
       SCOPED_TRACE(std::string(algorithm) + ", seed " + std::to_string(seed));
       Random random(seed);
-      Rehearsal rehearsal(some_setting(random, algorithm));
+      Rehearsal rehearsal(some_setting(random, collective, algorithm));
       const Rank ranks = rehearsal.setting().problem.ranks;
       Rank late = 0;
       for (int i = 0; i < 12; ++i, ++calls) {
@@ -50,12 +66,15 @@ TEST(Rehearsal, IsAlwaysRightAndNeverStuck) {
         const bool told = random.next() % 4 == 0;
         const auto call = rehearsal.call(arrivals, told ? &wrong : nullptr, random.next());
         ASSERT_EQ(call.wrong, Count{0});
+        const bool automatic = std::string_view(algorithm) == "auto";
+        if (automatic && call.algorithm == "local_redirect") ++by_protocol;
         for (Rank rank = 0; rank < ranks; ++rank)
           ASSERT_GE(call.exits[rank] + 1e-11, arrivals[rank]);
       }
     }
   }
-  EXPECT_EQ(calls, 4 * 60 * 12);
+  EXPECT_EQ(calls, 7 * 60 * 12);
+  EXPECT_GT(by_protocol, 0);
 }
 
 TEST(Rehearsal, TheLibrarysOwnCollectiveIsAlwaysACandidate) {

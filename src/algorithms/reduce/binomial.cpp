@@ -5,6 +5,7 @@
 // gets the result in one round more.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.4; the baseline of Marendic 2012.
+#include "algorithms/reduce/binomial_time.hpp"
 #include "algorithms/reduce/rows.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "patterns/powers.hpp"
@@ -47,6 +48,11 @@ Seconds time(const Plan& plan, const Network& network) {
   return time_up(node_of, 0, transfer, network.combining(problem.bytes())) + more;
 }
 
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  return binomial_after_last(plan.problem, tree_root(plan.problem), network, arrivals);
+}
+
 }  // namespace
 
 Algorithm binomial() {
@@ -62,7 +68,8 @@ Algorithm binomial() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time};
+          .time = time,
+          .time_after_last = time_after_last};
 }
 
 }  // namespace latecomer::reduce

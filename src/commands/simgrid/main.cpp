@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "algorithms/registry.hpp"
-#include "base/error.hpp"
 #include "commands/simgrid/options.hpp"
 #include "commands/simgrid/report.hpp"
 #include "parties/make_party.hpp"
@@ -23,9 +22,6 @@ Parties parties_for(SimGridCommand& command) {
                       command.network.eager_elements(command.problem.element_bytes));
   }
   const Choice choice = parse_choice(command.problem.collective, command.algorithm);
-  if (choice.algorithm->kind == Kind::protocol) {
-    throw Error("algorithm", command.algorithm, "one that runs a program, on SimGrid");
-  }
   const auto& known = command.estimate.empty() ? command.arrivals : command.estimate;
   const Knowledge knowledge{known, command.network};
   return make_parties(make_plan(*choice.algorithm, command.problem, choice.parameters, knowledge),

@@ -94,7 +94,7 @@ void check_complete(const SimGridCommand& c) {
 const char* const kSimGridUsage =
     R"(usage: latecomer_simgrid --platform FILE --algorithm NAME --ranks P --count N [options]
 
-Runs an algorithm's programs as SimGrid actors and prints arrivals and exits as JSON, in seconds.
+Runs an algorithm's ranks as SimGrid actors and prints arrivals and exits as JSON, in seconds.
 
   --platform FILE       SimGrid's XML; rank r runs on its r-th host
   --algorithm NAME      as in ring or sorted_linear_tree:segments=64

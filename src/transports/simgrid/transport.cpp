@@ -1,7 +1,5 @@
 #include "transports/simgrid/transport.hpp"
 
-#include "base/error.hpp"
-
 namespace latecomer {
 
 namespace s4u = simgrid::s4u;
@@ -20,6 +18,15 @@ bool SimGridTransport::wait(Protocol& protocol, Seconds until) {
   }
   if (works) work(protocol);
   return works;
+}
+
+/// A pair's words wait in a mailbox of their own until the one before has been taken: that keeps
+/// their order, and holds up neither what others say nor messages.
+void SimGridTransport::listen() {
+  const auto ranks = static_cast<Rank>(actors_.size());
+  for (Rank from = 0; from < ranks; ++from) {
+    if (from != me_) hear(from);
+  }
 }
 
 /// The index of an activity that is done; nothing: the clock reached `until` before.
@@ -41,8 +48,17 @@ void SimGridTransport::finish(std::size_t index, Protocol& protocol) {
   const std::unique_ptr<Flight> flight = std::move(flights_[index]);
   activities_.erase(activities_.begin() + at);
   flights_.erase(flights_.begin() + at);
-  if (flight->outgoing) put_next(flight->message.peer);
-  protocol.completed(flight->outgoing ? Completion{flight->token} : receive(*flight));
+  const Rank peer = flight->message.peer;
+  switch (flight->kind) {
+    case Kind::send:
+      put_next(peer);
+      return protocol.completed({flight->token});
+    case Kind::receive:
+      return protocol.completed(receive(*flight));
+    case Kind::word:
+      hear(peer);
+      return protocol.told(peer, *flight->word);
+  }
 }
 
 Completion SimGridTransport::receive(Flight& flight) {
@@ -51,10 +67,17 @@ Completion SimGridTransport::receive(Flight& flight) {
   return {flight.token, 0, parcel->plan_hash};
 }
 
+s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const std::string& what) {
+  return s4u::Mailbox::by_name(std::to_string(from) + '>' + std::to_string(to) + what);
+}
+
 /// Both sides find the same one, since they name the same number of elements.
 s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const Message& message) const {
-  const std::string pair = std::to_string(from) + '>' + std::to_string(to);
-  return s4u::Mailbox::by_name(is_eager(message) ? pair + " eager" : pair);
+  return mailbox(from, to, is_eager(message) ? " eager" : "");
+}
+
+s4u::Mailbox* SimGridTransport::mailbox_of_words(Rank from, Rank to) {
+  return mailbox(from, to, " words");
 }
 
 void SimGridTransport::send(const Message& message, std::uint64_t plan_hash, Token token) {
@@ -71,7 +94,8 @@ void SimGridTransport::put(const Outgoing& outgoing) {
   // What is sent to a mailbox with a permanent receiver leaves before its receive is posted.
   if (is_eager(message)) box->set_receiver(actors_[static_cast<std::size_t>(message.peer)]);
   const auto size = static_cast<std::uint64_t>(bytes(message));
-  add({message, outgoing.token, true, nullptr}, box->put_async(parcel.release(), size));
+  add({Kind::send, message, outgoing.token});
+  activities_.emplace_back(box->put_async(parcel.release(), size));
 }
 
 void SimGridTransport::put_next(Rank peer) {
@@ -81,14 +105,28 @@ void SimGridTransport::put_next(Rank peer) {
 }
 
 void SimGridTransport::recv(const Message& message, Token token) {
-  flights_.push_back(std::make_unique<Flight>(Flight{message, token, false, nullptr}));
-  s4u::Mailbox* const box = mailbox(message.peer, me_, message);
-  activities_.emplace_back(box->get_async<Parcel>(&flights_.back()->parcel));
+  Flight& flight = add({Kind::receive, message, token});
+  activities_.emplace_back(mailbox(message.peer, me_, message)->get_async(&flight.parcel));
 }
 
-void SimGridTransport::add(Flight flight, const s4u::CommPtr& activity) {
-  flights_.push_back(std::make_unique<Flight>(flight));
-  activities_.emplace_back(activity);
+/// What the next activity is.
+SimGridTransport::Flight& SimGridTransport::add(const Flight& flight) {
+  return *flights_.emplace_back(std::make_unique<Flight>(flight));
+}
+
+// --- Words ---
+
+/// The next one of that rank; what nobody ever says ends with the actor.
+void SimGridTransport::hear(Rank from) {
+  Flight& flight = add({Kind::word, {.peer = from, .data = {}}});
+  activities_.emplace_back(mailbox_of_words(from, me_)->get_async(&flight.word));
+}
+
+/// Detached: it is on its way also when this rank has left, and nobody waits for one that comes too
+/// late.
+void SimGridTransport::tell(Rank peer, std::uint64_t word) {
+  told_.push_back(word);
+  mailbox_of_words(me_, peer)->put_init(&told_.back(), sizeof word)->detach();
 }
 
 // --- Local work ---
@@ -101,10 +139,6 @@ void SimGridTransport::combine(const Slice& left, const Slice& right, Into into,
 
 void SimGridTransport::copy(const Slice& from, const Slice& to, Token token) {
   local_ = Local{s4u::Engine::get_clock(), from, to, Into::right, true, token};
-}
-
-void SimGridTransport::tell(Rank /*peer*/, std::uint64_t /*word*/) {
-  throw Error("protocol", "one whose ranks tell each other words", "a program, on SimGrid");
 }
 
 void SimGridTransport::work(Protocol& protocol) {

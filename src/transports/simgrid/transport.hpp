@@ -1,6 +1,7 @@
 // The transport of one rank that is a SimGrid actor: messages through mailboxes, combining as
 // sleep of gamma a byte, copies free. An eager message leaves when it is sent, a longer one when
 // both sides have posted it; messages of one pair leave one after another, as on one connection.
+// So do its words, beside the messages: each is a message of 8 bytes to whoever listens.
 // What SimGrid makes of a message (latency, shared links) is the platform's and its model's.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <simgrid/s4u.hpp>
+#include <string>
 #include <vector>
 
 #include "protocol/protocol.hpp"
@@ -26,15 +28,16 @@ class SimGridTransport final : public Transport {
                    const std::vector<simgrid::s4u::ActorPtr>& actors, Memory* memory)
       : me_(me), options_(options), actors_(actors), memory_(memory) {}
 
-  /// Blocks the calling actor until one operation is done, and delivers it. False: the clock
-  /// reached `until` before.
+  /// From now on words are delivered. By the rank's actor, once.
+  void listen();
+  /// Blocks the calling actor until one operation is done or a word is there, and delivers it.
+  /// False: the clock reached `until` before.
   bool wait(Protocol& protocol, Seconds until);
 
   void send(const Message& message, std::uint64_t plan_hash, Token token) override;
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
-  /// Throws Error: words do not travel here, so that only programs run.
   void tell(Rank peer, std::uint64_t word) override;
 
  private:
@@ -43,12 +46,14 @@ class SimGridTransport final : public Transport {
     std::uint64_t plan_hash = 0;
     Elements elements;  // only if there is memory
   };
-  /// A message under way, as this side sees it.
+  enum class Kind : std::uint8_t { send, receive, word };
+  /// A message under way, or a word to be heard, as this side sees it.
   struct Flight {
-    Message message;
+    Kind kind = Kind::send;
+    Message message;  // of a word its peer only
     Token token = 0;
-    bool outgoing = false;
-    Parcel* parcel = nullptr;  // of a receive: set by SimGrid, ours from then on
+    Parcel* parcel = nullptr;       // of a receive: set by SimGrid, ours from then on
+    std::uint64_t* word = nullptr;  // set by SimGrid, its sender's
   };
   struct Outgoing {
     Message message;
@@ -70,9 +75,12 @@ class SimGridTransport final : public Transport {
   [[nodiscard]] bool is_eager(const Message& message) const {
     return !message.paced && bytes(message) <= options_.network.eager_limit;
   }
+  [[nodiscard]] static simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const std::string& what);
   [[nodiscard]] simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const Message& message) const;
+  [[nodiscard]] static simgrid::s4u::Mailbox* mailbox_of_words(Rank from, Rank to);
   void put(const Outgoing& outgoing);
-  void add(Flight flight, const simgrid::s4u::CommPtr& activity);
+  Flight& add(const Flight& flight);
+  void hear(Rank from);
   [[nodiscard]] std::optional<std::size_t> wait_any(Seconds until);
   void finish(std::size_t index, Protocol& protocol);
   void put_next(Rank peer);
@@ -87,6 +95,7 @@ class SimGridTransport final : public Transport {
   // Parallel: the activities under way, as SimGrid wants them, and what they are.
   std::vector<simgrid::s4u::ActivityPtr> activities_;
   std::vector<std::unique_ptr<Flight>> flights_;
+  std::deque<std::uint64_t> told_;  // words stay where they are, for their receivers
   std::optional<Local> local_;
 };
 

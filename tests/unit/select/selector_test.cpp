@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "base/random.hpp"
 
@@ -32,6 +35,13 @@ struct Played {
   }
 };
 
+/// How long ranks wait for the last one on average: part of the prices of rooted calls.
+Seconds waited(const std::vector<Seconds>& arrivals) {
+  if (arrivals.empty()) return 0;
+  return *std::max_element(arrivals.begin(), arrivals.end()) -
+         std::accumulate(arrivals.begin(), arrivals.end(), 0.0) / arrivals.size();
+}
+
 /// What is learned of a call comes one call later, as for programs of ours.
 Played play(Selector& selector, int calls, const std::vector<Seconds>& arrivals,
             const Machine& machine, const Problem& problem = kProblem) {
@@ -40,7 +50,9 @@ Played play(Selector& selector, int calls, const std::vector<Seconds>& arrivals,
   for (int i = 0; i < calls; ++i) {
     const auto selection = selector.choose(problem, arrivals, kNetwork);
     if (before.row != nullptr && before.tell) {
-      selector.learn(before, before.predicted * machine(before.row->name));
+      const Seconds price = before.predicted * machine(before.row->name);
+      const bool by_elapsed = rooted(problem.collective);
+      selector.learn(before, price - (by_elapsed ? waited(arrivals) : 0), arrivals);
     }
     played.rows.push_back(selection.row->name);
     played.told += selection.tell ? 1 : 0;
@@ -160,7 +172,7 @@ TEST(Selector, ChoosesTheSameWhenToldTheSame) {
       ASSERT_EQ(mine.row, theirs.row);
       ASSERT_EQ(mine.tell, theirs.tell);
       const Seconds taken = random.uniform();
-      if (before.row != nullptr) one.learn(before, taken), other.learn(before, taken);
+      if (before.row != nullptr) one.learn(before, taken, {}), other.learn(before, taken, {});
       before = mine;
     }
   }
@@ -172,6 +184,118 @@ TEST(Selector, TakesWhatKeepsRankOrderForOperatorsThatDoNotCommute) {
   problem.commutative = false;
   const Played played = play(selector, 30, one_late(0.5), [](auto) { return 1; }, problem);
   EXPECT_EQ(played.count("fastest") + played.count("native"), 30);
+}
+
+// --- Rooted collectives, and protocols ---
+
+/// One element that takes a merge 8 ms to send.
+const Problem kUncut{Collective::reduce, 16, 1, 1 << 20};
+
+/// Somebody else each time.
+std::vector<Seconds> some_late(Random& random, Seconds delay) {
+  std::vector<Seconds> arrivals(16, 0);
+  arrivals[random.below(16)] = delay;
+  return arrivals;
+}
+
+/// Calls take what prices say for the arrivals that come, and nobody expects any; `worse`: how many
+/// times as long ranks of a protocol are in the call; `most`: times the delay that it may be.
+Played play_unexpected(Selector& selector, const Problem& problem, Seconds delay, double worse = 1,
+                       double most = 1) {
+  Random random(7);
+  Played played;
+  for (int i = 0; i < 200; ++i) {
+    const auto selection = selector.choose(problem, {}, kNetwork);
+    const auto arrivals = some_late(random, delay * std::pow(most, random.uniform()));
+    const bool native = selection.row->kind == Kind::native;
+    const Algorithm& row = native ? find_algorithm(problem.collective, "fastest") : *selection.row;
+    const Plan plan = make_plan(row, problem, {}, {{}, kNetwork});
+    const Seconds before_last = waited(arrivals);
+    const Seconds elapsed = mean_after_last(plan, kNetwork, arrivals) + before_last;
+    const double times = row.kind == Kind::protocol ? worse : 1;
+    if (selection.tell) selector.learn(selection, times * elapsed - before_last, arrivals);
+    played.rows.push_back(selection.row->name);
+    played.told += selection.tell ? 1 : 0;
+  }
+  return played;
+}
+
+TEST(Selector, TakesAProtocolWhereNobodyKnowsWhoWillBeLate) {
+  Selector selector;
+  const Played played = play_unexpected(selector, kUncut, 0.1);
+  EXPECT_GE(played.count("local_redirect"), 190);
+  EXPECT_GE(played.told, 200 / 8);
+}
+
+/// It is not the candidate's merit or fault.
+TEST(Selector, IsNotMisledByHowLateSomebodyHappensToBe) {
+  Selector selector;
+  const Played played = play_unexpected(selector, kUncut, 0.1, 1, 1000);
+  EXPECT_GE(played.count("local_redirect"), 190);
+}
+
+TEST(Selector, TakesNoProtocolWhereAllArriveTogether) {
+  Selector selector;
+  EXPECT_EQ(play_unexpected(selector, kUncut, 0).count("local_redirect"), 0);
+}
+
+TEST(Selector, TakesNoProtocolForWhatIsShortOrCanBeCut) {
+  for (const Problem& problem :
+       {Problem{Collective::reduce, 16, 1, 8}, Problem{Collective::reduce, 16, 1 << 18, 4}}) {
+    Selector selector;
+    EXPECT_EQ(play_unexpected(selector, problem, 0.1).count("local_redirect"), 0);
+  }
+}
+
+TEST(Selector, TakesNoProtocolWhereItMustNot) {
+  Selector selector(false);
+  EXPECT_EQ(play_unexpected(selector, kUncut, 0.1).count("local_redirect"), 0);
+}
+
+TEST(Selector, DropsAProtocolThatDisappoints) {
+  Selector selector;
+  EXPECT_LE(play_unexpected(selector, kUncut, 0.1, 3).count("local_redirect"), 40);
+}
+
+/// A tree for known arrivals is better, but keeps no rank order.
+TEST(Selector, TakesAProtocolForAnExpectedLateRankWhereRankOrderMatters) {
+  for (const bool commutative : {true, false}) {
+    Selector selector;
+    Problem problem = kUncut;
+    problem.commutative = commutative;
+    const Played played = play(selector, 50, one_late(0.1), [](auto) { return 1; }, problem);
+    EXPECT_GE(played.count(commutative ? "static_tree" : "local_redirect"), 45);
+  }
+}
+
+TEST(Selector, ChoosesTheSameOfRootedCallsToo) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Selector one, other;
+    Random random(seed);
+    for (int i = 0; i < 100; ++i) {
+      const auto arrivals = some_late(random, random.uniform());
+      const bool expected = random.next() % 2 == 0;
+      const auto mine = one.choose(kUncut, expected ? arrivals : std::vector<Seconds>{}, kNetwork);
+      const auto theirs =
+          other.choose(kUncut, expected ? arrivals : std::vector<Seconds>{}, kNetwork);
+      ASSERT_EQ(mine.row, theirs.row);
+      ASSERT_EQ(mine.tell, theirs.tell);
+      if (!mine.tell) continue;
+      const Seconds taken = random.uniform();
+      one.learn(mine, taken, arrivals), other.learn(theirs, taken, arrivals);
+    }
+  }
+}
+
+TEST(Selector, LearnsNothingOfARootedCallWithoutItsArrivals) {
+  Selector told, untold;
+  for (int i = 0; i < 30; ++i) {
+    const auto mine = told.choose(kUncut, {}, kNetwork);
+    const auto theirs = untold.choose(kUncut, {}, kNetwork);
+    ASSERT_EQ(mine.row, theirs.row) << i;
+    told.learn(mine, 1e9, {});
+  }
 }
 
 }  // namespace

@@ -70,11 +70,11 @@ Count best_blocks(const Problem& problem, const std::vector<Seconds>& before,
   return std::clamp<Count>(rounded, 1, std::max<Count>(1, most));
 }
 
-/// The rounds in which ranks arrive. Who is two vectors' time earlier than the last one has all the
-/// time it needs, and finer steps than a 64th of a vector gain nothing: so that a plan is often
-/// found again.
+/// The rounds in which ranks arrive. Who is the time of two vectors and of their way through all
+/// ranks earlier than the last one has all the time it needs, and finer steps than a 64th of a
+/// vector gain nothing: so that a plan is often found again.
 std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, Count blocks) {
-  const Count most = 2 * blocks;
+  const Count most = 2 * (blocks + ceil_log2(static_cast<Rank>(before.size())));
   const double step = std::max(1.0, static_cast<double>(blocks) / 64);
   std::vector<Count> rounds;
   for (const Seconds each : before) {
