@@ -86,6 +86,7 @@ void Selector::price(CallKind& kind, const Problem& problem, const std::vector<S
         row.time_after_last != nullptr && row.arrival_aware && accepts(row, problem, nullptr);
     if (!candidate) continue;
     const Plan plan = make_plan(row, problem, {}, {arrivals, network});
+    if (plan.algorithm != row.name) continue;  // another candidate's, tried under its own name
     kind.aware.push_back({&row, mean_after_last(plan, network, arrivals)});
   }
 }
