@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "algorithms/allreduce/straggler_exchange/play.hpp"
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
 #include "algorithms/registry.hpp"
 #include "patterns/powers.hpp"
@@ -12,7 +14,7 @@
 namespace latecomer::allreduce {
 namespace {
 
-/// Which position has which chunks complete, while rounds pass.
+/// Which position has which blocks complete, while rounds pass.
 class Spread {
  public:
   explicit Spread(Rank positions) : positions_(positions), rounds_(positions) {
@@ -24,17 +26,17 @@ class Spread {
     for (Rank me = 0; me < positions_; ++me) {
       const Exchange mine = rounds_.at(me, round);
       check_partner(me, mine, round);
-      if (mine.sent == kNoChunk) continue;
+      if (mine.sent == kNoBlock) continue;
       check_sent(me, mine, round);
       after[mine.partner][mine.sent] = true;
     }
-    has_ = after;
+    has_ = std::move(after);
   }
 
   [[nodiscard]] Rank rounds() const { return rounds_.count(); }
-  [[nodiscard]] Rank holders(Rank chunk) const {
+  [[nodiscard]] Rank holders(Rank block) const {
     return static_cast<Rank>(
-        std::ranges::count_if(has_, [&](const auto& chunks) { return chunks[chunk]; }));
+        std::ranges::count_if(has_, [&](const auto& blocks) { return blocks[block]; }));
   }
 
  private:
@@ -66,27 +68,27 @@ class Spread {
 
 class Rounds : public ::testing::TestWithParam<Rank> {};
 
-/// How many positions are to have a chunk so many rounds after the one that completes it: twice as
-/// many early ones each time, and the straggler, which only has time to spread the last chunk.
+/// How many positions are to have a block so many rounds after the one that completes it: twice as
+/// many early ones each time, and the straggler, which only has time to spread the last block.
 Rank doubled(Rank age, bool last, Rank positions) {
   if (age < 0) return 0;
   const Rank early = Rank{1} << std::min(age, floor_log2(positions));
   return std::min(positions, last ? 2 * early : early + 1);
 }
 
-TEST_P(Rounds, EveryChunkDoublesUntilAllHaveIt) {
+TEST_P(Rounds, EveryBlockDoublesUntilAllHaveIt) {
   const Rank positions = GetParam();
   const Rank last = positions - 2;
   Spread spread(positions);
   EXPECT_EQ(spread.rounds(), last + floor_log2(positions));
   for (Rank round = 0; round < spread.rounds(); ++round) {
     spread.pass(round);
-    for (Rank chunk = 0; chunk <= last; ++chunk) {
-      EXPECT_EQ(spread.holders(chunk), doubled(round - chunk, chunk == last, positions))
-          << "chunk " << chunk << " after round " << round;
+    for (Rank block = 0; block <= last; ++block) {
+      EXPECT_EQ(spread.holders(block), doubled(round - block, block == last, positions))
+          << "block " << block << " after round " << round;
     }
   }
-  for (Rank chunk = 0; chunk <= last; ++chunk) EXPECT_EQ(spread.holders(chunk), positions);
+  for (Rank block = 0; block <= last; ++block) EXPECT_EQ(spread.holders(block), positions);
 }
 
 INSTANTIATE_TEST_SUITE_P(PowersOfTwo, Rounds, ::testing::Values(2, 4, 8, 16, 32, 64, 128, 512),
@@ -128,6 +130,20 @@ TEST(StragglerExchange, HidesItsReduceScatterBehindTheDelay) {
       EXPECT_DOUBLE_EQ(last_exit(plan, arrivals), 2 * hidden + floor_log2(ranks)) << ranks;
     }
   }
+}
+
+/// Many ranks are priced by their rounds, as if nobody were late.
+TEST(StragglerExchange, ManyRanksArePricedAsTheyWouldBePlayed) {
+  const Rank ranks = 512;
+  const Network network;
+  const Algorithm& row = find_algorithm(Collective::allreduce, "straggler_exchange");
+  std::vector<Seconds> arrivals(static_cast<std::size_t>(ranks), 0);
+  const Plan plan = plan_of(ranks, 1 << 20, arrivals);
+  const Seconds balanced = std::ranges::max(play_exchange(plan, network, arrivals));
+  EXPECT_NEAR(row.time(plan, network), balanced, 0.01 * balanced);
+  arrivals.back() = balanced / 4;
+  const Seconds late = std::ranges::max(play_exchange(plan, network, arrivals)) - arrivals.back();
+  EXPECT_LT(late, row.time_after_last(plan, network, arrivals));
 }
 
 TEST(StragglerExchange, TheStragglerIsTheLastToArriveOrTheHighestRank) {

@@ -14,7 +14,7 @@ class Play {
       : network_(network),
         early_(plan.problem.ranks - 1),
         bytes_(plan.problem.element_bytes),
-        chunks_(plan.problem.count, early_) {
+        blocks_(plan.problem.count, early_) {
     for (const Rank rank : plan.order) sent_.push_back(arrivals[rank]);
     received_ = combined_ = sent_;
     for (const Seconds arrival : sent_) ready_.emplace_back(early_, arrival);
@@ -37,22 +37,22 @@ class Play {
   }
 
  private:
-  [[nodiscard]] Count bytes(Rank chunk) const {
-    return chunk == kNoChunk ? 0 : chunks_.range(chunk).count * bytes_;
+  [[nodiscard]] Count bytes(Rank block) const {
+    return block == kNoBlock ? 0 : blocks_.range(block).count * bytes_;
   }
 
   void reduce_scatter() {
     for (Rank step = 0; step + 1 < early_; ++step) {
       for (Rank from = 0; from < early_; ++from) {
         const Rank to = (from + 1) % early_;
-        const Rank chunk = (from - 1 - step + early_) % early_;
-        pass(from, to, chunk, 1);
-        land(to, chunk, true);
+        const Rank block = (from - 1 - step + early_) % early_;
+        pass(from, to, block, 1);
+        land(to, block, true);
       }
     }
   }
 
-  /// Both messages leave before either counts: they may be partial results of one chunk.
+  /// Both messages leave before either counts: they may be partial results of one block.
   void meet(Rank me, const Exchange& exchange, bool partial) {
     const double slower =
         bytes(exchange.sent) > 0 && bytes(exchange.received) > 0 ? network_.exchange : 1;
@@ -64,26 +64,26 @@ class Play {
 
   /// A message leaves when its sender has sent the one before it, and its receiver has received
   /// the one before it.
-  void pass(Rank from, Rank to, Rank chunk, double slower) {
-    if (bytes(chunk) == 0) return;
-    const Seconds begin = std::max({sent_[from], received_[to], ready_[from][chunk]});
+  void pass(Rank from, Rank to, Rank block, double slower) {
+    if (bytes(block) == 0) return;
+    const Seconds begin = std::max({sent_[from], received_[to], ready_[from][block]});
     sent_[from] = received_[to] =
-        begin + network_.handshake + slower * network_.occupancy(bytes(chunk));
+        begin + network_.handshake + slower * network_.occupancy(bytes(block));
   }
 
-  void land(Rank to, Rank chunk, bool partial) {
-    if (bytes(chunk) == 0) return;
-    ready_[to][chunk] = received_[to];
+  void land(Rank to, Rank block, bool partial) {
+    if (bytes(block) == 0) return;
+    ready_[to][block] = received_[to];
     if (!partial) return;
-    combined_[to] = std::max(combined_[to], received_[to]) + network_.combining(bytes(chunk));
-    ready_[to][chunk] = combined_[to];
+    combined_[to] = std::max(combined_[to], received_[to]) + network_.combining(bytes(block));
+    ready_[to][block] = combined_[to];
   }
 
   const Network& network_;
   Rank early_;
   Count bytes_;  // of an element
-  Partition chunks_;
-  // By position: until when it sends, receives and combines; and since when it has each chunk.
+  Partition blocks_;
+  // By position: until when it sends, receives and combines; and since when it has each block.
   std::vector<Seconds> sent_;
   std::vector<Seconds> received_;
   std::vector<Seconds> combined_;

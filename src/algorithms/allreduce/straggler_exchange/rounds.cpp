@@ -1,18 +1,18 @@
-// A chunk that is complete spreads by doubling. With one new chunk a round this must not waste a
-// message: in each round P/2 of the early positions hold the oldest chunk that is still on its way,
+// A block that is complete spreads by doubling. With one new block a round this must not waste a
+// message: in each round P/2 of the early positions hold the oldest block that is still on its way,
 // P/4 the next one, and so on down to the one that has just met the straggler, and nobody holds two
-// of them. Half the ranks with the oldest chunk thus meet the other half: each of them hands it on
+// of them. Half the ranks with the oldest block thus meet the other half: each of them hands it on
 // and gets a younger one for it. One of them is left over: it meets the straggler.
 //
 // Who meets whom, so that each position is left over exactly once? Put the early positions into
-// slots 1..P-1, a slot of j bits holding the j-th youngest chunk, and the straggler into slot 0.
+// slots 1..P-1, a slot of j bits holding the j-th youngest block, and the straggler into slot 0.
 // In each round the slots shift as a linear feedback shift register does: x to 2x, minus its
 // feedback polynomial where that has too many bits. Two slots that differ by half the polynomial
 // end up as 2x and 2x+1, both a bit longer: they are partners. The straggler's is half the
 // polynomial itself, which is followed by slot 1. With a primitive polynomial the register visits
 // all slots, and so everybody meets the straggler before anybody does so again.
 //
-// Afterwards nothing new comes; the straggler helps to spread the last chunk, to which its part in
+// Afterwards nothing new comes; the straggler helps to spread the last block, to which its part in
 // doubling is still missing.
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
 
@@ -24,9 +24,8 @@
 namespace latecomer::allreduce {
 namespace {
 
-/// The states from 1 on, until 1 comes again.
-std::vector<Rank> states_of(Rank polynomial) {
-  const Rank states = std::bit_floor(static_cast<unsigned>(polynomial));
+/// The states below a power of two from 1 on, until 1 comes again.
+std::vector<Rank> states_of(Rank polynomial, Rank states) {
   std::vector<Rank> all;
   Rank state = 1;
   do {
@@ -40,7 +39,7 @@ std::vector<Rank> states_of(Rank polynomial) {
 /// Of the first polynomial that has the register visit all states but 0.
 std::vector<Rank> all_states(Rank states) {
   for (Rank polynomial = states + 1;; polynomial += 2) {
-    std::vector<Rank> visited = states_of(polynomial);
+    std::vector<Rank> visited = states_of(polynomial, states);
     if (static_cast<Rank>(visited.size()) == states - 1) return visited;
   }
 }
@@ -70,17 +69,17 @@ Rank ExchangeRounds::position(Rank slot, Rank round) const {
   return (round - 1 - steps_[slot] + 2 * early) % early;
 }
 
-Rank ExchangeRounds::chunk_from(Rank slot, Rank round) const {
-  const bool fresh = round <= last_chunk();
-  if (slot == states_.back()) return fresh ? round : kNoChunk;
+Rank ExchangeRounds::block_from(Rank slot, Rank round) const {
+  const bool fresh = round <= last_block();
+  if (slot == states_.back()) return fresh ? round : kNoBlock;
   const auto age = static_cast<Rank>(std::bit_width(static_cast<unsigned>(slot)));
-  return std::max(kNoChunk, std::min(round - age, last_chunk()));
+  return std::max(kNoBlock, std::min(round - age, last_block()));
 }
 
 Exchange ExchangeRounds::at(Rank position, Rank round) const {
   const Rank mine = slot(position, round);
   const Rank other = mine ^ states_.back();  // the state before 1: half the polynomial
-  return {this->position(other, round), chunk_from(mine, round), chunk_from(other, round)};
+  return {this->position(other, round), block_from(mine, round), block_from(other, round)};
 }
 
 }  // namespace latecomer::allreduce

@@ -1,15 +1,15 @@
-// Straggler exchange (StragglAR): all but the last rank to arrive reduce-scatter P-1 chunks among
-// themselves, ahead of it. Then it exchanges one chunk a round with each of them, its own part for
+// Straggler exchange (StragglAR): all but the last rank to arrive reduce-scatter P-1 blocks among
+// themselves, ahead of it. Then it exchanges one block a round with each of them, its own part for
 // their sum, while they hand on what has become complete.
 //
 // Cost: P - 2 + log2 P messages of m/(P-1) bytes after one rank that is late by the time of the
-// vector or more, m/(P-1) gamma besides: nearly the least that P-1 chunks allow. All arriving
+// vector or more, m/(P-1) gamma besides: nearly the least that P-1 blocks allow. All arriving
 // together P - 2 more for the reduce-scatter: more than the ring. Only for powers of two: other
 // numbers of ranks are planned as prereduced_ring. Use it to compare with: early_owners knows any
-// number of ranks, of late ones and of chunks, sorted_linear_tree shorter chunks.
+// number of ranks, of late ones and of blocks, sorted_linear_tree shorter blocks.
 //
 // Source: Devraj, Ding, Vijaya Kumar, Kleinberg, Singh: Efficient AllReduce with Stragglers,
-// arXiv 2505.23523 (2025). Rounds, chunks and who meets the straggler when are theirs; they search
+// arXiv 2505.23523 (2025). Rounds, blocks and who meets the straggler when are theirs; they search
 // for the other partners round by round, here a shift register tells them (rounds.cpp).
 #include <algorithm>
 #include <bit>
@@ -49,7 +49,7 @@ class Walk {
       : builder_(builder),
         order_(plan.order),
         early_(plan.problem.ranks - 1),
-        chunks_(plan.problem.count, early_) {
+        blocks_(plan.problem.count, early_) {
     const auto at = std::find(order_.begin(), order_.end(), builder.me());
     me_ = static_cast<Rank>(at - order_.begin());
   }
@@ -61,12 +61,12 @@ class Walk {
     for (Rank round = 0; round < rounds.count(); ++round) {
       const Exchange exchange = rounds.at(me_, round);
       const bool partial = round < early_ && (me_ == round || me_ == early_);
-      partial ? complete_chunk(exchange) : hand_on(exchange);
+      partial ? complete_block(exchange) : hand_on(exchange);
     }
   }
 
  private:
-  /// A ring: chunk c starts at position c + 1 and ends at c.
+  /// A ring: block c starts at position c + 1 and ends at c.
   void reduce_scatter() {
     const Rank next = order_[(me_ + 1) % early_];
     const Rank previous = order_[(me_ + early_ - 1) % early_];
@@ -77,11 +77,11 @@ class Walk {
     }
   }
   [[nodiscard]] Range before(Rank steps) const {
-    return chunks_.range((me_ + early_ - steps % early_) % early_);
+    return blocks_.range((me_ + early_ - steps % early_) % early_);
   }
 
-  void complete_chunk(const Exchange& exchange) {
-    const Range range = chunks_.range(exchange.sent);
+  void complete_block(const Exchange& exchange) {
+    const Range range = blocks_.range(exchange.sent);
     const Rank partner = order_[exchange.partner];
     const bool own = me_ == early_ || early_ == 1;  // otherwise the sum lies in scratch
     builder_.send_in_turn(partner, own ? builder_.input(range) : sum_);
@@ -95,15 +95,15 @@ class Walk {
 
   void hand_on(const Exchange& exchange) {
     const Rank partner = order_[exchange.partner];
-    if (exchange.sent != kNoChunk) builder_.send_in_turn(partner, output(exchange.sent));
-    if (exchange.received != kNoChunk) builder_.recv(partner, output(exchange.received));
+    if (exchange.sent != kNoBlock) builder_.send_in_turn(partner, output(exchange.sent));
+    if (exchange.received != kNoBlock) builder_.recv(partner, output(exchange.received));
   }
-  [[nodiscard]] Slice output(Rank chunk) const { return builder_.output(chunks_.range(chunk)); }
+  [[nodiscard]] Slice output(Rank block) const { return builder_.output(blocks_.range(block)); }
 
   Builder& builder_;
   const std::vector<Rank>& order_;
   Rank early_;  // how many ranks do not come last
-  Partition chunks_;
+  Partition blocks_;
   Rank me_ = 0;
   Slice sum_;  // of all early ranks in the end
 };
@@ -115,11 +115,11 @@ void build(const Plan& plan, Builder& builder) {
 }
 
 /// What a position sends in the exchange, in elements.
-Count sent_by(Rank position, const ExchangeRounds& rounds, const Partition& chunks) {
+Count sent_by(Rank position, const ExchangeRounds& rounds, const Partition& blocks) {
   Count sent = 0;
   for (Rank round = 0; round < rounds.count(); ++round) {
-    const Rank chunk = rounds.at(position, round).sent;
-    if (chunk != kNoChunk) sent += chunks.range(chunk).count;
+    const Rank block = rounds.at(position, round).sent;
+    if (block != kNoBlock) sent += blocks.range(block).count;
   }
   return sent;
 }
@@ -130,22 +130,23 @@ Cost cost(const Plan& plan) {
   if (replaced(plan)) return cost_chosen(plan);
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return {};
-  const Partition chunks(plan.problem.count, ranks - 1);
+  const Partition blocks(plan.problem.count, ranks - 1);
   const ExchangeRounds rounds(ranks);
-  Count sent = sent_by(ranks - 1, rounds, chunks);
+  Count sent = sent_by(ranks - 1, rounds, blocks);
   for (Rank me = 0; me + 1 < ranks; ++me) {
-    const Count scattered = plan.problem.count - chunks.range(me).count;
-    sent = std::max(sent, scattered + sent_by(me, rounds, chunks));
+    const Count scattered = plan.problem.count - blocks.range(me).count;
+    sent = std::max(sent, scattered + sent_by(me, rounds, blocks));
   }
-  // Position 0 combines the first chunk, which may be longer, but not the last one.
-  const Count more = chunks.longest() - chunks.range(ranks - 2).count;
+  // Position 0 combines the first block, which may be longer, but not the last one.
+  const Count more = blocks.longest() - blocks.range(ranks - 2).count;
   return {transfers(ranks), sent, plan.problem.count + more};
 }
 
+/// Of combining, nearly all that shows is in the reduce-scatter.
 Seconds by_rounds(const Plan& plan, const Network& network) {
   const Rank ranks = plan.problem.ranks;
-  const Partition chunks(plan.problem.count, ranks - 1);
-  const Count bytes = chunks.longest() * plan.problem.element_bytes;
+  const Partition blocks(plan.problem.count, ranks - 1);
+  const Count bytes = blocks.longest() * plan.problem.element_bytes;
   return static_cast<double>(transfers(ranks)) * (network.handshake + network.occupancy(bytes)) +
          static_cast<double>(ranks - 1) * network.combining(bytes);
 }
