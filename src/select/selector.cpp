@@ -119,6 +119,7 @@ void Selector::price(CallKind& kind, const Problem& problem, const std::vector<S
         row.time_after_last != nullptr && row.arrival_aware && may_pay(row, problem, kind.network);
     if (!candidate) continue;
     const Plan plan = make_plan(row, problem, {}, {arrivals, kind.network});
+    if (plan.algorithm != row.name) continue;  // another candidate's, tried under its own name
     const Seconds after_last = mean_after_last(plan, kind.network, arrivals);
     kind.priced.push_back({&row, as_price(after_last, problem.collective, arrivals)});
   }

@@ -78,7 +78,8 @@ std::vector<std::string> programs() {
         "sorted_linear_tree:segments=9", "sorted_linear_tree:progress=background",
         "prereduced_ring:progress=background", "generalized:progress=background",
         "circulant:progress=background", "two_tree:progress=background",
-        "rabenseifner:progress=background", "dual_root:progress=background"}) {
+        "rabenseifner:progress=background", "dual_root:progress=background",
+        "straggler_exchange:progress=background"}) {
     names.push_back(std::string("allreduce ") + more);
   }
   for (const char* more :

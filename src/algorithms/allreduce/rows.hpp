@@ -20,14 +20,25 @@ Algorithm reduce_bcast();
 Algorithm ring();
 Algorithm segmented_ring();
 Algorithm sorted_linear_tree();
+Algorithm straggler_exchange();
 Algorithm two_tree();
 
 [[nodiscard]] inline std::vector<Algorithm> rows() {
-  return {circulant(),          dual_root(),    early_owners(),
-          generalized(),        linear_tree(),  pipelined_tree(),
-          prereduced_ring(),    rabenseifner(), recursive_doubling(),
-          reduce_bcast(),       ring(),         segmented_ring(),
-          sorted_linear_tree(), two_tree()};
+  return {circulant(),
+          dual_root(),
+          early_owners(),
+          generalized(),
+          linear_tree(),
+          pipelined_tree(),
+          prereduced_ring(),
+          rabenseifner(),
+          recursive_doubling(),
+          reduce_bcast(),
+          ring(),
+          segmented_ring(),
+          sorted_linear_tree(),
+          straggler_exchange(),
+          two_tree()};
 }
 
 }  // namespace latecomer::allreduce

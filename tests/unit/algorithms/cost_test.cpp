@@ -127,6 +127,7 @@ const std::vector<std::string> kAllreduce = {
     "allreduce segmented_ring:segments=1",
     "allreduce segmented_ring:segments=12",
     "allreduce sorted_linear_tree:segments=2",
+    "allreduce straggler_exchange",
     "allreduce two_tree:segments=2",
     "allreduce two_tree:segments=6",
 };

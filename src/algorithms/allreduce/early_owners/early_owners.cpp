@@ -119,7 +119,11 @@ class Walk {
         combined_(static_cast<std::size_t>(blocks_of(plan)), false),
         landings_(builder.scratch(parts_.longest() * blocks_of(plan))) {}
 
+  /// All contributions to the first block come together in its result, which reaches all: so do the
+  /// words that travel along.
   void take(const Hop& hop) {
+    builder_.tell(hop.block == 0);
+    if (hop.block == 0) builder_.tell_anew();
     if (hop.from == builder_.me()) builder_.send_in_turn(hop.to, partial(hop.block, hop.final));
     if (hop.to != builder_.me()) return;
     if (hop.final) return builder_.recv(hop.from, builder_.output(parts_.range(hop.block)));
@@ -201,6 +205,9 @@ Seconds time_after_last(const Plan& plan, const Network& network,
   return (exits / plan.problem.ranks - last) * round_of(plan, network);
 }
 
+/// Without elements there are no messages.
+bool tells(const Plan& plan) { return plan.problem.count > 0; }
+
 }  // namespace
 
 Algorithm early_owners() {
@@ -218,6 +225,7 @@ Algorithm early_owners() {
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last,
+          .tells = tells,
           .worth_planning = worth_planning};
 }
 

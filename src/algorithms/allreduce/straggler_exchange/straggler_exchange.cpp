@@ -1,0 +1,193 @@
+// Straggler exchange (StragglAR): all but the last rank to arrive reduce-scatter P-1 blocks among
+// themselves, ahead of it. Then it exchanges one block a round with each of them, its own part for
+// their sum, while they hand on what has become complete.
+//
+// Cost: P - 2 + log2 P messages of m/(P-1) bytes after one rank that is late by the time of the
+// vector or more, m/(P-1) gamma besides: nearly the least that P-1 blocks allow. All arriving
+// together P - 2 more for the reduce-scatter: more than the ring. Only for powers of two: other
+// numbers of ranks are planned as prereduced_ring. Use it to compare with: early_owners knows any
+// number of ranks, of late ones and of blocks, sorted_linear_tree shorter blocks.
+//
+// Source: Devraj, Ding, Vijaya Kumar, Kleinberg, Singh: Efficient AllReduce with Stragglers,
+// arXiv 2505.23523 (2025). Rounds, blocks and who meets the straggler when are theirs; they search
+// for the other partners round by round, here a shift register tells them (rounds.cpp).
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/allreduce/straggler_exchange/play.hpp"
+#include "algorithms/allreduce/straggler_exchange/rounds.hpp"
+#include "algorithms/chosen.hpp"
+#include "base/partition.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+/// Playing takes about 2 P^2 steps; for more ranks it is priced as if nobody were late, which is
+/// never less.
+constexpr Rank kMostPlayed = 256;
+
+bool replaced(const Plan& plan) { return plan.algorithm != "straggler_exchange"; }
+
+/// The last to arrive goes to the end, the others keep their order: plans differ only by who is
+/// last.
+void complete(Plan& plan, const Knowledge& knowledge) {
+  if (!std::has_single_bit(static_cast<unsigned>(plan.problem.ranks))) {
+    plan.algorithm = "prereduced_ring";
+    return chosen(plan).complete(plan, knowledge);
+  }
+  plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
+  std::sort(plan.order.begin(), plan.order.end() - 1);
+}
+
+/// One position's operations, round by round on both sides of each message.
+class Walk {
+ public:
+  Walk(const Plan& plan, Builder& builder)
+      : builder_(builder),
+        order_(plan.order),
+        early_(plan.problem.ranks - 1),
+        blocks_(plan.problem.count, early_) {
+    const auto at = std::find(order_.begin(), order_.end(), builder.me());
+    me_ = static_cast<Rank>(at - order_.begin());
+  }
+
+  void build() {
+    builder_.pace_by_receivers();
+    if (me_ < early_) reduce_scatter();
+    const ExchangeRounds rounds(early_ + 1);
+    for (Rank round = 0; round < rounds.count(); ++round) {
+      const Exchange exchange = rounds.at(me_, round);
+      const bool partial = round < early_ && (me_ == round || me_ == early_);
+      partial ? complete_block(exchange) : hand_on(exchange);
+    }
+  }
+
+ private:
+  /// A ring: block c starts at position c + 1 and ends at c.
+  void reduce_scatter() {
+    const Rank next = order_[(me_ + 1) % early_];
+    const Rank previous = order_[(me_ + early_ - 1) % early_];
+    sum_ = builder_.input(before(1));
+    for (Rank step = 0; step + 1 < early_; ++step) {
+      builder_.send_in_turn(next, sum_);
+      sum_ = builder_.receive_and_fold(previous, before(step + 2), Received::left, false);
+    }
+  }
+  [[nodiscard]] Range before(Rank steps) const {
+    return blocks_.range((me_ + early_ - steps % early_) % early_);
+  }
+
+  void complete_block(const Exchange& exchange) {
+    const Range range = blocks_.range(exchange.sent);
+    const Rank partner = order_[exchange.partner];
+    const bool own = me_ == early_ || early_ == 1;  // otherwise the sum lies in scratch
+    builder_.send_in_turn(partner, own ? builder_.input(range) : sum_);
+    if (own) {
+      builder_.receive_and_fold(partner, range, Received::left, true);
+    } else {
+      builder_.recv(partner, builder_.output(range));
+      builder_.combine(sum_, builder_.output(range), Into::right);
+    }
+  }
+
+  void hand_on(const Exchange& exchange) {
+    const Rank partner = order_[exchange.partner];
+    if (exchange.sent != kNoBlock) builder_.send_in_turn(partner, output(exchange.sent));
+    if (exchange.received != kNoBlock) builder_.recv(partner, output(exchange.received));
+  }
+  [[nodiscard]] Slice output(Rank block) const { return builder_.output(blocks_.range(block)); }
+
+  Builder& builder_;
+  const std::vector<Rank>& order_;
+  Rank early_;  // how many ranks do not come last
+  Partition blocks_;
+  Rank me_ = 0;
+  Slice sum_;  // of all early ranks in the end
+};
+
+void build(const Plan& plan, Builder& builder) {
+  const Range all{0, plan.problem.count};
+  if (plan.problem.ranks == 1) return builder.copy(builder.input(all), builder.output(all));
+  Walk(plan, builder).build();
+}
+
+/// What a position sends in the exchange, in elements.
+Count sent_by(Rank position, const ExchangeRounds& rounds, const Partition& blocks) {
+  Count sent = 0;
+  for (Rank round = 0; round < rounds.count(); ++round) {
+    const Rank block = rounds.at(position, round).sent;
+    if (block != kNoBlock) sent += blocks.range(block).count;
+  }
+  return sent;
+}
+
+Count transfers(Rank ranks) { return Count{2} * (ranks - 2) + floor_log2(ranks); }
+
+Cost cost(const Plan& plan) {
+  if (replaced(plan)) return cost_chosen(plan);
+  const Rank ranks = plan.problem.ranks;
+  if (ranks == 1) return {};
+  const Partition blocks(plan.problem.count, ranks - 1);
+  const ExchangeRounds rounds(ranks);
+  Count sent = sent_by(ranks - 1, rounds, blocks);
+  for (Rank me = 0; me + 1 < ranks; ++me) {
+    const Count scattered = plan.problem.count - blocks.range(me).count;
+    sent = std::max(sent, scattered + sent_by(me, rounds, blocks));
+  }
+  // Position 0 combines the first block, which may be longer, but not the last one.
+  const Count more = blocks.longest() - blocks.range(ranks - 2).count;
+  return {transfers(ranks), sent, plan.problem.count + more};
+}
+
+/// Of combining, nearly all that shows is in the reduce-scatter.
+Seconds by_rounds(const Plan& plan, const Network& network) {
+  const Rank ranks = plan.problem.ranks;
+  const Partition blocks(plan.problem.count, ranks - 1);
+  const Count bytes = blocks.longest() * plan.problem.element_bytes;
+  return static_cast<double>(transfers(ranks)) * (network.handshake + network.occupancy(bytes)) +
+         static_cast<double>(ranks - 1) * network.combining(bytes);
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  if (replaced(plan)) return time_chosen(plan, network);
+  if (plan.problem.ranks == 1) return 0;
+  if (plan.problem.ranks > kMostPlayed) return by_rounds(plan, network);
+  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
+  return std::ranges::max(play_exchange(plan, network, together));
+}
+
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  if (replaced(plan)) return chosen(plan).time_after_last(plan, network, arrivals);
+  if (plan.problem.ranks == 1) return 0;
+  if (plan.problem.ranks > kMostPlayed) return by_rounds(plan, network);
+  const std::vector<Seconds> exits = play_exchange(plan, network, arrivals);
+  const Seconds sum = std::accumulate(exits.begin(), exits.end(), 0.0);
+  return sum / plan.problem.ranks - std::ranges::max(arrivals);
+}
+
+}  // namespace
+
+Algorithm straggler_exchange() {
+  return {.name = "straggler_exchange",
+          .collective = Collective::allreduce,
+          .kind = Kind::program,
+          .arrival_aware = true,
+          .commutative_only = true,
+          .scratch_messages = 1,
+          .parameters = {},
+          .cost_formula =
+              "(2P-4+log2 P)(alpha + m/(P-1) beta) + m gamma; P-2 transfers less after "
+              "one late rank; for P not a power of two that of prereduced_ring",
+          .source = "Devraj et al. 2025 (StragglAR)",
+          .complete = complete,
+          .build = build,
+          .cost = cost,
+          .time = time,
+          .time_after_last = time_after_last};
+}
+
+}  // namespace latecomer::allreduce
