@@ -140,7 +140,9 @@ Moves moves_at(const Plan& plan, Rank place) {
   for (Rank i = ranks - late_of(plan); i < ranks; ++i) {
     const std::vector<Rank> tree = tree_of(plan, positions, i);
     const auto rank_at = [&](Rank position) { return tree[position]; };
-    moving::add_binomial(all, ranks, rank_at, parts[plan.order[i]], false);
+    // In turn: the largest subtree's message must not share the link with the others. Of several
+    // trees none should wait for another's.
+    moving::add_binomial(all, ranks, rank_at, parts[plan.order[i]], late_of(plan) == 1);
   }
   return all;
 }

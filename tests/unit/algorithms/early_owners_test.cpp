@@ -1,0 +1,167 @@
+// Early owners: the timetable keeps its own rules, and is as short as it should be.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "algorithms/allreduce/early_owners/ownership.hpp"
+#include "algorithms/allreduce/early_owners/timetable.hpp"
+#include "algorithms/registry.hpp"
+#include "base/random.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+/// Carries a timetable out, hop by hop.
+class Blocks {
+ public:
+  Blocks(Rank ranks, const std::vector<Rank>& owners)
+      : ranks_(ranks), owners_(owners), has_(owners.size()), done_(owners.size()) {
+    for (auto& contributions : has_) {
+      contributions.resize(static_cast<std::size_t>(ranks));
+      for (Rank rank = 0; rank < ranks; ++rank) contributions[rank] = {rank};
+    }
+  }
+
+  void take(const Hop& hop) {
+    ASSERT_NE(hop.from, hop.to);
+    auto& partial = has_[hop.block];
+    if (hop.final) {
+      ASSERT_TRUE(complete(hop.from, hop.block)) << hop.from << " has no result to send";
+      ASSERT_TRUE(done_[hop.block].insert(hop.to).second) << hop.to << " has it already";
+      return;
+    }
+    ASSERT_FALSE(partial[hop.from].empty()) << hop.from << " has given its part away";
+    ASSERT_FALSE(partial[hop.to].empty()) << hop.to << " has given its part away";
+    partial[hop.to].merge(partial[hop.from]);
+    ASSERT_TRUE(partial[hop.from].empty()) << "something was combined twice";
+  }
+
+  void expect_all_complete() {
+    for (std::size_t block = 0; block < owners_.size(); ++block) {
+      EXPECT_EQ(has_[block][owners_[block]].size(), static_cast<std::size_t>(ranks_));
+      done_[block].insert(owners_[block]);
+      EXPECT_EQ(done_[block].size(), static_cast<std::size_t>(ranks_)) << "block " << block;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool complete(Rank rank, Count block) const {
+    const bool owner = rank == owners_[block];
+    return owner ? has_[block][rank].size() == static_cast<std::size_t>(ranks_)
+                 : done_[block].contains(rank);
+  }
+
+  Rank ranks_;
+  const std::vector<Rank>& owners_;
+  std::vector<std::vector<std::set<Rank>>> has_;  // by block and rank: whose contributions
+  std::vector<std::set<Rank>> done_;              // by block: who got the result
+};
+
+std::vector<Count> random_arrivals(Rank ranks, Count most, Random& random) {
+  std::vector<Count> arrivals;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    arrivals.push_back(static_cast<Count>(random.uniform() * static_cast<double>(most + 1)));
+  }
+  return arrivals;
+}
+
+TEST(EarlyOwners, EveryBlockIsCombinedOnceAndReachesAll) {
+  Random random(7);
+  for (Rank ranks = 2; ranks <= 70; ranks += ranks < 18 ? 1 : 13) {
+    for (const Count blocks : {1, 2, 5, 64, 65, 130}) {
+      for (const Count most : {Count{0}, blocks / 2, 3 * blocks}) {
+        SCOPED_TRACE(std::to_string(ranks) + " ranks, " + std::to_string(blocks) + " blocks");
+        const std::vector<Count> arrivals = random_arrivals(ranks, most, random);
+        const std::vector<Rank> owners = share_out(arrivals, blocks);
+        ASSERT_EQ(owners.size(), static_cast<std::size_t>(blocks));
+        const Timetable table = make_timetable(arrivals, owners);
+        EXPECT_EQ(table.hops.size(), static_cast<std::size_t>(2 * (ranks - 1) * blocks));
+        Blocks all(ranks, owners);
+        for (const Hop& hop : table.hops) ASSERT_NO_FATAL_FAILURE(all.take(hop));
+        all.expect_all_complete();
+        EXPECT_EQ(table.rounds, std::ranges::max(table.exits));
+        EXPECT_GE(table.rounds - std::ranges::max(arrivals), std::min<Count>(ranks - 1, blocks));
+      }
+    }
+  }
+}
+
+/// K - 1 + ceil(log2 P) rounds are the least for the blocks of one late rank.
+TEST(EarlyOwners, OneLateRankNeedsHardlyMoreThanTheLeastRounds) {
+  for (const Rank ranks : {2, 3, 5, 8, 16, 31, 48, 64}) {
+    for (const Count blocks : {16, 48, 96}) {
+      std::vector<Count> arrivals(static_cast<std::size_t>(ranks), 0);
+      arrivals[ranks / 2] = 4 * blocks;
+      const Timetable table = make_timetable(arrivals, share_out(arrivals, blocks));
+      const Count after = table.rounds - 4 * blocks;
+      const Count least = blocks - 1 + ceil_log2(ranks);
+      EXPECT_GE(after, least) << ranks << " ranks, " << blocks << " blocks";
+      EXPECT_LE(after, least + 3) << ranks << " ranks, " << blocks << " blocks";
+    }
+  }
+}
+
+TEST(EarlyOwners, WhoComesLaterOwnsNoMore) {
+  Random random(3);
+  for (const Rank ranks : {2, 7, 16}) {
+    for (const Count blocks : {16, 100}) {
+      const std::vector<Count> arrivals = random_arrivals(ranks, 2 * blocks, random);
+      std::vector<Count> owned(static_cast<std::size_t>(ranks), 0);
+      for (const Rank owner : share_out(arrivals, blocks)) ++owned[owner];
+      for (Rank a = 0; a < ranks; ++a) {
+        for (Rank b = 0; b < ranks; ++b) {
+          if (arrivals[a] >= arrivals[b]) continue;
+          EXPECT_GE(owned[a] + 1, owned[b]) << a << " comes before " << b;
+        }
+      }
+    }
+  }
+}
+
+TEST(EarlyOwners, ShareEquallyWithoutLateness) {
+  std::vector<Count> owned(6, 0);
+  for (const Rank owner : share_out({0, 0, 0, 0, 0, 0}, 24)) ++owned[owner];
+  EXPECT_EQ(owned, (std::vector<Count>{4, 4, 4, 4, 4, 4}));
+}
+
+TEST(EarlyOwners, WhoIsAVectorLateOwnsLittle) {
+  for (const Rank ranks : {4, 16, 48}) {
+    std::vector<Count> arrivals(static_cast<std::size_t>(ranks), 0);
+    arrivals[2] = 480;
+    const std::vector<Rank> owners = share_out(arrivals, 240);
+    EXPECT_LT(std::ranges::count(owners, 2), 240 / ranks) << ranks << " ranks";
+  }
+}
+
+// Plans are found again.
+
+Plan planned(std::vector<Seconds> arrivals) {
+  const auto ranks = static_cast<Rank>(arrivals.size());
+  const Problem problem{Collective::allreduce, ranks, 1 << 20, 4};  // 34 ms on the network
+  return make_plan(find_algorithm(Collective::allreduce, "early_owners"), problem, {},
+                   {std::move(arrivals), {}});
+}
+
+TEST(EarlyOwners, HowLateALateRankIsMakesNoOtherPlan) {
+  EXPECT_EQ(planned({0, 0, 0.1, 0, 0}), planned({0, 0, 5, 0, 0}));
+  EXPECT_EQ(planned({0, 0, 0.1, 0, 0}), planned({3, 3, 5, 3, 3}));
+  EXPECT_NE(planned({0, 0, 0.1, 0, 0}), planned({0, 0, 0.02, 0, 0}));
+}
+
+TEST(EarlyOwners, NoiseMakesNoOtherPlan) {
+  EXPECT_EQ(planned({0, 1e-4, 0.1, 2e-4, 0}), planned({0, 0, 0.1, 1e-4, 1e-4}));
+}
+
+TEST(EarlyOwners, IsNoCandidateWhereItDoesNotPay) {
+  const Algorithm& row = find_algorithm(Collective::allreduce, "early_owners");
+  const Network network;
+  EXPECT_TRUE(may_pay(row, {Collective::allreduce, 16, 1 << 20, 4}, network));
+  EXPECT_FALSE(may_pay(row, {Collective::allreduce, 16, 16, 4}, network));
+  EXPECT_FALSE(may_pay(row, {Collective::allreduce, 1024, 1 << 20, 4}, network));
+}
+
+}  // namespace
+}  // namespace latecomer::allreduce
