@@ -32,7 +32,7 @@ def test_a_persistent_late_rank_is_exploited_from_the_sixth_call_on():
     online, calls = cost("auto", arrivals)
     perfect, _ = cost("auto", arrivals, estimate="perfect")
     assert online[5:].mean() == pytest.approx(perfect[5:].mean(), rel=0.05)
-    assert {call.algorithm for call in calls[5:]} == {"sorted_linear_tree"}
+    assert {call.algorithm for call in calls[5:]} == {"early_owners"}
     assert np.argmax(calls[-1].expected) == 9
     assert online[5:].mean() < 0.8 * cost("fastest", arrivals)[0][5:].mean()
 

@@ -9,23 +9,17 @@ ArrivalClock::ArrivalClock(const Network& network, Count bytes, const Feeding& f
     : word_(network.occupancy(sizeof(std::uint64_t))),
       segment_(network.occupancy(bytes)),
       handshake_(network.handshake),
-      waits_(bytes > network.eager_limit) {
-  const Seconds first = *std::min_element(arrivals.begin(), arrivals.end());
+      waits_(bytes > network.eager_limit),
+      ports_(feeding.ranks, *std::min_element(arrivals.begin(), arrivals.end())) {
   for (Rank rank = 0; rank < feeding.ranks; ++rank) {
-    members_.push_back({ArrivalRank(feeding, rank), first, first});
-    add({arrivals[static_cast<std::size_t>(rank)], 0, What::arrival, -1, rank});
+    members_.push_back({ArrivalRank(feeding, rank)});
+    events_.add({arrivals[static_cast<std::size_t>(rank)], 0, What::arrival, -1, rank});
   }
-}
-
-void ArrivalClock::add(Event event) {
-  event.number = numbers_++;
-  events_.push(event);
 }
 
 void ArrivalClock::run() {
   while (!events_.empty()) {
-    const Event event = events_.top();
-    events_.pop();
+    const Event event = events_.next();
     happen(event);
     // What has left may let the sender leave; of all else it is the receiver.
     Member& changed = member(event.what == What::sent ? event.from : event.to);
@@ -53,16 +47,9 @@ void ArrivalClock::happen(const Event& event) {
   }
 }
 
-Seconds ArrivalClock::pass(Rank from, Rank to, Seconds now, Seconds takes) {
-  const Seconds begin = std::max(now, member(from).sends);
-  member(from).sends = begin + takes;
-  member(to).receives = std::max(begin, member(to).receives) + takes;
-  return member(to).receives;
-}
-
 void ArrivalClock::follow(const Step& step, Rank me, Seconds now) {
   for (const auto& [to, word] : step.tell) {
-    add({pass(me, to, now, word_), 0, What::word, me, to, word});
+    events_.add({ports_.pass(me, to, now, word_), 0, What::word, me, to, word});
   }
   for (const auto& [from, segment, first] : step.receive) {
     if (meets(from, me, segment)) both(from, me, segment, now);
@@ -84,14 +71,14 @@ bool ArrivalClock::meets(Rank from, Rank to, Count segment) {
 
 /// The receiver is ready, for what was sent, or has landed.
 void ArrivalClock::both(Rank from, Rank to, Count segment, Seconds now) {
-  if (waits_) return add({now + handshake_, 0, What::ready, from, to, {}, segment});
+  if (waits_) return events_.add({now + handshake_, 0, What::ready, from, to, {}, segment});
   follow(member(to).rank.received(segment), to, now);
 }
 
 void ArrivalClock::move(Rank from, Rank to, Count segment, Seconds now) {
-  const Seconds there = pass(from, to, now, segment_);
-  add({member(from).sends, 0, What::sent, from, to, {}, segment});
-  add({there, 0, What::landed, from, to, {}, segment});
+  const Seconds there = ports_.pass(from, to, now, segment_);
+  events_.add({ports_.sent(from), 0, What::sent, from, to, {}, segment});
+  events_.add({there, 0, What::landed, from, to, {}, segment});
 }
 
 }  // namespace latecomer::bcast

@@ -2,12 +2,11 @@
 // that words and segments take, one port a rank.
 #pragma once
 
-#include <compare>
 #include <map>
-#include <queue>
 #include <utility>
 #include <vector>
 
+#include "algorithms/agenda.hpp"
 #include "algorithms/bcast/arrival/arrival_rank.hpp"
 #include "base/network.hpp"
 
@@ -29,31 +28,22 @@ class ArrivalClock {
   enum class What : std::uint8_t { arrival, word, ready, sent, landed };
   struct Event {
     Seconds when = 0;
-    Count number = 0;  // of those at one time the first that was caused comes first
+    Count number = 0;
     What what = What::arrival;
     Rank from = -1;
     Rank to = -1;
     Word word = {};
     Count segment = 0;
-
-    bool operator>(const Event& other) const {
-      return when != other.when ? when > other.when : number > other.number;
-    }
   };
   struct Member {
     ArrivalRank rank;
-    Seconds sends = 0;  // its port is free
-    Seconds receives = 0;
     Seconds exit = -1;  // before it has left
   };
   /// What one side of a transfer has posted, or what has landed, before the other side came.
   using Halves = std::map<std::pair<Rank, Count>, Rank>;  // receiver and segment: sender
 
   [[nodiscard]] Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
-  void add(Event event);
   void happen(const Event& event);
-  /// When what takes so long has passed both ports.
-  Seconds pass(Rank from, Rank to, Seconds now, Seconds takes);
   void follow(const Step& step, Rank me, Seconds now);
   void move(Rank from, Rank to, Count segment, Seconds now);
   /// The other side came first.
@@ -65,9 +55,9 @@ class ArrivalClock {
   Seconds handshake_;
   bool waits_;  // segments leave only when their receiver is ready for them
   std::vector<Member> members_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Ports ports_;
+  Agenda<Event> events_;
   Halves halves_;
-  Count numbers_ = 0;
 };
 
 }  // namespace latecomer::bcast

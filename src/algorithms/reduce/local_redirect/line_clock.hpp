@@ -3,10 +3,9 @@
 // whom is decided by who comes first.
 #pragma once
 
-#include <compare>
-#include <queue>
 #include <vector>
 
+#include "algorithms/agenda.hpp"
 #include "algorithms/reduce/local_redirect/line_rank.hpp"
 #include "base/network.hpp"
 
@@ -27,26 +26,17 @@ class LineClock {
   enum class What : std::uint8_t { arrival, word, merged };
   struct Event {
     Seconds when = 0;
-    Count number = 0;  // of those at one time the first that was caused comes first
+    Count number = 0;
     What what = What::arrival;
     Rank from = -1;
     Rank to = -1;
     Word word = {};
-
-    bool operator>(const Event& other) const {
-      return when != other.when ? when > other.when : number > other.number;
-    }
   };
   struct Member {
     LineRank rank;
-    Seconds sends = 0;  // its port is free
-    Seconds receives = 0;
     Seconds exit = 0;
   };
 
-  void add(Event event);
-  /// When what takes so long has passed both ports.
-  Seconds pass(Rank from, Rank to, Seconds now, Seconds takes);
   void follow(const LineRank::Step& step, Rank me, Seconds now);
   void move(Rank from, Rank to, Seconds now);
 
@@ -56,8 +46,8 @@ class LineClock {
   Seconds combine_;
   bool waits_;  // data leave only when their receiver is ready for them
   std::vector<Member> members_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  Count numbers_ = 0;
+  Ports ports_;
+  Agenda<Event> events_;
 };
 
 }  // namespace latecomer::reduce
