@@ -11,7 +11,7 @@ import time
 
 from latecomer.compiled import core
 
-NAMES = ("fastest", "sorted_linear_tree", "prereduced_ring", "auto")
+NAMES = ("fastest", "sorted_linear_tree", "prereduced_ring", "early_owners", "auto")
 
 
 def milliseconds(name: str, ranks: int) -> float:

@@ -12,6 +12,7 @@
 #include "algorithms/allreduce/early_owners/timetable.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 
 #include "algorithms/allreduce/early_owners/bit_rows.hpp"
@@ -212,7 +213,7 @@ class Rounds {
           if (to < 0) to = neediest([&](std::size_t i) { return receivers()[i] & ~holders[i]; });
           if (to < 0) return true;
           insert(duty, to);
-          give(from, to, block);
+          give(static_cast<Rank>(from), to, block);
           return false;
         });
   }
@@ -222,7 +223,7 @@ class Rounds {
   [[nodiscard]] Rank neediest(const WordAt& word) const {
     Rank best = -1;
     any_member(holders_.words(), word, [&](Count rank) {
-      if (best < 0 || complete_[rank] < complete_[best]) best = rank;
+      if (best < 0 || complete_[rank] < complete_[best]) best = static_cast<Rank>(rank);
       return false;
     });
     return best;
@@ -234,7 +235,7 @@ class Rounds {
     any_member(
         links_.words(), [&](std::size_t i) { return senders()[i]; },
         [&](Count from) {
-          link(from);
+          link(static_cast<Rank>(from));
           return false;
         });
     for (const Rank from : busiest_) {
@@ -269,7 +270,7 @@ class Rounds {
     Rank best = -1;
     any_member(links_.words(), unseen, [&](Count to) {
       const bool better = best < 0 || complete_[to] < complete_[best];
-      if (sender_of_[to] < 0 && better) best = to;
+      if (sender_of_[to] < 0 && better) best = static_cast<Rank>(to);
       return false;
     });
     if (best >= 0) return sender_of_[best] = from, true;
@@ -361,11 +362,15 @@ std::shared_ptr<const Timetable> shared_timetable(const std::vector<Count>& arri
     std::vector<Rank> owners;
     std::shared_ptr<const Timetable> table;
   };
-  thread_local Made last;
-  if (last.table == nullptr || last.arrivals != arrivals || last.owners != owners) {
-    last = {arrivals, owners, std::make_shared<const Timetable>(make_timetable(arrivals, owners))};
+  constexpr std::size_t kKept = 4;
+  thread_local std::deque<Made> kept;
+  for (const Made& made : kept) {
+    if (made.arrivals == arrivals && made.owners == owners) return made.table;
   }
-  return last.table;
+  kept.push_front(
+      {arrivals, owners, std::make_shared<const Timetable>(make_timetable(arrivals, owners))});
+  if (kept.size() > kKept) kept.pop_back();
+  return kept.front().table;
 }
 
 }  // namespace latecomer::allreduce

@@ -28,7 +28,7 @@ struct Timetable {
 [[nodiscard]] Timetable make_timetable(const std::vector<Count>& arrivals,
                                        const std::vector<Rank>& owners);
 
-/// The same; the one made last on this thread is kept, for the programs of several ranks and for
+/// The same; the last ones made on this thread are kept, for the programs of several ranks and for
 /// prices.
 [[nodiscard]] std::shared_ptr<const Timetable> shared_timetable(const std::vector<Count>& arrivals,
                                                                 const std::vector<Rank>& owners);

@@ -1,0 +1,120 @@
+#include "algorithms/allreduce/early_owners/planning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/allreduce/early_owners/ownership.hpp"
+#include "base/partition.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+constexpr Count kMostHops = 20'000;  // of one kind: what planning may cost
+constexpr Rank kMostRanks = 128;     // where planning takes some milliseconds at most
+constexpr double kFewestBlocks = 8;  // fewer are best where latency counts, and others are better
+
+/// Lateness against the last rank.
+std::vector<Seconds> before_last(const std::vector<Seconds>& arrivals, Rank ranks) {
+  std::vector<Seconds> before(static_cast<std::size_t>(ranks), 0);
+  if (arrivals.empty()) return before;
+  const Seconds last = std::ranges::max(arrivals);
+  for (std::size_t i = 0; i < before.size(); ++i) before[i] = last - arrivals[i];
+  return before;
+}
+
+/// What a rank receives at least after the last arrival, in vectors: a result of each block, and
+/// what the others did not yet have the time to send.
+double volume_after_last(const std::vector<Seconds>& before, Seconds vector) {
+  const auto others = static_cast<double>(before.size()) - 1;
+  double received = others;
+  for (const Seconds each : before) received += std::max(0.0, 1 - each / vector);
+  return std::max(1.0, (received - 1) / (others + 1));
+}
+
+Seconds vector_time(const Problem& problem, const Network& network) {
+  return network.beta * static_cast<double>(problem.bytes());
+}
+
+/// The number of blocks that makes (V K + ceil(log2 P))(alpha + m/K beta) least, `volume` being V.
+double ideal_blocks(const Problem& problem, double volume, const Network& network) {
+  const Seconds alpha = std::max(network.alpha, 1e-9);
+  const double fill = ceil_log2(problem.ranks);
+  return std::sqrt(fill * vector_time(problem, network) / (volume * alpha));
+}
+
+Count best_blocks(const Problem& problem, const std::vector<Seconds>& before,
+                  const Network& network) {
+  const Seconds vector = vector_time(problem, network);
+  if (!(vector > 0) || problem.ranks == 1) return 1;
+  const double blocks = ideal_blocks(problem, volume_after_last(before, vector), network);
+  const double step = blocks < 32 ? 1 : 8;  // a plan is to be found again
+  const Count rounded = std::llround(std::round(blocks / step) * step);
+  const Count most = std::min(problem.count, kMostHops / problem.ranks);
+  return std::clamp<Count>(rounded, 1, std::max<Count>(1, most));
+}
+
+/// The rounds in which ranks arrive. Who is the time of two vectors and of their way through all
+/// ranks earlier than the last one has all the time it needs, and finer steps than a 64th of a
+/// vector gain nothing: so that a plan is often found again.
+std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, Count blocks) {
+  const Count most = 2 * (blocks + ceil_log2(static_cast<Rank>(before.size())));
+  const double step = std::max(1.0, static_cast<double>(blocks) / 64);
+  std::vector<Count> rounds;
+  for (const Seconds each : before) {
+    const double earlier = round > 0 ? std::min(each / round, static_cast<double>(most)) : 0;
+    rounds.push_back(most - std::llround(std::round(earlier / step) * step));
+  }
+  const Count first = std::ranges::min(rounds);
+  for (Count& each : rounds) each -= first;
+  return rounds;
+}
+
+/// Of the plan, for ranks that arrive in these rounds.
+std::shared_ptr<const Timetable> timetable(const Plan& plan, const std::vector<Count>& arrivals) {
+  return shared_timetable(arrivals, {plan.table.begin() + plan.problem.ranks, plan.table.end()});
+}
+std::vector<Count> planned_arrivals(const Plan& plan) {
+  return {plan.table.begin(), plan.table.begin() + plan.problem.ranks};
+}
+
+}  // namespace
+
+Count blocks_of(const Plan& plan) { return plan.parameters.at("blocks"); }
+
+Seconds round_of(const Plan& plan, const Network& network) {
+  const Partition blocks(plan.problem.count, blocks_of(plan));
+  return network.transfer(blocks.longest() * plan.problem.element_bytes);
+}
+
+std::shared_ptr<const Timetable> planned_timetable(const Plan& plan) {
+  return timetable(plan, planned_arrivals(plan));
+}
+
+Seconds planned_time(const Plan& plan, const Network& network) {
+  const std::vector<Count> arrivals = planned_arrivals(plan);
+  const auto table = planned_timetable(plan);
+  const double exits = std::accumulate(table->exits.begin(), table->exits.end(), 0.0);
+  const auto last = static_cast<double>(std::ranges::max(arrivals));
+  return (exits / plan.problem.ranks - last) * round_of(plan, network);
+}
+
+Seconds balanced_rounds_time(const Plan& plan, const Network& network) {
+  const auto table = timetable(plan, std::vector<Count>(plan.problem.ranks, 0));
+  return static_cast<double>(table->rounds) * round_of(plan, network);
+}
+
+bool worth_planning_owners(const Problem& problem, const Network& network) {
+  return problem.ranks <= kMostRanks && ideal_blocks(problem, 1, network) >= kFewestBlocks;
+}
+
+void plan_early_owners(Plan& plan, const Knowledge& knowledge) {
+  const auto before = before_last(knowledge.arrivals, plan.problem.ranks);
+  plan.parameters.try_emplace("blocks", best_blocks(plan.problem, before, knowledge.network));
+  plan.table = in_rounds(before, round_of(plan, knowledge.network), blocks_of(plan));
+  const std::vector<Rank> owners = share_out(plan.table, blocks_of(plan));
+  plan.table.insert(plan.table.end(), owners.begin(), owners.end());
+}
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,28 @@
+// What a plan of early owners is made of: blocks, arrivals in rounds, owners; and its price.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "algorithms/allreduce/early_owners/timetable.hpp"
+#include "schedule/plan.hpp"
+
+namespace latecomer::allreduce {
+
+/// Fills in the parameter `blocks` and the table: in which round each rank arrives, then each
+/// block's owner.
+void plan_early_owners(Plan& plan, const Knowledge& knowledge);
+
+[[nodiscard]] Count blocks_of(const Plan& plan);
+/// How long one takes.
+[[nodiscard]] Seconds round_of(const Plan& plan, const Network& network);
+/// For the arrivals that the plan was made for.
+[[nodiscard]] std::shared_ptr<const Timetable> planned_timetable(const Plan& plan);
+/// By that: the mean exit after the last arrival.
+[[nodiscard]] Seconds planned_time(const Plan& plan, const Network& network);
+/// By a timetable of the same owners, if all arrive together.
+[[nodiscard]] Seconds balanced_rounds_time(const Plan& plan, const Network& network);
+/// Whether planning may gain more than it takes.
+[[nodiscard]] bool worth_planning_owners(const Problem& problem, const Network& network);
+
+}  // namespace latecomer::allreduce
