@@ -56,7 +56,7 @@ def cpp_files() -> list[str]:
 SLOW = ":".join(
     [f"*_P{ranks}" for ranks in (6, 9, 10, 11, 12, 14, 15, 16, 17)]
     + ["*DefaultSegments*", "*Choosing*", "*TimeOf*", "*TimeAfterLast*", "*AutoOf*"]
-    + ["*NoSimulatedRunBeatsIt*"]
+    + ["*NoSimulatedRunBeatsIt*", "ArrivalRank.InAllOrdersOfEvents*"]
 )
 
 
