@@ -1,6 +1,7 @@
 """The bench verb with the real benchmark program, on this machine as it is and in the lab."""
 
 import json
+import functools
 import os
 import signal
 import subprocess
@@ -161,6 +162,8 @@ def test_a_run_that_is_ended_prints_what_it_has_and_leaves_nothing(number, tmp_p
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        # Also where the tests themselves run under nohup, which has SIGHUP ignored.
+        preexec_fn=functools.partial(signal.signal, number, signal.SIG_DFL),
     )
     samples = "latecomer-*/samples*"
     wait_until(lambda: sum(path.stat().st_size for path in tmp_path.glob(samples)) > 5000, 30)
