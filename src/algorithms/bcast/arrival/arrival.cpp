@@ -29,7 +29,7 @@ constexpr std::string_view kAhead = "arrival_nb";
 Feeding feeding_of(const Plan& plan) {
   const Problem& problem = plan.problem;
   return {problem.ranks, problem.root, std::min(plan.parameters.at("segments"), problem.count),
-          plan.algorithm == kAhead};
+          plan.algorithm == kAhead ? kAnnounced : 0};
 }
 
 class ArrivalParty final : public Party {

@@ -13,7 +13,7 @@ struct Feeding {
   Rank ranks = 1;
   Rank root = 0;
   Count segments = 0;  // those that are not empty
-  bool ahead = false;  // the root sends to absent ranks
+  Count ahead = 0;     // that the root announces at a time to ranks that are absent; 0: none
 };
 
 class ArrivalRank {

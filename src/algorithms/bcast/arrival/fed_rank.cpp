@@ -27,6 +27,9 @@ Step FedRank::hear(Rank from, Word word) {
     case Said::last:
       last_ = true;
       break;
+    case Said::soon:
+      soon_ = word.segment;
+      break;
   }
   go_on(step);
   return step;
@@ -52,15 +55,16 @@ bool FedRank::done() const {
 }
 
 void FedRank::go_on(Step& step) {
-  if (!arrived_ || feeder_ < 0) return;
-  for (; posted_ < segments_ && posted_ - have_ < kInFlight; ++posted_) {
+  if (!arrived_) return;
+  const Count known = feeder_ < 0 ? soon_ : segments_;
+  for (; posted_ < known && posted_ - have_ < kInFlight; ++posted_) {
     step.receive.push_back({source(posted_), posted_, is_first(posted_)});
   }
   if (next_) next_->post(have_, step);
 }
 
 std::vector<Count> FedRank::state() const {
-  std::vector<Count> all = {arrived_, last_, feeder_, rest_, posted_, have_};
+  std::vector<Count> all = {arrived_, last_, feeder_, rest_, soon_, posted_, have_};
   for (const bool here : here_) all.push_back(here);
   if (next_) all.insert(all.end(), {next_->to, next_->posted, next_->sent});
   return all;

@@ -2,6 +2,7 @@
 // from whoever feeds it, and hands them on to the rank it is told to, as they come.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -25,7 +26,9 @@ class FedRank {
   [[nodiscard]] Count have() const { return have_; }
   [[nodiscard]] Count missing() const { return segments_ - have_; }
   /// Who sends a segment; -1: it was not told yet.
-  [[nodiscard]] Rank source(Count segment) const { return segment < rest_ ? root_ : feeder_; }
+  [[nodiscard]] Rank source(Count segment) const {
+    return segment < std::max(rest_, soon_) ? root_ : feeder_;
+  }
   /// Whether it is the first one that its source sends.
   [[nodiscard]] bool is_first(Count segment) const { return segment == 0 || segment == rest_; }
   /// Whom it feeds; -1: nobody yet.
@@ -42,6 +45,7 @@ class FedRank {
   bool last_ = false;  // nobody follows
   Rank feeder_ = -1;
   Count rest_ = 0;          // the first segment that the feeder sends
+  Count soon_ = 0;          // the root sends those before it
   Count posted_ = 0;        // receives, of all segments before it
   std::vector<bool> here_;  // by segment: two of them may overtake each other
   Count have_ = 0;

@@ -14,6 +14,7 @@ enum class Said : std::uint8_t {
   next,  // from the root: feed `rank`, from `segment` on
   feed,  // I feed you from `segment` on; what is before comes from the root
   last,  // from the root: nobody follows you
+  soon,  // from the root: I send you what is before `segment`, also while you are absent
 };
 
 struct Word {
@@ -46,6 +47,11 @@ struct Step {
 /// words, and of what becomes more urgent.
 inline constexpr Count kInFlight = 2;
 
+/// Segments that the root announces at a time to a rank that is absent. Some MPI libraries take
+/// only so many messages that nobody receives yet (libfabric's tcp 64 of a sender), and no words
+/// behind them.
+inline constexpr Count kAnnounced = 16;
+
 /// Sending one rank the vector, from a segment on, as it comes.
 struct Feed {
   Rank to = -1;
@@ -60,9 +66,16 @@ struct Feed {
   [[nodiscard]] bool over() const { return sent == end; }
   /// `have`: segments that are here, from the first one on.
   void post(Count have, Step& step) {
-    for (; posted < std::min(have, end) && leaving() < kInFlight; ++posted) {
-      step.send.push_back({to, posted, posted == begin});
-    }
+    while (posted < std::min(have, end) && leaving() < kInFlight) post_next(step);
+  }
+  void post_all(Count have, Step& step) {
+    while (posted < have) post_next(step);
+  }
+
+ private:
+  void post_next(Step& step) {
+    step.send.push_back({to, posted, posted == begin});
+    ++posted;
   }
 };
 

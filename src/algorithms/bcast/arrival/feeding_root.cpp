@@ -4,9 +4,9 @@
 
 namespace latecomer::bcast {
 
-FeedingRoot::FeedingRoot(Rank me, Rank ranks, Count segments, bool ahead)
+FeedingRoot::FeedingRoot(Rank me, Rank ranks, Count segments, Count ahead)
     : segments_(segments),
-      sends_ahead_(ahead),
+      at_a_time_(ahead),
       provided_(static_cast<std::size_t>(ranks)),
       unprovided_(ranks - 1) {
   provided_[static_cast<std::size_t>(me)] = true;
@@ -73,20 +73,28 @@ void FeedingRoot::append(Rank rank, Count segment, Step& step) {
   tail_ = rank;
 }
 
-/// All is on its way to this one, by the root itself.
+/// All is announced to this one.
 void FeedingRoot::let_go(Rank rank, Step& step) {
-  step.tell.push_back({rank, {Said::feed, -1, 0}});
   step.tell.push_back({rank, {Said::last, -1, 0}});
 }
 
-/// The one that it sends ahead to has come.
-void FeedingRoot::meet(const Feed& begun, Step& step) {
+void FeedingRoot::send_ahead(Step& step) {
+  if (ahead_->posted == announced_ && announced_ < segments_) {
+    announced_ = std::min(announced_ + at_a_time_, segments_);
+    step.tell.push_back({ahead_->to, {Said::soon, -1, announced_}});
+  }
+  ahead_->post(announced_, step);
+}
+
+/// The one that it sends ahead to has come. What was announced to it leaves in any case.
+void FeedingRoot::meet(Feed begun, Step& step) {
   if (!live_) {
     begin_chain(begun, step);
     return;
   }
-  if (begun.posted < segments_) {
-    append(begun.to, begun.posted, step);
+  begun.post_all(announced_, step);
+  if (announced_ < segments_) {
+    append(begun.to, announced_, step);
   } else {
     let_go(begun.to, step);
   }
@@ -113,13 +121,14 @@ void FeedingRoot::serve(Step& step) {
     }
   }
   waiting_.clear();
-  if (sends_ahead_ && !live_ && !ahead_ && unprovided_ > 0) {
+  if (at_a_time_ > 0 && !live_ && !ahead_ && unprovided_ > 0) {
     ahead_.emplace(absent(), 0, segments_);
+    announced_ = 0;
     provide(ahead_->to);
   }
   tell_if_all_have_come(step);
   if (live_) return live_->post(segments_, step);
-  if (ahead_) ahead_->post(segments_, step);
+  if (ahead_) send_ahead(step);
 }
 
 /// Then the end of the chain need not wait for the root's own end.
@@ -130,7 +139,7 @@ void FeedingRoot::tell_if_all_have_come(Step& step) {
 }
 
 std::vector<Count> FeedingRoot::state() const {
-  std::vector<Count> all = {arrived_, tail_, ended_, leaving_};
+  std::vector<Count> all = {arrived_, tail_, ended_, leaving_, announced_};
   for (const bool provided : provided_) all.push_back(provided);
   for (const Rank rank : waiting_) all.push_back(rank);
   for (const auto& feed : {live_, ahead_}) {

@@ -9,8 +9,10 @@
 // absent.
 //
 // With `ahead` the root does not even that: while it feeds no chain it sends to the lowest rank
-// that is absent, where messages wait for their receiver. If that one comes before it was sent all,
-// it begins a chain; or, where the root feeds one by then, the end of that sends the rest.
+// that is absent, where messages wait for their receiver. A word before them announces so many at a
+// time: the first one that the rank hears lets it receive them. If it comes before it was sent all,
+// it begins a chain; or, where the root feeds one by then, the end of that sends what was not
+// announced.
 #pragma once
 
 #include <optional>
@@ -23,7 +25,8 @@ namespace latecomer::bcast {
 class FeedingRoot {
  public:
   /// `segments`: 0 for an empty vector.
-  FeedingRoot(Rank me, Rank ranks, Count segments, bool ahead);
+  /// `ahead`: how many of them it announces at a time to ranks that are absent; 0: none.
+  FeedingRoot(Rank me, Rank ranks, Count segments, Count ahead);
 
   Step arrive();
   Step hear(Rank from, Word word);
@@ -42,23 +45,25 @@ class FeedingRoot {
   void begin_chain(const Feed& feed, Step& step);
   void append(Rank rank, Count segment, Step& step);
   void end_chain(Step& step);
-  void meet(const Feed& begun, Step& step);
+  void send_ahead(Step& step);
+  void meet(Feed begun, Step& step);
   static void let_go(Rank rank, Step& step);
   void provide(Rank rank);
   void serve(Step& step);
   void tell_if_all_have_come(Step& step);
 
   Count segments_;
-  bool sends_ahead_;
+  Count at_a_time_;
   bool arrived_ = false;
   std::vector<bool> provided_;  // by rank: somebody feeds it, or has; the root itself
   Rank unprovided_;
   std::vector<Rank> waiting_;  // have arrived before the root
   std::optional<Feed> live_;   // to the first one of the chain that grows
   std::optional<Feed> ahead_;  // to one that is absent
+  Count announced_ = 0;        // to that one: all segments before it
   Rank tail_ = -1;             // of the chain
   bool ended_ = false;         // the chain: its tail knows that it is the last one
-  Count leaving_ = 0;          // segments to one that others feed now
+  Count leaving_ = 0;          // segments to those that others feed now
 };
 
 }  // namespace latecomer::bcast

@@ -41,7 +41,7 @@ constexpr std::uint64_t kHash = 77;
 
 /// A rank of four, root 0, five elements in two segments.
 struct Member {
-  explicit Member(Rank rank, bool ahead = false)
+  explicit Member(Rank rank, Count ahead = 0)
       : frame(frame_of_rank(rank)), protocol({4, 0, 2, ahead}, frame, transport) {
     protocol.start();
   }
@@ -132,7 +132,7 @@ TEST(ArrivalProtocol, SaysWhatItWaitsFor) {
 
 /// Rank 1 was sent all before it came, but has not taken it.
 TEST(ArrivalProtocol, SaysThatSegmentsAreToLeave) {
-  Member root(0, true);
+  Member root(0, 2);
   root.protocol.arrive();
   for (const Rank rank : {2, 3, 1}) {
     Member member(rank);

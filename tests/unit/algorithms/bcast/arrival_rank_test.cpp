@@ -59,10 +59,10 @@ Found explore(const Feeding& feeding, Rules rules) {
 
 /// Of three ranks and segments on the root may leave the rest to a chain's end.
 std::vector<Feeding> feedings() {
-  std::vector<Feeding> all = {{4, 0, 3, true}, {5, 0, 1, false}, {5, 0, 1, true}};
-  for (const bool ahead : {false, true}) {
-    for (Rank ranks = 1; ranks <= 3; ++ranks) {
-      for (Count segments = 0; segments <= 4; ++segments) {
+  std::vector<Feeding> all = {{4, 0, 2, 1}, {5, 0, 1, 0}, {4, 0, 1, 1}};
+  for (Rank ranks = 1; ranks <= 3; ++ranks) {
+    for (Count segments = 0; segments <= 4; ++segments) {
+      for (const Count ahead : {0, 1, 3}) {
         for (Rank root = 0; root < ranks; ++root) all.push_back({ranks, root, segments, ahead});
       }
     }
@@ -72,15 +72,15 @@ std::vector<Feeding> feedings() {
 
 std::string text(const Feeding& feeding, Rules rules) {
   return std::to_string(feeding.ranks) + " ranks, root " + std::to_string(feeding.root) + ", " +
-         std::to_string(feeding.segments) + " segments" + (feeding.ahead ? ", ahead" : "") +
-         (rules.waits ? ", waiting" : "");
+         std::to_string(feeding.segments) + " segments" + ", announced " +
+         std::to_string(feeding.ahead) + (rules.waits ? ", waiting" : "") + ", room " +
+         std::to_string(rules.room);
 }
 
 TEST(ArrivalRank, InAllOrdersOfEventsAllGetAllAndNobodyWaitsForAbsentRanks) {
   std::size_t worlds = 0;
   for (const Feeding& feeding : feedings()) {
-    for (const bool waits : {false, true}) {
-      const Rules rules{waits};
+    for (const Rules rules : {Rules{}, Rules{.waits = true}, Rules{.room = 0}}) {
       const Found found = explore(feeding, rules);
       EXPECT_GT(found.ends, 0U) << text(feeding, rules);
       EXPECT_EQ(found.stuck, 0U) << text(feeding, rules);
@@ -94,8 +94,15 @@ TEST(ArrivalRank, InAllOrdersOfEventsAllGetAllAndNobodyWaitsForAbsentRanks) {
 
 /// Who has all must hear that nobody follows: otherwise the next one may be sent to it, gone.
 TEST(ArrivalRank, WhoLeavesUnaskedMayLeaveOthersStuck) {
-  EXPECT_EQ(explore({2, 0, 1, false}, {false, true}).stuck, 0U);
-  EXPECT_GT(explore({3, 0, 1, false}, {false, true}).stuck, 0U);
+  EXPECT_EQ(explore({2, 0, 1, 0}, {.hasty = true}).stuck, 0U);
+  EXPECT_GT(explore({3, 0, 1, 0}, {.hasty = true}).stuck, 0U);
+}
+
+/// A transport that keeps only so many messages for a rank that is absent lets no words pass them.
+TEST(ArrivalRank, WhatIsAnnouncedTooLateStandsInFrontOfItsWord) {
+  EXPECT_GT(explore({2, 0, 4, 4}, {.room = 3, .behind = true}).stuck, 0U);
+  EXPECT_EQ(explore({2, 0, 4, 4}, {.room = 4, .behind = true}).stuck, 0U);
+  EXPECT_EQ(explore({2, 0, 4, 4}, {.room = 0}).stuck, 0U);
 }
 
 TEST(ArrivalRank, InRandomOrdersOfManyRanks) {
@@ -106,8 +113,8 @@ TEST(ArrivalRank, InRandomOrdersOfManyRanks) {
     const auto below = [&](std::uint64_t limit) { return static_cast<Count>(random.below(limit)); };
     const auto ranks = static_cast<Rank>(1 + below(i % 2 == 0 ? 128 : 16));
     const Feeding feeding{ranks, static_cast<Rank>(below(static_cast<std::uint64_t>(ranks))),
-                          below(ranks > 32 ? 4 : 12), below(2) == 0};
-    const Rules rules{below(2) == 0};
+                          below(ranks > 32 ? 4 : 12), below(6)};
+    const Rules rules{.waits = below(2) == 0, .room = below(3)};
     ArrivalWorld world(feeding, rules);
     for (auto events = world.events(); !events.empty(); events = world.events()) {
       world.happen(events[random.below(events.size())]);
@@ -123,7 +130,7 @@ bool tells(const Step& step, Rank to, const bcast::Word& word) {
 }
 
 TEST(FeedingRoot, LetsTheEndOfAChainFeedWhoComesMeanwhile) {
-  bcast::FeedingRoot root(0, 4, 1, false);
+  bcast::FeedingRoot root(0, 4, 1, 0);
   EXPECT_TRUE(root.arrive().send.empty());
   const Step first = root.hear(2, {Said::here});
   EXPECT_TRUE(tells(first, 2, {Said::feed}));
@@ -142,7 +149,7 @@ TEST(FeedingRoot, LetsTheEndOfAChainFeedWhoComesMeanwhile) {
 }
 
 TEST(FeedingRoot, AheadItWaitsForNobody) {
-  bcast::FeedingRoot root(1, 3, 2, true);
+  bcast::FeedingRoot root(1, 3, 2, 16);
   Step step = root.arrive();
   std::vector<Rank> sent;
   for (int i = 0; i < 4; ++i) {
@@ -150,21 +157,41 @@ TEST(FeedingRoot, AheadItWaitsForNobody) {
     step = root.sent(sent[static_cast<std::size_t>(i)]);
   }
   EXPECT_EQ(sent, (std::vector<Rank>{0, 0, 2, 2}));
-  EXPECT_TRUE(tells(step, 2, {Said::feed}));
   EXPECT_TRUE(tells(step, 2, {Said::last}));
   EXPECT_TRUE(root.done());
 }
 
-TEST(FeedingRoot, LeavesTheRestToAChainThatItFeedsMeanwhile) {
-  bcast::FeedingRoot root(0, 3, 9, true);
+TEST(FeedingRoot, AnnouncesWhatItSendsAhead) {
+  bcast::FeedingRoot root(0, 2, 5, 3);
+  const Step first = root.arrive();
+  EXPECT_TRUE(tells(first, 1, {Said::soon, -1, 3}));
+  EXPECT_EQ(first.send.size(), 2U);
+  EXPECT_TRUE(root.sent(1).tell.empty());
+  EXPECT_TRUE(tells(root.sent(1), 1, {Said::soon, -1, 5}));
+}
+
+TEST(FeedingRoot, LeavesWhatIsNotAnnouncedToAChainThatItFeedsMeanwhile) {
+  bcast::FeedingRoot root(0, 3, 9, 5);
   EXPECT_EQ(root.arrive().send.size(), 2U);  // to rank 1
   EXPECT_EQ(root.hear(2, {Said::here}).send.size(), 2U);
-  EXPECT_TRUE(tells(root.hear(1, {Said::here}), 2, {Said::next, 1, 2}));
+  const Step met = root.hear(1, {Said::here});
+  EXPECT_TRUE(tells(met, 2, {Said::next, 1, 5}));
+  EXPECT_EQ(met.send.size(), 3U);
+}
+
+TEST(FedRank, ReceivesWhatIsAnnouncedWhoeverSendsTheRest) {
+  bcast::FedRank rank(0, 3);
+  (void)rank.hear(0, {Said::soon, -1, 1});
+  EXPECT_EQ(rank.arrive().receive.size(), 1U);
+  const Step step = rank.hear(2, {Said::feed, -1, 1});
+  ASSERT_EQ(step.receive.size(), 1U);
+  EXPECT_EQ(step.receive.front().peer, 2);
+  EXPECT_TRUE(step.receive.front().first);
 }
 
 TEST(FedRank, WhomTheRootFedAheadSaysNothing) {
   bcast::FedRank rank(0, 1);
-  (void)rank.hear(0, {Said::feed});
+  (void)rank.hear(0, {Said::soon, -1, 1});
   EXPECT_TRUE(rank.hear(0, {Said::last}).receive.empty());
   const Step step = rank.arrive();
   EXPECT_TRUE(step.tell.empty());

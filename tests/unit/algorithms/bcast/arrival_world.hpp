@@ -16,6 +16,8 @@ namespace latecomer::testing {
 struct Rules {
   bool waits = false;  // segments leave only when their receiver is ready for them
   bool hasty = false;  // ranks leave as soon as they have all, whoever may follow
+  Count room = 64;     // for messages that nobody receives yet, of one rank: words behind more wait
+  bool behind = false;  // the root tells what it sends ahead when it has sent it
 };
 
 class ArrivalWorld {
@@ -98,8 +100,8 @@ class ArrivalWorld {
     }
     for (const auto& [pair, lane] : lanes_) {
       add(pair.first), add(pair.second);
-      for (const bcast::Word& word : lane.words) {
-        add(static_cast<Count>(word.said)), add(word.rank), add(word.segment);
+      for (const auto& [word, behind] : lane.words) {
+        add(static_cast<Count>(word.said)), add(word.rank), add(word.segment), add(behind);
       }
       add(-3);
       for (const Run& run : {lane.sends, lane.receives}) add(run.first), add(run.count);
@@ -118,11 +120,15 @@ class ArrivalWorld {
 
     bool operator==(const Run&) const = default;
   };
+  struct OnItsWay {
+    bcast::Word word;
+    Count behind;  // so many messages
+  };
   /// From one rank to another. The n-th message is received by the n-th receive.
   struct Lane {
-    std::vector<bcast::Word> words;  // under way, in their order
-    Run sends;                       // posted
-    Run receives;                    // likewise
+    std::vector<OnItsWay> words;  // in their order
+    Run sends;                    // posted
+    Run receives;                 // likewise
     Count left = 0;
     Segments landed = 0;
 
@@ -131,7 +137,9 @@ class ArrivalWorld {
 
   [[nodiscard]] bool absent(Rank rank) const { return absent_[static_cast<std::size_t>(rank)]; }
   void add_events(Rank from, Rank to, const Lane& lane, std::vector<Event>& all) const {
-    if (!lane.words.empty()) all.push_back({Happening::word, from, to});
+    const bool heard =
+        !lane.words.empty() && lane.words.front().behind <= lane.receives.count + rules_.room;
+    if (heard) all.push_back({Happening::word, from, to});
     const Count matched = std::min(lane.sends.count, lane.receives.count);
     // Two segments may overtake each other.
     for (Count segment = lane.sends.first; segment < lane.sends.first + matched; ++segment) {
@@ -159,13 +167,16 @@ class ArrivalWorld {
       lane.landed |= Segments{1} << event.segment;
       return member(event.to).received(event.segment);
     }
-    const bcast::Word word = lane.words.front();
+    const bcast::Word word = lane.words.front().word;
     lane.words.erase(lane.words.begin());
     return member(event.to).hear(event.from, word);
   }
   void follow(Rank me, const bcast::Step& step) {
     for (const auto& [to, word] : step.tell) {
-      if (!done(to)) lanes_[{me, to}].words.push_back(word);
+      if (done(to)) continue;
+      Lane& lane = lanes_[{me, to}];
+      const bool moved = rules_.behind && word.said == bcast::Said::soon;
+      lane.words.push_back({word, moved ? word.segment : lane.sends.count});
     }
     for (const bcast::Transfer& transfer : step.send) {
       confused_ |= !holds(me, transfer.segment);
