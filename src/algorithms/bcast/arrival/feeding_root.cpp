@@ -78,12 +78,12 @@ void FeedingRoot::let_go(Rank rank, Step& step) {
   step.tell.push_back({rank, {Said::last, -1, 0}});
 }
 
-void FeedingRoot::send_ahead(Step& step) {
-  if (ahead_->posted == announced_ && announced_ < segments_) {
+void FeedingRoot::send_ahead(Feed& ahead, Step& step) {
+  if (ahead.posted == announced_ && announced_ < segments_) {
     announced_ = std::min(announced_ + at_a_time_, segments_);
-    step.tell.push_back({ahead_->to, {Said::soon, -1, announced_}});
+    step.tell.push_back({ahead.to, {Said::soon, -1, announced_}});
   }
-  ahead_->post(announced_, step);
+  ahead.post(announced_, step);
 }
 
 /// The one that it sends ahead to has come. What was announced to it leaves in any case.
@@ -128,7 +128,7 @@ void FeedingRoot::serve(Step& step) {
   }
   tell_if_all_have_come(step);
   if (live_) return live_->post(segments_, step);
-  if (ahead_) send_ahead(step);
+  if (ahead_) send_ahead(*ahead_, step);
 }
 
 /// Then the end of the chain need not wait for the root's own end.

@@ -45,7 +45,7 @@ class FeedingRoot {
   void begin_chain(const Feed& feed, Step& step);
   void append(Rank rank, Count segment, Step& step);
   void end_chain(Step& step);
-  void send_ahead(Step& step);
+  void send_ahead(Feed& ahead, Step& step);
   void meet(Feed begun, Step& step);
   static void let_go(Rank rank, Step& step);
   void provide(Rank rank);
