@@ -155,6 +155,18 @@ TEST(EarlyOwners, NoiseMakesNoOtherPlan) {
   EXPECT_EQ(planned({0, 1e-4, 0.1, 2e-4, 0}), planned({0, 0, 0.1, 1e-4, 1e-4}));
 }
 
+TEST(EarlyOwners, HasNoMoreBlocksThanElementsOrThanCanBePlanned) {
+  const Algorithm& row = find_algorithm(Collective::allreduce, "early_owners");
+  const auto blocks = [&](Count count, Count asked) {
+    const Problem problem{Collective::allreduce, 3, count, 4};
+    return make_plan(row, problem, {{"blocks", asked}}, {}).parameters.at("blocks");
+  };
+  EXPECT_EQ(blocks(1 << 20, 1'000'000'000), 4096);
+  EXPECT_EQ(blocks(10, 1'000'000'000), 10);
+  EXPECT_EQ(blocks(0, 7), 1);
+  EXPECT_EQ(blocks(1 << 20, 77), 77);
+}
+
 TEST(EarlyOwners, IsNoCandidateWhereItDoesNotPay) {
   const Algorithm& row = find_algorithm(Collective::allreduce, "early_owners");
   const Network network;

@@ -1,10 +1,13 @@
 // Sets of small numbers, a row of bits each.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "base/types.hpp"
 
 namespace latecomer::allreduce {
 
@@ -36,13 +39,38 @@ bool any_member(std::size_t words, const WordAt& word, const Visit& visit) {
   return false;
 }
 
-/// The least member, or -1.
-template <class WordAt>
-Count first_member(std::size_t words, const WordAt& word) {
-  for (std::size_t i = 0; i < words; ++i) {
-    if (word(i) != 0) return static_cast<Count>(i) * kWordBits + std::countr_zero(word(i));
+/// Of the members when it begins with a word of them.
+template <class Visit>
+void for_each_member(ConstBits set, const Visit& visit) {
+  any_member(
+      set.size(), [&](std::size_t i) { return set[i]; },
+      [&](Count member) {
+        visit(member);
+        return false;
+      });
+}
+
+/// The least member that both have, or -1.
+inline Count first_common(ConstBits a, ConstBits b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Word both = a[i] & b[i];
+    if (both != 0) return static_cast<Count>(i) * kWordBits + std::countr_zero(both);
   }
   return -1;
+}
+
+inline void unite(Bits set, ConstBits other) {
+  for (std::size_t i = 0; i < set.size(); ++i) set[i] |= other[i];
+}
+inline void subtract(Bits set, ConstBits other) {
+  for (std::size_t i = 0; i < set.size(); ++i) set[i] &= ~other[i];
+}
+/// Whether `all` has all that `set` has.
+inline bool within(ConstBits set, ConstBits all) {
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if ((set[i] & ~all[i]) != 0) return false;
+  }
+  return true;
 }
 
 class BitRows {

@@ -115,7 +115,7 @@ Algorithm early_owners() {
           .arrival_aware = true,
           .commutative_only = true,
           .scratch_messages = 2,
-          .parameters = {{"blocks", "of the vector; default: by cost", 1, {}}},
+          .parameters = {{"blocks", "of the vector, at most 4096; default: by cost", 1, {}}},
           .cost_formula = "(K - 1 + ceil(log2 P))(alpha + m/K beta) after one late rank",
           .source = "own; one late rank as in Devraj et al. 2025",
           .complete = plan_early_owners,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 
 #include "algorithms/allreduce/early_owners/ownership.hpp"
@@ -12,6 +13,8 @@ namespace latecomer::allreduce {
 namespace {
 
 constexpr Count kMostHops = 20'000;  // of one kind: what planning may cost
+constexpr Count kMostTried = 48;     // of which fewer are tried too: what is left of trees counts
+constexpr Count kMostBlocks = 4096;  // that can be asked for
 constexpr Rank kMostRanks = 128;     // where planning takes some milliseconds at most
 constexpr double kFewestBlocks = 8;  // fewer are best where latency counts, and others are better
 
@@ -71,12 +74,45 @@ std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, 
   return rounds;
 }
 
+/// The last ones made on this thread are kept, for the programs of several ranks and for prices.
+std::shared_ptr<const Timetable> shared_timetable(const std::vector<Count>& arrivals,
+                                                  const std::vector<Rank>& owners) {
+  struct Made {
+    std::vector<Count> arrivals;
+    std::vector<Rank> owners;
+    std::shared_ptr<const Timetable> table;
+  };
+  constexpr std::size_t kKept = 8;
+  thread_local std::deque<Made> kept;
+  for (const Made& made : kept) {
+    if (made.arrivals == arrivals && made.owners == owners) return made.table;
+  }
+  kept.push_front(
+      {arrivals, owners, std::make_shared<const Timetable>(make_timetable(arrivals, owners))});
+  if (kept.size() > kKept) kept.pop_back();
+  return kept.front().table;
+}
+
 /// Of the plan, for ranks that arrive in these rounds.
 std::shared_ptr<const Timetable> timetable(const Plan& plan, const std::vector<Count>& arrivals) {
   return shared_timetable(arrivals, {plan.table.begin() + plan.problem.ranks, plan.table.end()});
 }
 std::vector<Count> planned_arrivals(const Plan& plan) {
   return {plan.table.begin(), plan.table.begin() + plan.problem.ranks};
+}
+
+/// Until the last exit, after the last arrival.
+Seconds time_of_rounds(const Plan& plan, const Network& network) {
+  const Count rounds = planned_timetable(plan)->rounds - std::ranges::max(planned_arrivals(plan));
+  return static_cast<double>(rounds) * round_of(plan, network);
+}
+
+void plan_blocks(Plan& plan, Count blocks, const std::vector<Seconds>& before,
+                 const Network& network) {
+  plan.parameters["blocks"] = blocks;
+  plan.table = in_rounds(before, round_of(plan, network), blocks);
+  const std::vector<Rank> owners = share_out(plan.table, blocks);
+  plan.table.insert(plan.table.end(), owners.begin(), owners.end());
 }
 
 }  // namespace
@@ -111,10 +147,20 @@ bool worth_planning_owners(const Problem& problem, const Network& network) {
 
 void plan_early_owners(Plan& plan, const Knowledge& knowledge) {
   const auto before = before_last(knowledge.arrivals, plan.problem.ranks);
-  plan.parameters.try_emplace("blocks", best_blocks(plan.problem, before, knowledge.network));
-  plan.table = in_rounds(before, round_of(plan, knowledge.network), blocks_of(plan));
-  const std::vector<Rank> owners = share_out(plan.table, blocks_of(plan));
-  plan.table.insert(plan.table.end(), owners.begin(), owners.end());
+  const Network& network = knowledge.network;
+  if (const auto asked = plan.parameters.find("blocks"); asked != plan.parameters.end()) {
+    const Count most = std::clamp<Count>(plan.problem.count, 1, kMostBlocks);
+    return plan_blocks(plan, std::min(asked->second, most), before, network);
+  }
+  const Count ideal = best_blocks(plan.problem, before, network);
+  plan_blocks(plan, ideal, before, network);
+  if (ideal > kMostTried) return;
+  for (const double part : {0.8, 0.65, 0.5}) {
+    Plan other = plan;
+    const auto blocks = static_cast<Count>(part * static_cast<double>(ideal));
+    plan_blocks(other, std::max<Count>(1, blocks), before, network);
+    if (time_of_rounds(other, network) < time_of_rounds(plan, network)) plan = std::move(other);
+  }
 }
 
 }  // namespace latecomer::allreduce

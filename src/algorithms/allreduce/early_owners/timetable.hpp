@@ -1,7 +1,6 @@
 // Who sends which block to whom, round by round: every rank sends and receives at most one in each.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "base/types.hpp"
@@ -27,10 +26,5 @@ struct Timetable {
 /// its contributions come together.
 [[nodiscard]] Timetable make_timetable(const std::vector<Count>& arrivals,
                                        const std::vector<Rank>& owners);
-
-/// The same; the last ones made on this thread are kept, for the programs of several ranks and for
-/// prices.
-[[nodiscard]] std::shared_ptr<const Timetable> shared_timetable(const std::vector<Count>& arrivals,
-                                                                const std::vector<Rank>& owners);
 
 }  // namespace latecomer::allreduce
