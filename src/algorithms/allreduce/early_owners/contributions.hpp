@@ -18,8 +18,6 @@ class Contributions {
   void send(FreePorts& ports, std::vector<Hop>& hops);
   /// The end of a round: one contribution to the block has come. Whether it was the last one.
   bool come(Count block) { return --missing_[block] == 0; }
-  /// Ranks, in this round: who has most left to send first.
-  [[nodiscard]] const std::vector<Rank>& busiest() const { return busiest_; }
 
  private:
   void share(Count block);

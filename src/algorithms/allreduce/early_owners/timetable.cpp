@@ -27,7 +27,7 @@ class Rounds {
       const std::size_t before = table_.hops.size();
       ports_.begin(arrivals_, round);
       contributions_.send(ports_, table_.hops);
-      results_.send(ports_, contributions_.busiest(), table_.hops);
+      results_.send(ports_, table_.hops);
       end(before, round + 1);
       round = table_.hops.size() > before ? round + 1 : next_arrival(round);
     }
@@ -54,7 +54,6 @@ class Rounds {
         results_.finish(hop.block, owners_[hop.block]);
       }
     }
-    results_.end_round();
     table_.rounds = round;
   }
 
