@@ -5,8 +5,8 @@
 // the latest of its own arrival and what comes from before (max-plus, one pass over the ranks);
 // the result's way around starts at the tail and follows the partial ones over each link.
 #include <algorithm>
-#include <numeric>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/allreduce/chain.hpp"
 #include "base/partition.hpp"
 
@@ -41,35 +41,33 @@ std::vector<Seconds> first_partials(const std::vector<Seconds>& arrivals, const 
   return leaves;
 }
 
-/// The sum of all exits; `arrivals` by position.
-Seconds sum_of_exits(const std::vector<Seconds>& arrivals, const Stage& stage) {
+/// Of all positions, the tail's first; `arrivals` by position.
+std::vector<Seconds> exits(const std::vector<Seconds>& arrivals, const Stage& stage) {
   const std::vector<Seconds> partials = first_partials(arrivals, stage);
   const Seconds tail = std::max(arrivals.back(), partials.back() + stage.pass) + stage.fold;
-  Seconds sum = tail + stage.all;      // the tail's own exit
+  std::vector<Seconds> all = {tail + stage.all};
   Seconds result = tail + stage.pass;  // the first segment of it at position 0
   for (std::size_t i = 0; i < partials.size(); ++i) {
     // Position i hands the result on when it has passed on all its partial segments.
     const bool last = i + 1 == partials.size();
     const Seconds handed = std::max(result, partials[i] + stage.all);
-    sum += last ? result - stage.pass + stage.all : handed + stage.all;
+    all.push_back(last ? result - stage.pass + stage.all : handed + stage.all);
     result = handed + stage.pass;
   }
-  return sum;
+  return all;
 }
 
 }  // namespace
 
 Seconds chain_time_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return 0;
+  if (plan.problem.ranks == 1) return 0;
   if (plan.parameters.at("override") != static_cast<Count>(Override::ring)) {
     return chain_time(plan, network);
   }
   std::vector<Seconds> by_position;
   for (const Rank rank : plan.order) by_position.push_back(arrivals[rank]);
-  const Seconds last = *std::max_element(by_position.begin(), by_position.end());
-  return sum_of_exits(by_position, stage_of(plan, network)) / ranks - last;
+  return mean_exit_after_last(exits(by_position, stage_of(plan, network)), arrivals);
 }
 
 }  // namespace latecomer::allreduce

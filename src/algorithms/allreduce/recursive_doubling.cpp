@@ -8,6 +8,7 @@
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005).
 #include <algorithm>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/allreduce/folded.hpp"
 #include "algorithms/allreduce/rows.hpp"
 
@@ -104,13 +105,13 @@ Seconds time_after_last(const Plan& plan, const Network& network,
       timing.receive(other, there);
     }
   }
-  Seconds sum = 0;
+  std::vector<Seconds> exits;
   for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
     OnTheWay& me = ranks[rank];
     if (folded.waits(rank)) me.value = timing.send(ranks[rank + 1], me, timing.transfer);
-    sum += me.exit();
+    exits.push_back(me.exit());
   }
-  return sum / plan.problem.ranks - *std::max_element(arrivals.begin(), arrivals.end());
+  return mean_exit_after_last(exits, arrivals);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/allreduce/ring_walk.hpp"
 #include "base/partition.hpp"
 
@@ -26,16 +27,16 @@ class TimedWalk {
     waits_ = bytes > network.eager_limit;
   }
 
-  /// The sum of all exits.
-  Seconds operator()() {
+  /// The exits, by position.
+  std::vector<Seconds> operator()() {
     sent_.assign(arrivals_.size(), {});
     const Rank first = somebody_who_starts();
     for (Count k = 0; k < 2 * segments_; ++k) {
       for (Rank i = 0; i < ranks_; ++i) send(wrap(first + i), k);
     }
-    Seconds sum = 0;
-    for (Rank i = 0; i < ranks_; ++i) sum += std::max(last(i), last(wrap(i - 1)));
-    return sum;
+    std::vector<Seconds> exits;
+    for (Rank i = 0; i < ranks_; ++i) exits.push_back(std::max(last(i), last(wrap(i - 1))));
+    return exits;
   }
 
  private:
@@ -80,8 +81,7 @@ Seconds ring_walk_time_after_last(const Plan& plan, const Network& network,
                                   const std::vector<Seconds>& arrivals) {
   if (plan.problem.ranks == 1) return 0;
   if (plan.problem.ranks > kMostWalked) return ring_walk_time(plan, network);
-  const Seconds last = *std::max_element(arrivals.begin(), arrivals.end());
-  return TimedWalk(plan, network, arrivals)() / plan.problem.ranks - last;
+  return mean_exit_after_last(TimedWalk(plan, network, arrivals)(), arrivals);
 }
 
 }  // namespace latecomer::allreduce

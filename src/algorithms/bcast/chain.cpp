@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/moving/store.hpp"
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
@@ -70,26 +71,25 @@ Seconds chain_time(const Plan& plan, const Network& network) {
 /// for), nor, if it waits for its receiver, before that has arrived.
 Seconds chain_time_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1 || plan.problem.count == 0) return 0;
+  if (plan.problem.ranks == 1 || plan.problem.count == 0) return 0;
   const Count bytes = segment_bytes(plan);
   const Seconds pass = network.transfer(bytes);
   const Seconds all = static_cast<double>(segments_sent(plan)) * pass;
   const bool early = plan.progress == Progress::background;
   const bool waits = bytes > network.eager_limit && !early;
   Seconds leaves = arrivals[plan.order.front()];
-  Seconds sum = 0;
+  std::vector<Seconds> exits;
   for (std::size_t i = 0; i + 1 < plan.order.size(); ++i) {
     const Seconds here = arrivals[plan.order[i]];
     const Seconds next = arrivals[plan.order[i + 1]];
     if (!early) leaves = std::max(leaves, here);
     if (waits) leaves = std::max(leaves, next);
-    sum += std::max(here, leaves + all);
+    exits.push_back(std::max(here, leaves + all));
     leaves += pass;
   }
   // The last one has all when the one before it has handed it on.
-  sum += std::max(arrivals[plan.order.back()], leaves - pass + all);
-  return sum / ranks - *std::max_element(arrivals.begin(), arrivals.end());
+  exits.push_back(std::max(arrivals[plan.order.back()], leaves - pass + all));
+  return mean_exit_after_last(exits, arrivals);
 }
 
 }  // namespace latecomer::bcast

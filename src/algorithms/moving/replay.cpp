@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <numeric>
 #include <queue>
 #include <unordered_map>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/moving/brought.hpp"
 
 namespace latecomer::moving {
@@ -367,9 +367,7 @@ Seconds time(const Moves& moves, const Plan& plan, const Network& network) {
 
 Seconds time_after_last(const Moves& moves, const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  const std::vector<Seconds> left = exits(moves, plan, network, arrivals);
-  const Seconds sum = std::accumulate(left.begin(), left.end(), 0.0);
-  return sum / plan.problem.ranks - std::ranges::max(arrivals);
+  return mean_exit_after_last(exits(moves, plan, network, arrivals), arrivals);
 }
 
 }  // namespace latecomer::moving

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "algorithms/after_last.hpp"
 #include "patterns/rotated.hpp"
 #include "patterns/trees.hpp"
 
@@ -35,9 +36,8 @@ class TreeClock {
     exits_[from] = (waits_ ? std::max(exits_[from], exits_[to]) : exits_[from]) + transfer_;
     exits_[to] = std::max(exits_[to], exits_[from]);
   }
-  [[nodiscard]] Seconds mean_exit() const {
-    return std::accumulate(exits_.begin(), exits_.end(), 0.0) / ranks();
-  }
+  /// By position.
+  [[nodiscard]] const std::vector<Seconds>& exits() const { return exits_; }
 
  private:
   [[nodiscard]] Rank ranks() const { return static_cast<Rank>(exits_.size()); }
@@ -77,7 +77,7 @@ Seconds binomial_after_last(const Problem& problem, Rank tree_root, const Networ
   TreeClock clock(problem, network, std::move(by_position));
   clock.fold(0);
   if (tree_root != problem.root) clock.hand_over(0, tree.position(problem.root));
-  return clock.mean_exit() - *std::max_element(arrivals.begin(), arrivals.end());
+  return mean_exit_after_last(clock.exits(), arrivals);
 }
 
 }  // namespace latecomer::reduce

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
@@ -160,17 +161,18 @@ Seconds chain_time_after_last(const Plan& plan, const Network& network,
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return 0;
   const Stage stage(plan, network);
-  Seconds sum = 0;
+  std::vector<Seconds> exits;
   Seconds leaves = 0;
   for (Rank i = 0; i + 1 < ranks; ++i) {
     const Seconds arrival = arrivals[plan.order[i]];
     leaves = i == 0 ? arrival : std::max(arrival, leaves + stage.pass) + stage.fold;
     if (stage.waits) leaves = std::max(leaves, arrivals[plan.order[i + 1]]);
-    sum += leaves + stage.all(stage.pass);
+    exits.push_back(leaves + stage.all(stage.pass));
   }
   const Seconds first = std::max(arrivals[plan.order.back()], leaves + stage.pass);
-  sum += std::max(first + stage.all(stage.fold), leaves + stage.all(stage.pass) + stage.fold);
-  return sum / ranks - *std::max_element(arrivals.begin(), arrivals.end());
+  exits.push_back(
+      std::max(first + stage.all(stage.fold), leaves + stage.all(stage.pass) + stage.fold));
+  return mean_exit_after_last(exits, arrivals);
 }
 
 }  // namespace latecomer::reduce

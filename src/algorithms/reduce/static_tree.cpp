@@ -14,6 +14,7 @@
 #include <queue>
 #include <utility>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/reduce/rows.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 
@@ -166,9 +167,9 @@ Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
   const MergeClock end =
       played(merges_of(plan), plan.problem.root, MergeClock(plan.problem, network, arrivals));
-  Seconds sum = 0;
-  for (const Rank rank : plan.order) sum += end.ready(rank);
-  return sum / plan.problem.ranks - *std::max_element(arrivals.begin(), arrivals.end());
+  std::vector<Seconds> exits;
+  for (const Rank rank : plan.order) exits.push_back(end.ready(rank));
+  return mean_exit_after_last(exits, arrivals);
 }
 
 }  // namespace

@@ -50,6 +50,13 @@ TEST(Builder, SendsInTurnWaitForEachOtherAndForTheirPace) {
   EXPECT_EQ(program.after[4], (std::vector<OpIndex>{2, 3}));
 }
 
+TEST(Builder, ProgramsArePacedByTheirReceiversOnlyIfTold) {
+  Builder builder(two_ranks(8), 0);
+  EXPECT_FALSE(Builder(two_ranks(8), 0).finish().receiver_paced);
+  builder.pace_by_receivers();
+  EXPECT_TRUE(builder.finish().receiver_paced);
+}
+
 TEST(Scoreboard, AWriterWaitsForAllReadersOfAnyPart) {
   Builder builder(two_ranks(8, true, true), 0);
   builder.send(1, builder.output({0, 2}));

@@ -21,12 +21,57 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
+/// What is said of a schedule with this program.
+std::string error_of(const std::string& program) {
+  try {
+    (void)parse_schedule(plan_text() + program);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Text, CommentsAndEmptyLinesAreSkipped) {
   const Schedule schedule = parse_schedule("# a comment\n\n" + plan_text() + "# more\n" + kProgram);
   EXPECT_EQ(schedule.plan.algorithm, "ring");
   ASSERT_EQ(schedule.programs.size(), 1u);
   EXPECT_EQ(schedule.programs[0].plan_hash, 255u);
   EXPECT_EQ(to_text(schedule.programs[0]), kProgram);
+}
+
+/// The program with more lines before its operations.
+std::string program_with(const std::string& lines) {
+  return replaced(kProgram, "progress foreground\n", "progress foreground\n" + lines);
+}
+
+TEST(Text, WhatAHeaderMayHoldBesidesIsReadBackAsItWasWritten) {
+  struct Case {
+    std::string lines;
+    bool paced;
+    std::vector<OpIndex> telling;
+  };
+  const Case cases[] = {{"receiver-paced yes\n", true, {}},
+                        {"telling 1\n", false, {1}},
+                        {"receiver-paced yes\ntelling 0 1\n", true, {0, 1}}};
+  for (const auto& [lines, paced, telling] : cases) {
+    const std::string text = program_with(lines);
+    const Program program = parse_schedule(plan_text() + text).programs.at(0);
+    EXPECT_EQ(program.receiver_paced, paced) << lines;
+    EXPECT_EQ(program.telling, telling) << lines;
+    EXPECT_EQ(to_text(program), text);
+  }
+}
+
+TEST(Text, AWrongLineIsSaidWithWhatWouldBeRight) {
+  const std::pair<std::string, std::string> wrong[] = {
+      {"receiver-paced maybe", "yes or no"},
+      {"receiver-paced yes no", "no further words"},
+      {"telling 1 x", "a whole number instead of x"},
+  };
+  for (const auto& [line, right] : wrong) {
+    EXPECT_EQ(error_of(program_with(line + "\n")),
+              "line: '" + line + "' is not usable; right would be " + right);
+  }
 }
 
 TEST(Text, EveryWrongLineIsNamed) {

@@ -26,6 +26,23 @@ std::vector<Program> one_way(int pieces) {
   return {sender.finish(), receiver.finish()};
 }
 
+/// Ranks 0 and 1 send their vectors to 2, which posts the receive from 0 first.
+std::vector<Program> two_to_one() {
+  Builder a(plan_of(3), 0);
+  Builder b(plan_of(3), 1);
+  Builder c(plan_of(3), 2);
+  a.send(2, a.input({0, kCount}));
+  b.send(2, b.input({0, kCount}));
+  c.recv(0, c.scratch(kCount));
+  c.recv(1, c.scratch(kCount));
+  return {a.finish(), b.finish(), c.finish()};
+}
+
+std::vector<Program> receiver_paced(std::vector<Program> programs) {
+  for (Program& program : programs) program.receiver_paced = true;
+  return programs;
+}
+
 SimulationOptions options_with(const Network& network, const std::vector<Seconds>& arrivals) {
   SimulationOptions options;
   options.network = network;
@@ -51,6 +68,20 @@ TEST(VirtualNetwork, EagerMessagesDoNotWaitForTheReceiver) {
   EXPECT_EQ(result.exits, (std::vector<Seconds>{5, 100}));
 }
 
+TEST(VirtualNetwork, ShortMessagesWaitForTheReceiverThatPacesThem) {
+  const auto result = simulate(receiver_paced(one_way(1)), options_with(kUnit, {0, 100}));
+  EXPECT_EQ(result.exits, (std::vector<Seconds>{105, 105}));
+}
+
+/// Rank 2 takes in first what rank 0 sends late, whoever else is there before.
+TEST(VirtualNetwork, ReceiversTakeInTurnWhatTheyPace) {
+  const auto exits = [](const std::vector<Program>& programs) {
+    return simulate(programs, options_with(kUnit, {10, 0, 0})).exits;
+  };
+  EXPECT_EQ(exits(two_to_one()), (std::vector<Seconds>{15, 5, 15}));
+  EXPECT_EQ(exits(receiver_paced(two_to_one())), (std::vector<Seconds>{15, 20, 20}));
+}
+
 TEST(VirtualNetwork, RendezvousWaitsForTheReceiverAndTheHandshake) {
   Network network = kUnit;
   network.eager_limit = kCount - 1;
@@ -71,14 +102,7 @@ TEST(VirtualNetwork, OnePortSendsAndReceivesAtOnce) {
 }
 
 TEST(VirtualNetwork, TwoSendersShareTheReceiversPortUnlessItHasTwo) {
-  Builder a(plan_of(3), 0);
-  Builder b(plan_of(3), 1);
-  Builder c(plan_of(3), 2);
-  a.send(2, a.input({0, kCount}));
-  b.send(2, b.input({0, kCount}));
-  c.recv(0, c.scratch(kCount));
-  c.recv(1, c.scratch(kCount));
-  const std::vector<Program> programs = {a.finish(), b.finish(), c.finish()};
+  const std::vector<Program> programs = two_to_one();
   Network network = kUnit;
   EXPECT_EQ(simulate(programs, options_with(network, {})).last_exit(), 10);
   network.ports = 2;

@@ -13,8 +13,8 @@
 // for the other partners round by round, here a shift register tells them (rounds.cpp).
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/straggler_exchange/play.hpp"
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
@@ -164,9 +164,7 @@ Seconds time_after_last(const Plan& plan, const Network& network,
   if (replaced(plan)) return chosen(plan).time_after_last(plan, network, arrivals);
   if (plan.problem.ranks == 1) return 0;
   if (plan.problem.ranks > kMostPlayed) return by_rounds(plan, network);
-  const std::vector<Seconds> exits = play_exchange(plan, network, arrivals);
-  const Seconds sum = std::accumulate(exits.begin(), exits.end(), 0.0);
-  return sum / plan.problem.ranks - std::ranges::max(arrivals);
+  return mean_exit_after_last(play_exchange(plan, network, arrivals), arrivals);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 // itself; here the end of a chain serves those who come later, which saves the root a vector a
 // group.
 #include <algorithm>
-#include <numeric>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/bcast/arrival/arrival_clock.hpp"
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
 #include "algorithms/bcast/chain.hpp"
@@ -86,9 +86,7 @@ Seconds time(const Plan& plan, const Network& network) {
 
 Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  const auto all = exits(plan, clock_after(plan, network, arrivals));
-  return std::accumulate(all.begin(), all.end(), Seconds{0}) / plan.problem.ranks -
-         *std::max_element(arrivals.begin(), arrivals.end());
+  return mean_exit_after_last(exits(plan, clock_after(plan, network, arrivals)), arrivals);
 }
 
 Algorithm row(std::string_view name, std::string_view segments) {

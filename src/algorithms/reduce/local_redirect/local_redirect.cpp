@@ -10,6 +10,7 @@
 // Source: Marendic 2012, section 4, algorithm 2; line_rank.hpp says what differs.
 #include <algorithm>
 
+#include "algorithms/after_last.hpp"
 #include "algorithms/reduce/local_redirect/line_clock.hpp"
 #include "algorithms/reduce/local_redirect/merging.hpp"
 #include "algorithms/reduce/rows.hpp"
@@ -81,9 +82,9 @@ Seconds time(const Plan& plan, const Network& network) {
 Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
   const LineClock clock = clock_after(plan, network, arrivals);
-  Seconds sum = 0;
-  for (Rank at = 0; at < plan.problem.ranks; ++at) sum += clock.exit(at);
-  return sum / plan.problem.ranks - *std::max_element(arrivals.begin(), arrivals.end());
+  std::vector<Seconds> exits;
+  for (Rank at = 0; at < plan.problem.ranks; ++at) exits.push_back(clock.exit(at));
+  return mean_exit_after_last(exits, arrivals);
 }
 
 }  // namespace
