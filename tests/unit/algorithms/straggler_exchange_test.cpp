@@ -159,5 +159,16 @@ TEST(StragglerExchange, OtherNumbersOfRanksArePlannedAsThePrereducedRing) {
   EXPECT_EQ(describe_parameters(plan, "straggler_exchange"), "as=prereduced_ring segments=6");
 }
 
+TEST(StragglerExchange, IsACandidateWhereItIsItselfAndSoonPriced) {
+  const Algorithm& row = find_algorithm(Collective::allreduce, "straggler_exchange");
+  const auto may = [&](Rank ranks) {
+    return may_pay(row, {Collective::allreduce, ranks, 1 << 20, 4}, {});
+  };
+  EXPECT_TRUE(may(16));
+  EXPECT_TRUE(may(256));
+  EXPECT_FALSE(may(6));
+  EXPECT_FALSE(may(512));
+}
+
 }  // namespace
 }  // namespace latecomer::allreduce

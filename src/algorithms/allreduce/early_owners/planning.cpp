@@ -154,7 +154,7 @@ void plan_early_owners(Plan& plan, const Knowledge& knowledge) {
   }
   const Count ideal = best_blocks(plan.problem, before, network);
   plan_blocks(plan, ideal, before, network);
-  if (ideal > kMostTried) return;
+  if (ideal > kMostTried || plan.problem.ranks > kMostRanks) return;
   for (const double part : {0.8, 0.65, 0.5}) {
     Plan other = plan;
     const auto blocks = static_cast<Count>(part * static_cast<double>(ideal));

@@ -29,12 +29,15 @@ namespace {
 /// never less.
 constexpr Rank kMostPlayed = 256;
 
+/// Other numbers of ranks have the pre-reduced ring instead.
+bool exchanges(Rank ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
+
 bool replaced(const Plan& plan) { return plan.algorithm != "straggler_exchange"; }
 
 /// The last to arrive goes to the end, the others keep their order: plans differ only by who is
 /// last.
 void complete(Plan& plan, const Knowledge& knowledge) {
-  if (!std::has_single_bit(static_cast<unsigned>(plan.problem.ranks))) {
+  if (!exchanges(plan.problem.ranks)) {
     plan.algorithm = "prereduced_ring";
     return chosen(plan).complete(plan, knowledge);
   }
@@ -167,6 +170,11 @@ Seconds time_after_last(const Plan& plan, const Network& network,
   return mean_exit_after_last(play_exchange(plan, network, arrivals), arrivals);
 }
 
+/// Where it is itself, and its price soon known.
+bool worth_planning(const Problem& problem, const Network& /*network*/) {
+  return exchanges(problem.ranks) && problem.ranks <= kMostPlayed;
+}
+
 }  // namespace
 
 Algorithm straggler_exchange() {
@@ -185,7 +193,8 @@ Algorithm straggler_exchange() {
           .build = build,
           .cost = cost,
           .time = time,
-          .time_after_last = time_after_last};
+          .time_after_last = time_after_last,
+          .worth_planning = worth_planning};
 }
 
 }  // namespace latecomer::allreduce
