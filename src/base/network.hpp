@@ -39,6 +39,12 @@ struct Network {
     const bool slower = bytes > eager_limit;
     return slower ? handshake + exchange * occupancy(bytes) : occupancy(bytes);
   }
+  /// How long each of many messages occupies a link that they follow each other on: while one
+  /// starts up a bucket fills, and the link makes up for it.
+  [[nodiscard]] Seconds following(Count bytes) const {
+    const Seconds filled = std::min(alpha, beta * static_cast<double>(burst));
+    return alpha + std::max(0.0, beta * static_cast<double>(bytes) - filled);
+  }
   /// What the burst saves a rank that sends so much in a call, its link being rested.
   [[nodiscard]] Seconds saved(Count bytes) const {
     return beta * static_cast<double>(std::min(bytes, burst));

@@ -78,7 +78,7 @@ TEST(EarlyOwners, EveryBlockIsCombinedOnceAndReachesAll) {
         const std::vector<Rank> owners = share_out(arrivals, blocks);
         ASSERT_EQ(owners.size(), static_cast<std::size_t>(blocks));
         const Timetable table = make_timetable(arrivals, owners);
-        EXPECT_EQ(table.hops.size(), static_cast<std::size_t>(2 * (ranks - 1) * blocks));
+        EXPECT_EQ(table.hops.size(), static_cast<std::size_t>(Count{2} * (ranks - 1) * blocks));
         Blocks all(ranks, owners);
         for (const Hop& hop : table.hops) ASSERT_NO_FATAL_FAILURE(all.take(hop));
         all.expect_all_complete();
@@ -153,6 +153,21 @@ TEST(EarlyOwners, HowLateALateRankIsMakesNoOtherPlan) {
 
 TEST(EarlyOwners, NoiseMakesNoOtherPlan) {
   EXPECT_EQ(planned({0, 1e-4, 0.1, 2e-4, 0}), planned({0, 0, 0.1, 1e-4, 1e-4}));
+}
+
+/// Blocks that take four times a start-up, where the link makes up for it; otherwise as many as the
+/// start-ups pay for: sqrt(4 M / alpha).
+TEST(EarlyOwners, HasMoreBlocksWhereLinksMakeUpForStartUps) {
+  const Algorithm& row = find_algorithm(Collective::allreduce, "early_owners");
+  const Problem problem{Collective::allreduce, 16, 1 << 20, 4};  // 168 ms
+  const auto blocks = [&](Count burst) {
+    const Network network{.alpha = 500e-6, .beta = 40e-9, .burst = burst};
+    const std::vector<Seconds> arrivals = {0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    return make_plan(row, problem, {}, {arrivals, network}).parameters.at("blocks");
+  };
+  EXPECT_EQ(blocks(131072), 80);
+  EXPECT_EQ(blocks(12499), 40);  // too short a burst: 500 us of the link
+  EXPECT_EQ(blocks(0), 40);
 }
 
 TEST(EarlyOwners, HasNoMoreBlocksThanElementsOrThanCanBePlanned) {

@@ -41,8 +41,12 @@ Seconds vector_time(const Problem& problem, const Network& network) {
 }
 
 /// The number of blocks that makes (V K + ceil(log2 P))(alpha + m/K beta) least, `volume` being V.
+/// Where a link makes up for start-ups, as many as it can; a quarter of them, since ranks that
+/// share cores cannot make up for theirs.
 double ideal_blocks(const Problem& problem, double volume, const Network& network) {
   const Seconds alpha = std::max(network.alpha, 1e-9);
+  const bool made_up_for = network.beta * static_cast<double>(network.burst) >= alpha;
+  if (made_up_for) return vector_time(problem, network) / (4 * alpha);
   const double fill = ceil_log2(problem.ranks);
   return std::sqrt(fill * vector_time(problem, network) / (volume * alpha));
 }
@@ -101,6 +105,23 @@ std::vector<Count> planned_arrivals(const Plan& plan) {
   return {plan.table.begin(), plan.table.begin() + plan.problem.ranks};
 }
 
+Count longest_block(const Plan& plan) {
+  const Partition blocks(plan.problem.count, blocks_of(plan));
+  return blocks.longest() * plan.problem.element_bytes;
+}
+
+/// How long one round takes while ports are busy in each.
+Seconds round_of(const Plan& plan, const Network& network) {
+  const Count bytes = longest_block(plan);
+  return network.following(bytes) + network.transfer(bytes) - network.occupancy(bytes);
+}
+
+/// How much longer the rounds take in which a block has to reach all.
+Seconds fill_of(const Plan& plan, const Network& network) {
+  const Count bytes = longest_block(plan);
+  return ceil_log2(plan.problem.ranks) * (network.occupancy(bytes) - network.following(bytes));
+}
+
 /// Until the last exit, after the last arrival.
 Seconds time_of_rounds(const Plan& plan, const Network& network) {
   const Count rounds = planned_timetable(plan)->rounds - std::ranges::max(planned_arrivals(plan));
@@ -119,11 +140,6 @@ void plan_blocks(Plan& plan, Count blocks, const std::vector<Seconds>& before,
 
 Count blocks_of(const Plan& plan) { return plan.parameters.at("blocks"); }
 
-Seconds round_of(const Plan& plan, const Network& network) {
-  const Partition blocks(plan.problem.count, blocks_of(plan));
-  return network.transfer(blocks.longest() * plan.problem.element_bytes);
-}
-
 std::shared_ptr<const Timetable> planned_timetable(const Plan& plan) {
   return timetable(plan, planned_arrivals(plan));
 }
@@ -133,12 +149,12 @@ Seconds planned_time(const Plan& plan, const Network& network) {
   const auto table = planned_timetable(plan);
   const double exits = std::accumulate(table->exits.begin(), table->exits.end(), 0.0);
   const auto last = static_cast<double>(std::ranges::max(arrivals));
-  return (exits / plan.problem.ranks - last) * round_of(plan, network);
+  return (exits / plan.problem.ranks - last) * round_of(plan, network) + fill_of(plan, network);
 }
 
 Seconds balanced_rounds_time(const Plan& plan, const Network& network) {
   const auto table = timetable(plan, std::vector<Count>(plan.problem.ranks, 0));
-  return static_cast<double>(table->rounds) * round_of(plan, network);
+  return static_cast<double>(table->rounds) * round_of(plan, network) + fill_of(plan, network);
 }
 
 bool worth_planning_owners(const Problem& problem, const Network& network) {

@@ -14,8 +14,6 @@ namespace latecomer::allreduce {
 void plan_early_owners(Plan& plan, const Knowledge& knowledge);
 
 [[nodiscard]] Count blocks_of(const Plan& plan);
-/// How long one takes.
-[[nodiscard]] Seconds round_of(const Plan& plan, const Network& network);
 /// For the arrivals that the plan was made for.
 [[nodiscard]] std::shared_ptr<const Timetable> planned_timetable(const Plan& plan);
 /// By that: the mean exit after the last arrival.
