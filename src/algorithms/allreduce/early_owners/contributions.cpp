@@ -71,7 +71,6 @@ void Contributions::mark_blocks_of(ConstBits receivers) {
 void Contributions::send_to_owners(FreePorts& ports, std::vector<Hop>& hops) {
   mark_blocks_of(ports.receivers());
   for (const Rank from : busiest_) {
-    if (left_[from] == 0) continue;
     if (!contains(ports.senders(), from)) continue;
     const Count block = first_common(pending_[from], open_[0]);
     if (block < 0) continue;
@@ -86,8 +85,8 @@ void Contributions::send_to_owners(FreePorts& ports, std::vector<Hop>& hops) {
 void Contributions::send_by_others(FreePorts& ports, std::vector<Hop>& hops) {
   bool sorted = false;
   for (const Rank from : busiest_) {
-    if (left_[from] == 0) continue;
-    if (!contains(ports.senders(), from) || !find_takers(from, ports)) continue;
+    const bool may_send = contains(ports.senders(), from) && contains(busy_[0], from);
+    if (!may_send || !find_takers(from, ports)) continue;
     if (!std::exchange(sorted, true)) {
       std::ranges::stable_sort(heaviest_,
                                [&](Count a, Count b) { return missing_[a] > missing_[b]; });

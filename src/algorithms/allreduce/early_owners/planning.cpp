@@ -13,7 +13,7 @@ namespace latecomer::allreduce {
 namespace {
 
 constexpr Count kMostHops = 20'000;  // of one kind: what planning may cost
-constexpr Count kMostTried = 48;     // of which fewer are tried too: what is left of trees counts
+constexpr Count kMostTried = 48;     // blocks; of so few, still fewer may make shorter trees
 constexpr Count kMostBlocks = 4096;  // that can be asked for
 constexpr Rank kMostRanks = 128;     // where planning takes some milliseconds at most
 constexpr double kFewestBlocks = 8;  // fewer are best where latency counts, and others are better
