@@ -104,6 +104,7 @@ function(latecomer_add_mpi_family family includes links)
   add_library(latecomer_mpi_${family} STATIC ${sources})
   target_link_libraries(latecomer_mpi_${family}
     PUBLIC latecomer_core latecomer_mpi_flags_${family} ${CMAKE_DL_LIBS} PRIVATE latecomer_warnings)
+  target_precompile_headers(latecomer_mpi_${family} PRIVATE ${LATECOMER_COMMON_HEADERS})
 
   file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
   if(bench_sources)

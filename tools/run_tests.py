@@ -87,6 +87,7 @@ def suites() -> list[Suite]:
     python = str(BIN / "python")
     core = "build/{}/tests/core_tests"
     jobs = str(os.cpu_count() or 1)
+    pytest = [python, "-m", "pytest", "-q", "-rs"]
     tidy = ["xargs", "-a", "build/tidy_files", "-P", jobs, "-n", "4"]
     return [
         Suite("layers", [python, "tools/check_layers.py"]),
@@ -94,13 +95,14 @@ def suites() -> list[Suite]:
         Suite("ruff", [str(BIN / "ruff"), "check", *PYTHON]),
         Suite("ruff-format", [str(BIN / "ruff"), "format", "--check", *PYTHON]),
         Suite("core", [core.format("release")], "gtest"),
-        Suite("tidy", [*tidy, str(BIN / "clang-tidy"), "-p", "build/release", "--quiet"]),
+        Suite("tidy", [*tidy, str(BIN / "clang-tidy"), "-p", "build/tidy", "--quiet"],
+              needs=["cmake", "--preset", "tidy"]),
         Suite("core-asan", [core.format("asan"), f"--gtest_filter=-{SLOW}"], "gtest", 600,
               sanitized("asan", "core_tests")),
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest", 300,
               sanitized("tsan", "threads_tests")),
         *mpi_suites(),
-        Suite("python", [python, "-m", "pytest", "-q", "-rs", "tests/python"], "pytest",
+        Suite("python", [*pytest, "-n", jobs, "--dist", "loadfile", "tests/python"], "pytest",
               1200),
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Tests behave the same inside of an MPI job, and whatever was calibrated on the machine."""
+"""Tests behave the same inside of an MPI job, in any terminal, and whatever was calibrated here."""
 
 import os
 import signal
@@ -19,6 +19,7 @@ def _outside_of_jobs(monkeypatch, tmp_path):
         if name.startswith(("OMPI_COMM_WORLD", "PMI", "SLURM", "MPI_LOCAL")):
             monkeypatch.delenv(name)
     monkeypatch.delenv("LATECOMER_NETWORK", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)  # the width of tables
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # no one's calibration
 
 
