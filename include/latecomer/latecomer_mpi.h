@@ -41,9 +41,10 @@ extern "C" {
  *
  * If ranks turn out to follow different plans (different arrivals were given, or different networks
  * after that comparison), at least one of them gets an error of a class of its own, described by
- * MPI_Error_string and latecomer_last_error(); the others are told. After any error in a handled
- * call the communicator is of no further use to latecomer: later calls on it fail at once. A long
- * wait for another rank is reported on stderr and goes on. */
+ * MPI_Error_string and latecomer_last_error(); the others are told, in the call or, if their part
+ * in it is over, in the next one. After any error in a handled call the communicator is of no
+ * further use to latecomer: later calls on it fail at once. A long wait for another rank is
+ * reported on stderr and goes on. */
 LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 LATECOMER_API int latecomer_reduce(const void* sendbuf, void* recvbuf, int count,
@@ -139,8 +140,9 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
 /* When each rank will enter the next collectives: seconds after any common instant, one entry a
  * rank, EQUAL ON ALL RANKS: exchange local measurements first, with MPI_Allgather for instance.
  * NULL forgets them: all are expected together. Local; not while a request is started. Ranks that
- * were given different times follow different plans; the next call then ends with an error, at the
- * latest when its first wait is reported (latecomer_set_long_wait).
+ * were given different times follow different plans; the next call then ends with an error, where
+ * ranks have to wait for each other after some waits were reported (latecomer_set_long_wait). A
+ * rank whose part in the call is over finds out in its next one.
  *
  * MPI_ERR_ARG if `ranks` is not the communicator's size, a time is not finite or a request is
  * started. */
@@ -178,9 +180,9 @@ LATECOMER_API int latecomer_compute_end(MPI_Comm comm);
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
  * "@FILE", a file that `latecomer calibrate` wrote. NULL: the default, which communicators have
  * from the start: that of the environment variable LATECOMER_NETWORK, else the built-in one. Local;
- * not while a request is started. Different networks are found out in the first handled call
- * ; those that are set later than that end in the error of different plans
- * where each rank plans for itself and plans depend on them. Where a progress thread works, calls
+ * not while a request is started. Different networks are found out in the first handled
+ * call; those that are set later than that end in the error of different plans where each rank
+ * plans for itself and plans depend on them. Where a progress thread works, calls
  * that it prepares follow rank 0's plan on all ranks.
  *
  * MPI_ERR_ARG if the text cannot be read or a request is started. */
@@ -200,7 +202,8 @@ LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
 LATECOMER_API int latecomer_set_reproducible(MPI_Comm comm, int on);
 
 /* How long a call waits without progress before it reports whom it waits for: seconds, 30 unless
- * told. The report is repeated at doubling intervals. Local.
+ * told. The report is repeated at doubling intervals. Not of calls that the MPI library carries
+ * out, such as those for which "auto" chose it. Local.
  *
  * MPI_ERR_ARG unless seconds is above 0. */
 LATECOMER_API int latecomer_set_long_wait(MPI_Comm comm, double seconds);

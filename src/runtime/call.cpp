@@ -14,17 +14,33 @@ Count size_of(MPI_Datatype type) {
   return bytes;
 }
 
-bool wrong_side(Count count, MPI_Datatype type) { return count < 0 || type == MPI_DATATYPE_NULL; }
+/// MPI_BOTTOM, which derived types may count from, is a null pointer too.
+bool missing(const void* data, Count count, MPI_Datatype type) {
+  if (data != nullptr || count == 0 || size_of(type) == 0) return false;
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  return combiner == MPI_COMBINER_NAMED;
+}
+
+bool wrong_side(const void* data, Count count, MPI_Datatype type) {
+  return count < 0 || type == MPI_DATATYPE_NULL || missing(data, count, type);
+}
 
 bool wrong_parts(const Call& call, Rank ranks) {
-  if (call.recvcounts == nullptr) return wrong_side(call.recvcount, call.recvtype);
+  if (call.recvcounts == nullptr) return wrong_side(call.recvbuf, call.recvcount, call.recvtype);
   return call.displs == nullptr || call.recvtype == MPI_DATATYPE_NULL ||
-         std::any_of(call.recvcounts, call.recvcounts + ranks, [](int count) { return count < 0; });
+         std::any_of(call.recvcounts, call.recvcounts + ranks,
+                     [&](int count) { return wrong_side(call.recvbuf, count, call.recvtype); });
 }
 
 bool wrong_reduction(const Call& call, bool receives) {
-  if (wrong_side(call.sendcount, call.sendtype) || call.op == MPI_OP_NULL) return true;
+  if (call.op == MPI_OP_NULL) return true;
+  if (wrong_side(call.sendbuf, call.sendcount, call.sendtype)) return true;
   if (!receives) return call.sendbuf == MPI_IN_PLACE;
+  if (missing(call.recvbuf, call.sendcount, call.sendtype)) return true;
   return call.recvbuf == MPI_IN_PLACE || (call.sendcount > 0 && call.sendbuf == call.recvbuf);
 }
 
@@ -32,16 +48,16 @@ bool wrong_reduction(const Call& call, bool receives) {
 bool wrong_gathering(const Call& call, Rank ranks, Rank me, bool receives) {
   if (receives && (wrong_parts(call, ranks) || call.recvbuf == MPI_IN_PLACE)) return true;
   if (call.sendbuf == MPI_IN_PLACE) return !receives;
-  if (wrong_side(call.sendcount, call.sendtype)) return true;
+  if (wrong_side(call.sendbuf, call.sendcount, call.sendtype)) return true;
   if (!receives) return false;
   const Count received = call.recvcounts == nullptr ? call.recvcount : call.recvcounts[me];
   return call.sendcount * size_of(call.sendtype) != received * size_of(call.recvtype);
 }
 
 bool wrong_scattering(const Call& call, bool sends) {
-  if (sends && wrong_side(call.sendcount, call.sendtype)) return true;
+  if (sends && wrong_side(call.sendbuf, call.sendcount, call.sendtype)) return true;
   if (call.recvbuf == MPI_IN_PLACE) return !sends;
-  if (wrong_side(call.recvcount, call.recvtype)) return true;
+  if (wrong_side(call.recvbuf, call.recvcount, call.recvtype)) return true;
   return sends &&
          call.sendcount * size_of(call.sendtype) != call.recvcount * size_of(call.recvtype);
 }
@@ -90,7 +106,8 @@ bool wrong(const Call& call, Rank ranks, Rank me) {
     case Collective::scatter:
       return wrong_scattering(call, root);
     case Collective::bcast:
-      return wrong_side(call.recvcount, call.recvtype) || call.recvbuf == MPI_IN_PLACE;
+      return wrong_side(call.recvbuf, call.recvcount, call.recvtype) ||
+             call.recvbuf == MPI_IN_PLACE;
   }
   return true;
 }

@@ -37,7 +37,7 @@ Outcome execute(CommState& state, const Prepared& prepared, Buffers buffers, MPI
   link.transport.begin(std::move(buffers), op, {link.calls, prepared.frame().plan_hash}, courier);
   const ProtocolOptions options{state.tuning.window, kind_of(op) == OperatorKind::built_in};
   const auto protocol = prepared.party->join(link.transport, options);
-  return run(*protocol, link, {state.comm, state.tuning.long_wait});
+  return run(*protocol, link, {state.comm, state.tuning.long_wait, 0, &prepared.plan});
 }
 
 Outcome execute_alone(CommState& state, const Call& call, const Prepared& prepared,
@@ -184,6 +184,10 @@ int handle(CommState& state, const Call& call) try {
   const Seconds arrived = state.link->clocks.now();  // comparing settings waits for all ranks
   if (const Outcome told = compare_settings(state); told.code != MPI_SUCCESS) {
     return fail(state, told);
+  }
+  // A rank that never waits hears of no failure while it calls.
+  if (const auto wrong = state.link->control.read()) {
+    return fail(state, {disagreement_class(), *wrong});
   }
   if (state.settings == Settings::different) {
     ++state.stats.fallback_settings;

@@ -132,7 +132,12 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
 void set_estimate(CommState& state, std::string_view text) {
   carry_out_started(state);
   const bool known = text == "given" || text == "online";
-  agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  try {
+    agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  } catch (const Error&) {
+    if (known) throw;
+  }
+  if (!known) throw Error("estimate", std::string(text), "given or online");
   state.online = text == "online" && state.ranks > 1;
   state.given.clear();
   watch_if_needed(state, true);

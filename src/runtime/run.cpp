@@ -17,7 +17,7 @@ int make_disagreement_class() {
 class Run {
  public:
   Run(Protocol& protocol, Link& link, const RunOptions& options)
-      : protocol_(protocol), link_(link), waiting_(link, options) {}
+      : protocol_(protocol), link_(link), options_(options), waiting_(link, options) {}
 
   Outcome operator()(Begun begun) {
     if (begun == Begun::now) protocol_.start();
@@ -29,9 +29,11 @@ class Run {
         waiting_.pause([this] { report(); });
       }
     }
-    if (waiting_.trouble()) return {disagreement_class(), *waiting_.trouble()};
+    if (waiting_.trouble()) return {disagreement_class(), *waiting_.trouble() + here()};
     if (protocol_.status() == Status::done) return {};
-    return failure_of(protocol_, link_);
+    Outcome failed = failure_of(protocol_, link_);
+    failed.why += here();
+    return failed;
   }
 
  private:
@@ -39,6 +41,23 @@ class Run {
   void report() {
     waiting_.say(protocol_.waiting_for());
     for (const Rank peer : asked()) link_.control.ask(peer);
+    ask_further();
+  }
+  /// Those waited for may have left. Two that wait with different plans need not wait for each
+  /// other: with each report ranks twice as far away are asked.
+  void ask_further() {
+    int ranks = 1;
+    int me = 0;
+    PMPI_Comm_size(link_.comm->get(), &ranks);
+    PMPI_Comm_rank(link_.comm->get(), &me);
+    if (distance_ >= ranks) return;
+    link_.control.ask((me + distance_) % ranks);
+    link_.control.ask((me - distance_ + ranks) % ranks);
+    distance_ *= 2;
+  }
+  /// What this rank does, for whoever compares.
+  [[nodiscard]] std::string here() const {
+    return options_.plan == nullptr ? "" : "; here it is " + in_words(*options_.plan);
   }
   /// Who is to say whether it follows the same plan: of whoever listens for words anybody.
   [[nodiscard]] std::vector<Rank> asked() const {
@@ -56,7 +75,9 @@ class Run {
 
   Protocol& protocol_;
   Link& link_;
+  RunOptions options_;
   Waiting waiting_;
+  Rank distance_ = 1;  // of those asked with the next report
 };
 
 }  // namespace

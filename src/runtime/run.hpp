@@ -3,6 +3,7 @@
 
 #include "protocol/protocol.hpp"
 #include "runtime/link.hpp"
+#include "schedule/plan.hpp"
 
 namespace latecomer {
 
@@ -15,6 +16,7 @@ struct RunOptions {
   MPI_Comm user;  // for reports
   Seconds long_wait;
   std::uint64_t calls_ahead = 0;  // the call waited in, after those begun
+  const Plan* plan = nullptr;     // of the call, where there is one
 };
 
 /// Whether the protocol was started before: then it only arrives.

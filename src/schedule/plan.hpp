@@ -41,6 +41,9 @@ struct Plan {
 /// Equal on two ranks exactly if they agree on everything but the local `in_place`.
 [[nodiscard]] std::uint64_t hash(const Plan& plan);
 
+/// "reduce of 1000 x 4 bytes with root 2 by binomial": for messages.
+[[nodiscard]] std::string in_words(const Plan& plan);
+
 /// The text form, one `name value` a line; parse_plan reads it back.
 [[nodiscard]] std::string to_text(const Plan& plan);
 /// Throws Error naming the line that cannot be read.

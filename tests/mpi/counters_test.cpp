@@ -1,6 +1,7 @@
 // What is handled, what goes to the MPI library, and that the statistics tell why.
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/call.hpp"
 #include "runtime/comm_state.hpp"
 #include "try_reduction.hpp"
 
@@ -45,6 +46,33 @@ MPI_TEST(rank_order_is_kept_by_falling_back) {
   latecomer_set_algorithm(comm, "allreduce", "ring");
   try_allreduce(comm, kinds.named("affine"), {10, false, 0}, context.seed, "ring");
   CHECK_EQ(stats_of(comm).fallback_operator, 1U);
+}
+
+/// What the base library does with such a call, Open MPI does not survive.
+MPI_TEST(null_is_no_buffer_but_the_bottom_of_addresses) {
+  int value = context.rank;
+  Call call;
+  call.collective = Collective::bcast;
+  call.recvcount = 1;
+  call.recvtype = MPI_INT;
+  CHECK(wrong(call, context.ranks, context.rank));
+  call.recvbuf = &value;
+  CHECK(!wrong(call, context.ranks, context.rank));
+  call.recvbuf = nullptr;
+  call.recvcount = 0;
+  CHECK(!wrong(call, context.ranks, context.rank));
+  const int length = 1;
+  MPI_Aint address = 0;
+  MPI_Get_address(&value, &address);
+  MPI_Datatype absolute = MPI_DATATYPE_NULL;
+  MPI_Type_create_hindexed(1, &length, &address, MPI_INT, &absolute);
+  MPI_Type_commit(&absolute);
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "bcast", "binomial");
+  CHECK_EQ(latecomer_bcast(MPI_BOTTOM, 1, absolute, 0, comm), MPI_SUCCESS);
+  CHECK_EQ(value, 0);
+  CHECK_EQ(stats_of(comm).fallback_arguments, 0U);
+  MPI_Type_free(&absolute);
 }
 
 MPI_TEST(wrong_arguments_get_the_base_librarys_error) {

@@ -153,6 +153,55 @@ MPI_TEST(ranks_that_disagree_on_the_length_in_a_protocol) {
   disagree_on_the_length(context, "bcast", "arrival_nb", bcast);
 }
 
+/// Repeats a call that takes part without waiting until the others' failure is heard of.
+Ended until_it_fails(MPI_Comm comm, std::vector<int>& data) {
+  CapturedStderr captured;
+  int code = MPI_SUCCESS;
+  for (int i = 0; i < 1000 && code == MPI_SUCCESS; ++i) {
+    code = latecomer_bcast(data.data(), static_cast<int>(data.size()), MPI_INT, 0, comm);
+    sleep_for(1e-3);
+  }
+  return {code, last_error(), captured.text()};
+}
+
+/// Of four ranks, 1 and 3 wait for 0, which has sent to 2 and left as that one has: nobody who is
+/// waited for is in the call any more, and the two must find out by themselves.
+MPI_TEST(ranks_that_wait_for_others_that_have_left) {
+  if (context.ranks < 4) return;
+  const Alone alone;
+  MPI_Comm four = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, context.rank < 4 ? 0 : MPI_UNDEFINED, context.rank, &four);
+  if (four == MPI_COMM_NULL) return;
+  {
+    const Communicator parent(four);
+    MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+    latecomer_set_algorithm(parent, "bcast", "sorted_linear:segments=1");
+    latecomer_set_long_wait(parent, 0.1);
+    std::vector<double> arrivals(4, 2.0);
+    arrivals[context.rank % 2 == 1 ? static_cast<std::size_t>(context.rank) : 2] = 1.0;
+    latecomer_set_arrivals(parent, arrivals.data(), 4);
+    std::vector<int> data(10, context.rank);
+    if (context.rank % 2 == 1) {
+      CapturedStderr captured;
+      CHECK_EQ(latecomer_bcast(data.data(), 10, MPI_INT, 0, parent), disagreement_class());
+      const std::string what = "bcast of 40 bytes with root 0 by sorted_linear";
+      const std::string log = captured.text();
+      const std::string error = last_error();
+      CHECK_TEXT(log.find('(' + what + "): waiting for") != std::string::npos, log);
+      CHECK_TEXT(error.find("; here it is " + what) != std::string::npos, error);
+    } else {
+      CHECK_EQ(latecomer_bcast(data.data(), 10, MPI_INT, 0, parent), MPI_SUCCESS);
+    }
+    MPI_Barrier(four);
+    const Ended later = until_it_fails(parent, data);
+    CHECK_EQ(later.code, disagreement_class());
+    CHECK_TEXT(later.error.find("failed") != std::string::npos ||
+                   later.error.find("follows another plan") != std::string::npos,
+               later.error);
+  }
+  MPI_Comm_free(&four);
+}
+
 /// The user's error handler is called, with the code that is returned.
 int handled_code = MPI_SUCCESS;
 void note_code(MPI_Comm*, int* code, ...) { handled_code = *code; }

@@ -291,7 +291,9 @@ Outcome Background::carry_out(const Call& call) {
   CallData data(call, prepared_->plan.problem, state_.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   link.transport.bind(data.input(), data.output());
-  Outcome outcome = run(*protocol_, link, run_options(), Begun::before);
+  RunOptions options = run_options();
+  options.plan = &prepared_->plan;
+  Outcome outcome = run(*protocol_, link, options, Begun::before);
   if (outcome.code == MPI_SUCCESS && telling) state_.watch->leave(link.clocks.now());
   end_call();
   if (outcome.code == MPI_SUCCESS) outcome.code = data.finish();
