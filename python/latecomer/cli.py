@@ -65,9 +65,24 @@ def run(words: Sequence[str]) -> int:
     except (UserError, ValueError, ImportError, RuntimeError) as error:
         return _fail(str(error), 2 if isinstance(error, _VALUES) else 1)
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()
         return 1
+    except OSError as error:
+        _print_no_more()
+        where = error.filename or "standard output"
+        return _fail(f"cannot read or write {where}: {error.strerror or error}", 1)
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted")
+        return 130
     return code
+
+
+def _print_no_more() -> None:
+    """What standard output's buffer holds goes nowhere, so that the end of Python is silent."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: typer.TyperException) -> str:

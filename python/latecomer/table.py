@@ -107,8 +107,13 @@ def yardstick(rows: Sequence[Row]) -> str:
 
 
 def rich_tables(rows: Sequence[Row], wide: bool = True) -> RenderableType:
-    """A table for each delay, the best elapsed time marked; fewer columns if not `wide`."""
+    """A table for each delay, the best elapsed time marked; fewer columns if not `wide`.
+
+    Without `x native` where nothing was compared with it.
+    """
     shown = [name for name in _HEADINGS if wide or name not in _WIDE_ONLY]
+    if all(row.speedup_native is None for row in rows):
+        shown.remove("x native")
     tables = (_rich_table(block, shown) for block in by_delay(rows))
     return Group(*(part for table in tables for part in (table, "")))
 

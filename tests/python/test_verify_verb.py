@@ -204,6 +204,29 @@ def test_a_planted_error_in_json(capsys):
 
 
 @pytest.mark.parametrize(
+    "option",
+    [
+        ("--algorithms", "foo"),
+        ("--collective", "bcast"),
+        ("--ranks", 3),
+        ("--arrivals", 0),
+        ("--seed", 2),
+    ],
+)
+def test_options_beside_a_file_are_errors(capsys, option):
+    code, out, err = run(capsys, NEGATIVE / "once.txt", *option)
+    assert (code, out) == (2, "")
+    assert f"{option[0]}: '{option[1]}'; leave it out, since the file says" in err
+
+
+@pytest.mark.parametrize("ranks", ["100000", "4-100000", "0", "8-4"])
+def test_so_many_ranks_are_not_checked(capsys, ranks):
+    code, out, err = run(capsys, "--ranks", ranks)
+    assert (code, out) == (2, "")
+    assert f"--ranks: '{ranks}'; give numbers from 1 to 4096" in err
+
+
+@pytest.mark.parametrize(
     ("content", "code", "message"),
     [
         (None, 1, "error: cannot read a schedule (No such file or directory): "),

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import latecomer
 import typer
 
+from ..bench.choices import MOST_RANKS
 from ..output import print_json, say
 from .options import Json
 from .times import Times, read_times
@@ -18,7 +19,10 @@ Algorithm = Annotated[
     str,
     typer.Argument(metavar="ALGORITHM", help="A name, or name:parameter=value:parameter=value."),
 ]
-Ranks = Annotated[int, typer.Option("--ranks", metavar="P", min=1, help="Number of ranks.")]
+Ranks = Annotated[
+    int,
+    typer.Option("--ranks", metavar="P", min=1, max=MOST_RANKS, help="Number of ranks."),
+]
 Count = Annotated[
     str | None,
     typer.Option(
