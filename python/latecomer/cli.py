@@ -10,6 +10,7 @@ from typing import Annotated
 
 import latecomer
 import typer
+from typer.core import TyperGroup
 
 from .errors import UserError
 from .lab import SpecError
@@ -26,7 +27,19 @@ from .verbs.verify import verify
 
 _VALUES = (ValueError, SpecError)  # a value of the command line makes no sense
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+class _Verbs(TyperGroup):
+    """Says that it was interrupted, where the verb has not."""
+
+    def invoke(self, ctx: typer.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(cls=_Verbs, add_completion=False, rich_markup_mode=None)
 app.command()(bench)
 app.command()(simulate)
 app.command()(calibrate)
@@ -71,9 +84,6 @@ def run(words: Sequence[str]) -> int:
         _print_no_more()
         where = error.filename or "standard output"
         return _fail(f"cannot read or write {where}: {error.strerror or error}", 1)
-    except (KeyboardInterrupt, typer.Abort):
-        say("interrupted")
-        return 130
     return code
 
 

@@ -10,7 +10,7 @@
 namespace latecomer {
 namespace {
 
-constexpr std::string_view kTransfer = "time of a message";
+constexpr std::string_view kTransfer = "time of a message (alpha + bytes x beta)";
 constexpr Seconds kLongest = 1e6;
 // A longest time before the last tick, so that no sum that is compared with it wraps.
 constexpr Ticks kEnd = 8'000'000'000'000'000'000;

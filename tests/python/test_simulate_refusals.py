@@ -49,7 +49,7 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
         ),
         (
             ["--nodes", "4", "--algorithms", "ring", "--network", "alpha=1e9s"],
-            "time of a message: '1e+09s' is not usable; right would be a time of at most 1e6",
+            "time of a message (alpha + bytes x beta): '1000000000",
         ),
         (
             ["--network", "ports=1e9"],
@@ -68,7 +68,7 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
             "segments: '-1' is not usable; right would be a whole number from 1 up",
         ),
         (["--bytes", "0-8"], "--bytes is no range: '0-8'"),
-        (["--bytes", "4-1GiB:4"], "--bytes has too many numbers: 4-1GiB:4; use 65536 at most"),
+        (["--bytes", "4B-1GiB:4"], "--bytes has too many numbers: 4B-1GiB:4; use 65536 at most"),
         (["--bytes", "0"], "--bytes out of range: 0; use 4 to 8589934588 bytes"),
         (["--bytes", "16GiB"], "--bytes out of range: 17179869184; use 4 to 8589934588 bytes"),
         (["--bytes", "7"], "--bytes holds no whole number of float32: 7"),

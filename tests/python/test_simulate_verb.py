@@ -71,7 +71,7 @@ def test_lists_of_ranks(capsys, text, ranks):
     ("option", "text", "sizes"),
     [
         ("--bytes", "8-64", [8, 16, 32, 64]),
-        ("--bytes", "4-1KiB:x16", [4, 64, 1024]),
+        ("--bytes", "4B-1KiB:x16", [4, 64, 1024]),
         ("--bytes", "1KiB,4,1KB", [4, 1000, 1024]),
         ("--bytes", "8-24:8", [8, 16, 24]),
         ("--count", "1-4", [4, 8, 16]),
