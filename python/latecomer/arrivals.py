@@ -128,7 +128,7 @@ def read_delays(path: Path, ranks: int) -> list[Delays]:
     skipped. Raises ArrivalError that names line and value.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except (OSError, UnicodeDecodeError) as error:
         raise ArrivalError("cannot read the arrivals", path, str(error)) from None
     lines = [

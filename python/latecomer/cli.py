@@ -10,6 +10,7 @@ from typing import Annotated
 
 import latecomer
 import typer
+from typer.core import TyperGroup
 
 from .errors import UserError
 from .lab import SpecError
@@ -26,7 +27,19 @@ from .verbs.verify import verify
 
 _VALUES = (ValueError, SpecError)  # a value of the command line makes no sense
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+class _Verbs(TyperGroup):
+    """Says that it was interrupted, where the verb has not."""
+
+    def invoke(self, ctx: typer.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(cls=_Verbs, add_completion=False, rich_markup_mode=None)
 app.command()(bench)
 app.command()(simulate)
 app.command()(calibrate)
@@ -65,9 +78,21 @@ def run(words: Sequence[str]) -> int:
     except (UserError, ValueError, ImportError, RuntimeError) as error:
         return _fail(str(error), 2 if isinstance(error, _VALUES) else 1)
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()
         return 1
+    except OSError as error:
+        _print_no_more()
+        where = error.filename or "standard output"
+        return _fail(f"cannot read or write {where}: {error.strerror or error}", 1)
     return code
+
+
+def _print_no_more() -> None:
+    """What standard output's buffer holds goes nowhere, so that the end of Python is silent."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: typer.TyperException) -> str:

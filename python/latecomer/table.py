@@ -80,9 +80,15 @@ def number(value: float | None) -> str:
     return text if float(text) else text.lstrip("-")
 
 
-def cells(row: Row) -> list[str]:
-    """The columns of a row that people look at first, under `headings`."""
-    return [
+def columns(rows: Sequence[Row]) -> list[str]:
+    """Those that people look at first; without `x native` where nothing was compared with it."""
+    compared = any(row.speedup_native is not None for row in rows)
+    return [name for name in _HEADINGS if compared or name != "x native"]
+
+
+def cells(row: Row, names: Sequence[str]) -> list[str]:
+    """What a row has in these `columns`."""
+    texts = [
         number(row.elapsed_ms),
         f"{number(row.elapsed_q1_ms)} - {number(row.elapsed_q3_ms)}",
         number(row.after_last_ms),
@@ -92,11 +98,13 @@ def cells(row: Row) -> list[str]:
         number(row.speedup_ring),
         "" if row.wrong is None else str(row.wrong),
     ]
+    values = dict(zip(_HEADINGS, texts, strict=True))
+    return [values[name] for name in names]
 
 
-def headings(rows: Sequence[Row]) -> list[str]:
+def headings(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     """Of `cells`; times are in ms."""
-    return [f"x {yardstick(rows)}" if name == "x native" else name for name in _HEADINGS]
+    return [f"x {yardstick(rows)}" if name == "x native" else name for name in names]
 
 
 def yardstick(rows: Sequence[Row]) -> str:
@@ -108,7 +116,7 @@ def yardstick(rows: Sequence[Row]) -> str:
 
 def rich_tables(rows: Sequence[Row], wide: bool = True) -> RenderableType:
     """A table for each delay, the best elapsed time marked; fewer columns if not `wide`."""
-    shown = [name for name in _HEADINGS if wide or name not in _WIDE_ONLY]
+    shown = [name for name in columns(rows) if wide or name not in _WIDE_ONLY]
     tables = (_rich_table(block, shown) for block in by_delay(rows))
     return Group(*(part for table in tables for part in (table, "")))
 
@@ -117,16 +125,15 @@ def _rich_table(block: Sequence[Row], shown: Sequence[str]) -> Table:
     title = f"{delay_title(block[0])}; times in ms"
     table = Table(title=title, title_justify="left", box=None, title_style="bold")
     table.add_column("algorithm", overflow="fold")
-    titles = dict(zip(_HEADINGS, headings(block), strict=True))
-    for name in shown:
-        table.add_column(titles[name], justify="right", no_wrap=True)
+    for name in headings(block, shown):
+        table.add_column(name, justify="right", no_wrap=True)
     winner = best(block)
     for row in block:
-        values = dict(zip(_HEADINGS, map(Text, cells(row)), strict=True))
+        values = dict(zip(shown, map(Text, cells(row, shown)), strict=True))
         values["wrong"].stylize("bold red" if row.wrong else "")
         name = Text.assemble(row.algorithm, " ", (row.parameters, "dim"))
         style = "bold green" if row is winner else None
-        table.add_row(name, *(values[name] for name in shown), style=style)
+        table.add_row(name, *values.values(), style=style)
     return table
 
 

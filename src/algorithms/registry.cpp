@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/factors.hpp"
 #include "base/parse.hpp"
+#include "patterns/pipeline.hpp"
 
 namespace latecomer {
 namespace {
@@ -50,7 +51,7 @@ Progress take_progress(const Algorithm& algorithm, Parameters& parameters, bool 
 }
 
 Count parse_value(const Parameter& parameter, std::string_view text) {
-  if (parameter.choices.empty()) return parse_count(parameter.name, text);
+  if (parameter.choices.empty()) return parse_count(parameter.name, text, parameter.minimum);
   std::string known;
   for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
     if (parameter.choices[i] == text) return static_cast<Count>(i);
@@ -76,6 +77,12 @@ void check_parameter(const Algorithm& algorithm, std::string_view name, Count va
     throw Error(std::string(name) + " of " + std::string(algorithm.name), std::to_string(value),
                 "a number from " + std::to_string(parameter.minimum) + " up");
   }
+}
+
+/// Segments beyond one an element would be empty: the plan has, and shows, what is used.
+void cap_segments(Parameters& parameters, Count elements) {
+  const auto asked = parameters.find("segments");
+  if (asked != parameters.end()) asked->second = std::min(asked->second, most_segments(elements));
 }
 
 void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
@@ -200,6 +207,7 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   plan.algorithm = algorithm.name;
   plan.problem = problem;
   plan.parameters = parameters;
+  cap_segments(plan.parameters, problem.count);
   const Progress progress = take_progress(algorithm, plan.parameters, knowledge.background);
   plan.progress = progress;
   algorithm.complete(plan, knowledge);
@@ -269,7 +277,9 @@ Choice parse_choice(Collective collective, std::string_view text) {
     const Parameter& parameter = find_parameter(*choice.algorithm, parts[i].substr(0, at));
     const Count value = parse_value(parameter, parts[i].substr(at + 1));
     check_parameter(*choice.algorithm, parameter.name, value);
-    choice.parameters[std::string(parameter.name)] = value;
+    if (!choice.parameters.emplace(parameter.name, value).second) {
+      throw Error("parameter " + std::string(parameter.name), std::string(text), "given once");
+    }
   }
   return choice;
 }

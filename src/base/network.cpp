@@ -1,18 +1,27 @@
 #include "base/network.hpp"
 
+#include <set>
+
 #include "base/error.hpp"
 #include "base/parse.hpp"
 
 namespace latecomer {
+namespace {
+
+constexpr Count kMostPorts = 1024;  // more than any machine has; each is simulated
+
+}  // namespace
 
 Network parse_network(std::string_view text) {
   Network network;
   if (text.empty()) return network;
+  std::set<std::string_view> given;
   for (const std::string_view part : split(text, ',')) {
     const auto at = part.find('=');
     const std::string_view name = part.substr(0, at);
     const std::string_view value = at == std::string_view::npos ? "" : part.substr(at + 1);
     const std::string what = "network " + std::string(name);
+    if (!given.insert(name).second) throw Error(what, std::string(value), "given once");
     if (name == "alpha") {
       network.alpha = parse_seconds(what, value);
     } else if (name == "beta") {
@@ -46,7 +55,10 @@ Network parse_network(std::string_view text) {
           "per_node, local_alpha, local_beta, burst, jitter, seed");
     }
   }
-  if (network.ports < 1) throw Error("network ports", std::to_string(network.ports), "1 or more");
+  if (network.ports < 1 || network.ports > kMostPorts) {
+    throw Error("network ports", std::to_string(network.ports),
+                "1 to " + std::to_string(kMostPorts));
+  }
   if (network.per_node < 1) {
     throw Error("network per_node", std::to_string(network.per_node), "1 or more");
   }

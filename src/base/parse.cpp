@@ -37,9 +37,10 @@ double scaled(std::string_view what, std::string_view text, Units units,
   throw Error(std::string(what), std::string(text), remedy);
 }
 
-Count whole(std::string_view what, std::string_view text, double value, const std::string& remedy) {
+Count whole(std::string_view what, std::string_view text, double value, const std::string& remedy,
+            Count least = 0) {
   // 2^53: above it a double no longer holds every whole number.
-  if (value < 0 || value > 0x1.0p53 || value != std::floor(value)) {
+  if (value < static_cast<double>(least) || value > 0x1.0p53 || value != std::floor(value)) {
     throw Error(std::string(what), std::string(text), remedy);
   }
   return static_cast<Count>(value);
@@ -51,24 +52,27 @@ double parse_number(std::string_view what, std::string_view text) {
   return scaled(what, text, {{"", 1.0}}, "a number such as 0.5");
 }
 
-Count parse_count(std::string_view what, std::string_view text) {
-  const std::string remedy = "a whole number from 0 up such as 1000, 64Ki, 1Mi or 4G";
+Count parse_count(std::string_view what, std::string_view text, Count least) {
+  const std::string remedy =
+      "a whole number from " + std::to_string(least) + " up such as 1000, 64Ki, 1Mi or 4G";
   const Units units = {{"", 1.0},  {"k", 1e3},  {"K", 1e3},        {"M", 1e6},
                        {"G", 1e9}, {"Ki", kKi}, {"Mi", kKi * kKi}, {"Gi", kKi * kKi * kKi}};
-  return whole(what, text, scaled(what, text, units, remedy), remedy);
+  return whole(what, text, scaled(what, text, units, remedy), remedy, least);
 }
 
 Count parse_bytes(std::string_view what, std::string_view text) {
   const std::string remedy = "a size from 0 up such as 4096, 64KiB, 4MiB or 1GB";
-  const Units units = {{"", 1.0},    {"B", 1.0},         {"KB", 1e3},
-                       {"kB", 1e3},  {"MB", 1e6},        {"GB", 1e9},
-                       {"K", kKi},   {"M", kKi * kKi},   {"G", kKi * kKi * kKi},
-                       {"KiB", kKi}, {"MiB", kKi * kKi}, {"GiB", kKi * kKi * kKi}};
+  constexpr double kMi = kKi * kKi;
+  const Units units = {{"", 1.0},          {"B", 1.0},        {"KB", 1e3},  {"kB", 1e3},
+                       {"MB", 1e6},        {"GB", 1e9},       {"TB", 1e12}, {"K", kKi},
+                       {"M", kMi},         {"G", kMi * kKi},  {"KiB", kKi}, {"MiB", kMi},
+                       {"GiB", kMi * kKi}, {"TiB", kMi * kMi}};
   return whole(what, text, scaled(what, text, units, remedy), remedy);
 }
 
 Seconds parse_seconds(std::string_view what, std::string_view text) {
-  const std::string remedy = "a time such as 0, 8ns, 50us, 5ms or 1.5s";
+  const std::string remedy =
+      "0, or a time with its unit (s, ms, us or ns) such as 8ns, 50us, 5ms or 1.5s";
   const Units units = {{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
   if (text == "0") return 0;
   const double value = scaled(what, text, units, remedy);

@@ -50,8 +50,9 @@ struct Simulation {
   [[nodiscard]] Seconds mean_elapsed() const;
 };
 
-/// Throws Error if the arrivals do not fit the ranks. A rank that gets stuck is no exception but a
-/// result.
+/// Throws Error if the arrivals do not fit the ranks, for arrivals, messages and combining of more
+/// than 1e6 seconds, and where the call does not end within 8e6 seconds. A rank that gets stuck is
+/// no exception but a result.
 [[nodiscard]] Simulation simulate(const Parties& parties, const SimulationOptions& options);
 /// The same of programs that are at hand.
 [[nodiscard]] Simulation simulate(std::span<const Program> programs,

@@ -3,11 +3,34 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
+#include "base/parse.hpp"
 #include "base/random.hpp"
 
 namespace latecomer {
+namespace {
 
-Ticks to_ticks(Seconds seconds) { return std::llround(seconds * 1e12); }
+constexpr std::string_view kTransfer = "time of a message (alpha + bytes x beta)";
+constexpr Seconds kLongest = 1e6;
+// A longest time before the last tick, so that no sum that is compared with it wraps.
+constexpr Ticks kEnd = 8'000'000'000'000'000'000;
+
+/// Throws Error at the end of the clock.
+Ticks later(Ticks time, Ticks by) {
+  if (time <= kEnd - by) return time + by;
+  throw Error("end of the simulated time", format_number(to_seconds(time) + to_seconds(by)) + "s",
+              "8e6 seconds at most, with shorter messages or fewer of them");
+}
+
+}  // namespace
+
+Ticks to_ticks(std::string_view what, Seconds seconds) {
+  if (std::abs(seconds) <= kLongest) return std::llround(seconds * 1e12);
+  // Also for what is not a number.
+  throw Error(std::string(what), format_number(seconds) + "s",
+              "a time of at most 1e6 seconds, the longest that is simulated");
+}
+
 Seconds to_seconds(Ticks ticks) { return static_cast<Seconds>(ticks) * 1e-12; }
 
 VirtualNetwork::VirtualNetwork(const SimulationOptions& options, Rank ranks)
@@ -34,7 +57,9 @@ void VirtualNetwork::run(Simulation& result) {
   result_ = &result;
   for (Rank rank = 0; rank < ranks_; ++rank) protocol(rank).start();
   for (Rank rank = 0; rank < ranks_; ++rank) {
-    schedule(to_ticks(result.arrivals[static_cast<std::size_t>(rank)]), EventKind::arrive, rank, 0);
+    const Seconds arrival = result.arrivals[static_cast<std::size_t>(rank)];
+    schedule(to_ticks("arrival of rank " + std::to_string(rank), arrival), EventKind::arrive, rank,
+             0);
   }
   while (!queue_of_events_.empty()) {
     now_ = queue_of_events_.top().time;
@@ -116,7 +141,8 @@ void VirtualNetwork::posted(FlightId id, bool by_sender) {
     if (by_sender) schedule(now_, EventKind::eligible, flight.from, id);
     if (!by_sender && flight.landed) schedule(now_, EventKind::received, flight.to, id);
   } else if (both) {
-    schedule(now_ + to_ticks(options_.network.handshake), EventKind::eligible, flight.from, id);
+    const Ticks takes = to_ticks("handshake", options_.network.handshake);
+    schedule(later(now_, takes), EventKind::eligible, flight.from, id);
   }
 }
 
@@ -160,7 +186,7 @@ void VirtualNetwork::start(FlightId id) {
   const Ticks takes = duration(flight);
   auto& ports = ports_[port(flight.to, flight.from)].free;
   Ticks& free = *std::min_element(ports.begin(), ports.end());
-  free = std::max(free, now_) + takes;
+  free = later(std::max(free, now_), takes);
   if (options_.memory != nullptr && !flight.word) {
     flight.payload = (*options_.memory)[static_cast<std::size_t>(flight.from)].read(flight.source);
   }
@@ -168,7 +194,7 @@ void VirtualNetwork::start(FlightId id) {
     result_->trace.push_back({flight.from, flight.to, to_seconds(now_), to_seconds(free),
                               flight.send_token, flight.recv_token});
   }
-  schedule(now_ + takes, EventKind::left, flight.from, id);
+  schedule(later(now_, takes), EventKind::left, flight.from, id);
   schedule(free, EventKind::landed, flight.to, id);
 }
 
@@ -199,7 +225,7 @@ Seconds VirtualNetwork::on_link(const Flight& flight, Count bytes) {
   const Seconds shaped = network.beta * (static_cast<double>(bytes) - at_once);
   for (Bucket* const bucket : {&out, &in}) {
     bucket->spent += at_once;
-    bucket->until += to_ticks(shaped);
+    bucket->until = later(bucket->until, to_ticks(kTransfer, shaped));
   }
   return network.alpha + shaped;
 }
@@ -213,10 +239,10 @@ Ticks VirtualNetwork::duration(const Flight& flight) {
   Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
                         : on_link(flight, bytes);
   if (exchanges(flight)) exact *= network.exchange;
-  if (network.jitter == 0) return to_ticks(exact);
+  if (network.jitter == 0) return to_ticks(kTransfer, exact);
   const std::uint64_t pair = pair_number(flight.from, flight.to);
   Random mixed(network.seed ^ Random(pair ^ Random(flight.number).next()).next());
-  return to_ticks(exact * (1 + network.jitter * mixed.uniform()));
+  return to_ticks(kTransfer, exact * (1 + network.jitter * mixed.uniform()));
 }
 
 /// The sender is done with it.
@@ -264,11 +290,11 @@ void VirtualNetwork::deliver_words(Lane& lane) {
 // --- Local work: one combine or copy a rank at a time ---
 
 void VirtualNetwork::local(Rank rank, Ticks duration, Token token) {
+  const Ticks end = later(now_, duration);
   if (options_.trace) {
-    result_->trace.push_back(
-        {rank, rank, to_seconds(now_), to_seconds(now_ + duration), token, token});
+    result_->trace.push_back({rank, rank, to_seconds(now_), to_seconds(end), token, token});
   }
-  schedule(now_ + duration, EventKind::local_done, rank, token);
+  schedule(end, EventKind::local_done, rank, token);
 }
 
 void VirtualNetwork::run_local(Rank rank, Token token) {
@@ -323,7 +349,7 @@ void VirtualNetwork::End::combine(const Slice& left, const Slice& right, Into in
   network_.locals_[static_cast<std::size_t>(rank_)] = {left, right, into, false};
   const Count bytes = left.count * network_.options_.element_bytes;
   const Seconds time = network_.options_.network.gamma * static_cast<double>(bytes);
-  network_.local(rank_, to_ticks(time), token);
+  network_.local(rank_, to_ticks("time to combine", time), token);
 }
 
 void VirtualNetwork::End::copy(const Slice& from, const Slice& to, Token token) {

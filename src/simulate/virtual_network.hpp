@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <queue>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -15,7 +16,9 @@ namespace latecomer {
 
 using Ticks = std::int64_t;  // picoseconds
 
-[[nodiscard]] Ticks to_ticks(Seconds seconds);
+/// Throws Error naming `what` beyond a million seconds either way: sums have room, up to the end of
+/// the clock.
+[[nodiscard]] Ticks to_ticks(std::string_view what, Seconds seconds);
 [[nodiscard]] Seconds to_seconds(Ticks ticks);
 
 class VirtualNetwork {
@@ -25,7 +28,8 @@ class VirtualNetwork {
   /// The transport of one rank; the protocol that uses it is attached afterwards.
   [[nodiscard]] Transport& transport(Rank rank) { return ends_[static_cast<std::size_t>(rank)]; }
   void attach(Rank rank, Protocol& protocol);
-  /// From the start to the last event. Exits are noted in `result`.
+  /// From the start to the last event. Exits are noted in `result`. Throws Error for times that the
+  /// clock cannot count.
   void run(Simulation& result);
 
  private:

@@ -1,5 +1,6 @@
 """The Python functions: right shapes, units and values, and errors that help."""
 
+import re
 import subprocess
 import sys
 from dataclasses import asdict
@@ -203,3 +204,15 @@ def test_a_missing_core_says_what_builds_it():
         check=True,
     )
     assert "build it with ./demo or ./test" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"arrival": [1e9, 0, 0, 0]}, "arrival of rank 0: '1e+09s' is not usable"),
+        ({"network": "alpha=1e9s"}, "time of a message (alpha + bytes x beta): '1000000000"),
+    ],
+)
+def test_times_that_the_simulated_clock_cannot_count_are_errors(words, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        latecomer.simulate("ring", ranks=4, count=10, **words)

@@ -76,6 +76,12 @@ def test_a_file_has_seconds_and_units_and_is_repeated(tmp_path):
     assert late == [pytest.approx(line) for line in (*lines, lines[0])]
 
 
+def test_a_file_may_begin_with_the_mark_of_an_editor(tmp_path):
+    path = tmp_path / "late.csv"
+    path.write_bytes(b"\xef\xbb\xbf0,5ms\n")
+    assert read_delays(path, 2) == [[0, 0.005]]
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

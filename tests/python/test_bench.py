@@ -140,6 +140,7 @@ def given(log: Path) -> dict:
         ("--rate fast", "not a link rate: 'fast'"),
         ("--nodes 201 --network lab", "nodes out of range: 201"),
         ("--network inherit", "outside of an MPI job: no rank"),
+        ("--network local --rate 5xyz", "--rate with --network local: 5xyz; leave it out, or use"),
         ("--network local --clock-skew 5s", "--clock-skew with --network local: 5s; use the lab"),
         ("--network inherit --clock-skew 5s", "--clock-skew with --network inherit: 5s"),
         ("--network lab --clock-skew=-5s", "not a time: '-5s'"),

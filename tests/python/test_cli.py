@@ -75,6 +75,24 @@ def test_errors_of_verbs_have_their_exit_codes(capsys, monkeypatch, error, code)
     assert run(capsys, "algorithms") == (code, "", f"latecomer: error: {error}\n")
 
 
+def test_an_error_of_the_system_names_the_file_and_why(capsys, monkeypatch):
+    def fail(name):
+        raise PermissionError(13, "Permission denied", "/some/file")
+
+    monkeypatch.setattr(latecomer, "algorithms", fail, raising=False)
+    said = "latecomer: error: cannot read or write /some/file: Permission denied\n"
+    assert run(capsys, "algorithms") == (1, "", said)
+
+
+def test_an_interruption_anywhere_is_told(capsys, monkeypatch):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(latecomer, "algorithms", interrupted, raising=False)
+    code, out, err = run(capsys, "algorithms")
+    assert (code, out, err.strip()) == (130, "", "latecomer: interrupted")
+
+
 def test_a_missing_core_is_an_error_and_no_traceback():
     script = (
         "import sys; sys.modules['latecomer._core'] = None; from latecomer.cli import main; main()"

@@ -214,3 +214,13 @@ def test_a_page_says_who_wins_and_whom_it_does_not_clearly_beat():
 
 def test_a_page_warns_of_wrong_results():
     assert "3 elements were wrong" in html.page([row("ring", wrong=3)], USED)
+
+
+@pytest.mark.parametrize(("speedup", "shown"), [(1.25, True), (None, False)])
+def test_a_column_that_would_be_empty_is_left_out(speedup, shown):
+    rows = [row("ring", speedup_native=speedup), row("one", speedup_native=None)]
+    screen = io.StringIO()
+    Console(file=screen, width=150).print(table.rich_tables(rows))
+    assert ("x native" in screen.getvalue()) is shown
+    assert ("<th scope=col>x native</th>" in html.page(rows, USED)) is shown
+    assert "x ring" in screen.getvalue()

@@ -99,6 +99,7 @@ def test_times_on_a_network(capsys):
         (["rign", "--ranks", 4], "algorithm: 'rign' is not usable; right would be one of"),
         (["ring"], "Missing option '--ranks'"),
         (["ring", "--ranks", 0], "Invalid value for '--ranks'"),
+        (["ring", "--ranks", 1000000000], "'--ranks': .* 4096"),
         (["ring", "--ranks", 4, "--segments", 2], "segments"),
         (["native", "--ranks", 4], "'native' is not usable"),
         (["ring", "--ranks", 4, "--count", "many"], "count: 'many' is not usable"),

@@ -33,9 +33,42 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
         (["--nodes", "2-8:0"], "--nodes is no range: '2-8:0'"),
         (["--nodes", "2-4-8"], "--nodes is no list: '2-4-8'; use 8 or 8,16 or 2-64"),
         (["--nodes", ""], "--nodes is no list: ''"),
-        (["--nodes", "four"], "--nodes: 'four' is not usable"),
+        (["--nodes", "four"], "--nodes is no number of ranks: 'four'; use 1 to 4096 ranks"),
+        (["--nodes", "nan"], "--nodes is no number of ranks: 'nan'; use 1 to 4096 ranks"),
+        (["--bytes", "1TiB"], "--bytes out of range: 1099511627776; use 4 to 8589934588 bytes"),
+        (["--bytes", "8-4MiB"], "--bytes leaves open what 8 is: '8-4MiB'; each number has its own"),
+        (["--count", "8-4Ki"], "--count leaves open what 8 is: '8-4Ki'"),
+        (
+            ["--nodes", "4", "--delay", "5"],
+            "--delay: '5' is not usable; right would be 0, or a time",
+        ),
+        (["--nodes", "4", "--delay", "5h"], "with its unit (s, ms, us or ns) such as 8ns"),
+        (
+            ["--nodes", "4", "--algorithms", "ring", "--delay", "100000000s"],
+            "arrival of rank 1: '1e+08s' is not usable; right would be a time of at most 1e6 seconds",
+        ),
+        (
+            ["--nodes", "4", "--algorithms", "ring", "--network", "alpha=1e9s"],
+            "time of a message (alpha + bytes x beta): '1000000000",
+        ),
+        (
+            ["--network", "ports=1e9"],
+            "network ports: '1000000000' is not usable; right would be 1 to",
+        ),
+        (
+            ["--network", "alpha=1us,alpha=2us"],
+            "network alpha: '2us' is not usable; right would be",
+        ),
+        (
+            ["--algorithms", "ring:progress=background:progress=foreground"],
+            "parameter progress: 'ring:progress=background:progress=foreground' is not usable",
+        ),
+        (
+            ["--algorithms", "segmented_ring:segments=-1"],
+            "segments: '-1' is not usable; right would be a whole number from 1 up",
+        ),
         (["--bytes", "0-8"], "--bytes is no range: '0-8'"),
-        (["--bytes", "4-1GiB:4"], "--bytes has too many numbers: 4-1GiB:4; use 65536 at most"),
+        (["--bytes", "4B-1GiB:4"], "--bytes has too many numbers: 4B-1GiB:4; use 65536 at most"),
         (["--bytes", "0"], "--bytes out of range: 0; use 4 to 8589934588 bytes"),
         (["--bytes", "16GiB"], "--bytes out of range: 17179869184; use 4 to 8589934588 bytes"),
         (["--bytes", "7"], "--bytes holds no whole number of float32: 7"),
@@ -72,6 +105,13 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
 )
 def test_what_makes_no_sense_is_refused(capsys, words, message):
     assert message in refusal(capsys, *words)
+
+
+@pytest.mark.parametrize("algorithm", ["segmented_ring", "prereduced_ring", "linear_tree"])
+def test_segments_are_shown_as_they_are_used(capsys, algorithm):
+    words = ["--nodes", "4", "--count", "10", "--algorithms", f"{algorithm}:segments=1e9"]
+    (row,) = rows_of(capsys, *words)
+    assert "segments=10" in row["parameters"].split()
 
 
 def test_an_unknown_algorithm_is_told_all_that_can_be_simulated(capsys):

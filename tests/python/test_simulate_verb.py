@@ -15,6 +15,7 @@ import pytest
 from latecomer import registry
 from latecomer.native_choices import MODELS
 from latecomer.statistics import COLUMNS
+from latecomer.sweep.case import Case
 from mpi_helpers import wait_until
 from simulate_helpers import LONG, SMALL, refusal, rows_of, simulate
 
@@ -70,7 +71,7 @@ def test_lists_of_ranks(capsys, text, ranks):
     ("option", "text", "sizes"),
     [
         ("--bytes", "8-64", [8, 16, 32, 64]),
-        ("--bytes", "4-1KiB:x16", [4, 64, 1024]),
+        ("--bytes", "4B-1KiB:x16", [4, 64, 1024]),
         ("--bytes", "1KiB,4,1KB", [4, 1000, 1024]),
         ("--bytes", "8-24:8", [8, 16, 24]),
         ("--count", "1-4", [4, 8, 16]),
@@ -232,8 +233,8 @@ def test_json_says_what_was_used(capsys):
     "sweep",
     [
         ["--nodes", "2-5", "--bytes", "1KiB"],
-        ["--nodes", "4", "--bytes", "8-4KiB"],
-        ["--nodes", "4,6", "--bytes", "8-4KiB"],
+        ["--nodes", "4", "--bytes", "8B-4KiB"],
+        ["--nodes", "4,6", "--bytes", "8B-4KiB"],
         ["--nodes", "2-9", "--bytes", "64,4KiB", "--delay", "0,1ms"],
         ["--nodes", "4", "--bytes", "1KiB"],
         ["--nodes", "1-3", "--bytes", "64", "--arrival", "balanced"],
@@ -357,6 +358,41 @@ def test_an_interruption_keeps_what_is_complete(tmp_path):
     assert "interrupted; these are the first 1 of 2 cases" in err
     assert "Traceback" not in err
     assert len(table.read_text().splitlines()) == 2
+
+
+def test_an_interruption_before_the_first_case_says_so(capsys, monkeypatch):
+    def interrupted(*_words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Case, "rows", interrupted)
+    code, out, err = simulate(capsys, *SMALL)
+    assert (code, out) == (130, "")
+    assert "latecomer: interrupted before the first case\n" in err
+
+
+def test_what_cannot_be_written_does_not_lose_the_table(capsys, tmp_path):
+    code, out, err = simulate(capsys, *SMALL, "--output", "/dev/full", "--format", "csv")
+    assert (code, out.count("\n")) == (1, 3)
+    assert "error: cannot write the result (No space left on device): /dev/full; name a" in err
+
+
+def test_a_full_standard_output_is_an_error_and_files_are_written(tmp_path):
+    file = tmp_path / "rows.csv"
+    command = [sys.executable, "-m", "latecomer", "simulate", *SMALL, "--output", str(file)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command,
+            env=os.environ | {"PYTHONPATH": PACKAGE_FOLDER},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    said = done.stderr
+    assert done.returncode == 1, said
+    assert "error: cannot read or write standard output: No space left on device" in said
+    assert "Traceback" not in said
+    assert file.read_text().count("\n") == 3
 
 
 def _busy(pid: int) -> bool:

@@ -70,7 +70,7 @@ def test_json(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ranks", "0"], "--ranks: '0'; give numbers from 1 up and ranges, as in 4,8,16-17"),
+        (["--ranks", "0"], "--ranks: '0'; give numbers from 1 to 4096 and ranges, as in"),
         (["--ranks", "5-4"], "--ranks: '5-4'; give"),
         (["--ranks", "4,,5"], "--ranks: ''; give"),
         (["--ranks", "four"], "--ranks: 'four'; give"),
@@ -201,6 +201,29 @@ def test_a_planted_error_in_json(capsys):
     code, out, _ = run(capsys, NEGATIVE / "once.txt", "--json")
     assert code == 1
     assert json.loads(out)["counterexample"]["rule"] == "once"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--algorithms", "foo"),
+        ("--collective", "bcast"),
+        ("--ranks", 3),
+        ("--arrivals", 0),
+        ("--seed", 2),
+    ],
+)
+def test_options_beside_a_file_are_errors(capsys, option):
+    code, out, err = run(capsys, NEGATIVE / "once.txt", *option)
+    assert (code, out) == (2, "")
+    assert f"{option[0]}: '{option[1]}'; leave it out, since the file says" in err
+
+
+@pytest.mark.parametrize("ranks", ["100000", "4-100000", "0", "8-4"])
+def test_so_many_ranks_are_not_checked(capsys, ranks):
+    code, out, err = run(capsys, "--ranks", ranks)
+    assert (code, out) == (2, "")
+    assert f"--ranks: '{ranks}'; give numbers from 1 to 4096" in err
 
 
 @pytest.mark.parametrize(

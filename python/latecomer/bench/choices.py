@@ -31,6 +31,7 @@ PROGRESS = ("declared", "none", "thread")
 NETWORKS = ("lab", "local", "inherit")
 FORMATS = ("table", "csv", "json", "osu")
 PLOTS = (".svg", ".png", ".html")
+MOST_RANKS = 4096  # that are simulated, checked or shown
 
 
 def one_of(option: str, value: str, choices: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from .errors import OptionError
 from .question import Question
 
 _DEFAULT_NODES = {"lab": 8, "local": 4}
+_DEFAULT_RATE = "200mbit"
 
 # What the plans of the lab assume besides its bandwidth, until it is calibrated. alpha: a small
 # message between two idle hosts takes some 100 us, 65 us of them on a core, and all hosts share
@@ -143,7 +144,7 @@ class InheritedPlace:
 def find_place(
     network: str | None,
     nodes: int | None,
-    rate: str,
+    rate: str | None,
     per_node: int,
     family: str | None,
     clock_skew: str | None = None,
@@ -157,6 +158,9 @@ def find_place(
     one_of("--mpi", family or "openmpi", mpi.FAMILIES)
     if clock_skew and network not in (None, "lab"):
         raise OptionError(f"--clock-skew with --network {network}", clock_skew, "use the lab")
+    if rate and network not in (None, "lab"):
+        remedy = "leave it out, or use the lab"
+        raise OptionError(f"--rate with --network {network}", rate, remedy)
     if network == "inherit":
         if nodes is not None or per_node != 1:
             raise OptionError("--nodes or --per-node given", network, "leave it out: the job says")
@@ -167,7 +171,7 @@ def find_place(
     if network != "local":
         spec = lab.LabSpec(
             nodes or _DEFAULT_NODES["lab"],
-            lab.parse_rate(rate),
+            lab.parse_rate(rate or _DEFAULT_RATE),
             per_node=per_node,
             clock_skew_s=lab.parse_skew(clock_skew or "0"),
         )

@@ -67,9 +67,21 @@ class Result:
             typer.echo(self.text(format_), nl=False)
         say(self.footer())
 
+    def hand_over(self, format_: str, files: Sequence[Path]) -> None:
+        """Show it, and whatever becomes of that, save it. Raises BenchError for a file."""
+        try:
+            self.show(format_)
+        finally:
+            for path in files:
+                self.save(path, format_)
+
     def save(self, path: Path, format_: str) -> None:
-        """As a table or a picture, by the name's end, and say so."""
-        self._save(path, format_)
+        """As a table or a picture, by the name's end, and say so. Raises BenchError."""
+        try:
+            self._save(path, format_)
+        except OSError as error:
+            what = f"cannot write the result ({error.strerror or error})"
+            raise BenchError(what, path, "name a file that can be written") from None
         say(f"wrote {path}")
 
     def _save(self, path: Path, format_: str) -> None:

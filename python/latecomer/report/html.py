@@ -12,6 +12,7 @@ from ..table import (
     best,
     by_delay,
     cells,
+    columns,
     delay_title,
     delays_title,
     headings,
@@ -178,17 +179,18 @@ def _ties(row: Row, block: Sequence[Row]) -> Iterator[str]:
 
 
 def _table(block: Sequence[Row]) -> Iterator[str]:
-    names = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in headings(block))
+    shown = columns(block)
+    names = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in headings(block, shown))
     yield f"<div class=wide><table><caption>{escape(delay_title(block[0]))}; times in ms</caption>"
     yield f"<thead><tr><th scope=col>algorithm</th>{names}</tr></thead><tbody>"
     winner = best(block)
     for row in block:
-        yield _table_row(row, row is winner)
+        yield _table_row(row, shown, row is winner)
     yield "</tbody></table></div>"
 
 
-def _table_row(row: Row, is_best: bool) -> str:
-    *shown, wrong = cells(row)
+def _table_row(row: Row, names: Sequence[str], is_best: bool) -> str:
+    *shown, wrong = cells(row, names)
     name = f"{escape(row.algorithm)} <small>{escape(row.parameters)}</small>"
     values = "".join(f"<td>{escape(cell)}</td>" for cell in shown)
     mark = " class=wrong" if row.wrong else ""

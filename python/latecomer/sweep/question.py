@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from .. import registry
 from ..arrivals import Iteration, Pattern
 from ..bench import question as bench
-from ..bench.choices import NO_OPERATOR, OPERATORS, TYPE_BYTES
+from ..bench.choices import MOST_RANKS, NO_OPERATOR, OPERATORS, TYPE_BYTES
 from ..bench.errors import OptionError
 from ..compiled import core
 from ..native_choices import MODELLED, MODELS, Call
 from ..programs import make_plan, problem
 from .ranges import parse_numbers
 
-MOST_RANKS = 4096
 _BUILT_IN = ("sum", "max")
 
 
@@ -195,11 +194,19 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
 
 def choose_ranks(text: str) -> list[int]:
     """Numbers of ranks. Raises OptionError."""
-    ranks = parse_numbers("--nodes", text, core.parse_count, doubling=False)
+    ranks = parse_numbers("--nodes", text, _read_ranks, doubling=False)
     for number in (ranks[0], ranks[-1]):
         if not 1 <= number <= MOST_RANKS:
             raise OptionError("--nodes out of range", number, f"use 1 to {MOST_RANKS} ranks")
     return ranks
+
+
+def _read_ranks(option: str, text: str) -> int:
+    try:
+        return core.parse_count(option, text)
+    except ValueError:
+        what = f"{option} is no number of ranks"
+        raise OptionError(what, repr(text), f"use 1 to {MOST_RANKS} ranks") from None
 
 
 def choose_pattern(arrival: str, late_rank: int | None, ranks: Sequence[int]) -> Pattern:

@@ -18,7 +18,11 @@ _TABLE_WIDTH = 140  # columns of a terminal below which the table would be torn
 
 Collective = Annotated[
     str | None,
-    typer.Option("--collective", metavar="C", help="Only those of this collective: allreduce."),
+    typer.Option(
+        "--collective",
+        metavar="C",
+        help="Only those of allreduce, allgather, reduce, bcast, gather or scatter.",
+    ),
 ]
 
 

@@ -74,7 +74,9 @@ Keep = Annotated[Path | None, option("--samples", "FILE", "Keep all arrivals and
 Nodes = Annotated[
     int | None, option("--nodes", "N", "Hosts; default: 8 in the lab, 4 local.", min=1)
 ]
-Rate = Annotated[str, option("--rate", "R", "Of the lab's links, as in 200mbit.")]
+Rate = Annotated[
+    str | None, option("--rate", "R", "Of the lab's links, as in 100mbit; default: 200mbit.")
+]
 PerNode = Annotated[int, option("--per-node", "K", "Ranks on each host.", min=1)]
 Network = Annotated[
     str | None,
@@ -115,7 +117,7 @@ def bench(
     report: Report = None,
     keep: Keep = None,
     nodes: Nodes = None,
-    rate: Rate = "200mbit",
+    rate: Rate = None,
     per_node: PerNode = 1,
     network: Network = None,
     clock_skew: ClockSkew = None,
@@ -185,9 +187,7 @@ def _answer(
     job = question.job(place.ranks)
     outcome = measure(question, place, job, deadline, keep)
     result = make_result(question, place, job, outcome)
-    for path in files:
-        result.save(path, shown)
-    result.show(shown)
+    result.hand_over(shown, files)
     return judge(outcome, job, result.rows)
 
 

@@ -10,7 +10,11 @@ import typer
 from .bench import Deadline, Mpi, Network, Nodes, PerNode, Rate, be_quiet
 from .options import Json, option
 
-Seconds = Annotated[str, option("--seconds", "TIME", "About how long to measure.")]
+_SHORTEST_S, _LONGEST_S = 1, 86400
+
+Seconds = Annotated[
+    str, option("--seconds", "TIME", "About how long to measure, 1s to 1 day (86400s).")
+]
 Save = Annotated[
     Path | None,
     option("--save", "FILE", "Save the network here; default: where bench and simulate look for "
@@ -28,7 +32,7 @@ Keep = Annotated[Path | None, option("--samples", "FILE", "Keep all samples here
 
 def calibrate(
     nodes: Nodes = None,
-    rate: Rate = "200mbit",
+    rate: Rate = None,
     per_node: PerNode = 1,
     network: Network = None,
     mpi_family: Mpi = None,
@@ -64,6 +68,9 @@ def calibrate(
         raise OptionError("--save and --no-save both given", save, "give one of them")
     result.check_paths([*(output or ()), *filter(None, (keep, save))], plot or (), (".svg", ".png"))
     length = core.parse_seconds("--seconds", seconds)
+    if not _SHORTEST_S <= length <= _LONGEST_S:
+        remedy = f"use {_SHORTEST_S}s to {_LONGEST_S}s; some rounds are measured in any case"
+        raise OptionError("--seconds out of range", seconds, remedy)
     place = places.find_place(network, nodes, rate, per_node, mpi_family, prefix=program.CALIBRATE)
     if place.ranks < 2:
         raise OptionError("too few ranks to send messages", place.ranks, "use 2 or more")

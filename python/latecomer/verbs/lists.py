@@ -7,6 +7,8 @@ import re
 import latecomer
 import typer
 
+from ..bench.choices import MOST_RANKS
+
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -16,9 +18,9 @@ def parse_ranks(text: str) -> list[int]:
     for part in text.split(","):
         match = _RANGE.fullmatch(part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not 1 <= first <= last:
+        if not 1 <= first <= last <= MOST_RANKS:
             raise typer.BadParameter(
-                f"'{part}'; give numbers from 1 up and ranges, as in 4,8,16-17",
+                f"'{part}'; give numbers from 1 to {MOST_RANKS} and ranges, as in 4,8,16-17",
                 param_hint="--ranks",
             )
         found.update(range(first, last + 1))

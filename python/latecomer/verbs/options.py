@@ -53,7 +53,7 @@ LateRank = Annotated[
 Estimate = Annotated[
     str,
     option("--estimate", "|".join(choices.ESTIMATES), "What algorithms are told of the arrivals: "
-           "the truth, what the library finds out (not for simulate), or the reverse."),
+           "the truth, what the library finds out call by call, or the reverse."),
 ]  # fmt: skip
 Seed = Annotated[int, option("--seed", "N", "Of arrivals, data and order.", min=0)]
 Format = Annotated[str, option("--format", "|".join(choices.FORMATS), "Of what is printed.")]

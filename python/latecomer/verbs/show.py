@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import latecomer
 import typer
 
+from ..bench.choices import MOST_RANKS
 from ..output import print_json, say
 from .options import Json
 from .times import Times, read_times
@@ -18,7 +19,10 @@ Algorithm = Annotated[
     str,
     typer.Argument(metavar="ALGORITHM", help="A name, or name:parameter=value:parameter=value."),
 ]
-Ranks = Annotated[int, typer.Option("--ranks", metavar="P", min=1, help="Number of ranks.")]
+Ranks = Annotated[
+    int,
+    typer.Option("--ranks", metavar="P", min=1, max=MOST_RANKS, help="Number of ranks."),
+]
 Count = Annotated[
     str | None,
     typer.Option(
@@ -115,13 +119,14 @@ def show(
     """
     _check(rank, ranks, svg)
     times = read_times(arrival, network)
-    if segments is None and times.steps:
+    named = _named_segments(algorithm)
+    if segments is None and named is None and times.steps:
         segments = _default_segments(algorithm, collective, ranks)
     lengths = _lengths(parts)
     problem = {
         "algorithm": f"{algorithm}:segments={segments}" if segments else algorithm,
         "ranks": ranks,
-        "count": sum(lengths) if lengths else _count(count, ranks, segments),
+        "count": sum(lengths) if lengths else _count(count, ranks, segments or named),
         "in_place": in_place,
         "commutative": not non_commutative,
         "exact": exact,
@@ -147,10 +152,14 @@ def _check(rank: int | None, ranks: int, picture: Path | None) -> None:
         check_picture(picture, ranks)
 
 
+def _named_segments(algorithm: str) -> int | None:
+    """What the algorithm's own parameters say."""
+    given = re.search(r":segments=(\d+)", algorithm)
+    return int(given[1]) if given else None
+
+
 def _default_segments(algorithm: str, collective: str, ranks: int) -> int | None:
     """One for each rank, where the algorithm has segments: in steps, longer ones cost nothing."""
-    if given := re.search(r":segments=(\d+)", algorithm):
-        return int(given[1])
     name = algorithm.partition(":")[0]
     rows = [row for row in latecomer.algorithms(collective) if row.name == name]
     has_segments = any(parameter.name == "segments" for row in rows for parameter in row.parameters)

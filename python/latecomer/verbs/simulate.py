@@ -38,8 +38,8 @@ Nodes = Annotated[
 ]  # fmt: skip
 Bytes = Annotated[
     str | None,
-    option("--bytes", "LIST", "Of the whole vector, as in 4MiB, or 8-16MiB doubling, 8-16MiB:x4; "
-           "default 1MiB."),
+    option("--bytes", "LIST", "Of the whole vector, as in 4MiB, or 8-16MiB doubling from 8 bytes, "
+           "8-16MiB:x4; each number has its own unit; default 1MiB."),
 ]  # fmt: skip
 Count = Annotated[
     str | None, option("--count", "LIST", "Numbers in the vector, as in 1Mi or 1-4Mi.")
@@ -131,6 +131,7 @@ def simulate(
     from .. import networks
     from ..bench.result import check_paths, check_report
     from ..compiled import core
+    from ..output import say
     from ..sweep import engines, question
     from ..sweep.memory import check_memory, free_bytes
     from ..sweep.panels import check_panels
@@ -167,8 +168,9 @@ def simulate(
     check_memory(asked, core.parse_bytes("--memory", memory) if memory else free_bytes())
     world = engines.choose(engine, platform, config, named.text, estimate)
     outcome = simulate_all(asked, world, deadline)
+    if outcome.trouble == "interrupted" and not outcome.rows:
+        say("interrupted before the first case")
+        raise typer.Exit(outcome.code)
     result = make_result(asked, world, outcome)
-    for path in (*(output or ()), *plots):
-        result.save(path, shown)
-    result.show(shown)
+    result.hand_over(shown, [*(output or ()), *plots])
     raise typer.Exit(judge(outcome))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from .options import Json
 
 _NAMES = 32  # columns of a terminal for what is beside the numbers of ranks
 _CELL = 4  # and for each of them
+_RANKS, _ARRIVALS, _SEED = "1-17", 20, 1
 
 File = Annotated[
     str | None,
@@ -37,12 +38,19 @@ Collective = Annotated[
     typer.Option("--collective", metavar="C", help="Only those of this one; default: of all."),
 ]
 Ranks = Annotated[
-    str, typer.Option("--ranks", metavar="LIST", help="Numbers of ranks, as in 4,8,16-17.")
-]
+    str | None,
+    typer.Option("--ranks", metavar="LIST", help="Numbers of ranks, as in 4,8,16-17; default: "
+                 f"{_RANKS}."),
+]  # fmt: skip
 Arrivals = Annotated[
-    int, typer.Option("--arrivals", metavar="N", min=0, help="Random arrival patterns.")
+    int | None,
+    typer.Option("--arrivals", metavar="N", min=0, help="Random arrival patterns; default: "
+                 f"{_ARRIVALS}."),
+]  # fmt: skip
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help=f"Of the arrival patterns; default: {_SEED}."),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the arrival patterns.")]
 
 
 @dataclass(frozen=True)
@@ -62,9 +70,9 @@ def verify(
     file: File = None,
     algorithms: Algorithms = None,
     collective: Collective = None,
-    ranks: Ranks = "1-17",
-    arrivals: Arrivals = 20,
-    seed: Seed = 1,
+    ranks: Ranks = None,
+    arrivals: Arrivals = None,
+    seed: Seed = None,
     as_json: Json = False,
 ) -> None:
     """Check that algorithms are right.
@@ -77,11 +85,33 @@ def verify(
     """
     if file is None:
         right = _verify_registry(
-            choose(algorithms, collective), parse_ranks(ranks), arrivals, seed, as_json
+            choose(algorithms, collective),
+            parse_ranks(_RANKS if ranks is None else ranks),
+            _ARRIVALS if arrivals is None else arrivals,
+            _SEED if seed is None else seed,
+            as_json,
         )
     else:
+        _check_alone(
+            {
+                "--algorithms": algorithms,
+                "--collective": collective,
+                "--ranks": ranks,
+                "--arrivals": arrivals,
+                "--seed": seed,
+            }
+        )
         right = _verify_file(file, as_json)
     raise typer.Exit(0 if right else 1)
+
+
+def _check_alone(options: Mapping[str, object]) -> None:
+    """Raises BadParameter for an option that is of no use beside a file."""
+    for name, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(
+                f"'{value}'; leave it out, since the file says what is checked", param_hint=name
+            )
 
 
 def _verify_file(file: str, as_json: bool) -> bool:

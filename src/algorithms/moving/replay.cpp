@@ -15,7 +15,16 @@ namespace {
 using Ticks = std::int64_t;  // picoseconds, so that what happens together compares equal
 using Index = MoveIndex;
 
-Ticks to_ticks(Seconds seconds) { return std::llround(seconds * 1e12); }
+// A plan is made for whatever its ranks expect: what lasts longer counts as this long, and what
+// would come after the end comes at the end.
+constexpr Seconds kLongest = 1e6;
+constexpr Ticks kEnd = 8'000'000'000'000'000'000;
+
+Ticks to_ticks(Seconds seconds) {
+  return std::llround(std::clamp(seconds, -kLongest, kLongest) * 1e12);
+}
+
+Ticks later(Ticks time, Ticks by) { return time > kEnd - by ? kEnd : time + by; }
 
 /// The messages of one pair and direction, which follow each other.
 struct Channel {
@@ -261,7 +270,7 @@ class Replay {
   }
 
   void shake_hands(Index move) {
-    schedule(now_ + to_ticks(network_.handshake), Kind::eligible, move);
+    schedule(later(now_, to_ticks(network_.handshake)), Kind::eligible, move);
   }
 
   [[nodiscard]] Index next_long(std::size_t rank) const {
@@ -296,8 +305,8 @@ class Replay {
       channel_of(move).leaving = true;
       const Ticks takes = duration(move);
       Ticks& free = *std::ranges::min_element(ports_[moves_[move].to].free);
-      free = std::max(free, now_) + takes;
-      schedule(now_ + takes, Kind::left, move);
+      free = later(std::max(free, now_), takes);
+      schedule(later(now_, takes), Kind::left, move);
       schedule(free, Kind::landed, move);
     }
   }

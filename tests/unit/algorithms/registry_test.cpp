@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.hpp"
@@ -56,14 +57,16 @@ TEST(Choice, ErrorsNameValueAndRemedy) {
   EXPECT_NE(error_of("segmented_ring:parts=4").find("one of segments"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:segments").find("name=value"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:segments=0").find("from 1 up"), std::string::npos);
+  EXPECT_NE(error_of("segmented_ring:segments=-1").find("from 1 up"), std::string::npos);
+  EXPECT_NE(error_of("segmented_ring:segments=4:segments=8").find("given once"), std::string::npos);
   EXPECT_NE(error_of("linear_tree:override=up").find("ring or back"), std::string::npos);
 }
 
 TEST(Choice, ParametersReadBack) {
   const Choice choice =
-      parse_choice(Collective::allreduce, "linear_tree:segments=1Ki:override=back");
+      parse_choice(Collective::allreduce, "linear_tree:segments=64:override=back");
   const Plan plan = make_plan(*choice.algorithm, kProblem, choice.parameters, {});
-  EXPECT_EQ(describe_parameters(plan), "override=back segments=1024");
+  EXPECT_EQ(describe_parameters(plan), "override=back segments=64");
 }
 
 TEST(MakePlan, RefusesWhatAnAlgorithmDoesNotTake) {
@@ -93,6 +96,22 @@ TEST(MakePlan, RefusesWhatAnAlgorithmDoesNotTake) {
 }
 
 /// The arithmetic of programs is 64 bits wide: a vector far beyond 2^31 elements.
+TEST(MakePlan, SegmentsBeyondTheElementsAreNotUsed) {
+  for (const Algorithm& row : registry()) {
+    if (std::ranges::none_of(row.parameters,
+                             [](const Parameter& each) { return each.name == "segments"; })) {
+      continue;
+    }
+    for (const auto& [count, most] : {std::pair<Count, Count>{0, 1}, {10, 10}, {1 << 20, 65536}}) {
+      const Problem problem{row.collective, 4, count};
+      const Plan plan = make_plan(row, problem, {{"segments", 1000000000}}, {});
+      EXPECT_LE(plan.parameters.at("segments"), most) << row.name << ", " << count << " elements";
+      const Plan few = make_plan(row, problem, {{"segments", 1}}, {});
+      EXPECT_EQ(few.parameters.at("segments"), 1) << row.name << ", " << count << " elements";
+    }
+  }
+}
+
 TEST(MakePlan, CountsBeyond32Bits) {
   for (const Algorithm& row : registry()) {
     if (row.kind != Kind::program) continue;

@@ -26,6 +26,7 @@ TEST(Parse, CountsAndSizes) {
   EXPECT_EQ(parse_bytes("bytes", "64KiB"), 65536);
   EXPECT_EQ(parse_bytes("bytes", "1.5MB"), 1500000);
   EXPECT_EQ(parse_bytes("bytes", "8G"), Count{8} << 30);
+  EXPECT_EQ(parse_bytes("bytes", "1TiB"), Count{1} << 40);
 }
 
 TEST(Parse, Times) {
@@ -43,11 +44,21 @@ TEST(Parse, RefusesWhatIsNoNumber) {
   }
 }
 
+TEST(Parse, CountsFromTheLeastOneUp) {
+  EXPECT_EQ(parse_count("segments", "1", 1), 1);
+  for (const std::string value : {"0", "-1", "x"}) {
+    EXPECT_NE(message([&] { (void)parse_count("segments", value, 1); }).find("from 1 up"),
+              std::string::npos)
+        << value;
+  }
+}
+
 TEST(Parse, ErrorsNameWhatValueAndRemedy) {
   const std::string text = message([] { (void)parse_seconds("delay", "5 parsecs"); });
-  EXPECT_EQ(text,
-            "delay: '5 parsecs' is not usable; right would be a time such as 0, 8ns, 50us, "
-            "5ms or 1.5s");
+  EXPECT_EQ(
+      text,
+      "delay: '5 parsecs' is not usable; right would be 0, or a time with its unit (s, ms, us or "
+      "ns) such as 8ns, 50us, 5ms or 1.5s");
 }
 
 TEST(NetworkText, ReadsBack) {
@@ -70,7 +81,12 @@ TEST(NetworkText, RefusesUnknownAndWrongParts) {
   EXPECT_NE(message([] { (void)parse_network("alfa=3us"); }).find("alpha, beta"),
             std::string::npos);
   EXPECT_NE(message([] { (void)parse_network("alpha"); }).find("network alpha"), std::string::npos);
-  EXPECT_THROW((void)parse_network("ports=0"), Error);
+  for (const std::string text : {"ports=0", "ports=1025", "ports=1e9"}) {
+    EXPECT_NE(message([&] { (void)parse_network(text); }).find("1 to 1024"), std::string::npos)
+        << text;
+  }
+  EXPECT_EQ(message([] { (void)parse_network("alpha=1us,beta=0,alpha=2us"); }),
+            "network alpha: '2us' is not usable; right would be given once");
   EXPECT_THROW((void)parse_network("jitter=-1"), Error);
   EXPECT_THROW((void)parse_network("exchange=0.5"), Error);
   EXPECT_THROW((void)parse_network("per_node=0"), Error);

@@ -241,6 +241,38 @@ TEST(Simulate, RefusesArrivalsOfAnotherLength) {
   EXPECT_THROW((void)simulate(one_way(1), options_with(kUnit, {0})), Error);
 }
 
+std::string error_of(const std::vector<Program>& programs, const Network& network,
+                     const std::vector<Seconds>& arrivals) {
+  try {
+    (void)simulate(programs, options_with(network, arrivals));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Simulate, NamesTimesThatItsClockCannotCount) {
+  const Network long_messages{.alpha = 2e6, .beta = 0, .gamma = 0};
+  const Network long_handshake{
+      .alpha = 0, .beta = 0, .gamma = 0, .eager_limit = 0, .handshake = 1e9};
+  EXPECT_EQ(error_of(one_way(1), kUnit, {0, 1e9}),
+            "arrival of rank 1: '1e+09s' is not usable; right would be a time of at most 1e6 "
+            "seconds, the longest that is simulated");
+  EXPECT_NE(error_of(one_way(1), kUnit, {-2e6, 0}).find("arrival of rank 0"), std::string::npos);
+  EXPECT_NE(error_of(one_way(1), long_messages, {0, 0}).find("(alpha + bytes x beta): '2e+06s'"),
+            std::string::npos);
+  EXPECT_NE(error_of(one_way(1), long_handshake, {0, 0}).find("handshake: '1e+09s'"),
+            std::string::npos);
+  EXPECT_EQ(error_of(one_way(1), kUnit, {0, 1e6}), "no error");
+}
+
+TEST(Simulate, StopsAtTheEndOfItsClock) {
+  const Network network{.alpha = 1e6, .beta = 0, .gamma = 0};
+  EXPECT_EQ(simulate(one_way(8), options_with(network, {0, 0})).last_exit(), 8e6);
+  EXPECT_NE(error_of(one_way(8), network, {0.5e6, 0}).find("end of the simulated time: '8500000s'"),
+            std::string::npos);
+}
+
 TEST(Simulate, MeanElapsedIsMeanOfExitMinusArrival) {
   const auto result = simulate(one_way(1), options_with(kUnit, {1, 3}));
   EXPECT_DOUBLE_EQ(result.mean_elapsed(), ((6.0 - 1) + (6.0 - 3)) / 2);
