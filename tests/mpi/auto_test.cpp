@@ -46,7 +46,7 @@ MPI_TEST(an_automatic_choice_finds_a_late_rank) {
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
   CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
   std::vector<double> expected(static_cast<std::size_t>(context.ranks));
-  bool found = false;  // on all ranks alike
+  bool found = false;                                 // on all ranks alike
   for (int call = 0; call < 200 && !found; ++call) {  // few, unless something else holds ranks up
     MPI_Barrier(MPI_COMM_WORLD);
     if (context.rank == 1) sleep(0.05);
