@@ -49,7 +49,7 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--nodes", type=int, default=8, help="ranks, each on a host of its own")
-    parser.add_argument("--rate", default="200mbit", help="of the links")
+    parser.add_argument("--rate", help="of the lab's links, 200mbit unless told")
     parser.add_argument("--network", choices=("lab", "local"), help="default: lab where it works")
     parser.add_argument("--mpi", help="openmpi or mpich")
     parser.add_argument("--algorithms", default=",".join(worth_comparing()), help="first: before")

@@ -34,15 +34,20 @@ def lines(rows: Sequence[Row]) -> dict[str, list[Row]]:
         found.setdefault((row.algorithm, seen[place]), []).append(row)
         seen[place] += 1
     often = Counter(name for name, _ in found)
-    return {_name(key, own, often[key[0]] > 1): own for key, own in found.items()}
+    names = {key: _name(key[0], own, often[key[0]] > 1) for key, own in found.items()}
+    alike = Counter(names.values())
+    return {
+        f"{names[key]} ({key[1] + 1})" if alike[names[key]] > 1 else names[key]: own
+        for key, own in found.items()
+    }
 
 
-def _name(key: tuple[str, int], own: Sequence[Row], several: bool) -> str:
+def _name(algorithm: str, own: Sequence[Row], several: bool) -> str:
+    """With the parameters that are the same along the line, where the algorithm alone is not it."""
     if not several:
-        return key[0]
+        return algorithm
     common = set.intersection(*(set(row.parameters.split()) for row in own))
-    words = [word for word in own[0].parameters.split() if word in common]
-    return " ".join([key[0], *words]) if words else f"{key[0]} ({key[1] + 1})"
+    return " ".join([algorithm, *(word for word in own[0].parameters.split() if word in common)])
 
 
 def panels(rows: Sequence[Row]) -> list[Panel]:

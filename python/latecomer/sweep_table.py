@@ -5,6 +5,7 @@ Cells hold the time from the last arrival to the last exit, which the limit boun
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,31 +22,46 @@ TITLE = "last exit after the last arrival, ms"
 
 @dataclass(frozen=True)
 class Line:
-    """One case: what it is, its limit, and a row for each algorithm (None: was not run)."""
+    """One case: what it is, its limit, and a row for each of `lines` (None: was not run)."""
 
     case: list[str]
     limit: float | None
-    rows: list[Row | None]
+    rows: dict[str, Row | None]
 
     @property
-    def best(self) -> Row | None:
-        """The row with the least time among those with right results, if there are any."""
-        found = [row for row in self.rows if row and row.after_last_ms is not None]
-        return min(found, key=lambda row: (bool(row.wrong), row.after_last_ms), default=None)
+    def fastest(self) -> dict[str, Row]:
+        """The rows with the least time among those with right results, if there are any."""
+        times = {
+            name: (bool(row.wrong), row.after_last_ms)
+            for name, row in self.rows.items()
+            if row and row.after_last_ms is not None
+        }
+        least = min(times.values(), default=None)
+        return {name: self.rows[name] for name, time in times.items() if _equal(time, least)}
+
+
+def _equal(time: tuple[bool, float], other: tuple[bool, float]) -> bool:
+    """The same program may be called by several names: but for rounding it takes the same time."""
+    return time[0] == other[0] and math.isclose(time[1], other[1])
 
 
 def headings(rows: Sequence[Row]) -> list[str]:
     """Of the columns of a case, then the algorithms."""
-    return [*_case_names(rows), "limit", *lines(rows)]
+    return [*case_headings(rows), *lines(rows)]
+
+
+def case_headings(rows: Sequence[Row]) -> list[str]:
+    """Of the columns before the algorithms'."""
+    return [*_case_names(rows), "limit"]
 
 
 def table_lines(rows: Sequence[Row]) -> list[Line]:
     """The table's lines, in the order of the rows."""
-    columns = [{_case(row): row for row in own} for own in lines(rows).values()]
+    columns = {name: {_case(row): row for row in own} for name, own in lines(rows).items()}
     names, found = _case_names(rows), []
     for case in dict.fromkeys(map(_case, rows)):
-        own = [column.get(case) for column in columns]
-        first = next(row for row in own if row)
+        own = {name: column.get(case) for name, column in columns.items()}
+        first = next(row for row in own.values() if row)
         found.append(Line([_shown(first, name) for name in names], first.limit_ms, own))
     return found
 
@@ -67,7 +83,8 @@ def _all(rows: Sequence[Row]) -> Table:
     for name in headings(rows):
         table.add_column(name, justify="right", no_wrap=True)
     for line in table_lines(rows):
-        cells = [_cell(row, row is line.best) for row in line.rows]
+        fastest = line.fastest
+        cells = [_cell(row, name in fastest) for name, row in line.rows.items()]
         table.add_row(*line.case, number(line.limit), *cells)
     return table
 
@@ -77,10 +94,16 @@ def _fastest(rows: Sequence[Row]) -> Table:
     for name in (*_case_names(rows), "limit", "fastest", "ms"):
         table.add_column(name, justify="left" if name == "fastest" else "right")
     for line in table_lines(rows):
-        best = line.best
-        cells = (best.label, _cell(best, False)) if best else ("", "")
-        table.add_row(*line.case, number(line.limit), *cells)
+        table.add_row(*line.case, number(line.limit), *_first(list(line.fastest.values())))
     return table
+
+
+def _first(fastest: Sequence[Row]) -> tuple[str, Text]:
+    """What is fastest, with how many are equal to it, and its time."""
+    if not fastest:
+        return "", Text()
+    equal = f", {len(fastest) - 1} equal" if len(fastest) > 1 else ""
+    return f"{fastest[0].label}{equal}", _cell(fastest[0], False)
 
 
 def _cell(row: Row | None, best: bool) -> Text:

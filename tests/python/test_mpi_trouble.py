@@ -60,8 +60,8 @@ def test_a_killed_rank_ends_the_job(name, phase):
 
 def waiting(call: int, what: str) -> str:
     """A report of a long wait: by whom, where, in which call, for how long and for whom."""
-    where = rf"latecomer: rank \d of 'halo' \({RANKS} ranks\), call {call}: waiting for \d+\.\d+ s "
-    return where + what
+    who = rf"latecomer: rank \d of 'halo' \({RANKS} ranks\), call {call}"
+    return rf"{who}(?: \(allreduce of .* by \w+\))?: waiting for \d+\.\d+ s {what}"
 
 
 REPORTS = {

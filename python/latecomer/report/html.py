@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 
-from ..lines import is_sweep
+from ..lines import is_sweep, lines
 from ..native_choices import MODELS
 from ..statistics import Row
 from ..table import (
@@ -16,6 +16,7 @@ from ..table import (
     delay_title,
     delays_title,
     headings,
+    merit,
     number,
     size,
     yardstick,
@@ -28,10 +29,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 # The style sheet of all pages.
 STYLE = """
 :root { color-scheme: light dark; --ink: #2b2f36; --dim: #667080; --grid: #d5d9e0;
-  --paper: #ffffff; --best: #e3f4ea; --wrong: #b3261e; }
+  --paper: #ffffff; --best: #e3f4ea; --wrong: #b3261e; --faint: #b4bac4; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e4e7ec; --dim: #9aa3b2; --grid: #3a404a; --paper: #16191e;
-    --best: #1d3a2b; --wrong: #ff8a80; } }
+    --best: #1d3a2b; --wrong: #ff8a80; --faint: #5a6270; } }
 body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif;
   max-width: 66rem; margin: 0 auto; padding: 2rem 1.2rem 4rem; }
 h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.4rem 0 .5rem; }
@@ -39,15 +40,19 @@ h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.4rem 0 .
 ul.findings { padding-left: 1.2rem; }
 figure { margin: 1.5rem 0; overflow-x: auto; }
 figure svg { width: 100%; height: auto; min-width: 40rem; }
+figcaption { color: var(--dim); font-size: .85rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 caption { text-align: left; font-weight: 600; padding: .9rem 0 .3rem; }
-th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--grid); text-align: right;
+summary { cursor: pointer; padding: .9rem 0 .3rem; }
+th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--grid); text-align: right;
   white-space: nowrap; font-weight: normal; }
-thead th { color: var(--dim); font-size: .85rem; }
+thead th { color: var(--dim); font-size: .85rem; vertical-align: bottom; }
+.sweep thead th, tbody th:only-of-type { white-space: normal; }
 th[scope=row], thead th:first-child { text-align: left; }
 th small { color: var(--dim); }
-tr.best, td.best { background: var(--best); } tr.best th[scope=row] { font-weight: 600; }
+tr.best, td.best { background: var(--best); } tr.yardstick th { font-style: italic; }
+tr.best th[scope=row] { font-weight: 600; }
 td.wrong { color: var(--wrong); font-weight: 700; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; }
 dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
@@ -85,7 +90,8 @@ _HOW_TO_READ = (
     ),
     (
         "x {yardstick}, x ring",
-        "How many times as fast as {meaning}, and as the ring, by elapsed time. Above 1 is faster.",
+        "How many times as fast as {meaning}, and as the ring, by elapsed time. Above 1 is faster. "
+        "These yardsticks are in italics.",
     ),
     (
         "wrong",
@@ -108,7 +114,8 @@ def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
     yield f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>"
     yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(_lead(rows))}</p>"
     yield from _findings(rows)
-    yield f"<figure>{plot.inline_svg(rows)}</figure>"
+    caption = f"<figcaption>{escape(said)}</figcaption>" if (said := plot.note(rows)) else ""
+    yield f"<figure>{plot.inline_svg(rows)}{caption}</figure>"
     yield "<h2>All algorithms</h2>"
     if is_sweep(rows):
         yield from sweep.table(rows)
@@ -133,7 +140,8 @@ def _how_to_read(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
 def _lead(rows: Sequence[Row]) -> str:
     row = rows[0]
     sizes = _span(rows, "bytes", size)
-    return f"{sizes}, operator {row.op}, arrivals {delays_title(rows)}; {row.network}, {row.mpi}"
+    network = row.network.replace(",", ", ")  # lines are broken at spaces
+    return f"{sizes}, operator {row.op}, arrivals {delays_title(rows)}; {network}, {row.mpi}"
 
 
 def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -> str:
@@ -156,35 +164,35 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _finding(block: Sequence[Row]) -> str:
-    row = best(block)
-    text = f"<b>{escape(row.algorithm)}</b> is fastest with {number(row.elapsed_ms)} ms"
+    row, names = best(block), _names(block)
+    text = f"<b>{escape(names[row])}</b> is fastest with {number(row.elapsed_ms)} ms"
     rivals = ((yardstick(block), row.speedup_native), ("ring", row.speedup_ring))
     told = [
         f"{number(speedup)} times as fast as {_described(name)}"
         for name, speedup in rivals
         if speedup and row.algorithm != name
     ]
-    return "; ".join([", ".join([text, *told]), *_ties(row, block)])
+    near = [names[r] for r in block if r is not row and r.elapsed_q1_ms <= row.elapsed_q3_ms]
+    ties = [f"not clearly faster than {escape(', '.join(near))}"] if near else []
+    return "; ".join([", ".join([text, *told]), *ties])
+
+
+def _names(block: Sequence[Row]) -> dict[Row, str]:
+    return {row: name for name, own in lines(block).items() for row in own}
 
 
 def _described(name: str) -> str:
     return f"the model {name}" if name in MODELS else name
 
 
-def _ties(row: Row, block: Sequence[Row]) -> Iterator[str]:
-    """Algorithms whose quartiles overlap the winner's."""
-    near = [r.algorithm for r in block if r is not row and r.elapsed_q1_ms <= row.elapsed_q3_ms]
-    if near:
-        yield f"not clearly faster than {escape(', '.join(near))}"
-
-
 def _table(block: Sequence[Row]) -> Iterator[str]:
     shown = columns(block)
     names = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in headings(block, shown))
-    yield f"<div class=wide><table><caption>{escape(delay_title(block[0]))}; times in ms</caption>"
+    yield f"<div class=wide><table><caption>{escape(delay_title(block[0]))}; times in ms, "
+    yield "the least elapsed first</caption>"
     yield f"<thead><tr><th scope=col>algorithm</th>{names}</tr></thead><tbody>"
     winner = best(block)
-    for row in block:
+    for row in sorted(block, key=merit):
         yield _table_row(row, shown, row is winner)
     yield "</tbody></table></div>"
 
@@ -194,7 +202,8 @@ def _table_row(row: Row, names: Sequence[str], is_best: bool) -> str:
     name = f"{escape(row.algorithm)} <small>{escape(row.parameters)}</small>"
     values = "".join(f"<td>{escape(cell)}</td>" for cell in shown)
     mark = " class=wrong" if row.wrong else ""
-    start = "<tr class=best>" if is_best else "<tr>"
+    classes = ["best"] * is_best + ["yardstick"] * (row.algorithm in plot.YARDSTICKS)
+    start = f'<tr class="{" ".join(classes)}">' if classes else "<tr>"
     return f"{start}<th scope=row>{name}</th>{values}<td{mark}>{escape(wrong)}</td></tr>"
 
 

@@ -1,7 +1,8 @@
 """Plots of a benchmark's rows: a curve over the delay, or bars where there is a single delay.
 
-Every algorithm has its own colour, told apart by colour-blind people too, and its name beside its
-curve. The yardsticks have no colour: native is dashed, so are models of it, ring is solid.
+Algorithms have their own colours, told apart by colour-blind people too, and their names beside
+their curves; where they are too many, those that are not prominent are grey and listed in `note`.
+The yardsticks have no colour: native is dashed, so are models of it, ring is solid.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import io
 import itertools
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,15 +21,17 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from .. import registry
-from ..lines import is_sweep
+from ..lines import is_sweep, lines
 from ..statistics import Row
 from ..table import by_delay, delay_title, number, size
+from .labels import End, name_ends
+from .prominent import others, prominent
 
 # The colours of Okabe and Ito but yellow and black, the blue lighter: clear on white and on black.
 COLOURS = ("#1b7fc4", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "os^Dvp"  # one for each colour
 _DASHES = ("-", (0, (6, 1.5)), (0, (2, 1.2)), (0, (7, 1.5, 1.5, 1.5)))  # where colours come again
-INK, GRID, PAPER = "#2b2f36", "#d5d9e0", "#ffffff"
+INK, GRID, PAPER, FAINT = "#2b2f36", "#d5d9e0", "#ffffff", "#b4bac4"
 _NATIVE, _RING = "#808893", INK
 
 _STYLE = {
@@ -50,7 +52,6 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "latecomer",  # the same picture has the same bytes
 }
-_LABEL_HEIGHT = 0.052  # of an axis, for a name beside a curve
 _BARS_MEAN = (
     "full: mean elapsed time of a rank, with quartiles; pale: last exit after the last arrival; ms"
 )
@@ -70,7 +71,7 @@ def save(rows: Sequence[Row], path: Path) -> None:
 
 
 def inline_svg(rows: Sequence[Row]) -> str:
-    """The plot as an element for an HTML page, with its colours --ink, --grid and --paper."""
+    """The plot as an element for an HTML page, with its colours --ink, --grid, --paper, --faint."""
     return as_element(lambda: _figure(rows))
 
 
@@ -81,7 +82,7 @@ def as_element(draw: Callable[[], Figure]) -> str:
         draw().savefig(text, format="svg", transparent=True, metadata=ANONYMOUS)
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
-    for colour, name in ((INK, "ink"), (GRID, "grid"), (PAPER, "paper")):
+    for colour, name in ((INK, "ink"), (GRID, "grid"), (PAPER, "paper"), (FAINT, "faint")):
         svg = svg.replace(colour, f"var(--{name})")
     return svg
 
@@ -98,8 +99,7 @@ def _figure(rows: Sequence[Row]) -> Figure:
         from . import scaling
 
         return scaling.figure(rows)
-    blocks = by_delay(rows)
-    return _curves(rows, blocks) if len(blocks) > 1 else _bars(blocks[0])
+    return _bars(rows) if is_bars(rows) else _curves(rows, by_delay(rows))
 
 
 def _title(figure: Figure, rows: Sequence[Row]) -> None:
@@ -109,7 +109,8 @@ def _title(figure: Figure, rows: Sequence[Row]) -> None:
     median = f"median over {often} iterations; " if often > 1 else ""
     network = re.sub(r",(?=\S)", ", ", row.network)  # lines are broken at spaces
     used = f"{median}{network}, {row.mpi}, seed {row.seed}"
-    figure.supxlabel(used, x=0.01, ha="left", fontsize=8, wrap=True)
+    said = "\n".join(filter(None, (note(rows), used)))
+    figure.supxlabel(said, x=0.01, ha="left", fontsize=8, wrap=True)
 
 
 def _what(rows: Sequence[Row]) -> str:
@@ -122,15 +123,25 @@ def _what(rows: Sequence[Row]) -> str:
     return f"{row.collective} of {size(row.bytes)} on {row.ranks} ranks, {when}"
 
 
-def _names(rows: Sequence[Row]) -> dict[str, str]:
-    """The shortest name of each label: without parameters where the algorithm occurs only once."""
-    labels = {row.label: row.algorithm for row in rows}
-    often = [name for name, count in Counter(labels.values()).items() if count > 1]
-    return {label: label if name in often else name for label, name in labels.items()}
+def note(rows: Sequence[Row]) -> str:
+    """Which lines are grey and have no name, if any; the best first."""
+    grey = [] if is_bars(rows) else others(rows)
+    if not grey:
+        return ""
+    best = "the best first, by the geometric mean of time over the least of each case"
+    return f"Named: yardsticks, auto and the best of the others. Grey ({best}): {', '.join(grey)}."
 
 
-def _looks(rows: Sequence[Row]) -> dict[str, Look]:
-    return looks({row.label: row.algorithm for row in rows})
+def is_bars(rows: Sequence[Row]) -> bool:
+    """Is the picture one of bars, since nothing varies but the algorithm?"""
+    return len(by_delay(rows)) == 1
+
+
+def line_looks(rows: Sequence[Row]) -> dict[str, Look]:
+    """How each line looks, by its name: `looks` if it is prominent, else `OTHER`."""
+    found, named = lines(rows), prominent(rows)
+    own = looks({name: found[name][0].algorithm for name in found if name in named})
+    return {name: own.get(name, OTHER) for name in found}
 
 
 def looks(algorithms: Mapping[str, str]) -> dict[str, Look]:
@@ -139,19 +150,19 @@ def looks(algorithms: Mapping[str, str]) -> dict[str, Look]:
     Colour, dash and marker go by the algorithm's place in the registry, so that all pictures agree;
     no two lines share all three. Later lines are thinner, so that one that they cover is seen.
     """
-    coloured = {label: name for label, name in algorithms.items() if name not in _YARDSTICKS}
+    coloured = {label: name for label, name in algorithms.items() if name not in YARDSTICKS}
     widths = [2.2 - 1.0 * i / max(1, len(coloured) - 1) for i in range(len(coloured))]
     found = {
         label: {**_coloured(place), "linewidth": width, "zorder": 3 - width / 10}
         for (label, place), width in zip(_places(coloured).items(), widths, strict=True)
     }
-    return {label: found.get(label) or _YARDSTICKS[name] for label, name in algorithms.items()}
+    return {label: found.get(label) or YARDSTICKS[name] for label, name in algorithms.items()}
 
 
 def _places(algorithms: Mapping[str, str]) -> dict[str, int]:
     """Each algorithm's in the registry; the ones after it for repetitions and unknown names."""
     names = list(dict.fromkeys(row.name for row in registry.algorithms()))
-    known = [name for name in names if name not in _YARDSTICKS]
+    known = [name for name in names if name not in YARDSTICKS]
     own = {name: place for place, name in enumerate(known)}
     further = itertools.count(len(known))
     return {
@@ -168,12 +179,15 @@ def _coloured(place: int) -> Look:
     return {**look, "linestyle": _DASHES[dash], "markersize": 5, **hollow}
 
 
-_YARDSTICKS: dict[str, Look] = {  # the dashed ones above all, the widest below: all are seen
+YARDSTICKS: dict[str, Look] = {  # the dashed ones above all, the widest below: all are seen
     "native": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4, "zorder": 3},
     "openmpi-4.1": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4, "zorder": 3},
     "mpich-5.0": {"color": _NATIVE, "linestyle": "-.", "linewidth": 2.4, "zorder": 3},
     "ring": {"color": _RING, "linestyle": "-", "linewidth": 3.0},
 }
+
+
+OTHER: Look = {"color": FAINT, "linewidth": 1.0, "zorder": 1.8}  # of lines without a name
 
 
 # Curves over the delay
@@ -193,18 +207,20 @@ def _curves(rows: Sequence[Row], blocks: Sequence[Sequence[Row]]) -> Figure:
 
 def _curve_panel(axes: Axes, rows: Sequence[Row], column: str, title: str) -> None:
     axes.set_title(title, loc="left", fontsize=10)
-    names, ends = _names(rows), []
-    for label, look in _looks(rows).items():
-        own = sorted((r for r in rows if r.label == label), key=lambda r: r.delay_ms)
+    found, ends = lines(rows), []
+    for name, look in line_looks(rows).items():
+        own = sorted(found[name], key=lambda r: r.delay_ms)
         delays = [r.delay_ms for r in own]
         axes.plot(delays, [getattr(r, column) for r in own], clip_on=False, **look)
+        if look is OTHER:
+            continue
         if column == "elapsed_ms":
             bands = [r.elapsed_q1_ms for r in own], [r.elapsed_q3_ms for r in own]
             axes.fill_between(delays, *bands, color=look["color"], alpha=0.18, linewidth=0)
-        ends.append((getattr(own[-1], column), names[label], look["color"]))
+        ends.append(End(getattr(own[-1], column), name, delays[-1], look["color"]))
     axes.set_ylim(bottom=0)
     scale_delays(axes, sorted({r.delay_ms for r in rows}))
-    _name_ends(axes, max(r.delay_ms for r in rows), ends)
+    name_ends(axes, ends)
 
 
 def scale_delays(axes: Axes, delays: Sequence[float]) -> None:
@@ -217,35 +233,6 @@ def scale_delays(axes: Axes, delays: Sequence[float]) -> None:
     axes.set_xlim(delays[0], delays[-1])
     axes.set_xticks(delays, [f"{delay:g}" for delay in delays])
     axes.minorticks_off()
-
-
-def _name_ends(axes: Axes, x: float, ends: Sequence[tuple[float, str, object]]) -> None:
-    """Write each name right of the end of its curve, moved apart so that none covers another."""
-    top = axes.get_ylim()[1]
-    places = apart([end[0] / top for end in sorted(ends)])
-    for (value, label, colour), place in zip(sorted(ends), places, strict=True):
-        axes.annotate(
-            label,
-            xy=(x, value),
-            xytext=(1.05, place),
-            textcoords="axes fraction",
-            va="center",
-            color=colour,
-            fontsize=9,
-            arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.6, "relpos": (0, 0.5)},
-        )
-
-
-def apart(places: Sequence[float], height: float = _LABEL_HEIGHT) -> list[float]:
-    """Ascending places in 0 to 1, moved up, then down from the top, to keep a label's height."""
-    moved: list[float] = []
-    for place in places:
-        moved.append(max(place, moved[-1] + height) if moved else place)
-    ceiling = 1.0
-    for index in reversed(range(len(moved))):
-        moved[index] = min(moved[index], ceiling)
-        ceiling = moved[index] - height
-    return moved
 
 
 def _limit_curve(axes: Axes, blocks: Sequence[Sequence[Row]]) -> None:
@@ -270,35 +257,41 @@ def _limit_curve(axes: Axes, blocks: Sequence[Sequence[Row]]) -> None:
 
 
 def _bars(block: Sequence[Row]) -> Figure:
-    ordered = sorted(block, key=lambda row: -row.elapsed_ms)
-    figure = Figure(figsize=(9.5, 1.9 + 0.52 * len(ordered)), layout="constrained")
+    found = {name: own for name, (own,) in lines(block).items()}
+    names = sorted(found, key=lambda name: -found[name].elapsed_ms)
+    ordered = [found[name] for name in names]
+    figure = Figure(figsize=(9.5, 1.3 + 0.52 * len(ordered)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    looks = _looks(block)
-    for place, row in enumerate(ordered):
-        _bar(axes, place, row, looks[row.label])
-    _name_bars(axes, ordered)
+    own_looks = looks({name: found[name].algorithm for name in found})
+    for place, (name, row) in enumerate(zip(names, ordered, strict=True)):
+        _bar(axes, place, row, own_looks[name])
+    _name_bars(axes, names, ordered)
     _limit_line(axes, ordered)
     return figure
 
 
 def _bar(axes: Axes, place: int, row: Row, look: Look) -> None:
     colour = look["color"]
-    whiskers = [[row.elapsed_ms - row.elapsed_q1_ms], [row.elapsed_q3_ms - row.elapsed_ms]]
     axes.barh(place + 0.18, row.elapsed_ms, 0.36, color=colour)
+    if row.elapsed_q3_ms > row.elapsed_q1_ms:
+        _whiskers(axes, place + 0.18, row)
+    _value(axes, row.elapsed_q3_ms, place + 0.18, row.elapsed_ms)
+    if row.after_last_ms is not None:
+        axes.barh(place - 0.18, row.after_last_ms, 0.3, color=colour, alpha=0.4)
+        _value(axes, row.after_last_ms, place - 0.18, row.after_last_ms)
+
+
+def _whiskers(axes: Axes, y: float, row: Row) -> None:
     axes.errorbar(
         row.elapsed_ms,
-        place + 0.18,
-        xerr=whiskers,
+        y,
+        xerr=[[row.elapsed_ms - row.elapsed_q1_ms], [row.elapsed_q3_ms - row.elapsed_ms]],
         color=INK,
         capsize=3,
         linewidth=1.2,
         path_effects=[withStroke(linewidth=3, foreground=PAPER)],
     )
-    _value(axes, row.elapsed_q3_ms, place + 0.18, row.elapsed_ms)
-    if row.after_last_ms is not None:
-        axes.barh(place - 0.18, row.after_last_ms, 0.3, color=colour, alpha=0.4)
-        _value(axes, row.after_last_ms, place - 0.18, row.after_last_ms)
 
 
 def _value(axes: Axes, x: float, y: float, value: float) -> None:
@@ -307,11 +300,11 @@ def _value(axes: Axes, x: float, y: float, value: float) -> None:
     )
 
 
-def _name_bars(axes: Axes, ordered: Sequence[Row]) -> None:
-    names = _names(ordered)
-    axes.set_yticks(range(len(ordered)), [names[row.label] for row in ordered])
+def _name_bars(axes: Axes, names: Sequence[str], ordered: Sequence[Row]) -> None:
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(-0.6, len(names) - 0.4)
     for name, row in zip(axes.get_yticklabels(), ordered, strict=True):
-        name.set_fontweight("bold" if row.algorithm in _YARDSTICKS else "normal")
+        name.set_fontweight("bold" if row.algorithm in YARDSTICKS else "normal")
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)

@@ -1,7 +1,7 @@
 """Pictures of time against ranks, or against size: a line for each algorithm.
 
 Where both vary there is a panel for each of the fewer. The models of MPI libraries' choices are
-grey; a circle on them is a place where the choice changes. The limit is dotted.
+grey and dashed; a circle on them is a place where the choice changes. The limit is dotted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..native_choices import MODELS
 from ..statistics import Row
 from ..table import delay_title, delays_title, size
 from . import plot
+from .labels import End, name_ends
 
 _FEW = 24  # points of a line that are marked
 _WIDE_RANGE = 12  # from where an axis is logarithmic
 _MOST_TICKS = 8
-_LABEL_INCHES = 0.2  # of a name beside a line
 
 Point = tuple[float, float]
 
@@ -37,7 +37,7 @@ def figure(rows: Sequence[Row]) -> Figure:
     made = Figure(figsize=(6.4 * across, 0.5 + 4.6 * down), layout="constrained")
     FigureCanvasAgg(made)
     cells = made.subplots(down, across, squeeze=False).flat
-    looks = plot.looks({name: own[0].algorithm for name, own in lines(rows).items()})
+    looks = plot.line_looks(rows)
     logarithmic = _wide(_times(rows))  # in all panels or in none
     for axes, panel in zip(cells, shown, strict=False):
         _panel(axes, panel, looks, logarithmic)
@@ -63,7 +63,7 @@ def _panel(axes: Axes, panel: Panel, looks: dict[str, plot.Look], logarithmic: b
         if own[0].algorithm in MODELS:
             _mark_changes(axes, own, panel.x, looks[name])
     _limit(axes, limit)
-    _name_ends(axes, found, looks)
+    name_ends(axes, _ends(found, looks))
 
 
 def _panel_title(panel: Panel) -> str:
@@ -74,6 +74,15 @@ def _panel_title(panel: Panel) -> str:
 
 def _points(own: Sequence[Row], x: str) -> list[Point]:
     return sorted((getattr(row, x), row.after_last_ms) for row in own if row.after_last_ms)
+
+
+def _ends(found: dict[str, list[Point]], looks: dict[str, plot.Look]) -> list[End]:
+    """Of the lines that are named."""
+    return [
+        End(points[-1][1], name, points[-1][0], looks[name]["color"])
+        for name, points in found.items()
+        if points and looks[name] is not plot.OTHER
+    ]
 
 
 def _times(rows: Sequence[Row]) -> list[float]:
@@ -167,30 +176,3 @@ def _log_ticks(low: float, high: float) -> list[float]:
         if len(ticks) > 1:
             return ticks
     return [tick for tick in MaxNLocator(4).tick_values(low, high) if low <= tick <= high]
-
-
-def _name_ends(axes: Axes, found: dict[str, list[Point]], looks: dict[str, plot.Look]) -> None:
-    """Each name right of its line's end, moved apart so that none covers another."""
-    ends = sorted((points[-1][1], name, points[-1][0]) for name, points in found.items() if points)
-    height = axes.figure.get_size_inches()[1] / max(1, axes.get_gridspec().nrows)
-    places = plot.apart([_height(axes, end[0]) for end in ends], _LABEL_INCHES / (0.8 * height))
-    for (value, name, x), place in zip(ends, places, strict=True):
-        colour = looks[name]["color"]
-        axes.annotate(
-            name,
-            xy=(x, value),
-            xytext=(1.05, place),
-            textcoords="axes fraction",
-            va="center",
-            color=colour,
-            fontsize=8.5,
-            arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.6, "relpos": (0, 0.5)},
-        )
-
-
-def _height(axes: Axes, value: float) -> float:
-    """As a part of the axis."""
-    low, high = axes.get_ylim()
-    if axes.get_yscale() == "log":
-        return math.log(value / low) / math.log(high / low)
-    return (value - low) / (high - low)

@@ -72,7 +72,9 @@ def _changed(fit: Fit, network: str | None) -> Fit:
     """With costs of the command line in place of the fitted ones; residuals stay the fit's."""
     if network is None:
         return fit
-    text = core.network_text(f"{fit.text},{network}")
+    named = {part.partition("=")[0] for part in network.split(",")}
+    kept = [part for part in fit.text.split(",") if part.partition("=")[0] not in named]
+    text = core.network_text(",".join([*kept, network]))
     costs = dict(zip(COSTS, map(float, read_costs(text)), strict=True))
     more = ",".join(part for part in text.split(",") if part.partition("=")[0] not in COSTS)
     errors = {name: error for name, error in fit.errors.items() if costs[name] == fit.costs[name]}
