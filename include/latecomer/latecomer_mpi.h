@@ -139,10 +139,10 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
 
 /* When each rank will enter the next collectives: seconds after any common instant, one entry a
  * rank, EQUAL ON ALL RANKS: exchange local measurements first, with MPI_Allgather for instance.
- * NULL forgets them: all are expected together. Local; not while a request is started. Ranks that
- * were given different times follow different plans; the next call then ends with an error, where
- * ranks have to wait for each other after some waits were reported (latecomer_set_long_wait). A
- * rank whose part in the call is over finds out in its next one.
+ * NULL forgets them, whatever `ranks` is: all are expected together. Local; not while a request is
+ * started. Ranks that were given different times follow different plans; the next call then ends
+ * with an error for those that wait, at the latest when some waits were reported
+ * (latecomer_set_long_wait). A rank whose part in the call is over finds out in its next one.
  *
  * MPI_ERR_ARG if `ranks` is not the communicator's size, a time is not finite or a request is
  * started. */
