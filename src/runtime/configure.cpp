@@ -33,13 +33,15 @@ std::uint64_t hash_of(const Choice& choice) {
   return fnv1a(text);
 }
 
-/// One reduction tells every rank whether all could read their text and all mean the same.
+/// One reduction tells every rank whether all could read their text and all mean the same. A rank
+/// that could not (no `meaning`) knows better why: that is its caller's to throw.
 void agree(MPI_Comm comm, const std::string& what, std::string_view text,
            std::optional<std::uint64_t> meaning) {
   const std::uint64_t hash = meaning.value_or(0);
   const std::uint64_t mine[] = {meaning ? 0U : 1U, hash, ~hash};
   std::uint64_t largest[3] = {};
   PMPI_Allreduce(mine, largest, 3, MPI_UINT64_T, MPI_MAX, comm);
+  if (!meaning) return;
   if (largest[0] != 0) {
     throw Error(what, std::string(text), "one that every rank can use, and one cannot");
   }
@@ -100,12 +102,8 @@ void watch_if_needed(CommState& state, bool anew) {
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
   carry_out_started(state);
   Wish wish = read_wish(collective, text);
-  try {
-    agree(state.comm, "algorithm", text,
-          wish.choice ? std::optional(hash_of(*wish.choice)) : std::nullopt);
-  } catch (const Error&) {
-    if (wish.choice) throw;
-  }
+  agree(state.comm, "algorithm", text,
+        wish.choice ? std::optional(hash_of(*wish.choice)) : std::nullopt);
   if (!wish.choice) throw std::runtime_error(wish.trouble);
   Choice& choice = state.choice(wish.choice->algorithm->collective);
   choice = std::move(*wish.choice);
@@ -132,11 +130,7 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
 void set_estimate(CommState& state, std::string_view text) {
   carry_out_started(state);
   const bool known = text == "given" || text == "online";
-  try {
-    agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
-  } catch (const Error&) {
-    if (known) throw;
-  }
+  agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
   if (!known) throw Error("estimate", std::string(text), "given or online");
   state.online = text == "online" && state.ranks > 1;
   state.given.clear();
@@ -157,12 +151,8 @@ void set_reproducible(CommState& state, int on) {
   carry_out_started(state);
   const bool known = on == 0 || on == 1;
   const std::string text = std::to_string(on);
-  try {
-    agree(state.comm, "reproducible", text, known ? std::optional(fnv1a(text)) : std::nullopt);
-  } catch (const Error&) {
-    if (known) throw;
-    throw Error("reproducible", text, "0 or 1");
-  }
+  agree(state.comm, "reproducible", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  if (!known) throw Error("reproducible", text, "0 or 1");
   state.reproducible = on == 1;
   forget_choices(state);
   state.settings = Settings::unknown;
