@@ -25,8 +25,7 @@ Rehearsal::Rehearsal(Setting setting) : setting_(std::move(setting)) {
 }
 
 Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
-                                const std::vector<Seconds>* given, std::uint64_t seed,
-                                const std::function<void()>& poll) {
+                                const std::vector<Seconds>* given, std::uint64_t seed) {
   const auto ranks = static_cast<std::size_t>(setting_.problem.ranks);
   if (arrivals.size() != ranks) {
     throw Error("arrivals", std::to_string(arrivals.size()) + " times",
@@ -35,7 +34,6 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   options_.network = setting_.network;
   options_.network.seed = seed;
   options_.element_bytes = setting_.problem.element_bytes;
-  options_.poll = poll;
   Call call;
   call.expected = expect();
   if (given != nullptr) call.expected = *given;
