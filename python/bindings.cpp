@@ -128,13 +128,10 @@ class PyPlan {
     options.arrivals = actual ? *actual : arrivals_;
     options.element_bytes = plan_.problem.element_bytes;
     options.trace = trace;
-    const Count eager = options.network.eager_elements(plan_.problem.element_bytes);
     Parties parties;
     std::optional<CheckedMemory> memory;
     const Simulation result = interruptible([&] {
-      for (Rank rank = 0; rank < ranks(); ++rank) {
-        parties.push_back(make_party(plan_, rank, eager));
-      }
+      parties = make_parties(plan_, options.network);
       if (check)
         options.memory = memory.emplace(plan_.problem, parties, options.network.seed).memory();
       return latecomer::simulate(parties, options);
