@@ -34,7 +34,7 @@ def simulate_all(
 ) -> Outcome:
     """The rows of all cases, or of those before the deadline (seconds) or an interruption.
 
-    Raises BenchError if a case needs more than `memory`, in bytes.
+    Raises UserError if a case needs more than `memory`, in bytes.
     """
     shapes = [(ranks, count) for ranks in question.ranks for count in question.counts]
     rows: list[statistics.Row] = []

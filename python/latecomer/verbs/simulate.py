@@ -131,9 +131,9 @@ def simulate(
     from .. import networks
     from ..bench.result import check_paths, check_report
     from ..compiled import core
+    from ..memory import free_bytes
     from ..output import say
     from ..sweep import engines, question
-    from ..sweep.memory import free_bytes
     from ..sweep.panels import check_panels
     from ..sweep.result import judge, make_result
     from ..sweep.run import simulate_all
