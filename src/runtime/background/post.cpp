@@ -17,10 +17,11 @@ struct Head {
   Description what;
   Seconds arrival;
   double weight;
+  std::uint32_t row;
 };
 
 std::vector<char> pack(const Letter& letter) {
-  const Head head{letter.kind, letter.call, letter.what, letter.arrival, letter.weight};
+  const Head head{letter.kind, letter.call, letter.what, letter.arrival, letter.weight, letter.row};
   std::vector<char> bytes(sizeof head + letter.text.size());
   std::memcpy(bytes.data(), &head, sizeof head);
   std::copy(letter.text.begin(), letter.text.end(), bytes.begin() + sizeof head);
@@ -30,7 +31,7 @@ std::vector<char> pack(const Letter& letter) {
 Letter unpack(const std::vector<char>& bytes) {
   Head head{};
   std::memcpy(&head, bytes.data(), std::min(sizeof head, bytes.size()));
-  Letter letter{head.kind, head.call, head.what, head.arrival, head.weight, {}};
+  Letter letter{head.kind, head.call, head.what, head.arrival, head.weight, head.row, {}};
   if (bytes.size() > sizeof head) letter.text.assign(bytes.begin() + sizeof head, bytes.end());
   return letter;
 }

@@ -55,6 +55,9 @@ class MpiTransport final : public Transport {
   /// late to be heard, so that none is left to the communicator. An MPI error code.
   int drain_words() { return words_.drain(); }
 
+  /// Whether any word was told or heard: some may still be under way.
+  [[nodiscard]] bool spoke() const { return words_.used(); }
+
   /// The peers of the messages under way, ascending.
   [[nodiscard]] std::vector<Rank> awaited() const;
   /// MPI's code of the completion that the protocol failed at; MPI_SUCCESS if none was at fault.

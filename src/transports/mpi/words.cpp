@@ -24,6 +24,7 @@ void Words::note(int code) {
 
 void Words::tell(Rank to, std::uint64_t word) {
   forget_sent();
+  used_ = true;
   Sent& sent = leaving_.emplace_back(Sent{{call_, word}, MPI_REQUEST_NULL});
   note(PMPI_Isend(sent.letter.data(), static_cast<int>(sent.letter.size()), MPI_UINT64_T, to,
                   Tags::kWords, comm_, &sent.request));
@@ -68,6 +69,7 @@ std::optional<Words::Received> Words::receive() {
   Received received{status.MPI_SOURCE, {}};
   note(PMPI_Recv(received.letter.data(), static_cast<int>(received.letter.size()), MPI_UINT64_T,
                  status.MPI_SOURCE, Tags::kWords, comm_, MPI_STATUS_IGNORE));
+  used_ = true;
   ++received_;
   return received;
 }

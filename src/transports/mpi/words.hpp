@@ -33,6 +33,8 @@ class Words {
   [[nodiscard]] std::optional<Word> next();
   /// Collective, after the last call: receives what nobody has asked for. An MPI error code.
   int drain();
+  /// Whether any word was told or heard: some may still be under way.
+  [[nodiscard]] bool used() const { return used_; }
   /// MPI's code of the first thing that went wrong.
   [[nodiscard]] int error() const { return error_; }
 
@@ -58,6 +60,7 @@ class Words {
   std::deque<Received> kept_;        // of calls to come
   std::vector<std::uint64_t> sent_;  // to each rank, in all calls
   std::uint64_t received_ = 0;       // from all, in all calls
+  bool used_ = false;
   int error_ = MPI_SUCCESS;
 };
 
