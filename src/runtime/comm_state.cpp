@@ -46,11 +46,9 @@ CommState::~CommState() {
   ledger_close(*this);
   background.reset();
   if (!link) return;
-  // What has come must not be left to a communicator of the same context. Also after a failure, of
-  // which not all may know: draining takes all ranks.
-  if (protocols) link->transport.drain_words();
+  // What may come must not be left to a communicator of the same context, and nobody waits for it.
   link->control.read();
-  if (link->control.used()) link->comm->keep();
+  if (link->control.used() || link->transport.words_used()) link->comm->keep();
 }
 
 bool CommState::automatic() const {

@@ -5,7 +5,6 @@
 #include "patterns/trees.hpp"
 #include "runtime/letters.hpp"
 #include "runtime/log.hpp"
-#include "transports/mpi/returned_errors.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer {
@@ -79,7 +78,6 @@ std::string names_of_differing(const SettingHashes& all) {
 
 Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
-  const ReturnedErrors returned;
   Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
                   "to compare settings");
   const SettingHashes all =

@@ -8,7 +8,6 @@
 #include "runtime/background/finalize.hpp"
 #include "runtime/call_data.hpp"
 #include "runtime/waiting.hpp"
-#include "transports/mpi/returned_errors.hpp"
 
 namespace latecomer {
 namespace {
@@ -201,7 +200,6 @@ void Background::begin(const Letter& letter, bool in_place) {
 
 bool Background::advance() {
   if (!protocol_ || protocol_->status() != Status::running) return false;
-  const ReturnedErrors returned;
   const bool moved = state_.link->transport.poll(*protocol_);
   if (protocol_->status() == Status::failed) fail(failure_of(*protocol_, *state_.link));
   return moved;

@@ -3,12 +3,12 @@
 // communicator goes.
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/background/codes.hpp"
+#include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
 
@@ -39,15 +39,12 @@ class Post {
  public:
   /// The communicator outlives the post.
   explicit Post(MPI_Comm comm);
-  ~Post();
-  Post(const Post&) = delete;
-  Post& operator=(const Post&) = delete;
 
   void send(Rank to, const Letter& letter);
-  /// The next letter that has come; nothing else is waited for.
+  /// The next letter that has come; nothing else is waited for. One that cannot be read is dropped.
   std::optional<Delivered> receive();
   /// MPI's code of the first failure.
-  [[nodiscard]] int error() const { return error_; }
+  [[nodiscard]] int error() const { return error_ != MPI_SUCCESS ? error_ : mailbox_.error(); }
 
   /// Collective over the communicator, when this rank sends no more: ranks tell each other how many
   /// letters they sent.
@@ -56,13 +53,7 @@ class Post {
   bool drained();
 
  private:
-  struct Sent {
-    std::vector<char> bytes;
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
-
   void note(int code);
-  void forget_sent();
 
   MPI_Comm comm_;
   int error_ = MPI_SUCCESS;
@@ -70,7 +61,7 @@ class Post {
   std::uint64_t received_ = 0;
   std::uint64_t expected_ = 0;  // letters to this rank in all, known when counted_ is done
   MPI_Request counted_ = MPI_REQUEST_NULL;
-  std::deque<Sent> leaving_;
+  Mailbox mailbox_;
 };
 
 /// Collective over each post's communicator, whatever their order.
