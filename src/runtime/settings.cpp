@@ -5,7 +5,6 @@
 #include "patterns/trees.hpp"
 #include "runtime/letters.hpp"
 #include "runtime/log.hpp"
-#include "transports/mpi/returned_errors.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer {
@@ -81,7 +80,6 @@ void find_different(CommState& state, const std::string& names) {
 
 Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
-  const ReturnedErrors returned;
   Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
                   "to compare settings");
   const SettingHashes all =

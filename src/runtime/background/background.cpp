@@ -8,7 +8,6 @@
 #include "runtime/background/finalize.hpp"
 #include "runtime/connect.hpp"
 #include "runtime/waiting.hpp"
-#include "transports/mpi/returned_errors.hpp"
 
 namespace latecomer {
 namespace {
@@ -56,11 +55,6 @@ Background::Background(CommState& state)
 
 Background::~Background() { ProgressThread::instance().remove(*this); }
 
-Post& Background::retire() {
-  retired_ = true;
-  return post_;
-}
-
 // --- The progress thread ---
 
 bool Background::serve() {
@@ -70,7 +64,7 @@ bool Background::serve() {
 }
 
 bool Background::step() try {
-  if (failure_.code != MPI_SUCCESS || !state_.broken.empty() || retired_) return false;
+  if (failure_.code != MPI_SUCCESS || !state_.broken.empty()) return false;
   bool moved = read_letters();
   moved = issue_asked() || moved;
   moved = begin_announced() || moved;
@@ -191,7 +185,6 @@ void Background::begin(const Letter& letter, bool in_place) {
 
 bool Background::advance() {
   if (!protocol_ || protocol_->status() != Status::running) return false;
-  const ReturnedErrors returned;
   const bool moved = state_.link->transport.poll(*protocol_);
   if (protocol_->status() == Status::failed) fail(failure_of(*protocol_, *state_.link));
   return moved;

@@ -26,7 +26,7 @@ class Background final : public Served {
  public:
   /// All ranks make one, for a state that has a link and outlives it.
   explicit Background(CommState& state);
-  /// Collective: letters under way are drained.
+  /// Waits for nobody.
   ~Background() override;
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
@@ -34,7 +34,6 @@ class Background final : public Served {
   // --- The progress thread's ---
 
   bool serve() override;
-  Post& retire() override;
 
   // --- The program's threads' ---
 
@@ -87,7 +86,6 @@ class Background final : public Served {
   TreeNode node_;  // whom announcements come from and go to
   Sequencer sequencer_;
   std::map<std::uint64_t, Letter> announced_;  // by call; those to come
-  bool retired_ = false;
   Outcome failure_;  // of the thread's work; told by the next call
 
   // The call that was begun.

@@ -1,6 +1,7 @@
 #include "runtime/background/codes.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "runtime/operators.hpp"
@@ -69,6 +70,12 @@ std::optional<Description> describe_call(const Call& call, Rank ranks, Rank me) 
   if (!problem.parts.empty()) return std::nullopt;
   return Description{static_cast<std::uint64_t>(problem.count), *op_code, *type_code,
                      static_cast<std::uint16_t>(call.collective), problem.root};
+}
+
+bool known(const Description& what, Rank ranks) {
+  return what.collective < kCollectives && what.op < operators().size() &&
+         what.type < datatypes().size() && what.root >= 0 && what.root < ranks &&
+         what.count <= static_cast<std::uint64_t>(std::numeric_limits<Count>::max());
 }
 
 MPI_Op op_of(const Description& what) { return operators().at(what.op); }

@@ -3,13 +3,16 @@
 #include <mutex>
 
 #include "runtime/background/progress_thread.hpp"
+#include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
 namespace {
 
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
 int finalizing(MPI_Comm, int, void*, void*) {
-  for (Served* const served : ProgressThread::instance().stop()) (void)served->retire();
+  constexpr std::chrono::milliseconds kAtMost{100};
+  ProgressThread::instance().stop();
+  (void)Mailbox::finish(kAtMost);
   return MPI_SUCCESS;
 }
 
