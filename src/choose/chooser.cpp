@@ -476,7 +476,7 @@ std::uint64_t Chooser::calls_between_tellings(const CallClass& of, const Candida
                                               const Problem& problem) const {
   if (rooted(problem.collective)) return kRootedEvery;
   const Prices prices(of);
-  const Seconds call = prices.of(chosen);
+  const Seconds call = std::max(of.elapsed, prices.of(chosen));
   if (!(call > 0)) return kRootedEvery;
   const Seconds telling = ceil_log2(problem.ranks) * known_.network.transfer(0) * prices.usual();
   return 1 + static_cast<std::uint64_t>(std::min(1e6, telling / (kTelling * call)));

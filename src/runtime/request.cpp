@@ -44,6 +44,7 @@ Request understand(const CommState& state, const Call& call) {
     return request;
   }
   request.problem = problem_of(call, state.ranks, state.rank);
+  request.problem.in_place = false;  // each rank's own affair: nothing is decided by it
   request.by_library = reason(state, request);
   return request;
 }
