@@ -33,9 +33,13 @@ bool is_complex(MPI_Datatype type) {
 
 bool is_logical(MPI_Datatype type) { return one_of(type, {MPI_C_BOOL, MPI_LOGICAL}); }
 
+bool is_integer_pair(MPI_Datatype type) {
+  return one_of(type, {MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT});
+}
+
 bool is_pair(MPI_Datatype type) {
-  return one_of(type, {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT,
-                       MPI_LONG_DOUBLE_INT});
+  return is_integer_pair(type) ||
+         one_of(type, {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_DOUBLE_INT});
 }
 
 }  // namespace
@@ -55,7 +59,8 @@ bool defined_on(MPI_Op op, MPI_Datatype type) {
 }
 
 bool exact(MPI_Op op, MPI_Datatype type) {
-  if (one_of(op, {MPI_SUM, MPI_PROD})) return is_integer(type);
+  if (one_of(op, {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN})) return is_integer(type);
+  if (one_of(op, {MPI_MAXLOC, MPI_MINLOC})) return is_integer_pair(type);
   return kind_of(op) == OperatorKind::built_in;
 }
 

@@ -15,7 +15,9 @@ enum class OperatorKind { built_in, user };
 /// has the last word.
 [[nodiscard]] bool defined_on(MPI_Op op, MPI_Datatype type);
 
-/// Whether the result has the same bits in whatever order the operands are combined.
+/// Whether the result has the same bits in whatever order the operands are combined. Also maximum
+/// and minimum of floats have not: with a NaN, or of zeros of both signs, MPI libraries take one
+/// operand.
 [[nodiscard]] bool exact(MPI_Op op, MPI_Datatype type);
 
 }  // namespace latecomer
