@@ -15,6 +15,7 @@
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/statistics/recorded_call.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
@@ -30,14 +31,42 @@ const Prepared* prepare(CommState& state, const Problem& problem, Decision& deci
   return nullptr;
 }
 
+/// This rank will do no more in its call, for which the others wait: they are told.
+void give_up(CommState& state, const std::string& why) {
+  ++state.stats.failed;
+  state.broken = why;
+  if (!state.link) return;
+  state.link->control.alarm();
+  state.link->transport.abandon();
+}
+
+/// An operator of the program's may leave a call by an exception.
+class Within {
+ public:
+  explicit Within(CommState& state) : state_(state) {}
+  ~Within() {
+    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
+  }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  void end() { ended_ = true; }
+
+ private:
+  CommState& state_;
+  bool ended_ = false;
+};
+
 /// Takes part in a call on the link. `buffers` are the call's, `op` its operator.
 Outcome execute(CommState& state, const Prepared& prepared, Buffers buffers, MPI_Op op,
                 Courier* courier) {
   Link& link = *state.link;
   link.transport.begin(std::move(buffers), op, {link.calls, prepared.frame().plan_hash}, courier);
   const ProtocolOptions options{state.tuning.window, kind_of(op) == OperatorKind::built_in};
+  Within call(state);
   const auto protocol = prepared.party->join(link.transport, options);
-  return run(*protocol, link, {state.comm, state.tuning.long_wait, 0, &prepared.plan});
+  Outcome outcome = run(*protocol, link, {state.comm, state.tuning.long_wait, 0, &prepared.plan});
+  call.end();
+  return outcome;
 }
 
 Outcome execute_alone(CommState& state, const Call& call, const Prepared& prepared,
@@ -68,26 +97,19 @@ Outcome tell_all(CommState& state, const Problem& problem, Seconds arrived) {
   return outcome;
 }
 
-/// The others wait for this rank: they are told before anything else.
+/// The others are told before anything else.
 int fail(CommState& state, const Outcome& outcome) {
-  ++state.stats.failed;
-  state.broken = outcome.why;
-  if (state.link) {
-    state.link->control.alarm();
-    state.link->transport.abandon();
-  }
+  give_up(state, outcome.why);
   const std::string text = describe(state.comm) + ": " + outcome.why;
   log_line(text);
   set_last_error(text);
-  PMPI_Comm_call_errhandler(state.comm, outcome.code);
-  return outcome.code;
+  return raise_error(state.comm, outcome.code);
 }
 
 int refuse(CommState& state) {
   ++state.stats.failed;
   set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
-  PMPI_Comm_call_errhandler(state.comm, disagreement_class());
-  return disagreement_class();
+  return raise_error(state.comm, disagreement_class());
 }
 
 /// All ranks have just been here: the time to compare clocks, if it is due.
@@ -195,8 +217,11 @@ int handle(CommState& state, const Call& call) try {
   }
   const bool announced = state.background && state.background->serves(call);
   return announced ? handle_announced(state, call, arrived) : handle_alone(state, call, arrived);
-} catch (const std::bad_alloc&) {
-  return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
+} catch (const std::exception& error) {
+  if (UserCode::threw()) throw;
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return fail(state, memory ? Outcome{MPI_ERR_NO_MEM, "no memory for the call"}
+                            : Outcome{MPI_ERR_OTHER, error.what()});
 }
 
 int follow_route(CommState& state, const Call& call) {

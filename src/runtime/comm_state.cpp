@@ -8,6 +8,7 @@
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/statistics/ledger.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
@@ -73,7 +74,8 @@ int CommState::ensure_link() {
 CommState& state_of(MPI_Comm comm) {
   void* found = nullptr;
   int flag = 0;
-  PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
+  const int code = PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
+  if (code != MPI_SUCCESS) throw RefusedByMpi{code};
   if (flag != 0) return *static_cast<CommState*>(found);
   auto fresh = std::make_unique<CommState>(comm);
   if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {
