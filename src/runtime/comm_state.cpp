@@ -73,9 +73,9 @@ int CommState::ensure_link() {
 
 CommState& state_of(MPI_Comm comm) {
   void* found = nullptr;
-  int flag = 0;
+  int flag = -1;  // stays where MPI refuses: after a user's error handler MPICH returns no error
   const int code = PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
-  if (code != MPI_SUCCESS) throw RefusedByMpi{code};
+  if (flag < 0) throw RefusedByMpi{code == MPI_SUCCESS ? MPI_ERR_COMM : code};
   if (flag != 0) return *static_cast<CommState*>(found);
   auto fresh = std::make_unique<CommState>(comm);
   if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/random.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
@@ -87,18 +88,18 @@ void reduce_under(const Context& context, const char* algorithm, const Names<T>&
   for (std::size_t shift = 0; shift < names.types.size(); ++shift) {
     std::vector<T> mine(kCount);
     std::vector<T> result(kCount);
-    std::vector<T> right(kCount);
+    std::vector<T> wanted(kCount);
     for (int i = 0; i < kCount; ++i) {
       std::memset(static_cast<void*>(&mine[i]), 0, sizeof(T));
       mine[i] = names.of(context.rank, i);
     }
-    result = right = mine;  // what lies between the numbers of a pair is nobody's
-    PMPI_Allreduce(mine.data(), right.data(), kCount, names.types[0], names.op, MPI_COMM_WORLD);
+    result = wanted = mine;  // what lies between the numbers of a pair is nobody's
+    PMPI_Allreduce(mine.data(), wanted.data(), kCount, names.types[0], names.op, MPI_COMM_WORLD);
     const std::size_t which = (static_cast<std::size_t>(context.rank) + shift) % names.types.size();
     CHECK_EQ(
         latecomer_allreduce(mine.data(), result.data(), kCount, names.types[which], names.op, comm),
         MPI_SUCCESS);
-    CHECK_TEXT(std::memcmp(result.data(), right.data(), kCount * sizeof(T)) == 0,
+    CHECK_TEXT(std::memcmp(result.data(), wanted.data(), kCount * sizeof(T)) == 0,
                std::string(algorithm) + ": wrong result under name " + std::to_string(which));
   }
   latecomer_stats stats{};
