@@ -15,6 +15,7 @@
 #include "runtime/persistent.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
@@ -29,24 +30,44 @@ struct Ending {
 
 // --- Failures ---
 
-/// The others wait for this rank: they are told before anything else.
-Ending fail(CommState& state, const Outcome& outcome) {
-  state.broken = outcome.why;
-  if (state.link) {
-    state.link->control.alarm();
-    state.link->transport.abandon();
+/// This rank will do no more in its call, for which the others wait: they are told.
+void give_up(CommState& state, const std::string& why) {
+  state.broken = why;
+  if (!state.link) return;
+  state.link->control.alarm();
+  state.link->transport.abandon();
+}
+
+/// An operator of the program's may leave a call by an exception.
+class Within {
+ public:
+  explicit Within(CommState& state) : state_(state) {}
+  ~Within() {
+    if (ended_) return;
+    give_up(state_, "an exception ended a call in which others wait");
+    ++state_.stats.failed;
   }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  void end() { ended_ = true; }
+
+ private:
+  CommState& state_;
+  bool ended_ = false;
+};
+
+/// The others are told before anything else.
+Ending fail(CommState& state, const Outcome& outcome) {
+  give_up(state, outcome.why);
   const std::string text = describe(state.comm) + ": " + outcome.why;
   log_line(text);
   set_last_error(text);
-  PMPI_Comm_call_errhandler(state.comm, outcome.code);
-  return {outcome.code, &latecomer_stats::failed};
+  return {raise_error(state.comm, outcome.code), &latecomer_stats::failed};
 }
 
 Ending refuse(CommState& state) {
   set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
-  PMPI_Comm_call_errhandler(state.comm, disagreement_class());
-  return {disagreement_class(), &latecomer_stats::failed};
+  return {raise_error(state.comm, disagreement_class()), &latecomer_stats::failed};
 }
 
 // --- Learning ---
@@ -140,9 +161,11 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
     const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
     protocol = &prepared.protocol(link.transport, options);
   }
+  Within call_of_others(state);
   const Outcome outcome = run(*protocol, link,
                               {state.comm, state.tuning.long_wait, 0, &prepared.plan},
                               begun != nullptr ? Begun::before : Begun::now);
+  call_of_others.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
   if (watch != nullptr) watch->leave(link.clocks.now());
   const int code = data.finish();
@@ -251,8 +274,11 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
   Ending ending = follow_verdict(state, request, state.link->clocks.common(entered));
   ending.of = of;
   return ending;
-} catch (const std::bad_alloc&) {
-  return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
+} catch (const std::exception& error) {
+  if (UserCode::threw()) throw;
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return fail(state, memory ? Outcome{MPI_ERR_NO_MEM, "no memory for the call"}
+                            : Outcome{MPI_ERR_OTHER, error.what()});
 }
 
 // --- Records ---

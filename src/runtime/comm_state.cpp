@@ -11,6 +11,7 @@
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/statistics/ledger.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
@@ -67,8 +68,9 @@ int state_keyval() {
 
 CommState* find_state(MPI_Comm comm) {
   void* found = nullptr;
-  int flag = 0;
-  PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
+  int flag = -1;  // stays where MPI refuses: after a user's error handler MPICH returns no error
+  const int code = PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
+  if (flag < 0) throw RefusedByMpi{code == MPI_SUCCESS ? MPI_ERR_COMM : code};
   return flag != 0 ? static_cast<CommState*>(found) : nullptr;
 }
 

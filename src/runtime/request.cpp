@@ -39,11 +39,12 @@ Request understand(const CommState& state, const Call& call) {
     request.by_library = native ? &latecomer_stats::native : &latecomer_stats::fallback_intercommunicator;
     return request;
   }
-  if (wrong(call, state.ranks, state.rank)) {
+  std::optional<Problem> problem = checked_problem_of(call, state.ranks, state.rank);
+  if (!problem) {
     request.by_library = &latecomer_stats::fallback_arguments;
     return request;
   }
-  request.problem = problem_of(call, state.ranks, state.rank);
+  request.problem = std::move(*problem);
   request.problem.in_place = false;  // each rank's own affair: nothing is decided by it
   request.by_library = reason(state, request);
   return request;
