@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 CORE = ["base", "schedule", "protocol", "spec", "patterns", "arrival", "algorithms", "verify",
-        "engine", "parties", "simulate", "telemetry", "select",
+        "engine", "parties", "simulate", "telemetry", "choose",
         "rehearse"]  # fmt: skip
 ALLOWED: dict[str, list[str]] = {
     "base": [],
@@ -25,7 +25,7 @@ ALLOWED: dict[str, list[str]] = {
     "engine": ["base", "schedule", "protocol"],
     "parties": ["base", "schedule", "protocol", "algorithms", "engine"],
     "telemetry": ["base", "schedule", "protocol", "arrival"],
-    "select": ["base", "schedule", "patterns", "arrival", "algorithms"],
+    "choose": ["base", "schedule", "patterns", "arrival", "algorithms", "telemetry"],
     "simulate": ["base", "schedule", "protocol", "spec", "arrival", "engine"],
     "rehearse": [
         "base",
@@ -37,7 +37,7 @@ ALLOWED: dict[str, list[str]] = {
         "parties",
         "simulate",
         "telemetry",
-        "select",
+        "choose",
     ],
     "transports/mpi": ["base", "schedule", "protocol", "engine"],
     "transports/simgrid": ["base", "schedule", "protocol", "engine", "simulate"],

@@ -12,8 +12,14 @@
  * Errors. Collectives return MPI's codes, through the communicator's error handler as MPI's own
  * do. The functions that configure return MPI_SUCCESS or MPI_ERR_ARG (MPI_ERR_COMM for a
  * communicator that they do not serve, MPI_ERR_NO_MEM without memory) and never call an error
- * handler; latecomer_last_error() holds the message. Before MPI_Init and after MPI_Finalize all
- * functions that take a communicator or start a request return MPI_ERR_OTHER and call no handler.
+ * handler; latecomer_last_error() holds the message. What error handlers
+ * and operators of a C++ program throw passes through. Before MPI_Init and after MPI_Finalize, and
+ * in programs that use sessions of MPI 4 without MPI_Init, collectives are the MPI library's own;
+ * all other functions that take a communicator or start a request return MPI_ERR_OTHER and call no
+ * handler.
+ *
+ * Buffers must be in memory that the processor can read and write: memory of a GPU is not looked
+ * for, and a call with such a buffer fails where the processor has no access.
  *
  * Threads. With MPI_THREAD_MULTIPLE, threads may call at the same time on different communicators.
  */

@@ -1,15 +1,55 @@
 #include "engine/engine.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace latecomer {
+namespace {
+
+void push(std::vector<OpIndex>& heap, OpIndex index) {
+  heap.push_back(index);
+  std::push_heap(heap.begin(), heap.end(), std::greater<>());
+}
+
+void pop(std::vector<OpIndex>& heap) {
+  std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+  heap.pop_back();
+}
+
+}  // namespace
 
 Engine::Engine(const ProgramIndex& index, Transport& transport, EngineOptions options)
     : index_(index),
       transport_(transport),
       options_(options),
-      unfinished_(index.size()),
-      missing_(index.waits()),
+      missing_(index.size()),
       channels_(index.channels().size()),
-      done_(index.long_receives().empty() ? 0 : index.size()) {}
+      done_(index.long_receives().empty() ? 0 : index.size()) {
+  messages_.reserve(channels_.size());
+  locals_.reserve(index.locals());
+  reset();
+}
+
+bool Engine::restart(const ProtocolOptions& options) {
+  options_ = options;
+  reset();
+  return true;
+}
+
+/// What a call begins with. All memory is there already.
+void Engine::reset() {
+  status_ = Status::running;
+  failure_.clear();
+  arrived_ = false;
+  local_busy_ = false;
+  unfinished_ = index_.size();
+  std::copy(index_.waits().begin(), index_.waits().end(), missing_.begin());
+  std::fill(channels_.begin(), channels_.end(), Progressed{});
+  std::fill(done_.begin(), done_.end(), false);
+  long_done_ = 0;
+  messages_.clear();
+  locals_.clear();
+}
 
 void Engine::start() {
   if (index_.program().progress == Progress::foreground) return;
@@ -27,9 +67,7 @@ void Engine::release_independent() {
 void Engine::arrive() {
   arrived_ = true;
   if (index_.program().progress == Progress::foreground) release_independent();
-  for (OpIndex i = 0; i < missing_.size(); ++i) {
-    if (index_.operation(i).kind == OpKind::arrive) finish(i);
-  }
+  for (const OpIndex arrival : index_.arrivals()) finish(arrival);
   pump();
 }
 
@@ -72,7 +110,7 @@ void Engine::make_ready(OpIndex index) {
   if (is_message(op)) {
     note_next(index_.channel_of(index));
   } else {
-    locals_.push(index);
+    push(locals_, index);
   }
 }
 
@@ -94,7 +132,7 @@ void Engine::note_next(std::uint32_t channel) {
     return;
   }
   progressed.noted = true;
-  messages_.push(next);
+  push(messages_, next);
 }
 
 /// The next peer's turn may have come.
@@ -106,8 +144,8 @@ void Engine::finish_long(OpIndex index) {
 }
 
 void Engine::post_message() {
-  const OpIndex index = messages_.top();
-  messages_.pop();
+  const OpIndex index = messages_.front();
+  pop(messages_);
   const std::uint32_t channel = index_.channel_of(index);
   Progressed& progressed = channels_[channel];
   progressed.noted = false;
@@ -127,10 +165,10 @@ void Engine::post_message() {
 
 void Engine::post_local() {
   if (locals_.empty()) return;
-  const OpIndex index = locals_.top();
+  const OpIndex index = locals_.front();
   const Operation& op = index_.operation(index);
   if (op.kind == OpKind::combine && !may_combine()) return;
-  locals_.pop();
+  pop(locals_);
   local_busy_ = true;
   if (op.kind == OpKind::combine) {
     transport_.combine(op.source, op.target, op.into, index);

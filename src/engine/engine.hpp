@@ -6,7 +6,6 @@
 // index first.
 #pragma once
 
-#include <queue>
 #include <vector>
 
 #include "engine/index.hpp"
@@ -21,6 +20,7 @@ class Engine final : public Protocol {
   /// The index must outlive the engine.
   Engine(const ProgramIndex& index, Transport& transport, EngineOptions options = {});
 
+  [[nodiscard]] bool restart(const ProtocolOptions& options) override;
   void start() override;
   void arrive() override;
   void completed(const Completion& completion) override;
@@ -37,9 +37,10 @@ class Engine final : public Protocol {
     std::uint32_t in_flight = 0;
     bool noted = false;  // its next operation is among messages_
   };
-  /// Operations, the first of the program on top.
-  using Lowest = std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>>;
+  /// Operations that are ready: a heap with the first of the program in front.
+  using Ready = std::vector<OpIndex>;
 
+  void reset();
   void release_independent();
   void finish(OpIndex index);
   void make_ready(OpIndex index);
@@ -59,13 +60,13 @@ class Engine final : public Protocol {
   std::string failure_;
   bool arrived_ = false;
   bool local_busy_ = false;
-  std::size_t unfinished_;
+  std::size_t unfinished_ = 0;
   std::vector<std::uint32_t> missing_;  // dependencies not yet done, per operation
   std::vector<Progressed> channels_;
   std::vector<bool> done_;     // per operation; only of long receives
   std::size_t long_done_ = 0;  // so many of the long receives, and those before them, are done
-  Lowest messages_;            // to post: the next of their channels, ready
-  Lowest locals_;              // to run: ready
+  Ready messages_;             // to post: the next of their channels
+  Ready locals_;               // to run
 };
 
 }  // namespace latecomer

@@ -38,6 +38,8 @@ void ProgramIndex::index_messages() {
   std::map<std::pair<OpKind, Rank>, std::uint32_t> known;
   for (OpIndex i = 0; i < size(); ++i) {
     const Operation& op = operation(i);
+    if (op.kind == OpKind::arrive) arrivals_.push_back(i);
+    if (op.kind == OpKind::combine || op.kind == OpKind::copy) ++locals_;
     if (!is_message(op)) continue;
     const auto next = static_cast<std::uint32_t>(channels_.size());
     const auto [entry, added] = known.try_emplace({op.kind, op.peer}, next);

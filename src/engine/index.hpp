@@ -43,6 +43,11 @@ class ProgramIndex {
             dependents_.data() + dependents_begin_[index + 1]};
   }
 
+  /// The operations that stand for this rank's arrival.
+  [[nodiscard]] const std::vector<OpIndex>& arrivals() const { return arrivals_; }
+  /// How many operations are this rank's own: combines and copies.
+  [[nodiscard]] std::size_t locals() const { return locals_; }
+
   /// The messages to or from one peer, in program order.
   struct Channel {
     Rank peer = -1;
@@ -67,6 +72,8 @@ class ProgramIndex {
   std::vector<std::uint32_t> waits_;
   std::vector<OpIndex> dependents_;            // of operation i: from dependents_begin_[i]
   std::vector<std::size_t> dependents_begin_;  // to dependents_begin_[i + 1]
+  std::vector<OpIndex> arrivals_;
+  std::size_t locals_ = 0;
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> channel_of_;
   std::vector<OpIndex> long_;

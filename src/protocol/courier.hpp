@@ -13,9 +13,9 @@ class Courier {
 
   virtual ~Courier() = default;
 
-  /// What goes along with a message that leaves now; at most kMostBytesPerRank for each rank
+  /// Appends what goes along with a message that leaves now; at most kMostBytesPerRank for each rank
   /// of the communicator.
-  [[nodiscard]] virtual std::vector<char> pack() = 0;
+  virtual void pack(std::vector<char>& to) = 0;
   /// What came along, before the message's completion is told. Words that cannot be read are left
   /// alone.
   virtual void unpack(const char* words, std::size_t bytes) = 0;

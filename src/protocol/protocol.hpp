@@ -8,9 +8,15 @@ namespace latecomer {
 
 enum class Status : std::uint8_t { running, done, failed };
 
+struct ProtocolOptions;
+
 class Protocol {
  public:
   virtual ~Protocol() = default;
+
+  /// Back to the state before start(), for another call of the same party on the same transport,
+  /// without allocating memory. False: it cannot; join the call with a new one.
+  [[nodiscard]] virtual bool restart(const ProtocolOptions& /*options*/) { return false; }
 
   /// Once, first. What may run before the arrival is posted here.
   virtual void start() = 0;

@@ -8,20 +8,22 @@
 #include "parties/make_party.hpp"
 
 namespace latecomer {
-namespace {
 
-std::vector<Seconds> later(std::vector<Seconds> times, Seconds by) {
-  for (Seconds& time : times) time += by;
-  return times;
-}
-
-}  // namespace
-
-Rehearsal::Rehearsal(Setting setting) : setting_(std::move(setting)) {
+Rehearsal::Rehearsal(Setting setting)
+    : setting_(std::move(setting)), chooser_(0, setting_.problem.ranks) {
   const Problem& problem = setting_.problem;
   (void)make_plan(*setting_.choice.algorithm, problem, setting_.choice.parameters, {});
   (void)native_plan();
-  for (Rank rank = 0; rank < problem.ranks; ++rank) watches_.emplace_back(rank, problem.ranks);
+  chooser_.policy().choice(problem.collective) = setting_.choice;
+  chooser_.policy().network = setting_.assumed;
+  if (!automatic()) watch_arrivals();
+}
+
+void Rehearsal::watch_arrivals() {
+  const Rank ranks = setting_.problem.ranks;
+  chooser_.linked();
+  chooser_.watch_arrivals();
+  for (Rank rank = 1; rank < ranks; ++rank) watches_.emplace_back(rank, ranks);
 }
 
 Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
@@ -34,38 +36,36 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   options_.network = setting_.network;
   options_.network.seed = seed;
   options_.element_bytes = setting_.problem.element_bytes;
+  Policy& policy = chooser_.policy();
+  policy.online = given == nullptr;
+  policy.given = given != nullptr ? *given : std::vector<Seconds>{};
+  chooser_.expect_anew();
   Call call;
-  call.expected = expect();
-  if (given != nullptr) call.expected = *given;
-  const Algorithm* row = setting_.choice.algorithm;
-  const bool apart = rooted(setting_.problem.collective);
-  bool tell = !apart || rooted_calls_++ % Selector::kRootedEvery == 0;
-  if (automatic()) {
-    const auto selection = selector_.choose(setting_.problem, call.expected, setting_.assumed);
-    chosen_.add(selector_, selection);
-    row = selection.row;
-    tell = selection.tell;
-  }
-  if (row->kind == Kind::native) {
-    call.algorithm = "native";
-    run_apart(call, native_plan(), arrivals, tell);
-  } else if (apart || row->kind == Kind::protocol) {
-    run_apart(call, plan_of(call, *row), arrivals, tell);
+  call.algorithm = "native";
+  const bool worth = !automatic() || Chooser::worth_a_class(setting_.problem);
+  CallClass* const of = automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
+  if (worth && (of == nullptr || of->active)) {
+    call.expected = expect();
+    const Verdict verdict = chooser_.decide(setting_.problem);
+    if (verdict.way == Verdict::Way::refused) throw std::runtime_error(verdict.why);
+    follow(call, verdict, arrivals);
   } else {
-    run_program(call, *row, arrivals);
+    only_watch(call, of, arrivals);
   }
-  learn();
   clock_ += *std::max_element(call.exits.begin(), call.exits.end());
   return call;
 }
 
 /// The same on all ranks, or the library is broken.
-std::vector<Seconds> Rehearsal::expect() {
-  std::vector<Seconds> expected = watches_.front().expect(setting_.problem);
-  for (std::size_t rank = 1; rank < watches_.size(); ++rank) {
-    if (watches_[rank].expect(setting_.problem) == expected) continue;
-    throw std::runtime_error("rank " + std::to_string(rank) +
-                             " expects other arrivals than rank 0");
+const std::vector<Seconds>& Rehearsal::expect() {
+  const std::vector<Seconds>& expected = chooser_.expect(setting_.problem);
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    if (!chooser_.policy().online) {
+      watches_[i].enter_class(setting_.problem);
+    } else if (watches_[i].expect(setting_.problem) != expected) {
+      throw std::runtime_error("rank " + std::to_string(i + 1) +
+                               " expects other arrivals than rank 0");
+    }
   }
   return expected;
 }
@@ -90,49 +90,66 @@ Plan Rehearsal::native_plan() const {
   return make_plan(*choice.algorithm, setting_.problem, choice.parameters, {{}, setting_.network});
 }
 
-Plan Rehearsal::plan_of(Call& call, const Algorithm& row) const {
-  const Parameters parameters = automatic() ? Parameters{} : setting_.choice.parameters;
-  const bool telemetry = !rooted(setting_.problem.collective);
-  Plan plan =
-      make_plan(row, setting_.problem, parameters, {call.expected, setting_.assumed, telemetry});
-  call.algorithm = plan.algorithm;
-  call.parameters = describe_parameters(plan, setting_.choice.algorithm->name);
-  return plan;
+/// The call is the library's, and nothing is done about it but comparing how long it took.
+void Rehearsal::only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals) {
+  couriers_.clear();
+  call.exits = run(native_plan(), arrivals, &call).exits;
+  if (of == nullptr) return;
+  std::vector<Seconds> inside;
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    inside.push_back(call.exits[rank] - arrivals[rank]);
+  }
+  const auto [least, most] = std::minmax_element(inside.begin(), inside.end());
+  durations_.push_front({*least, *most});
+  durations_.resize(std::min(durations_.size(), Review::kCalls));
+  if (!Chooser::watched(*of, inside.front())) return;
+  Review all;
+  for (std::size_t i = 0; i < durations_.size(); ++i) {
+    all.values[2 * i] = durations_[i][0];
+    all.values[2 * i + 1] = -durations_[i][1];
+  }
+  all.values.back() = 1;
+  if (chooser_.reviewed(*of, setting_.problem, all)) watch_arrivals();
 }
 
-void Rehearsal::run_apart(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals,
-                          bool tell) {
+void Rehearsal::follow(Call& call, const Verdict& verdict, const std::vector<Seconds>& arrivals) {
   couriers_.clear();
-  call.exits = run(plan, arrivals, &call).exits;
-  if (!tell) {
-    for (Watch& watch : watches_) watch.miss();
-    return;
+  if (verdict.way == Verdict::Way::plan) {
+    call.algorithm = verdict.plan->algorithm;
+    call.parameters = describe_parameters(*verdict.plan, setting_.choice.algorithm->name);
   }
-  for (std::size_t rank = 0; rank < watches_.size(); ++rank) {
-    couriers_.push_back(
-        &watches_[rank].tell_of(clock_ + arrivals[rank], clock_ + call.exits[rank]));
+  if (verdict.way == Verdict::Way::plan && chooser_.tells(*verdict.plan)) {
+    run_and_tell(call, *verdict.plan, arrivals);
+  } else {
+    const bool native = verdict.way != Verdict::Way::plan;
+    call.exits = run(native ? native_plan() : *verdict.plan, arrivals, &call).exits;
+    if (verdict.tell) {
+      tell_afterwards(call, arrivals);
+    } else {
+      for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).miss();
+      return;
+    }
+  }
+  chooser_.learn();
+}
+
+/// What tells nobody of arrivals on its way: they are told afterwards.
+void Rehearsal::tell_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    couriers_.push_back(&watch(rank).tell_of(clock_ + arrivals[rank], clock_ + call.exits[rank]));
   }
   call.exits = run(telling_plan(setting_.problem), call.exits, nullptr).exits;
-  for (Watch& watch : watches_) watch.told();
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).told();
 }
 
-void Rehearsal::run_program(Call& call, const Algorithm& row,
-                            const std::vector<Seconds>& arrivals) {
-  couriers_.clear();
-  const std::vector<Seconds> entered = later(arrivals, clock_);
-  for (std::size_t rank = 0; rank < watches_.size(); ++rank) {
-    couriers_.push_back(&watches_[rank].enter(entered[rank]));
+void Rehearsal::run_and_tell(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals) {
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    couriers_.push_back(&watch(rank).enter(clock_ + arrivals[rank]));
   }
-  call.exits = run(plan_of(call, row), arrivals, &call).exits;
-  for (std::size_t rank = 0; rank < watches_.size(); ++rank) {
-    watches_[rank].leave(clock_ + call.exits[rank]);
+  call.exits = run(plan, arrivals, &call).exits;
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    watch(rank).leave(clock_ + call.exits[rank]);
   }
-}
-
-void Rehearsal::learn() {
-  if (!automatic()) return;
-  const Watch& watch = watches_.front();
-  chosen_.learn(watch.taken(), watch.taken_before(), watch.last());
 }
 
 }  // namespace latecomer

@@ -1,5 +1,6 @@
 // A series of calls on the virtual network as a communicator of an MPI program makes them: ranks
-// tell each other when they arrived, expect the next call to be like earlier ones, and choose.
+// tell each other when they arrived, expect the next call to be like earlier ones, and choose, by
+// the code that does so in MPI programs.
 #pragma once
 
 #include <deque>
@@ -8,10 +9,9 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "select/last_choices.hpp"
+#include "choose/chooser.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
-#include "telemetry/watch.hpp"
 
 namespace latecomer {
 
@@ -47,21 +47,23 @@ class Rehearsal {
 
  private:
   [[nodiscard]] bool automatic() const { return setting_.choice.algorithm->name == "auto"; }
-  [[nodiscard]] std::vector<Seconds> expect();
+  void watch_arrivals();
+  [[nodiscard]] Watch& watch(std::size_t rank) {
+    return rank == 0 ? *chooser_.watch() : watches_[rank - 1];
+  }
+  [[nodiscard]] const std::vector<Seconds>& expect();
   [[nodiscard]] Plan native_plan() const;
   Simulation run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked);
-  Plan plan_of(Call& call, const Algorithm& row) const;
-  /// What tells nobody of arrivals on its way: they are told afterwards, if at all.
-  void run_apart(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals, bool tell);
-  void run_program(Call& call, const Algorithm& row, const std::vector<Seconds>& arrivals);
-  void learn();
+  void only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals);
+  void follow(Call& call, const Verdict& verdict, const std::vector<Seconds>& arrivals);
+  void run_and_tell(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
+  void tell_afterwards(Call& call, const std::vector<Seconds>& arrivals);
 
   Setting setting_;
-  std::deque<Watch> watches_;  // one a rank
+  Chooser chooser_;            // rank 0's; what the others expect is compared with it
+  std::deque<Watch> watches_;  // of the other ranks
+  std::deque<std::array<Seconds, 2>> durations_;  // of the last calls: the least, the most
   std::vector<Courier*> couriers_;
-  Selector selector_;
-  LastChoices chosen_;
-  std::uint64_t rooted_calls_ = 0;
   SimulationOptions options_;
   Seconds clock_ = 0;  // when the last call was over
 };

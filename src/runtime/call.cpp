@@ -3,127 +3,195 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/datatypes.hpp"
 #include "runtime/operators.hpp"
+#include "transports/mpi/layout.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
 
-Count size_of(MPI_Datatype type) {
-  MPI_Count bytes = 0;
-  PMPI_Type_size_x(type, &bytes);
-  return bytes;
-}
+/// A datatype of a call; MPI is asked for its size once, if at all.
+class Sized {
+ public:
+  explicit Sized(MPI_Datatype type) : type_(type) {}
+  [[nodiscard]] bool null() const { return type_ == MPI_DATATYPE_NULL; }
+  [[nodiscard]] bool named() const { return combiner_of(type_) == MPI_COMBINER_NAMED; }
+  [[nodiscard]] Count size() const {
+    if (size_ < 0) size_ = size_of(type_);
+    return size_;
+  }
+
+ private:
+  MPI_Datatype type_;
+  mutable Count size_ = -1;
+};
+
+/// What the arguments of one call mean on one rank.
+class Reading {
+ public:
+  Reading(const Call& call, Rank ranks, Rank me)
+      : call_(call), ranks_(ranks), me_(me), send_(call.sendtype), recv_(call.recvtype) {}
+
+  [[nodiscard]] bool wrong() const;
+  [[nodiscard]] Problem problem() const;
+
+ private:
+  [[nodiscard]] bool root() const { return !rooted(call_.collective) || me_ == call_.root; }
+  [[nodiscard]] bool wrong_parts() const;
+  [[nodiscard]] bool wrong_reduction() const;
+  [[nodiscard]] bool wrong_gathering() const;
+  [[nodiscard]] bool wrong_scattering() const;
+  void add_reduction(Problem& problem) const;
+  void add_moved(Problem& problem) const;
+
+  const Call& call_;
+  Rank ranks_, me_;
+  Sized send_, recv_;
+};
 
 /// MPI_BOTTOM, which derived types may count from, is a null pointer too.
-bool missing(const void* data, Count count, MPI_Datatype type) {
-  if (data != nullptr || count == 0 || size_of(type) == 0) return false;
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  return combiner == MPI_COMBINER_NAMED;
+bool missing(const void* data, Count count, const Sized& type) {
+  return data == nullptr && count != 0 && type.size() != 0 && type.named();
 }
 
-bool wrong_side(const void* data, Count count, MPI_Datatype type) {
-  return count < 0 || type == MPI_DATATYPE_NULL || missing(data, count, type);
+bool wrong_side(const void* data, Count count, const Sized& type) {
+  return count < 0 || type.null() || missing(data, count, type);
 }
 
-bool wrong_parts(const Call& call, Rank ranks) {
-  if (call.recvcounts == nullptr) return wrong_side(call.recvbuf, call.recvcount, call.recvtype);
-  return call.displs == nullptr || call.recvtype == MPI_DATATYPE_NULL ||
-         std::any_of(call.recvcounts, call.recvcounts + ranks,
-                     [&](int count) { return wrong_side(call.recvbuf, count, call.recvtype); });
+bool Reading::wrong() const {
+  if (rooted(call_.collective) && (call_.root < 0 || call_.root >= ranks_)) return true;
+  switch (call_.collective) {
+    case Collective::allreduce:
+    case Collective::reduce:
+      return wrong_reduction();
+    case Collective::allgather:
+    case Collective::gather:
+      return wrong_gathering();
+    case Collective::scatter:
+      return wrong_scattering();
+    case Collective::bcast:
+      return wrong_side(call_.recvbuf, call_.recvcount, recv_) || call_.recvbuf == MPI_IN_PLACE;
+  }
+  return true;
 }
 
-bool wrong_reduction(const Call& call, bool receives) {
-  if (call.op == MPI_OP_NULL) return true;
-  if (wrong_side(call.sendbuf, call.sendcount, call.sendtype)) return true;
-  if (!receives) return call.sendbuf == MPI_IN_PLACE;
-  if (missing(call.recvbuf, call.sendcount, call.sendtype)) return true;
-  return call.recvbuf == MPI_IN_PLACE || (call.sendcount > 0 && call.sendbuf == call.recvbuf);
+bool Reading::wrong_parts() const {
+  if (call_.recvcounts == nullptr) return wrong_side(call_.recvbuf, call_.recvcount, recv_);
+  if (call_.recvcounts == kNoCounts || call_.displs == nullptr || recv_.null()) return true;
+  return std::any_of(call_.recvcounts, call_.recvcounts + ranks_,
+                     [&](int count) { return wrong_side(call_.recvbuf, count, recv_); });
 }
 
-/// Of all-gather, gather: what `me` receives must be as long as what it sends.
-bool wrong_gathering(const Call& call, Rank ranks, Rank me, bool receives) {
-  if (receives && (wrong_parts(call, ranks) || call.recvbuf == MPI_IN_PLACE)) return true;
-  if (call.sendbuf == MPI_IN_PLACE) return !receives;
-  if (wrong_side(call.sendbuf, call.sendcount, call.sendtype)) return true;
-  if (!receives) return false;
-  const Count received = call.recvcounts == nullptr ? call.recvcount : call.recvcounts[me];
-  return call.sendcount * size_of(call.sendtype) != received * size_of(call.recvtype);
+bool Reading::wrong_reduction() const {
+  if (call_.op == MPI_OP_NULL) return true;
+  if (wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
+  if (!root()) return call_.sendbuf == MPI_IN_PLACE;
+  if (missing(call_.recvbuf, call_.sendcount, send_)) return true;
+  return call_.recvbuf == MPI_IN_PLACE || (call_.sendcount > 0 && call_.sendbuf == call_.recvbuf);
 }
 
-bool wrong_scattering(const Call& call, bool sends) {
-  if (sends && wrong_side(call.sendbuf, call.sendcount, call.sendtype)) return true;
-  if (call.recvbuf == MPI_IN_PLACE) return !sends;
-  if (wrong_side(call.recvbuf, call.recvcount, call.recvtype)) return true;
-  return sends &&
-         call.sendcount * size_of(call.sendtype) != call.recvcount * size_of(call.recvtype);
+/// Of all-gather, gather: what this rank receives of itself must be as long as what it sends.
+bool Reading::wrong_gathering() const {
+  if (root() && (wrong_parts() || call_.recvbuf == MPI_IN_PLACE)) return true;
+  if (call_.sendbuf == MPI_IN_PLACE) return !root();
+  if (wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
+  if (!root()) return false;
+  const Count received = call_.recvcounts == nullptr ? call_.recvcount : call_.recvcounts[me_];
+  return call_.sendcount * send_.size() != received * recv_.size();
 }
 
-void add_reduction(Problem& problem, const Call& call) {
+bool Reading::wrong_scattering() const {
+  if (root() && wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
+  if (call_.recvbuf == MPI_IN_PLACE) return !root();
+  if (wrong_side(call_.recvbuf, call_.recvcount, recv_)) return true;
+  return root() && call_.sendcount * send_.size() != call_.recvcount * recv_.size();
+}
+
+Problem Reading::problem() const {
+  Problem problem;
+  problem.collective = call_.collective;
+  problem.ranks = ranks_;
+  problem.root = rooted(call_.collective) ? call_.root : 0;
+  problem.in_place = call_.in_place();
+  if (combines(call_.collective)) {
+    add_reduction(problem);
+  } else {
+    add_moved(problem);
+  }
+  return problem;
+}
+
+void Reading::add_reduction(Problem& problem) const {
+  problem.count = call_.sendcount;
+  problem.element_bytes = send_.size();
+  problem.exact = exact(call_.op, call_.sendtype);
+  if (kind_of(call_.op) == OperatorKind::built_in) return;
   int commutative = 0;
-  PMPI_Op_commutative(call.op, &commutative);
-  problem.count = call.sendcount;
-  problem.element_bytes = size_of(call.sendtype);
+  PMPI_Op_commutative(call_.op, &commutative);
   problem.commutative = commutative != 0;
-  problem.exact = exact(call.op, call.sendtype);
 }
 
-void add_moved(Problem& problem, const Call& call, Rank me) {
+void Reading::add_moved(Problem& problem) const {
   problem.element_bytes = 1;
-  if (call.recvcounts != nullptr) {
-    const Count bytes = size_of(call.recvtype);
+  if (call_.recvcounts != nullptr) {
     for (Rank rank = 0; rank < problem.ranks; ++rank) {
-      problem.parts.push_back(call.recvcounts[rank] * bytes);
+      problem.parts.push_back(call_.recvcounts[rank] * recv_.size());
     }
     problem.count = std::accumulate(problem.parts.begin(), problem.parts.end(), Count{0});
     return;
   }
   // Of the root all that is significant is the side that holds the whole vector.
-  const bool root = me == call.root;
-  const bool sends = problem.collective == Collective::gather    ? !root
-                     : problem.collective == Collective::scatter ? root
+  const bool sends = problem.collective == Collective::gather    ? !root()
+                     : problem.collective == Collective::scatter ? root()
                                                                  : false;
-  const Count bytes =
-      sends ? call.sendcount * size_of(call.sendtype) : call.recvcount * size_of(call.recvtype);
+  const Count bytes = sends ? call_.sendcount * send_.size() : call_.recvcount * recv_.size();
   problem.count = parted(problem.collective) ? problem.ranks * bytes : bytes;
+}
+
+int allgather_natively(const Call& call, int sendcount) {
+  if (call.recvcounts == nullptr) {
+    return PMPI_Allgather(call.sendbuf, sendcount, call.sendtype, call.recvbuf,
+                          static_cast<int>(call.recvcount), call.recvtype, call.comm);
+  }
+  const int* const counts = call.recvcounts == kNoCounts ? nullptr : call.recvcounts;
+  return PMPI_Allgatherv(call.sendbuf, sendcount, call.sendtype, call.recvbuf, counts, call.displs,
+                         call.recvtype, call.comm);
 }
 
 }  // namespace
 
-bool wrong(const Call& call, Rank ranks, Rank me) {
-  if (rooted(call.collective) && (call.root < 0 || call.root >= ranks)) return true;
-  const bool root = !rooted(call.collective) || me == call.root;
-  switch (call.collective) {
+int Call::native() const {
+  const UserCode called;
+  const auto sent = static_cast<int>(sendcount);
+  const auto received = static_cast<int>(recvcount);
+  switch (collective) {
     case Collective::allreduce:
+      return PMPI_Allreduce(sendbuf, recvbuf, sent, sendtype, op, comm);
     case Collective::reduce:
-      return wrong_reduction(call, root);
-    case Collective::allgather:
-    case Collective::gather:
-      return wrong_gathering(call, ranks, me, root);
-    case Collective::scatter:
-      return wrong_scattering(call, root);
+      return PMPI_Reduce(sendbuf, recvbuf, sent, sendtype, op, root, comm);
     case Collective::bcast:
-      return wrong_side(call.recvbuf, call.recvcount, call.recvtype) ||
-             call.recvbuf == MPI_IN_PLACE;
+      return PMPI_Bcast(recvbuf, received, recvtype, root, comm);
+    case Collective::allgather:
+      return allgather_natively(*this, sent);
+    case Collective::gather:
+      return PMPI_Gather(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
+    case Collective::scatter:
+      return PMPI_Scatter(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
   }
-  return true;
+  return MPI_ERR_OTHER;
 }
 
+bool wrong(const Call& call, Rank ranks, Rank me) { return Reading(call, ranks, me).wrong(); }
+
 Problem problem_of(const Call& call, Rank ranks, Rank me) {
-  Problem problem;
-  problem.collective = call.collective;
-  problem.ranks = ranks;
-  problem.root = rooted(call.collective) ? call.root : 0;
-  problem.in_place = call.in_place();
-  if (combines(call.collective)) {
-    add_reduction(problem, call);
-  } else {
-    add_moved(problem, call, me);
-  }
-  return problem;
+  return Reading(call, ranks, me).problem();
+}
+
+std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me) {
+  const Reading reading(call, ranks, me);
+  if (reading.wrong()) return std::nullopt;
+  return reading.problem();
 }
 
 }  // namespace latecomer

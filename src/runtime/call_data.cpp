@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace latecomer {
 namespace {
@@ -12,55 +13,51 @@ char* at(const void* buffer, MPI_Aint offset) {
   return const_cast<char*>(static_cast<const char*>(buffer)) + offset;
 }
 
-/// Whether the elements of a datatype follow each other without holes in the order in which MPI
-/// sends them. Not known of all that do: others are packed.
-bool in_a_row(MPI_Datatype type) {
-  if (!Layout(type).contiguous()) return false;
-  int integers = 0;
-  int addresses = 0;
-  int datatypes = 0;
-  int combiner = 0;
-  PMPI_Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner);
-  if (combiner == MPI_COMBINER_NAMED) return true;
-  if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS) return false;
-  int length = 0;
-  MPI_Aint address = 0;
-  MPI_Datatype inner = MPI_DATATYPE_NULL;
-  PMPI_Type_get_contents(type, integers, addresses, datatypes, &length, &address, &inner);
-  const bool row = in_a_row(inner);
-  PMPI_Type_get_envelope(inner, &integers, &addresses, &datatypes, &combiner);
-  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&inner);
-  return row;
-}
+// A single element may be longer than an int counts: MPI 4 packs it, earlier ones cannot.
+#if MPI_VERSION >= 4
+using Packed = MPI_Count;
+constexpr auto pack_piece = PMPI_Pack_c;
+constexpr auto unpack_piece = PMPI_Unpack_c;
+#else
+using Packed = int;
+constexpr auto pack_piece = PMPI_Pack;
+constexpr auto unpack_piece = PMPI_Unpack;
+#endif
 
-/// Calls work(address, elements, bytes) for parts that MPI takes at once.
+/// Calls work(address, elements, bytes, how many bytes) for parts that MPI takes at once.
 template <class Work>
-int in_pieces(const void* buffer, Count count, MPI_Datatype type, char* bytes, Work work) {
-  const Layout layout(type);
+int in_pieces(const void* buffer, Count count, const Layout& layout, char* bytes, Work work) {
   if (layout.size == 0) return MPI_SUCCESS;
+  if (!std::in_range<Packed>(layout.size)) return MPI_ERR_COUNT;
   const Count most = std::max<Count>(1, kAtOnce / layout.size);
   int code = MPI_SUCCESS;
   for (Count done = 0; done < count && code == MPI_SUCCESS; done += most) {
-    const auto now = static_cast<int>(std::min(most, count - done));
-    code = work(at(buffer, done * layout.extent), now, bytes + done * layout.size,
-                static_cast<int>(now * layout.size));
+    const Count now = std::min(most, count - done);
+    code = work(at(buffer, done * layout.extent), static_cast<int>(now), bytes + done * layout.size,
+                static_cast<Packed>(now * layout.size));
   }
   return code;
 }
 
-int pack(const void* from, Count count, MPI_Datatype type, char* to, MPI_Comm comm) {
-  return in_pieces(from, count, type, to, [&](const void* user, int now, char* bytes, int size) {
-    int position = 0;
-    return PMPI_Pack(user, now, type, bytes, size, &position, comm);
-  });
+int pack(const void* from, Count count, const Layout& layout, char* to, MPI_Comm comm) {
+  return in_pieces(from, count, layout, to,
+                   [&](const void* user, int now, char* bytes, Packed size) {
+                     Packed position = 0;
+                     return pack_piece(user, now, layout.type, bytes, size, &position, comm);
+                   });
 }
 
-int unpack(const char* from, Count count, MPI_Datatype type, void* to, MPI_Comm comm) {
-  return in_pieces(to, count, type, const_cast<char*>(from),
-                   [&](void* user, int now, const char* bytes, int size) {
-                     int position = 0;
-                     return PMPI_Unpack(bytes, size, &position, user, now, type, comm);
+int unpack(const char* from, Count count, const Layout& layout, void* to, MPI_Comm comm) {
+  return in_pieces(to, count, layout, const_cast<char*>(from),
+                   [&](void* user, int now, const char* bytes, Packed size) {
+                     Packed position = 0;
+                     return unpack_piece(bytes, size, &position, user, now, layout.type, comm);
                    });
+}
+
+/// Bytes that nobody needs to clear: all of them will be written.
+std::unique_ptr<char[]> unset(Count bytes) {
+  return std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(bytes));
 }
 
 }  // namespace
@@ -86,15 +83,16 @@ Count CallData::part_bytes() const { return problem_.part(me_).count * problem_.
 
 void CallData::place_input() {
   if (problem_.input(me_).empty()) return;
-  if (in_a_row(call_.sendtype)) {
-    input_ = at(call_.sendbuf, Layout(call_.sendtype).true_lb);
+  const Layout layout(call_.sendtype);
+  if (in_a_row(layout)) {
+    input_ = at(call_.sendbuf, layout.true_lb);
     return;
   }
-  packed_input_.resize(static_cast<std::size_t>(problem_.input(me_).count));
+  packed_input_ = unset(problem_.input(me_).count);
   const Count all =
       call_.sendcount * (call_.collective == Collective::scatter ? problem_.ranks : 1);
-  code_ = pack(call_.sendbuf, all, call_.sendtype, packed_input_.data(), call_.comm);
-  input_ = packed_input_.data();
+  code_ = pack(call_.sendbuf, all, layout, packed_input_.get(), call_.comm);
+  input_ = packed_input_.get();
 }
 
 std::vector<CallData::Block> CallData::received_blocks() const {
@@ -108,8 +106,8 @@ std::vector<CallData::Block> CallData::received_blocks() const {
   return blocks;
 }
 
-bool CallData::received_in_a_row() const {
-  if (!in_a_row(call_.recvtype)) return false;
+bool CallData::received_in_a_row(const Layout& layout) const {
+  if (!in_a_row(layout)) return false;
   Count next = 0;
   for (const Block& block : received_blocks()) {
     if (block.count > 0 && block.first != next) return false;
@@ -120,14 +118,14 @@ bool CallData::received_in_a_row() const {
 
 void CallData::place_output() {
   if (problem_.output(me_).empty()) return;
-  if (received_in_a_row()) {
-    output_ = at(call_.recvbuf, Layout(call_.recvtype).true_lb);
+  const Layout layout(call_.recvtype);
+  if (received_in_a_row(layout)) {
+    output_ = at(call_.recvbuf, layout.true_lb);
     return;
   }
-  packed_output_.resize(static_cast<std::size_t>(problem_.output(me_).count));
-  output_ = packed_output_.data();
-  unpacks_ = true;
-  if (problem_.in_place_at(me_)) pack_own_part();
+  packed_output_ = unset(problem_.output(me_).count);
+  output_ = packed_output_.get();
+  if (problem_.in_place_at(me_)) pack_own_part(layout);
 }
 
 char* CallData::own_part_of_output() const {
@@ -135,11 +133,11 @@ char* CallData::own_part_of_output() const {
   return static_cast<char*>(output_) + first * problem_.element_bytes;
 }
 
-void CallData::pack_own_part() {
+void CallData::pack_own_part(const Layout& layout) {
   const Count count = call_.recvcounts == nullptr ? call_.recvcount : call_.recvcounts[me_];
   const Count first = call_.recvcounts == nullptr ? me_ * call_.recvcount : call_.displs[me_];
-  const void* const own = at(call_.recvbuf, first * Layout(call_.recvtype).extent);
-  code_ = pack(own, count, call_.recvtype, own_part_of_output(), call_.comm);
+  const void* const own = at(call_.recvbuf, first * layout.extent);
+  code_ = pack(own, count, layout, own_part_of_output(), call_.comm);
 }
 
 /// The program is for calls in place, and this one is not, or the other way round. Elements lie in
@@ -152,21 +150,22 @@ void CallData::adapt() {
   } else if (planned_in_place_) {
     std::memcpy(own_part_of_output(), input_, bytes);
   } else if (scatters) {
-    aside_.resize(bytes);
-    output_ = aside_.data();
+    aside_ = unset(part_bytes());
+    output_ = aside_.get();
   } else {
-    aside_.assign(own_part_of_output(), own_part_of_output() + bytes);
-    input_ = aside_.data();
+    aside_ = unset(part_bytes());
+    std::memcpy(aside_.get(), own_part_of_output(), bytes);
+    input_ = aside_.get();
   }
 }
 
 int CallData::finish() {
-  if (!unpacks_) return MPI_SUCCESS;
+  if (!packed_output_) return MPI_SUCCESS;
   const Layout layout(call_.recvtype);
-  const char* next = packed_output_.data();
+  const char* next = packed_output_.get();
   for (const Block& block : received_blocks()) {
     void* const to = at(call_.recvbuf, block.first * layout.extent);
-    const int code = unpack(next, block.count, call_.recvtype, to, call_.comm);
+    const int code = unpack(next, block.count, layout, to, call_.comm);
     if (code != MPI_SUCCESS) return code;
     next += block.count * layout.size;
   }

@@ -3,6 +3,7 @@
 // for calls in place in one that is not) in buffers of our own.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "runtime/call.hpp"
@@ -38,8 +39,8 @@ class CallData {
   [[nodiscard]] Count part_bytes() const;
   [[nodiscard]] char* own_part_of_output() const;
   [[nodiscard]] std::vector<Block> received_blocks() const;
-  [[nodiscard]] bool received_in_a_row() const;
-  void pack_own_part();
+  [[nodiscard]] bool received_in_a_row(const Layout& layout) const;
+  void pack_own_part(const Layout& layout);
 
   const Call& call_;
   Problem problem_;  // the call's own
@@ -47,8 +48,7 @@ class CallData {
   Rank me_;
   const void* input_ = nullptr;
   void* output_ = nullptr;
-  bool unpacks_ = false;
-  std::vector<char> packed_input_, packed_output_, aside_;
+  std::unique_ptr<char[]> packed_input_, packed_output_, aside_;
   int code_ = MPI_SUCCESS;
 };
 

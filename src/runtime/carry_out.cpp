@@ -1,5 +1,6 @@
 #include "runtime/carry_out.hpp"
 
+#include <cmath>
 #include <mutex>
 #include <new>
 
@@ -8,220 +9,346 @@
 #include "runtime/background/background.hpp"
 #include "runtime/call_data.hpp"
 #include "runtime/clocks/clock_sync.hpp"
-#include "runtime/decision.hpp"
+#include "runtime/connect.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/persistent.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
-#include "runtime/statistics/recorded_call.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
 
-/// The plan is the same on every rank, and so is its refusal.
-const Prepared* prepare(CommState& state, const Problem& problem, Decision& decision) try {
-  decision = decide(state, problem, expect_arrivals(state, problem), state.selector);
-  if (decision.choice.algorithm->kind == Kind::native) return nullptr;
-  return &state.plans.get(decision.choice, problem, decision.knowledge, state.rank);
-} catch (const Error& error) {
-  set_last_error(error.what());
-  decision.choice.algorithm = nullptr;
-  return nullptr;
+/// How a call ended.
+struct Ending {
+  int code = MPI_SUCCESS;
+  Became became = &latecomer_stats::native;
+  bool told = false;        // telemetry knows of its arrivals
+  CallClass* of = nullptr;  // of a call under automatic choice, where it has one
+};
+
+// --- Failures ---
+
+/// This rank will do no more in its call, for which the others wait: they are told.
+void give_up(CommState& state, const std::string& why) {
+  state.broken = why;
+  if (!state.link) return;
+  state.link->control.alarm();
+  state.link->transport.abandon();
 }
 
-/// Takes part in a call on the link. `buffers` are the call's, `op` its operator.
-Outcome execute(CommState& state, const Prepared& prepared, Buffers buffers, MPI_Op op,
-                Courier* courier) {
-  Link& link = *state.link;
-  link.transport.begin(std::move(buffers), op, {link.calls, prepared.frame().plan_hash}, courier);
-  const ProtocolOptions options{state.tuning.window, kind_of(op) == OperatorKind::built_in};
-  const auto protocol = prepared.party->join(link.transport, options);
-  return run(*protocol, link, {state.comm, state.tuning.long_wait, 0, &prepared.plan});
-}
-
-Outcome execute_alone(CommState& state, const Call& call, const Prepared& prepared,
-                      Seconds arrived) {
-  Link& link = *state.link;
-  link.control.enter(link.calls, prepared.frame().plan_hash);
-  CallData data(call, prepared.plan.problem, state.rank);
-  if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
-  Courier* const courier = tells(state, prepared.plan) ? &state.watch->enter(arrived) : nullptr;
-  Buffers buffers(data.layout(), data.input(), data.output(), link.scratch,
-                  prepared.frame().scratch_count);
-  const Outcome outcome = execute(state, prepared, std::move(buffers), call.op, courier);
-  if (outcome.code != MPI_SUCCESS) return outcome;
-  if (courier != nullptr) state.watch->leave(link.clocks.now());
-  const int code = data.finish();
-  return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
-}
-
-/// All ranks have been in the call: nobody who tells the others waits for one who still computes.
-Outcome tell_all(CommState& state, const Problem& problem, Seconds arrived) {
-  Link& link = *state.link;
-  const Prepared& telling = state.plans.telling(problem, state.rank);
-  link.control.enter(link.calls, telling.frame().plan_hash);
-  Courier& courier = state.watch->tell_of(arrived, link.clocks.now());
-  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
-  const Outcome outcome = execute(state, telling, std::move(none), MPI_SUM, &courier);
-  if (outcome.code == MPI_SUCCESS) state.watch->told();
-  return outcome;
-}
-
-/// The others wait for this rank: they are told before anything else.
-int fail(CommState& state, const Outcome& outcome) {
-  ++state.stats.failed;
-  state.broken = outcome.why;
-  if (state.link) {
-    state.link->control.alarm();
-    state.link->transport.abandon();
+/// An operator of the program's may leave a call by an exception.
+class Within {
+ public:
+  explicit Within(CommState& state) : state_(state) {}
+  ~Within() {
+    if (ended_) return;
+    give_up(state_, "an exception ended a call in which others wait");
+    ++state_.stats.failed;
   }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  void end() { ended_ = true; }
+
+ private:
+  CommState& state_;
+  bool ended_ = false;
+};
+
+/// The others are told before anything else.
+Ending fail(CommState& state, const Outcome& outcome) {
+  give_up(state, outcome.why);
   const std::string text = describe(state.comm) + ": " + outcome.why;
   log_line(text);
   set_last_error(text);
-  PMPI_Comm_call_errhandler(state.comm, outcome.code);
-  return outcome.code;
+  return {raise_error(state.comm, outcome.code), &latecomer_stats::failed};
 }
 
-int refuse(CommState& state) {
-  ++state.stats.failed;
+Ending refuse(CommState& state) {
   set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
-  PMPI_Comm_call_errhandler(state.comm, disagreement_class());
-  return disagreement_class();
+  return {raise_error(state.comm, disagreement_class()), &latecomer_stats::failed};
 }
+
+// --- Learning ---
 
 /// All ranks have just been here: the time to compare clocks, if it is due.
 Outcome note_arrivals(CommState& state) {
-  if (!state.watch) return {};
-  learn(state);
-  if (!state.clock_refresh.due(state.watch->last_arrival())) return {};
+  Watch* const watch = state.chooser.watch();
+  if (watch == nullptr) return {};
+  state.chooser.learn();
+  if (!state.clock_refresh.due(watch->last_arrival())) return {};
   return refresh_clocks(*state.link, {state.comm, state.tuning.long_wait});
+}
+
+/// All ranks have been in the call: nobody who tells the others waits for one who still computes.
+Outcome tell_all(CommState& state, Seconds arrived) {
+  Link& link = *state.link;
+  if (!state.telling) {
+    Problem problem;
+    problem.ranks = state.ranks;
+    state.telling = std::make_unique<Prepared>(std::make_shared<const Plan>(telling_plan(problem)),
+                                               false, state.rank, 0);
+  }
+  const Prepared& telling = *state.telling;
+  link.control.enter(link.calls, telling.frame().plan_hash);
+  Courier& courier = state.chooser.watch()->tell_of(arrived, link.clocks.now());
+  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
+  link.transport.begin(std::move(none), MPI_SUM, {link.calls, telling.frame().plan_hash}, &courier);
+  Protocol& protocol = telling.protocol(link.transport, {state.tuning.window, true});
+  const Outcome outcome =
+      run(protocol, link, {state.comm, state.tuning.long_wait, 0, &telling.plan});
+  if (outcome.code == MPI_SUCCESS) state.chooser.watch()->told();
+  return outcome;
 }
 
 /// After a call whose own messages told nothing: all ranks tell each other now, if that is worth
 /// it.
-Outcome tell_afterwards(CommState& state, const Problem& problem, bool tell, Seconds arrived) {
-  if (!state.watch) return {};
+Outcome tell_afterwards(CommState& state, bool tell, Seconds arrived) {
+  if (state.chooser.watch() == nullptr) return {};
   if (!tell) {
-    state.watch->miss();
+    state.chooser.miss();
     return {};
   }
-  const Outcome told = tell_all(state, problem, arrived);
+  const Outcome told = tell_all(state, arrived);
   return told.code == MPI_SUCCESS ? note_arrivals(state) : told;
 }
 
-int handle_natively(CommState& state, const Call& call, const Problem& problem, bool tell,
-                    Seconds arrived) {
-  ++state.stats.native;
-  state.parameters = "as=native";
-  const int code = call.native();
+/// The ranks compare how long the last calls took: all of them have just been in one.
+int compare_durations(CommState& state, CallClass& of, const Problem& problem) {
+  Review least = Chooser::review(of, may_connect(state));
+  const int code = PMPI_Allreduce(MPI_IN_PLACE, least.values.data(),
+                                  static_cast<int>(least.values.size()), MPI_DOUBLE, MPI_MIN,
+                                  state.comm);
   if (code != MPI_SUCCESS) return code;
-  const Outcome told = tell_afterwards(state, problem, tell, arrived);
-  return told.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, told);
+  if (!state.chooser.reviewed(of, problem, least)) return MPI_SUCCESS;
+  const Outcome connected = connect_for_choice(state);
+  return connected.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, connected).code;
 }
 
-/// `tell`: all ranks of the arrivals, where the call's own messages do not.
-int end_handled(CommState& state, Outcome outcome, const Prepared& prepared, bool tell,
+// --- The ways of a call ---
+
+/// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
+Ending serve_by_library(CommState& state, const Request& request, Became became, CallClass* of,
+                        Seconds entered) {
+  state.chooser.skip();
+  Ending ending{request.call.native(), became, false, of};
+  if (ending.code != MPI_SUCCESS || of == nullptr) return ending;
+  if (Chooser::watched(*of, monotonic_clock() - entered)) {
+    ending.code = compare_durations(state, *of, request.problem);
+  }
+  return ending;
+}
+
+/// Carries a plan out; where `begun` is given, it was started ahead of this rank's arrival.
+Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
                 Seconds arrived) {
+  Link& link = *state.link;
+  Watch* const watch = state.chooser.tells(prepared.plan) ? state.chooser.watch() : nullptr;
+  link.control.enter(link.calls, prepared.frame().plan_hash);
+  CallData data(call, prepared.plan.problem, state.rank);
+  if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
+  Protocol* protocol = begun;
+  if (begun != nullptr) {
+    if (watch != nullptr) watch->arrive(arrived);
+    link.transport.bind(data.input(), data.output());
+  } else {
+    Courier* const courier = watch != nullptr ? &watch->enter(arrived) : nullptr;
+    Buffers buffers(data.layout(), data.input(), data.output(), link.scratch,
+                    prepared.frame().scratch_count);
+    link.transport.begin(std::move(buffers), call.op, {link.calls, prepared.frame().plan_hash},
+                         courier);
+    const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
+    protocol = &prepared.protocol(link.transport, options);
+  }
+  Within call_of_others(state);
+  const Outcome outcome = run(*protocol, link,
+                              {state.comm, state.tuning.long_wait, 0, &prepared.plan},
+                              begun != nullptr ? Begun::before : Begun::now);
+  call_of_others.end();
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  if (watch != nullptr) watch->leave(link.clocks.now());
+  const int code = data.finish();
+  return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
+}
+
+Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
+                   bool tell, Seconds arrived) {
+  Outcome outcome = perform(state, call, prepared, begun, arrived);
+  if (begun != nullptr) state.background->end_call();
   if (outcome.code == MPI_SUCCESS) {
-    outcome = tells(state, prepared.plan)
-                  ? note_arrivals(state)
-                  : tell_afterwards(state, prepared.plan.problem, tell, arrived);
+    outcome = state.chooser.tells(prepared.plan) ? note_arrivals(state)
+                                                 : tell_afterwards(state, tell, arrived);
   }
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  ++state.stats.handled;
-  const bool automatic = state.automatic(prepared.plan.problem.collective);
-  state.parameters = automatic ? describe_parameters(prepared.plan, "auto") : prepared.parameters;
-  return MPI_SUCCESS;
+  if (Watch* const watch = state.chooser.watch()) watch->concluded(state.link->clocks.now());
+  return {MPI_SUCCESS, &latecomer_stats::handled, state.chooser.tells(prepared.plan) || tell};
+}
+
+Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arrived) {
+  state.parameters = "as=native";
+  const int code = call.native();
+  if (code != MPI_SUCCESS) return {code, &latecomer_stats::native};
+  const Outcome told = tell_afterwards(state, tell, arrived);
+  if (told.code != MPI_SUCCESS) return fail(state, told);
+  return {MPI_SUCCESS, &latecomer_stats::native, tell};
 }
 
 /// No candidate takes the problem, on no rank.
-int handle_refused(CommState& state, const Call& call) {
-  ++state.stats.fallback_plan;
-  if (state.watch) state.watch->miss();
-  return call.native();
+Ending follow_refusal(CommState& state, const Call& call, const std::string& why) {
+  set_last_error(why);
+  state.chooser.miss();
+  return {call.native(), &latecomer_stats::fallback_plan};
 }
 
-/// Rank 0 announces the plan; progress threads may have begun it.
-int handle_announced(CommState& state, const Call& call, Seconds arrived) {
-  Background& background = *state.background;
-  const Outcome joined = background.join(call, arrived);
-  if (joined.code != MPI_SUCCESS) return fail(state, joined);
-  if (background.prepared() != nullptr) {
-    const Prepared& prepared = *background.prepared();
-    return end_handled(state, background.carry_out(call), prepared, background.tells(), arrived);
+/// In words, as an answer to the choice that was set.
+const std::string& parameters_of(const CommState& state, Prepared& prepared) {
+  const Algorithm& row = *state.choice(prepared.plan.problem.collective).algorithm;
+  if (prepared.asked != row.name) {
+    prepared.asked = row.name;
+    prepared.parameters = describe_parameters(prepared.plan, row.name);
   }
-  if (background.why_native().empty()) {
-    const Problem problem = problem_of(call, state.ranks, state.rank);
-    return handle_natively(state, call, problem, background.tells(), arrived);
-  }
-  set_last_error(background.why_native());
-  return handle_refused(state, call);
+  return prepared.parameters;
 }
 
-/// Every rank plans the call.
-int handle_alone(CommState& state, const Call& call, Seconds arrived) {
-  if (state.background) {
-    if (const Outcome obstacle = state.background->obstacle(); obstacle.code != MPI_SUCCESS) {
-      return fail(state, obstacle);
+/// The call that comes now is decided about and carried out.
+Ending follow_verdict(CommState& state, const Request& request, Seconds arrived) {
+  const Call& call = request.call;
+  Verdict verdict;
+  Prepared* prepared = nullptr;
+  Protocol* begun = nullptr;
+  if (state.background && state.background->serves(request)) {
+    const Outcome joined = state.background->join(request, verdict, prepared);
+    if (joined.code != MPI_SUCCESS) return fail(state, joined);
+    begun = state.background->begun();
+  } else {
+    if (state.background) {
+      const Outcome obstacle = state.background->obstacle();
+      if (obstacle.code != MPI_SUCCESS) return fail(state, obstacle);
     }
+    ++state.link->calls;
+    (void)state.chooser.expect(request.problem);
+    verdict = state.chooser.decide(request.problem);
+    if (verdict.way == Verdict::Way::plan) prepared = &prepare(state, verdict.plan, call.in_place());
   }
-  ++state.link->calls;
-  const Problem problem = problem_of(call, state.ranks, state.rank);
-  Decision decision;
-  const Prepared* const prepared = prepare(state, problem, decision);
-  if (decision.choice.algorithm == nullptr) return handle_refused(state, call);
-  if (prepared == nullptr) return handle_natively(state, call, problem, decision.tell, arrived);
-  return end_handled(state, execute_alone(state, call, *prepared, arrived), *prepared,
-                     decision.tell, arrived);
+  switch (verdict.way) {
+    case Verdict::Way::library:
+      return follow_library(state, call, verdict.tell, arrived);
+    case Verdict::Way::refused:
+      return follow_refusal(state, call, verdict.why);
+    case Verdict::Way::plan:
+      break;
+  }
+  const std::string& parameters = parameters_of(state, *prepared);
+  if (state.parameters != parameters) state.parameters = parameters;
+  return follow_plan(state, call, *prepared, begun, verdict.tell, arrived);
 }
 
-int handle(CommState& state, const Call& call) try {
+Ending handle(CommState& state, const Request& request, Seconds entered) try {
   const std::lock_guard hold(state.turn);
   if (!state.broken.empty()) return refuse(state);
-  const int made = state.ensure_link();
-  if (made != MPI_SUCCESS) return made;
-  const Seconds arrived = state.link->clocks.now();  // comparing settings waits for all ranks
-  if (const Outcome told = compare_settings(state); told.code != MPI_SUCCESS) {
-    return fail(state, told);
+  if (state.settings == Settings::different) {
+    return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+  }
+  const Problem& problem = request.problem;
+  CallClass* of = nullptr;
+  if (state.chooser.policy().chooses(problem.collective)) {
+    const bool worth = Chooser::worth_a_class(problem);
+    of = worth ? &state.chooser.class_of(problem) : nullptr;
+    if (!worth || !of->active) {
+      return serve_by_library(state, request, &latecomer_stats::native, of, entered);
+    }
+  }
+  if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
+    if (state.link) return fail(state, connected);
+    set_last_error(connected.why);
+    return serve_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
   }
   // A rank that never waits hears of no failure while it calls.
   if (const auto wrong = state.link->control.read()) {
     return fail(state, {disagreement_class(), *wrong});
   }
   if (state.settings == Settings::different) {
-    ++state.stats.fallback_settings;
-    return call.native();
+    return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
   }
-  const bool announced = state.background && state.background->serves(call);
-  return announced ? handle_announced(state, call, arrived) : handle_alone(state, call, arrived);
-} catch (const std::bad_alloc&) {
-  return fail(state, {MPI_ERR_NO_MEM, "no memory for the call"});
+  Ending ending = follow_verdict(state, request, state.link->clocks.common(entered));
+  ending.of = of;
+  return ending;
+} catch (const std::exception& error) {
+  if (UserCode::threw()) throw;
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return fail(state, memory ? Outcome{MPI_ERR_NO_MEM, "no memory for the call"}
+                            : Outcome{MPI_ERR_OTHER, error.what()});
 }
 
-int follow_route(CommState& state, const Call& call) {
-  const Route way = route(state, call);
-  if (way == Route::latecomer) return handle(state, call);
-  ++*counter(state.stats, way);
-  return call.native();
+// --- Records ---
+
+/// Mean over the ranks of |expected - actual|; none if nothing was expected.
+std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
+                                      const std::vector<Seconds>& actual) {
+  if (expected.empty() || expected.size() != actual.size()) return std::nullopt;
+  Seconds sum = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) sum += std::abs(expected[i] - actual[i]);
+  return sum / static_cast<Seconds>(actual.size());
 }
 
-int recorded(CommState& state, const Call& call) {
-  RecordedCall record(state, call);
-  const int code = follow_route(state, call);
-  record.end(code);
-  return code;
+std::optional<EndedCall::Told> telemetry_of(const CommState& state, const Ending& ending) {
+  const Watch* const watch = state.chooser.watch();
+  if (!ending.told || watch == nullptr || !watch->watched()) return std::nullopt;
+  return EndedCall::Told{watch->history().period, watch->history().position,
+                         std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
+                         estimate_error(state.chooser.expected(), watch->last())};
+}
+
+/// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
+void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
+  ++(state.stats.*ending.became);
+  EndedCall ended{request.problem, request.call.site, ending.became};
+  if (state.background) ended.before_arrival = state.background->take_ahead();
+  state.stats.before_arrival += ended.before_arrival;
+  ended.inside = monotonic_clock() - entered;
+  ended.well = ending.code == MPI_SUCCESS;
+  const bool handled = ending.became == &latecomer_stats::handled;
+  if (handled) {
+    ended.algorithm = state.choice(request.call.collective).algorithm->name;
+    ended.parameters = state.parameters;
+  }
+  ended.told = telemetry_of(state, ending);
+  const Statistics::Records records = state.statistics.add(ended);
+  if (ending.became == &latecomer_stats::native && ended.well) {
+    state.shortcuts.add(request.call, ending.of, state.chooser, records.key, records.site);
+  }
+}
+
+int carry_out(CommState& state, const Call& call) {
+  const Seconds entered = monotonic_clock();
+  if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
+    state.chooser.skip();
+    const int code = call.native();
+    const Seconds inside = monotonic_clock() - entered;
+    if (known->of != nullptr) Chooser::watched(*known->of, inside);
+    known->count(code == MPI_SUCCESS, inside);
+    ++state.stats.native;
+    return code;
+  }
+  const Request request = understand(state, call);
+  const Ending ending =
+      request.by_library == nullptr
+          ? handle(state, request, entered)
+          : serve_by_library(state, request, request.by_library, nullptr, entered);
+  record(state, request, ending, entered);
+  return ending.code;
 }
 
 }  // namespace
 
 int carry_out(const Call& call) {
-  if (call.comm == MPI_COMM_NULL) return call.native();
-  CommState& state = state_of(call.comm);
-  if (!state.started->empty()) carry_out_started(state);
-  return recorded(state, call);
+  CommState* const state = state_for_call(call.comm);
+  if (state == nullptr) return call.native();
+  if (!state->started->empty()) carry_out_started(*state);
+  return carry_out(*state, call);
 }
 
-int carry_out_now(const Call& call) { return recorded(state_of(call.comm), call); }
+int carry_out_now(const Call& call) { return carry_out(state_of(call.comm), call); }
 
 }  // namespace latecomer

@@ -1,6 +1,9 @@
 #include "runtime/comm_state.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
 
 #include "base/error.hpp"
 #include "runtime/background/background.hpp"
@@ -8,11 +11,46 @@
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/statistics/ledger.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
 
-int free_state(MPI_Comm, int, void* state, void*) {
+/// Counts the states that went, so that a thread knows whether the one it used last is still there.
+std::atomic<std::uint64_t> freed{0};
+
+/// Handles of communicators whose state was freed and that were not configured since: their delete
+/// functions may still make calls. A state attached then would never be freed, and MPICH would not
+/// survive it. A new communicator may have an old handle: it loses nothing but its statistics until
+/// it is configured.
+class Dying {
+ public:
+  void add(MPI_Comm comm) {
+    const std::lock_guard hold(guard_);
+    handles_.insert(comm);
+  }
+  void remove(MPI_Comm comm) {
+    const std::lock_guard hold(guard_);
+    handles_.erase(comm);
+  }
+  [[nodiscard]] bool contains(MPI_Comm comm) {
+    const std::lock_guard hold(guard_);
+    return handles_.contains(comm);
+  }
+
+ private:
+  std::mutex guard_;
+  std::set<MPI_Comm> handles_;
+};
+
+Dying& dying() {
+  static auto& made = *new Dying;  // communicators may be freed after static objects
+  return made;
+}
+
+int free_state(MPI_Comm comm, int, void* state, void*) {
+  ++freed;
+  dying().add(comm);
   delete static_cast<CommState*>(state);
   return MPI_SUCCESS;
 }
@@ -28,34 +66,54 @@ int state_keyval() {
   return keyval;
 }
 
+CommState* find_state(MPI_Comm comm) {
+  void* found = nullptr;
+  int flag = -1;  // stays where MPI refuses: after a user's error handler MPICH returns no error
+  const int code = PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
+  if (flag < 0) throw RefusedByMpi{code == MPI_SUCCESS ? MPI_ERR_COMM : code};
+  return flag != 0 ? static_cast<CommState*>(found) : nullptr;
+}
+
+CommState& make_state(MPI_Comm comm) {
+  auto fresh = std::make_unique<CommState>(comm);
+  if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {
+    throw Error("communicator", "its attributes", "one that takes another attribute");
+  }
+  ledger_open(*fresh);
+  return *fresh.release();
+}
+
+Rank size_of(MPI_Comm comm) {
+  int ranks = 1;
+  PMPI_Comm_size(comm, &ranks);
+  return ranks;
+}
+
+Rank rank_in(MPI_Comm comm) {
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
 }  // namespace
 
-CommState::CommState(MPI_Comm user) : comm(user) {
-  for (const Collective each : all_collectives())
-    choice(each) = {&find_algorithm(each, "native"), {}};
-  knowledge.network = with_handshake(default_network());
-  reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
+CommState::CommState(MPI_Comm user)
+    : comm(user), rank(rank_in(user)), ranks(size_of(user)), chooser(rank, ranks) {
+  chooser.policy().network = with_handshake(default_network());
+  chooser.policy().reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &ranks);
   intercommunicator = inter != 0;
 }
 
+/// Waits for nobody. Where a message may be under way that nobody will receive, the link's
+/// communicator is kept: another one of its context would receive it.
 CommState::~CommState() {
   ledger_close(*this);
+  if (link) link->control.read();
+  const bool quiet = !background && (!link || (!link->control.used() && !link->transport.words_used()));
   background.reset();
-  if (!link) return;
-  // What has come must not be left to a communicator of the same context. Also after a failure, of
-  // which not all may know: draining takes all ranks.
-  if (protocols) link->transport.drain_words();
-  link->control.read();
-  if (link->control.used()) link->comm->keep();
-}
-
-bool CommState::automatic() const {
-  return std::any_of(choices.begin(), choices.end(),
-                     [](const Choice& each) { return each.algorithm->name == "auto"; });
+  if (link && !quiet) link->comm->keep();
 }
 
 int CommState::ensure_link() {
@@ -64,6 +122,7 @@ int CommState::ensure_link() {
   const int code = InternalComm::make(comm, internal);
   if (code != MPI_SUCCESS) return code;
   link = std::make_unique<Link>(std::move(internal), tuning.piece_limit);
+  chooser.linked();
   if (all_have_progress_threads(link->comm->get(), comm)) {
     background = std::make_unique<Background>(*this);
   }
@@ -71,16 +130,28 @@ int CommState::ensure_link() {
 }
 
 CommState& state_of(MPI_Comm comm) {
-  void* found = nullptr;
-  int flag = 0;
-  PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
-  if (flag != 0) return *static_cast<CommState*>(found);
-  auto fresh = std::make_unique<CommState>(comm);
-  if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {
-    throw Error("communicator", "its attributes", "one that takes another attribute");
+  if (CommState* const found = find_state(comm)) return *found;
+  dying().remove(comm);
+  return make_state(comm);
+}
+
+CommState* state_for_call(MPI_Comm comm) {
+  struct Last {
+    MPI_Comm comm = MPI_COMM_NULL;
+    CommState* state = nullptr;
+    std::uint64_t freed = 0;
+  };
+  static thread_local Last last;
+  if (comm == MPI_COMM_NULL) return nullptr;
+  const std::uint64_t now = freed.load(std::memory_order_acquire);
+  if (last.comm == comm && last.freed == now) return last.state;
+  CommState* state = find_state(comm);
+  if (state == nullptr) {
+    if (dying().contains(comm)) return nullptr;
+    state = &make_state(comm);
   }
-  ledger_open(*fresh);
-  return *fresh.release();
+  last = {comm, state, now};
+  return state;
 }
 
 }  // namespace latecomer

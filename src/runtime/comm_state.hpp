@@ -2,19 +2,18 @@
 // it, and freed with it.
 #pragma once
 
-#include <array>
 #include <deque>
 #include <memory>
 #include <string>
 
+#include "choose/chooser.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/background/turn.hpp"
 #include "runtime/compute_phase.hpp"
 #include "runtime/link.hpp"
-#include "runtime/plan_cache.hpp"
+#include "runtime/program_cache.hpp"
+#include "runtime/shortcuts.hpp"
 #include "runtime/statistics/statistics.hpp"
-#include "select/last_choices.hpp"
-#include "telemetry/watch.hpp"
 
 namespace latecomer {
 
@@ -23,13 +22,6 @@ struct Tuning {
   Count piece_limit = MpiTransport::kLargestPiece;  // elements; read when the link is made
   Seconds long_wait = 30;
 };
-
-/// MPI libraries ask the receiver before they send a long message: where nothing is said of that,
-/// it takes two start-ups.
-[[nodiscard]] inline Network with_handshake(Network network) {
-  if (network.handshake == 0) network.handshake = 2 * network.alpha;
-  return network;
-}
 
 /// Whether what each rank sets for itself is alike on all ranks (runtime/settings.hpp).
 enum class Settings : std::uint8_t { unknown, alike, different };
@@ -48,45 +40,41 @@ struct CommState {
   Rank ranks = 1;
   bool intercommunicator = false;
 
-  std::array<Choice, kCollectives> choices;  // by collective
-  bool protocols = false;                    // some might be chosen: words may be under way
-  Knowledge knowledge;                       // as set; decide() says what a call is planned with
-  bool reproducible = false;                 // order and choice depend on the problem alone
-  std::vector<Seconds> given;                // arrivals that the program expects
-  std::vector<Seconds> expected;             // that the last call was planned with
-  bool online = false;                       // arrivals are expected as earlier calls showed them
-  std::unique_ptr<Watch> watch;              // while online, or what calls took is to be known
-  Selector selector;                         // of an automatic choice that every rank makes
-  Selector announcing{false};                // of one that rank 0 makes for all, ahead of arrivals
-  LastChoices chosen;                        // by them
-  std::uint64_t rooted_calls = 0;            // with an algorithm that was set
-  ClockRefresh clock_refresh;                // of the link's clocks, while watched
-  PlanCache plans;
-  Tuning tuning;
-  Settings settings = Settings::unknown;  // compared in the first handled call
+  // Decisions.
+  Chooser chooser;
+  Settings settings = Settings::unknown;  // compared when latecomer first handles a call
   Network compared;                       // the network as it was then, alike on all ranks
+  Shortcuts shortcuts;                    // of calls that need no decision
+  ComputePhase phase;                     // of the program, before the next call
+
+  // Calls that latecomer handles.
+  Tuning tuning;
+  std::unique_ptr<Link> link;  // made for the first of them, or when all ranks choose
+  bool link_failed = false;    // MPI could make none
+  ClockRefresh clock_refresh;  // of the link's clocks, while arrivals are watched
+  ProgramCache programs;
+  std::unique_ptr<Prepared> telling;  // tells all ranks of a call that the MPI library carried out
+  std::string broken;                 // why it is of no further use; empty: it is
+  Turn turn;                          // a thread of the program, or the progress thread
+  std::unique_ptr<Background> background;  // null: not all ranks have a progress thread
   std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
+
+  // Records.
   latecomer_stats stats{};
   Statistics statistics;
-  std::string parameters;      // of the last handled call
-  std::string broken;          // why it is of no further use; empty: it is
-  std::unique_ptr<Link> link;  // made when all ranks choose, at the latest in the first call
-  ComputePhase phase;          // of the program, before the next call
-  Turn turn;                   // who uses all this: a thread of the program, or the progress thread
-  std::unique_ptr<Background> background;  // null: not all ranks have a progress thread
+  std::string parameters;  // of the last handled call
 
-  [[nodiscard]] Choice& choice(Collective of) { return choices[static_cast<std::size_t>(of)]; }
-  [[nodiscard]] const Choice& choice(Collective of) const {
-    return choices[static_cast<std::size_t>(of)];
-  }
-  [[nodiscard]] bool automatic(Collective of) const { return choice(of).algorithm->name == "auto"; }
-  /// Whether any collective's algorithm is chosen call by call.
-  [[nodiscard]] bool automatic() const;
-  /// Collective the first time. Returns MPI's code.
+  [[nodiscard]] Choice& choice(Collective of) { return chooser.policy().choice(of); }
+  [[nodiscard]] const Choice& choice(Collective of) const { return chooser.policy().choice(of); }
+  /// Collective the first time. Returns MPI's code; nobody's error handler is called.
   int ensure_link();
 };
 
 /// The communicator's state, made at the first request. Throws Error if MPI cannot attach it.
 [[nodiscard]] CommState& state_of(MPI_Comm comm);
+
+/// The same for a call. Null where the communicator must be left alone: it is none, or it is
+/// being freed, and a delete function of the program's own makes a last call on it.
+[[nodiscard]] CommState* state_for_call(MPI_Comm comm);
 
 }  // namespace latecomer

@@ -7,9 +7,10 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
-#include "runtime/clocks/clock_sync.hpp"
+#include "runtime/connect.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/persistent.hpp"
+#include "runtime/settings.hpp"
 
 namespace latecomer {
 namespace {
@@ -34,13 +35,17 @@ std::uint64_t hash_of(const Choice& choice) {
 }
 
 /// One reduction tells every rank whether all could read their text and all mean the same. A rank
-/// that could not (no `meaning`) knows better why: that is its caller's to throw.
-void agree(MPI_Comm comm, const std::string& what, std::string_view text,
+/// that could not (no `meaning`) knows better why: that is its caller's to throw. It also tells
+/// whether all are in the same mode, on which it depends when they will compare the rest.
+void agree(CommState& state, const std::string& what, std::string_view text,
            std::optional<std::uint64_t> meaning) {
   const std::uint64_t hash = meaning.value_or(0);
-  const std::uint64_t mine[] = {meaning ? 0U : 1U, hash, ~hash};
-  std::uint64_t largest[3] = {};
-  PMPI_Allreduce(mine, largest, 3, MPI_UINT64_T, MPI_MAX, comm);
+  const std::uint64_t mode = state.chooser.policy().reproducible ? 1 : 0;
+  const std::uint64_t mine[] = {meaning ? 0U : 1U, hash, ~hash, mode, ~mode};
+  std::uint64_t largest[5] = {};
+  PMPI_Allreduce(mine, largest, 5, MPI_UINT64_T, MPI_MAX, state.comm);
+  state.settings = Settings::unknown;
+  if (largest[3] != ~largest[4]) find_different(state, "reproducible");
   if (!meaning) return;
   if (largest[0] != 0) {
     throw Error(what, std::string(text), "one that every rank can use, and one cannot");
@@ -60,19 +65,13 @@ void check_ranks(const CommState& state, int ranks) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
 }
 
-/// Whether it is one, or may choose one.
-bool may_be_protocol(const Algorithm& row) {
-  if (row.name != "auto") return row.kind == Kind::protocol;
-  const auto rows = registry(row.collective);
-  return std::any_of(rows.begin(), rows.end(),
-                     [](const Algorithm& other) { return other.kind == Kind::protocol; });
-}
+/// Whether latecomer carries such calls out in any case.
+bool handles(const Algorithm& row) { return row.kind != Kind::native && row.name != "auto"; }
 
 /// What calls took says nothing any more.
-void forget_choices(CommState& state) {
-  state.selector = {};
-  state.announcing = Selector(false);
-  state.chosen = {};
+void forget_calls(CommState& state) {
+  state.chooser.forget();
+  state.shortcuts.clear();
 }
 
 /// Here all ranks are together; in the first call they would wait for the last one unreported.
@@ -81,20 +80,22 @@ void link_up(CommState& state) {
   throw std::runtime_error("communicator: MPI could not make another one beside it");
 }
 
-/// Arrivals are watched where they are to be expected, and where what calls took decides.
+/// Arrivals are watched from now on where calls are latecomer's in any case. An automatic choice
+/// watches them when its calls have become worth it.
 void watch_if_needed(CommState& state, bool anew) {
-  const bool needed = state.ranks > 1 && (state.online || state.automatic());
-  if (needed && (anew || !state.watch)) {
-    link_up(state);
-    if (!state.link->clocks.ready()) {
-      const Outcome outcome = set_up_clocks(*state.link, {state.comm, state.tuning.long_wait});
-      if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
-    }
-    state.watch = std::make_unique<Watch>(state.rank, state.ranks);
-  }
-  if (!needed) state.watch.reset();
-  if (state.knowledge.telemetry != needed) state.plans.outdate();
-  state.knowledge.telemetry = needed;
+  const Policy& policy = state.chooser.policy();
+  const auto any = [&](auto&& is) {
+    return std::any_of(policy.choices.begin(), policy.choices.end(),
+                       [&](const Choice& each) { return is(*each.algorithm); });
+  };
+  const bool automatic = any([](const Algorithm& row) { return row.name == "auto"; });
+  const bool watched = state.chooser.watch() != nullptr;
+  if (!policy.online && !automatic) return state.chooser.watch_no_more();
+  const bool needed = policy.online && any(handles);
+  if (watched ? !anew : !needed) return;
+  link_up(state);
+  const Outcome outcome = watch_arrivals(state);
+  if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
 }
 
 }  // namespace
@@ -102,46 +103,52 @@ void watch_if_needed(CommState& state, bool anew) {
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
   carry_out_started(state);
   Wish wish = read_wish(collective, text);
-  agree(state.comm, "algorithm", text,
+  agree(state, "algorithm", text,
         wish.choice ? std::optional(hash_of(*wish.choice)) : std::nullopt);
   if (!wish.choice) throw std::runtime_error(wish.trouble);
-  Choice& choice = state.choice(wish.choice->algorithm->collective);
-  choice = std::move(*wish.choice);
-  state.protocols = state.protocols || may_be_protocol(*choice.algorithm);
-  state.settings = Settings::unknown;
-  forget_choices(state);
+  const Algorithm& row = *wish.choice->algorithm;
+  state.choice(row.collective) = std::move(*wish.choice);
+  forget_calls(state);
+  if (state.ranks == 1 || state.settings == Settings::different) return;
   watch_if_needed(state, false);
-  if (choice.algorithm->kind != Kind::native && state.ranks > 1) link_up(state);
+  if (handles(row) || state.chooser.policy().reproducible) link_up(state);
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
   refuse_while_started(state, "arrivals");
-  if (arrivals == nullptr) return state.given.clear();
+  Policy& policy = state.chooser.policy();
+  state.chooser.expect_anew();
+  if (arrivals == nullptr) return policy.given.clear();
   check_ranks(state, ranks);
-  if (state.online) {
+  if (policy.online) {
     throw Error("arrivals", "given by the program", "none while the estimate is \"online\"");
   }
   for (int i = 0; i < ranks; ++i) {
     if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
   }
-  state.given.assign(arrivals, arrivals + ranks);
+  policy.given.assign(arrivals, arrivals + ranks);
 }
 
 void set_estimate(CommState& state, std::string_view text) {
   carry_out_started(state);
   const bool known = text == "given" || text == "online";
-  agree(state.comm, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  agree(state, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
   if (!known) throw Error("estimate", std::string(text), "given or online");
-  state.online = text == "online" && state.ranks > 1;
-  state.given.clear();
-  watch_if_needed(state, true);
-  state.settings = Settings::unknown;
+  state.chooser.policy().online = text == "online" && state.ranks > 1;
+  state.chooser.policy().given.clear();
+  forget_calls(state);
+  if (state.settings != Settings::different) watch_if_needed(state, true);
 }
 
 Pattern pattern_of(const CommState& state, int ranks) {
-  if (!state.online) throw Error("estimate", "given", "\"online\", which knows a pattern");
+  if (!state.chooser.policy().online && state.ranks > 1) {
+    throw Error("estimate", "given", "\"online\", which knows a pattern");
+  }
   check_ranks(state, ranks);
-  Pattern pattern{state.watch->last(), state.watch->expected_again().arrivals};
+  Pattern pattern;
+  if (const Watch* const watch = state.chooser.watch()) {
+    pattern = {watch->last(), watch->expected_again().arrivals};
+  }
   pattern.last.resize(static_cast<std::size_t>(ranks));
   pattern.expected.resize(static_cast<std::size_t>(ranks));
   return pattern;
@@ -151,20 +158,20 @@ void set_reproducible(CommState& state, int on) {
   carry_out_started(state);
   const bool known = on == 0 || on == 1;
   const std::string text = std::to_string(on);
-  agree(state.comm, "reproducible", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  agree(state, "reproducible", text, known ? std::optional(fnv1a(text)) : std::nullopt);
   if (!known) throw Error("reproducible", text, "0 or 1");
-  state.reproducible = on == 1;
-  forget_choices(state);
+  state.chooser.policy().reproducible = on == 1;
   state.settings = Settings::unknown;
-  state.plans.outdate();
+  forget_calls(state);
 }
 
 void set_network(CommState& state, std::string_view text) {
   refuse_while_started(state, "network");
   const Network network = text.empty() ? default_network() : read_network(text);
-  state.knowledge.network = with_handshake(network);
-  forget_choices(state);
-  state.plans.outdate();
+  state.chooser.policy().network = with_handshake(network);
+  state.chooser.forget();
+  state.shortcuts.clear();
+  state.programs.clear();
 }
 
 void set_long_wait(CommState& state, Seconds seconds) {

@@ -2,23 +2,12 @@
 
 #include <algorithm>
 
-#include "transports/mpi/tags.hpp"
-
 namespace latecomer {
 namespace {
 
 constexpr std::size_t kHistory = 16;
-constexpr int kWords = 3;
 
 }  // namespace
-
-Control::~Control() {
-  for (Sent& sent : sent_) {
-    int done = 0;
-    PMPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
-    if (done == 0) PMPI_Request_free(&sent.request);
-  }
-}
 
 void Control::enter(std::uint64_t call, std::uint64_t plan_hash) {
   history_.push_back({call, plan_hash});
@@ -43,23 +32,14 @@ void Control::alarm() {
 }
 
 void Control::send(Rank peer, Kind kind) {
-  used_ = true;
   const Letter letter{kind, now().call, now().plan_hash};
-  Sent& sent = sent_.emplace_back(Sent{letter, MPI_REQUEST_NULL});
-  PMPI_Isend(&sent.letter, kWords, MPI_UINT64_T, peer, Tags::kControl, comm_, &sent.request);
+  mailbox_.send(peer, &letter, sizeof letter);
 }
 
 void Control::receive() {
-  for (;;) {
-    int found = 0;
-    MPI_Status status;
-    const int code = PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kControl, comm_, &found, &status);
-    if (code != MPI_SUCCESS || found == 0) return;
-    used_ = true;
-    Received received{status.MPI_SOURCE, {}};
-    PMPI_Recv(&received.letter, kWords, MPI_UINT64_T, status.MPI_SOURCE, Tags::kControl, comm_,
-              MPI_STATUS_IGNORE);
-    unread_.push_back(received);
+  while (const auto envelope = mailbox_.receive()) {
+    const auto letter = envelope->as<Letter>();
+    if (letter) unread_.push_back({envelope->from, *letter});
   }
 }
 
@@ -75,8 +55,10 @@ std::optional<std::string> Control::read() {
   return wrong;
 }
 
+/// Letters of an unknown kind say nothing.
 std::optional<std::string> Control::judge(const Received& received) const {
   const Letter& letter = received.letter;
+  if (letter.kind > kAlarm) return std::nullopt;
   const std::string who = "rank " + std::to_string(received.from);
   const std::string where = " in call " + std::to_string(letter.call);
   if (letter.kind == kAlarm) return who + " failed" + where;

@@ -9,16 +9,14 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "transports/mpi/mpi.hpp"
+#include "transports/mpi/mailbox.hpp"
+#include "transports/mpi/tags.hpp"
 
 namespace latecomer {
 
 class Control {
  public:
-  explicit Control(MPI_Comm comm) : comm_(comm) {}
-  ~Control();
-  Control(const Control&) = delete;
-  Control& operator=(const Control&) = delete;
+  explicit Control(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kControl) {}
 
   /// This rank enters call number `call` with a plan of this hash.
   void enter(std::uint64_t call, std::uint64_t plan_hash);
@@ -30,7 +28,7 @@ class Control {
   /// calls.
   std::optional<std::string> read();
   /// Whether any message was sent or received: some may still be under way.
-  [[nodiscard]] bool used() const { return used_; }
+  [[nodiscard]] bool used() const { return mailbox_.used(); }
 
  private:
   enum Kind : std::uint64_t { kAsk, kAlarm };
@@ -42,10 +40,6 @@ class Control {
   struct Received {
     Rank from;
     Letter letter;
-  };
-  struct Sent {
-    Letter letter;
-    MPI_Request request;
   };
   struct Entered {
     std::uint64_t call;
@@ -59,10 +53,9 @@ class Control {
   [[nodiscard]] std::optional<std::string> judge(const Received& received) const;
 
   MPI_Comm comm_;
-  bool used_ = false;
+  Mailbox mailbox_;
   std::deque<Entered> history_;  // the last calls, newest at the back
   std::vector<Received> unread_;
-  std::deque<Sent> sent_;  // addresses stay while MPI reads them
   std::vector<Rank> asked_;
 };
 

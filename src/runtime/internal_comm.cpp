@@ -8,7 +8,14 @@ int InternalComm::make(MPI_Comm user, std::unique_ptr<InternalComm>& made) {
   int code = PMPI_Comm_group(user, &group);
   if (code != MPI_SUCCESS) return code;
   MPI_Comm comm = MPI_COMM_NULL;
+  // The user's handler would end the program, where there is another way: the MPI library's own
+  // collectives.
+  MPI_Errhandler users = MPI_ERRHANDLER_NULL;
+  PMPI_Comm_get_errhandler(user, &users);
+  PMPI_Comm_set_errhandler(user, MPI_ERRORS_RETURN);
   code = PMPI_Comm_create(user, group, &comm);
+  PMPI_Comm_set_errhandler(user, users);
+  PMPI_Errhandler_free(&users);
   PMPI_Group_free(&group);
   if (code != MPI_SUCCESS) return code;
   made.reset(new InternalComm(comm));
@@ -18,7 +25,9 @@ int InternalComm::make(MPI_Comm user, std::unique_ptr<InternalComm>& made) {
 }
 
 InternalComm::~InternalComm() {
-  if (!keep_) PMPI_Comm_free(&comm_);
+  if (keep_) return;
+  --living_;
+  PMPI_Comm_free(&comm_);
 }
 
 }  // namespace latecomer

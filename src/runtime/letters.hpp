@@ -7,6 +7,7 @@
 
 #include "runtime/link.hpp"
 #include "runtime/run.hpp"
+#include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
 
@@ -15,7 +16,7 @@ class Letters {
  public:
   /// `purpose`, of the reports: "to set the clock".
   Letters(Link& link, const RunOptions& options, int tag, std::string purpose)
-      : link_(link), options_(options), tag_(tag), purpose_(std::move(purpose)) {}
+      : link_(link), options_(options), mailbox_(link.comm->get(), tag), purpose_(std::move(purpose)) {}
 
   [[nodiscard]] bool failed() const { return outcome_.code != MPI_SUCCESS; }
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }
@@ -36,11 +37,11 @@ class Letters {
   void receive_bytes(Rank peer, void* content, std::size_t size);
   template <class Done>
   void wait(Rank peer, Done&& done);
-  void check(int code);
+  void check();
 
   Link& link_;
   RunOptions options_;
-  int tag_;
+  Mailbox mailbox_;
   std::string purpose_;
   Outcome outcome_;
 };

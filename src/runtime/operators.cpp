@@ -1,62 +1,88 @@
 #include "runtime/operators.hpp"
 
-#include <initializer_list>
+#include <array>
+
+#include "base/error.hpp"
+#include "runtime/datatypes.hpp"
 
 namespace latecomer {
 namespace {
 
-template <class Handle>
-bool one_of(Handle handle, std::initializer_list<Handle> handles) {
-  for (const Handle other : handles) {
-    if (handle == other) return true;
+struct BuiltIn {
+  MPI_Op op;
+  OperatorSet set;
+};
+
+/// The place in here is an operator's number.
+const std::array<BuiltIn, 12>& operators() {
+  static const std::array<BuiltIn, 12> all = {{{MPI_SUM, kArithmetic},
+                                               {MPI_PROD, kArithmetic},
+                                               {MPI_MAX, kExtrema},
+                                               {MPI_MIN, kExtrema},
+                                               {MPI_LAND, kLogical},
+                                               {MPI_LOR, kLogical},
+                                               {MPI_LXOR, kLogical},
+                                               {MPI_BAND, kBitwise},
+                                               {MPI_BOR, kBitwise},
+                                               {MPI_BXOR, kBitwise},
+                                               {MPI_MAXLOC, kLocation},
+                                               {MPI_MINLOC, kLocation}}};
+  return all;
+}
+
+OperatorSet set_of(MPI_Op op) {
+  for (const BuiltIn& each : operators()) {
+    if (each.op == op) return each.set;
   }
-  return false;
+  return kNoOperators;
 }
 
-bool is_integer(MPI_Datatype type) {
-  return one_of(type, {MPI_INT,           MPI_LONG,           MPI_SHORT,     MPI_UNSIGNED,
-                       MPI_UNSIGNED_LONG, MPI_UNSIGNED_SHORT, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG,
-                       MPI_SIGNED_CHAR,   MPI_UNSIGNED_CHAR,  MPI_INT8_T,    MPI_INT16_T,
-                       MPI_INT32_T,       MPI_INT64_T,        MPI_UINT8_T,   MPI_UINT16_T,
-                       MPI_UINT32_T,      MPI_UINT64_T,       MPI_AINT,      MPI_OFFSET,
-                       MPI_COUNT,         MPI_INTEGER});
-}
-
-bool is_real(MPI_Datatype type) {
-  return one_of(type, {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION});
-}
-
-bool is_complex(MPI_Datatype type) {
-  return one_of(type, {MPI_C_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
-                       MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX});
-}
-
-bool is_logical(MPI_Datatype type) { return one_of(type, {MPI_C_BOOL, MPI_LOGICAL}); }
-
-bool is_pair(MPI_Datatype type) {
-  return one_of(type, {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT,
-                       MPI_LONG_DOUBLE_INT});
+bool whole_numbers(Content content) {
+  switch (content) {
+    case Content::signed_integer:
+    case Content::unsigned_integer:
+    case Content::character:
+    case Content::byte:
+    case Content::integer_and_int:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
 
 OperatorKind kind_of(MPI_Op op) {
-  const bool built_in = one_of(op, {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_LAND, MPI_LOR,
-                                    MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC});
-  return built_in ? OperatorKind::built_in : OperatorKind::user;
+  return set_of(op) == kNoOperators ? OperatorKind::user : OperatorKind::built_in;
 }
 
 bool defined_on(MPI_Op op, MPI_Datatype type) {
-  if (one_of(op, {MPI_SUM, MPI_PROD})) return is_integer(type) || is_real(type) || is_complex(type);
-  if (one_of(op, {MPI_MAX, MPI_MIN})) return is_integer(type) || is_real(type);
-  if (one_of(op, {MPI_LAND, MPI_LOR, MPI_LXOR})) return is_integer(type) || is_logical(type);
-  if (one_of(op, {MPI_BAND, MPI_BOR, MPI_BXOR})) return is_integer(type) || type == MPI_BYTE;
-  return one_of(op, {MPI_MAXLOC, MPI_MINLOC}) && is_pair(type);
+  const OperatorSet set = set_of(op);
+  if (set == kNoOperators) return false;
+  const Predefined* const known = meaning_of(type);
+  return known != nullptr && (known->operators & set) != 0;
 }
 
+/// Of floating-point numbers not even the maximum is: with a NaN or two zeros it depends on the
+/// order.
 bool exact(MPI_Op op, MPI_Datatype type) {
-  if (one_of(op, {MPI_SUM, MPI_PROD})) return is_integer(type);
-  return kind_of(op) == OperatorKind::built_in;
+  const OperatorSet set = set_of(op);
+  if (set == kLogical || set == kBitwise) return true;
+  const Predefined* const known = set == kNoOperators ? nullptr : meaning_of(type);
+  return known != nullptr && whole_numbers(known->content);
+}
+
+std::optional<std::uint16_t> number_of(MPI_Op op) {
+  for (std::size_t i = 0; i < operators().size(); ++i) {
+    if (operators()[i].op == op) return static_cast<std::uint16_t>(i);
+  }
+  return std::nullopt;
+}
+
+MPI_Op operator_numbered(std::uint16_t number) {
+  if (number < operators().size()) return operators()[number].op;
+  throw Error("number of an operator", std::to_string(number),
+              "one below " + std::to_string(operators().size()));
 }
 
 }  // namespace latecomer

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "runtime/carry_out.hpp"
-#include "runtime/decision.hpp"
+#include "runtime/connect.hpp"
 
 namespace latecomer {
 namespace {
@@ -10,10 +10,11 @@ namespace {
 /// What the first start needs, so that it costs nothing then. A refusal is told when it is waited
 /// for, as that of any call.
 void prepare_early(CommState& state, const Call& arguments) try {
-  if (route(state, arguments) != Route::latecomer) return;
-  const Decision likely = likely_decision(state, arguments.collective);
-  (void)state.plans.get(likely.choice, problem_of(arguments, state.ranks, state.rank),
-                        likely.knowledge, state.rank);
+  const Request request = understand(state, arguments);
+  if (request.by_library != nullptr) return;
+  if (const auto plan = state.chooser.likely_plan(request.problem)) {
+    (void)prepare(state, plan, arguments.in_place());
+  }
 } catch (const Error&) {
 }
 

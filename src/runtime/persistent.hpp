@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "runtime/route.hpp"
+#include "runtime/comm_state.hpp"
 
 namespace latecomer {
 

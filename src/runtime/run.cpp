@@ -1,7 +1,6 @@
 #include "runtime/run.hpp"
 
 #include "runtime/waiting.hpp"
-#include "transports/mpi/returned_errors.hpp"
 
 namespace latecomer {
 namespace {
@@ -88,7 +87,6 @@ int disagreement_class() {
 }
 
 Outcome run(Protocol& protocol, Link& link, const RunOptions& options, Begun begun) {
-  const ReturnedErrors returned;
   return Run(protocol, link, options)(begun);
 }
 

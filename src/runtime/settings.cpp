@@ -5,7 +5,6 @@
 #include "patterns/trees.hpp"
 #include "runtime/letters.hpp"
 #include "runtime/log.hpp"
-#include "transports/mpi/returned_errors.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer {
@@ -15,11 +14,11 @@ std::uint64_t hash_of_version(const CommState&) { return fnv1a(latecomer_version
 
 /// None matters in reproducible mode.
 std::uint64_t hash_of_network(const CommState& state) {
-  if (state.reproducible) return 0;
-  return fnv1a(to_string(state.knowledge.network));
+  if (state.chooser.policy().reproducible) return 0;
+  return fnv1a(to_string(state.chooser.policy().network));
 }
 
-std::uint64_t hash_of_mode(const CommState& state) { return state.reproducible ? 1 : 0; }
+std::uint64_t hash_of_mode(const CommState& state) { return state.chooser.policy().reproducible ? 1 : 0; }
 
 constexpr Setting kSettings[] = {
     {"library version", hash_of_version},
@@ -43,11 +42,6 @@ SettingHashes exchange(Letters& letters, const TreeNode& node, SettingHashes all
     letters.send(child->rank, all);
   }
   return all;
-}
-
-void warn(const CommState& state, const std::string& names) {
-  log_line(describe(state.comm) + ": not set alike on all ranks: " + names +
-           "; the MPI library's own collectives serve this communicator");
 }
 
 }  // namespace
@@ -77,19 +71,23 @@ std::string names_of_differing(const SettingHashes& all) {
   return names;
 }
 
+void find_different(CommState& state, const std::string& names) {
+  state.settings = Settings::different;
+  if (state.rank != 0) return;
+  log_line(describe(state.comm) + ": not set alike on all ranks: " + names +
+           "; the MPI library's own collectives serve this communicator");
+}
+
 Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
-  const ReturnedErrors returned;
   Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
                   "to compare settings");
   const SettingHashes all =
       exchange(letters, binomial_node(state.ranks, state.rank), hashes_of(state));
   if (letters.failed()) return letters.outcome();
   state.settings = all.differing == 0 ? Settings::alike : Settings::different;
-  state.compared = state.reproducible ? with_handshake({}) : state.knowledge.network;
-  if (state.settings == Settings::different && state.rank == 0) {
-    warn(state, names_of_differing(all));
-  }
+  state.compared = state.chooser.policy().reproducible ? with_handshake({}) : state.chooser.policy().network;
+  if (state.settings == Settings::different) find_different(state, names_of_differing(all));
   return {};
 }
 

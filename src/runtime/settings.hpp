@@ -38,6 +38,9 @@ void merge(SettingHashes& mine, const SettingHashes& others);
 /// The names of those that differ, with commas between them; "" if none does.
 [[nodiscard]] std::string names_of_differing(const SettingHashes& all);
 
+/// These settings differ: the MPI library serves all ranks, and rank 0 says so on stderr.
+void find_different(CommState& state, const std::string& names);
+
 /// Collective over the state's link unless the settings were compared before: up a binomial tree
 /// of the ranks and down again. Then `state.settings` is the same on all ranks, and where they
 /// differ rank 0 has said so on stderr. Fails as a call does.

@@ -94,13 +94,24 @@ void Builder::combine(const Slice& left, const Slice& right, Into into) {
 }
 
 Slice Builder::fold(const Slice& received, Received side, const Slice& own, const Slice& spare) {
-  if (side == Received::right) {
-    const bool into_own = commutative() && writable(own);
-    combine(own, received, into_own ? Into::left : Into::right);
-    return into_own ? own : received;
+  if (!commutative()) return fold_in_order(received, side, own, spare);
+  if (writable(own)) {
+    const bool left = side == Received::left;
+    combine(left ? received : own, left ? own : received, left ? Into::right : Into::left);
+    return own;
   }
-  if (commutative() && !writable(own)) {
+  if (side == Received::right) {
+    combine(own, received, Into::right);
+  } else {
     combine(received, own, Into::left);
+  }
+  return received;
+}
+
+Slice Builder::fold_in_order(const Slice& received, Received side, const Slice& own,
+                             const Slice& spare) {
+  if (side == Received::right) {
+    combine(own, received, Into::right);
     return received;
   }
   const Slice mine = writable(own) ? own : spare;
@@ -110,11 +121,11 @@ Slice Builder::fold(const Slice& received, Received side, const Slice& own, cons
 }
 
 Slice Builder::receive_and_fold(Rank from, Range range, Received side, bool final) {
+  if (final && !commutative()) return receive_and_fold_in_order(from, range, side);
   const Slice own = input(range);
   const Slice goal = output(range);
   // The output is not to be written before the arrival: what is to come earlier needs scratch.
-  const bool direct = !background() && (commutative() || side == Received::right);
-  if (final && !writable(own) && direct) {
+  if (final && !writable(own) && !background()) {
     recv(from, goal);
     return fold(goal, side, own, goal);
   }
@@ -130,6 +141,16 @@ Slice Builder::receive_and_fold(Rank from, Range range, Received side, bool fina
   const Slice result = fold(landing, side, own, goal);
   if (!final) return result;
   copy(result, goal);
+  return goal;
+}
+
+Slice Builder::receive_and_fold_in_order(Rank from, Range range, Received side) {
+  const Slice own = input(range);
+  const Slice goal = output(range);
+  const bool direct = side == Received::right && !writable(own) && !background();
+  const Slice landing = direct ? goal : scratch(range.count);
+  recv(from, landing);
+  copy(fold_in_order(landing, side, own, goal), goal);
   return goal;
 }
 

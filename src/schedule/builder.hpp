@@ -55,11 +55,17 @@ class Builder {
   /// copy where the operator allows it; returns where the result lies. Where own data that may
   /// not be written stand on the right, they are first copied to `spare`.
   Slice fold(const Slice& received, Received side, const Slice& own, const Slice& spare);
+  /// The same where several ranks combine the same operands, each for itself: operators that
+  /// commute by name may give other bits with operands swapped, so what stands on the left is
+  /// evaluated on the left. `own` is then what is written wherever `received` stands there.
+  Slice fold_in_order(const Slice& received, Received side, const Slice& own, const Slice& spare);
 
   /// Receives the partial result of `range` from `from` and folds this rank's input in.
   /// `final`: the result lies in the output. Otherwise it lies where fold leaves it. With
   /// background progress it is received before this rank arrives.
   Slice receive_and_fold(Rank from, Range range, Received side, bool final);
+  /// The same for a final result, with fold_in_order.
+  Slice receive_and_fold_in_order(Rank from, Range range, Received side);
 
   /// The operation written last; at first the arrival.
   [[nodiscard]] OpIndex last() const {

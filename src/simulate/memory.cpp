@@ -27,11 +27,13 @@ void Memory::write(const Slice& slice, std::span<const Element> data) {
 }
 
 void Memory::combine(const Slice& left, const Slice& right, Into into) {
-  const Elements a = read(left);
-  const Elements b = read(right);
+  const Slice& in = into == Into::right ? left : right;
+  const Slice& inout = into == Into::right ? right : left;
+  const Elements a = read(in);
+  const Elements b = read(inout);
   Elements result(a.size());
   std::transform(a.begin(), a.end(), b.begin(), result.begin(), operator_);
-  write(into == Into::left ? left : right, result);
+  write(inout, result);
 }
 
 }  // namespace latecomer

@@ -24,6 +24,7 @@ class Memory {
 
   [[nodiscard]] Elements read(const Slice& slice) const;
   void write(const Slice& slice, std::span<const Element> data);
+  /// As MPI_Reduce_local evaluates it: what is written stands on the right.
   void combine(const Slice& left, const Slice& right, Into into);
   [[nodiscard]] const Elements& output() const { return buffer(Buffer::output); }
   [[nodiscard]] const Elements& input() const { return buffer(Buffer::input); }

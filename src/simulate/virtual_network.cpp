@@ -332,7 +332,7 @@ void VirtualNetwork::End::send(const Message& message, std::uint64_t plan_hash, 
   flight.plan_hash = plan_hash;
   flight.send_token = token;
   if (message.tells && !network_.options_.couriers.empty()) {
-    flight.words = network_.options_.couriers[static_cast<std::size_t>(rank_)]->pack();
+    network_.options_.couriers[static_cast<std::size_t>(rank_)]->pack(flight.words);
   }
   flight.send_posted = true;
   network_.posted(id, true);

@@ -30,9 +30,10 @@ void Stamps::learn(Rank rank, const Stamp& stamp) {
   known_.push_back(rank);
 }
 
-std::vector<char> Stamps::pack() {
-  std::vector<char> words(known_.size() * sizeof(Entry));
-  char* next = words.data();
+void Stamps::pack(std::vector<char>& to) {
+  const std::size_t before = to.size();
+  to.resize(before + known_.size() * sizeof(Entry));
+  char* next = to.data() + before;
   for (const Rank rank : known_) {
     const Stamp& stamp = stamps_[static_cast<std::size_t>(rank)];
     const Entry entry{static_cast<std::uint32_t>(rank), stamp.elapsed_before, stamp.elapsed,
@@ -40,7 +41,6 @@ std::vector<char> Stamps::pack() {
     std::memcpy(next, &entry, sizeof entry);
     next += sizeof entry;
   }
-  return words;
 }
 
 void Stamps::unpack(const char* words, std::size_t bytes) {

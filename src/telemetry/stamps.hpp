@@ -24,7 +24,10 @@ struct Stamp {
 
 class Stamps final : public Courier {
  public:
-  explicit Stamps(Rank ranks) : stamps_(static_cast<std::size_t>(ranks)) { begin(); }
+  explicit Stamps(Rank ranks) : stamps_(static_cast<std::size_t>(ranks)) {
+    known_.reserve(stamps_.size());
+    begin();
+  }
 
   /// A new call.
   void begin();
@@ -35,7 +38,7 @@ class Stamps final : public Courier {
   /// One a rank; those that are not known are the last call's.
   [[nodiscard]] const std::vector<Stamp>& all() const { return stamps_; }
 
-  [[nodiscard]] std::vector<char> pack() override;
+  void pack(std::vector<char>& to) override;
   void unpack(const char* words, std::size_t bytes) override;
 
  private:

@@ -23,10 +23,16 @@ Seconds mean(const std::vector<Seconds>& times) {
 
 std::vector<Seconds> Watch::expect(const Problem& problem) {
   history_ = forecasts_.enter(call_key(problem));
+  forecasts_this_ = true;
   Estimate estimate = forecasts_.next(history_);
   if (!estimate.trusted) return {};
   round_to_parts(estimate.arrivals);
   return estimate.arrivals;
+}
+
+void Watch::enter_class(const Problem& problem) {
+  history_ = {call_key(problem)};
+  forecasts_this_ = false;
 }
 
 Seconds Watch::last_arrival() const {
@@ -85,7 +91,7 @@ void Watch::observe() {
   }
   taken_before_.reset();
   if (told_now) taken_before_ = mean(seen.exits_before) - last_arrival();
-  forecasts_.observe(history_, seen);
+  if (forecasts_this_) forecasts_.observe(history_, seen);
   arrivals_ = std::move(seen.arrivals);
 }
 

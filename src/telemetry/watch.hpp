@@ -19,6 +19,8 @@ class Watch {
   /// A call is to be planned, the same on all ranks: who is expected when in it, seconds after the
   /// earliest; empty: all together, or nobody knows. Every call that is planned is told of once.
   [[nodiscard]] std::vector<Seconds> expect(const Problem& problem);
+  /// In its place where nobody asks who is expected: of such a call no forecast is made.
+  void enter_class(const Problem& problem);
 
   /// The call begins, at the latest when this rank enters it. Returns what travels along with its
   /// messages.
@@ -35,6 +37,8 @@ class Watch {
   Courier& tell_of(Seconds arrived, Seconds left);
   /// It leaves: all ranks have told. Not after tell_of, where the call was over already.
   void leave(Seconds now);
+  /// What had to be done after the call that this rank left is done: it counts as part of it.
+  void concluded(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
   /// All have told of a call that was over.
   void told();
   /// A call that nobody tells of, over by now.
@@ -75,6 +79,7 @@ class Watch {
   Stamps stamps_;
   Forecasts forecasts_;
   HistoryKey history_;
+  bool forecasts_this_ = false;
   Seconds arrived_ = 0;
   Seconds left_ = 0;
   Before before_;

@@ -15,7 +15,7 @@ Expressions::Expressions(Rank ranks)
   sets_.resize(words_ * static_cast<std::size_t>(ranks));
   for (Rank rank = 0; rank < ranks; ++rank) {
     const Expression self = leaf(rank);
-    nodes_.push_back({self, self, self, rank, rank, 1});
+    nodes_.push_back({self, self, rank, rank, 1});
     sets_[self * words_ + self / kWordBits] |= std::uint64_t{1} << (self % kWordBits);
   }
 }
@@ -27,15 +27,10 @@ Expression Expressions::node(Expression left, Expression right) {
   if (!added) return entry->second;
   const Node l = nodes_[left];
   const Node r = nodes_[right];
-  nodes_.push_back({left, right, next, std::min(l.lowest, r.lowest), std::max(l.highest, r.highest),
+  nodes_.push_back({left, right, std::min(l.lowest, r.lowest), std::max(l.highest, r.highest),
                     l.contributions + r.contributions});
   for (std::size_t w = 0; w < words_; ++w) {
     sets_.push_back(sets_[left * words_ + w] | sets_[right * words_ + w]);
-  }
-  const auto [first, second] = std::minmax(l.unordered, r.unordered);
-  if (first != left || second != right) {
-    const Expression sorted = node(first, second);
-    nodes_[next].unordered = sorted;
   }
   return next;
 }

@@ -1,8 +1,11 @@
 // What an element holds: one rank's contribution, or two expressions combined. Equal expressions
-// have the same number (hash-consing), so that comparing trees compares numbers.
+// have the same number (hash-consing), so that comparing trees compares numbers. Operands have the
+// order in which they are evaluated: operators that MPI calls commutative need not commute in bits.
 #pragma once
 
+#include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -28,10 +31,6 @@ class Expressions {
   }
   [[nodiscard]] Rank lowest(Expression expression) const { return nodes_[expression].lowest; }
   [[nodiscard]] Rank highest(Expression expression) const { return nodes_[expression].highest; }
-  /// The same number for trees that are equal up to swapping operands.
-  [[nodiscard]] Expression unordered(Expression expression) const {
-    return nodes_[expression].unordered;
-  }
   /// "ranks ((0 1) 2)"; only who contributes, "ranks {0-20, 23}", if they are many.
   [[nodiscard]] std::string to_text(Expression expression) const;
 
@@ -39,7 +38,6 @@ class Expressions {
   struct Node {
     Expression left;
     Expression right;
-    Expression unordered;
     Rank lowest;
     Rank highest;
     Rank contributions;
@@ -57,6 +55,26 @@ class Expressions {
   std::vector<Node> nodes_;
   std::vector<std::uint64_t> sets_;                      // contributing ranks, words_ an expression
   std::unordered_map<std::uint64_t, Expression> known_;  // by both operands
+};
+
+/// An expression together with the slices in which its operators were called: what rank r
+/// contributes has the number r.
+using Evaluation = std::uint32_t;
+
+class Evaluations {
+ public:
+  explicit Evaluations(Rank ranks) : next_(static_cast<Evaluation>(ranks)) {}
+
+  /// left op right, in one call for the elements `slice` of the vector.
+  Evaluation combined(Evaluation left, Evaluation right, Range slice) {
+    const auto [entry, added] = known_.try_emplace({left, right, slice.begin, slice.count}, next_);
+    if (added) ++next_;
+    return entry->second;
+  }
+
+ private:
+  Evaluation next_;
+  std::map<std::tuple<Evaluation, Evaluation, Count, Count>, Evaluation> known_;
 };
 
 }  // namespace latecomer::verifier

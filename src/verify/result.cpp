@@ -40,14 +40,35 @@ bool as_wanted(const Holding& holding, const Piece& piece, const Expressions& ex
                              : expressions.complete(piece.expression);
 }
 
-/// The tree of an element on the first rank that has it.
-struct Tree {
+/// How an element was combined on the first rank that has it.
+struct Combined {
   bool known = false;
-  Expression unordered = 0;
-  Expression shown = 0;
+  Expression expression = 0;
+  Evaluation evaluation = 0;
   Rank rank = 0;
-  bool operator==(const Tree&) const = default;
+  bool operator==(const Combined&) const = default;
 };
+
+/// Calls differs(piece, first) for what a rank and the first rank that has it combined: the words
+/// of the difference, or none.
+template <typename Differs>
+Finding compare_with_first(const Problem& problem, Programs programs, const Values& values,
+                           std::string_view rule, Differs differs) {
+  IntervalMap<Combined> results;  // by element of the vector
+  const auto compare = [&](Rank rank, const Holding& holding, const Piece& piece) {
+    Finding found;
+    results.update({piece.first, piece.count}, [&](Range, Combined& first) {
+      if (!first.known) first = {true, piece.expression, piece.evaluation, rank};
+      if (found) return;
+      const std::string words = differs(piece, first);
+      if (!words.empty()) {
+        found = Counterexample{rule, holds(rank, holding, piece, values) + words};
+      }
+    });
+    return found;
+  };
+  return each_result(problem, programs, values, compare);
+}
 
 }  // namespace
 
@@ -73,23 +94,21 @@ Finding check_delivery(const Problem& problem, Programs programs, const Values& 
 }
 
 Finding check_same_tree(const Problem& problem, Programs programs, const Values& values) {
-  const Expressions& expressions = values.expressions();
-  IntervalMap<Tree> trees;  // by element of the vector
-  // A tree that keeps the rule order is known by its grouping: no operands can have been swapped.
-  const auto compare = [&](Rank rank, const Holding& holding, const Piece& piece) {
-    const Expression tree = expressions.unordered(piece.expression);
-    Finding found;
-    trees.update({piece.first, piece.count}, [&](Range, Tree& other) {
-      if (!other.known) other = {true, tree, piece.expression, rank};
-      if (other.unordered == tree || found) return;
-      found = Counterexample{"same-tree", holds(rank, holding, piece, values) + " where rank " +
-                                              std::to_string(other.rank) + " has " +
-                                              expressions.to_text(other.shown) +
-                                              ": rounding may differ"};
-    });
-    return found;
+  const auto differs = [&](const Piece& piece, const Combined& first) -> std::string {
+    if (piece.expression == first.expression) return "";
+    return " where rank " + std::to_string(first.rank) + " has " +
+           values.expressions().to_text(first.expression) + ": the last bits may differ";
   };
-  return each_result(problem, programs, values, compare);
+  return compare_with_first(problem, programs, values, "same-tree", differs);
+}
+
+Finding check_same_slices(const Problem& problem, Programs programs, const Values& values) {
+  const auto differs = [&](const Piece& piece, const Combined& first) -> std::string {
+    if (piece.evaluation == first.evaluation) return "";
+    return ", combined in other slices than on rank " + std::to_string(first.rank) +
+           ": the last bits may differ";
+  };
+  return compare_with_first(problem, programs, values, "same-slices", differs);
 }
 
 }  // namespace latecomer::verifier

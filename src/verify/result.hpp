@@ -1,5 +1,5 @@
 // Rules about what the ranks hold at the end: index (every element at its place), delivery,
-// same-tree.
+// same-tree, same-slices.
 #pragma once
 
 #include "verify/values.hpp"
@@ -11,5 +11,7 @@ namespace latecomer::verifier {
                                      const Values& values);
 [[nodiscard]] Finding check_same_tree(const Problem& problem, Programs programs,
                                       const Values& values);
+[[nodiscard]] Finding check_same_slices(const Problem& problem, Programs programs,
+                                        const Values& values);
 
 }  // namespace latecomer::verifier

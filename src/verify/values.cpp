@@ -52,15 +52,25 @@ class Combination {
     std::vector<Piece> result;
     for (const Pair& pair : align(left, right)) {
       if (Finding found = check(pair)) return found;
-      result.push_back(pair.left);
-      result.back().expression =
-          values_.expressions().node(pair.left.expression, pair.right.expression);
+      result.push_back(evaluated(op, pair));
     }
     values_.write(program_.me, op.result(), result);
     return {};
   }
 
  private:
+  /// As MPI_Reduce_local does it: inout = in op inout, so that what is written stands right.
+  Piece evaluated(const Operation& op, const Pair& pair) const {
+    const bool as_written = op.into == Into::right;
+    const Piece& in = as_written ? pair.left : pair.right;
+    const Piece& inout = as_written ? pair.right : pair.left;
+    Piece result = inout;
+    result.expression = values_.expressions().node(in.expression, inout.expression);
+    result.evaluation = values_.evaluations().combined(
+        in.evaluation, inout.evaluation, {inout.first - inout.offset, op.source.count});
+    return result;
+  }
+
   Finding check(const Pair& pair) const {
     const Expressions& expressions = values_.expressions();
     const Expression left = pair.left.expression;
@@ -103,13 +113,13 @@ Finding undefined(const Program& program, OpIndex index, const Slice& slice,
 }  // namespace
 
 Values::Values(const Problem& problem, Programs programs)
-    : expressions_(problem.ranks), held_(programs.size()) {
+    : expressions_(problem.ranks), evaluations_(problem.ranks), held_(programs.size()) {
   for (const Program& program : programs) {
     for (const Holding& holding : precondition(problem, program.me)) {
       if (holding.slice.empty() || !holding.contributor) continue;
+      const Expression own = Expressions::leaf(*holding.contributor);
       write(program.me, holding.slice,
-            {{0, holding.slice.count, true, Expressions::leaf(*holding.contributor),
-              holding.first_element}});
+            {{0, holding.slice.count, true, own, own, holding.first_element}});
     }
   }
 }
@@ -118,9 +128,10 @@ std::vector<Piece> Values::read(Rank rank, const Slice& slice) const {
   std::vector<Piece> pieces;
   const Contents& contents = held_[rank][static_cast<int>(slice.buffer)];
   contents.visit({slice.begin, slice.count}, [&](Range range, const Held* held) {
-    Piece piece{range.begin - slice.begin, range.count, held != nullptr, 0, 0};
+    Piece piece{range.begin - slice.begin, range.count, held != nullptr, 0, 0, 0};
     if (held != nullptr) {
       piece.expression = held->expression;
+      piece.evaluation = held->evaluation;
       piece.first = range.begin + held->shift;
     }
     pieces.push_back(piece);
@@ -132,7 +143,7 @@ void Values::write(Rank rank, const Slice& slice, const std::vector<Piece>& piec
   for (const Piece& piece : pieces) {
     const Count begin = slice.begin + piece.offset;
     contents(rank, slice.buffer)
-        .assign({begin, piece.count}, {piece.expression, piece.first - begin});
+        .assign({begin, piece.count}, {piece.expression, piece.evaluation, piece.first - begin});
   }
 }
 

@@ -17,6 +17,7 @@ struct Piece {
   Count count = 0;
   bool defined = false;
   Expression expression = 0;
+  Evaluation evaluation = 0;
   Count first = 0;
 };
 
@@ -34,6 +35,7 @@ class Values {
 
   [[nodiscard]] Expressions& expressions() { return expressions_; }
   [[nodiscard]] const Expressions& expressions() const { return expressions_; }
+  [[nodiscard]] Evaluations& evaluations() { return evaluations_; }
   /// "elements 4 to 7 of ranks (0 1)"
   [[nodiscard]] std::string to_text(const Piece& piece) const;
 
@@ -41,6 +43,7 @@ class Values {
   /// The element at position p is element p + shift of the vector.
   struct Held {
     Expression expression = 0;
+    Evaluation evaluation = 0;
     Count shift = 0;
     bool operator==(const Held&) const = default;
   };
@@ -49,6 +52,7 @@ class Values {
   Contents& contents(Rank rank, Buffer buffer) { return held_[rank][static_cast<int>(buffer)]; }
 
   Expressions expressions_;
+  Evaluations evaluations_;
   std::vector<std::array<Contents, kBuffers>> held_;  // per rank
 };
 

@@ -33,8 +33,11 @@ constexpr Rule kRules[] = {
      "left, into its right operand"},
     {"delivery", "in the end every rank holds what the collective promises"},
     {"same-tree",
-     "every rank's result was combined in the same tree, so that it is the same to "
-     "the last bit; not asked for where the operator is exact"},
+     "every rank's result was combined in the same tree, with the same operands on the left, "
+     "so that it is the same to the last bit; not asked for where the operator is exact"},
+    {"same-slices",
+     "ranks that combine the same elements do so in slices of the same elements: an operator "
+     "may treat the last ones of a slice differently; not asked for where it is exact"},
 };
 
 verifier::Finding check_result(const Problem& problem, verifier::Programs programs,
@@ -43,7 +46,8 @@ verifier::Finding check_result(const Problem& problem, verifier::Programs progra
     if (auto found = check(problem, programs, values)) return found;
   }
   if (problem.exact) return {};
-  return verifier::check_same_tree(problem, programs, values);
+  if (auto found = verifier::check_same_tree(problem, programs, values)) return found;
+  return verifier::check_same_slices(problem, programs, values);
 }
 
 /// The rules that follow messages and values through an execution.

@@ -19,8 +19,8 @@ struct Rule {
 
 /// All rules, in the order in which they are checked: a counterexample of one rule says that all
 /// rules before it are kept. The exceptions are `undefined` to `order`, which are checked together,
-/// operation by operation in an order of execution. `same-tree` is the last: who uses an exact
-/// operator may pass over its counterexample.
+/// operation by operation in an order of execution. `same-tree` and `same-slices` come last: who
+/// uses an exact operator may pass over their counterexamples.
 [[nodiscard]] std::span<const Rule> rules();
 
 struct Counterexample {

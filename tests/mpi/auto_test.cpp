@@ -145,17 +145,5 @@ MPI_TEST(an_automatic_choice_among_protocols_is_the_same_on_all_ranks) {
   MPI_Type_free(&element);
 }
 
-/// Words that nobody heard are received at the end, by all ranks or by none.
-MPI_TEST(whoever_may_choose_a_protocol_is_ready_for_words) {
-  const Communicator comm;
-  CHECK(!state_of(comm).protocols);
-  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
-  CHECK(!state_of(comm).protocols);
-  CHECK_EQ(latecomer_set_algorithm(comm, "reduce", "auto"), MPI_SUCCESS);
-  CHECK(state_of(comm).protocols);
-  CHECK_EQ(latecomer_set_algorithm(comm, "reduce", "binomial"), MPI_SUCCESS);
-  CHECK(state_of(comm).protocols);  // of earlier calls
-}
-
 }  // namespace
 }  // namespace latecomer::testing

@@ -118,12 +118,12 @@ MPI_TEST(a_repeated_call_reuses_program_and_scratch) {
     latecomer_set_arrivals(comm, late.data(), context.ranks);
   }
   const bool plans = context.rank == 0 || !state.background;  // others are told
-  CHECK_EQ(state.plans.plans_made(), plans ? 1U : 0U);
-  CHECK_EQ(state.plans.programs_built(), 1U);
+  CHECK_EQ(state.chooser.plans().plans_made(), plans ? 1U : 0U);
+  CHECK_EQ(state.programs.programs_built(), 1U);
   latecomer_set_network(comm, "alpha=1ms");  // may change any plan; this one it does not
   call(context.seed);
-  CHECK_EQ(state.plans.plans_made(), plans ? 2U : 0U);
-  CHECK_EQ(state.plans.programs_built(), 1U);
+  CHECK_EQ(state.chooser.plans().plans_made(), plans ? 2U : 0U);
+  CHECK_EQ(state.programs.programs_built(), 1U);
   CHECK_EQ(state.link->scratch.capacity(), scratch);
 }
 

@@ -67,11 +67,11 @@ struct DefaultNetwork : Variable {
 MPI_TEST(the_environment_names_the_default_network) {
   const DefaultNetwork environment("alpha=7us,handshake=1us");
   const Communicator comm;
-  CHECK_EQ(state_of(comm).knowledge.network.alpha, 7e-6);
+  CHECK_EQ(state_of(comm).chooser.policy().network.alpha, 7e-6);
   CHECK_EQ(latecomer_set_network(comm, "alpha=3us"), MPI_SUCCESS);  // more than the environment
-  CHECK_EQ(state_of(comm).knowledge.network.alpha, 3e-6);
+  CHECK_EQ(state_of(comm).chooser.policy().network.alpha, 3e-6);
   CHECK_EQ(latecomer_set_network(comm, nullptr), MPI_SUCCESS);
-  CHECK_EQ(state_of(comm).knowledge.network.alpha, 7e-6);
+  CHECK_EQ(state_of(comm).chooser.policy().network.alpha, 7e-6);
 }
 
 MPI_TEST(a_network_is_read_from_a_file) {
@@ -80,7 +80,7 @@ MPI_TEST(a_network_is_read_from_a_file) {
   {
     const DefaultNetwork environment("@" + name);
     const Communicator comm;
-    CHECK_EQ(state_of(comm).knowledge.network.alpha, 9e-6);
+    CHECK_EQ(state_of(comm).chooser.policy().network.alpha, 9e-6);
     std::ofstream(name) << "alpha=9us\nalpha=8us\n";
     CHECK_EQ(latecomer_set_network(comm, ("@" + name).c_str()), MPI_ERR_ARG);
     CHECK_TEXT(last_error_names("2 lines"), last_error());
@@ -97,8 +97,8 @@ MPI_TEST(a_default_network_that_cannot_be_read_is_reported_once) {
   {
     const Communicator one;
     const Communicator two;
-    CHECK_EQ(state_of(one).knowledge.network.alpha, Network{}.alpha);
-    CHECK_EQ(state_of(two).knowledge.network.alpha, Network{}.alpha);
+    CHECK_EQ(state_of(one).chooser.policy().network.alpha, Network{}.alpha);
+    CHECK_EQ(state_of(two).chooser.policy().network.alpha, Network{}.alpha);
   }
   const std::string text = captured.text();
   const auto first = text.find("LATECOMER_NETWORK is not used: ");

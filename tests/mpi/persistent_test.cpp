@@ -124,14 +124,14 @@ MPI_TEST(the_plan_is_made_early) {
   latecomer_set_algorithm(comm, "allreduce", "segmented_ring");
   const CommState& state = state_of(comm);
   Reduction reduction(comm, 1000);
-  CHECK_EQ(state.plans.programs_built(), 1U);
+  CHECK_EQ(state.programs.programs_built(), 1U);
   CHECK_EQ(state.link->calls, 0U);  // nothing was sent
   reduction.start(context.seed);
   CHECK_EQ(state.link->calls, 0U);
   reduction.wait();
   reduction.check();
-  CHECK_EQ(state.plans.plans_made(), 1U);
-  CHECK_EQ(state.plans.programs_built(), 1U);
+  CHECK_EQ(state.chooser.plans().plans_made(), 1U);
+  CHECK_EQ(state.programs.programs_built(), 1U);
 }
 
 bool last_error_names(const std::string& word) {

@@ -162,20 +162,20 @@ MPI_TEST(reproducible_mode_is_checked) {
     CHECK_EQ(latecomer_set_reproducible(comm, context.rank == 0 ? 1 : 0), MPI_ERR_ARG);
     CHECK_TEXT(std::string(last_error()).find("every rank") != std::string::npos, last_error());
   }
-  CHECK(!state_of(comm).reproducible);
+  CHECK(!state_of(comm).chooser.policy().reproducible);
 }
 
 MPI_TEST(the_environment_asks_for_reproducible_mode) {
   {
     const Variable environment("LATECOMER_REPRODUCIBLE", "1");
     const Communicator comm;
-    CHECK(state_of(comm).reproducible);
+    CHECK(state_of(comm).chooser.policy().reproducible);
     CHECK_EQ(latecomer_set_reproducible(comm, 0), MPI_SUCCESS);
-    CHECK(!state_of(comm).reproducible);
+    CHECK(!state_of(comm).chooser.policy().reproducible);
   }
   const Variable environment("LATECOMER_REPRODUCIBLE", "0");
   const Communicator comm;
-  CHECK(!state_of(comm).reproducible);
+  CHECK(!state_of(comm).chooser.policy().reproducible);
 }
 
 MPI_TEST(a_mode_that_cannot_be_read_is_reported_once) {
@@ -184,8 +184,8 @@ MPI_TEST(a_mode_that_cannot_be_read_is_reported_once) {
   {
     const Communicator one;
     const Communicator two;
-    CHECK(!state_of(one).reproducible);
-    CHECK(!state_of(two).reproducible);
+    CHECK(!state_of(one).chooser.policy().reproducible);
+    CHECK(!state_of(two).chooser.policy().reproducible);
   }
   const std::string text = captured.text();
   const auto first = text.find("LATECOMER_REPRODUCIBLE is not used: ");

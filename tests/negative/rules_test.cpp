@@ -70,8 +70,12 @@ TEST(NegativeRules, CounterexamplesAreReadable) {
             "delivery: rank 0 ends with output[0:1] holding element 0 of rank 0, should hold "
             "element 0 of all 2 ranks");
   EXPECT_EQ(counterexample("same-tree"),
-            "same-tree: rank 2 ends with output[0:1] holding element 0 of ranks (0 (1 2)) where "
-            "rank 0 has ranks ((0 1) 2): rounding may differ");
+            "same-tree: rank 1 ends with output[0:1] holding element 0 of ranks (1 0) where rank 0 "
+            "has ranks (0 1): the last bits may differ");
+  EXPECT_EQ(
+      counterexample("same-slices"),
+      "same-slices: rank 1 ends with output[0:1] holding element 0 of ranks (0 1), combined in "
+      "other slices than on rank 0: the last bits may differ");
 }
 
 TEST(NegativeRules, DeadlockShowsWhoWaitsForWhatAndACycle) {

@@ -17,3 +17,15 @@ def test_threads_call_on_communicators_of_their_own(name):
 def test_calls_outside_of_mpi_are_errors(name, ranks):
     ended = run_scene(name, ranks, ["outside"], env={"LATECOMER_STATS": "1"})
     assert ended.code == 0, ended.err
+
+
+@both_families
+def test_a_collective_outside_of_mpi_is_the_librarys_to_refuse(name):
+    ended = run_scene(name, 1, ["outside", "collective"])
+    assert ended.code != 0
+    assert "MPI_Allreduce" in ended.err or "MPI_Init" in ended.err, ended.err
+
+
+def test_programs_with_sessions_alone_are_served_by_the_library():
+    ended = run_scene("mpich", 3, ["sessions"], env={"LATECOMER_STATS": "1"})
+    assert ended.code == 0, ended.err

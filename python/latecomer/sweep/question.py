@@ -54,7 +54,7 @@ class Question:
     @property
     def exact(self) -> bool:
         """Does it give the same bits in whatever order it combines?"""
-        return self.op in (NO_OPERATOR, "max") or (self.op == "sum" and self.type.startswith("int"))
+        return self.op == NO_OPERATOR or (self.op in _BUILT_IN and self.type.startswith("int"))
 
     @property
     def element_bytes(self) -> int:

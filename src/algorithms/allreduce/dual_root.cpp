@@ -142,7 +142,8 @@ class DualRoot {
   void exchange(Range block, const Slice& sum) {
     if (walk_.node().children.empty()) {
       builder_.send_in_turn(dual_, builder_.input(block), paced_by_);
-      builder_.receive_and_fold(dual_, block, in_lower_ ? Received::right : Received::left, true);
+      builder_.receive_and_fold_in_order(dual_, block,
+                                         in_lower_ ? Received::right : Received::left);
       // Of three ranks the other root has a child besides: its port is not to be taken from it.
       if (ranks_ == 3 && !block.empty()) paced_by_ = builder_.last();
       return;
@@ -154,8 +155,6 @@ class DualRoot {
     if (in_lower_) {
       builder_.combine(sum, other, Into::right);
       builder_.copy(other, goal);
-    } else if (builder_.commutative()) {
-      builder_.combine(other, sum, Into::left);
     } else {
       builder_.combine(other, sum, Into::right);
       builder_.copy(sum, goal);

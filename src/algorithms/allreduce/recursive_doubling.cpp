@@ -3,7 +3,7 @@
 // first and get the result last.
 //
 // Cost: log2 P (alpha + m beta + m gamma), for other P floor(log2 P) + 2 rounds. Use it for short
-// vectors. Keeps rank order.
+// vectors. Keeps rank order: both partners of an exchange compute the same bits.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005).
 #include <algorithm>
@@ -29,7 +29,8 @@ void exchange_all(const FoldedRanks& folded, const Plan& plan, Builder& builder)
     builder.recv(peer, received);
     // Own data that must be moved to stand on the right go to the slice that is free.
     const Slice& spare = received == spares[0] ? spares[1] : spares[0];
-    value = builder.fold(received, peer < me ? Received::left : Received::right, value, spare);
+    const Received side = peer < me ? Received::left : Received::right;
+    value = builder.fold_in_order(received, side, value, spare);
   };
   if (folded.hosts(me)) fold(me - 1);
   for (Rank mask = 1; mask < folded.core; mask *= 2) {

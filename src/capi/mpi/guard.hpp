@@ -1,4 +1,5 @@
-// Where exceptions end: MPI's codes, and the message for latecomer_last_error().
+// Where our own exceptions end: MPI's codes, and the message for latecomer_last_error(). Exceptions
+// of the program's, from its error handlers and operators, pass through.
 #pragma once
 
 #include <exception>
@@ -6,7 +7,9 @@
 #include <new>
 
 #include "capi/core/last_error.hpp"
+#include "runtime/call.hpp"
 #include "runtime/comm_state.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 
@@ -15,17 +18,30 @@ inline int failed(const char* message, int code) {
   return code;
 }
 
-/// Runs `work`; no exception leaves. Other than lack of memory they become `code`.
-template <class Work>
-int guarded(int code, Work&& work) noexcept try {
+/// Runs `work`, which gives MPI's code. Its exceptions become codes: `code`, other than lack of
+/// memory, which goes to `report` with them.
+template <class Work, class Report>
+int caught(int code, Work&& work, Report&& report) try {
+  UserCode::forget();
   return work();
+} catch (const RefusedByMpi& refused) {
+  return failed("MPI refused an argument", refused.code);
 } catch (const std::bad_alloc&) {
-  return failed("no memory", MPI_ERR_NO_MEM);
+  if (UserCode::threw()) throw;
+  return report(failed("no memory", MPI_ERR_NO_MEM));
 } catch (const std::exception& error) {
-  return failed(error.what(), code);
+  if (UserCode::threw()) throw;
+  return report(failed(error.what(), code));
 }
 
-/// Why no MPI function may be called now; null if they may.
+/// For functions that call no error handler of their own.
+template <class Work>
+int guarded(int code, Work&& work) {
+  return caught(code, work, [](int failure) { return failure; });
+}
+
+/// Why no MPI function may be called now; null if they may. Programs that use MPI's sessions alone
+/// count as outside: there is no MPI_COMM_WORLD.
 inline const char* outside_of_mpi() {
   int flag = 0;
   PMPI_Initialized(&flag);
@@ -36,7 +52,7 @@ inline const char* outside_of_mpi() {
 
 /// Runs `work` on the communicator's state.
 template <class Work>
-int configure(MPI_Comm comm, Work&& work) noexcept {
+int configure(MPI_Comm comm, Work&& work) {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
   return guarded(MPI_ERR_ARG, [&] {
@@ -47,20 +63,11 @@ int configure(MPI_Comm comm, Work&& work) noexcept {
   });
 }
 
-/// Runs `work`, which gives MPI's code; what it throws goes through the communicator's error
-/// handler.
+/// Runs `work` for a collective call; what it throws goes through the communicator's error handler.
 template <class Work>
-int communicate(MPI_Comm comm, Work&& work) try {
-  if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
-  return work();
-} catch (const std::bad_alloc&) {
-  failed("no memory", MPI_ERR_NO_MEM);
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-  return MPI_ERR_NO_MEM;
-} catch (const std::exception& error) {
-  failed(error.what(), MPI_ERR_OTHER);
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-  return MPI_ERR_OTHER;
+int communicate(const Call& call, Work&& work) {
+  if (outside_of_mpi() != nullptr) return call.native();  // moves the data, or says what is wrong
+  return caught(MPI_ERR_OTHER, work, [&](int code) { return raise_error(call.comm, code); });
 }
 
 }  // namespace latecomer

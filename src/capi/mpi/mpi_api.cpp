@@ -21,14 +21,11 @@ std::string_view text_of(const char* text) { return text == nullptr ? "" : text;
   throw latecomer::Error(what, "NULL or empty", "a place to write to");
 }
 
-template <class Entry>
-void pick(const std::vector<Entry>& entries, const char* what, int index, Entry* to) {
+void check_index(const char* what, int index, std::size_t count, const void* to) {
   if (to == nullptr) refuse_null("stats");
-  if (index < 0 || static_cast<std::size_t>(index) >= entries.size()) {
-    throw latecomer::Error(std::string(what), std::to_string(index),
-                           "an index below " + std::to_string(entries.size()));
-  }
-  *to = entries[static_cast<std::size_t>(index)];
+  if (index >= 0 && static_cast<std::size_t>(index) < count) return;
+  throw latecomer::Error(std::string(what), std::to_string(index),
+                         "an index below " + std::to_string(count));
 }
 
 }  // namespace
@@ -92,19 +89,23 @@ int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats) {
 
 int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites) {
   return configure(comm, [&](CommState& state) {
-    if (keys != nullptr) *keys = static_cast<int>(state.statistics.keys().size());
+    if (keys != nullptr) *keys = static_cast<int>(state.statistics.key_count());
     if (sites != nullptr) *sites = static_cast<int>(state.statistics.sites().size());
   });
 }
 
 int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats) {
-  return configure(comm,
-                   [&](CommState& state) { pick(state.statistics.keys(), "key", index, stats); });
+  return configure(comm, [&](CommState& state) {
+    check_index("key", index, state.statistics.key_count(), stats);
+    *stats = state.statistics.key(static_cast<std::size_t>(index));
+  });
 }
 
 int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats) {
-  return configure(
-      comm, [&](CommState& state) { pick(state.statistics.sites(), "call site", index, stats); });
+  return configure(comm, [&](CommState& state) {
+    check_index("call site", index, state.statistics.sites().size(), stats);
+    *stats = state.statistics.sites()[static_cast<std::size_t>(index)];
+  });
 }
 
 int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {

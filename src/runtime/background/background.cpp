@@ -6,9 +6,8 @@
 
 #include "base/error.hpp"
 #include "runtime/background/finalize.hpp"
-#include "runtime/call_data.hpp"
+#include "runtime/connect.hpp"
 #include "runtime/waiting.hpp"
-#include "transports/mpi/returned_errors.hpp"
 
 namespace latecomer {
 namespace {
@@ -33,6 +32,10 @@ std::string in_words(const Description& what) {
          ", operator " + std::to_string(what.op) + ", type " + std::to_string(what.type);
 }
 
+std::uint32_t number_of(const Algorithm& row) {
+  return static_cast<std::uint32_t>(&row - registry(row.collective).data());
+}
+
 /// Reports that say nothing new are not sent.
 bool differs(Seconds arrival, Seconds before, Seconds now) {
   constexpr double kPart = 1.0 / 32;
@@ -50,15 +53,7 @@ Background::Background(CommState& state)
   ProgressThread::instance().add(*this);
 }
 
-Background::~Background() {
-  ProgressThread::instance().remove(*this);
-  if (!retired_) drain({&post_});
-}
-
-Post& Background::retire() {
-  retired_ = true;
-  return post_;
-}
+Background::~Background() { ProgressThread::instance().remove(*this); }
 
 // --- The progress thread ---
 
@@ -69,7 +64,7 @@ bool Background::serve() {
 }
 
 bool Background::step() try {
-  if (failure_.code != MPI_SUCCESS || !state_.broken.empty() || retired_) return false;
+  if (failure_.code != MPI_SUCCESS || !state_.broken.empty()) return false;
   bool moved = read_letters();
   moved = issue_asked() || moved;
   moved = begin_announced() || moved;
@@ -132,36 +127,25 @@ Problem Background::problem_of(const Description& what) const {
 
 /// From what rank 0 knows; the others do as it says.
 Letter Background::plan_call(const Description& what) {
-  Letter letter{Letter::Kind::plan, next_call(), what, 0, 0, {}};
+  Letter letter{Letter::Kind::native, next_call(), what, 0, 0, 0, {}};
   const Problem problem = problem_of(what);
-  try {
-    plan_as(decide(state_, problem, arrivals_of(letter.call, problem), state_.announcing), problem,
-            letter);
-  } catch (const Error& error) {
-    letter.kind = Letter::Kind::native;
-    letter.text = error.what();
-  }
+  state_.chooser.expect_instead(arrivals_of(letter.call, problem));
+  const Verdict verdict = state_.chooser.decide(problem, true);
+  letter.weight = verdict.tell ? 1 : 0;
+  letter.arrival = verdict.predicted;
+  if (verdict.row != nullptr) letter.row = number_of(*verdict.row);
+  if (verdict.way == Verdict::Way::refused) letter.text = verdict.why;
+  if (verdict.way != Verdict::Way::plan) return letter;
+  letter.kind = Letter::Kind::plan;
+  letter.text = to_text(*verdict.plan);
   return letter;
 }
 
 /// Expected from earlier calls, and as reports say.
 std::vector<Seconds> Background::arrivals_of(std::uint64_t call, const Problem& problem) {
-  std::vector<Seconds> expected = expect_arrivals(state_, problem);
-  if (!state_.online) return expected;
+  std::vector<Seconds> expected = state_.chooser.expect(problem);
+  if (!state_.chooser.policy().online) return expected;
   return sequencer_.blend(call, std::move(expected), state_.link->clocks.now());
-}
-
-void Background::plan_as(Decision decision, const Problem& problem, Letter& letter) {
-  if (decision.choice.algorithm->kind == Kind::native) {
-    letter.kind = Letter::Kind::native;
-    letter.weight = decision.tell ? 1 : 0;
-    return;
-  }
-  decision.knowledge.background = true;
-  const Prepared& made =
-      state_.plans.get(decision.choice, problem, decision.knowledge, state_.rank);
-  letter.text = to_text(made.plan);
-  letter.weight = decision.tell ? 1 : 0;
 }
 
 /// This rank still computes, and is to come to this call next.
@@ -174,24 +158,24 @@ bool Background::begin_announced() {
   return true;
 }
 
-/// Every rank's watch hears of every call once; rank 0's has when it planned it.
+/// Every rank's chooser hears of every call once; rank 0's has when it planned it.
 void Background::expect(const Letter& letter) {
-  if (state_.rank != 0) leave_decision(state_, problem_of(letter.what));
+  if (state_.rank == 0) return;
+  const Problem problem = problem_of(letter.what);
+  (void)state_.chooser.expect(problem);
+  const auto rows = registry(problem.collective);
+  const auto row = std::min<std::size_t>(letter.row, rows.size() - 1);
+  state_.chooser.adopt(problem, rows[row], letter.arrival);
 }
 
 void Background::begin(const Letter& letter, bool in_place) {
   Plan plan = parse_plan(letter.text);
-  const Problem problem = problem_of(letter.what);
-  plan.problem.exact = problem.exact;
-  plan.problem.in_place = in_place;
-  tells_ = letter.weight > 0;
+  plan.problem.exact = problem_of(letter.what).exact;
   expect(letter);
-  const Count eager = state_.knowledge.network.eager_elements(problem.element_bytes);
-  prepared_ =
-      &state_.plans.adopt(std::move(plan), state_.rank, eager, state_.choice(problem.collective));
+  prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
   Link& link = *state_.link;
-  const bool telling = latecomer::tells(state_, prepared_->plan);
-  Courier* const courier = telling ? &state_.watch->begin() : nullptr;
+  const bool telling = state_.chooser.tells(prepared_->plan);
+  Courier* const courier = telling ? &state_.chooser.watch()->begin() : nullptr;
   link.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr, link.scratch,
                                prepared_->frame().scratch_count),
                        op_of(letter.what), {letter.call, prepared_->frame().plan_hash}, courier);
@@ -201,7 +185,6 @@ void Background::begin(const Letter& letter, bool in_place) {
 
 bool Background::advance() {
   if (!protocol_ || protocol_->status() != Status::running) return false;
-  const ReturnedErrors returned;
   const bool moved = state_.link->transport.poll(*protocol_);
   if (protocol_->status() == Status::failed) fail(failure_of(*protocol_, *state_.link));
   return moved;
@@ -217,17 +200,17 @@ void Background::fail(Outcome outcome) {
 
 // --- The program's threads ---
 
-bool Background::serves(const Call& call) const {
+bool Background::serves(const Request& request) const {
   // A protocol does nothing before the arrival.
-  if (state_.choice(call.collective).algorithm->kind == Kind::protocol) return false;
-  const auto what = describe_call(call, state_.ranks, state_.rank);
+  if (state_.choice(request.problem.collective).algorithm->kind == Kind::protocol) return false;
+  const auto what = describe_call(request.call, state_.ranks, state_.rank);
   return what && worth_announcing(problem_of(*what), state_.compared);
 }
 
-Outcome Background::join(const Call& call, Seconds arrived) try {
-  arrived_ = arrived;  // the wait for the plan is part of the call
+Outcome Background::join(const Request& request, Verdict& verdict, Prepared*& prepared) try {
   if (!protocol_) prepared_ = nullptr;
   if (failure_.code != MPI_SUCCESS) return failure_;
+  const Call& call = request.call;
   const Description what = *describe_call(call, state_.ranks, state_.rank);
   Outcome outcome = wait_for_plan(what);
   if (outcome.code != MPI_SUCCESS) return outcome;
@@ -238,14 +221,20 @@ Outcome Background::join(const Call& call, Seconds arrived) try {
     return {disagreement_class(), "rank 0 announced a call of " + in_words(letter.what) +
                                       ", and this rank is in one of " + in_words(what)};
   }
+  verdict.tell = letter.weight > 0;
   if (letter.kind == Letter::Kind::native) {
-    ++state_.link->calls;
-    why_native_ = letter.text;
-    tells_ = letter.weight > 0;
     expect(letter);
-  } else if (!protocol_) {
-    begin(letter, call.in_place());
+    ++state_.link->calls;
+    verdict.why = letter.text;
+    if (!letter.text.empty()) verdict.way = Verdict::Way::refused;
+    return {};
   }
+  ahead_ = protocol_ ? protocol_->done() : 0;
+  if (!protocol_) begin(letter, call.in_place());
+  ++state_.link->calls;
+  in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
+  verdict.way = Verdict::Way::plan;
+  prepared = prepared_;
   return {};
 } catch (const Error& error) {
   return {MPI_ERR_OTHER, error.what()};
@@ -262,8 +251,8 @@ Outcome Background::wait_for_plan(const Description& what) {
       waiting.progressed();
       continue;
     }
-    if (!asked && monotonic_clock() - entered > kPatience * state_.knowledge.network.alpha) {
-      post_.send(0, {Letter::Kind::ask, call, what, 0, 0, {}});
+    if (!asked && monotonic_clock() - entered > kPatience * state_.chooser.policy().network.alpha) {
+      post_.send(0, {Letter::Kind::ask, call, what, 0, 0, 0, {}});
       asked = true;
     }
     waiting.pause([&] { waiting.say("for rank 0 to announce the call's plan"); });
@@ -280,36 +269,14 @@ Outcome Background::obstacle() const {
                                     ", and this rank is in another one"};
 }
 
-Outcome Background::carry_out(const Call& call) {
-  Link& link = *state_.link;
-  ++link.calls;
-  link.control.enter(link.calls, prepared_->frame().plan_hash);
-  const bool telling = latecomer::tells(state_, prepared_->plan);
-  if (telling) state_.watch->arrive(arrived_);
-  state_.stats.before_arrival += ahead();
-  in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
-  CallData data(call, prepared_->plan.problem, state_.rank);
-  if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
-  link.transport.bind(data.input(), data.output());
-  RunOptions options = run_options();
-  options.plan = &prepared_->plan;
-  Outcome outcome = run(*protocol_, link, options, Begun::before);
-  if (outcome.code == MPI_SUCCESS && telling) state_.watch->leave(link.clocks.now());
-  end_call();
-  if (outcome.code == MPI_SUCCESS) outcome.code = data.finish();
-  return outcome;
-}
-
-void Background::end_call() { protocol_.reset(); }
-
 void Background::report(Seconds arrival, double weight) {
-  if (!state_.watch) return;
+  if (state_.chooser.watch() == nullptr) return;
   const Seconds now = state_.link->clocks.now();
   const bool first = reported_call_ != next_call();
   if (!first && !differs(arrival, reported_, now)) return;
   reported_ = arrival;
   reported_call_ = next_call();
-  const Letter letter{Letter::Kind::report, reported_call_, {}, arrival, weight, {}};
+  const Letter letter{Letter::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
   if (state_.rank == 0) return sequencer_.note_report(0, letter);
   post_.send(0, letter);
 }

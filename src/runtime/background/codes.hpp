@@ -24,6 +24,9 @@ struct Description {
 /// differ in length.
 [[nodiscard]] std::optional<Description> describe_call(const Call& call, Rank ranks, Rank me);
 
+/// Whether it is a call of one of `ranks` ranks: what the functions below take.
+[[nodiscard]] bool known(const Description& what, Rank ranks);
+
 [[nodiscard]] MPI_Op op_of(const Description& what);
 [[nodiscard]] MPI_Datatype type_of(const Description& what);
 /// Not in place.

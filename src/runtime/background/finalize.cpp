@@ -3,15 +3,16 @@
 #include <mutex>
 
 #include "runtime/background/progress_thread.hpp"
+#include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
 namespace {
 
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
 int finalizing(MPI_Comm, int, void*, void*) {
-  std::vector<Post*> posts;
-  for (Served* const served : ProgressThread::instance().stop()) posts.push_back(&served->retire());
-  drain(posts);
+  constexpr std::chrono::milliseconds kAtMost{100};
+  ProgressThread::instance().stop();
+  (void)Mailbox::finish(kAtMost);
   return MPI_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-// The end of MPI: the progress thread stops first, and takes its letters along.
+// The end of MPI: the progress thread stops first, and letters leave.
 #pragma once
 
 namespace latecomer {

@@ -48,13 +48,12 @@ void ProgressThread::remove(const Served& served) {
   all_.erase(std::remove(all_.begin(), all_.end(), &served), all_.end());
 }
 
-std::vector<Served*> ProgressThread::stop() {
+void ProgressThread::stop() {
   ending_ = true;
   ++changes_;
   changes_.notify_one();
   const bool here = process_ == getpid();  // a child process has none
   if (here && thread_.joinable()) thread_.join();
-  return all_;
 }
 
 void ProgressThread::start() {

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/background/post.hpp"
 #include "runtime/background/turn.hpp"
 
 namespace latecomer {
@@ -20,8 +19,6 @@ class Served {
 
   /// Does what there is to do, without waiting for anybody. False: nothing was.
   virtual bool serve() = 0;
-  /// MPI ends: returns the letters that must not be left under way. Nothing is served any more.
-  virtual Post& retire() = 0;
 };
 
 class ProgressThread {
@@ -33,8 +30,8 @@ class ProgressThread {
   void add(Served& served);
   /// After this the thread does not touch it.
   void remove(const Served& served);
-  /// Ends the thread for good; whom it served then is returned.
-  std::vector<Served*> stop();
+  /// Ends the thread for good.
+  void stop();
 
  private:
   ProgressThread() = default;

@@ -5,7 +5,6 @@
 
 #include "patterns/trees.hpp"
 #include "runtime/letters.hpp"
-#include "transports/mpi/returned_errors.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer {
@@ -111,7 +110,6 @@ class ClockSync {
 };
 
 Outcome synchronize(Link& link, const RunOptions& options, std::size_t questions) {
-  const ReturnedErrors returned;
   return ClockSync(link, options, questions)();
 }
 

@@ -23,11 +23,8 @@ static_assert(sizeof(latecomer_stats) == std::size(kCounters) * sizeof(std::uint
 
 std::span<const Counter> counters() { return kCounters; }
 
-void add_difference(latecomer_stats& to, const latecomer_stats& after,
-                    const latecomer_stats& before) {
-  for (const Counter& counter : kCounters) {
-    to.*counter.member += after.*counter.member - before.*counter.member;
-  }
+void add(latecomer_stats& to, const latecomer_stats& other) {
+  for (const Counter& counter : kCounters) to.*counter.member += other.*counter.member;
 }
 
 std::uint64_t total(const latecomer_stats& stats) {

@@ -17,9 +17,8 @@ struct Counter {
 /// All of them, in the order of the struct.
 [[nodiscard]] std::span<const Counter> counters();
 
-/// to += after - before.
-void add_difference(latecomer_stats& to, const latecomer_stats& after,
-                    const latecomer_stats& before);
+/// to += other.
+void add(latecomer_stats& to, const latecomer_stats& other);
 /// Calls.
 [[nodiscard]] std::uint64_t total(const latecomer_stats& stats);
 

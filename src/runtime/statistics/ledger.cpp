@@ -37,7 +37,7 @@ CommStats stats_of(const CommState& state) {
           state.ranks,
           state.stats,
           state.statistics.keys(),
-          state.statistics.sites()};
+          {state.statistics.sites().begin(), state.statistics.sites().end()}};
 }
 
 class Ledger {
@@ -65,7 +65,7 @@ class Ledger {
       return;
     }
     ++told_.further_communicators;
-    add_difference(told_.further_calls, state.stats, {});
+    add(told_.further_calls, state.stats);
   }
 
  private:

@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/statistics/counters.hpp"
-
 namespace latecomer {
 namespace {
 
 /// The place of `key` in `entries`, where `places` keeps it; beyond `most` the common last entry's.
 template <class Key, class Entry>
-std::size_t place_of(std::map<Key, std::size_t>& places, std::vector<Entry>& entries,
-                     const Key& key, std::size_t most, bool* fresh) {
+std::size_t place_of(std::map<Key, std::size_t>& places, std::deque<Entry>& entries, const Key& key,
+                     std::size_t most, bool* fresh) {
   const auto found = places.find(key);
   *fresh = false;
   if (found != places.end()) return found->second;
   if (entries.size() > most) return most;
   *fresh = entries.size() < most;
-  entries.push_back({});
+  entries.emplace_back();
   const std::size_t place = entries.size() - 1;
   if (*fresh) places.emplace(key, place);
   return place;
@@ -38,66 +36,90 @@ void add_times(latecomer_times& times, const EndedCall& call) {
   times.moving += call.told->moving;
 }
 
-bool is(const latecomer_choice_stats& choice, const latecomer_choice_stats& other) {
-  return std::strcmp(choice.algorithm, other.algorithm) == 0 &&
-         std::strcmp(choice.parameters, other.parameters) == 0;
-}
-
-void add_choice(latecomer_key_stats& key, const EndedCall& call) {
-  latecomer_choice_stats chosen{};
-  write(chosen.algorithm, call.algorithm);
-  write(chosen.parameters, call.parameters);
-  auto* const end = key.choices + key.choice_count;
-  auto* const found =
-      std::find_if(key.choices, end, [&](const auto& choice) { return is(choice, chosen); });
-  if (found == end && key.choice_count == LATECOMER_MOST_CHOICES) {
-    ++key.other_choices;
-    key.last_choice = -1;
-    return;
-  }
-  if (found == end) {
-    *found = chosen;
-    ++key.choice_count;
-  }
-  ++found->calls;
-  key.last_choice = static_cast<int32_t>(found - key.choices);
+void count(latecomer_stats& calls, const EndedCall& call) {
+  ++(calls.*call.became);
+  calls.before_arrival += call.before_arrival;
 }
 
 }  // namespace
 
-void Statistics::add(const EndedCall& call) {
-  latecomer_key_stats& key = key_entry(call);
-  add_difference(key.calls, call.after, call.before);
+void KeyRecord::count(std::string_view algorithm, std::string_view parameters) {
+  const auto is = [&](const Choice& choice) {
+    return choice.algorithm == algorithm && choice.parameters == parameters;
+  };
+  auto found = std::find_if(choices.begin(), choices.end(), is);
+  if (found == choices.end()) {
+    if (choices.size() == LATECOMER_MOST_CHOICES) {
+      ++other_choices;
+      last_choice = -1;
+      return;
+    }
+    choices.push_back({std::string(algorithm), std::string(parameters), 0});
+    found = std::prev(choices.end());
+  }
+  ++found->calls;
+  last_choice = static_cast<int32_t>(found - choices.begin());
+}
+
+Statistics::Records Statistics::add(const EndedCall& call) {
+  KeyRecord& key = key_record(call);
+  count(key.calls, call);
   add_times(key.times, call);
-  if (call.well) add_choice(key, call);
+  if (call.well) key.count(call.algorithm, call.parameters);
   if (call.told && call.told->estimate_error) {
     ++key.estimated;
     key.estimate_error += *call.told->estimate_error;
   }
-  latecomer_site_stats& site = site_entry(call.site);
-  add_difference(site.calls, call.after, call.before);
+  latecomer_site_stats& site = site_record(call.site);
+  count(site.calls, call);
   add_times(site.times, call);
+  return {&key, &site};
 }
 
-latecomer_key_stats& Statistics::key_entry(const EndedCall& call) {
+latecomer_key_stats Statistics::key(std::size_t index) const {
+  const KeyRecord& record = keys_[index];
+  latecomer_key_stats stats{};
+  const auto found = std::find_if(key_places_.begin(), key_places_.end(),
+                                  [&](const auto& each) { return each.second == index; });
+  if (found != key_places_.end()) {
+    const Key& key = found->first;
+    write(stats.collective, to_string(key.collective));
+    stats.bytes = static_cast<std::uint64_t>(key.bytes);
+    stats.commutative = key.commutative ? 1 : 0;
+    stats.exact = key.exact ? 1 : 0;
+    stats.period = key.period;
+    stats.position = key.position;
+  }
+  stats.calls = record.calls;
+  stats.times = record.times;
+  stats.choice_count = static_cast<int32_t>(record.choices.size());
+  stats.last_choice = record.last_choice;
+  for (std::size_t i = 0; i < record.choices.size(); ++i) {
+    write(stats.choices[i].algorithm, record.choices[i].algorithm);
+    write(stats.choices[i].parameters, record.choices[i].parameters);
+    stats.choices[i].calls = record.choices[i].calls;
+  }
+  stats.other_choices = record.other_choices;
+  stats.estimated = record.estimated;
+  stats.estimate_error = record.estimate_error;
+  return stats;
+}
+
+std::vector<latecomer_key_stats> Statistics::keys() const {
+  std::vector<latecomer_key_stats> all;
+  for (std::size_t i = 0; i < keys_.size(); ++i) all.push_back(key(i));
+  return all;
+}
+
+KeyRecord& Statistics::key_record(const EndedCall& call) {
   const Key key{call.problem.collective,           call.problem.bytes(),
                 call.problem.commutative,          call.problem.exact,
                 call.told ? call.told->period : 0, call.told ? call.told->position : 0};
   bool fresh = false;
-  latecomer_key_stats& entry =
-      keys_[place_of(key_places_, keys_, key, LATECOMER_MOST_KEYS, &fresh)];
-  if (entry.choice_count == 0) entry.last_choice = -1;
-  if (!fresh) return entry;
-  write(entry.collective, to_string(key.collective));
-  entry.bytes = static_cast<std::uint64_t>(key.bytes);
-  entry.commutative = key.commutative ? 1 : 0;
-  entry.exact = key.exact ? 1 : 0;
-  entry.period = key.period;
-  entry.position = key.position;
-  return entry;
+  return keys_[place_of(key_places_, keys_, key, LATECOMER_MOST_KEYS, &fresh)];
 }
 
-latecomer_site_stats& Statistics::site_entry(const void* address) {
+latecomer_site_stats& Statistics::site_record(const void* address) {
   bool fresh = false;
   latecomer_site_stats& entry =
       sites_[place_of(site_places_, sites_, address, LATECOMER_MOST_SITES, &fresh)];

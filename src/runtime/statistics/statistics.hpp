@@ -1,7 +1,8 @@
-// What calls on one communicator did, by key and by call site. Bounded: the first keys and sites
-// have entries of their own, all further ones share one.
+// Records of the calls on one communicator, by key and by call site. Bounded: the first keys and
+// sites have records of their own, all further ones share one.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,23 +25,49 @@ struct EndedCall {
     std::optional<Seconds> estimate_error;  // none: nobody was expected late, or nobody knew
   };
 
-  Problem problem;  // as far as the arguments make sense
+  const Problem& problem;  // as far as the arguments make sense
   const void* site = nullptr;
-  latecomer_stats before{};
-  latecomer_stats after{};
+  std::uint64_t latecomer_stats::* became = nullptr;
+  std::uint64_t before_arrival = 0;  // operations done by then
   Seconds inside = 0;
   bool well = false;
-  std::string_view algorithm;
-  std::string_view parameters;
-  std::optional<Told> told;
+  std::string_view algorithm = "native";
+  std::string_view parameters{};
+  std::optional<Told> told{};
+};
+
+/// The calls of one key.
+struct KeyRecord {
+  struct Choice {
+    std::string algorithm;
+    std::string parameters;
+    std::uint64_t calls = 0;
+  };
+
+  latecomer_stats calls{};
+  latecomer_times times{};
+  std::vector<Choice> choices;  // in the order of their first use
+  std::int32_t last_choice = -1;
+  std::uint64_t other_choices = 0;
+  std::uint64_t estimated = 0;
+  Seconds estimate_error = 0;
+
+  void count(std::string_view algorithm, std::string_view parameters);
 };
 
 class Statistics {
  public:
-  void add(const EndedCall& call);
+  struct Records {
+    KeyRecord* key;
+    latecomer_site_stats* site;
+  };
+  /// Returns the records that it was added to; they stay where they are.
+  Records add(const EndedCall& call);
 
-  [[nodiscard]] const std::vector<latecomer_key_stats>& keys() const { return keys_; }
-  [[nodiscard]] const std::vector<latecomer_site_stats>& sites() const { return sites_; }
+  [[nodiscard]] std::size_t key_count() const { return keys_.size(); }
+  [[nodiscard]] latecomer_key_stats key(std::size_t index) const;
+  [[nodiscard]] std::vector<latecomer_key_stats> keys() const;
+  [[nodiscard]] const std::deque<latecomer_site_stats>& sites() const { return sites_; }
 
  private:
   struct Key {
@@ -54,13 +81,13 @@ class Statistics {
     auto operator<=>(const Key&) const = default;
   };
 
-  latecomer_key_stats& key_entry(const EndedCall& call);
-  latecomer_site_stats& site_entry(const void* address);
+  KeyRecord& key_record(const EndedCall& call);
+  latecomer_site_stats& site_record(const void* address);
 
-  std::map<Key, std::size_t> key_places_;
+  std::map<Key, std::size_t> key_places_;  // further ones share a record that has no place
   std::map<const void*, std::size_t> site_places_;
-  std::vector<latecomer_key_stats> keys_;
-  std::vector<latecomer_site_stats> sites_;
+  std::deque<KeyRecord> keys_;
+  std::deque<latecomer_site_stats> sites_;
 };
 
 }  // namespace latecomer

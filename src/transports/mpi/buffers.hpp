@@ -24,11 +24,6 @@ class Buffers {
   /// The datatype as the user gave it: what operators are called with.
   [[nodiscard]] MPI_Datatype element() const { return layout_.type; }
   [[nodiscard]] const Layout& layout() const { return layout_; }
-  /// Whether elements of both slices lie as far apart as operators, which know the user's datatype
-  /// only, expect of several at once.
-  [[nodiscard]] bool as_operators_expect(const Slice& a, const Slice& b) const {
-    return at(a.buffer).spacing == layout_.extent && at(b.buffer).spacing == layout_.extent;
-  }
 
  private:
   struct Place {

@@ -17,21 +17,26 @@ bool all_done(std::vector<MPI_Request>& requests) {
   return all;
 }
 
-void free_rest(std::vector<MPI_Request>& requests) {
+/// False: there were some.
+bool free_rest(std::vector<MPI_Request>& requests) {
+  bool none = true;
   for (MPI_Request& request : requests) {
-    if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+    if (request == MPI_REQUEST_NULL) continue;
+    PMPI_Request_free(&request);
+    none = false;
   }
+  return none;
 }
 
 }  // namespace
 
-void drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends) {
+bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends) {
   using Clock = std::chrono::steady_clock;
   for (MPI_Request& request : receives) PMPI_Cancel(&request);
   const auto end = Clock::now() + std::chrono::seconds(1);
   while (!(all_done(receives) && all_done(sends)) && Clock::now() < end) sched_yield();
-  free_rest(receives);
-  free_rest(sends);
+  const bool received = free_rest(receives);
+  return free_rest(sends) && received;
 }
 
 }  // namespace latecomer

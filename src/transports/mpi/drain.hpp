@@ -8,7 +8,7 @@
 namespace latecomer {
 
 /// Cancels the receives; a receive or send that already began gets a second to end, then its
-/// request is freed.
-void drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends);
+/// request is freed. False: some were, and MPI may still use their memory.
+bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends);
 
 }  // namespace latecomer

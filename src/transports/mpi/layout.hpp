@@ -21,4 +21,11 @@ struct Layout {
   [[nodiscard]] bool separate() const { return extent >= true_extent; }
 };
 
+/// How MPI made a datatype: one of MPI_COMBINER_*.
+[[nodiscard]] int combiner_of(MPI_Datatype type);
+
+/// Whether elements follow each other without holes, and the data in them do so in the order in
+/// which MPI sends them. Not known of all that do, such as subarrays.
+[[nodiscard]] bool in_a_row(const Layout& layout);
+
 }  // namespace latecomer

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "transports/mpi/packing.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
@@ -18,9 +19,12 @@ int LocalWork::combine(const Buffers& buffers, MPI_Op op, const Slice& left, con
   // operators only.
   const Slice& in = into == Into::right ? left : right;
   const Slice& inout = into == Into::right ? right : left;
-  const Count piece = buffers.as_operators_expect(left, right) ? piece_limit_ : 1;
+  // Elements that overlap lie further apart in scratch than operators expect of several at once.
+  // Then they are combined one by one in all buffers, since that may give other bits.
+  const Count piece = buffers.layout().separate() ? piece_limit_ : 1;
   for (Count done = 0; done < in.count; done += piece) {
     const int count = static_cast<int>(std::min(piece, in.count - done));
+    const UserCode called;
     const int code = PMPI_Reduce_local(buffers.address(in, done), buffers.address(inout, done),
                                        count, buffers.element(), op);
     if (code != MPI_SUCCESS) return code;

@@ -1,30 +1,123 @@
 #include "transports/mpi/scratch.hpp"
 
-#include <new>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 namespace latecomer {
 namespace {
 
+using Memory = Scratch::Memory;
+
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+Memory allocate(std::size_t bytes) {
+  void* const fresh = ::operator new(bytes, std::align_val_t{Scratch::kAlignment});
+  return {std::unique_ptr<std::byte, Scratch::Delete>(static_cast<std::byte*>(fresh)), bytes};
+}
+
+bool smaller(const Memory& a, const Memory& b) { return a.capacity < b.capacity; }
+
+/// What calls gave back. Calls of several threads at once each have memory of their own.
+class Store {
+ public:
+  /// `bytes` may be 0: a call that needs none makes the others' older.
+  Memory take(std::size_t bytes) {
+    const std::lock_guard lock(guard_);
+    needs_[next_need_++ % needs_.size()] = bytes;
+    shrink();
+    if (bytes == 0) return {};
+    const auto fits = [bytes](const Memory& memory) { return memory.capacity >= bytes; };
+    auto found = std::find_if(unused_.begin(), unused_.end(), fits);
+    if (found != unused_.end()) return take_at(found);
+    if (!unused_.empty()) take_at(std::prev(unused_.end()));  // it was too small
+    const bool grows = bytes <= Scratch::kKept;  // the next call may need a little more
+    return allocate_instead(rounded_up(grows ? bytes + bytes / 8 : bytes, 4096));
+  }
+
+  void give_back(Memory memory) {
+    const std::lock_guard lock(guard_);
+    bytes_ += memory.capacity;
+    const auto place = std::upper_bound(unused_.begin(), unused_.end(), memory, smaller);
+    unused_.insert(place, std::move(memory));
+    shrink();
+  }
+
+  [[nodiscard]] std::size_t unused() const { return bytes_; }
+
+ private:
+  Memory take_at(std::vector<Memory>::iterator place) {
+    Memory taken = std::move(*place);
+    unused_.erase(place);
+    bytes_ -= taken.capacity;
+    return taken;
+  }
+
+  Memory allocate_instead(std::size_t bytes) try {
+    return allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    unused_.clear();
+    bytes_ = 0;
+    return allocate(bytes);
+  }
+
+  /// Frees what is above the limit and was not needed twice lately, the largest first.
+  void shrink() {
+    for (auto last = unused_.end(); bytes_ > Scratch::kKept && last != unused_.begin();) {
+      --last;
+      const auto needed = [last](std::size_t need) { return need > last->capacity / 2; };
+      if (std::count_if(needs_.begin(), needs_.end(), needed) >= 2) continue;
+      bytes_ -= last->capacity;
+      last = unused_.erase(last);
+    }
+  }
+
+  std::mutex guard_;
+  std::vector<Memory> unused_;  // smallest first
+  std::atomic<std::size_t> bytes_ = 0;  // of those
+  std::array<std::size_t, Scratch::kRecentCalls> needs_{};
+  std::size_t next_need_ = 0;
+};
+
+/// Not destroyed: calls may be made until the very end of the process.
+Store& store() {
+  static auto* const all = new Store;
+  return *all;
+}
 
 }  // namespace
 
 void* Scratch::reserve(const Layout& layout, MPI_Aint spacing, Count count) {
-  if (count == 0) return nullptr;
+  if (count == 0) {
+    // Under the limit there is nothing to free.
+    if (Store& all = store(); all.unused() > kKept) (void)all.take(0);
+    return nullptr;
+  }
   // Element 0 is aligned, not the first byte of its data: fields keep their own alignment then.
   const auto before = layout.true_lb < 0
                           ? rounded_up(static_cast<std::size_t>(-layout.true_lb), kAlignment)
                           : std::size_t{0};
   const MPI_Aint after = (count - 1) * spacing + layout.true_lb + layout.true_extent;
   const std::size_t bytes = before + (after > 0 ? static_cast<std::size_t>(after) : 0);
-  if (bytes > capacity_) {
-    memory_.reset();
-    capacity_ = 0;
-    void* const fresh = ::operator new(bytes, std::align_val_t{kAlignment});
-    memory_.reset(static_cast<std::byte*>(fresh));
-    capacity_ = bytes;
+  if (bytes > memory_.capacity) {
+    release();
+    memory_ = store().take(bytes);
   }
-  return memory_.get() + before;
+  return memory_.bytes.get() + before;
 }
+
+void Scratch::release() {
+  if (memory_.bytes) store().give_back(std::exchange(memory_, {}));
+}
+
+void Scratch::abandon() {
+  (void)memory_.bytes.release();
+  memory_.capacity = 0;
+}
+
+std::size_t Scratch::unused() { return store().unused(); }
 
 }  // namespace latecomer

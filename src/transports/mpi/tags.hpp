@@ -18,11 +18,8 @@ class Tags {
   static constexpr int kLetters = 3;   // background/post.hpp
   static constexpr int kWords = 4;     // words.hpp
 
-  Tags() {
-    int* bound = nullptr;
-    int found = 0;
-    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
-    if (found != 0) numbers_ = static_cast<std::uint64_t>(*bound) - kLast;
+  explicit Tags(MPI_Comm comm) {
+    if (const int* const bound = largest(comm)) numbers_ = static_cast<std::uint64_t>(*bound) - kLast;
   }
 
   [[nodiscard]] int first(std::uint64_t call) const { return within(call); }
@@ -32,6 +29,18 @@ class Tags {
   }
 
  private:
+  /// Open MPI 4.1 tells of MPI_COMM_WORLD's only, and programs with sessions have none.
+  static const int* largest(MPI_Comm comm) {
+    int* bound = nullptr;
+    int found = 0;
+    PMPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
+    if (found != 0) return bound;
+    int has_world = 0;
+    PMPI_Initialized(&has_world);
+    if (has_world != 0) PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &found);
+    return found != 0 ? bound : nullptr;
+  }
+
   static constexpr int kLast = kWords;
   static constexpr std::uint64_t kStride = 1021;
 

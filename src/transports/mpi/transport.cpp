@@ -9,8 +9,9 @@
 namespace latecomer {
 namespace {
 
-constexpr Count kStagedBytes = 32768;
+constexpr Count kCopiedBytes = 32768;  // of a message, behind its head
 constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
+constexpr std::size_t kTests = 16;      // in vain, in one poll
 
 /// In front of a first message.
 struct Head {
@@ -18,10 +19,27 @@ struct Head {
   std::uint64_t words;  // bytes that go along
 };
 
+/// The elements that are copied at most.
+int fitting(const Layout& layout) {
+  return static_cast<int>(std::max<Count>(1, kCopiedBytes / layout.size));
+}
+
+bool is_truncation(int code) {
+  if (code == MPI_SUCCESS) return false;
+  int category = MPI_SUCCESS;
+  PMPI_Error_class(code, &category);
+  return category == MPI_ERR_TRUNCATE;
+}
+
 }  // namespace
 
-MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit)
-    : comm_(comm), piece_limit_(piece_limit), local_work_(comm, piece_limit), words_(comm) {
+MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit, std::size_t staged_bytes)
+    : comm_(comm),
+      piece_limit_(piece_limit),
+      staged_bytes_(staged_bytes),
+      tags_(comm),
+      local_work_(comm, piece_limit),
+      words_(comm) {
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
   peers_.resize(static_cast<std::size_t>(ranks));
@@ -33,6 +51,13 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Courier* 
   op_ = op;
   call_ = call;
   words_.begin(call.number);
+  staging_.begin_call();
+  // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
+  // than its receive beyond the buffer, over shared memory.
+  const Layout& layout = buffers_->layout();
+  room_ = sizeof(Head) + most_told() + packed_bytes(layout, fitting(layout));
+  most_staged_receives_ = std::max<std::size_t>(1, staged_bytes_ / room_);
+  last_staged_ = 0;
   error_ = MPI_SUCCESS;
 }
 
@@ -64,7 +89,24 @@ void MpiTransport::leave_next() {
 }
 
 void MpiTransport::recv(const Message& message, Token token) {
-  post(take_slot(token, Direction::recv, message));
+  Slot& slot = take_slot(token, Direction::recv, message);
+  if (may_receive(slot)) return post(slot);
+  receiving_.push_back(&slot);
+  std::push_heap(receiving_.begin(), receiving_.end(), later);
+}
+
+/// None waits for one that comes after it in the program: nobody waits in a circle.
+bool MpiTransport::may_receive(const Slot& slot) const {
+  return !is_staged(slot) || staged_receives_ < most_staged_receives_ || slot.token < last_staged_;
+}
+
+void MpiTransport::receive_next() {
+  while (!receiving_.empty() && may_receive(*receiving_.front())) {
+    std::pop_heap(receiving_.begin(), receiving_.end(), later);
+    Slot& slot = *receiving_.back();
+    receiving_.pop_back();
+    post(slot);
+  }
 }
 
 /// Runs at the next poll: messages that were posted with it leave first.
@@ -81,9 +123,7 @@ MpiTransport::Slot& MpiTransport::take_slot(Token token, Direction direction,
   if (free_.empty()) free_.push_back(&slots_.emplace_back());
   Slot& slot = *free_.back();
   free_.pop_back();
-  std::vector<char> memory = std::move(slot.staged);  // worth keeping
   slot = Slot{};
-  slot.staged = std::move(memory);
   slot.token = token;
   slot.peer = message.peer;
   slot.direction = direction;
@@ -91,14 +131,14 @@ MpiTransport::Slot& MpiTransport::take_slot(Token token, Direction direction,
   slot.tells = message.tells;
   slot.paced = message.paced;
   slot.data = message.data;
+  Peer& peer = peer_of(slot);
+  std::uint32_t& messages = direction == Direction::send ? peer.sent : peer.received;
+  messages = slot.first ? 0 : messages + 1;
+  slot.number = messages;
   return slot;
 }
 
 void MpiTransport::post(Slot& slot) {
-  Peer& peer = peer_of(slot);
-  std::uint32_t& messages = slot.direction == Direction::send ? peer.sent : peer.received;
-  messages = slot.first ? 0 : messages + 1;
-  slot.number = messages;
   ++slot.open;  // until all pieces are posted: some may fail at once
   if (is_staged(slot)) {
     stage(slot);
@@ -113,33 +153,39 @@ void MpiTransport::post(Slot& slot) {
 /// 5.0's receives divide by zero where the hash and elements are different types of one size.)
 void MpiTransport::stage(Slot& slot) {
   const Layout& layout = buffers_->layout();
-  const Count fitting = std::max<Count>(1, kStagedBytes / layout.size);
-  slot.staged_count = static_cast<int>(std::min({fitting, piece_limit_, slot.data.count}));
+  slot.staged_count =
+      static_cast<int>(std::min<Count>({fitting(layout), piece_limit_, slot.data.count}));
   if (slot.direction == Direction::recv) {
-    // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
-    // than its receive beyond the buffer, over shared memory.
-    slot.staged.resize(sizeof(Head) + Courier::kMostBytesPerRank * peers_.size() +
-                       packed_bytes(layout, static_cast<int>(fitting)));
+    reserve(slot, room_);
+    ++staged_receives_;
+    last_staged_ = std::max(last_staged_, slot.token);
     return;
   }
-  const bool tells = slot.tells && courier_ != nullptr;
-  const std::vector<char> words = tells ? courier_->pack() : std::vector<char>{};
-  const Head head{slot.plan_hash, words.size()};
-  slot.staged.resize(sizeof head + words.size() + packed_bytes(layout, slot.staged_count));
+  words_to_tell_.clear();
+  if (slot.tells && courier_ != nullptr) courier_->pack(words_to_tell_);
+  const std::size_t words = words_to_tell_.size();
+  const Head head{slot.plan_hash, words};
+  reserve(slot, sizeof head + words + packed_bytes(layout, slot.staged_count));
   std::memcpy(slot.staged.data(), &head, sizeof head);
-  std::copy(words.begin(), words.end(), slot.staged.begin() + sizeof head);
+  std::copy(words_to_tell_.begin(), words_to_tell_.end(), slot.staged.data() + sizeof head);
   slot.error = pack(*buffers_, {slot.data, 0, slot.staged_count},
-                    slot.staged.data() + sizeof head + words.size(), comm_);
+                    slot.staged.data() + sizeof head + words, comm_);
 }
 
-/// `bytes` came. Of another plan the hash is all that can be read.
+void MpiTransport::reserve(Slot& slot, std::size_t bytes) {
+  slot.staged = staging_.take(bytes);
+  slot.staged_bytes = static_cast<int>(bytes);
+}
+
+/// `bytes` came. Of another plan the hash is all that can be read, and nothing it says is believed.
 void MpiTransport::unstage(Slot& slot, int bytes) {
   Head head{};
   const auto received = static_cast<std::size_t>(bytes);
   std::memcpy(&head, slot.staged.data(), std::min(received, sizeof head));
   slot.hash = head.plan_hash;
   const std::size_t elements = packed_bytes(buffers_->layout(), slot.staged_count);
-  slot.wrong_size = received != sizeof head + head.words + elements;
+  slot.wrong_size =
+      head.words > most_told() || received != sizeof head + head.words + elements;
   if (slot.wrong_size) return;
   if (courier_ != nullptr) courier_->unpack(slot.staged.data() + sizeof head, head.words);
   slot.error = unpack(*buffers_, slot.staged.data() + sizeof head + head.words,
@@ -147,11 +193,11 @@ void MpiTransport::unstage(Slot& slot, int bytes) {
 }
 
 void MpiTransport::post_staged(Slot& slot) {
-  const auto bytes = static_cast<int>(slot.staged.size());
+  const int bytes = slot.staged_bytes;
   const int tag =
       slot.first ? tags_.first(call_.number) : tags_.of(call_.number, call_.plan_hash, slot.number);
   const MPI_Request request = start(slot, slot.staged.data(), bytes, MPI_PACKED, tag);
-  if (request != MPI_REQUEST_NULL) add_request(request, {&slot, MPI_PACKED, bytes, true});
+  if (request != MPI_REQUEST_NULL) add_piece({request, &slot, MPI_PACKED, bytes, true});
 }
 
 void MpiTransport::post_rest(Slot& slot) {
@@ -160,7 +206,7 @@ void MpiTransport::post_rest(Slot& slot) {
   for (Count done = slot.staged_count; done < slot.data.count; done += piece_limit_) {
     const int count = static_cast<int>(std::min(piece_limit_, slot.data.count - done));
     const MPI_Request request = start(slot, buffers_->address(slot.data, done), count, type, tag);
-    if (request != MPI_REQUEST_NULL) add_request(request, {&slot, type, count});
+    if (request != MPI_REQUEST_NULL) add_piece({request, &slot, type, count});
   }
 }
 
@@ -179,12 +225,14 @@ MPI_Request MpiTransport::start(Slot& slot, void* address, int count, MPI_Dataty
   return MPI_REQUEST_NULL;
 }
 
-void MpiTransport::add_request(MPI_Request request, const Piece& piece) {
-  requests_.push_back(request);
-  pieces_.push_back(piece);
-  if (indices_.size() >= requests_.size()) return;
-  indices_.resize(2 * requests_.size());
-  statuses_.resize(2 * requests_.size());
+void MpiTransport::add_piece(const Piece& piece) {
+  if (free_pieces_ == nullptr) free_pieces_ = &pieces_.emplace_back();
+  Piece& added = *std::exchange(free_pieces_, free_pieces_->next);
+  added = piece;
+  Channel& channel = channel_of(*piece.slot);
+  if (channel.first == nullptr) open_.push_back(&channel);
+  (channel.first == nullptr ? channel.first : channel.last->next) = &added;
+  channel.last = &added;
 }
 
 bool MpiTransport::poll(Protocol& protocol) {
@@ -192,6 +240,7 @@ bool MpiTransport::poll(Protocol& protocol) {
   const bool heard = protocol.listens() && hear(protocol);
   collect();
   leave_next();
+  receive_next();
   return deliver(protocol) || worked || heard;
 }
 
@@ -219,26 +268,40 @@ bool MpiTransport::work() {
   return true;
 }
 
+/// Requests are tested one by one, as only errors of MPI_Test go to their communicator in every
+/// MPI library (those of MPI_Testsome are fatal in MPICH). What was posted first in a channel is
+/// done first, so that the others need no test; and polls stay short however many channels there
+/// are.
 void MpiTransport::collect() {
-  if (requests_.empty()) return;
-  int done = 0;
-  const int code = PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
-                                 indices_.data(), statuses_.data());
-  const bool in_status = code == MPI_ERR_IN_STATUS;
-  if (code != MPI_SUCCESS && !in_status) {
-    // Nothing can be said of single requests: the first one stands for all.
-    finished_.push_back({pieces_.front().slot->token, code, 0});
-    return;
+  std::size_t in_vain = 0;
+  for (std::size_t left = open_.size(); left > 0 && in_vain < kTests; --left) {
+    if (next_open_ >= open_.size()) next_open_ = 0;
+    if (collect_from(*open_[next_open_])) {
+      open_[next_open_] = open_.back();
+      open_.pop_back();
+    } else {
+      ++in_vain;
+      ++next_open_;
+    }
   }
-  if (done == MPI_UNDEFINED || done == 0) return;
-  for (int i = 0; i < done; ++i) {
-    settle(pieces_[static_cast<std::size_t>(indices_[i])], statuses_[i],
-           in_status ? statuses_[i].MPI_ERROR : MPI_SUCCESS);
-  }
-  compact();
 }
 
-void MpiTransport::settle(const Piece& piece, MPI_Status& status, int code) {
+/// True: none is left under way.
+bool MpiTransport::collect_from(Channel& channel) {
+  while (channel.first != nullptr) {
+    Piece& piece = *channel.first;
+    int done = 0;
+    MPI_Status status;
+    const int code = PMPI_Test(&piece.request, &done, &status);
+    if (done == 0 && code == MPI_SUCCESS) return false;
+    channel.first = piece.next;
+    settle(piece, status, code);
+    piece.next = std::exchange(free_pieces_, &piece);
+  }
+  return true;
+}
+
+void MpiTransport::settle(const Piece& piece, const MPI_Status& status, int code) {
   Slot& slot = *piece.slot;
   if (code != MPI_SUCCESS) {
     slot.error = code;
@@ -256,9 +319,7 @@ void MpiTransport::settle(const Piece& piece, MPI_Status& status, int code) {
 
 /// A first message of another size than expected belongs to another plan, whatever its hash.
 void MpiTransport::finish(Slot& slot) {
-  int category = MPI_SUCCESS;
-  PMPI_Error_class(slot.error, &category);
-  const bool wrong_size = slot.wrong_size || category == MPI_ERR_TRUNCATE;
+  const bool wrong_size = slot.wrong_size || is_truncation(slot.error);
   if (wrong_size && slot.first) {
     finished_.push_back({slot.token, MPI_SUCCESS, 0});
   } else {
@@ -267,20 +328,11 @@ void MpiTransport::finish(Slot& slot) {
   if (slot.direction == Direction::send) {
     peer_of(slot).leaving -= bytes(slot);
     relieved_.push_back(slot.peer);
+  } else if (is_staged(slot)) {
+    --staged_receives_;
   }
+  if (is_staged(slot)) staging_.give_back(std::move(slot.staged));
   free_.push_back(&slot);
-}
-
-/// Forgets the requests that MPI_Testsome set to MPI_REQUEST_NULL; the others keep their order.
-void MpiTransport::compact() {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (requests_[i] == MPI_REQUEST_NULL) continue;
-    requests_[kept] = requests_[i];
-    pieces_[kept++] = pieces_[i];
-  }
-  requests_.resize(kept);
-  pieces_.resize(kept);
 }
 
 bool MpiTransport::deliver(Protocol& protocol) {
@@ -298,24 +350,43 @@ bool MpiTransport::deliver(Protocol& protocol) {
 
 std::vector<Rank> MpiTransport::awaited() const {
   std::vector<Rank> peers;
-  for (const Piece& piece : pieces_) peers.push_back(piece.slot->peer);
+  for (const Channel* const channel : open_) peers.push_back(channel->first->slot->peer);
+  for (const Slot* const slot : receiving_) peers.push_back(slot->peer);
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   return peers;
 }
 
-void MpiTransport::abandon() {
+bool MpiTransport::abandon() {
   local_.reset();
   finished_.clear();
-  if (requests_.empty()) return;
+  receiving_.clear();
   std::vector<MPI_Request> receives, sends;
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    const bool receive = pieces_[i].slot->direction == Direction::recv;
-    (receive ? receives : sends).push_back(requests_[i]);
+  for (Channel* const channel : open_) {
+    for (const Piece* piece = channel->first; piece != nullptr; piece = piece->next) {
+      const bool receive = piece->slot->direction == Direction::recv;
+      (receive ? receives : sends).push_back(piece->request);
+    }
   }
-  drain(receives, sends);
-  requests_.clear();
+  open_.clear();
+  const bool done = drain(receives, sends);
+  if (!done) {
+    for (Slot& slot : slots_) slot.staged.abandon();
+  }
+  forget_messages();
+  return done;
+}
+
+/// As if there had never been any.
+void MpiTransport::forget_messages() {
+  std::fill(peers_.begin(), peers_.end(), Peer{});
+  relieved_.clear();
+  free_.clear();
+  slots_.clear();
+  free_pieces_ = nullptr;
   pieces_.clear();
+  staged_receives_ = 0;
+  staging_ = Staging{};
 }
 
 }  // namespace latecomer

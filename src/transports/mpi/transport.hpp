@@ -4,6 +4,9 @@
 // beginning).
 // Messages and combines of more elements than MPI's int can count are done in pieces. Long messages
 // to one peer leave one after another: MPI would send them side by side, and all would be late.
+//
+// Calls after the first of their kind allocate no memory, and make no MPI calls but those that
+// move data.
 #pragma once
 
 #include <deque>
@@ -14,6 +17,7 @@
 #include "protocol/courier.hpp"
 #include "protocol/protocol.hpp"
 #include "transports/mpi/local.hpp"
+#include "transports/mpi/staging.hpp"
 #include "transports/mpi/tags.hpp"
 #include "transports/mpi/words.hpp"
 
@@ -22,10 +26,15 @@ namespace latecomer {
 class MpiTransport final : public Transport {
  public:
   static constexpr Count kLargestPiece = std::numeric_limits<int>::max();
+  /// First messages are received into memory for the longest one of any plan. Receives that would
+  /// take more than so many bytes together are posted one after another, the first of the program
+  /// first.
+  static constexpr std::size_t kStagedBytes = std::size_t{4} << 20;
 
   /// The communicator returns errors (MPI_ERRORS_RETURN) and outlives the transport.
-  explicit MpiTransport(MPI_Comm comm, Count piece_limit = kLargestPiece);
-  ~MpiTransport() override { abandon(); }
+  explicit MpiTransport(MPI_Comm comm, Count piece_limit = kLargestPiece,
+                        std::size_t staged_bytes = kStagedBytes);
+  ~MpiTransport() override { (void)abandon(); }
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
 
@@ -42,8 +51,8 @@ class MpiTransport final : public Transport {
   /// Delivers what is done. False: nothing was.
   bool poll(Protocol& protocol);
   /// After a failure: cancels what can be cancelled, so that no receive writes to the user's
-  /// buffers later.
-  void abandon();
+  /// buffers later. False: MPI may still use the buffers, so that scratch must not be used again.
+  bool abandon();
 
   void send(const Message& message, std::uint64_t plan_hash, Token token) override;
   void recv(const Message& message, Token token) override;
@@ -51,9 +60,13 @@ class MpiTransport final : public Transport {
   void copy(const Slice& from, const Slice& to, Token token) override;
   void tell(Rank peer, std::uint64_t word) override { words_.tell(peer, word); }
 
-  /// Collective, after the last call, where words may have been told: receives those that came too
-  /// late to be heard, so that none is left to the communicator. An MPI error code.
-  int drain_words() { return words_.drain(); }
+  /// Whether a protocol told words: some may be under way for good, so that the communicator's
+  /// context must not be used for anything but further calls.
+  [[nodiscard]] bool words_used() const { return words_.used(); }
+  /// Bytes that are kept for the messages of further calls.
+  [[nodiscard]] std::size_t kept_bytes() const { return staging_.kept(); }
+  /// First messages, and those that tell, whose receives are posted.
+  [[nodiscard]] std::size_t staged_receives() const { return staged_receives_; }
 
   /// The peers of the messages under way, ascending.
   [[nodiscard]] std::vector<Rank> awaited() const;
@@ -80,15 +93,23 @@ class MpiTransport final : public Transport {
     Slot* next = nullptr;         // to the same peer, waiting to leave after this one
     // Of a message that is first or tells: its head, what goes along, and the elements sent with
     // it.
-    std::vector<char> staged;
+    Staging::Block staged;
+    int staged_bytes = 0;
     int staged_count = 0;  // of those elements
   };
   /// One MPI request and what it should have moved.
   struct Piece {
+    MPI_Request request;
     Slot* slot;
     MPI_Datatype type;
     int count;
     bool staged = false;
+    Piece* next = nullptr;  // of the same channel
+  };
+  /// The pieces under way to or from one rank, in the order in which they were posted.
+  struct Channel {
+    Piece* first = nullptr;
+    Piece* last = nullptr;
   };
   /// The messages of this call to and from one rank.
   struct Peer {
@@ -97,6 +118,7 @@ class MpiTransport final : public Transport {
     Count leaving = 0;  // bytes of the sends under way
     Slot* first_waiting = nullptr;
     Slot* last_waiting = nullptr;
+    Channel channels[2];  // by direction
   };
   struct Local {
     OpKind kind;
@@ -112,29 +134,42 @@ class MpiTransport final : public Transport {
   [[nodiscard]] Count bytes(const Slot& slot) const {
     return slot.data.count * buffers_->layout().size;
   }
+  [[nodiscard]] Channel& channel_of(const Slot& slot) {
+    return peer_of(slot).channels[static_cast<int>(slot.direction)];
+  }
   [[nodiscard]] bool may_leave(const Peer& peer, const Slot& slot) const;
   void leave(Slot& slot);
   void leave_next();
+  [[nodiscard]] bool may_receive(const Slot& slot) const;
+  void receive_next();
+  [[nodiscard]] static bool later(const Slot* a, const Slot* b) { return a->token > b->token; }
   void post(Slot& slot);
   [[nodiscard]] static bool is_staged(const Slot& slot) { return slot.first || slot.tells; }
   void stage(Slot& slot);
+  void reserve(Slot& slot, std::size_t bytes);
   void post_staged(Slot& slot);
   void post_rest(Slot& slot);
   MPI_Request start(Slot& slot, void* address, int count, MPI_Datatype type, int tag);
-  void add_request(MPI_Request request, const Piece& piece);
+  void add_piece(const Piece& piece);
   void unstage(Slot& slot, int bytes);
 
   void collect();
-  void settle(const Piece& piece, MPI_Status& status, int code);
-  void compact();
+  bool collect_from(Channel& channel);
+  void forget_messages();
+  void settle(const Piece& piece, const MPI_Status& status, int code);
   void finish(Slot& slot);
   bool deliver(Protocol& protocol);
   bool hear(Protocol& protocol);
   bool work();
+  [[nodiscard]] std::size_t most_told() const {
+    return Courier::kMostBytesPerRank * peers_.size();
+  }
 
   MPI_Comm comm_;
   Count piece_limit_;
+  std::size_t staged_bytes_;
   Tags tags_;
+  Staging staging_;
   LocalWork local_work_;
   Words words_;
   std::optional<Buffers> buffers_;
@@ -147,11 +182,16 @@ class MpiTransport final : public Transport {
   std::vector<Rank> relieved_;  // peers to which a send ended
   std::deque<Slot> slots_;      // their addresses stay
   std::vector<Slot*> free_;
-  // Parallel arrays of the requests under way, as MPI_Testsome wants them.
-  std::vector<MPI_Request> requests_;
-  std::vector<Piece> pieces_;
-  std::vector<int> indices_;
-  std::vector<MPI_Status> statuses_;
+  std::deque<Piece> pieces_;  // so do theirs
+  Piece* free_pieces_ = nullptr;
+  std::vector<Channel*> open_;    // those with pieces under way
+  std::size_t next_open_ = 0;     // the one to be tested next
+  std::vector<Slot*> receiving_;  // staged receives that are not posted yet: a heap by token
+  std::size_t staged_receives_ = 0;
+  std::size_t most_staged_receives_ = 1;
+  std::size_t room_ = 0;  // of each, bytes
+  Token last_staged_ = 0;    // the last one of the program that was posted
+  std::vector<char> words_to_tell_;
   std::vector<Completion> finished_, delivering_;
   std::optional<Local> local_;
 };

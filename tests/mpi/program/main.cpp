@@ -10,10 +10,8 @@ struct Scene {
 };
 
 constexpr Scene kScenes[] = {
-    {"stats", scenes::stats},
-    {"trouble", scenes::trouble},
-    {"threads", scenes::threads},
-    {"outside", scenes::outside},
+    {"stats", scenes::stats},     {"trouble", scenes::trouble},   {"threads", scenes::threads},
+    {"outside", scenes::outside}, {"sessions", scenes::sessions},
 };
 
 }  // namespace

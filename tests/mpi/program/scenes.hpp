@@ -13,8 +13,10 @@ namespace scenes {
 int stats(int argc, char** argv);
 /// Several threads call at the same time, each on communicators of its own.
 int threads(int argc, char** argv);
-/// Calls before MPI_Init and after MPI_Finalize.
+/// Calls before MPI_Init and after MPI_Finalize; "collective": a collective before MPI_Init.
 int outside(int argc, char** argv);
+/// Calls in a program without MPI_Init; returns 4 where the MPI library knows no sessions.
+int sessions(int argc, char** argv);
 /// A rank is killed or stopped.
 int trouble(int argc, char** argv);
 

@@ -67,7 +67,8 @@ void strike_beside_the_thread(MPI_Comm comm) {
   for (bool begun = false; !begun;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const std::lock_guard hold(state.turn);
-    begun = state.background->ahead() > 0;
+    const latecomer::Protocol* const protocol = state.background->begun();
+    begun = protocol != nullptr && protocol->done() > 0;
   }
   strike();
 }

@@ -140,6 +140,31 @@ TEST(Generalized, OnlyAskedForRoundsDifferently) {
   EXPECT_EQ(rule_broken_by(exact), "same-tree");
 }
 
+/// In every group, with every number of steps and in pieces, unless told otherwise.
+TEST(Generalized, GivesTheSameBitsEverywhere) {
+  for (const Rank ranks : {2, 3, 4, 6, 8, 12, 16}) {
+    for (const std::string group : {"best", "cyclic", "prime"}) {
+      for (Rank steps = 1; steps <= 2 * ranks; ++steps) {
+        for (const int piece : {0, 1, 3}) {
+          const std::string text = "generalized:group=" + group +
+                                   ":steps=" + std::to_string(steps) +
+                                   ":piece=" + std::to_string(piece);
+          const Plan plan = plan_of(text, ranks, ranks + 5);
+          ASSERT_EQ(rule_broken_by(plan), "") << to_text(plan);
+        }
+      }
+    }
+  }
+}
+
+/// Four ranks that keep two results each combine them in slices that begin elsewhere.
+TEST(Generalized, KeepsAllResultsOrOne) {
+  EXPECT_EQ(plan_of("generalized:group=cyclic:steps=3", 4, 8).parameters.at("steps"), 2);
+  EXPECT_EQ(plan_of("generalized:steps=3", 4, 8).parameters.at("steps"), 3);
+  EXPECT_EQ(plan_of("generalized:group=cyclic:steps=3:rounding=any", 4, 8).parameters.at("steps"),
+            3);
+}
+
 std::string error_of(const std::string& text, Rank ranks) {
   try {
     (void)plan_of(text, ranks, 8);

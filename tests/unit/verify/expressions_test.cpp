@@ -13,13 +13,14 @@ TEST(Expressions, EqualTreesHaveEqualNumbers) {
   EXPECT_NE(expressions.node(expressions.node(1, 0), 2), one);
 }
 
-TEST(Expressions, UnorderedForgetsOperandsButNotGrouping) {
-  Expressions expressions(3);
-  const Expression one = expressions.node(expressions.node(0, 1), 2);
-  const Expression turned = expressions.node(2, expressions.node(1, 0));
-  const Expression grouped = expressions.node(0, expressions.node(1, 2));
-  EXPECT_EQ(expressions.unordered(one), expressions.unordered(turned));
-  EXPECT_NE(expressions.unordered(one), expressions.unordered(grouped));
+TEST(Evaluations, TellApartOperandsAndSlices) {
+  Evaluations evaluations(2);
+  const Evaluation one = evaluations.combined(0, 1, {0, 4});
+  EXPECT_EQ(evaluations.combined(0, 1, {0, 4}), one);
+  EXPECT_NE(evaluations.combined(1, 0, {0, 4}), one);
+  EXPECT_NE(evaluations.combined(0, 1, {0, 5}), one);
+  EXPECT_NE(evaluations.combined(0, 1, {1, 4}), one);
+  EXPECT_GT(one, 1U);  // no rank's own
 }
 
 TEST(Expressions, KnowsWhoContributes) {

@@ -40,7 +40,8 @@ std::vector<Step> distribute_steps(const Level& level) {
 }
 
 bool one_tree(const Level& level) {
-  return level.kept == 1 || (level.order & (level.order - 1)) == 0;
+  const bool power_of_two = (level.order & (level.order - 1)) == 0;
+  return level.kept == 1 || (level.kept == level.order && power_of_two);
 }
 
 std::vector<Count> to_table(const Design& design) {

@@ -47,8 +47,8 @@ struct Step {
 /// In order: the first starts from `kept` parts, the last ends with `order`.
 [[nodiscard]] std::vector<Step> distribute_steps(const Level& level);
 
-/// Whether all ranks combine in the same tree: a kept copy must be a rotation of the others by a
-/// subgroup whose halving is the same from everywhere.
+/// Whether all ranks combine in the same tree and in the same slices: where results are kept more
+/// than once, the order must halve alike from everywhere, and all ranks must keep all parts.
 [[nodiscard]] bool one_tree(const Level& level);
 
 [[nodiscard]] std::vector<Count> to_table(const Design& design);

@@ -97,9 +97,43 @@ class Reduction {
     send_block(builder_, parts_.digit.peer(shift), sent, design_.reduce_piece, spare_);
 
     const auto block = parts_.block(step.smaller - shift, parts_of(step));
-    const Slice landing = land(block, last, goal);
+    const bool right = stands_right(step);
+    if (right) make_writable(block, last, goal);
+    const Slice landing = land(block, last && !right, goal);
     recv_pieces(builder_, parts_.digit.peer(-shift), landing, design_.reduce_piece);
+    if (right) return combine_into_own(block, landing);
     combine(step, last, block, landing, next);
+  }
+
+  /// Where all ranks combine all parts, they are to do so in the same order: the lowest digit of
+  /// those that have contributed stands on the left.
+  [[nodiscard]] bool stands_right(const Step& step) const {
+    return level_.kept > 1 && one_tree(level_) && parts_.digit.value() % step.size >= step.smaller;
+  }
+  /// Moves all parts to where they may be written, and best to where they belong in the end.
+  void make_writable(const std::vector<Count>& block, bool last, const Slices& goal) {
+    Slices parts;
+    for (const Count k : block) parts.push_back(value_[k]);
+    if (count_of(parts) == 0) return;
+    const Slice own = joined(parts).front();  // in the order of the vector all lie together
+    const Slices place = joined(goal);
+    const bool at_goal = last && place.size() == 1 && !in_place();
+    if (!at_goal && builder_.writable(own)) return;
+    const Slice target = at_goal ? place[0] : rooms_.take(builder_, own.count);
+    builder_.copy(own, target);
+    move_values(block, target);
+    move(value_home_, target);
+  }
+  void move_values(const std::vector<Count>& block, const Slice& target) {
+    Count at = 0;
+    for (const Count k : block) {
+      value_[k] = target.part(at, value_[k].count);
+      at += value_[k].count;
+    }
+  }
+  void combine_into_own(const std::vector<Count>& block, const Slice& landing) {
+    merge(block, value_, by_part(block, landing), landing, true);
+    rooms_.give(landing);
   }
 
   Slice land(const std::vector<Count>& block, bool last, const Slices& goal) {
@@ -121,14 +155,21 @@ class Reduction {
   /// In place the output still holds this rank's own values.
   [[nodiscard]] bool in_place() const { return builder_.input({0, 0}).buffer == Buffer::output; }
 
-  void combine(const Step& step, bool last, const std::vector<Count>& block, const Slice& landing,
-               const std::vector<Count>& next) {
+  /// Where each part of a block lies that was received.
+  [[nodiscard]] std::vector<Slice> by_part(const std::vector<Count>& block,
+                                           const Slice& landing) const {
     std::vector<Slice> received(value_.size());
     Count at = 0;
     for (const Count k : block) {
       received[k] = landing.part(at, parts_.range(k).count);
       at += received[k].count;
     }
+    return received;
+  }
+
+  void combine(const Step& step, bool last, const std::vector<Count>& block, const Slice& landing,
+               const std::vector<Count>& next) {
+    const std::vector<Slice> received = by_part(block, landing);
     const bool replicated = level_.kept > 1;
     // What one rank holds twice: when the size is odd the results sit a step out, and differ from
     // the partial results of the same parts from then on.
@@ -161,8 +202,8 @@ class Reduction {
     merge(parts_.block(0, level_.kept), result_, received, landing, false);
   }
 
-  /// `held` op `received` for the parts `numbers`. Kept with `held` where what was received is
-  /// needed again; where it was received otherwise.
+  /// `held` op `received` for the parts `numbers`, where it was received; or with `keep`, where
+  /// what was received is needed again or stands on the left, `received` op `held` where that is.
   void merge(const std::vector<Count>& numbers, std::vector<Slice>& held,
              const std::vector<Slice>& received, const Slice& landing, bool keep) {
     std::vector<Pair> runs;
@@ -171,7 +212,8 @@ class Reduction {
       if (!keep) held[k] = received[k];
     }
     for (const Pair& run : runs) {
-      builder_.combine(run.own, run.received, keep ? Into::left : Into::right);
+      const Slice& left = keep ? run.received : run.own;
+      builder_.combine(left, keep ? run.own : run.received, Into::right);
     }
   }
 
@@ -269,8 +311,9 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
     const bool last = i + 1 == design.levels.size();
     Reduction reduction(level, parts[i], design, value, builder, spare, rooms);
     const Slices results = joined(reduction.run(last ? goal : Slices{}));
-    rooms.give(value);
+    const Slice left = value;
     value = results.empty() ? Slice{} : results.front();  // a level leaves them together
+    if (!value.overlaps(left)) rooms.give(left);
   }
   Count at = 0;
   for (const Slice& goal : joined(layouts.back().output(builder, {0, layouts.back().count()}))) {

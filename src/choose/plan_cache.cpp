@@ -1,0 +1,97 @@
+#include "choose/plan_cache.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace latecomer {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15U + (hash << 6) + (hash >> 2);
+  return hash * 0x100000001b3U;
+}
+
+std::uint64_t key_of(const Choice& choice, const Problem& problem, const Knowledge& knowledge) {
+  std::uint64_t key = reinterpret_cast<std::uintptr_t>(choice.algorithm);
+  key = mix(key, static_cast<std::uint64_t>(problem.count));
+  key = mix(key, static_cast<std::uint64_t>(problem.element_bytes));
+  key = mix(key, static_cast<std::uint64_t>(problem.root));
+  if (!choice.algorithm->arrival_aware) return key;
+  for (const Seconds arrival : knowledge.arrivals) key = mix(key, std::bit_cast<std::uint64_t>(arrival));
+  return key;
+}
+
+bool answers(const CachedPlan& cached, const Choice& choice, const Problem& problem,
+             const Knowledge& knowledge) {
+  if (cached.problem != problem || cached.telemetry != knowledge.telemetry) return false;
+  if (!(cached.asked == choice)) return false;
+  return !choice.algorithm->arrival_aware ||
+         (cached.arrivals == knowledge.arrivals && cached.background == knowledge.background);
+}
+
+/// Alike on all ranks.
+std::size_t bytes_of(const CachedPlan& cached) {
+  const Plan& plan = *cached.plan;
+  return sizeof(CachedPlan) + sizeof(Plan) + cached.arrivals.size() * sizeof(Seconds) +
+         plan.order.size() * sizeof(Rank) + plan.table.size() * sizeof(Count) +
+         (plan.problem.parts.size() + cached.problem.parts.size()) * sizeof(Count);
+}
+
+}  // namespace
+
+const CachedPlan* PlanCache::find(const Choice& choice, const Problem& problem,
+                                  const Knowledge& knowledge) {
+  const auto [first, last] = by_key_.equal_range(key_of(choice, problem, knowledge));
+  for (auto each = first; each != last; ++each) {
+    if (!answers(each->second->cached, choice, problem, knowledge)) continue;
+    entries_.splice(entries_.end(), entries_, each->second);
+    return &each->second->cached;
+  }
+  return nullptr;
+}
+
+const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
+                                 const Knowledge& knowledge) {
+  if (const CachedPlan* const found = find(choice, problem, knowledge)) return *found;
+  Plan plan = make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
+  ++made_;
+  CachedPlan cached{choice, problem, knowledge.arrivals, knowledge.background, knowledge.telemetry,
+                    0, nullptr};
+  cached.balanced = balanced_time(plan, knowledge.network);
+  cached.plan = shared(std::move(plan));
+  const std::size_t bytes = bytes_of(cached);
+  while (!entries_.empty() && bytes_ + bytes > kMostBytes) drop_oldest();
+  const std::uint64_t key = key_of(choice, problem, knowledge);
+  entries_.push_back({key, bytes, std::move(cached)});
+  by_key_.emplace(key, std::prev(entries_.end()));
+  bytes_ += bytes;
+  return entries_.back().cached;
+}
+
+/// Other arrivals may give the same plan: its program need not be built again.
+std::shared_ptr<const Plan> PlanCache::shared(Plan plan) const {
+  for (const Entry& entry : entries_) {
+    if (*entry.cached.plan == plan) return entry.cached.plan;
+  }
+  return std::make_shared<const Plan>(std::move(plan));
+}
+
+void PlanCache::drop_oldest() {
+  const auto oldest = entries_.begin();
+  const auto [first, last] = by_key_.equal_range(oldest->key);
+  for (auto each = first; each != last; ++each) {
+    if (each->second != oldest) continue;
+    by_key_.erase(each);
+    break;
+  }
+  bytes_ -= oldest->bytes;
+  entries_.pop_front();
+}
+
+void PlanCache::clear() {
+  entries_.clear();
+  by_key_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace latecomer

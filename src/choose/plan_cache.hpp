@@ -1,0 +1,57 @@
+// The plans of a communicator, found again by the question that they answer. Which plans are there
+// is the same on all ranks: they hold memory up to a limit that is counted alike everywhere.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <unordered_map>
+
+#include "algorithms/registry.hpp"
+
+namespace latecomer {
+
+/// A plan and what was asked for.
+struct CachedPlan {
+  Choice asked;
+  Problem problem;                // as asked: a plan's own may promise less
+  std::vector<Seconds> arrivals;  // matter to arrival-aware algorithms only
+  bool background = false;        // likewise: whether ranks have progress threads
+  bool telemetry = false;
+  Seconds balanced = 0;              // its price where all arrive together
+  std::shared_ptr<const Plan> plan;  // shared by equal answers
+};
+
+class PlanCache {
+ public:
+  static constexpr std::size_t kMostBytes = std::size_t{96} << 10;
+
+  /// Null where it would have to be made. No allocation.
+  [[nodiscard]] const CachedPlan* find(const Choice& choice, const Problem& problem,
+                                       const Knowledge& knowledge);
+  /// Throws Error if the algorithm refuses the problem. The result is valid until the next call
+  /// of get(); its plan lives as long as somebody holds it.
+  const CachedPlan& get(const Choice& choice, const Problem& problem, const Knowledge& knowledge);
+  /// The network or another assumption changed.
+  void clear();
+
+  [[nodiscard]] std::uint64_t plans_made() const { return made_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    std::size_t bytes = 0;
+    CachedPlan cached;
+  };
+  using Entries = std::list<Entry>;
+
+  [[nodiscard]] std::shared_ptr<const Plan> shared(Plan plan) const;
+  void drop_oldest();
+
+  Entries entries_;  // used longest ago first
+  std::unordered_multimap<std::uint64_t, Entries::iterator> by_key_;
+  std::size_t bytes_ = 0;
+  std::uint64_t made_ = 0;
+};
+
+}  // namespace latecomer

@@ -1,0 +1,41 @@
+// What was set on a communicator and decides about its calls: equal on all ranks, by agreement or
+// by comparison.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+
+namespace latecomer {
+
+/// MPI libraries ask the receiver before they send a long message: where nothing is said of that,
+/// it takes two start-ups.
+[[nodiscard]] inline Network with_handshake(Network network) {
+  if (network.handshake == 0) network.handshake = 2 * network.alpha;
+  return network;
+}
+
+struct Policy {
+  Policy() {
+    for (const Collective each : all_collectives()) {
+      choice(each) = {&find_algorithm(each, "native"), {}};
+    }
+  }
+
+  std::array<Choice, kCollectives> choices;  // by collective
+  Network network;
+  bool reproducible = false;   // order and choice depend on the problem alone
+  bool online = false;         // arrivals are expected as earlier calls showed them
+  std::vector<Seconds> given;  // arrivals that the program expects
+
+  [[nodiscard]] Choice& choice(Collective of) { return choices[static_cast<std::size_t>(of)]; }
+  [[nodiscard]] const Choice& choice(Collective of) const {
+    return choices[static_cast<std::size_t>(of)];
+  }
+  [[nodiscard]] bool automatic(Collective of) const { return choice(of).algorithm->name == "auto"; }
+  /// Whether its algorithm is chosen call by call.
+  [[nodiscard]] bool chooses(Collective of) const { return automatic(of) && !reproducible; }
+};
+
+}  // namespace latecomer

@@ -1,0 +1,56 @@
+// The datatypes that MPI defines. Several handles mean the same: C and Fortran name one and the
+// same number differently, and ranks of one call may each use their own language's name.
+#pragma once
+
+#include "base/types.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+enum class Content : std::uint8_t {
+  opaque,  // no operator knows it
+  signed_integer,
+  unsigned_integer,
+  character,
+  byte,
+  real,
+  extended,  // long double where it is not one of the IEEE formats
+  complex,
+  extended_complex,
+  truth,          // of C and C++
+  fortran_truth,  // of Fortran, which has other bits
+  real_and_int,
+  integer_and_int,
+  real_and_real,
+};
+
+/// Sets of operators: an operator belongs to one, a datatype has several.
+enum OperatorSet : std::uint8_t {
+  kNoOperators = 0,
+  kArithmetic = 1,  // MPI_SUM, MPI_PROD
+  kExtrema = 2,     // MPI_MAX, MPI_MIN
+  kLogical = 4,     // MPI_LAND, MPI_LOR, MPI_LXOR
+  kBitwise = 8,     // MPI_BAND, MPI_BOR, MPI_BXOR
+  kLocation = 16,   // MPI_MAXLOC, MPI_MINLOC
+  kOnIntegers = kArithmetic | kExtrema | kLogical | kBitwise,
+};
+
+struct Predefined {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  Content content = Content::opaque;
+  std::uint8_t operators = kNoOperators;  // that the MPI library computes on it
+  std::uint16_t number = 0;               // one for all datatypes that mean the same
+  Count size = 0;                         // bytes of data in an element
+};
+
+/// Null for a datatype that MPI does not name.
+[[nodiscard]] const Predefined* predefined(MPI_Datatype type);
+/// That of the datatypes for Fortran's kinds too, which MPI makes but does not name.
+[[nodiscard]] const Predefined* meaning_of(MPI_Datatype type);
+/// One of the datatypes with this number. Throws Error if there is none.
+[[nodiscard]] MPI_Datatype datatype_numbered(std::uint16_t number);
+
+/// Bytes of data in an element of any datatype.
+[[nodiscard]] Count size_of(MPI_Datatype type);
+
+}  // namespace latecomer

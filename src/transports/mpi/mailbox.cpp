@@ -1,0 +1,113 @@
+#include "transports/mpi/mailbox.hpp"
+
+#include <sched.h>
+
+#include <iterator>
+#include <mutex>
+
+namespace latecomer {
+namespace {
+
+constexpr std::size_t kMostSpare = 16;
+
+/// A request whose test fails cannot be waited for.
+bool is_done(Mailbox::Sent& sent, int& code) {
+  int done = 0;
+  code = PMPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
+  return done != 0 || code != MPI_SUCCESS;
+}
+
+/// Of all mailboxes that are gone.
+struct Orphans {
+  std::mutex guard;
+  Mailbox::Sends sends;
+
+  void forget_sent() {
+    int code = MPI_SUCCESS;
+    std::erase_if(sends, [&](Mailbox::Sent& sent) { return is_done(sent, code); });
+  }
+};
+
+/// Lives as long as the process: MPI may read what is in it until the very end.
+Orphans& orphans() {
+  static auto* const all = new Orphans;
+  return *all;
+}
+
+}  // namespace
+
+Mailbox::~Mailbox() {
+  forget_sent();
+  if (leaving_.empty()) return;
+  Orphans& all = orphans();
+  const std::lock_guard lock(all.guard);
+  all.forget_sent();
+  all.sends.splice(all.sends.end(), leaving_);
+}
+
+bool Mailbox::finish(std::chrono::milliseconds at_most) {
+  using Clock = std::chrono::steady_clock;
+  Orphans& all = orphans();
+  const std::lock_guard lock(all.guard);
+  const auto end = Clock::now() + at_most;
+  for (;;) {
+    all.forget_sent();
+    if (all.sends.empty() || Clock::now() >= end) return all.sends.empty();
+    sched_yield();
+  }
+}
+
+void Mailbox::note(int code) {
+  if (error_ == MPI_SUCCESS) error_ = code;
+}
+
+void Mailbox::send(Rank to, const void* content, std::size_t size) {
+  used_ = true;
+  forget_sent();
+  if (spare_.empty()) spare_.emplace_back();
+  Sent& sent = spare_.front();
+  const auto* const first = static_cast<const char*>(content);
+  sent.content.assign(first, first + size);
+  leaving_.splice(leaving_.end(), spare_, spare_.begin());
+  note(PMPI_Isend(sent.content.data(), static_cast<int>(size), MPI_BYTE, to, tag_, comm_,
+                  &sent.request));
+}
+
+void Mailbox::forget_sent() {
+  for (auto sent = leaving_.begin(); sent != leaving_.end();) {
+    const auto next = std::next(sent);
+    int code = MPI_SUCCESS;
+    if (is_done(*sent, code)) {
+      if (spare_.size() < kMostSpare) {
+        spare_.splice(spare_.begin(), leaving_, sent);
+      } else {
+        leaving_.erase(sent);
+      }
+    }
+    note(code);
+    sent = next;
+  }
+}
+
+bool Mailbox::idle() {
+  forget_sent();
+  return leaving_.empty();
+}
+
+std::optional<Mailbox::Envelope> Mailbox::receive_from(Rank from) {
+  if (error_ != MPI_SUCCESS) return std::nullopt;
+  int found = 0;
+  MPI_Status status;
+  note(PMPI_Iprobe(from, tag_, comm_, &found, &status));
+  if (found == 0 || error_ != MPI_SUCCESS) return std::nullopt;
+  used_ = true;
+  int size = 0;
+  PMPI_Get_count(&status, MPI_BYTE, &size);
+  received_.resize(static_cast<std::size_t>(size));
+  note(PMPI_Recv(received_.data(), size, MPI_BYTE, status.MPI_SOURCE, tag_, comm_,
+                 MPI_STATUS_IGNORE));
+  if (error_ != MPI_SUCCESS) return std::nullopt;
+  return Envelope{status.MPI_SOURCE, received_};
+}
+
+}  // namespace latecomer

@@ -1,0 +1,480 @@
+// The chooser, told what calls took by a made-up machine.
+#include "choose/chooser.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <numeric>
+
+#include "base/random.hpp"
+
+namespace latecomer {
+namespace {
+
+const Problem kProblem{Collective::allreduce, 16, 1 << 20, 4};
+/// One element that takes a merge 8 ms to send.
+const Problem kUncut{Collective::reduce, 16, 1, 1 << 20};
+
+std::vector<Seconds> one_late(Seconds delay) {
+  std::vector<Seconds> arrivals(16, 0);
+  arrivals[5] = delay;
+  return arrivals;
+}
+
+/// How long ranks wait for the last one on average.
+Seconds waited(const std::vector<Seconds>& arrivals) {
+  if (arrivals.empty()) return 0;
+  return *std::max_element(arrivals.begin(), arrivals.end()) -
+         std::accumulate(arrivals.begin(), arrivals.end(), 0.0) /
+             static_cast<double>(arrivals.size());
+}
+
+/// How many times its price a call of a row takes.
+using Machine = std::function<double(std::string_view row)>;
+
+/// The ranks of a communicator: one chooser, and what the others tell it.
+class World {
+ public:
+  explicit World(Rank ranks = 16, Collective collective = Collective::allreduce)
+      : chooser(0, ranks), ranks_(static_cast<std::size_t>(ranks)) {
+    chooser.policy().choice(collective) = {&find_algorithm(collective, "auto"), {}};
+    for (Rank rank = 1; rank < ranks; ++rank) others_.emplace_back(rank, ranks);
+  }
+
+  /// One call, which takes `machine(row)` times its price. `given`: expected arrivals; `actual`:
+  /// those that come. Returns the row.
+  std::string_view call(const Problem& problem, const Machine& machine,
+                        const std::vector<Seconds>& given = {},
+                        const std::vector<Seconds>& actual = {}) {
+    if (!Chooser::worth_a_class(problem)) return watch(problem, nullptr, machine);
+    CallClass& of = chooser.class_of(problem);
+    if (!of.active) return watch(problem, &of, machine);
+    if (chooser.policy().given != given) {
+      chooser.policy().given = given;
+      chooser.expect_anew();
+    }
+    if (of.calls + 1 < of.next_event) {
+      Chooser::watched(of, 0);
+      chooser.skip();
+      return "native";
+    }
+    (void)chooser.expect(problem);
+    const Verdict verdict = chooser.decide(problem);
+    const std::vector<Seconds>& arrivals = actual.empty() ? given : actual;
+    const Seconds predicted = verdict.predicted > 0 ? verdict.predicted : balanced(problem);
+    Seconds taken = predicted * machine(verdict.row->name);
+    if (rooted(problem.collective)) taken -= waited(arrivals);
+    const bool tells = verdict.plan && chooser.tells(*verdict.plan);
+    if (verdict.tell || tells) tell(arrivals, taken);
+    told += verdict.tell || tells ? 1 : 0;
+    last = verdict;
+    return verdict.row->name;
+  }
+
+  Chooser chooser;
+  Verdict last;
+  int told = 0;
+  int reviews = 0;
+  Seconds time = 0;
+
+ private:
+  static Seconds balanced(const Problem& problem) {
+    const Algorithm& fastest = find_algorithm(problem.collective, "fastest");
+    return balanced_time(make_plan(fastest, problem, {}, {}), {});
+  }
+
+  std::string_view watch(const Problem& problem, CallClass* of, const Machine& machine) {
+    chooser.skip();
+    const Seconds seconds = balanced(problem) * machine("native");
+    time += seconds;
+    if (of == nullptr || !Chooser::watched(*of, seconds)) return "native";
+    ++reviews;
+    if (chooser.reviewed(*of, problem, Chooser::review(*of, true)) && !chooser.watch()) {
+      chooser.linked();
+      chooser.watch_arrivals();
+    }
+    return "native";
+  }
+
+  /// All ranks say when they came, and left after `taken` from the last arrival on.
+  void tell(const std::vector<Seconds>& arrivals, Seconds taken) {
+    time += 1;
+    const Seconds last_arrival =
+        arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
+    const auto arrival = [&](std::size_t rank) { return arrivals.empty() ? 0 : arrivals[rank]; };
+    const Seconds exit = time + last_arrival + taken;
+    Courier& courier = chooser.watch()->tell_of(time + arrival(0), exit);
+    for (std::size_t rank = 1; rank < ranks_; ++rank) {
+      std::vector<char> words;
+      others_[rank - 1].tell_of(time + arrival(rank), exit).pack(words);
+      courier.unpack(words.data(), words.size());
+    }
+    chooser.watch()->told();
+    chooser.learn();
+    time = exit;
+  }
+
+  std::size_t ranks_;
+  std::deque<Watch> others_;
+};
+
+struct Played {
+  std::vector<std::string_view> rows;  // call by call
+
+  [[nodiscard]] int count(std::string_view row, std::size_t from = 0) const {
+    return static_cast<int>(
+        std::count(rows.begin() + static_cast<std::ptrdiff_t>(from), rows.end(), row));
+  }
+};
+
+Played play(World& world, int calls, const std::vector<Seconds>& given, const Machine& machine,
+            const Problem& problem = kProblem) {
+  Played played;
+  for (int i = 0; i < calls; ++i) played.rows.push_back(world.call(problem, machine, given));
+  return played;
+}
+
+double same(std::string_view /*row*/) { return 1; }
+
+/// Until both balanced candidates are judged.
+void warm_up(World& world, const Machine& machine = same, const Problem& problem = kProblem) {
+  play(world, 10, {}, machine, problem);
+}
+
+// --- Calls that are only watched ---
+
+TEST(Chooser, LeavesShortCallsToTheLibraryAndHardlyLooks) {
+  World world;
+  const Problem problem{Collective::allreduce, 16, 2, 4};
+  const Played played = play(world, 20000, {}, [](auto) { return 1e-3; }, problem);  // 0.2 us
+  EXPECT_EQ(played.count("native"), 20000);
+  EXPECT_LE(world.reviews, 8);
+  EXPECT_EQ(world.chooser.watch(), nullptr);
+  EXPECT_EQ(world.chooser.plans().plans_made(), 0U);
+}
+
+TEST(Chooser, MakesNothingBeforeCallsHavePaidForIt) {
+  World world;
+  const Problem problem{Collective::allreduce, 16, 1 << 12, 4};
+  Seconds before = 0;
+  int calls = 0;
+  while (world.chooser.watch() == nullptr && calls < 10000) {
+    before = world.time;
+    world.call(problem, same);
+    ++calls;
+  }
+  EXPECT_GT(calls, 8);
+  EXPECT_LT(calls, 2000);
+  EXPECT_GE(before, 4 * 400e-6 / Chooser::kSetUp * 0.7);
+}
+
+TEST(Chooser, LooksAtLongCallsFromTheSecondOn) {
+  World world;
+  const Played played = play(world, 9, {}, same);
+  EXPECT_NE(world.chooser.watch(), nullptr);
+  EXPECT_EQ(played.rows, (std::vector<std::string_view>{"native", "native", "native", "fastest",
+                                                        "native", "fastest", "native", "fastest",
+                                                        "native"}));
+}
+
+TEST(Chooser, KnowsNothingOfShortRootedCalls) {
+  const Problem problem{Collective::bcast, 16, 100, 8};
+  EXPECT_FALSE(Chooser::worth_a_class(problem));
+  World world(16, Collective::bcast);
+  EXPECT_EQ(play(world, 100, {}, same, problem).count("native"), 100);
+  EXPECT_EQ(world.reviews, 0);
+}
+
+TEST(Chooser, MakesNoLinkWhereThereIsNoRoom) {
+  World world;
+  CallClass& of = world.chooser.class_of(kProblem);
+  for (int i = 0; i < 100; ++i) {
+    if (!Chooser::watched(of, 1)) continue;
+    EXPECT_FALSE(world.chooser.reviewed(of, kProblem, Chooser::review(of, false)));
+  }
+  EXPECT_TRUE(Chooser::watched(of, 1) || !of.active);
+}
+
+/// As if no link could be made after all.
+TEST(Chooser, GivesUpWhereNoLinkCanBeMade) {
+  World world;
+  warm_up(world);
+  world.chooser.give_up();
+  EXPECT_FALSE(world.chooser.class_of(kProblem).active);
+}
+
+// --- The choice ---
+
+TEST(Chooser, TakesItsOwnWhereThatIsBetter) {
+  World world;
+  const Played played = play(world, 400, {}, [](auto row) { return row == "native" ? 1.2 : 1; });
+  EXPECT_GE(played.count("fastest", 20), 360);
+}
+
+TEST(Chooser, StaysWithTheLibraryWhereBothAreAlike) {
+  World world;
+  const Played played = play(world, 200, {}, [](auto row) { return row == "native" ? 1.03 : 1; });
+  EXPECT_GE(played.count("native", 9), 180);
+}
+
+TEST(Chooser, IsNotLockedInByASlowCall) {
+  for (int slow = 0; slow < 6; ++slow) {
+    World world;
+    int natives = 0;
+    const Played played = play(world, 300, {}, [&](auto row) {
+      if (row != "native") return 1.0;
+      return natives++ == slow ? 100 : 0.7;
+    });
+    EXPECT_GE(played.count("native", 9), 280) << slow;
+  }
+}
+
+/// The machine was busy while the library was tried, for all of its calls.
+TEST(Chooser, ComesBackToWhatWasMuchWorse) {
+  World world;
+  int natives = 0;
+  const Played played = play(world, 20000, {}, [&](auto row) {
+    if (row != "native") return 1.0;
+    return ++natives <= 6 ? 30.0 : 0.5;
+  });
+  EXPECT_EQ(played.rows.back(), "native");
+}
+
+TEST(Chooser, TriesTheWorseEverMoreRarely) {
+  World world;
+  const Played played = play(world, 20000, {}, [](auto row) { return row == "native" ? 1 : 1.5; });
+  EXPECT_LE(played.count("fastest", 100), 3 * 10);
+  EXPECT_GE(played.count("fastest", 100), 3);
+}
+
+TEST(Chooser, ExploitsALateRankAtOnce) {
+  World world;
+  warm_up(world, [](auto) { return 5; });  // a slower network than assumed
+  const Played played = play(world, 50, one_late(0.5), [](auto) { return 5; });
+  EXPECT_GE(played.count("early_owners"), 49);
+}
+
+TEST(Chooser, DropsWhatDisappointsAndTriesItAgainEverMoreRarely) {
+  World world;
+  warm_up(world);
+  const Played played = play(world, 400, one_late(0.5), [](auto row) {
+    return row == "fastest" || row == "native" ? 1 : 4;  // the estimate is wrong
+  });
+  const auto late = [&](std::size_t from) {
+    return played.count("early_owners", from) + played.count("sorted_linear_tree", from) +
+           played.count("prereduced_ring", from) + played.count("straggler_exchange", from);
+  };
+  EXPECT_GT(late(0), 0);
+  EXPECT_LE(late(0), 4 * 5);  // of four rows
+  EXPECT_LE(late(30), 4 * 2);
+}
+
+/// Of six ranks it is planned as prereduced_ring, which has a name of its own to be tried under.
+TEST(Chooser, DoesNotTryOnePlanUnderTwoNames) {
+  World world(6);
+  const Problem problem{Collective::allreduce, 6, 1 << 20, 4};
+  const auto bad = [](auto row) { return row == "fastest" || row == "native" ? 1 : 4; };
+  warm_up(world, bad, problem);
+  const Played played = play(world, 400, {0, 0.5, 0, 0, 0, 0}, bad, problem);
+  EXPECT_GT(played.count("prereduced_ring"), 0);
+  EXPECT_EQ(played.count("straggler_exchange"), 0);
+}
+
+TEST(Chooser, OneBadCallIsForgiven) {
+  World world;
+  warm_up(world);
+  int calls = 0;
+  const Played played = play(world, 20, one_late(0.5), [&](auto) { return ++calls == 2 ? 9 : 1; });
+  EXPECT_EQ(played.count("early_owners"), 20);
+}
+
+TEST(Chooser, BalancedArrivalsAreNobodysLateness) {
+  World world;
+  const Played played = play(world, 60, std::vector<Seconds>(16, 0.25), same);
+  EXPECT_EQ(played.count("fastest") + played.count("native"), 60);
+}
+
+TEST(Chooser, TakesWhatKeepsRankOrderForOperatorsThatDoNotCommute) {
+  World world;
+  Problem problem = kProblem;
+  problem.commutative = false;
+  const Played played = play(world, 30, one_late(0.5), same, problem);
+  EXPECT_EQ(played.count("fastest") + played.count("native"), 30);
+}
+
+TEST(Chooser, TellsOfShortCallsOfTheLibraryNowAndThen) {
+  for (const Count count : {Count{1} << 12, Count{1} << 20}) {
+    World world;
+    const Problem problem{Collective::allreduce, 16, count, 4};
+    const auto machine = [](auto row) { return row == "native" ? 0.5 : 1; };
+    play(world, 2000, {}, machine, problem);
+    const int before = world.told;
+    play(world, 1000, {}, machine, problem);
+    EXPECT_GT(world.told, before);
+    if (count == Count{1} << 12) EXPECT_LT(world.told - before, 300);
+  }
+}
+
+// --- What planning may cost ---
+
+TEST(Chooser, SizesThatNeverRepeatShareTheirExperience) {
+  World world;
+  Played played;
+  for (Count count = 1 << 20; count < (1 << 20) + 400; ++count) {
+    const Problem problem{Collective::allreduce, 16, count, 4};
+    played.rows.push_back(world.call(problem, [](auto row) { return row == "native" ? 2 : 1; }));
+  }
+  EXPECT_GE(played.count("fastest", 20), 300);  // a class knows it; 70 ms pay for planning
+}
+
+/// 40 us do not pay for planning each time.
+TEST(Chooser, PlansNothingThatCallsHaveNotPaidFor) {
+  World world(4);
+  for (Count count = 2000; count < 2400; ++count) {
+    const Problem problem{Collective::allreduce, 4, count, 8};
+    EXPECT_EQ(world.call(problem, [](auto) { return 0.03; }), "native");
+  }
+  EXPECT_EQ(world.chooser.plans().plans_made(), 0U);
+}
+
+TEST(Chooser, FindsPlansAgainWhateverTheirNumber) {
+  World world;
+  std::vector<Problem> problems;
+  for (Count i = 0; i < 40; ++i) problems.push_back({Collective::allreduce, 16, (1 << 20) + i, 4});
+  const auto machine = [](auto row) { return row == "native" ? 2 : 1; };
+  for (int round = 0; round < 4; ++round) {
+    for (const Problem& problem : problems) world.call(problem, machine);
+  }
+  const auto made = world.chooser.plans().plans_made();
+  for (const Problem& problem : problems) world.call(problem, machine);
+  EXPECT_EQ(world.chooser.plans().plans_made(), made);
+}
+
+TEST(Chooser, HoldsPlansUpToALimit) {
+  PlanCache plans;
+  const Algorithm& ring = find_algorithm(Collective::allreduce, "ring");
+  for (Count count = 1; count < 2000; ++count) {
+    plans.get({&ring, {}}, {Collective::allreduce, 16, count, 4}, {});
+    ASSERT_LE(plans.bytes(), PlanCache::kMostBytes);
+  }
+  EXPECT_EQ(plans.plans_made(), 1999U);
+  EXPECT_NE(plans.find({&ring, {}}, {Collective::allreduce, 16, 1999, 4}, {}), nullptr);
+  EXPECT_EQ(plans.find({&ring, {}}, {Collective::allreduce, 16, 1, 4}, {}), nullptr);
+}
+
+TEST(Chooser, ForgetsClassesWhereThereAreTooMany) {
+  World world;
+  warm_up(world);
+  EXPECT_TRUE(world.chooser.class_of(kProblem).active);
+  const auto version = world.chooser.version();
+  for (int i = 0; i < static_cast<int>(Chooser::kMostClasses) + 1; ++i) {
+    world.call({Collective::allreduce, 16, Count{8} << (i % 40), i < 40 ? 1 : 3}, same);
+  }
+  EXPECT_NE(world.chooser.version(), version);
+}
+
+// --- Rooted collectives, and protocols ---
+
+/// Somebody else each time.
+std::vector<Seconds> some_late(Random& random, Seconds delay) {
+  std::vector<Seconds> arrivals(16, 0);
+  arrivals[random.below(16)] = delay;
+  return arrivals;
+}
+
+/// Calls take what prices say for the arrivals that come, and nobody expects any; `worse`: how many
+/// times as long ranks of a protocol are in the call; `most`: times the delay that it may be.
+Played play_unexpected(World& world, const Problem& problem, Seconds delay, double worse = 1,
+                       double most = 1) {
+  Random random(7);
+  Played played;
+  for (int i = 0; i < 600; ++i) {
+    const auto arrivals = some_late(random, delay * std::pow(most, random.uniform()));
+    const auto elapsed = [&](std::string_view name) {
+      const bool native = name == "native";
+      const Algorithm& row = find_algorithm(problem.collective, native ? "fastest" : name);
+      const Plan plan = make_plan(row, problem, {}, {});
+      const Seconds seconds = mean_after_last(plan, {}, arrivals) + waited(arrivals);
+      return row.kind == Kind::protocol ? worse * seconds : seconds;
+    };
+    // Of the price of the call at hand, which is known when it is decided about.
+    const auto times = [&](std::string_view name) {
+      const auto& steady = world.chooser.class_of(problem).steady;
+      Seconds predicted = steady.empty() ? 0 : steady.front().predicted;
+      for (const Candidate& each : steady) {
+        if (each.row->name == name) predicted = each.predicted;
+      }
+      return predicted > 0 ? elapsed(name) / predicted : 1.0;
+    };
+    played.rows.push_back(world.call(problem, times, {}, arrivals));
+  }
+  return played;
+}
+
+TEST(Chooser, TakesAProtocolWhereNobodyKnowsWhoWillBeLate) {
+  World world(16, Collective::reduce);
+  const Played played = play_unexpected(world, kUncut, 0.1);
+  EXPECT_GE(played.count("local_redirect", 200), 390);
+}
+
+/// It is not the candidate's merit or fault.
+TEST(Chooser, IsNotMisledByHowLateSomebodyHappensToBe) {
+  World world(16, Collective::reduce);
+  const Played played = play_unexpected(world, kUncut, 0.1, 1, 1000);
+  EXPECT_GE(played.count("local_redirect", 200), 390);
+}
+
+TEST(Chooser, TakesNoProtocolWhereAllArriveTogether) {
+  World world(16, Collective::reduce);
+  EXPECT_EQ(play_unexpected(world, kUncut, 0).count("local_redirect"), 0);
+}
+
+TEST(Chooser, TakesNoProtocolForWhatCanBeCut) {
+  World world(16, Collective::reduce);
+  const Problem problem{Collective::reduce, 16, 1 << 18, 4};
+  EXPECT_EQ(play_unexpected(world, problem, 0.1).count("local_redirect"), 0);
+}
+
+TEST(Chooser, DropsAProtocolThatDisappoints) {
+  World world(16, Collective::reduce);
+  EXPECT_LE(play_unexpected(world, kUncut, 0.1, 3).count("local_redirect"), 60);
+}
+
+// --- Agreement ---
+
+TEST(Chooser, ChoosesTheSameWhenToldTheSame) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    World one, other;
+    Random random(seed);
+    for (int i = 0; i < 300; ++i) {
+      const Problem problem{Collective::allreduce, 16, Count{1} << (random.next() % 3 * 8), 4};
+      const auto given =
+          random.next() % 2 == 0 ? std::vector<Seconds>{} : one_late(random.uniform());
+      const double factor = 0.5 + random.uniform();
+      const auto machine = [&](auto row) { return row == "native" ? 1 : factor; };
+      ASSERT_EQ(one.call(problem, machine, given), other.call(problem, machine, given)) << i;
+      ASSERT_EQ(one.told, other.told);
+    }
+  }
+}
+
+/// What rank 0 decided about announced calls decides nothing about others.
+TEST(Chooser, AnnouncedCallsAreApart) {
+  World rank_0, rank_1;
+  warm_up(rank_0);
+  warm_up(rank_1);
+  for (int i = 0; i < 50; ++i) {
+    for (World* const world : {&rank_0, &rank_1}) (void)world->chooser.expect(kProblem);
+    const Verdict verdict = rank_0.chooser.decide(kProblem, true);
+    rank_1.chooser.adopt(kProblem, *verdict.row, verdict.predicted);
+    const Problem other{Collective::allreduce, 16, 1 << 18, 4};
+    ASSERT_EQ(rank_0.call(other, same), rank_1.call(other, same)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace latecomer
