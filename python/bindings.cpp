@@ -7,10 +7,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "algorithms/registry.hpp"
 #include "arrival/bound.hpp"
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "base/parse.hpp"
 #include "capi/core/listing.hpp"
 #include "latecomer/latecomer.h"
@@ -47,11 +49,25 @@ nb::dict describe_operation(const Operation& op, const std::vector<OpIndex>& aft
   return all;
 }
 
-/// A signal or `poll` may end the simulation with an exception of Python.
-void poll_python(const std::optional<nb::callable>& poll) {
+/// Ends the core's work with the exception of a signal's handler, such as KeyboardInterrupt.
+void check_signals() {
   const nb::gil_scoped_acquire python;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  if (poll) (*poll)();
+}
+
+/// What may take long: it hears signals, and Python's other threads run meanwhile.
+template <typename Work>
+auto interruptible(Work&& work) {
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kBetween(50);
+  auto next = Clock::now() + kBetween;
+  const Interruptible signals([&next] {
+    if (Clock::now() < next) return;
+    check_signals();
+    next = Clock::now() + kBetween;
+  });
+  const nb::gil_scoped_release others_run;
+  return work();
 }
 
 /// A complete plan, from the words that the command line and the Python functions use.
@@ -62,17 +78,20 @@ class PyPlan {
       : arrivals_(arrivals), network_(parse_network(network)) {
     const Choice choice = parse_choice(problem.collective, algorithm);
     asked_ = choice.algorithm->name;
-    plan_ = make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network_});
+    plan_ = interruptible([&] {
+      return make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network_});
+    });
   }
 
   [[nodiscard]] std::string text() const { return to_text(plan_); }
   [[nodiscard]] std::string program_text(Rank rank) const {
-    return to_text(build_program(plan_, rank));
+    return interruptible([&] { return to_text(build_program(plan_, rank)); });
   }
   [[nodiscard]] nb::list operations(Rank rank) const {
-    const Program program = build_program(plan_, rank);
+    const Program program = interruptible([&] { return build_program(plan_, rank); });
     nb::list all;
     for (std::size_t i = 0; i < program.operations.size(); ++i) {
+      if (i % kOperationsBetween == 0) check_signals();
       all.append(describe_operation(program.operations[i], program.after[i]));
     }
     return all;
@@ -86,46 +105,43 @@ class PyPlan {
   [[nodiscard]] const std::vector<Count>& table() const { return plan_.table; }
 
   [[nodiscard]] std::optional<std::pair<std::string, std::string>> counterexample() const {
-    const auto found = verify(plan_.problem, build_programs(plan_));
+    const auto found =
+        interruptible([&] { return verify(plan_.problem, build_programs(plan_)); });
     if (!found) return std::nullopt;
     return std::pair(std::string(found->rule), found->text);
   }
 
   /// Seconds when all arrive together, by the closed form.
   [[nodiscard]] Seconds time() const {
-    return find_algorithm(plan_.problem.collective, plan_.algorithm).time(plan_, network_);
+    return interruptible([&] {
+      return find_algorithm(plan_.problem.collective, plan_.algorithm).time(plan_, network_);
+    });
   }
 
   /// Runs on the virtual network with other arrivals and another seed of the jitter than planned
-  /// for, if given. `check` moves data too and counts the wrong elements. Python's other threads
-  /// run meanwhile; `poll` is called now and then, and may raise.
+  /// for, if given. `check` moves data too and counts the wrong elements.
   [[nodiscard]] nb::dict simulate(std::optional<Arrivals> actual, bool trace,
-                                  std::optional<std::uint64_t> seed, bool check,
-                                  std::optional<nb::callable> poll) const {
+                                  std::optional<std::uint64_t> seed, bool check) const {
     SimulationOptions options;
     options.network = network_;
     if (seed) options.network.seed = *seed;
     options.arrivals = actual ? *actual : arrivals_;
     options.element_bytes = plan_.problem.element_bytes;
     options.trace = trace;
-    options.poll = [&poll] { poll_python(poll); };
-    const Count eager = options.network.eager_elements(plan_.problem.element_bytes);
     Parties parties;
     std::optional<CheckedMemory> memory;
-    Simulation result;
-    {
-      const nb::gil_scoped_release others_run;
-      for (Rank rank = 0; rank < ranks(); ++rank) {
-        parties.push_back(make_party(plan_, rank, eager));
-        options.poll();
-      }
+    const Simulation result = interruptible([&] {
+      parties = make_parties(plan_, options.network);
       if (check)
         options.memory = memory.emplace(plan_.problem, parties, options.network.seed).memory();
-      result = latecomer::simulate(parties, options);
-    }
+      return latecomer::simulate(parties, options);
+    });
     if (!result.failure.empty()) throw std::runtime_error(result.failure);
     nb::list moves;
-    for (const TraceEntry& entry : result.trace) moves.append(describe(entry, parties));
+    for (const TraceEntry& entry : result.trace) {
+      if (nb::len(moves) % kOperationsBetween == 0) check_signals();
+      moves.append(describe(entry, parties));
+    }
     nb::dict all;
     all["arrivals"] = nb::cast(result.arrivals);
     all["exits"] = nb::cast(result.exits);
@@ -141,7 +157,7 @@ class PyPlan {
     std::size_t found = 0;
     for (Rank i = 0; i < sampled; ++i) {
       const auto rank = static_cast<Rank>(std::int64_t{i} * ranks() / sampled);
-      found += build_program(plan_, rank).operations.size();
+      found += interruptible([&] { return build_program(plan_, rank); }).operations.size();
     }
     return static_cast<Count>(found) * ranks() / sampled;
   }
@@ -149,6 +165,7 @@ class PyPlan {
  private:
   static constexpr Rank kSampledRanks = 16;
   static constexpr Count kOfAProtocol = 8;  // operations of a rank
+  static constexpr std::size_t kOperationsBetween = 4096;  // checks for signals
 
   [[nodiscard]] bool decides_while_it_runs() const {
     return find_algorithm(plan_.problem.collective, plan_.algorithm).kind == Kind::protocol;
@@ -182,17 +199,14 @@ class PyRehearsal {
  public:
   PyRehearsal(const Problem& problem, const std::string& algorithm, const std::string& network,
               const std::string& assumed, const std::string& native, bool check)
-      : rehearsal_(setting(problem, algorithm, native, parse_network(network),
-                           parse_network(assumed), check)) {}
+      : rehearsal_(interruptible([&] {
+          return Rehearsal(setting(problem, algorithm, native, parse_network(network),
+                                   parse_network(assumed), check));
+        })) {}
 
-  nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed,
-                std::optional<nb::callable> poll) {
-    Rehearsal::Call call;
-    {
-      const nb::gil_scoped_release others_run;
-      call = rehearsal_.call(arrivals, given ? &*given : nullptr, seed,
-                             [&poll] { poll_python(poll); });
-    }
+  nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed) {
+    const Rehearsal::Call call = interruptible(
+        [&] { return rehearsal_.call(arrivals, given ? &*given : nullptr, seed); });
     nb::dict all;
     all["algorithm"] = call.algorithm;
     all["parameters"] = call.parameters;
@@ -225,8 +239,10 @@ nb::list rule_list() {
 }
 
 std::optional<std::pair<std::string, std::string>> verify_text(const std::string& text) {
-  const Schedule schedule = parse_schedule(text);
-  const auto found = verify(schedule.plan.problem, schedule.programs);
+  const auto found = interruptible([&] {
+    const Schedule schedule = parse_schedule(text);
+    return verify(schedule.plan.problem, schedule.programs);
+  });
   if (!found) return std::nullopt;
   return std::pair(std::string(found->rule), found->text);
 }
@@ -240,8 +256,10 @@ Seconds bound(const Problem& problem, const Arrivals& arrivals, const std::strin
     throw Error("arrivals", std::to_string(arrivals.size()) + " times",
                 "one time for each of " + std::to_string(problem.ranks) + " ranks");
   }
-  return least_after_last(problem, arrivals, parse_network(network),
-                          background ? Progress::background : Progress::foreground);
+  return interruptible([&] {
+    return least_after_last(problem, arrivals, parse_network(network),
+                            background ? Progress::background : Progress::foreground);
+  });
 }
 
 /// Throws if the text names no algorithm of the collective or wrong parameters; returns its name.
@@ -346,12 +364,11 @@ NB_MODULE(_core, module) {
       .def("operations", &PyPlan::operations, "rank"_a)
       .def("counterexample", &PyPlan::counterexample)
       .def("simulate", &PyPlan::simulate, "arrivals"_a = nb::none(), "trace"_a = false,
-           "seed"_a = nb::none(), "check"_a = false, "poll"_a = nb::none())
+           "seed"_a = nb::none(), "check"_a = false)
       .def("about_operations", &PyPlan::about_operations);
   nb::class_<PyRehearsal>(module, "Rehearsal")
       .def(nb::init<const Problem&, const std::string&, const std::string&, const std::string&,
                     const std::string&, bool>(),
            "problem"_a, "algorithm"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false)
-      .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1,
-           "poll"_a = nb::none());
+      .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1);
 }

@@ -82,7 +82,7 @@ def _rows(question: Question) -> Iterator[Row]:
             names = [n for n in question.algorithms if _worth_it(question, n, ranks, count)]
             if names:
                 case = Case(replace(question, algorithms=names), ranks, count, ENGINE)
-                yield from case.rows(_nothing, _nothing)
+                yield from case.rows(_nothing)
 
 
 def _worth_it(question: Question, name: str, ranks: int, count: int) -> bool:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arrival/bounds.hpp"
+#include "base/interruption.hpp"
 
 namespace latecomer {
 
@@ -39,6 +40,7 @@ Seconds allreduce_bound(const Call& call) {
   Seconds least =
       call.last() + late_data_bound(call.nodes.size(), std::max(0.0, transfer - saved), network);
   for (const Seconds t : call.arrivals) {
+    interruption_point();
     // From any moment on each link passes one burst more than its rate allows.
     const Seconds burst = network.beta * static_cast<double>(network.burst);
     least = std::max(least, volume_bound(call.nodes, t, transfer, call.early) - burst);

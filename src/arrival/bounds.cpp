@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
+
 namespace latecomer::bounds {
 namespace {
 
@@ -47,7 +49,10 @@ Seconds collecting(const Call& call, Rank node) {
     return start + passing(parts_elsewhere(call, node, t), call.network);
   };
   Seconds least = call.last();
-  for (const Seconds t : call.arrivals) least = std::max(least, after(t, t));
+  for (const Seconds t : call.arrivals) {
+    interruption_point();
+    least = std::max(least, after(t, t));
+  }
   if (call.early) return least;
   return std::max(least, after(call.nodes[node].first, first_of_all(call)));
 }
@@ -131,6 +136,7 @@ Seconds reduce_bound(const Call& call) {
   }
   if (!call.early) least = std::max(least, call.nodes[home].first + vector);
   for (const Seconds t : call.arrivals) {
+    interruption_point();
     // The root's own node, and those whose values cannot have come before t.
     std::size_t needed = 1;
     for (Rank node = 0; node < count; ++node) {

@@ -1,11 +1,13 @@
 #include "parties/make_party.hpp"
 
 #include "algorithms/registry.hpp"
+#include "base/interruption.hpp"
 #include "engine/program_party.hpp"
 
 namespace latecomer {
 
 std::unique_ptr<Party> make_party(const Plan& plan, Rank me, Count eager) {
+  interruption_point();
   const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
   if (row.kind != Kind::protocol) {
     return std::make_unique<ProgramParty>(build_program(plan, me), eager);

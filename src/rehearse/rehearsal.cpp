@@ -26,8 +26,7 @@ void Rehearsal::watch_arrivals() {
 }
 
 Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
-                                const std::vector<Seconds>* given, std::uint64_t seed,
-                                const std::function<void()>& poll) {
+                                const std::vector<Seconds>* given, std::uint64_t seed) {
   const auto ranks = static_cast<std::size_t>(setting_.problem.ranks);
   if (arrivals.size() != ranks) {
     throw Error("arrivals", std::to_string(arrivals.size()) + " times",
@@ -36,7 +35,6 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   options_.network = setting_.network;
   options_.network.seed = seed;
   options_.element_bytes = setting_.problem.element_bytes;
-  options_.poll = poll;
   Policy& policy = chooser_.policy();
   policy.online = given == nullptr;
   policy.given = given != nullptr ? *given : std::vector<Seconds>{};

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,10 +40,10 @@ class Rehearsal {
 
   /// All ranks arrive at these times, seconds, one entry a rank. `given`: what the program says of
   /// them; null: they are expected as earlier calls showed them. `seed`: of the network's jitter.
-  /// `poll` is called now and then, and ends the call if it throws. Throws Error if the times do
-  /// not fit, std::runtime_error if a rank gets stuck or ranks disagree.
+  /// Throws Error if the times do not fit, std::runtime_error if a rank gets stuck or ranks
+  /// disagree.
   Call call(const std::vector<Seconds>& arrivals, const std::vector<Seconds>* given,
-            std::uint64_t seed, const std::function<void()>& poll = {});
+            std::uint64_t seed);
 
  private:
   [[nodiscard]] bool automatic() const { return setting_.choice.algorithm->name == "auto"; }

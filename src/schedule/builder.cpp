@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
+
 namespace latecomer {
 
 Builder::Builder(const Plan& plan, Rank me)
@@ -11,6 +13,7 @@ Builder::Builder(const Plan& plan, Rank me)
 }
 
 void Builder::add(const Operation& operation) {
+  interruption_point();
   const auto index = static_cast<OpIndex>(program_.operations.size());
   program_.after.push_back(scoreboard_.add(index, operation, program_));
   program_.operations.push_back(operation);

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "base/parse.hpp"
 #include "schedule/plan.hpp"
 #include "schedule/program.hpp"
@@ -160,6 +161,7 @@ class Lines {
   [[nodiscard]] bool more() const { return at_ < lines_.size(); }
   [[nodiscard]] std::string_view peek() const { return more() ? lines_[at_] : ""; }
   Words next() {
+    interruption_point();
     if (!more()) throw Error("text", "(its end)", "one more line");
     return Words(lines_[at_++]);
   }
@@ -342,6 +344,7 @@ std::string to_text(const Program& program) {
   if (program.receiver_paced) out << "receiver-paced yes\n";
   append_list(out, "telling", program.telling);
   for (std::size_t i = 0; i < program.operations.size(); ++i) {
+    interruption_point();
     out << i << ' ' << to_text(program.operations[i]);
     if (!program.after[i].empty()) out << " after";
     for (const OpIndex index : program.after[i]) out << ' ' << index;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
 #include "base/random.hpp"
 #include "spec/condition.hpp"
 
@@ -31,6 +32,7 @@ CheckedMemory::CheckedMemory(const Problem& problem, const Parties& parties, std
     : problem_(problem), operator_(problem.commutative ? add : compose) {
   Random random(seed);
   for (const auto& party : parties) {
+    interruption_point();
     const Frame& frame = party->frame();
     inputs_.push_back(random_elements(problem.before(frame.me).count, random));
     memories_.emplace_back(frame, operator_);
@@ -56,6 +58,7 @@ Count CheckedMemory::wrong() const {
   Count wrong = 0;
   for (Rank rank = 0; rank < problem_.ranks; ++rank) {
     for (const Holding& holding : postcondition(problem_, rank)) {
+      interruption_point();
       const Elements found = memories_[static_cast<std::size_t>(rank)].read(holding.slice);
       for (Count i = 0; i < holding.slice.count; ++i) {
         const Element wanted = right(holding.contributor, holding.first_element + i);

@@ -4,7 +4,6 @@
 // the same time is ordered by rank and program.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,8 +24,6 @@ struct SimulationOptions {
   std::vector<Memory>* memory = nullptr;  // one a rank; null: time only
   std::vector<Courier*> couriers;         // one a rank; empty: nothing travels along
   bool trace = false;
-  /// Called now and then, if given; what it throws ends the simulation.
-  std::function<void()> poll;
 };
 
 /// One transfer of a message, or (`to` == `from`) one local combine or copy.

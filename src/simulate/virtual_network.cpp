@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/interruption.hpp"
 #include "base/parse.hpp"
 #include "base/random.hpp"
 
@@ -75,6 +76,7 @@ void VirtualNetwork::run(Simulation& result) {
 }
 
 void VirtualNetwork::handle(const Event& event) {
+  interruption_point();
   switch (event.kind) {
     case EventKind::arrive:
       protocol(event.rank).arrive();

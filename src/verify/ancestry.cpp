@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
+
 namespace latecomer::verifier {
 
 OpIndex Ancestry::first_unordered(std::vector<OpIndex> earlier, OpIndex index) {
@@ -18,6 +20,7 @@ OpIndex Ancestry::first_unordered(std::vector<OpIndex> earlier, OpIndex index) {
 void Ancestry::search(OpIndex from, OpIndex lowest) {
   open_ = program_.after[from];
   while (!open_.empty()) {
+    interruption_point();
     const OpIndex at = open_.back();
     open_.pop_back();
     for (const OpIndex next : program_.after[at]) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/interruption.hpp"
+
 namespace latecomer::verifier {
 namespace {
 
@@ -82,6 +84,7 @@ class Run {
   }
 
   void release(Step at) {
+    interruption_point();
     if (is_message(operation(at))) {
       const std::uint32_t channel = messages_.channel_of[at.rank][at.index];
       --ranks_[at.rank].postings[channel].in_flight;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/interruption.hpp"
+
 namespace latecomer::verifier {
 namespace {
 
@@ -91,11 +93,13 @@ Finding check_matching(Programs programs, Messages& messages) {
   messages.channel_of.resize(ranks);
   messages.partner.resize(ranks);
   for (std::size_t r = 0; r < ranks; ++r) {
+    interruption_point();
     known[r] = sort_messages(programs[r], messages.channels[r], messages.channel_of[r]);
     messages.partner[r].resize(programs[r].operations.size());
   }
   for (std::size_t r = 0; r < ranks; ++r) {
     for (const Channel& channel : messages.channels[r]) {
+      interruption_point();
       const auto peer = static_cast<std::size_t>(channel.peer);
       const Channel* other =
           counterpart(channel, programs[r].me, messages.channels[peer], known[peer]);

@@ -1,5 +1,6 @@
 #include "verify/result.hpp"
 
+#include "base/interruption.hpp"
 #include "spec/condition.hpp"
 
 namespace latecomer::verifier {
@@ -10,6 +11,7 @@ template <typename Check>
 Finding each_result(const Problem& problem, Programs programs, const Values& values, Check check) {
   for (const Program& program : programs) {
     for (const Holding& holding : postcondition(problem, program.me)) {
+      interruption_point();
       for (const Piece& piece : values.read(program.me, holding.slice)) {
         if (Finding found = check(program.me, holding, piece)) return found;
       }

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/interruption.hpp"
 #include "verify/ancestry.hpp"
 #include "verify/interval_map.hpp"
 
@@ -63,6 +64,7 @@ Finding hazard_of(const Program& program) {
   Sweep sweep;
   Ancestry ancestry(program);
   for (OpIndex i = 0; i < program.operations.size(); ++i) {
+    interruption_point();
     const OpIndex other = ancestry.first_unordered(sweep.add(i, program.operations[i]), i);
     if (other == i) continue;
     return Counterexample{"hazard", place(program, i) + " does not wait for " +

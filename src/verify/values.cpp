@@ -1,5 +1,6 @@
 #include "verify/values.hpp"
 
+#include "base/interruption.hpp"
 #include "spec/condition.hpp"
 
 namespace latecomer::verifier {
@@ -177,6 +178,7 @@ std::string Values::to_text(const Piece& piece) const {
 Finding check_values(Programs programs, const Messages& messages, const Execution& execution,
                      Values& values) {
   for (const Step step : execution.steps) {
+    interruption_point();
     if (Finding found = values.apply(programs, messages, step)) return found;
   }
   return {};

@@ -1,5 +1,7 @@
 #include "verify/words.hpp"
 
+#include "base/interruption.hpp"
+
 namespace latecomer::verifier {
 
 std::string operation_text(const Program& program, OpIndex index) {
@@ -16,6 +18,7 @@ std::string quantity(Count count, const std::string& noun) {
 
 Finding first_finding(Programs programs, Finding (*check)(const Program&)) {
   for (const Program& program : programs) {
+    interruption_point();
     if (Finding found = check(program)) return found;
   }
   return {};

@@ -1,12 +1,16 @@
 """`latecomer show`: text that reads back, and pictures with the right things in them."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import cli
+from latecomer import cli, memory
 from latecomer.picture.replay import loads
 
 STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
@@ -119,6 +123,47 @@ def test_usage_errors(capsys, words, message):
     code, error = refused(capsys, *words)
     assert code == 2
     assert re.search(message, error), error
+
+
+def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys, monkeypatch):
+    monkeypatch.setattr(memory, "free_bytes", lambda: 4 << 30)
+    code, said = refused(capsys, "segmented_ring:segments=4096", "--ranks", "4096")
+    assert code == 1
+    found = re.search(
+        r"error: segmented_ring:segments=4096 on 4096 ranks, needs about: (\d+) MiB of memory; "
+        r"use fewer ranks or segments; 4096 MiB are to be had",
+        said,
+    )
+    assert int(found[1]) > 10_000
+
+
+MEMORY = """
+import re, sys
+from pathlib import Path
+from latecomer import cli, memory
+def taken():
+    return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+cli.run(["show", "ring", "--ranks", "2", *sys.argv[1:]])
+check, needed = memory.check_memory, []
+memory.check_memory = lambda what, *numbers: (needed.append(numbers[0]), check(what, *numbers))
+before = taken()
+cli.run(["show", "ring", "--ranks", "100", *sys.argv[1:]])
+print(taken() - before, *needed, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_estimate_of_memory_is_no_less_than_what_is_taken(form):
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, *form],
+        env=os.environ | {"PYTHONPATH": str(Path(latecomer.__file__).parents[1])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    taken, estimated = map(int, done.stderr.split())
+    assert taken <= estimated <= 2 * taken
 
 
 def test_a_folder_that_is_not_there(capsys, tmp_path):

@@ -15,7 +15,7 @@ from ..native_choices import MODELS
 from ..programs import problem
 from ..rehearsal import known
 from ..samples import Header, Sample, Samples
-from .engines import Engine, Poll, Run, Work
+from .engines import Engine, Run, Work
 from .question import Question
 
 CHECKED = 1 << 16  # elements of all ranks, up to which results are computed and compared
@@ -43,11 +43,11 @@ class Case:
         """How many are asked for."""
         return len(self.job) * len(self.question.algorithms)
 
-    def rows(self, poll: Poll, advance: Advance) -> list[statistics.Row]:
+    def rows(self, advance: Advance) -> list[statistics.Row]:
         """A row for each delay and algorithm."""
         seeds = self.question.jitter_seeds(len(self.job))
         samples = [
-            self._sample(name, number, seeds[number], poll, advance)
+            self._sample(name, number, seeds[number], advance)
             for number in range(len(self.job))
             for name in self.question.algorithms
         ]
@@ -62,11 +62,11 @@ class Case:
             found, self.job, delays, self._setting(), self._limit(), native=native
         )
 
-    def _sample(self, name: str, number: int, seed: int, poll: Poll, advance: Advance) -> Sample:
+    def _sample(self, name: str, number: int, seed: int, advance: Advance) -> Sample:
         late = self.job[number].late
         program = self.question.program(name, self.ranks, self.count)
         remembers = self.question.remembers and name not in MODELS
-        run = (self._next if remembers else self._run)(program, late, seed, poll)
+        run = (self._next if remembers else self._run)(program, late, seed)
         arrival = np.array(late)
         used = f"as {program.partition(':')[0]} {run.parameters}".strip()
         advance()
@@ -79,24 +79,24 @@ class Case:
             wrong=run.wrong,
         )
 
-    def _run(self, program: str, late: Delays, seed: int, poll: Poll) -> Run:
+    def _run(self, program: str, late: Delays, seed: int) -> Run:
         """One simulation, or what an equal one has found."""
         key = program, tuple(late), seed if self.question.jitter else None
         if key not in self._runs:
             plan = self._plan(program, late)
             check = self.ranks * plan.count <= CHECKED
             work = Work(program, plan, late, self._known(program, late), seed, check)
-            self._runs[key] = self.engine.run(self.question, work, poll)
+            self._runs[key] = self.engine.run(self.question, work)
         return self._runs[key]
 
-    def _next(self, program: str, late: Delays, seed: int, poll: Poll) -> Run:
+    def _next(self, program: str, late: Delays, seed: int) -> Run:
         """The next call of the algorithm's own series."""
         if program not in self._series:
             self._series[program] = self.question.series(
                 program, self.ranks, self.count, check=self.ranks * self.count <= CHECKED
             )
         given = known(self.question.estimate, np.array(late))
-        found = self._series[program].call(list(late), given, seed, poll)
+        found = self._series[program].call(list(late), given, seed)
         native = found["algorithm"] == "native"
         return Run(
             "as=native" if native else found["parameters"], np.array(found["exits"]), found["wrong"]

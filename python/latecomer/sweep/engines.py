@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -14,8 +14,6 @@ from ..bench.errors import OptionError
 from ..compiled import core
 from ..output import say
 from .question import Question
-
-Poll = Callable[[], None]  # called now and then; may raise
 
 _PLAIN = "plain"
 _PESSIMISTIC = (
@@ -52,8 +50,8 @@ class Engine(Protocol):
     network: str  # for the network column
     bounded: bool  # is the lower bound known here?
 
-    def run(self, question: Question, work: Work, poll: Poll) -> Run:
-        """One simulation. What `poll` raises stops it."""
+    def run(self, question: Question, work: Work) -> Run:
+        """One simulation."""
 
 
 class Virtual:
@@ -64,9 +62,9 @@ class Virtual:
     def __init__(self, network: str) -> None:
         self.network = core.network_text(network)
 
-    def run(self, question: Question, work: Work, poll: Poll) -> Run:  # noqa: ARG002
+    def run(self, question: Question, work: Work) -> Run:  # noqa: ARG002
         """One simulation."""
-        found = work.plan.simulate(work.late, seed=work.seed, check=work.check, poll=poll)
+        found = work.plan.simulate(work.late, seed=work.seed, check=work.check)
         return Run(work.plan.parameters, np.array(found["exits"]), found.get("wrong"))
 
 
@@ -85,9 +83,8 @@ class SimGrid:
         """The platform and what was set."""
         return " ".join([f"simgrid {self.platform.name}", *self.config])
 
-    def run(self, question: Question, work: Work, poll: Poll) -> Run:
+    def run(self, question: Question, work: Work) -> Run:
         """One simulation, in a process of its own."""
-        poll()
         try:
             return self._run(question, work)
         except simgrid.SimGridError as error:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import time
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .. import statistics
 from ..errors import DeadlineError
 from ..output import progress_bar, say
 from .case import Case
-from .engines import Engine, Poll
+from .engines import Engine
+from .memory import check_memory
 from .question import Question
+
+_AGAIN_S = 1  # where Python had to ignore the exception, as while it deletes an object
 
 
 @dataclass(frozen=True)
@@ -24,35 +29,59 @@ class Outcome:
     code: int = 0
 
 
-def simulate_all(question: Question, engine: Engine, deadline: float | None = None) -> Outcome:
-    """The rows of all cases, or of those before the deadline (seconds) or an interruption."""
+def simulate_all(
+    question: Question, engine: Engine, memory: float, deadline: float | None = None
+) -> Outcome:
+    """The rows of all cases, or of those before the deadline (seconds) or an interruption.
+
+    Raises UserError if a case needs more than `memory`, in bytes.
+    """
     shapes = [(ranks, count) for ranks in question.ranks for count in question.counts]
-    cases = [Case(question, ranks, count, engine) for ranks, count in shapes]
-    poll = _clock(deadline)
     rows: list[statistics.Row] = []
+    completed = 0
+    try:
+        with time_limit(deadline):
+            check_memory(question, memory)
+            for found in _rows(question, engine, shapes):
+                rows += found
+                completed += 1
+    except KeyboardInterrupt:
+        return Outcome(rows, completed, len(shapes), "interrupted", 130)
+    except DeadlineError as error:
+        return Outcome(rows, completed, len(shapes), f"{error.what} {error.value}", 1)
+    return Outcome(rows, completed, len(shapes))
+
+
+def _rows(
+    question: Question, engine: Engine, shapes: Sequence[tuple[int, int]]
+) -> Iterator[list[statistics.Row]]:
+    """Of one case after the other."""
+    cases = [Case(question, ranks, count, engine) for ranks, count in shapes]
     total = sum(case.simulations for case in cases)
     if len(cases) > 1:
         say(f"{len(cases)} cases of ranks and size, {total} simulations")
     with progress_bar() as bar:
         task = bar.add_task("simulating", total=total)
-        for number, case in enumerate(cases):
+        for case in cases:
             bar.update(task, description=f"{case.ranks} ranks, {question.bytes(case.count)} bytes")
-            try:
-                rows += case.rows(poll, lambda: bar.advance(task))
-            except KeyboardInterrupt:
-                return Outcome(rows, number, len(cases), "interrupted", 130)
-            except DeadlineError as error:
-                return Outcome(rows, number, len(cases), f"{error.what} {error.value}", 1)
-    return Outcome(rows, len(cases), len(cases))
+            yield case.rows(lambda: bar.advance(task))
 
 
-def _clock(deadline: float | None) -> Poll:
-    """Raises DeadlineError when the time is over."""
-    end = time.monotonic() + deadline if deadline else None
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raises DeadlineError in here when the time is over, also in the midst of the core's work."""
 
-    def poll() -> None:
-        if end is not None and time.monotonic() > end:
-            what = "stopped by --deadline after"
-            raise DeadlineError(what, f"{deadline:g} s", "ask for less, or allow more time")
+    def end(_number: int, _frame: object) -> None:
+        what = "stopped by --deadline after"
+        raise DeadlineError(what, f"{seconds:g} s", "ask for less, or allow more time")
 
-    return poll
+    if seconds is None:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

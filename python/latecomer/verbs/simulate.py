@@ -131,9 +131,9 @@ def simulate(
     from .. import networks
     from ..bench.result import check_paths, check_report
     from ..compiled import core
+    from ..memory import free_bytes
     from ..output import say
     from ..sweep import engines, question
-    from ..sweep.memory import check_memory, free_bytes
     from ..sweep.panels import check_panels
     from ..sweep.result import judge, make_result
     from ..sweep.run import simulate_all
@@ -165,9 +165,9 @@ def simulate(
     check_paths(output or (), plots)
     if plots:
         check_panels(asked)
-    check_memory(asked, core.parse_bytes("--memory", memory) if memory else free_bytes())
+    available = core.parse_bytes("--memory", memory) if memory else free_bytes()
     world = engines.choose(engine, platform, config, named.text, estimate)
-    outcome = simulate_all(asked, world, deadline)
+    outcome = simulate_all(asked, world, available, deadline)
     if outcome.trouble == "interrupted" and not outcome.rows:
         say("interrupted before the first case")
         raise typer.Exit(outcome.code)

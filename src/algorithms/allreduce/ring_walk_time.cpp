@@ -5,6 +5,7 @@
 
 #include "algorithms/after_last.hpp"
 #include "algorithms/allreduce/ring_walk.hpp"
+#include "base/interruption.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::allreduce {
@@ -32,6 +33,7 @@ class TimedWalk {
     sent_.assign(arrivals_.size(), {});
     const Rank first = somebody_who_starts();
     for (Count k = 0; k < 2 * segments_; ++k) {
+      interruption_point();
       for (Rank i = 0; i < ranks_; ++i) send(wrap(first + i), k);
     }
     std::vector<Seconds> exits;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
 
@@ -30,6 +31,7 @@ bool all_have_parts(const Problem& problem) {
 }
 
 void add(Moves& moves, const Move& move) {
+  interruption_point();
   if (!move.range.empty()) moves.push_back(move);
 }
 

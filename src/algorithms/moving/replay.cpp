@@ -8,6 +8,7 @@
 
 #include "algorithms/after_last.hpp"
 #include "algorithms/moving/brought.hpp"
+#include "base/interruption.hpp"
 
 namespace latecomer::moving {
 namespace {
@@ -123,6 +124,7 @@ class Replay {
     std::vector<Brought> brought(ports_.size());
     std::vector<Index> last(ports_.size(), kNone);
     for (Index i = 0; i < moves_.size(); ++i) {
+      interruption_point();
       const Move& move = moves_[i];
       const std::uint64_t pair = static_cast<std::uint64_t>(move.from) * ports_.size() +
                                  static_cast<std::uint64_t>(move.to);
@@ -183,6 +185,7 @@ class Replay {
   void schedule(Ticks time, Kind kind, Index id) { events_.push({time, number_++, kind, id}); }
 
   void handle(const Event& event) {
+    interruption_point();
     switch (event.kind) {
       case Kind::arrive:
         return arrive(event.id);
@@ -293,6 +296,7 @@ class Replay {
   }
 
   void start_from(Port& port) {
+    interruption_point();
     auto next = port.waiting.begin();
     while (next != port.waiting.end() && port.leaving < network_.ports) {
       const Index move = *next;

@@ -1,5 +1,7 @@
 #include "algorithms/moving/store.hpp"
 
+#include "base/interruption.hpp"
+
 namespace latecomer::moving {
 
 Store::Store(const Plan& plan, Builder& builder)
@@ -32,6 +34,7 @@ void Store::receive(Rank from, Range range) {
 
 void build(const Moves& moves, Store& store, Rank me) {
   for (const Move& move : moves) {
+    interruption_point();
     if (move.from == me) store.send(move);
     if (move.to == me) store.receive(move.from, move.range);
   }

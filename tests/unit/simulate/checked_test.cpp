@@ -54,20 +54,5 @@ TEST(CheckedMemory, OperandsThatChangePlacesAreFoundWhereOrderMatters) {
   }
 }
 
-TEST(Simulation, WhatPollingThrowsEndsIt) {
-  const Problem problem{Collective::allreduce, 64, 1 << 16, 4};
-  const Algorithm& ring = find_algorithm(problem.collective, "segmented_ring");
-  const auto programs = build_programs(make_plan(ring, problem, {{"segments", 256}}, {}));
-  SimulationOptions options;
-  int polled = 0;
-  options.poll = [&] { ++polled; };
-  const Seconds exit = simulate(programs, options).last_exit();
-  EXPECT_GT(polled, 1);
-  options.poll = nullptr;
-  EXPECT_EQ(simulate(programs, options).last_exit(), exit);
-  options.poll = [] { throw std::runtime_error("enough"); };
-  EXPECT_THROW((void)simulate(programs, options), std::runtime_error);
-}
-
 }  // namespace
 }  // namespace latecomer

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/interruption.hpp"
+
 namespace latecomer::allreduce {
 
 Contributions::Contributions(const std::vector<Count>& arrivals, const std::vector<Rank>& owners)
@@ -31,6 +33,7 @@ Contributions::Contributions(const std::vector<Count>& arrivals, const std::vect
 }
 
 void Contributions::share(Count block) {
+  interruption_point();
   const Rank owner = owners_[block];
   insert(owned_[owner], block);
   --left_[owner];
@@ -42,6 +45,7 @@ void Contributions::share(Count block) {
 }
 
 void Contributions::compare(Rank rank, const std::vector<Count>& arrivals) {
+  interruption_point();
   if (left_[rank] > 0) insert(busy_[0], rank);
   for (Rank other = 0; other < ranks_; ++other) {
     if (other != rank && arrivals[other] <= arrivals[rank]) insert(not_later_[rank], other);
@@ -109,6 +113,7 @@ bool Contributions::find_takers(Rank from, const FreePorts& ports) {
 }
 
 std::optional<Hop> Contributions::relay(Rank from) {
+  interruption_point();
   for (const Count block : heaviest_) {
     if (missing_[block] < 2) break;
     // What it receives in this round is not combined yet.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
+
 namespace latecomer::allreduce {
 
 Results::Results(Count ranks, Count blocks)
@@ -58,6 +60,7 @@ Rank Results::neediest(const WordAt& word) const {
 
 /// To whom it could send something.
 void Results::link(Rank from, ConstBits receivers) {
+  interruption_point();
   std::ranges::fill(links_[from], 0);
   for_each_member(receivers, [&](Count to) {
     if (!within(results_[from], results_[to])) insert(links_[from], to);
@@ -66,6 +69,7 @@ void Results::link(Rank from, ConstBits receivers) {
 
 /// A free receiver, or one whose sender finds another one.
 bool Results::find_receiver(Rank from) {
+  interruption_point();
   const ConstBits links = links_[from];
   const ConstBits seen = seen_[0];
   const ConstBits taken = taken_[0];

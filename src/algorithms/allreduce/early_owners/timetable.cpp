@@ -5,6 +5,7 @@
 #include "algorithms/allreduce/early_owners/contributions.hpp"
 #include "algorithms/allreduce/early_owners/ports.hpp"
 #include "algorithms/allreduce/early_owners/results.hpp"
+#include "base/interruption.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -24,6 +25,7 @@ class Rounds {
     const std::size_t all = 2 * (arrivals_.size() - 1) * owners_.size();
     table_.hops.reserve(all);
     for (Count round = 0; table_.hops.size() < all;) {
+      interruption_point();
       const std::size_t before = table_.hops.size();
       ports_.begin(arrivals_, round);
       contributions_.send(ports_, table_.hops);

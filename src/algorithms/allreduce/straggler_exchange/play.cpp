@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
+#include "base/interruption.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::allreduce {
@@ -24,6 +25,7 @@ class Play {
     reduce_scatter();
     const ExchangeRounds rounds(early_ + 1);
     for (Rank round = 0; round < rounds.count(); ++round) {
+      interruption_point();
       for (Rank me = 0; me <= early_; ++me) {
         const Exchange exchange = rounds.at(me, round);
         if (me < exchange.partner) meet(me, exchange, round < early_ && me == round);
@@ -43,6 +45,7 @@ class Play {
 
   void reduce_scatter() {
     for (Rank step = 0; step + 1 < early_; ++step) {
+      interruption_point();
       for (Rank from = 0; from < early_; ++from) {
         const Rank to = (from + 1) % early_;
         const Rank block = (from - 1 - step + early_) % early_;

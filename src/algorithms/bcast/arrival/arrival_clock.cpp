@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
+
 namespace latecomer::bcast {
 
 ArrivalClock::ArrivalClock(const Network& network, Count bytes, const Feeding& feeding,
@@ -19,6 +21,7 @@ ArrivalClock::ArrivalClock(const Network& network, Count bytes, const Feeding& f
 
 void ArrivalClock::run() {
   while (!events_.empty()) {
+    interruption_point();
     const Event event = events_.next();
     happen(event);
     // What has left may let the sender leave; of all else it is the receiver.

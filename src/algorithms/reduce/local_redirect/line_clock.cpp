@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/interruption.hpp"
+
 namespace latecomer::reduce {
 
 LineClock::LineClock(const Network& network, Count bytes, const std::vector<Seconds>& arrivals)
@@ -22,6 +24,7 @@ LineClock::LineClock(const Network& network, Count bytes, const std::vector<Seco
 
 void LineClock::run() {
   while (!events_.empty()) {
+    interruption_point();
     const Event event = events_.next();
     LineRank& rank = members_[event.to].rank;
     switch (event.what) {

@@ -1,0 +1,102 @@
+#include "base/interruption.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "algorithms/registry.hpp"
+#include "base/random.hpp"
+#include "parties/make_party.hpp"
+#include "simulate/simulate.hpp"
+#include "verify/verify.hpp"
+
+namespace latecomer {
+namespace {
+
+struct Enough {};
+
+/// Ends the work at the first interruption point, then lets it through; how many there were.
+template <typename Work>
+int points(Work work) {
+  {
+    const Interruptible ends([] { throw Enough(); });
+    EXPECT_THROW(work(), Enough);
+  }
+  int met = 0;
+  const Interruptible counts([&met] { ++met; });
+  work();
+  return met;
+}
+
+std::vector<Seconds> random_arrivals(Rank ranks) {
+  Random random(1);
+  std::vector<Seconds> arrivals;
+  for (Rank rank = 0; rank < ranks; ++rank) arrivals.push_back(5e-3 * random.uniform());
+  return arrivals;
+}
+
+class EveryRow : public testing::TestWithParam<const Algorithm*> {};
+
+TEST_P(EveryRow, CanBeInterrupted) {
+  const Algorithm& row = *GetParam();
+  const Problem problem{row.collective, 24, 1 << 16};
+  const Network network;
+  const std::vector<Seconds> arrivals = random_arrivals(problem.ranks);
+  const Plan plan = make_plan(row, problem, {}, {arrivals, network});
+  const Parties parties = make_parties(plan, network);
+  EXPECT_GE(points([&] { (void)simulate(parties, {network, arrivals}); }), problem.ranks);
+  if (row.kind != Kind::program) return;
+  const std::vector<Program> programs = build_programs(plan);
+  EXPECT_GE(points([&] { (void)build_programs(plan); }), problem.ranks);
+  EXPECT_GE(points([&] { (void)verify(problem, programs); }), problem.ranks);
+  const Schedule schedule{plan, programs};
+  EXPECT_GE(points([&] { (void)parse_schedule(to_text(schedule)); }), problem.ranks);
+}
+
+std::vector<const Algorithm*> rows() {
+  std::vector<const Algorithm*> all;
+  for (const Algorithm& row : registry()) {
+    if (row.kind != Kind::native) all.push_back(&row);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Interruption, EveryRow, testing::ValuesIn(rows()), [](const auto& info) {
+  return std::string(to_string(info.param->collective)) + '_' + std::string(info.param->name);
+});
+
+/// What takes long is priced by walking through it.
+TEST(Interruption, EndsPricing) {
+  constexpr std::pair<Collective, std::string_view> kWalked[] = {
+      {Collective::allgather, "late_doubling"}, {Collective::allgather, "sorted_gather_bcast"},
+      {Collective::allreduce, "early_owners"},  {Collective::allreduce, "prereduced_ring"},
+      {Collective::allreduce, "straggler_exchange"},
+      {Collective::bcast, "arrival_b"},         {Collective::bcast, "arrival_nb"},
+      {Collective::reduce, "local_redirect"}};
+  for (const auto& [collective, name] : kWalked) {
+    const Algorithm& row = find_algorithm(collective, name);
+    const Problem problem{collective, 32, 1 << 20};
+    const std::vector<Seconds> arrivals = random_arrivals(problem.ranks);
+    const int met = points([&] {
+      const Plan plan = make_plan(row, problem, {}, {arrivals, {}});
+      (void)mean_after_last(plan, {}, arrivals);
+    });
+    EXPECT_GE(met, problem.ranks) << name;
+  }
+}
+
+TEST(Interruption, IsOfTheInnermostCheckAndEndsWithIt) {
+  int outer = 0;
+  int inner = 0;
+  const Interruptible counts([&outer] { ++outer; });
+  {
+    const Interruptible within([&inner] { ++inner; });
+    interruption_point();
+  }
+  interruption_point();
+  EXPECT_EQ(outer, 1);
+  EXPECT_EQ(inner, 1);
+}
+
+}  // namespace
+}  // namespace latecomer
