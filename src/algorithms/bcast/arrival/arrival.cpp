@@ -29,7 +29,7 @@ constexpr std::string_view kAhead = "arrival_nb";
 
 /// Segments on their way from one rank to another that are played one by one, which takes about a
 /// microsecond each; of more the exits are estimated.
-constexpr Count kMostPlayed = 8192;
+constexpr Count kMostPlayed = 4096;
 
 Feeding feeding_of(const Plan& plan) {
   const Problem& problem = plan.problem;
