@@ -27,7 +27,7 @@ namespace {
 
 /// Playing takes about 2 P^2 steps; for more ranks it is priced as if nobody were late, which is
 /// never less.
-constexpr Rank kMostPlayed = 256;
+constexpr Rank kMostPlayed = 128;
 
 /// Other numbers of ranks have the pre-reduced ring instead.
 bool exchanges(Rank ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
