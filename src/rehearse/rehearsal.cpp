@@ -8,6 +8,7 @@
 #include "parties/make_party.hpp"
 
 namespace latecomer {
+
 Rehearsal::Rehearsal(Setting setting)
     : setting_(std::move(setting)), chooser_(0, setting_.problem.ranks) {
   const Problem& problem = setting_.problem;
