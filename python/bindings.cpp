@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
+#include "algorithms/planning_cost.hpp"
 #include "algorithms/registry.hpp"
 #include "arrival/bound.hpp"
 #include "base/error.hpp"
@@ -267,6 +269,66 @@ std::string check_choice(const std::string& collective, const std::string& text)
   return std::string(parse_choice(parse_collective(collective), text).algorithm->name);
 }
 
+Seconds processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<Seconds>(time.tv_sec) + 1e-9 * static_cast<Seconds>(time.tv_nsec);
+}
+
+/// What planning a call takes (tools/planning_time.py).
+class PlanningTime {
+ public:
+  PlanningTime(const Problem& problem, const std::string& name, Arrivals arrivals,
+               const std::string& network)
+      : row_(find_algorithm(problem.collective, name)),
+        problem_(problem),
+        knowledge_{std::move(arrivals), parse_network(network)} {}
+
+  nb::dict operator()() {
+    const Seconds began = processor_time();
+    for (int i = 0; i < kTries && (i == 0 || processor_time() - began < kEnough); ++i) attempt();
+    nb::dict all;
+    all["plan"] = plan_;
+    all["price"] = price_;
+    all["program"] = program_;
+    all["like"] = like_;
+    all["estimate"] = planning_cost(row_, problem_, knowledge_.network);
+    return all;
+  }
+
+ private:
+  static constexpr int kTries = 5;
+  static constexpr Seconds kEnough = 0.02;
+
+  template <class Work>
+  static void take(Seconds& least, const Work& work) {
+    const Seconds began = processor_time();
+    work();
+    least = std::min(least, processor_time() - began);
+  }
+
+  void attempt() {
+    Plan plan;
+    take(plan_, [&] { plan = make_plan(row_, problem_, {}, knowledge_); });
+    take(price_, [&] { (void)mean_after_last(plan, knowledge_.network, knowledge_.arrivals); });
+    take(program_, [&] {
+      if (row_.kind == Kind::program) (void)build_program(plan, problem_.ranks / 2);
+    });
+    Problem longer = problem_;
+    longer.count += longer.count / 10;
+    take(like_, [&] { (void)plan_like(plan, longer, {}, knowledge_); });
+    if (!knowledge_.arrivals.empty()) knowledge_.arrivals[0] += 1e-3;  // some plans are remembered
+  }
+
+  const Algorithm& row_;
+  Problem problem_;
+  Knowledge knowledge_;
+  Seconds plan_ = 1e9;
+  Seconds price_ = 1e9;
+  Seconds program_ = 1e9;
+  Seconds like_ = 1e9;
+};
+
 bool accepts_operator(const std::string& collective, const std::string& text, bool commutative) {
   Problem problem;
   problem.collective = parse_collective(collective);
@@ -290,6 +352,13 @@ NB_MODULE(_core, module) {
   module.def("rules", rule_list);
   module.def("verify_text", verify_text, "text"_a);
   module.def("check_choice", check_choice, "collective"_a, "text"_a);
+  module.def(
+      "planning",
+      [](const Problem& problem, const std::string& algorithm, const Arrivals& arrivals,
+         const std::string& network) {
+        return PlanningTime(problem, algorithm, arrivals, network)();
+      },
+      "problem"_a, "algorithm"_a, "arrivals"_a, "network"_a);
   module.def("accepts_operator", accepts_operator, "collective"_a, "text"_a, "commutative"_a);
   module.def("network_text",
              [](const std::string& text) { return to_string(parse_network(text)); });

@@ -1,38 +1,119 @@
-"""What planning a call takes: .venv/bin/python tools/planning_time.py [RANKS,RANKS ...].
+"""What planning takes, measured, beside what planning_cost tells beforehand.
 
-4 MiB all-reduce, one rank expected late. Least of several tries in milliseconds, a row for each
-number of ranks.
+    .venv/bin/python tools/planning_time.py [--ranks 16,48,...] [--algorithms "bcast chain,..."]
+        [--like] [--cells FILE]
+
+Seconds of processor time, least of several tries: making a plan, pricing it and building one rank's
+program, for each row of the registry, on two networks, 1 KiB, 64 KiB and 4 MiB, all ranks together,
+one late, or all at random. A table row has, for each number of ranks, the dearest of these cells in
+microseconds; behind it how many times as much the estimate is (of all cells the tenth and the ninth
+decile). --like: `fastest` beside a plan like it for a vector of nearly the same length.
+--cells: each cell as a line of JSON, for fitting the estimate (src/algorithms/planning_cost.cpp).
 """
 
 from __future__ import annotations
 
-import sys
-import time
+import argparse
+import json
+import random
+from collections.abc import Iterator
+from statistics import quantiles
+from typing import Any
 
 from latecomer.compiled import core
 
-NAMES = ("fastest", "sorted_linear_tree", "prereduced_ring", "auto")
-
-
-def milliseconds(name: str, ranks: int) -> float:
-    """Of making one plan."""
-    problem = core.Problem("allreduce", ranks=ranks, count=1 << 20)
-    tries = []
-    for late in range(5):  # another one each time: what was planned last is remembered
-        arrivals = [0.0] * ranks
-        arrivals[late] = 0.1
-        began = time.perf_counter()
-        core.Plan(problem, name, arrivals=arrivals)
-        tries.append(time.perf_counter() - began)
-    return 1e3 * min(tries)
+NETWORKS = (
+    "handshake=100us",
+    "alpha=3us,beta=0.286ns,gamma=0.05ns",
+)
+SIZES = (1 << 10, 64 << 10, 4 << 20)
+RANKS = "2,4,8,16,48,100,128,256,1000,1024,4096"
+ARRIVALS = ("together", "one late", "random")
+BY_NAME_ONLY = {"early_owners": 128}  # beyond so many ranks seconds, and never chosen
 
 
 def main() -> None:
-    """The rows."""
-    asked = sys.argv[1] if len(sys.argv) > 1 else "16,48,256,1024"
-    for ranks in map(int, asked.split(",")):
-        cells = " | ".join(f"{milliseconds(name, ranks):.2f}" for name in NAMES)
-        print(f"| {ranks} | {cells} |")
+    """The table, or that of plans like others."""
+    options = _options()
+    ranks = [int(number) for number in options.ranks.split(",")]
+    if options.like:
+        return _like(ranks)
+    print("| row | " + " | ".join(f"P = {number}" for number in ranks) + " | estimate |")
+    print("| --- " * (len(ranks) + 2) + "|")
+    for row in json.loads(core.registry_json()):
+        name = f"{row['collective']} {row['name']}"
+        wanted = not options.algorithms or name in options.algorithms.split(",")
+        if row["kind"] != "native" and row["name"] != "auto" and wanted:
+            _row(row["collective"], row["name"], ranks, options.cells)
+    return None
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", default=RANKS)
+    parser.add_argument("--algorithms", default="", help='such as "bcast linear,reduce fastest"')
+    parser.add_argument("--like", action="store_true")
+    parser.add_argument("--cells", type=argparse.FileType("w"))
+    return parser.parse_args()
+
+
+def _row(collective: str, name: str, ranks: list[int], cells: Any) -> None:
+    dearest = []
+    ratios = []
+    for number in ranks:
+        if number > BY_NAME_ONLY.get(name, number):
+            dearest.append("-")
+            continue
+        found = list(_cells(collective, name, number))
+        dearest.append(f"{1e6 * max(_total(cell) for cell in found):.0f}")
+        ratios += [cell["estimate"] / _total(cell) for cell in found]
+        for cell in found if cells else ():
+            print(json.dumps(cell), file=cells)
+    low, *_, high = quantiles(ratios, n=10)
+    spread = f"{low:.1f} to {high:.1f}"
+    print(f"| {collective} {name} | " + " | ".join(dearest) + f" | {spread} |", flush=True)
+
+
+def _cells(collective: str, name: str, ranks: int) -> Iterator[dict[str, Any]]:
+    for network in NETWORKS:
+        for size in SIZES:
+            problem = _problem(collective, ranks, size)
+            for kind in ARRIVALS:
+                taken = core.planning(problem, name, _arrivals(kind, ranks, size), network)
+                about = {"collective": collective, "name": name, "ranks": ranks, "bytes": size}
+                yield {**about, "network": network, "arrivals": kind, **taken}
+
+
+def _total(cell: dict[str, Any]) -> float:
+    return float(cell["plan"] + cell["price"] + cell["program"])
+
+
+def _problem(collective: str, ranks: int, size: int) -> Any:
+    parted = collective in ("allgather", "gather", "scatter")
+    count = max(size // 4, ranks) if parted else size // 4
+    return core.Problem(collective, ranks=ranks, count=count, element_bytes=4)
+
+
+def _arrivals(kind: str, ranks: int, size: int) -> list[float]:
+    if kind == "together":
+        return []
+    delay = 2 * (50e-6 + 8e-9 * size)
+    if kind == "random":
+        source = random.Random(ranks)
+        return [delay * source.random() for _ in range(ranks)]
+    return [delay if rank == ranks // 3 else 0.0 for rank in range(ranks)]
+
+
+def _like(ranks: list[int]) -> None:
+    print("| collective | " + " | ".join(f"P = {number}" for number in ranks) + " |")
+    print("| --- " * (len(ranks) + 1) + "|")
+    for collective in core.collectives():
+        cells = []
+        for number in ranks:
+            problem = _problem(collective, number, 4 << 20)
+            taken = core.planning(problem, "fastest", [], NETWORKS[0])
+            cells.append(f"{1e6 * taken['plan']:.0f} / {1e6 * taken['like']:.0f}")
+        print(f"| {collective} | " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

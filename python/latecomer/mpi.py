@@ -50,6 +50,14 @@ class Family:
         """Name and version, for the `mpi` column."""
         return f"{self.name} {self.version}"
 
+    @property
+    def shares_memory(self) -> bool:
+        """Whether ranks of one host talk through its memory in the lab.
+
+        MPICH without ofi has no memory transport beside UCX, which the lab confines to TCP.
+        """
+        return self.name != "mpich" or "ofi" in self.netmods
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -69,6 +77,8 @@ class Cluster:
     hydra_hosts: str  # file of lines "node0:1"
     interface: str
     subnet: str
+    shares_hosts: bool = False  # several ranks on each host
+    crowded: bool = False  # more ranks than the machine has cores
 
     def environment(self, netmods: Sequence[str] = ()) -> dict[str, str]:
         """The variables that make every launcher and library use this cluster."""
@@ -78,11 +88,14 @@ class Cluster:
         values = {
             "plm_rsh_agent": self.agent,
             "plm_rsh_no_tree_spawn": "1",
+            # A daemon that makes itself a session of its own makes a scheduling group of its host,
+            # and Linux may starve one group for another (docs/decisions/0022-lab-stalls.md).
+            "orte_leave_session_attached": "1",
             "orte_default_hostfile": self.openmpi_hosts,
             "oob_tcp_if_include": self.subnet,
             "btl_tcp_if_include": self.subnet,
             "pml": "ob1",
-            "btl": "tcp,self",
+            "btl": "tcp,self,vader" if self.shares_hosts else "tcp,self",
             "rmaps_base_oversubscribe": "1",
             "hwloc_base_binding_policy": "none",
             "mpi_yield_when_idle": "1",
@@ -93,6 +106,7 @@ class Cluster:
         values = {
             "plm_ssh_agent": self.agent,
             "plm_ssh_no_tree_spawn": "1",
+            "prte_leave_session_attached": "1",
             "prte_default_hostfile": self.openmpi_hosts,
             "prte_if_include": self.subnet,
             # Without "slot" all ranks would share the first host.
@@ -117,7 +131,17 @@ class Cluster:
             "UCX_NET_DEVICES": self.interface,
         }
         # Where both are built in, ofi: over UCX's tcp a late rank slows the others down.
-        return network | ({"MPIR_CVAR_CH4_NETMOD": "ofi"} if "ofi" in netmods else {})
+        network |= {"MPIR_CVAR_CH4_NETMOD": "ofi"} if "ofi" in netmods else {}
+        return network | (self._mpich_sharing_cores() if self.shares_hosts and self.crowded else {})
+
+    def _mpich_sharing_cores(self) -> dict[str, str]:
+        # Ranks that share memory poll it without a pause: on shared cores 1 MiB took 12 s. So they
+        # sleep a microsecond between polls. Collectives of their own for one host would not.
+        collectives = ("ALLREDUCE", "REDUCE", "BCAST", "BARRIER")
+        return {
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+        } | {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": "mpir" for name in collectives}
 
 
 def families() -> list[Family]:
@@ -155,13 +179,27 @@ def family(name: str | None = None) -> Family:
 
 def family_of(program: str, known: Sequence[Family] | None = None) -> Family | None:
     """The library that `program` (a path, or a name on PATH) is linked with, None if none."""
-    path = shutil.which(program)
-    linked = _LINKED.search(processes.output_of(["ldd", path])) if path else None
+    linked = _linked_with(program)
     if not linked:
         return None
-    name, library = _FAMILY_OF_SONAME[linked[1]], linked[2]
+    name, library = linked
     same = [f for f in (families() if known is None else known) if f.name == name]
     return max(same, key=lambda f: _shared_depth(f.mpirun, library), default=None)
+
+
+def refuse_other_family(using: Family, program: str) -> None:
+    """Raise LaunchError if `program` is linked with another library than `using`.
+
+    Each of its ranks would be a job of one rank. A script may use any library: it passes.
+    """
+    linked = _linked_with(program)
+    if linked and linked[0] != using.name:
+        raise LaunchError(
+            f"{using.describe()} cannot start the ranks of a program that is linked with "
+            f"{linked[0]}",
+            program,
+            f"use --mpi {linked[0]}, or compile the program with {using.name}'s mpicc",
+        )
 
 
 def is_launcher(word: str) -> bool:
@@ -211,6 +249,13 @@ def _local_options(using: Family, ranks: int) -> list[str]:
     # More ranks than cores must not fail, nor spin through their time slices.
     placing = ["--host", f"localhost:{ranks}", "--oversubscribe", "--bind-to", "none"]
     return [*placing, "--mca", "mpi_yield_when_idle", "1"]
+
+
+def _linked_with(program: str) -> tuple[str, str] | None:
+    """The family and the library file."""
+    path = shutil.which(program)
+    linked = _LINKED.search(processes.output_of(["ldd", path])) if path else None
+    return (_FAMILY_OF_SONAME[linked[1]], linked[2]) if linked else None
 
 
 def _candidates() -> Iterator[tuple[Path, str]]:

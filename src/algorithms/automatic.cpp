@@ -3,7 +3,7 @@
 //
 // Cost: that of the program. Use it where it is not known who will be late, or whether anybody
 // will. In MPI programs the library's own collective takes part too, and what calls took corrects
-// the closed forms (src/select/).
+// the closed forms (src/choose/).
 #include "algorithms/chosen.hpp"
 #include "algorithms/common_rows.hpp"
 

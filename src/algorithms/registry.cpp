@@ -1,6 +1,7 @@
 #include "algorithms/registry.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "algorithms/allgather/rows.hpp"
 #include "algorithms/allreduce/rows.hpp"
@@ -214,6 +215,24 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   plan.progress = progress;  // of a plan that another row made
   plan.telemetry = knowledge.telemetry && algorithm.kind == Kind::program;
   return plan;
+}
+
+Plan plan_like(const Plan& representative, const Problem& problem, const Parameters& fixed,
+               const Knowledge& knowledge) {
+  const Algorithm& row = find_algorithm(problem.collective, representative.algorithm);
+  Parameters parameters = fixed;
+  for (const Parameter& parameter : row.parameters) {
+    const auto found = representative.parameters.find(parameter.name);
+    if (parameter.taken_over == TakenOver::no || found == representative.parameters.end()) continue;
+    Count value = found->second;
+    if (parameter.taken_over == TakenOver::in_proportion) {
+      const double times = static_cast<double>(problem.bytes()) /
+                           std::max(1.0, static_cast<double>(representative.problem.bytes()));
+      value = std::llround(std::ceil(static_cast<double>(value) * times));
+    }
+    parameters.try_emplace(std::string(parameter.name), std::max(value, parameter.minimum));
+  }
+  return make_plan(row, problem, parameters, knowledge);
 }
 
 Seconds balanced_time(const Plan& plan, const Network& network) {

@@ -27,12 +27,16 @@ struct Cost {
   Count combined = 0;  // elements, by the rank that combines most
 };
 
+/// Of a parameter whose default takes long to find, when a plan is made like another one.
+enum class TakenOver : std::uint8_t { no, as_it_is, in_proportion };
+
 struct Parameter {
   std::string_view name;
   std::string_view meaning;  // with its default
   Count minimum;
   std::vector<std::string_view> choices;  // names of the values 0, 1, ...; empty: a number
   bool factors = false;                   // or a list such as 12x2x2 (base/factors.hpp)
+  TakenOver taken_over = TakenOver::no;
 };
 
 struct Algorithm {
@@ -90,6 +94,12 @@ struct Algorithm {
 /// length than the ranks.
 [[nodiscard]] Plan make_plan(const Algorithm& algorithm, const Problem& problem,
                              const Parameters& parameters, const Knowledge& knowledge);
+
+/// A plan of the same row for another problem of about the same size, without the search that found
+/// `representative`. What `fixed` does not name is filled in anew, or taken over where that takes
+/// long (`Parameter::taken_over`).
+[[nodiscard]] Plan plan_like(const Plan& representative, const Problem& problem,
+                             const Parameters& fixed, const Knowledge& knowledge);
 
 /// Seconds when all arrive together, links being rested: the row's closed form less what a burst
 /// saves.

@@ -1,18 +1,53 @@
 #include "arrival/call_sequence.hpp"
 
 #include <algorithm>
-#include <string>
-
-#include "base/hash.hpp"
+#include <bit>
 
 namespace latecomer {
 
-/// Of what MPI makes equal on all ranks.
-CallKey call_key(const Problem& problem) {
-  return fnv1a(std::string(to_string(problem.collective)) + ' ' + std::to_string(problem.bytes()) +
-               (rooted(problem.collective) ? " root " + std::to_string(problem.root) : "") +
-               (problem.commutative ? " commutative" : "") + (problem.exact ? " exact" : ""));
+namespace {
+
+/// FNV-1a of 64-bit words, with the high bits folded back: they know all of the words.
+class KeyHash {
+ public:
+  KeyHash& add(std::uint64_t word) {
+    hash_ = (hash_ ^ word) * 0x100000001b3ULL;
+    hash_ ^= hash_ >> 32U;
+    return *this;
+  }
+  [[nodiscard]] CallKey key() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+};
+
+CallKey key_of(const Problem& problem, Count bytes) {
+  const auto kind = static_cast<std::uint64_t>(problem.collective);
+  const bool has_root = rooted(problem.collective);
+  const std::uint64_t flags =
+      (has_root ? 1U : 0U) | (problem.commutative ? 2U : 0U) | (problem.exact ? 4U : 0U);
+  return KeyHash()
+      .add(kind << 8U | flags)
+      .add(static_cast<std::uint64_t>(bytes))
+      .add(has_root ? static_cast<std::uint64_t>(problem.root) : 0)
+      .key();
 }
+
+/// The least size of its class.
+Count class_of(Count bytes) {
+  constexpr unsigned kBits = 4;  // kept of a size: eighths of an octave
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const auto width = static_cast<unsigned>(std::bit_width(size));
+  const unsigned less = width > kBits ? width - kBits : 0;
+  return static_cast<Count>(size >> less << less);
+}
+
+}  // namespace
+
+/// Of what MPI makes equal on all ranks.
+CallKey call_key(const Problem& problem) { return key_of(problem, problem.bytes()); }
+
+CallKey call_class(const Problem& problem) { return key_of(problem, class_of(problem.bytes())); }
 
 void CallSequence::add(CallKey key) {
   count_held(key);

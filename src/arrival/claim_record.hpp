@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "base/types.hpp"
 
@@ -13,39 +15,66 @@ inline constexpr double kFit = 0.5;        // of the imbalance predicted: less m
 inline constexpr double kWorst = 2;        // of it: another rank was late instead; more is bad luck
 inline constexpr double kWrong = 1.0 / 3;  // of all that was claimed: what may have been wrong
 
-/// Of the last `window` entries. Claims weigh by the imbalance they predicted, seconds.
-template <std::size_t window>
-class ClaimRecord {
+/// Seconds to 8 significant bits: enough for how wrong a forecast was.
+class RoughSeconds {
  public:
-  void add(Seconds predicted, Seconds misplacement) {
-    const bool wrong = misplacement >= kFit * predicted;
-    claimed_[next_] = predicted;
-    wrong_[next_] = wrong ? std::min(misplacement, kWorst * predicted) : 0;
-    next_ = (next_ + 1) % window;
+  RoughSeconds() = default;
+  explicit RoughSeconds(Seconds value) {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    bits_ = static_cast<std::uint16_t>((bits + 0x8000U) >> 16U);
   }
-  /// An entry for a time in which nothing was claimed.
-  void add_none() { add(0, 0); }
-
-  /// Whether anything of at least half the size was claimed. Less says nothing about so much.
-  [[nodiscard]] bool any(Seconds predicted) const {
-    return *std::max_element(claimed_.begin(), claimed_.end()) >= predicted / 2;
-  }
-  /// Whether few of the claims of at least half the size were wrong; also true if there was none.
-  [[nodiscard]] bool few_wrong(Seconds predicted) const {
-    Seconds claimed = 0;
-    Seconds wrong = 0;
-    for (std::size_t i = 0; i < window; ++i) {
-      if (claimed_[i] < predicted / 2) continue;
-      claimed += claimed_[i];
-      wrong += wrong_[i];
-    }
-    return wrong <= kWrong * claimed;
+  [[nodiscard]] float value() const {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits_) << 16U);
   }
 
  private:
-  std::array<Seconds, window> claimed_{};
-  std::array<Seconds, window> wrong_{};
-  std::size_t next_ = 0;
+  std::uint16_t bits_ = 0;  // the upper half of a float
+};
+
+/// Of the last `window` predictions. Claims weigh by the imbalance they predicted, seconds.
+template <std::size_t window>
+class ClaimRecord {
+ public:
+  /// A claim was seen to be so wrong.
+  void add(Seconds predicted, Seconds misplacement) {
+    claimed_[count_ % window] = RoughSeconds(predicted);
+    misplaced_[count_ % window] = RoughSeconds(misplacement);
+    ++count_;
+  }
+  /// A prediction that claimed nothing was.
+  void add_unclaimed(Seconds misplacement) { add(0, misplacement); }
+
+  /// Predictions ever seen.
+  [[nodiscard]] std::size_t count() const { return count_; }
+  /// How wrong the prediction was so many calls ago, 1 to `window`; 0 before the first.
+  [[nodiscard]] float misplaced(std::size_t ago) const {
+    return misplaced_[(count_ + window - ago) % window].value();
+  }
+  /// Whether anything of at least half the size was claimed. Less says nothing about so much.
+  [[nodiscard]] bool any(Seconds predicted) const {
+    for (const RoughSeconds claimed : claimed_) {
+      if (claimed.value() >= predicted / 2) return true;
+    }
+    return false;
+  }
+  /// Whether few of the claims of at least half the size were wrong; also true if there was none.
+  [[nodiscard]] bool few_wrong(Seconds predicted) const {
+    Seconds all = 0;
+    Seconds wrong = 0;
+    for (std::size_t i = 0; i < window; ++i) {
+      const Seconds claimed = claimed_[i].value();
+      const Seconds misplaced = misplaced_[i].value();
+      if (claimed < predicted / 2) continue;
+      all += claimed;
+      if (misplaced >= kFit * claimed) wrong += std::min(misplaced, kWorst * claimed);
+    }
+    return wrong <= kWrong * all;
+  }
+
+ private:
+  std::array<RoughSeconds, window> claimed_{};  // 0: nothing
+  std::array<RoughSeconds, window> misplaced_{};
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace latecomer

@@ -4,37 +4,32 @@
 #include "arrival/trend.hpp"
 
 namespace latecomer {
-namespace {
 
 /// With fewer patterns an average is the last value, and a trend the difference of two.
-int patterns_needed(int number) {
-  if (number < estimator::kMovingAverage) return number + 1;
-  return number == estimator::kTrend ? 3 : 2;
+bool Estimators::ready(int number) const {
+  const EstimatorNumbers numbers{history_.depth()};
+  if (number == 0) return history_.size() > 0;
+  if (numbers.steady(number)) return history_.size() > 1;
+  if (number < numbers.depth) return history_.in_a_row() > number;
+  return history_.in_a_row() >= (number == numbers.trend() ? 3 : 2);
 }
 
-}  // namespace
-
-void Estimators::add(std::span<const Seconds> pattern) {
-  history_.add(pattern);
-  exponential_.add(pattern);
+void Estimators::predict(int number, std::span<float> next) const {
+  const EstimatorNumbers numbers{history_.depth()};
+  if (number < numbers.depth) return history_.read(number + 1, next);
+  if (number == numbers.moving_average()) return moving_average(next);
+  if (number == numbers.exponential_average()) return history_.read_exponential_average(next);
+  if (number == numbers.trend()) return trend(history_, next);
+  shift(history_, next);
 }
 
-bool Estimators::ready(int number) const { return history_.size() >= patterns_needed(number); }
-
-void Estimators::predict(int number, std::span<Seconds> next) const {
-  switch (number) {
-    case estimator::kMovingAverage:
-      return moving_average(history_, next);
-    case estimator::kExponentialAverage:
-      return exponential_.predict(next);
-    case estimator::kTrend:
-      return trend(history_, next);
-    case estimator::kShift:
-      return shift(history_, next);
-    default:
-      const auto past = history_.ago(number + 1);
-      std::copy(past.begin(), past.end(), next.begin());
-  }
+/// Of the last 8 patterns, or of as many as there are.
+void Estimators::moving_average(std::span<float> next) const {
+  constexpr int kAveraged = 8;
+  const int calls = std::min(history_.size(), kAveraged);
+  history_.read(1, next);
+  for (int ago = 2; ago <= calls; ++ago) history_.add_to(next, ago);
+  for (float& time : next) time /= static_cast<float>(calls);
 }
 
 }  // namespace latecomer

@@ -1,6 +1,7 @@
 #include "arrival/observation.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,14 +14,21 @@ namespace {
 // Thirty thousand years: sums and differences of a few such times are finite.
 constexpr Seconds kFarthest = 1e12;
 
-void check_times(const std::string& what, const std::vector<Seconds>& times, Rank ranks) {
+void check_times(const char* name, const std::vector<Seconds>& times, Rank ranks) {
+  const auto what = [&] { return std::string(name); };
   if (times.size() != static_cast<std::size_t>(ranks)) {
-    throw Error("number of " + what + "s", std::to_string(times.size()),
+    throw Error("number of " + what() + "s", std::to_string(times.size()),
                 "one for each of " + std::to_string(ranks) + " ranks");
   }
+  const auto is_time = [](Seconds time) {  // false for what is not a number
+    return std::abs(time) <= kFarthest;
+  };
+  std::int64_t wrong = 0;
+  for (const Seconds time : times) wrong += is_time(time) ? 0 : 1;
+  if (wrong == 0) return;
   for (std::size_t rank = 0; rank < times.size(); ++rank) {
-    if (std::abs(times[rank]) <= kFarthest) continue;  // false for what is not a number
-    throw Error(what + " of rank " + std::to_string(rank), format_number(times[rank]),
+    if (is_time(times[rank])) continue;
+    throw Error(what() + " of rank " + std::to_string(rank), format_number(times[rank]),
                 "a time between -1e12 and 1e12 seconds");
   }
 }

@@ -1,45 +1,39 @@
 #include "arrival/pattern.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace latecomer {
+namespace {
 
-Seconds lower_median(std::vector<Seconds>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+constexpr std::size_t kSampled = 33;  // ranks whose median stands for that of all
+
+template <typename Value>
+Seconds middle(std::size_t count, const Value& value) {
+  const std::size_t sampled = std::min(kSampled, count);
+  std::array<Seconds, kSampled> values{};
+  for (std::size_t i = 0; i < sampled; ++i) values[i] = value(i * count / sampled);
+  const auto median = values.begin() + static_cast<std::ptrdiff_t>((sampled - 1) / 2);
+  std::nth_element(values.begin(), median, values.begin() + static_cast<std::ptrdiff_t>(sampled));
+  return *median;
 }
 
-std::vector<Seconds> pattern_of(std::vector<Seconds> times) {
-  std::vector<Seconds> copy(times);
-  const Seconds median = lower_median(copy);
-  for (Seconds& time : times) time -= median;
-  return times;
-}
-
-Seconds imbalance(std::span<const Seconds> times) {
-  const auto [first, last] = std::minmax_element(times.begin(), times.end());
-  return *last - *first;
-}
-
-Seconds misplacement(std::span<const Seconds> predicted, std::span<const Seconds> actual) {
-  Seconds least = predicted[0] - actual[0];
-  Seconds most = least;
-  for (std::size_t rank = 1; rank < predicted.size(); ++rank) {
-    const Seconds error = predicted[rank] - actual[rank];
-    least = std::min(least, error);
-    most = std::max(most, error);
+template <typename Value>
+void take_off_middle(const Value& value, std::span<float> pattern) {
+  const Seconds median = middle(pattern.size(), value);
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    pattern[i] = static_cast<float>(value(i) - median);
   }
-  return most - least;
 }
 
-Seconds mean_absolute_error(std::span<const Seconds> predicted, std::span<const Seconds> actual) {
-  std::vector<Seconds> errors(predicted.begin(), predicted.end());
-  for (std::size_t rank = 0; rank < errors.size(); ++rank) errors[rank] -= actual[rank];
-  Seconds sum = 0;
-  for (const Seconds error : pattern_of(std::move(errors))) sum += std::abs(error);
-  return sum / static_cast<Seconds>(predicted.size());
+}  // namespace
+
+void pattern_of(std::span<const Seconds> times, std::span<float> pattern) {
+  take_off_middle([data = times.data()](std::size_t i) { return data[i]; }, pattern);
+}
+
+void pattern_of(std::span<const Seconds> times, std::span<const Seconds> less,
+                std::span<float> pattern) {
+  take_off_middle(
+      [one = times.data(), other = less.data()](std::size_t i) { return one[i] - other[i]; },
+      pattern);
 }
 
 }  // namespace latecomer

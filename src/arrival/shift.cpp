@@ -1,6 +1,6 @@
 #include "arrival/shift.hpp"
 
-#include <numeric>
+#include <array>
 
 #include "arrival/pattern.hpp"
 
@@ -10,36 +10,43 @@ namespace {
 // More than one, because several ranks may be late together and noise changes their order.
 constexpr std::size_t kCandidates = 4;
 
-using Pattern = std::span<const Seconds>;
+using Pattern = std::span<const float>;
 
-/// The ranks that come last, the latest first.
-std::vector<std::size_t> latest_ranks(Pattern pattern) {
-  std::vector<std::size_t> ranks(pattern.size());
-  std::iota(ranks.begin(), ranks.end(), std::size_t{0});
-  const std::size_t count = std::min(kCandidates, ranks.size());
-  std::partial_sort(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(count), ranks.end(),
-                    [&](std::size_t one, std::size_t other) {
-                      if (pattern[one] != pattern[other]) return pattern[one] > pattern[other];
-                      return one < other;
-                    });
-  ranks.resize(count);
-  return ranks;
+/// The ranks that come last, the latest first; as many as there are candidates, or ranks.
+struct Latest {
+  std::array<std::size_t, kCandidates> ranks{};
+  std::size_t count = 0;
+};
+
+Latest latest_ranks(Pattern pattern) {
+  Latest latest;
+  for (std::size_t rank = 0; rank < pattern.size(); ++rank) {
+    std::size_t at = latest.count;
+    while (at > 0 && pattern[latest.ranks[at - 1]] < pattern[rank]) --at;
+    if (at == kCandidates) continue;
+    latest.count = std::min(latest.count + 1, kCandidates);
+    for (std::size_t i = latest.count - 1; i > at; --i) latest.ranks[i] = latest.ranks[i - 1];
+    latest.ranks[at] = rank;
+  }
+  return latest;
 }
 
-void move_on(Pattern pattern, std::size_t ranks, std::span<Seconds> moved) {
+void move_on(Pattern pattern, std::size_t ranks, std::span<float> moved) {
   const auto cut = pattern.end() - static_cast<std::ptrdiff_t>(ranks);
   std::copy(pattern.begin(), cut, std::copy(cut, pattern.end(), moved.begin()));
 }
 
 /// How many ranks further on the pattern is than the one before.
-std::size_t best_move(Pattern before, Pattern last, std::span<Seconds> scratch) {
+std::size_t best_move(Pattern before, Pattern last, std::span<float> scratch) {
   const auto latest = std::max_element(before.begin(), before.end()) - before.begin();
   std::size_t best = 0;
-  Seconds least = misplacement(before, last);
-  for (const std::size_t rank : latest_ranks(last)) {
-    const std::size_t move = (rank + last.size() - static_cast<std::size_t>(latest)) % last.size();
+  float least = misplacement(before, last);
+  const Latest now = latest_ranks(last);
+  for (std::size_t i = 0; i < now.count; ++i) {
+    const std::size_t move =
+        (now.ranks[i] + last.size() - static_cast<std::size_t>(latest)) % last.size();
     move_on(before, move, scratch);
-    const Seconds error = misplacement(scratch, last);
+    const float error = misplacement(Pattern(scratch), last);
     if (error < least) {
       least = error;
       best = move;
@@ -50,9 +57,12 @@ std::size_t best_move(Pattern before, Pattern last, std::span<Seconds> scratch) 
 
 }  // namespace
 
-void shift(const PatternHistory& history, std::span<Seconds> next) {
-  const Pattern last = history.ago(1);
-  move_on(last, best_move(history.ago(2), last, next), next);
+void shift(const PatternHistory& history, std::span<float> next) {
+  const std::span<float> last = room(Room::moved, next.size());
+  const std::span<float> before = room(Room::before, next.size());
+  history.read(1, last);
+  history.read(2, before);
+  move_on(last, best_move(before, last, next), next);
 }
 
 }  // namespace latecomer

@@ -16,12 +16,14 @@ class TrackRecord {
   void add(Seconds misplacement, Seconds predicted);
 
   /// Predictions ever seen.
-  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] std::size_t count() const { return record_.count(); }
   /// Mean misplacement of the last `predictions`, at least 1 and at most those in the window;
   /// seconds.
   [[nodiscard]] Seconds mean(std::size_t predictions) const;
   /// The larger misplacement of the last two calls, seconds.
-  [[nodiscard]] Seconds recent() const;
+  [[nodiscard]] Seconds recent() const {
+    return std::max(record_.misplaced(1), record_.misplaced(2));
+  }
 
   /// A claim: in the last two calls the estimator was right enough for so much imbalance that the
   /// ranks predicted to be last would have come after all those in the earlier half of it.
@@ -32,9 +34,7 @@ class TrackRecord {
   }
 
  private:
-  std::array<Seconds, kWindow> misplaced_{};
   ClaimRecord<kWindow> record_;
-  std::size_t count_ = 0;
 };
 
 }  // namespace latecomer

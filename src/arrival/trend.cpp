@@ -5,42 +5,68 @@
 namespace latecomer {
 namespace {
 
-using Window = std::array<Seconds, kTrendCalls>;
+constexpr std::size_t kBlock = 32;  // ranks at a time, side by side in vector registers
 
-/// Of the first `count` values, which it sorts.
-Seconds median(Window& values, int count) {
-  std::sort(values.begin(), values.begin() + count);
-  const auto middle = static_cast<std::size_t>(count / 2);
-  return count % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+using Row = std::array<float, kBlock>;
+using Rows = std::array<Row, kTrendCalls>;
+
+/// The columns of the first `count` rows, by odd-even transposition.
+void sort_columns(Rows& rows, std::size_t count) {
+  for (std::size_t pass = 0; pass < count; ++pass) {
+    for (std::size_t i = pass % 2; i + 1 < count; i += 2) {
+      for (std::size_t column = 0; column < kBlock; ++column) {
+        const float one = rows[i][column];
+        const float other = rows[i + 1][column];
+        rows[i][column] = other < one ? other : one;
+        rows[i + 1][column] = other < one ? one : other;
+      }
+    }
+  }
 }
 
-/// The next of `count` values, the oldest first.
-Seconds extrapolate(const Window& values, int count) {
-  const int half = count / 2;
-  Window slopes{};
-  for (int i = 0; i + half < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    slopes[at] = (values[at + static_cast<std::size_t>(half)] - values[at]) / half;
+/// Of each column of the first `count` rows, which it sorts.
+Row medians(Rows& rows, std::size_t count) {
+  sort_columns(rows, count);
+  Row medians = rows[count / 2];
+  if (count % 2 == 1) return medians;
+  for (std::size_t column = 0; column < kBlock; ++column) {
+    medians[column] = (medians[column] + rows[count / 2 - 1][column]) / 2;
   }
-  const Seconds slope = median(slopes, count - half);
-  Window heights{};
-  for (int i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    heights[at] = values[at] + slope * (count - i);
+  return medians;
+}
+
+/// The next of `count` values in each column, the oldest first.
+Row extrapolate(const Rows& values, std::size_t count) {
+  const std::size_t half = count / 2;
+  Rows slopes;
+  for (std::size_t i = 0; i + half < count; ++i) {
+    for (std::size_t column = 0; column < kBlock; ++column) {
+      slopes[i][column] = (values[i + half][column] - values[i][column]) / static_cast<float>(half);
+    }
   }
-  return median(heights, count);
+  const Row slope = medians(slopes, count - half);
+  Rows heights;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t column = 0; column < kBlock; ++column) {
+      heights[i][column] = values[i][column] + slope[column] * static_cast<float>(count - i);
+    }
+  }
+  return medians(heights, count);
 }
 
 }  // namespace
 
-void trend(const PatternHistory& history, std::span<Seconds> next) {
-  const int calls = std::min(history.size(), kTrendCalls);
-  Window values{};
-  for (std::size_t rank = 0; rank < next.size(); ++rank) {
+void trend(const PatternHistory& history, std::span<float> next) {
+  const int calls = std::min(history.in_a_row(), kTrendCalls);
+  Rows values{};
+  for (std::size_t first = 0; first < next.size(); first += kBlock) {
+    const std::span<float> block = next.subspan(first, std::min(kBlock, next.size() - first));
     for (int i = 0; i < calls; ++i) {
-      values[static_cast<std::size_t>(i)] = history.ago(calls - i)[rank];
+      Row& row = values[static_cast<std::size_t>(i)];
+      history.read(calls - i, std::span(row).first(block.size()), first);
     }
-    next[rank] = extrapolate(values, calls);
+    const Row extrapolated = extrapolate(values, static_cast<std::size_t>(calls));
+    std::copy_n(extrapolated.begin(), block.size(), block.begin());
   }
 }
 

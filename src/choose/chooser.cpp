@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "algorithms/planning_cost.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
 
@@ -21,9 +22,6 @@ constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message b
 constexpr Seconds kLinkTime = 400e-6;  // of a link, for each doubling of the ranks
 constexpr Seconds kOwnStep = 5e-6;     // of a program's step, however fast the network
 constexpr std::uint64_t kGrowth = 4;   // of the calls between reviews
-
-/// Until sizes fall into classes.
-CallKey call_class(const Problem& problem) { return call_key(problem); }
 
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
@@ -60,13 +58,6 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
 /// mean may be negative, and what one algorithm takes no multiple of what another takes.
 Seconds as_price(Seconds after_last, Collective collective, const std::vector<Seconds>& arrivals) {
   return rooted(collective) ? after_last + waiting(arrivals) : after_last;
-}
-
-/// Planning, pricing and building, by the number of ranks: more than it takes.
-Seconds planning_time(const Algorithm& row, const Problem& problem) {
-  const double ranks = problem.ranks;
-  const double all = row.name == "fastest" ? 4 : 1;
-  return all * (50e-6 + 2e-6 * ranks * ceil_log2(problem.ranks));
 }
 
 template <std::size_t size>
@@ -336,7 +327,7 @@ const CachedPlan* Chooser::plan_if_paid(CallClass& of, const Algorithm& row,
                                         const Problem& problem) {
   const Choice choice{&row, {}};
   if (const CachedPlan* const found = plans_for_call().find(choice, problem, known_)) return found;
-  const Seconds cost = planning_time(row, problem);
+  const Seconds cost = planning_cost(row, problem, known_.network);
   if (of.account < cost || !accepts(row, problem, nullptr)) return nullptr;
   of.account -= cost;
   return &plans_for_call().get(choice, problem, known_);
@@ -409,7 +400,9 @@ void Chooser::price(CallClass& of, const Problem& problem) {
   of.priced_count = -1;
   Seconds cost = 0;
   for (const Algorithm& row : registry(problem.collective)) {
-    if (row.arrival_aware) cost += planning_time(row, problem);
+    if (row.arrival_aware && may_pay(row, problem, known_.network)) {
+      cost += planning_cost(row, problem, known_.network);
+    }
   }
   if (of.account < cost) return;
   of.account -= cost;

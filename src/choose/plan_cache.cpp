@@ -29,7 +29,7 @@ bool answers(const CachedPlan& cached, const Choice& choice, const Problem& prob
          (cached.arrivals == knowledge.arrivals && cached.background == knowledge.background);
 }
 
-/// Alike on all ranks.
+/// Alike on all ranks. Programs are kept elsewhere.
 std::size_t bytes_of(const CachedPlan& cached) {
   const Plan& plan = *cached.plan;
   return sizeof(CachedPlan) + sizeof(Plan) + cached.arrivals.size() * sizeof(Seconds) +

@@ -13,8 +13,8 @@ class Courier {
 
   virtual ~Courier() = default;
 
-  /// Appends what goes along with a message that leaves now; at most kMostBytesPerRank for each rank
-  /// of the communicator.
+  /// Appends what goes along with a message that leaves now; at most kMostBytesPerRank for each
+  /// rank of the communicator.
   virtual void pack(std::vector<char>& to) = 0;
   /// What came along, before the message's completion is told. Words that cannot be read are left
   /// alone.

@@ -16,7 +16,10 @@ class Letters {
  public:
   /// `purpose`, of the reports: "to set the clock".
   Letters(Link& link, const RunOptions& options, int tag, std::string purpose)
-      : link_(link), options_(options), mailbox_(link.comm->get(), tag), purpose_(std::move(purpose)) {}
+      : link_(link),
+        options_(options),
+        mailbox_(link.comm->get(), tag),
+        purpose_(std::move(purpose)) {}
 
   [[nodiscard]] bool failed() const { return outcome_.code != MPI_SUCCESS; }
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }

@@ -1,19 +1,10 @@
 #include "telemetry/watch.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace latecomer {
 namespace {
-
-/// To 32nds of the imbalance: estimates that differ by less are to give the same plan.
-void round_to_parts(std::vector<Seconds>& arrivals) {
-  constexpr double kParts = 32;
-  const Seconds part = *std::max_element(arrivals.begin(), arrivals.end()) / kParts;
-  if (part <= 0) return;
-  for (Seconds& arrival : arrivals) arrival = part * std::floor(arrival / part + 0.5);
-}
 
 Seconds mean(const std::vector<Seconds>& times) {
   return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
@@ -22,16 +13,13 @@ Seconds mean(const std::vector<Seconds>& times) {
 }  // namespace
 
 std::vector<Seconds> Watch::expect(const Problem& problem) {
-  history_ = forecasts_.enter(call_key(problem));
+  history_ = forecasts_.enter(call_class(problem));
   forecasts_this_ = true;
-  Estimate estimate = forecasts_.next(history_);
-  if (!estimate.trusted) return {};
-  round_to_parts(estimate.arrivals);
-  return estimate.arrivals;
+  return forecasts_.expect(history_);
 }
 
 void Watch::enter_class(const Problem& problem) {
-  history_ = {call_key(problem)};
+  history_ = {call_class(problem)};
   forecasts_this_ = false;
 }
 

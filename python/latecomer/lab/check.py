@@ -6,6 +6,7 @@ import statistics
 import time
 from dataclasses import asdict, dataclass
 
+from .. import mpi
 from .enter import enter
 from .privilege import settle
 from .spec import LabSpec, SpecError
@@ -17,13 +18,18 @@ _DEADLINE_S = 120.0
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What the links of a lab carry; goodputs are bits per second, times are seconds."""
+    """What a lab's links and hosts carry; goodputs are bits per second, times are seconds."""
 
     network: str
     nodes: int
     rate_bits_per_s: int
     burst_bytes: int
     congestion: str  # read from a connection, not from the settings
+    local_congestion: str  # of a connection within a host
+    local_bits_per_s: (
+        float  # within a host, by TCP; ranks use its memory, where `hosts_memory` says
+    )
+    hosts_memory: dict[str, bool]  # by library: whether ranks of one host talk through its memory
     expected_bits_per_s: float
     one_way_bits_per_s: float
     both_ways_bits_per_s: float  # of the slower direction
@@ -47,6 +53,7 @@ def check(spec: LabSpec) -> CheckResult:
     started = time.monotonic()
     spec = settle(spec)
     found = enter(spec, "check", deadline=_DEADLINE_S)["measured"]
+    memory = {family.describe(): family.shares_memory for family in mpi.families()}
     links = found.pop("ring_bits_per_s")
     ring = statistics.fmean(links)
     return CheckResult(
@@ -55,6 +62,7 @@ def check(spec: LabSpec) -> CheckResult:
         rate_bits_per_s=spec.rate_bits_per_s,
         burst_bytes=spec.burst,
         expected_bits_per_s=spec.goodput_bits_per_s,
+        hosts_memory=memory,
         ring_bits_per_s=ring,
         ring_slowest_bits_per_s=min(links),
         seconds=time.monotonic() - started,

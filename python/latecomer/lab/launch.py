@@ -31,9 +31,10 @@ def in_lab(
     if not shutil.which(command[0]):
         raise LabError("no such program", command[0], "give its path, as in ./app")
     using = mpi.family(family) if family else mpi.family_of(command[0]) or mpi.family()
+    mpi.refuse_other_family(using, command[0])
     settings = _settings(spec) | dict(env or {})
     launch = mpi.launch_command(
-        using, ranks or spec.ranks, command, env=settings, cluster=topology.CLUSTER, allow_root=True
+        using, ranks or spec.ranks, command, env=settings, cluster=_cluster(spec), allow_root=True
     )
     return replace(launch, env=_inside_only(launch.env))
 
@@ -42,7 +43,7 @@ def environment(spec: LabSpec, env: Mapping[str, str] | None = None) -> dict[str
     """An environment in which a plain `mpirun -n 8 ./app` uses the hosts of the lab."""
     netmods = next((f.netmods for f in mpi.families() if f.name == "mpich"), ())
     base = _inside_only(mpi.outside_jobs(os.environ))
-    settings = topology.CLUSTER.environment(netmods) | mpi.root_permission() | _settings(spec)
+    settings = _cluster(spec).environment(netmods) | mpi.root_permission() | _settings(spec)
     return base | settings | dict(env or {})
 
 
@@ -51,8 +52,16 @@ def _own_launcher(
 ) -> mpi.Launch:
     first, *rest = command
     if family and first in ("mpirun", "mpiexec"):
-        first = str(mpi.family(family).mpirun)
+        using = mpi.family(family)
+        first = str(using.mpirun)
+        for word in rest:
+            mpi.refuse_other_family(using, word)
     return mpi.Launch([first, *rest], environment(spec, env))
+
+
+def _cluster(spec: LabSpec) -> mpi.Cluster:
+    crowded = spec.ranks > (os.cpu_count() or 1)
+    return replace(topology.CLUSTER, shares_hosts=spec.per_node > 1, crowded=crowded)
 
 
 def _settings(spec: LabSpec) -> dict[str, str]:

@@ -26,10 +26,13 @@ Flow = tuple[int, int]  # from node, to node
 def measure(spec: LabSpec) -> dict[str, object]:
     """Goodput (bits per second) and round-trip times (seconds) of a lab of at least two nodes."""
     ring = [(node, (node + 1) % spec.nodes) for node in range(spec.nodes)]
-    congestion, trips = round_trips()
+    local_congestion, _ = round_trips(0)
+    congestion, trips = round_trips(1)
     quartiles = statistics.quantiles(trips, n=4)
     return {
         "congestion": congestion,
+        "local_congestion": local_congestion,
+        "local_bits_per_s": goodputs([(0, 0)])[0],
         "rtt_q1_s": quartiles[0],
         "rtt_median_s": quartiles[1],
         "rtt_q3_s": quartiles[2],
@@ -51,11 +54,11 @@ def goodputs(flows: Sequence[Flow]) -> list[float]:
     return results
 
 
-def round_trips() -> tuple[str, list[float]]:
-    """The congestion control in force, and seconds from node 0 to node 1 and back, idle links."""
-    echo = _on(1, _echo, 1, _FIRST_PORT)
+def round_trips(node: int) -> tuple[str, list[float]]:
+    """The congestion control in force, and seconds from node 0 to `node` and back, idle links."""
+    echo = _on(node, _echo, node, _FIRST_PORT)
     _answer(echo)
-    result = _answer(_on(0, _ping, 1, _FIRST_PORT))
+    result = _answer(_on(0, _ping, node, _FIRST_PORT))
     _answer(echo)
     return result
 

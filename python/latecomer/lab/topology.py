@@ -22,6 +22,7 @@ NETWORKS = RUN / "netns"  # where `ip -n NAME` looks
 HOST_NAMES = RUN / "latecomer" / "uts"
 CLOCKS = RUN / "latecomer" / "time"  # empty unless hosts have clocks of their own
 SCRATCH = RUN / "tmp"
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - of our own as well
 SUBNET = "10.77.0.0/24"
 CLUSTER = Cluster(
     agent="/run/latecomer/agent",
@@ -30,6 +31,8 @@ CLUSTER = Cluster(
     interface="e0",
     subnet=SUBNET,
 )
+
+_LOOPBACK = ("127.0.0.0/8", "127.0.0.1")
 
 # What ssh does: options, a host, and words that the far shell joins into a command line.
 _AGENT = """#!/bin/sh
@@ -82,6 +85,8 @@ def build(spec: LabSpec) -> None:
 
 def _prepare_files(spec: LabSpec) -> None:
     kernel.mount("tmpfs", RUN)
+    if SHARED_MEMORY.is_dir():
+        kernel.mount("tmpfs", SHARED_MEMORY)  # what killed ranks leave there ends with the lab
     for folder in (NETWORKS, HOST_NAMES, CLOCKS, SCRATCH, RUN / "lock"):
         folder.mkdir(parents=True)
     nodes = [node_name(node) for node in range(spec.nodes)]
@@ -153,11 +158,19 @@ def _build_node(spec: LabSpec, node: int) -> None:
         f"link add e0 {gso} address {_hardware_address(node)} type veth {peer}",
         f"addr add {address(node)}/24 dev e0",
         "link set e0 up",
-        # A route's congestion control needs no right over the machine's; the sysctl may.
-        f"route replace {SUBNET} dev e0 src {address(node)} congctl {spec.congestion}",
+        *_congestion_controlled(spec, node),
     ]
     _batch("ip", name, links + _neighbours(spec, node))
     _batch("tc", name, [_shaping(spec, "e0")])
+
+
+def _congestion_controlled(spec: LabSpec, node: int) -> list[str]:
+    # By routes, those to the host itself included: a namespace's default may only be what the
+    # machine allows to everybody, which need not be cubic.
+    own = address(node)
+    links = f"{SUBNET} dev e0 src {own}", f"local {own} dev lo table local src {own}"
+    loopback = (f"local {name} dev lo table local src 127.0.0.1" for name in _LOOPBACK)
+    return [f"route replace {route} congctl {spec.congestion}" for route in (*links, *loopback)]
 
 
 def _neighbours(spec: LabSpec, node: int) -> list[str]:

@@ -91,7 +91,7 @@ def check(
     congestion: Congestion = None,
     as_json: Json = False,
 ) -> None:
-    """Measure goodput and round-trip time of the links, for some six seconds.
+    """Measure goodput and round-trip time of the links, and goodput in a host, for some 8 seconds.
 
     Exits with 1 if this machine cannot carry all links at the rate asked for.
 
@@ -149,7 +149,10 @@ def _spec(
 def _text(result: lab.CheckResult) -> str:
     rows = [
         ("network", result.network),
-        ("congestion control in force", result.congestion),
+        (
+            "congestion control in force",
+            f"{result.congestion}; in a host {result.local_congestion}",
+        ),
         ("goodput expected", _mbit(result.expected_bits_per_s)),
         ("goodput, one way", _mbit(result.one_way_bits_per_s)),
         ("goodput, both ways at once", _mbit(result.both_ways_bits_per_s)),
@@ -158,6 +161,11 @@ def _text(result: lab.CheckResult) -> str:
             f"{_mbit(result.ring_bits_per_s)} (slowest {_mbit(result.ring_slowest_bits_per_s)})",
         ),
         ("round trip, median [quartiles]", _round_trip(result)),
+        ("goodput in a host, by TCP", _mbit(result.local_bits_per_s)),
+        *(
+            (f"in a host, {name}", "memory" if shared else "TCP on the loopback")
+            for name, shared in result.hosts_memory.items()
+        ),
         ("verdict", f"too slow: {result.too_slow}" if result.too_slow else "as asked for"),
     ]
     return "\n".join(f"{name:30} {value}" for name, value in rows)

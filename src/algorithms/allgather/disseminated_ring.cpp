@@ -92,18 +92,25 @@ class PreSteps {
   std::vector<Rank> sent_;
 };
 
-Moves moves(const Plan& plan) {
+/// All, or of the ring only what one rank sends and receives.
+Moves moves_at(const Plan& plan, Rank place) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
   PreSteps early(plan, parts, all);
   const std::vector<Rank>& sent = early.run();
+  const auto hand_on = [&](Rank rank, Rank step) {
+    const Rank part = (rank - step + ranks) % ranks;
+    if (sent[part] + step >= ranks - 1) return;
+    moving::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
+  };
   for (Rank step = 0; step + 1 < ranks; ++step) {
-    for (Rank rank = 0; rank < ranks; ++rank) {
-      const Rank part = (rank - step + ranks) % ranks;
-      if (sent[part] + step >= ranks - 1) continue;
-      moving::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
+    if (place != moving::kEverybody) {
+      hand_on(place, step);
+      hand_on((place + ranks - 1) % ranks, step);
+      continue;
     }
+    for (Rank rank = 0; rank < ranks; ++rank) hand_on(rank, step);
   }
   return all;
 }
@@ -111,13 +118,39 @@ Moves moves(const Plan& plan) {
 void build(const Plan& plan, Builder& builder) {
   moving::Store store(plan, builder);
   store.keep_own();
-  moving::build(moves(plan), store, builder.me());
+  moving::build(moves_at(plan, builder.me()), store, builder.me());
 }
 
 /// Every rank's part goes to every other rank once.
 Cost cost(const Plan& plan) {
   const Count rounds = plan.problem.ranks - 1;
   return {rounds, rounds * moving::longest_part(plan.problem), 0};
+}
+
+bool replayed(const Problem& problem) {
+  return Count{problem.ranks} * problem.ranks <= moving::kMostReplayed;
+}
+
+Seconds by_rounds(const Plan& plan, const Network& network) {
+  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
+  return (plan.problem.ranks - 1) * network.transfer(bytes);
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  if (!replayed(plan.problem)) return by_rounds(plan, network);
+  return moving::time(moves_at(plan, moving::kEverybody), plan, network);
+}
+
+/// Of long lists as if nobody were late, which is never less.
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  if (!replayed(plan.problem)) return by_rounds(plan, network);
+  return moving::time_after_last(moves_at(plan, moving::kEverybody), plan, network, arrivals);
+}
+
+/// Where its price is known: otherwise it is the ring's.
+bool worth_planning(const Problem& problem, const Network& /*network*/) {
+  return replayed(problem);
 }
 
 }  // namespace
@@ -135,8 +168,9 @@ Algorithm disseminated_ring() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = moving::time_of<moves>,
-          .time_after_last = moving::time_after_last_of<moves>};
+          .time = time,
+          .time_after_last = time_after_last,
+          .worth_planning = worth_planning};
 }
 
 }  // namespace latecomer::allgather

@@ -7,6 +7,7 @@
 // Source: latecomer's own; the broadcast's tree puts early ranks inside and other late ones at its
 // leaves.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "algorithms/allgather/rows.hpp"
@@ -19,54 +20,93 @@ namespace {
 
 using moving::Moves;
 
+constexpr Rank kMostTrees = 65536;  // places in all trees together, unless asked for by name
+
 /// What it takes, in steps of one part.
 struct Step {
   Seconds time = 0;
   bool waits = false;  // a part leaves only when its receiver has arrived
 };
 
-/// The mean exit if the last `late` of the arrivals, which are sorted, are treated as late ones.
-Seconds mean_exit(const std::vector<Seconds>& sorted, Rank late, const Step& step) {
-  const auto ranks = static_cast<Rank>(sorted.size());
-  const Rank early = ranks - late;
-  const Rank rounds = ceil_log2(ranks);
-  Seconds ready = sorted[early - 1] + (ranks - 1) * step.time;
-  for (Rank i = early; i < ranks; ++i) ready = std::max(ready, sorted[i]) + rounds * step.time;
-  Seconds sum = early * ready;
-  for (Rank i = early; i < ranks; ++i) {
-    const Seconds taken = step.waits ? sorted[i] + early * step.time : 0;
-    sum += std::max(ready, taken);
+/// When ranks leave, by how many of the last ones are treated as late.
+class Exits {
+ public:
+  Exits(const std::vector<Seconds>& sorted, const Step& step)
+      : sorted_(sorted),
+        step_(step),
+        ranks_(static_cast<Rank>(sorted.size())),
+        rounds_(ceil_log2(ranks_) * step.time),
+        last_(sorted.size() + 1, -std::numeric_limits<Seconds>::infinity()),
+        sums_(sorted.size() + 1, 0) {
+    for (Rank i = ranks_; i-- > 0;) {
+      last_[i] = std::max(last_[i + 1], sorted[i] + (ranks_ - i) * rounds_);
+      sums_[i] = sums_[i + 1] + sorted[i];
+    }
   }
-  return sum / ranks;
+
+  /// When the parts of all early ranks, and then of each late one in turn, are everywhere.
+  [[nodiscard]] Seconds ready(Rank late) const {
+    const Rank early = ranks_ - late;
+    const Seconds ring = sorted_[early - 1] + (ranks_ - 1) * step_.time;
+    return std::max(ring + late * rounds_, last_[early]);
+  }
+  /// Late ranks may still have early parts to take.
+  [[nodiscard]] Seconds mean(Rank late) const {
+    const Rank early = ranks_ - late;
+    const Seconds all = ready(late);
+    if (!step_.waits) return all;
+    const Seconds taking = early * step_.time;
+    const auto longer = std::upper_bound(sorted_.begin() + early, sorted_.end(), all - taking);
+    const auto first = static_cast<Rank>(longer - sorted_.begin());
+    const Rank others = ranks_ - first;
+    return (first * all + sums_[first] + others * taking) / ranks_;
+  }
+
+ private:
+  const std::vector<Seconds>& sorted_;
+  Step step_;
+  Rank ranks_;
+  Seconds rounds_;             // of one broadcast
+  std::vector<Seconds> last_;  // when the late ranks from one on have broadcast, by themselves
+  std::vector<Seconds> sums_;  // of the arrivals from one on
+};
+
+/// Those of one program are about as many as late ranks times all.
+Rank most_late(Rank ranks) {
+  return std::min<Rank>(ranks - 1, std::max<Rank>(1, kMostTrees / ranks));
 }
 
 /// How many of the last ranks count as late: whatever has the ranks leave soonest.
-Rank late_ranks(const std::vector<Seconds>& sorted, const Step& step) {
+Rank late_ranks(const Exits& exits, Rank ranks) {
   Rank best = 0;
-  Seconds least = mean_exit(sorted, 0, step);
-  for (Rank late = 1; late < static_cast<Rank>(sorted.size()); ++late) {
-    const Seconds mean = mean_exit(sorted, late, step);
-    if (mean >= least) continue;
-    best = late;
-    least = mean;
+  for (Rank late = 1; late <= most_late(ranks); ++late) {
+    if (exits.mean(late) < exits.mean(best)) best = late;
   }
   return best;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
-  const Problem& problem = plan.problem;
-  const Count bytes = moving::longest_part(problem) * problem.element_bytes;
-  const Network& network = knowledge.network;
-  plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
-  std::vector<Seconds> sorted(static_cast<std::size_t>(problem.ranks), 0);
-  if (!knowledge.arrivals.empty()) {
-    std::ranges::transform(plan.order, sorted.begin(),
-                           [&](Rank rank) { return knowledge.arrivals[rank]; });
-  }
+Step step_of(const Plan& plan, const Network& network) {
+  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
   const bool waits = plan.progress == Progress::foreground && bytes > network.eager_limit;
-  const Count late = late_ranks(sorted, {network.transfer(bytes), waits});
-  Count& asked = plan.parameters.try_emplace("late", late).first->second;
-  asked = std::min<Count>(asked, problem.ranks - 1);
+  return {network.transfer(bytes), waits};
+}
+
+/// By the plan's order.
+std::vector<Seconds> sorted_by(const std::vector<Rank>& order,
+                               const std::vector<Seconds>& arrivals) {
+  std::vector<Seconds> sorted(order.size(), 0);
+  if (arrivals.empty()) return sorted;
+  std::ranges::transform(order, sorted.begin(), [&](Rank rank) { return arrivals[rank]; });
+  return sorted;
+}
+
+void complete(Plan& plan, const Knowledge& knowledge) {
+  const Rank ranks = plan.problem.ranks;
+  plan.order = order_by_arrival(ranks, knowledge.arrivals);
+  const std::vector<Seconds> sorted = sorted_by(plan.order, knowledge.arrivals);
+  const Exits exits(sorted, step_of(plan, knowledge.network));
+  Count& asked = plan.parameters.try_emplace("late", late_ranks(exits, ranks)).first->second;
+  asked = std::min<Count>(asked, ranks - 1);
 }
 
 Rank late_of(const Plan& plan) { return static_cast<Rank>(plan.parameters.at("late")); }
@@ -96,8 +136,6 @@ std::vector<Rank> tree_of(const Plan& plan, const std::vector<Rank>& positions, 
   return tree;
 }
 
-constexpr Rank kAll = -1;
-
 /// The ring of the early ranks; of one place of the order, or of all.
 void add_ring(Moves& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
   const Rank early = plan.problem.ranks - late_of(plan);
@@ -107,7 +145,7 @@ void add_ring(Moves& all, const Plan& plan, const std::vector<Range>& parts, Ran
     moving::add(all, {plan.order[at], plan.order[(at + 1) % early], parts[source], round == 0});
   };
   for (Rank round = 0; round + 1 < early; ++round) {
-    if (place != kAll) {
+    if (place != moving::kEverybody) {
       hand_on(place, round);
       hand_on((place + early - 1) % early, round);
       continue;
@@ -120,7 +158,7 @@ void add_ring(Moves& all, const Plan& plan, const std::vector<Range>& parts, Ran
 void add_deliveries(Moves& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
   const Rank early = plan.problem.ranks - late_of(plan);
   for (Rank l = early; l < plan.problem.ranks; ++l) {
-    const bool every = place == kAll || place == l;
+    const bool every = place == moving::kEverybody || place == l;
     for (Rank e = 0; e < early; ++e) {
       const Rank at = (e + l) % early;
       if (!every && at != place) continue;
@@ -147,7 +185,7 @@ Moves moves_at(const Plan& plan, Rank place) {
   return all;
 }
 
-Moves moves(const Plan& plan) { return moves_at(plan, kAll); }
+Moves moves(const Plan& plan) { return moves_at(plan, moving::kEverybody); }
 
 void build(const Plan& plan, Builder& builder) {
   const auto place = std::ranges::find(plan.order, builder.me()) - plan.order.begin();
@@ -156,16 +194,62 @@ void build(const Plan& plan, Builder& builder) {
   moving::build(moves_at(plan, static_cast<Rank>(place)), store, builder.me());
 }
 
+/// How many children a position of a binomial tree has.
+Count children(Rank position, Rank ranks) {
+  Count all = 0;
+  for (Rank bit = 1; position + bit < ranks && (position & bit) == 0; bit *= 2) ++all;
+  return all;
+}
+
+/// Elements, by rank.
+std::vector<Count> sent_by_rank(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  const Rank early = ranks - late_of(plan);
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  std::vector<Count> sent(parts.size(), 0);
+  Count of_early = 0;
+  for (Rank at = 0; at < early; ++at) of_early += parts[plan.order[at]].count;
+  for (Rank at = 0; at < early; ++at) {
+    const Rank me = plan.order[at];
+    const Rank next = plan.order[(at + 1) % early];
+    sent[me] = of_early - parts[next].count + late_of(plan) * parts[me].count;
+  }
+  const std::vector<Rank> positions = largest_first(ranks);
+  for (Rank i = early; i < ranks; ++i) {
+    const std::vector<Rank> tree = tree_of(plan, positions, i);
+    for (Rank at = 0; at < ranks; ++at) {
+      sent[tree[at]] += children(at, ranks) * parts[plan.order[i]].count;
+    }
+  }
+  return sent;
+}
+
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
-  const Rank late = late_of(plan);
-  std::vector<Count> sent(static_cast<std::size_t>(ranks));
-  if (late > 0) {
-    for (const moving::Move& move : moves(plan)) sent[move.from] += move.range.count;
-  } else {
-    sent[0] = (ranks - 1) * moving::longest_part(plan.problem);
+  const Count rounds = ranks - 1 + Count{late_of(plan)} * ceil_log2(ranks);
+  if (late_of(plan) == 0) return {rounds, (ranks - 1) * moving::longest_part(plan.problem), 0};
+  return {rounds, std::ranges::max(sent_by_rank(plan)), 0};
+}
+
+bool replayed(const Plan& plan) {
+  const Count ranks = plan.problem.ranks;
+  return ranks * ranks <= moving::kMostReplayed;
+}
+
+/// Of long lists by the steps that `late` is chosen by.
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  if (!replayed(plan)) {
+    const std::vector<Seconds> sorted = sorted_by(plan.order, arrivals);
+    return Exits(sorted, step_of(plan, network)).mean(late_of(plan)) - std::ranges::max(arrivals);
   }
-  return {ranks - 1 + Count{late} * ceil_log2(ranks), std::ranges::max(sent), 0};
+  return moving::time_after_last(moves(plan), plan, network, arrivals);
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  if (replayed(plan)) return moving::time(moves(plan), plan, network);
+  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
+  return Exits(together, step_of(plan, network)).ready(late_of(plan));
 }
 
 }  // namespace
@@ -187,8 +271,8 @@ Algorithm late_doubling() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = moving::time_of<moves>,
-          .time_after_last = moving::time_after_last_of<moves>};
+          .time = time,
+          .time_after_last = time_after_last};
 }
 
 }  // namespace latecomer::allgather

@@ -69,6 +69,42 @@ Cost cost(const Plan& plan) {
   return {folded.log2 + (folded.extra > 0 ? 2 : 0), most, 0};
 }
 
+bool replayed(Rank ranks) {
+  return Count{ranks} * (floor_log2(ranks) + 1) <= moving::kMostReplayed;
+}
+
+Seconds by_rounds(const Plan& plan, const Network& network) {
+  const Problem& problem = plan.problem;
+  const FoldedRanks folded(problem.ranks);
+  const std::vector<Range> parts = moving::parts_of(problem);
+  const bool more = folded.extra > 0;
+  Seconds sum = 0;
+  if (more) {
+    sum += network.transfer(moving::longest_part(problem) * problem.element_bytes) +
+           network.transfer(problem.bytes());
+  }
+  for (Rank bit = 1; bit < folded.core; bit *= 2) {
+    Count longest = 0;
+    for (Rank at = 0; at < folded.core; at += bit) {
+      longest = std::max(longest, stretch(folded, parts, at, at + bit).count);
+    }
+    sum += network.exchanging(longest * problem.element_bytes);
+  }
+  return sum;
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  if (!replayed(plan.problem.ranks)) return by_rounds(plan, network);
+  return moving::time(moves(plan), plan, network);
+}
+
+/// Of long lists as if nobody were late, which is never less.
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  if (!replayed(plan.problem.ranks)) return by_rounds(plan, network);
+  return moving::time_after_last(moves(plan), plan, network, arrivals);
+}
+
 bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
 
 }  // namespace
@@ -86,8 +122,8 @@ Algorithm recursive_doubling() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = moving::time_of<moves>,
-          .time_after_last = moving::time_after_last_of<moves>,
+          .time = time,
+          .time_after_last = time_after_last,
           .tells = tells};
 }
 

@@ -18,20 +18,34 @@ using moving::Moves;
 
 enum class Handing : std::uint8_t { binomial, scatter_ring };
 
-void add_broadcast(Moves& all, const Problem& problem, Handing way) {
+Handing handing(const Plan& plan) { return static_cast<Handing>(plan.parameters.at("bcast")); }
+
+void add_broadcast(Moves& all, const Problem& problem, Handing way, Rank place) {
   const auto rank_at = [](Rank position) { return position; };
   if (way == Handing::binomial) {
     moving::add_binomial(all, problem.ranks, rank_at, {0, problem.count}, true);
   } else {
     moving::add_scatter_allgather(all, problem.ranks, rank_at, problem.count,
-                                  moving::Gathering::ring);
+                                  moving::Gathering::ring, place);
   }
 }
 
+bool replayed(const Problem& problem) {
+  return moving::scatter_allgather_moves(problem.ranks, moving::Gathering::ring) <=
+         moving::kMostReplayed;
+}
+
 Seconds broadcast_time(const Plan& plan, const Network& network, Handing way) {
-  Moves all;
-  add_broadcast(all, plan.problem, way);
-  return moving::time(all, plan, network);
+  const Problem& problem = plan.problem;
+  if (replayed(problem)) {
+    Moves all;
+    add_broadcast(all, problem, way, moving::kEverybody);
+    return moving::time(all, plan, network);
+  }
+  if (way == Handing::scatter_ring) {
+    return moving::scatter_allgather_time(problem, network, moving::Gathering::ring);
+  }
+  return ceil_log2(problem.ranks) * network.transfer(problem.bytes());
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
@@ -43,20 +57,53 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   plan.parameters["bcast"] = static_cast<Count>(parts ? Handing::scatter_ring : Handing::binomial);
 }
 
-Moves moves(const Plan& plan) {
+Moves moves_at(const Plan& plan, Rank place) {
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
   for (const Rank rank : plan.order) {
     if (rank != 0) moving::add(all, {rank, 0, parts[rank], true});
   }
-  add_broadcast(all, plan.problem, static_cast<Handing>(plan.parameters.at("bcast")));
+  add_broadcast(all, plan.problem, handing(plan), place);
   return all;
 }
 
 void build(const Plan& plan, Builder& builder) {
   moving::Store store(plan, builder);
   if (builder.me() == 0) store.join_own();
-  moving::build(moves(plan), store, builder.me());
+  moving::build(moves_at(plan, builder.me()), store, builder.me());
+}
+
+/// When rank 0 has all parts: one after another, none before its sender has arrived, and in the
+/// foreground, where they are long, not before rank 0 has.
+Seconds gathered_at(const Plan& plan, const Network& network,
+                    const std::vector<Seconds>& arrivals) {
+  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  const bool early = plan.progress == Progress::background;
+  Seconds link = std::ranges::min(arrivals);
+  for (const Rank rank : plan.order) {
+    const Count bytes = parts[rank].count * plan.problem.element_bytes;
+    if (rank == 0 || bytes == 0) continue;
+    const bool waits = bytes > network.eager_limit && !early;
+    const Seconds both = waits ? std::max(arrivals[rank], arrivals[0]) : arrivals[rank];
+    link = std::max(link, both) + network.transfer(bytes);
+  }
+  return std::max(link, arrivals[0]);
+}
+
+/// Of long lists as if all left with the last one.
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  if (!replayed(plan.problem)) {
+    return gathered_at(plan, network, arrivals) + broadcast_time(plan, network, handing(plan)) -
+           std::ranges::max(arrivals);
+  }
+  return moving::time_after_last(moves_at(plan, moving::kEverybody), plan, network, arrivals);
+}
+
+Seconds time(const Plan& plan, const Network& network) {
+  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
+  if (!replayed(plan.problem)) return time_after_last(plan, network, together);
+  return moving::time(moves_at(plan, moving::kEverybody), plan, network);
 }
 
 Cost cost(const Plan& plan) {
@@ -88,8 +135,8 @@ Algorithm sorted_gather_bcast() {
           .complete = complete,
           .build = build,
           .cost = cost,
-          .time = moving::time_of<moves>,
-          .time_after_last = moving::time_after_last_of<moves>};
+          .time = time,
+          .time_after_last = time_after_last};
 }
 
 }  // namespace latecomer::allgather

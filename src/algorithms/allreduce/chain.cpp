@@ -69,7 +69,12 @@ Seconds pipeline_time(const Plan& plan, const Network& network, Count rounds) {
 }  // namespace
 
 std::vector<Parameter> chain_parameters() {
-  return {{"segments", "in all; default: the best for the pipeline, sent eagerly", 1, {}},
+  return {{"segments",
+           "in all; default: the best for the pipeline, sent eagerly",
+           1,
+           {},
+           false,
+           TakenOver::in_proportion},
           {"override", "which way the result goes; default ring", 0, {"ring", "back"}}};
 }
 

@@ -32,24 +32,22 @@ std::vector<double> steps_late(const Plan& plan, const Knowledge& knowledge, Sec
   return late;
 }
 
-/// The position at which the group starts that crosses into the last position `step` steps after
-/// the first arrival: each hop further back must find both its ranks arrived.
-Rank start_position(const std::vector<double>& late, double step) {
-  const auto last = static_cast<Rank>(late.size()) - 1;
-  Rank start = last - 1;
-  while (start > 0 && step - (last - start) >= std::ceil(late[start])) --start;
-  return start;
-}
-
+/// How many segments start at each position. A group that crosses into the last position some steps
+/// after the first arrival starts as far back as each hop finds both its ranks arrived; whoever
+/// crosses later starts no nearer.
 std::vector<Count> prereduced_starts(const std::vector<double>& late, Count segments) {
   const auto ranks = static_cast<Rank>(late.size());
   const Partition groups(segments, ranks);
   std::vector<Count> starts(late.size(), 0);
   const double last_arrival = std::floor(late.back());
-  for (Rank j = 0; j + 1 < ranks; ++j) {
-    starts[start_position(late, last_arrival + j)] += groups.range(j).count;
+  const Rank last = ranks - 1;
+  Rank start = last - 1;
+  for (Rank j = 0; j < last; ++j) {
+    const double step = last_arrival + j;
+    while (start > 0 && step - (last - start) >= std::ceil(late[start])) --start;
+    starts[start] += groups.range(j).count;
   }
-  starts.back() += groups.range(ranks - 1).count;  // the late rank's own raw group
+  starts.back() += groups.range(last).count;  // the late rank's own raw group
   return starts;
 }
 

@@ -24,19 +24,18 @@ void exchange_all(const FoldedRanks& folded, const Plan& plan, Builder& builder)
   const Rank me = builder.me();
   // Receives go where the value is not.
   const auto landing = [&] { return value.buffer == spares[0].buffer ? spares[1] : spares[0]; };
-  const auto fold = [&](Rank peer) {
-    const Slice received = landing();
-    builder.recv(peer, received);
-    // Own data that must be moved to stand on the right go to the slice that is free.
-    const Slice& spare = received == spares[0] ? spares[1] : spares[0];
-    const Received side = peer < me ? Received::left : Received::right;
-    value = builder.fold_in_order(received, side, value, spare);
-  };
-  if (folded.hosts(me)) fold(me - 1);
+  // Own data that must be moved to stand on the right go to the slice that is free.
+  const auto spare = [&] { return landing() == spares[0] ? spares[1] : spares[0]; };
+  const auto side = [&](Rank peer) { return peer < me ? Received::left : Received::right; };
+  if (folded.hosts(me)) {
+    builder.recv(me - 1, landing());
+    value = builder.fold(landing(), Received::left, value, spare());
+  }
   for (Rank mask = 1; mask < folded.core; mask *= 2) {
     const Rank peer = folded.rank(folded.position(me) ^ mask);
     builder.send(peer, value);
-    fold(peer);
+    builder.recv(peer, landing());
+    value = builder.fold_in_order(landing(), side(peer), value, spare());
   }
   builder.copy(value, builder.output(all));
 }

@@ -26,7 +26,12 @@ Count segments_sent(const Plan& plan) {
 }  // namespace
 
 std::vector<Parameter> chain_parameters() {
-  return {{"segments", "in all; default: the best for the pipeline, sent eagerly", 1, {}}};
+  return {{"segments",
+           "in all; default: the best for the pipeline, sent eagerly",
+           1,
+           {},
+           false,
+           TakenOver::in_proportion}};
 }
 
 void complete_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {

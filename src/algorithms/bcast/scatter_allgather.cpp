@@ -27,17 +27,7 @@ Gathering way_of(const Plan& plan) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  const Problem& problem = plan.problem;
-  const Rank ranks = problem.ranks;
-  const Count block = Partition(problem.count, ranks).longest() * problem.element_bytes;
-  Seconds scattered = 0;
-  Seconds gathered = way_of(plan) == Gathering::ring ? (ranks - 1) * network.transfer(block) : 0;
-  for (Rank bit = 1; bit < ranks; bit *= 2) {
-    const Count sent = std::min(bit, ranks - bit) * block;
-    scattered += network.transfer(sent);
-    if (way_of(plan) == Gathering::doubling) gathered += network.exchanging(bit * block);
-  }
-  return scattered + gathered;
+  return moving::scatter_allgather_time(plan.problem, network, way_of(plan));
 }
 
 void complete(Plan& plan, const Knowledge& knowledge) {
@@ -53,19 +43,29 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   if (time(other, knowledge.network) < time(plan, knowledge.network)) plan = std::move(other);
 }
 
-Moves moves(const Plan& plan) {
+Moves moves_at(const Plan& plan, Rank place) {
   const Problem& problem = plan.problem;
   const Rotated from_root(problem.ranks, problem.root);
   Moves all;
   moving::add_scatter_allgather(
       all, problem.ranks, [&](Rank position) { return from_root.rank(position); }, problem.count,
-      way_of(plan));
+      way_of(plan), place);
   return all;
 }
 
 void build(const Plan& plan, Builder& builder) {
+  const Rotated from_root(plan.problem.ranks, plan.problem.root);
   moving::Store store(plan, builder);
-  moving::build(moves(plan), store, builder.me());
+  moving::build(moves_at(plan, from_root.position(builder.me())), store, builder.me());
+}
+
+/// Of long lists as if nobody were late: nobody has the whole vector before the last one hands on
+/// what it has from the root.
+Seconds time_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  const Count moves = moving::scatter_allgather_moves(plan.problem.ranks, way_of(plan));
+  if (moves > moving::kMostReplayed) return time(plan, network);
+  return moving::time_after_last(moves_at(plan, moving::kEverybody), plan, network, arrivals);
 }
 
 Cost cost(const Plan& plan) {
@@ -94,7 +94,7 @@ Algorithm scatter_allgather() {
           .build = build,
           .cost = cost,
           .time = time,
-          .time_after_last = moving::time_after_last_of<moves>};
+          .time_after_last = time_after_last};
 }
 
 }  // namespace latecomer::bcast

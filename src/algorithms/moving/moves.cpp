@@ -67,14 +67,18 @@ void add_scatter(Moves& moves, Rank ranks, const RankAt& rank_at, const Partitio
 // In turn, as the scatter is: what a rank has from the start must not overtake what others wait
 // for.
 
-void add_ring(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks) {
+void add_ring(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks,
+              Rank place) {
+  const auto hand_on = [&](Rank at, Rank round) {
+    const Rank block = (at - round + ranks) % ranks;
+    const Rank to = at + 1;
+    if (block >= to && block < subtree_end(to, ranks)) return;
+    add(moves, {rank_at(at), rank_at(to), blocks.range(block), at == 0, true});
+  };
+  const Rank first = place == kEverybody ? 0 : std::max<Rank>(0, place - 1);
+  const Rank last = place == kEverybody ? ranks - 2 : std::min<Rank>(place, ranks - 2);
   for (Rank round = 0; round + 1 < ranks; ++round) {
-    for (Rank at = 0; at + 1 < ranks; ++at) {
-      const Rank block = (at - round + ranks) % ranks;
-      const Rank to = at + 1;
-      if (block >= to && block < subtree_end(to, ranks)) continue;
-      add(moves, {rank_at(at), rank_at(to), blocks.range(block), at == 0, true});
-    }
+    for (Rank at = first; at <= last; ++at) hand_on(at, round);
   }
 }
 
@@ -92,10 +96,27 @@ void add_doubling(Moves& moves, Rank ranks, const RankAt& rank_at, const Partiti
 }  // namespace
 
 void add_scatter_allgather(Moves& moves, Rank ranks, const RankAt& rank_at, Count count,
-                           Gathering way) {
+                           Gathering way, Rank place) {
   const Partition blocks(count, ranks);
   add_scatter(moves, ranks, rank_at, blocks);
-  (way == Gathering::ring ? add_ring : add_doubling)(moves, ranks, rank_at, blocks);
+  if (way == Gathering::doubling) return add_doubling(moves, ranks, rank_at, blocks);
+  add_ring(moves, ranks, rank_at, blocks, place);
+}
+
+Count scatter_allgather_moves(Rank ranks, Gathering way) {
+  return Count{ranks} * (way == Gathering::ring ? ranks : ceil_log2(ranks) + 1);
+}
+
+Seconds scatter_allgather_time(const Problem& problem, const Network& network, Gathering way) {
+  const Rank ranks = problem.ranks;
+  const Count block = Partition(problem.count, ranks).longest() * problem.element_bytes;
+  Seconds scattered = 0;
+  Seconds gathered = way == Gathering::ring ? (ranks - 1) * network.transfer(block) : 0;
+  for (Rank bit = 1; bit < ranks; bit *= 2) {
+    scattered += network.transfer(std::min(bit, ranks - bit) * block);
+    if (way == Gathering::doubling) gathered += network.exchanging(bit * block);
+  }
+  return scattered + gathered;
 }
 
 Work scatter_allgather_work(Rank ranks, Count count, Gathering way) {

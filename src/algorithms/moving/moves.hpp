@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/network.hpp"
 #include "schedule/problem.hpp"
 
 namespace latecomer::moving {
@@ -39,10 +40,17 @@ void add_binomial(Moves& moves, Rank ranks, const RankAt& rank_at, Range range, 
 
 /// How the blocks that a scatter left on all ranks come together everywhere.
 enum class Gathering : std::uint8_t { ring, doubling };
+inline constexpr Rank kEverybody = -1;
 /// Position 0 hands the vector out in `ranks` blocks along a binomial tree, and these are gathered
 /// everywhere, a ring leaving out what a rank has from the tree. Doubling: a power of two.
+/// `place`: of the ring only what this position sends and receives.
 void add_scatter_allgather(Moves& moves, Rank ranks, const RankAt& rank_at, Count count,
-                           Gathering way);
+                           Gathering way, Rank place = kEverybody);
+/// How many moves that is at most.
+[[nodiscard]] Count scatter_allgather_moves(Rank ranks, Gathering way);
+/// When all arrive together.
+[[nodiscard]] Seconds scatter_allgather_time(const Problem& problem, const Network& network,
+                                             Gathering way);
 /// Transfers that follow each other, and elements sent by position 0, which sends most.
 struct Work {
   Count rounds = 0;

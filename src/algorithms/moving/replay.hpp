@@ -15,6 +15,9 @@ namespace latecomer::moving {
                                          const Network& network,
                                          const std::vector<Seconds>& arrivals);
 
+/// Replaying takes up to a microsecond a message: longer lists are priced by closed forms.
+inline constexpr Count kMostReplayed = 4096;
+
 /// The last exit when all arrive together.
 [[nodiscard]] Seconds time(const Moves& moves, const Plan& plan, const Network& network);
 /// The mean of exit minus last arrival.

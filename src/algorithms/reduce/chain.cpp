@@ -113,7 +113,12 @@ struct Stage {
 }  // namespace
 
 std::vector<Parameter> chain_parameters() {
-  return {{"segments", "in all; default: the best for the pipeline, sent eagerly", 1, {}}};
+  return {{"segments",
+           "in all; default: the best for the pipeline, sent eagerly",
+           1,
+           {},
+           false,
+           TakenOver::in_proportion}};
 }
 
 void complete_chain(Plan& plan, const Network& network, const ChainTime& time) {

@@ -76,7 +76,7 @@ class Store {
   }
 
   std::mutex guard_;
-  std::vector<Memory> unused_;  // smallest first
+  std::vector<Memory> unused_;          // smallest first
   std::atomic<std::size_t> bytes_ = 0;  // of those
   std::array<std::size_t, Scratch::kRecentCalls> needs_{};
   std::size_t next_need_ = 0;

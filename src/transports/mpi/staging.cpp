@@ -41,10 +41,12 @@ void Staging::give_back(Block block) {
   if (block.memory_) shelf.free.push_back(std::move(block.memory_));
 }
 
+/// Calls differ in how many messages are under way at once, so twice the need is kept.
 void Staging::begin_call() {
   if (++calls_ % kLastCalls != 0) return;
   for (Shelf& shelf : shelves_) {
-    if (shelf.free.size() > shelf.most_in_use) shelf.free.resize(shelf.most_in_use);
+    const std::size_t most = 2 * shelf.most_in_use;
+    if (shelf.free.size() > most) shelf.free.resize(most);
     shelf.most_in_use = 0;
   }
 }

@@ -19,7 +19,8 @@ class Tags {
   static constexpr int kWords = 4;     // words.hpp
 
   explicit Tags(MPI_Comm comm) {
-    if (const int* const bound = largest(comm)) numbers_ = static_cast<std::uint64_t>(*bound) - kLast;
+    if (const int* const bound = largest(comm))
+      numbers_ = static_cast<std::uint64_t>(*bound) - kLast;
   }
 
   [[nodiscard]] int first(std::uint64_t call) const { return within(call); }

@@ -9,7 +9,7 @@
 namespace latecomer {
 namespace {
 
-constexpr Count kCopiedBytes = 32768;  // of a message, behind its head
+constexpr Count kCopiedBytes = 32768;   // of a message, behind its head
 constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
 constexpr std::size_t kTests = 16;      // in vain, in one poll
 
@@ -184,8 +184,7 @@ void MpiTransport::unstage(Slot& slot, int bytes) {
   std::memcpy(&head, slot.staged.data(), std::min(received, sizeof head));
   slot.hash = head.plan_hash;
   const std::size_t elements = packed_bytes(buffers_->layout(), slot.staged_count);
-  slot.wrong_size =
-      head.words > most_told() || received != sizeof head + head.words + elements;
+  slot.wrong_size = head.words > most_told() || received != sizeof head + head.words + elements;
   if (slot.wrong_size) return;
   if (courier_ != nullptr) courier_->unpack(slot.staged.data() + sizeof head, head.words);
   slot.error = unpack(*buffers_, slot.staged.data() + sizeof head + head.words,

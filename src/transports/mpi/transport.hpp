@@ -161,9 +161,7 @@ class MpiTransport final : public Transport {
   bool deliver(Protocol& protocol);
   bool hear(Protocol& protocol);
   bool work();
-  [[nodiscard]] std::size_t most_told() const {
-    return Courier::kMostBytesPerRank * peers_.size();
-  }
+  [[nodiscard]] std::size_t most_told() const { return Courier::kMostBytesPerRank * peers_.size(); }
 
   MPI_Comm comm_;
   Count piece_limit_;
@@ -189,8 +187,8 @@ class MpiTransport final : public Transport {
   std::vector<Slot*> receiving_;  // staged receives that are not posted yet: a heap by token
   std::size_t staged_receives_ = 0;
   std::size_t most_staged_receives_ = 1;
-  std::size_t room_ = 0;  // of each, bytes
-  Token last_staged_ = 0;    // the last one of the program that was posted
+  std::size_t room_ = 0;   // of each, bytes
+  Token last_staged_ = 0;  // the last one of the program that was posted
   std::vector<char> words_to_tell_;
   std::vector<Completion> finished_, delivering_;
   std::optional<Local> local_;

@@ -165,9 +165,9 @@ TEST(StragglerExchange, IsACandidateWhereItIsItselfAndSoonPriced) {
     return may_pay(row, {Collective::allreduce, ranks, 1 << 20, 4}, {});
   };
   EXPECT_TRUE(may(16));
-  EXPECT_TRUE(may(256));
+  EXPECT_TRUE(may(128));
   EXPECT_FALSE(may(6));
-  EXPECT_FALSE(may(512));
+  EXPECT_FALSE(may(256));
 }
 
 }  // namespace

@@ -35,11 +35,11 @@ TEST(ClaimRecord, AHiccupIsOneMiss) { EXPECT_TRUE(after(7, 1, 8000).few_wrong(4)
 
 TEST(ClaimRecord, ForgetsWhatLeavesTheWindow) {
   Record record = after(0, 2, 8);
-  for (int i = 0; i < 6; ++i) record.add_none();
+  for (int i = 0; i < 6; ++i) record.add_unclaimed(0);
   EXPECT_TRUE(record.any(8));
   EXPECT_FALSE(record.few_wrong(4));
-  record.add_none();
-  record.add_none();
+  record.add_unclaimed(0);
+  record.add_unclaimed(0);
   EXPECT_FALSE(record.any(8));
   EXPECT_TRUE(record.few_wrong(4));
 }

@@ -14,14 +14,18 @@ namespace {
 using namespace testing;
 
 constexpr Rank kRanks = 5;
+constexpr EstimatorNumbers kNumbers;
+using Values = std::vector<float>;
+
+Values single(const Times& times) { return {times.begin(), times.end()}; }
 
 /// How far the estimator is off in the call after the first `calls`, seconds.
 Seconds error_after(int calls, int number, Lateness lateness) {
   Estimators estimators(kRanks);
-  for (int call = 0; call < calls; ++call) estimators.add(lateness(call));
-  Times next(kRanks);
+  for (int call = 0; call < calls; ++call) estimators.add(single(lateness(call)));
+  Values next(kRanks);
   estimators.predict(number, next);
-  return misplacement(next, lateness(calls));
+  return misplacement(next, single(lateness(calls)));
 }
 
 TEST(Estimators, RepeatIsForWhatStays) {
@@ -47,9 +51,9 @@ TEST(Estimators, AveragesAreForNoiseAroundWhatStays) {
     Seconds of_exponential = 0;
     for (int calls = 20; calls < 50; ++calls) {
       of_last += error_after(calls, 0, all_random(kRanks, 1, seed));
-      of_moving += error_after(calls, estimator::kMovingAverage, all_random(kRanks, 1, seed));
+      of_moving += error_after(calls, kNumbers.moving_average(), all_random(kRanks, 1, seed));
       of_exponential +=
-          error_after(calls, estimator::kExponentialAverage, all_random(kRanks, 1, seed));
+          error_after(calls, kNumbers.exponential_average(), all_random(kRanks, 1, seed));
     }
     EXPECT_LT(of_moving, of_last);
     EXPECT_LT(of_exponential, of_last);
@@ -58,19 +62,19 @@ TEST(Estimators, AveragesAreForNoiseAroundWhatStays) {
 
 TEST(Estimators, AveragesFollowAStepSlowly) {
   const Lateness step = [](int call) { return one_late(kRanks, 2, call < 20 ? 0 : 64); };
-  EXPECT_EQ(error_after(20, estimator::kMovingAverage, step), 64);
-  EXPECT_EQ(error_after(22, estimator::kMovingAverage, step), 64 * 6 / 8.0);
-  EXPECT_EQ(error_after(28, estimator::kMovingAverage, step), 0);
-  EXPECT_EQ(error_after(22, estimator::kExponentialAverage, step), 64 * 9 / 16.0);
+  EXPECT_EQ(error_after(20, kNumbers.moving_average(), step), 64);
+  EXPECT_EQ(error_after(22, kNumbers.moving_average(), step), 64 * 6 / 8.0);
+  EXPECT_EQ(error_after(28, kNumbers.moving_average(), step), 0);
+  EXPECT_EQ(error_after(22, kNumbers.exponential_average(), step), 64 * 9 / 16.0);
 }
 
 TEST(Estimators, TrendIsForRanksThatGetLater) {
   for (int calls = 3; calls < 12; ++calls) {
-    EXPECT_NEAR(error_after(calls, estimator::kTrend, growing(kRanks, 1, 2)), 0, 1e-12) << calls;
-    EXPECT_NEAR(error_after(calls, estimator::kTrend, persistent(kRanks, 1, 2)), 0, 1e-12);
+    EXPECT_NEAR(error_after(calls, kNumbers.trend(), growing(kRanks, 1, 2)), 0, 1e-12) << calls;
+    EXPECT_NEAR(error_after(calls, kNumbers.trend(), persistent(kRanks, 1, 2)), 0, 1e-12);
   }
   EXPECT_EQ(error_after(20, 0, growing(kRanks, 1, 2)), 2);
-  EXPECT_EQ(error_after(20, estimator::kMovingAverage, growing(kRanks, 1, 2)), 9);
+  EXPECT_EQ(error_after(20, kNumbers.moving_average(), growing(kRanks, 1, 2)), 9);
 }
 
 TEST(Estimators, TrendDoesNotFollowAnOutlier) {
@@ -78,19 +82,19 @@ TEST(Estimators, TrendDoesNotFollowAnOutlier) {
     const Lateness spoilt = [=](int call) {
       return one_late(kRanks, 1, call == outlier ? 1000 : 2 * call);
     };
-    EXPECT_LT(error_after(20, estimator::kTrend, spoilt), 8) << outlier;
-    EXPECT_GT(error_after(20, estimator::kMovingAverage, spoilt), 100) << outlier;
+    EXPECT_LT(error_after(20, kNumbers.trend(), spoilt), 8) << outlier;
+    EXPECT_GT(error_after(20, kNumbers.moving_average(), spoilt), 100) << outlier;
   }
 }
 
 TEST(Estimators, TrendIsNotForChanges) {
-  EXPECT_EQ(error_after(21, estimator::kTrend, changing(kRanks, 20, 50, base_seed())), 100);
+  EXPECT_EQ(error_after(21, kNumbers.trend(), changing(kRanks, 20, 50, base_seed())), 100);
 }
 
 TEST(Estimators, ShiftIsForLatenessThatWanders) {
   for (Rank move = 0; move < kRanks; ++move) {
     for (int calls = 2; calls < 9; ++calls) {
-      EXPECT_EQ(error_after(calls, estimator::kShift, wandering(kRanks, move, 50)), 0) << move;
+      EXPECT_EQ(error_after(calls, kNumbers.shift(), wandering(kRanks, move, 50)), 0) << move;
     }
   }
   EXPECT_EQ(error_after(7, 0, wandering(kRanks, 2, 50)), 100);
@@ -102,14 +106,14 @@ TEST(Estimators, ShiftFindsSeveralLateRanksInNoise) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Random random(seed);
     const auto pattern = [&](std::size_t at) {
-      Times times = random_times(kMany, 1, random);
+      Values times = single(random_times(kMany, 1, random));
       for (const std::size_t rank : {at, at + 1, at + 5}) times[rank % kMany] += 20;
       return times;
     };
     PatternHistory history(kMany);
     history.add(pattern(4));
     history.add(pattern(7));
-    Times next(kMany);
+    Values next(kMany);
     shift(history, next);
     EXPECT_LT(misplacement(next, pattern(10)), 2);
   }
@@ -118,7 +122,7 @@ TEST(Estimators, ShiftFindsSeveralLateRanksInNoise) {
 TEST(Estimators, ShiftIsNotForAlternation) {
   // From 0 to 1 is one on, and then it goes back.
   EXPECT_EQ(
-      error_after(6, estimator::kShift, [](int call) { return one_late(kRanks, call % 2, 50); }),
+      error_after(6, kNumbers.shift(), [](int call) { return one_late(kRanks, call % 2, 50); }),
       100);
 }
 
@@ -127,15 +131,15 @@ TEST(Estimators, OtherNamesOfRanksAreOtherNamesInTheAnswer) {
   const std::vector<std::size_t> names = {3, 0, 4, 1, 2};
   Estimators plain(kRanks);
   Estimators renamed(kRanks);
-  Times next(kRanks);
-  Times other(kRanks);
+  Values next(kRanks);
+  Values other(kRanks);
   for (int call = 0; call < 40; ++call) {
     SCOPED_TRACE(::testing::Message() << "seed " << base_seed() << ", call " << call);
-    const Times times = random_times(kRanks, 1, random);
+    const Values times = single(random_times(kRanks, 1, random));
     for (std::size_t rank = 0; rank < kRanks; ++rank) other[names[rank]] = times[rank];
     plain.add(times);
     renamed.add(other);
-    for (int number = 0; number < estimator::kShift; ++number) {
+    for (int number = 0; number < kNumbers.shift(); ++number) {
       if (!plain.ready(number)) continue;
       plain.predict(number, next);
       renamed.predict(number, other);
@@ -148,27 +152,27 @@ TEST(Estimators, AreReadyWhenTheyHaveWhatTheyNeed) {
   Estimators estimators(2);
   const auto count_ready = [&] {
     int ready = 0;
-    for (int number = 0; number < estimator::kCount; ++number) {
+    for (int number = 0; number < kNumbers.count(); ++number) {
       ready += estimators.ready(number) ? 1 : 0;
     }
     return ready;
   };
   EXPECT_EQ(count_ready(), 0);
-  estimators.add(Times{0, 1});
+  estimators.add(Values{0, 1});
   EXPECT_EQ(count_ready(), 1);  // the last value
-  estimators.add(Times{0, 1});
+  estimators.add(Values{0, 1});
   EXPECT_EQ(count_ready(), 5);  // and that before it, two averages, shift
-  for (int call = 2; call < 40; ++call) estimators.add(Times{0, 1});
-  EXPECT_EQ(count_ready(), estimator::kCount);
+  for (int call = 2; call < 40; ++call) estimators.add(Values{0, 1});
+  EXPECT_EQ(count_ready(), kNumbers.count());
 }
 
 TEST(Estimators, WorkForOneRank) {
   Estimators estimators(1);
-  for (int call = 0; call < 40; ++call) estimators.add(Times{0});
-  Times next{7};
-  for (int number = 0; number < estimator::kCount; ++number) {
+  for (int call = 0; call < 40; ++call) estimators.add(Values{0});
+  Values next{7};
+  for (int number = 0; number < kNumbers.count(); ++number) {
     estimators.predict(number, next);
-    EXPECT_EQ(next, Times{0}) << number;
+    EXPECT_EQ(next, Values{0}) << number;
   }
 }
 

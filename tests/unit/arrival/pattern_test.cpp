@@ -11,11 +11,19 @@ using testing::base_seed;
 using testing::random_times;
 using testing::Times;
 
+std::vector<float> pattern(const Times& times) {
+  std::vector<float> values(times.size());
+  pattern_of(times, values);
+  return values;
+}
+
+using Values = std::vector<float>;
+
 TEST(Pattern, OthersDoNotMoveWhenOneIsLateOrEarly) {
-  EXPECT_EQ(pattern_of({7, 7, 7, 7}), (Times{0, 0, 0, 0}));
-  EXPECT_EQ(pattern_of({7, 7, 57, 7}), (Times{0, 0, 50, 0}));
-  EXPECT_EQ(pattern_of({7, -43, 7, 7}), (Times{0, -50, 0, 0}));
-  EXPECT_EQ(pattern_of({5}), Times{0});
+  EXPECT_EQ(pattern({7, 7, 7, 7}), (Values{0, 0, 0, 0}));
+  EXPECT_EQ(pattern({7, 7, 57, 7}), (Values{0, 0, 50, 0}));
+  EXPECT_EQ(pattern({7, -43, 7, 7}), (Values{0, -50, 0, 0}));
+  EXPECT_EQ(pattern({5}), Values{0});
 }
 
 TEST(Pattern, MisplacementOfAnotherRankThanPredictedIsTwiceItsLateness) {
@@ -42,9 +50,28 @@ TEST(Pattern, RanksFartherApartThanTheMisplacementComeInThePredictedOrder) {
   }
 }
 
-TEST(Pattern, MeanAbsoluteErrorIsFreeOfTheCommonOffset) {
-  EXPECT_EQ(mean_absolute_error(Times{0, 0, 0, 0}, Times{9, 9, 13, 9}), 1);
-  EXPECT_EQ(mean_absolute_error(Times{1, 2, 3}, Times{11, 12, 13}), 0);
+TEST(Pattern, OfManyRanksASampleSaysTheMiddle) {
+  for (const Rank ranks : {34, 48, 1000}) {
+    for (Rank late = 0; late < ranks; ++late) {
+      const Values values = pattern(testing::one_late(ranks, late, 50));
+      EXPECT_EQ(values[static_cast<std::size_t>(late)], 50);
+      EXPECT_EQ(std::count(values.begin(), values.end(), 0.0F), ranks - 1);
+    }
+  }
+}
+
+TEST(Pattern, OfDifferences) {
+  std::vector<float> values(3);
+  pattern_of(Times{1e9, 2e9, 3e9}, Times{1e9 - 1, 2e9 - 1, 3e9 - 5}, values);
+  EXPECT_EQ(values, (Values{0, 0, 4}));
+}
+
+TEST(Pattern, ExtremesOfAnyNumberOfValues) {
+  Random random(base_seed());
+  for (Rank ranks = 1; ranks < 40; ++ranks) {
+    const Times times = random_times(ranks, 1, random);
+    EXPECT_EQ(imbalance(times), std::ranges::max(times) - std::ranges::min(times)) << ranks;
+  }
 }
 
 TEST(Pattern, ImbalanceIsLastMinusFirst) { EXPECT_EQ(imbalance(Times{3, -1, 2}), 4); }

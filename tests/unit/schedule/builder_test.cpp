@@ -114,5 +114,21 @@ TEST(Builder, FoldKeepsOperandOrderAndCopiesOnlyWhereItMust) {
   }
 }
 
+/// Also where the operator commutes, the result lies where the right operand was.
+TEST(Builder, FoldInOrderWritesTheRightOperand) {
+  for (const bool own_writable : {false, true}) {
+    for (const Received side : {Received::left, Received::right}) {
+      Builder builder(two_ranks(2), 0);
+      const Slice received = builder.scratch(2);
+      const Slice own = own_writable ? builder.output({0, 2}) : builder.input({0, 2});
+      const Slice result = builder.fold_in_order(received, side, own, builder.output({0, 2}));
+      const Operation last = builder.finish().operations.back();
+      EXPECT_EQ(last.into, Into::right);
+      EXPECT_EQ(result, last.target);
+      EXPECT_EQ(side == Received::left ? last.source : last.target, received);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace latecomer

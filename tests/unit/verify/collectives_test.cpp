@@ -160,7 +160,7 @@ TEST(VerifyCollectives, AnotherRootIsWrong) {
 
 TEST(VerifyCollectives, AReductionWithoutARankIsWrong) {
   EXPECT_EQ(verdict(plan_of(Collective::reduce), reduce(0, kRanks - 1)),
-            "delivery: rank 0 ends with output[0:6] holding elements 0 to 5 of ranks (0 1), should "
+            "delivery: rank 0 ends with output[0:6] holding elements 0 to 5 of ranks (1 0), should "
             "hold element 0 and the following of all 3 ranks");
 }
 

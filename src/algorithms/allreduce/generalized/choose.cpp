@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "algorithms/allreduce/generalized/cost.hpp"
 #include "patterns/shrinking.hpp"
@@ -81,44 +82,37 @@ void keep_nearest(Count steps, std::vector<Design>& designs) {
   std::erase_if(designs, [&](const Design& design) { return distance(design) > least; });
 }
 
+Count sent_in(const std::vector<Work>& steps) {
+  Count sent = 0;
+  for (const Work& work : steps) sent += work.sent;
+  return sent;
+}
+
 /// The piece that balances the start-ups of more messages with what is combined after the last.
-Count best_piece(const Design& design, const Problem& problem, const Network& network) {
+Count best_piece(const std::vector<Work>& steps, const Problem& problem, const Network& network) {
   double volume = 0;
-  double steps = 0;
-  for (const Work& work : work_of(design, problem.count)) {
+  double reducing = 0;
+  for (const Work& work : steps) {
     if (work.combined == 0) continue;
     volume += static_cast<double>(work.sent);
-    ++steps;
+    ++reducing;
   }
-  const double combining = steps * network.gamma * static_cast<double>(problem.element_bytes);
+  const double combining = reducing * network.gamma * static_cast<double>(problem.element_bytes);
   if (combining <= 0 || network.alpha <= 0) return 0;
   return std::max<Count>(1, std::llround(std::sqrt(volume * network.alpha / combining)));
 }
 
-/// The same design with the message lengths that are worth trying.
-std::vector<Design> with_pieces(const Design& design, const Wishes& wishes, const Problem& problem,
-                                const Network& network) {
-  const auto with = [&](Count reduce, Count distribute) {
-    Design other = design;
-    other.reduce_piece = reduce;
-    other.distribute_piece = distribute;
-    return other;
-  };
-  if (wishes.piece) return {with(*wishes.piece, *wishes.piece)};
-  const Count best = best_piece(design, problem, network);
-  std::vector<Design> all = {design, with(best, 0)};
+/// The message lengths that are worth trying.
+std::vector<Pieces> pieces_for(const std::vector<Work>& steps, const Wishes& wishes,
+                               const Problem& problem, const Network& network) {
+  if (wishes.piece) return {{*wishes.piece, *wishes.piece}};
+  const Count best = best_piece(steps, problem, network);
+  std::vector<Pieces> all = {{0, 0}, {best, 0}};
   if (network.eager_limit > 0) {
     const Count eager = std::max<Count>(1, network.eager_limit / 2 / problem.element_bytes);
-    all.push_back(with(best == 0 ? eager : std::min(best, eager), eager));
+    all.push_back({best == 0 ? eager : std::min(best, eager), eager});
   }
   return all;
-}
-
-/// Links being rested.
-Seconds rested_time(const Design& design, const Problem& problem, const Network& network) {
-  Count sent = 0;
-  for (const Work& work : work_of(design, problem.count)) sent += work.sent;
-  return time_of(design, problem, network) - network.saved(sent * problem.element_bytes);
 }
 
 }  // namespace
@@ -150,17 +144,24 @@ std::vector<Factors> useful_groups(Rank ranks) {
 Design cheapest(const Wishes& wishes, const Problem& problem, const Network& network) {
   auto designs = designs_for(wishes);
   if (wishes.steps) keep_nearest(*wishes.steps, designs);
-  const auto time = [&](const Design& design) { return rested_time(design, problem, network); };
   Design best;
-  for (const Design& design : designs) {
-    const auto candidates = with_pieces(design, wishes, problem, network);
-    const Design& candidate = *std::min_element(
-        candidates.begin(), candidates.end(),
-        [&](const Design& one, const Design& other) { return time(one) < time(other); });
+  Seconds least = 0;
+  for (Design& design : designs) {
+    const std::vector<Work> steps = work_of(design, problem.count);
+    const Seconds saved = network.saved(sent_in(steps) * problem.element_bytes);
+    Seconds shortest = std::numeric_limits<Seconds>::infinity();
+    for (const Pieces& pieces : pieces_for(steps, wishes, problem, network)) {
+      const Seconds time = time_of(steps, pieces, problem, network) - saved;
+      if (time >= shortest) continue;
+      shortest = time;
+      design.reduce_piece = pieces.reduce;
+      design.distribute_piece = pieces.distribute;
+    }
     // Groups come with ever more factors. Equal ones exchange in pairs, whose blocks need no
     // copies.
-    const bool better = best.levels.empty() || time(candidate) <= time(best) * (1 + kTie);
-    if (better) best = candidate;
+    if (!best.levels.empty() && shortest > least * (1 + kTie)) continue;
+    least = shortest;
+    best = std::move(design);
   }
   return best;
 }

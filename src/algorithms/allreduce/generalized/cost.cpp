@@ -105,14 +105,15 @@ Count steps_of(const Design& design) {
   return steps;
 }
 
-Seconds time_of(const Design& design, const Problem& problem, const Network& network) {
+Seconds time_of(const std::vector<Work>& steps, const Pieces& pieces, const Problem& problem,
+                const Network& network) {
   const double gamma = network.gamma * static_cast<double>(problem.element_bytes);
   Seconds time = 0;
   Seconds combining = 0;  // left over from the step before
-  for (const Work& work : work_of(design, problem.count)) {
+  for (const Work& work : steps) {
     if (work.sent == 0) continue;
     const bool reduces = work.combined > 0;
-    const Count piece = reduces ? design.reduce_piece : design.distribute_piece;
+    const Count piece = reduces ? pieces.reduce : pieces.distribute;
     time += std::max(transfer(work, piece, problem, network), combining);
     const Count last = piece == 0 ? work.urgent : std::min(piece, work.urgent);
     time += gamma * static_cast<double>(last);
@@ -134,7 +135,9 @@ Cost level_cost(const Plan& plan) {
 }
 
 Seconds level_time(const Plan& plan, const Network& network) {
-  return time_of(from_table(plan.table, plan.problem.ranks), plan.problem, network);
+  const Design design = from_table(plan.table, plan.problem.ranks);
+  return time_of(work_of(design, plan.problem.count),
+                 {design.reduce_piece, design.distribute_piece}, plan.problem, network);
 }
 
 }  // namespace latecomer::allreduce

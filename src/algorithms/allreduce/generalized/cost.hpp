@@ -17,8 +17,14 @@ struct Work {
 [[nodiscard]] std::vector<Work> work_of(const Design& design, Count count);
 
 [[nodiscard]] Count steps_of(const Design& design);
+/// Most elements of a message in each phase; 0: no limit.
+struct Pieces {
+  Count reduce = 0;
+  Count distribute = 0;
+};
 /// Seconds when all ranks arrive together.
-[[nodiscard]] Seconds time_of(const Design& design, const Problem& problem, const Network& network);
+[[nodiscard]] Seconds time_of(const std::vector<Work>& steps, const Pieces& pieces,
+                              const Problem& problem, const Network& network);
 
 /// The same of the design in a plan's table: fields of a registry row.
 [[nodiscard]] Cost level_cost(const Plan& plan);

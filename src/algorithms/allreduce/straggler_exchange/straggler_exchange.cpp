@@ -27,7 +27,7 @@ namespace {
 
 /// Playing takes about 2 P^2 steps; for more ranks it is priced as if nobody were late, which is
 /// never less.
-constexpr Rank kMostPlayed = 256;
+constexpr Rank kMostPlayed = 128;
 
 /// Other numbers of ranks have the pre-reduced ring instead.
 bool exchanges(Rank ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
@@ -83,20 +83,19 @@ class Walk {
     return blocks_.range((me_ + early_ - steps % early_) % early_);
   }
 
-  /// On both sides the straggler's part stands on the left: it has all blocks to combine, and can
-  /// do so where they are received.
+  /// On both sides the early ranks' sum stands on the left: nobody then has to wait until what it
+  /// sends has left.
   void complete_block(const Exchange& exchange) {
     const Range range = blocks_.range(exchange.sent);
     const Rank partner = order_[exchange.partner];
     const bool own = me_ == early_ || early_ == 1;  // otherwise the sum lies in scratch
     builder_.send_in_turn(partner, own ? builder_.input(range) : sum_);
     if (own) {
-      const Received side = me_ == early_ ? Received::right : Received::left;
+      const Received side = me_ == early_ ? Received::left : Received::right;
       builder_.receive_and_fold_in_order(partner, range, side);
     } else {
       builder_.recv(partner, builder_.output(range));
-      builder_.combine(builder_.output(range), sum_, Into::right);
-      builder_.copy(sum_, builder_.output(range));
+      builder_.combine(sum_, builder_.output(range), Into::right);
     }
   }
 

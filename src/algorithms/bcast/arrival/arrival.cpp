@@ -17,6 +17,7 @@
 #include "algorithms/after_last.hpp"
 #include "algorithms/bcast/arrival/arrival_clock.hpp"
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
+#include "algorithms/bcast/arrival/estimate.hpp"
 #include "algorithms/bcast/chain.hpp"
 #include "algorithms/bcast/rows.hpp"
 #include "patterns/pipeline.hpp"
@@ -25,6 +26,10 @@ namespace latecomer::bcast {
 namespace {
 
 constexpr std::string_view kAhead = "arrival_nb";
+
+/// Segments on their way from one rank to another that are played one by one, which takes about a
+/// microsecond each; of more the exits are estimated.
+constexpr Count kMostPlayed = 4096;
 
 Feeding feeding_of(const Plan& plan) {
   const Problem& problem = plan.problem;
@@ -63,16 +68,16 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   segments = std::min(segments, most_segments(problem.count));
 }
 
-ArrivalClock clock_after(const Plan& plan, const Network& network,
-                         const std::vector<Seconds>& arrivals) {
+std::vector<Seconds> exits(const Plan& plan, const Network& network,
+                           const std::vector<Seconds>& arrivals) {
   const Feeding feeding = feeding_of(plan);
   const Partition segments(plan.problem.count, plan.parameters.at("segments"));
-  ArrivalClock clock(network, segments.longest() * plan.problem.element_bytes, feeding, arrivals);
+  const Count bytes = segments.longest() * plan.problem.element_bytes;
+  if (feeding.ranks * feeding.segments > kMostPlayed) {
+    return estimated_exits(network, bytes, feeding, arrivals);
+  }
+  ArrivalClock clock(network, bytes, feeding, arrivals);
   clock.run();
-  return clock;
-}
-
-std::vector<Seconds> exits(const Plan& plan, const ArrivalClock& clock) {
   std::vector<Seconds> all;
   for (Rank rank = 0; rank < plan.problem.ranks; ++rank) all.push_back(clock.exit(rank));
   return all;
@@ -80,13 +85,12 @@ std::vector<Seconds> exits(const Plan& plan, const ArrivalClock& clock) {
 
 Seconds time(const Plan& plan, const Network& network) {
   const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
-  const auto all = exits(plan, clock_after(plan, network, together));
-  return *std::max_element(all.begin(), all.end());
+  return std::ranges::max(exits(plan, network, together));
 }
 
 Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  return mean_exit_after_last(exits(plan, clock_after(plan, network, arrivals)), arrivals);
+  return mean_exit_after_last(exits(plan, network, arrivals), arrivals);
 }
 
 Algorithm row(std::string_view name, std::string_view segments) {

@@ -1,0 +1,56 @@
+#include "arrival/arrival_grid.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "arrival/pattern.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr float kSteps = 32;
+
+/// The least one that is not below `value`; 0 for 0.
+float power_of_two(float value) {
+  int exponent = 0;
+  const float fraction = std::frexp(value, &exponent);
+  if (fraction == 0) return 0;
+  return std::ldexp(1.0F, fraction == 0.5F ? exponent - 1 : exponent);
+}
+
+}  // namespace
+
+void ArrivalGrid::snap(std::span<const float> arrivals, Seconds least_step) {
+  if (!fits(arrivals)) round(arrivals, least_step);
+}
+
+std::vector<Seconds> ArrivalGrid::last() const {
+  if (together_) return {};
+  std::vector<Seconds> arrivals(steps_.size());
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    arrivals[rank] = static_cast<Seconds>(step_) * steps_[rank];
+  }
+  return arrivals;
+}
+
+bool ArrivalGrid::fits(std::span<const float> arrivals) const {
+  if (steps_.size() != arrivals.size()) return false;
+  const auto difference = [&](std::size_t rank) {
+    return arrivals[rank] - step_ * static_cast<float>(steps_[rank]);
+  };
+  return extremes(arrivals.size(), difference).range() <= 2 * step_;
+}
+
+void ArrivalGrid::round(std::span<const float> arrivals, Seconds least_step) {
+  const auto range = extremes_of(arrivals);
+  const auto least = static_cast<float>(least_step);
+  step_ = std::max(power_of_two(range.range() / kSteps), power_of_two(least));
+  steps_.assign(arrivals.size(), 0);
+  together_ = range.range() < step_ / 2 || step_ == 0;
+  if (together_) return;
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+    steps_[rank] = static_cast<std::uint8_t>((arrivals[rank] - range.least) / step_ + 0.5F);
+  }
+}
+
+}  // namespace latecomer

@@ -1,0 +1,53 @@
+// Patterns in little memory: 2 bytes a rank.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace latecomer {
+
+/// Rows of one pattern each, to 1/65535 of its imbalance or better.
+class PatternRows {
+ public:
+  /// All rows are 0 everywhere.
+  PatternRows(Rank ranks, int rows);
+
+  [[nodiscard]] std::size_t ranks() const { return ranks_; }
+  void write(int row, std::span<const float> pattern);
+  /// Of as many ranks as fit, from `first` on.
+  void read(int row, std::span<float> pattern, std::size_t first = 0) const;
+  /// Adds it to what is in `sum`.
+  void add(int row, std::span<float> sum) const;
+  void clear(int row);
+
+  /// Bytes that so many rows take.
+  [[nodiscard]] static std::size_t memory(Rank ranks, int rows) {
+    return static_cast<std::size_t>(rows) *
+           (static_cast<std::size_t>(ranks) * sizeof(std::uint16_t) + sizeof(Scale));
+  }
+
+ private:
+  /// A rank's value is first + step * part.
+  struct Scale {
+    float first = 0;
+    float step = 0;
+  };
+
+  [[nodiscard]] const std::uint16_t* parts(int row) const {
+    return parts_.data() + static_cast<std::size_t>(row) * ranks_;
+  }
+
+  std::size_t ranks_;
+  std::vector<Scale> scales_;
+  std::vector<std::uint16_t> parts_;
+};
+
+/// Room for a pattern that is needed for a moment.
+enum class Room { lateness, computing, expected, blended, before, moved };
+/// Of the calling thread, valid until it asks for this room again.
+[[nodiscard]] std::span<float> room(Room which, std::size_t ranks);
+
+}  // namespace latecomer

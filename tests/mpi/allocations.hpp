@@ -1,0 +1,24 @@
+// How often this thread has allocated memory by operator new: the test program replaces it.
+#pragma once
+
+#include <cstddef>
+
+namespace latecomer::testing {
+
+[[nodiscard]] std::size_t allocations();
+
+/// The fewest of some rounds: what must not allocate may still grow its memory in a few of them,
+/// where messages come in another order than before.
+template <class Round>
+std::size_t fewest_allocations(int rounds, Round&& round) {
+  std::size_t fewest = static_cast<std::size_t>(-1);
+  for (int i = 0; i < rounds; ++i) {
+    const std::size_t before = allocations();
+    round();
+    const std::size_t made = allocations() - before;
+    if (made < fewest) fewest = made;
+  }
+  return fewest;
+}
+
+}  // namespace latecomer::testing

@@ -1,0 +1,43 @@
+// Calls of plans on the transport alone, without the runtime.
+#pragma once
+
+#include <sched.h>
+
+#include <memory>
+
+#include "parties/make_party.hpp"
+#include "transports/mpi/transport.hpp"
+
+namespace latecomer::testing {
+
+/// One plan's calls, one after another.
+class LinkCalls {
+ public:
+  LinkCalls(MpiTransport& transport, const Plan& plan, Rank me)
+      : transport_(transport), party_(make_party(plan, me, plan.problem.count)) {}
+
+  [[nodiscard]] const Frame& frame() const { return party_->frame(); }
+
+  /// Elements are MPI_UINT64_T. Returns why it failed; empty: it did not.
+  const std::string& operator()(std::uint64_t number, const void* input, void* output, MPI_Op op,
+                                Courier* courier = nullptr) {
+    transport_.begin(Buffers(Layout(MPI_UINT64_T), input, output, scratch_, frame().scratch_count),
+                     op, {number, frame().plan_hash}, courier);
+    if (!protocol_ || !protocol_->restart({})) protocol_ = party_->join(transport_, {});
+    protocol_->start();
+    protocol_->arrive();
+    while (protocol_->status() == Status::running) {
+      if (!transport_.poll(*protocol_)) sched_yield();
+    }
+    scratch_.release();
+    return protocol_->failure();
+  }
+
+ private:
+  MpiTransport& transport_;
+  std::unique_ptr<Party> party_;
+  std::unique_ptr<Protocol> protocol_;
+  Scratch scratch_;
+};
+
+}  // namespace latecomer::testing

@@ -1,0 +1,130 @@
+// Small messages beside those of calls: in order, of the right size, never waited for.
+#include "transports/mpi/mailbox.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "allocations.hpp"
+#include "communicator.hpp"
+#include "runner.hpp"
+#include "runtime/background/post.hpp"
+#include "transports/mpi/tags.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+constexpr int kTag = Tags::kLetters;
+
+template <class Receive>
+auto wait_for(Receive&& receive) {
+  auto received = receive();
+  while (!received) {
+    sched_yield();
+    received = receive();
+  }
+  return received;
+}
+
+MPI_TEST(letters_keep_their_order_and_are_of_their_size) {
+  const Communicator comm = Communicator::returning_errors();
+  Mailbox mailbox(comm, kTag);
+  CHECK(!mailbox.used());
+  CHECK(!mailbox.receive());
+  CHECK(!mailbox.used());
+  const int next = (context.rank + 1) % context.ranks;
+  const int previous = (context.rank + context.ranks - 1) % context.ranks;
+  for (int i = 0; i < 20; ++i) mailbox.send(next, &i, sizeof i);
+  mailbox.send(next, nullptr, 0);
+  CHECK(mailbox.used());
+  for (int i = 0; i < 20; ++i) {
+    const auto got =
+        wait_for([&] { return i % 2 == 0 ? mailbox.receive() : mailbox.receive_from(previous); });
+    CHECK_EQ(got->from, previous);
+    CHECK_EQ(got->as<int>().value_or(-1), i);
+    CHECK(!got->as<double>());
+  }
+  CHECK(wait_for([&] { return mailbox.receive(); })->content.empty());
+  while (!mailbox.idle()) sched_yield();
+  CHECK_EQ(mailbox.error(), MPI_SUCCESS);
+  MPI_Barrier(comm);
+}
+
+/// Longer than what MPI sends without being asked: it is under way when its mailbox goes.
+MPI_TEST(a_letter_outlives_its_mailbox) {
+  const Communicator comm = Communicator::returning_errors();
+  if (context.rank == 0 && context.ranks > 1) {
+    const std::vector<int> content(1 << 20, 5);
+    {
+      Mailbox mailbox(comm, kTag);
+      mailbox.send(1, content.data(), content.size() * sizeof(int));
+      CHECK(!mailbox.idle());
+    }
+    CHECK(!Mailbox::finish(std::chrono::milliseconds(0)));
+    const std::vector<int> others(1 << 20, 6);  // where freed memory would be used again
+    MPI_Barrier(comm);
+    CHECK(Mailbox::finish(std::chrono::seconds(60)));
+    CHECK_EQ(others[0], 6);
+  } else {
+    MPI_Barrier(comm);
+  }
+  if (context.rank == 1) {
+    Mailbox mailbox(comm, kTag);
+    const auto got = wait_for([&] { return mailbox.receive(); });
+    CHECK_EQ(got->content.size(), sizeof(int) << 20);
+    int wrong = 0;
+    for (std::size_t i = 0; i < got->content.size(); i += sizeof(int)) {
+      int value = 0;
+      std::memcpy(&value, got->content.data() + i, sizeof value);
+      if (value != 5) ++wrong;
+    }
+    CHECK_EQ(wrong, 0);
+  }
+  MPI_Barrier(comm);
+}
+
+MPI_TEST(letters_again_allocate_nothing) {
+  const Communicator comm = Communicator::returning_errors();
+  Mailbox mailbox(comm, kTag);
+  const auto round = [&] {
+    const int next = (context.rank + 1) % context.ranks;
+    mailbox.send(next, &next, sizeof next);
+    wait_for([&] { return mailbox.receive(); });
+    while (!mailbox.idle()) sched_yield();
+  };
+  round();
+  CHECK_EQ(fewest_allocations(5, round), 0U);
+  MPI_Barrier(comm);
+}
+
+/// Of a kind, a call or a length that no rank of this library writes.
+MPI_TEST(letters_that_cannot_be_read_are_dropped) {
+  const Communicator comm = Communicator::returning_errors();
+  Post post(comm);
+  Mailbox raw(comm, Tags::kLetters);
+  const auto send_changed = [&](std::size_t at, std::uint64_t value, std::size_t size) {
+    std::uint64_t words[7] = {};  // kind, call, description of three, arrival, weight
+    words[at] = value;
+    raw.send(context.rank, words, size);
+  };
+  CHECK(known(Description{}, context.ranks));
+  CHECK(!known({0, 0, 0, kCollectives, 0}, context.ranks));
+  CHECK(!known({0, 10, 0, 0, 0}, context.ranks));
+  CHECK(!known({0, 0, 1000, 0, 0}, context.ranks));
+  CHECK(!known({0, 0, 0, 0, context.ranks}, context.ranks));
+  CHECK(!known({0, 0, 0, 0, -1}, context.ranks));
+  CHECK(!known({~std::uint64_t{0}, 0, 0, 0, 0}, context.ranks));
+  send_changed(0, 4, 56);                                  // kind
+  send_changed(3, std::uint64_t{kCollectives} << 32, 56);  // collective
+  send_changed(0, 0, 20);                                  // length
+  post.send(context.rank, {Letter::Kind::report, 77, {}, 1.5, 0.5, "text"});
+  const auto got = wait_for([&] { return post.receive(); });
+  CHECK_EQ(got->letter.call, 77U);
+  CHECK_EQ(got->letter.text, "text");
+  CHECK_EQ(post.error(), MPI_SUCCESS);
+}
+
+}  // namespace
+}  // namespace latecomer::testing

@@ -1,0 +1,232 @@
+// The transport alone: what repeated calls cost, bounds of what it keeps and posts, and messages
+// that no rank of this library would send.
+#include "transports/mpi/transport.hpp"
+
+#include "algorithms/registry.hpp"
+#include "allocations.hpp"
+#include "base/random.hpp"
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "link_calls.hpp"
+#include "runner.hpp"
+#include "telemetry/stamps.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+using Values = std::vector<std::uint64_t>;
+
+/// Rank r's element i is r + i in calls that combine; of others it is the element's own number.
+struct Data {
+  Values input, output;
+  const Problem& problem;
+
+  Data(const Problem& of, const Frame& frame, int rank)
+      : input(static_cast<std::size_t>(frame.input_count)),
+        output(static_cast<std::size_t>(frame.output_count)),
+        problem(of) {
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      input[i] = i + static_cast<std::uint64_t>(rank);
+    }
+  }
+  /// Of an all-reduce that sums.
+  [[nodiscard]] bool right_sum() const {
+    const auto ranks = static_cast<std::uint64_t>(problem.ranks);
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      if (output[i] != ranks * i + ranks * (ranks - 1) / 2) return false;
+    }
+    return true;
+  }
+};
+
+Plan plan_of(Collective collective, const char* algorithm, const Problem& problem,
+             bool telemetry = false) {
+  return make_plan(find_algorithm(collective, algorithm), problem, {}, {{}, {}, telemetry});
+}
+
+MPI_TEST(calls_after_the_first_allocate_nothing) {
+  if (context.ranks == 1) return;
+  for (const char* algorithm : {"recursive_doubling", "ring", "rabenseifner", "linear_tree"}) {
+    for (const Count count : {1, 50000}) {
+      const Communicator comm = Communicator::returning_errors();
+      MpiTransport transport(comm);
+      const Problem problem{Collective::allreduce, context.ranks, count, 8};
+      const Plan plan = plan_of(Collective::allreduce, algorithm, problem, true);
+      LinkCalls calls(transport, plan, context.rank);
+      Data data(problem, calls.frame(), context.rank);
+      Stamps stamps(context.ranks);
+      std::uint64_t number = 0;
+      const auto call = [&] {
+        stamps.begin();
+        stamps.arrive(context.rank, {1.0, 0, 0});
+        calls(++number, data.input.data(), data.output.data(), MPI_SUM, &stamps);
+      };
+      for (int i = 0; i < 10; ++i) call();
+      const std::size_t fewest = fewest_allocations(5, [&] {
+        for (int i = 0; i < 5; ++i) call();
+      });
+      CHECK_EQ(fewest, 0U);
+      CHECK_TEXT(data.right_sum() && stamps.complete(), algorithm);
+    }
+  }
+}
+
+/// Room for one message at a time, as if ranks were many: who waits is served all the same.
+MPI_TEST(staged_receives_are_bounded) {
+  for (const Algorithm& row : registry(Collective::allreduce)) {
+    if (row.kind != Kind::program) continue;
+    const Communicator comm = Communicator::returning_errors();
+    MpiTransport transport(comm, MpiTransport::kLargestPiece, 1);
+    for (const Count count : {Count{3} * context.ranks, Count{20000}}) {
+      const Problem problem{Collective::allreduce, context.ranks, count, 8};
+      const Plan plan =
+          plan_of(Collective::allreduce, std::string(row.name).c_str(), problem, true);
+      LinkCalls calls(transport, plan, context.rank);
+      Data data(problem, calls.frame(), context.rank);
+      CHECK_EQ(
+          calls(static_cast<std::uint64_t>(count), data.input.data(), data.output.data(), MPI_SUM),
+          "");
+      CHECK_TEXT(data.right_sum(), std::string(row.name));
+    }
+    CHECK_EQ(transport.staged_receives(), 0U);
+  }
+}
+
+/// A gather whose root receives from all: with room for two, two receives are posted.
+MPI_TEST(receives_of_first_messages_wait_for_room) {
+  if (context.ranks < 4) return;
+  const Communicator comm = Communicator::returning_errors();
+  MpiTransport transport(comm, MpiTransport::kLargestPiece, 80000);
+  const Problem problem{Collective::allgather, context.ranks, context.ranks, 8};
+  Values output(static_cast<std::size_t>(context.ranks));
+  const std::uint64_t mine = 7;
+  Scratch scratch;
+  transport.begin(Buffers(Layout(MPI_UINT64_T), &mine, output.data(), scratch, 0), MPI_SUM, {1, 1});
+  struct Counting final : Protocol {
+    int open = 0;
+    std::string none;
+    void start() override {}
+    void arrive() override {}
+    void completed(const Completion& completion) override {
+      CHECK_EQ(completion.error, MPI_SUCCESS);
+      --open;
+    }
+    [[nodiscard]] Status status() const override {
+      return open == 0 ? Status::done : Status::running;
+    }
+    [[nodiscard]] const std::string& failure() const override { return none; }
+    [[nodiscard]] std::string waiting_for() const override { return {}; }
+  } protocol;
+  Token token = 0;
+  for (Rank peer = 0; peer < context.ranks; ++peer) {
+    if (peer == context.rank) continue;
+    transport.recv({peer, {Buffer::output, peer, 1}, true}, token++);
+    ++protocol.open;
+  }
+  CHECK_EQ(transport.staged_receives(), 2U);
+  CHECK_EQ(transport.awaited().size(), static_cast<std::size_t>(context.ranks - 1));
+  // One that comes earlier in the program is not kept waiting.
+  MPI_Barrier(comm);
+  for (Rank peer = 0; peer < context.ranks; ++peer) {
+    if (peer == context.rank) continue;
+    transport.send({peer, {Buffer::input, 0, 1}, true}, 1, token++);
+    ++protocol.open;
+  }
+  while (protocol.status() == Status::running) {
+    if (!transport.poll(protocol)) sched_yield();
+    CHECK(transport.staged_receives() <= 2);
+  }
+  output[static_cast<std::size_t>(context.rank)] = mine;
+  CHECK(output == Values(output.size(), mine));
+}
+
+/// After calls with many long messages, some with short ones: memory goes.
+MPI_TEST(memory_of_messages_follows_the_need) {
+  Staging staging;
+  std::vector<Staging::Block> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(staging.take(30000));
+  for (Staging::Block& block : blocks) staging.give_back(std::move(block));
+  CHECK_EQ(staging.kept(), 100U * 32768);
+  for (int call = 0; call < 200; ++call) {
+    staging.begin_call();
+    staging.give_back(staging.take(30000));
+    staging.give_back(staging.take(256));
+    staging.give_back(staging.take(std::size_t{3} << 20));  // too long to be kept
+  }
+  CHECK_EQ(staging.kept(), 2 * 32768U + 256U);
+}
+
+/// What a first message claims to carry along is not believed: so many bytes that adding the others
+/// comes out right.
+MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
+  if (context.ranks == 1 || context.rank > 1) return;
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group two = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  const int members[] = {0, 1};
+  MPI_Group_incl(all, 2, members, &two);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_create_group(MPI_COMM_WORLD, two, 1, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const Problem problem{Collective::bcast, 2, 1000, 8};
+  const Plan plan = plan_of(Collective::bcast, "binomial", problem);
+  const std::uint64_t hash = make_party(plan, 1, 0)->frame().plan_hash;
+  Values output(1000);
+  if (context.rank == 1) {
+    MpiTransport transport(comm);
+    LinkCalls calls(transport, plan, 1);
+    const std::string why = calls(1, nullptr, output.data(), MPI_SUM);
+    CHECK_EQ(why, "rank 0 follows another plan than rank 1");
+    (void)transport.abandon();
+  } else {
+    // 16 bytes of head and 24 of elements, where 8000 are expected: words = 24 - 8000.
+    const Values message = {hash, std::uint64_t{24} - 8000, 1, 2, 3};
+    MPI_Send(message.data(), 40, MPI_PACKED, 1, Tags(comm).first(1), comm);
+  }
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&two);
+  MPI_Group_free(&all);
+}
+
+// --- MPI_COMM_SELF ---
+
+MPI_Errhandler set_meanwhile = MPI_ERRHANDLER_NULL;
+bool fatal_meanwhile = false;
+
+void sum_and_set(void* left, void* right, int* count, MPI_Datatype* /*type*/) {
+  MPI_Errhandler now = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_SELF, &now);
+  fatal_meanwhile = fatal_meanwhile || now == MPI_ERRORS_ARE_FATAL;
+  MPI_Errhandler_free(&now);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, set_meanwhile);
+  for (int i = 0; i < *count; ++i) static_cast<int*>(right)[i] += static_cast<int*>(left)[i];
+}
+
+void ignore(MPI_Comm* /*comm*/, int* /*code*/, ...) {}
+
+/// As another thread may while a call waits.
+MPI_TEST(the_error_handler_of_comm_self_is_the_programs) {
+  if (context.ranks == 1) return;
+  MPI_Comm_create_errhandler(ignore, &set_meanwhile);
+  fatal_meanwhile = false;
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Op_create(sum_and_set, 1, &op);
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "recursive_doubling");
+  const int mine[] = {1, 2};
+  int sum[] = {0, 0};
+  CHECK_EQ(latecomer_allreduce(mine, sum, 2, MPI_INT, op, comm), MPI_SUCCESS);
+  CHECK(sum[0] == context.ranks && sum[1] == 2 * context.ranks);
+  MPI_Errhandler after = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_SELF, &after);
+  // Where only some ranks combine, the others' handler is untouched.
+  if (fatal_meanwhile) CHECK(after == set_meanwhile);
+  if (context.rank == 0) CHECK(fatal_meanwhile);
+  if (after != MPI_ERRORS_ARE_FATAL) MPI_Errhandler_free(&after);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&set_meanwhile);
+  MPI_Op_free(&op);
+}
+
+}  // namespace
+}  // namespace latecomer::testing
