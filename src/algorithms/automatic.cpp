@@ -38,6 +38,7 @@ Algorithm automatic(Collective collective) {
           .source = "the closed forms of the others",
           .complete = complete,
           .build = build_chosen,
+          .check = check_chosen,
           .cost = cost_chosen,
           .time = time_chosen};
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "algorithms/registry.hpp"
+#include "base/error.hpp"
 
 namespace latecomer {
 
@@ -33,6 +34,9 @@ inline const Algorithm& chosen(const Plan& plan) {
   return find_algorithm(plan.problem.collective, plan.algorithm);
 }
 inline void build_chosen(const Plan& plan, Builder& builder) { chosen(plan).build(plan, builder); }
+inline void check_chosen(const Plan& plan) {
+  throw Error("algorithm", plan.algorithm, "the one that it has chosen");
+}
 inline Cost cost_chosen(const Plan& plan) { return chosen(plan).cost(plan); }
 inline Seconds time_chosen(const Plan& plan, const Network& network) {
   return chosen(plan).time(plan, network);

@@ -9,6 +9,8 @@
 namespace latecomer {
 namespace {
 
+constexpr Count kMostPerRank = 64;  // segments that rows give themselves, whatever the vector
+
 void check_has_order(const Plan& plan) {
   if (!plan.order.empty()) return;
   throw Error("order", "none", "that of the ranks, for " + plan.algorithm);
@@ -20,7 +22,7 @@ void check_place_of_root(const Plan& plan, Rank found) {
               "one that has rank " + std::to_string(plan.problem.root) + " there");
 }
 
-/// Those of more ranks than one have all of them; the factors of one rank are none.
+/// All are there; but one rank has no factors.
 void check_parameters(const Algorithm& row, const Plan& plan) {
   for (const Parameter& parameter : row.parameters) {
     const bool needed = !parameter.factors && parameter.name != "progress";
@@ -31,7 +33,7 @@ void check_parameters(const Algorithm& row, const Plan& plan) {
   }
   const auto segments = plan.parameters.find("segments");
   if (segments == plan.parameters.end()) return;
-  const Count most = std::max<Count>(plan.problem.ranks, most_segments(plan.problem.count));
+  const Count most = std::max(kMostPerRank * plan.problem.ranks, most_segments(plan.problem.count));
   if (segments->second > most) {
     throw Error("segments", std::to_string(segments->second), "at most " + std::to_string(most));
   }

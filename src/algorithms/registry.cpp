@@ -70,16 +70,6 @@ std::string value_text(const Parameter& parameter, Count value) {
   return std::string(parameter.choices[static_cast<std::size_t>(value)]);
 }
 
-void check_parameter(const Algorithm& algorithm, std::string_view name, Count value) {
-  const Parameter& parameter = find_parameter(algorithm, name);
-  const auto choices = static_cast<Count>(parameter.choices.size());
-  if (parameter.factors && value >= kFirstFactors) return;  // the algorithm looks at them
-  if (value < parameter.minimum || (choices > 0 && value >= choices)) {
-    throw Error(std::string(name) + " of " + std::string(algorithm.name), std::to_string(value),
-                "a number from " + std::to_string(parameter.minimum) + " up");
-  }
-}
-
 /// Segments beyond one an element would be empty: the plan has, and shows, what is used.
 void cap_segments(Parameters& parameters, Count elements) {
   const auto asked = parameters.find("segments");
@@ -187,6 +177,22 @@ bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* wh
   return false;
 }
 
+void check_parameter(const Algorithm& algorithm, std::string_view name, Count value) {
+  const Parameter& parameter = find_parameter(algorithm, name);
+  const auto choices = static_cast<Count>(parameter.choices.size());
+  if (parameter.factors && value >= kFirstFactors) return;  // the algorithm looks at them
+  if (value < parameter.minimum || (choices > 0 && value >= choices)) {
+    throw Error(std::string(name) + " of " + std::string(algorithm.name), std::to_string(value),
+                "a number from " + std::to_string(parameter.minimum) + " up");
+  }
+}
+
+void check_accepts(const Algorithm& algorithm, const Problem& problem) {
+  std::string why;
+  if (accepts(algorithm, problem, &why)) return;
+  throw Error("operator", "not commutative", "a commutative one, since " + why);
+}
+
 Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters,
                const Knowledge& knowledge) {
   check(problem);
@@ -196,13 +202,10 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
                 std::string(algorithm.name) + " of " + std::string(to_string(algorithm.collective)),
                 "one of " + std::string(to_string(problem.collective)));
   }
-  std::string why;
   if (algorithm.kind == Kind::native) {
     throw Error("algorithm", "native", "an algorithm that has plans");
   }
-  if (!accepts(algorithm, problem, &why)) {
-    throw Error("operator", "not commutative", "a commutative one, since " + why);
-  }
+  check_accepts(algorithm, problem);
   for (const auto& [name, value] : parameters) check_parameter(algorithm, name, value);
   Plan plan;
   plan.algorithm = algorithm.name;

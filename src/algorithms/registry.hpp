@@ -54,6 +54,9 @@ struct Algorithm {
   void (*complete)(Plan& plan, const Knowledge& knowledge);
   /// Writes the operations of one rank of a complete plan. Null for what runs no program.
   void (*build)(const Plan& plan, Builder& builder);
+  /// Throws Error for the ranks, order or table of a plan that was read, where `complete` cannot
+  /// have made such. Null: its plans have neither order nor table.
+  void (*check)(const Plan& plan) = nullptr;
   /// Null for native.
   Cost (*cost)(const Plan& plan);
   /// How long it takes, by its closed form, when all arrive together. Null for native.
@@ -100,6 +103,14 @@ struct Algorithm {
 /// long (`Parameter::taken_over`).
 [[nodiscard]] Plan plan_like(const Plan& representative, const Problem& problem,
                              const Parameters& fixed, const Knowledge& knowledge);
+
+/// For a plan that came as a text: throws Error for what make_plan cannot have made, as far as
+/// building its programs would go wrong.
+void check_plan(const Plan& plan);
+/// Throws Error for a parameter that the algorithm does not have, or not with such a value.
+void check_parameter(const Algorithm& algorithm, std::string_view name, Count value);
+/// Throws Error for an operator that the algorithm does not take.
+void check_accepts(const Algorithm& algorithm, const Problem& problem);
 
 /// Seconds when all arrive together, links being rested: the row's closed form less what a burst
 /// saves.

@@ -29,7 +29,7 @@ class File {
   File& operator=(const File&) = delete;
 
   [[nodiscard]] bool regular() const {
-    struct stat found {};
+    struct stat found{};
     return fstat(handle_, &found) == 0 && S_ISREG(found.st_mode);
   }
   /// As far as it can be read, one byte more than allowed at most.

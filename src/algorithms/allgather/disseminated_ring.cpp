@@ -13,6 +13,7 @@
 #include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/plan_checks.hpp"
 
 namespace latecomer::allgather {
 namespace {
@@ -42,6 +43,8 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   plan.table =
       steps_before_last(knowledge.arrivals, problem.ranks, knowledge.network.transfer(bytes));
 }
+
+void check(const Plan& plan) { check_ordered_numbers(plan, 0, static_cast<Count>(kMostSteps)); }
 
 /// The steps in which early ranks hand their parts out.
 class PreSteps {
@@ -167,6 +170,7 @@ Algorithm disseminated_ring() {
           .source = "Proficz 2021, listing 2 (BDR)",
           .complete = complete,
           .build = build,
+          .check = check,
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last,

@@ -13,6 +13,8 @@
 #include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/plan_checks.hpp"
+#include "base/error.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
@@ -107,6 +109,12 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   const Exits exits(sorted, step_of(plan, knowledge.network));
   Count& asked = plan.parameters.try_emplace("late", late_ranks(exits, ranks)).first->second;
   asked = std::min<Count>(asked, ranks - 1);
+}
+
+void check(const Plan& plan) {
+  check_ordered(plan);
+  const Count late = plan.parameters.at("late");
+  if (late >= plan.problem.ranks) throw Error("late", std::to_string(late), "less than all ranks");
 }
 
 Rank late_of(const Plan& plan) { return static_cast<Rank>(plan.parameters.at("late")); }
@@ -270,6 +278,7 @@ Algorithm late_doubling() {
           .source = "latecomer",
           .complete = complete,
           .build = build,
+          .check = check,
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last};

@@ -9,6 +9,8 @@
 #include "algorithms/chosen.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/plan_checks.hpp"
+#include "base/error.hpp"
 
 namespace latecomer::allgather {
 namespace {
@@ -20,6 +22,11 @@ bool odd(const Plan& plan) { return plan.problem.ranks % 2 != 0; }
 
 void complete(Plan& plan, const Knowledge& /*knowledge*/) {
   if (odd(plan)) plan.algorithm = "ring";
+}
+
+void check(const Plan& plan) {
+  if (odd(plan)) throw Error("ranks", std::to_string(plan.problem.ranks), "an even number");
+  if (!plan.order.empty() || !plan.table.empty()) refuse_table(plan, "none, and no order");
 }
 
 /// Whom a rank exchanges with: even ones with the next and then the previous, odd ones in reverse.
@@ -107,6 +114,7 @@ Algorithm neighbor_exchange() {
           .source = "Chen, Zhang, Zhang and Yuan 2005; NEX of Proficz 2021",
           .complete = complete,
           .build = build,
+          .check = check,
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last};

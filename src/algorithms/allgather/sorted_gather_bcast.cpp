@@ -9,6 +9,7 @@
 #include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/plan_checks.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
@@ -134,6 +135,7 @@ Algorithm sorted_gather_bcast() {
           .source = "Proficz 2021, listing 3 (BSLB)",
           .complete = complete,
           .build = build,
+          .check = check_ordered,
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last};

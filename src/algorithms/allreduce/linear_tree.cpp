@@ -6,6 +6,7 @@
 // Source: "linear tree" of Proficz 2018, section 4.1 (pipelined chain).
 #include "algorithms/allreduce/chain.hpp"
 #include "algorithms/allreduce/rows.hpp"
+#include "algorithms/plan_checks.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -29,6 +30,7 @@ Algorithm linear_tree() {
           .source = "Proficz 2018, section 4.1 (linear tree)",
           .complete = complete,
           .build = build_chain,
+          .check = check_ordered,
           .cost = chain_cost,
           .time = chain_time,
           .tells = always_tells};

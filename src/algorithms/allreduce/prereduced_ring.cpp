@@ -83,6 +83,7 @@ Algorithm prereduced_ring() {
           .source = "Proficz 2018, section 4.2 (PRR)",
           .complete = complete,
           .build = build_ring_walk,
+          .check = check_ring_walk,
           .cost = ring_walk_cost,
           .time = ring_walk_time,
           .time_after_last = ring_walk_time_after_last};

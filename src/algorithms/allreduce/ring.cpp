@@ -29,6 +29,7 @@ Algorithm ring() {
           .source = "Patarasuk and Yuan 2009",
           .complete = complete,
           .build = build_ring_walk,
+          .check = check_ring_walk,
           .cost = ring_walk_cost,
           .time = ring_walk_time};
 }

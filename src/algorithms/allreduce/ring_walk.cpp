@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/plan_checks.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::allreduce {
@@ -79,6 +80,15 @@ class Walk {
 };
 
 }  // namespace
+
+void check_ring_walk(const Plan& plan) {
+  const auto asked = plan.parameters.find("segments");
+  const Count segments = asked == plan.parameters.end() ? plan.problem.ranks : asked->second;
+  check_ordered_numbers(plan, 0, segments);
+  if (std::accumulate(plan.table.begin(), plan.table.end(), Count{0}) != segments) {
+    refuse_table(plan, "the " + std::to_string(segments) + " segments, by where they start");
+  }
+}
 
 void build_ring_walk(const Plan& plan, Builder& builder) {
   const Range all{0, plan.problem.count};

@@ -11,6 +11,8 @@
 namespace latecomer::allreduce {
 
 /// `plan.table` is n, `plan.order` the ranks by position.
+/// Throws Error for an order or a table of which no walk can be made.
+void check_ring_walk(const Plan& plan);
 void build_ring_walk(const Plan& plan, Builder& builder);
 Cost ring_walk_cost(const Plan& plan);
 /// Seconds when all ranks arrive together.

@@ -65,6 +65,7 @@ Algorithm segmented_ring() {
           .source = "segmented ring of Open MPI; segment count as in Proficz 2018",
           .complete = complete,
           .build = build_ring_walk,
+          .check = check_ring_walk,
           .cost = ring_walk_cost,
           .time = ring_walk_time};
 }

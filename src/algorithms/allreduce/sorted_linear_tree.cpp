@@ -7,6 +7,7 @@
 // Source: Proficz 2018, section 4.1 (SLT).
 #include "algorithms/allreduce/chain.hpp"
 #include "algorithms/allreduce/rows.hpp"
+#include "algorithms/plan_checks.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -35,6 +36,7 @@ Algorithm sorted_linear_tree() {
           .source = "Proficz 2018, section 4.1 (SLT)",
           .complete = complete,
           .build = build_chain,
+          .check = check_ordered,
           .cost = chain_cost,
           .time = chain_time,
           .time_after_last = chain_time_after_last,

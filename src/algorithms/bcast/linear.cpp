@@ -5,6 +5,7 @@
 // Performance analysis of MPI collective operations, Cluster Computing 10 (2007) (pipeline).
 #include "algorithms/bcast/chain.hpp"
 #include "algorithms/bcast/rows.hpp"
+#include "algorithms/plan_checks.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::bcast {
@@ -30,6 +31,7 @@ Algorithm linear() {
           .source = "Pjesivac-Grbovic et al. 2007 (pipeline)",
           .complete = complete,
           .build = build_chain,
+          .check = check_root_first,
           .cost = chain_cost,
           .time = chain_time,
           .time_after_last = chain_time_after_last};

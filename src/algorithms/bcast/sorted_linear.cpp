@@ -8,6 +8,7 @@
 
 #include "algorithms/bcast/chain.hpp"
 #include "algorithms/bcast/rows.hpp"
+#include "algorithms/plan_checks.hpp"
 
 namespace latecomer::bcast {
 namespace {
@@ -33,6 +34,7 @@ Algorithm sorted_linear() {
           .source = "latecomer",
           .complete = complete,
           .build = build_chain,
+          .check = check_root_first,
           .cost = chain_cost,
           .time = chain_time,
           .time_after_last = chain_time_after_last};

@@ -6,6 +6,7 @@
 // gather "linear_sync".
 #include "algorithms/gather/flat.hpp"
 #include "algorithms/gather/rows.hpp"
+#include "algorithms/plan_checks.hpp"
 
 namespace latecomer::gather {
 namespace {
@@ -28,6 +29,7 @@ Algorithm linear_sync() {
           .source = "Open MPI (linear_sync)",
           .complete = complete,
           .build = build_flat,
+          .check = check_ordered,
           .cost = flat_cost,
           .time = flat_time,
           .time_after_last = flat_time_after_last};

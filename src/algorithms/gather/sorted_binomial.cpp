@@ -11,6 +11,8 @@
 #include "algorithms/gather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/packed.hpp"
+#include "algorithms/plan_checks.hpp"
+#include "base/error.hpp"
 #include "patterns/powers.hpp"
 #include "schedule/builder.hpp"
 
@@ -88,6 +90,12 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   for (std::size_t i = 0; i < sorted.size(); ++i) plan.table[sorted[i]] = static_cast<Count>(i);
 }
 
+void check(const Plan& plan) {
+  check_ordered_numbers(plan, 0, plan.problem.ranks - 1);
+  if (plan.order.front() == plan.problem.root) return;
+  throw Error("order", "rank " + std::to_string(plan.order.front()) + " first", "the root first");
+}
+
 void add_subtree(Moves& all, const Plan& plan, const PackedTree& tree, Rank position) {
   for (const Rank child : children(plan, tree, position)) {
     add_subtree(all, plan, tree, child);
@@ -162,6 +170,7 @@ Algorithm sorted_binomial() {
           .source = "Proficz 2020 (SBN; with background progress BSBN)",
           .complete = complete,
           .build = build,
+          .check = check,
           .cost = cost,
           .time = moving::time_of<moves>,
           .time_after_last = moving::time_after_last_of<moves>};

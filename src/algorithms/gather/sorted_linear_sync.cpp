@@ -7,6 +7,7 @@
 // described in Proficz 2021.
 #include "algorithms/gather/flat.hpp"
 #include "algorithms/gather/rows.hpp"
+#include "algorithms/plan_checks.hpp"
 
 namespace latecomer::gather {
 namespace {
@@ -29,6 +30,7 @@ Algorithm sorted_linear_sync() {
           .source = "Proficz 2020 (SLS; with background progress BSLS)",
           .complete = complete,
           .build = build_flat,
+          .check = check_ordered,
           .cost = flat_cost,
           .time = flat_time,
           .time_after_last = flat_time_after_last};

@@ -4,6 +4,7 @@
 // Cost, S segments: (S+P-2)(alpha + m/S beta) + (P-1) m/S gamma, close to m beta for long vectors;
 // of two chains that meet, twice as much. Use it for long vectors.
 // Source: the "linear tree" of Proficz 2018, section 4.1, without the way back.
+#include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/chain.hpp"
 #include "algorithms/reduce/rows.hpp"
 #include "patterns/rotated.hpp"
@@ -32,6 +33,7 @@ Algorithm linear_tree() {
           .source = "Proficz 2018, section 4.1 (linear tree)",
           .complete = complete,
           .build = build_chain,
+          .check = check_ordered,
           .cost = chain_cost,
           .time = chain_time};
 }

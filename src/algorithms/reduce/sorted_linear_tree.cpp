@@ -10,6 +10,7 @@
 // are reduced by the ranks that are there.
 #include <algorithm>
 
+#include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/chain.hpp"
 #include "algorithms/reduce/rows.hpp"
 
@@ -42,6 +43,7 @@ Algorithm sorted_linear_tree() {
           .source = "Proficz 2018, section 4.1 (SLT), for reduce",
           .complete = complete,
           .build = build_chain,
+          .check = check_root_last,
           .cost = chain_cost,
           .time = chain_time,
           .time_after_last = chain_time_after_last};

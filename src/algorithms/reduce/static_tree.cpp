@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "algorithms/after_last.hpp"
+#include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/rows.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 
@@ -127,6 +128,19 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   plan.order.push_back(best.holder);
 }
 
+/// Each rank sends once, to one that still has its part.
+void check(const Plan& plan) {
+  const auto senders = static_cast<std::size_t>(plan.problem.ranks) - 1;
+  const bool fits = plan.order.size() == senders + 1 && plan.table.size() == senders;
+  std::vector<bool> gone(senders + 1);
+  for (std::size_t i = 0; fits && i < senders; ++i) {
+    gone[plan.order[i]] = true;
+    const Count to = plan.table[i];
+    if (to < 0 || to > static_cast<Count>(senders) || gone[to]) refuse_table(plan, "who is left");
+  }
+  if (!fits) refuse_table(plan, "to whom each rank of the order sends, but the last");
+}
+
 void build(const Plan& plan, Builder& builder) {
   const Merges merges = merges_of(plan);
   const Rank me = builder.me();
@@ -186,6 +200,7 @@ Algorithm static_tree() {
           .source = "Marendic 2012, algorithm 1",
           .complete = complete,
           .build = build,
+          .check = check,
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last};

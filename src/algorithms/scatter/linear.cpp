@@ -2,6 +2,7 @@
 //
 // Cost: (P-1) alpha + (P-1)/P m beta. Use it for long parts on few ranks.
 // Source: Open MPI's scatter "linear".
+#include "algorithms/plan_checks.hpp"
 #include "algorithms/scatter/flat.hpp"
 #include "algorithms/scatter/rows.hpp"
 
@@ -26,6 +27,7 @@ Algorithm linear() {
           .source = "Open MPI (linear)",
           .complete = complete,
           .build = build_flat,
+          .check = check_ordered,
           .cost = flat_cost,
           .time = flat_time,
           .time_after_last = flat_time_after_last};

@@ -7,6 +7,7 @@
 // positions are latecomer's own.
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/packed.hpp"
+#include "algorithms/plan_checks.hpp"
 #include "algorithms/scatter/rows.hpp"
 #include "patterns/powers.hpp"
 #include "schedule/builder.hpp"
@@ -116,6 +117,7 @@ Algorithm sorted_binomial() {
           .source = "Proficz 2020 (SBN; with background progress BSBN)",
           .complete = complete,
           .build = build,
+          .check = check_root_first,
           .cost = cost,
           .time = moving::time_of<moves>,
           .time_after_last = moving::time_after_last_of<moves>};

@@ -3,6 +3,7 @@
 //
 // Cost: (P-1) alpha + (P-1)/P m beta; early ranks leave first. Use it for long parts.
 // Source: Proficz 2020 (Cluster Computing 23), SLIN and BSLN, as described in Proficz 2021.
+#include "algorithms/plan_checks.hpp"
 #include "algorithms/scatter/flat.hpp"
 #include "algorithms/scatter/rows.hpp"
 
@@ -27,6 +28,7 @@ Algorithm sorted_linear() {
           .source = "Proficz 2020 (SLIN; with background progress BSLN)",
           .complete = complete,
           .build = build_flat,
+          .check = check_ordered,
           .cost = flat_cost,
           .time = flat_time,
           .time_after_last = flat_time_after_last};

@@ -170,7 +170,13 @@ void Background::expect(const Letter& letter) {
 
 void Background::begin(const Letter& letter, bool in_place) {
   Plan plan = parse_plan(letter.text);
-  plan.problem.exact = problem_of(letter.what).exact;
+  const Problem problem = problem_of(letter.what);
+  plan.problem.exact = problem.exact;
+  plan.problem.in_place = problem.in_place;
+  if (plan.problem != problem) {
+    throw Error("plan from rank 0", in_words(plan), "one for " + in_words(letter.what));
+  }
+  check_plan(plan);
   expect(letter);
   prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
   Link& link = *state_.link;

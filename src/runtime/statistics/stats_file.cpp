@@ -83,7 +83,7 @@ bool is_of_each_rank(const std::string& pattern) {
 }
 
 std::string write_stats_file(const std::string& name, const std::string& text) {
-  struct stat found {};
+  struct stat found{};
   if (lstat(name.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return "no regular file";
   std::string fresh;
   const int file = open_new(name, fresh);

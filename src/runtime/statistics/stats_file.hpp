@@ -15,8 +15,8 @@ namespace latecomer {
 /// Whether each rank has a file of its own, by the pattern.
 [[nodiscard]] bool is_of_each_rank(const std::string& pattern);
 
-/// Writes to a new file beside it, which takes its place. Returns why that could not be done; empty:
-/// it was. What is there may be a regular file only: no link, no device.
+/// Writes to a new file beside it, which takes its place. Returns why that could not be done;
+/// empty: it was. What is there may be a regular file only: no link, no device.
 [[nodiscard]] std::string write_stats_file(const std::string& name, const std::string& text);
 
 }  // namespace latecomer

@@ -125,6 +125,7 @@ Algorithm early_owners() {
           .source = "own; one late rank as in Devraj et al. 2025",
           .complete = plan_early_owners,
           .build = build,
+          .check = check_early_owners,
           .cost = cost,
           .time = balanced_rounds_time,
           .time_after_last = time_after_last,

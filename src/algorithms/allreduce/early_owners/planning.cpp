@@ -4,8 +4,11 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
+#include <span>
 
 #include "algorithms/allreduce/early_owners/ownership.hpp"
+#include "algorithms/plan_checks.hpp"
+#include "base/error.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
 
@@ -17,6 +20,10 @@ constexpr Count kMostTried = 48;     // blocks; of so few, still fewer may make 
 constexpr Count kMostBlocks = 4096;  // that can be asked for
 constexpr Rank kMostRanks = 128;     // where planning takes some milliseconds at most
 constexpr double kFewestBlocks = 8;  // fewer are best where latency counts, and others are better
+
+Count most_blocks(const Problem& problem) {
+  return std::clamp<Count>(problem.count, 1, kMostBlocks);
+}
 
 /// Lateness against the last rank.
 std::vector<Seconds> before_last(const std::vector<Seconds>& arrivals, Rank ranks) {
@@ -161,12 +168,30 @@ bool worth_planning_owners(const Problem& problem, const Network& network) {
   return problem.ranks <= kMostRanks && ideal_blocks(problem, 1, network) >= kFewestBlocks;
 }
 
+void check_early_owners(const Plan& plan) {
+  constexpr Count kLast = 1'000'000'000'000'000;  // round: times of rounds stay exact
+  const Rank ranks = plan.problem.ranks;
+  const Count most = most_blocks(plan.problem);
+  if (blocks_of(plan) > most) {
+    throw Error("blocks", std::to_string(blocks_of(plan)), "at most " + std::to_string(most));
+  }
+  const bool fits = plan.table.size() == static_cast<std::size_t>(ranks + blocks_of(plan));
+  const auto within = [](std::span<const Count> numbers, Count end) {
+    return std::ranges::all_of(numbers, [end](Count each) { return each >= 0 && each < end; });
+  };
+  const std::span<const Count> table = plan.table;
+  if (fits && plan.order.empty() && within(table.first(ranks), kLast) &&
+      within(table.subspan(ranks), ranks)) {
+    return;
+  }
+  refuse_table(plan, "a round for each rank, then an owner for each block, and no order");
+}
+
 void plan_early_owners(Plan& plan, const Knowledge& knowledge) {
   const auto before = before_last(knowledge.arrivals, plan.problem.ranks);
   const Network& network = knowledge.network;
   if (const auto asked = plan.parameters.find("blocks"); asked != plan.parameters.end()) {
-    const Count most = std::clamp<Count>(plan.problem.count, 1, kMostBlocks);
-    return plan_blocks(plan, std::min(asked->second, most), before, network);
+    return plan_blocks(plan, std::min(asked->second, most_blocks(plan.problem)), before, network);
   }
   const Count ideal = best_blocks(plan.problem, before, network);
   plan_blocks(plan, ideal, before, network);

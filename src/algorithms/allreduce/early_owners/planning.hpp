@@ -13,6 +13,9 @@ namespace latecomer::allreduce {
 /// block's owner.
 void plan_early_owners(Plan& plan, const Knowledge& knowledge);
 
+/// Throws Error for blocks or a table that do not fit the problem.
+void check_early_owners(const Plan& plan);
+
 [[nodiscard]] Count blocks_of(const Plan& plan);
 /// For the arrivals that the plan was made for.
 [[nodiscard]] std::shared_ptr<const Timetable> planned_timetable(const Plan& plan);

@@ -39,6 +39,7 @@ Algorithm circulant() {
           .source = "Traeff 2024",
           .complete = complete,
           .build = build,
+          .check = check_levels,
           .cost = level_cost,
           .time = level_time,
           .tells = levels_tell};

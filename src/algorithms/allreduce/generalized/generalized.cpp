@@ -112,6 +112,7 @@ Algorithm generalized() {
           .source = "Kolmakov and Zhang 2020, extended",
           .complete = complete,
           .build = build,
+          .check = check_levels,
           .cost = level_cost,
           .time = level_time,
           .tells = levels_tell};

@@ -53,6 +53,11 @@ std::vector<Count> to_table(const Design& design) {
   return table;
 }
 
+void check_levels(const Plan& plan) {
+  if (!plan.order.empty()) throw Error("order", "one", "none, for " + plan.algorithm);
+  (void)from_table(plan.table, plan.problem.ranks);
+}
+
 Design from_table(const std::vector<Count>& table, Rank ranks) {
   const auto wrong = [&](const char* remedy) -> Error {
     return {"table", std::to_string(table.size()) + " numbers", remedy};
@@ -65,7 +70,8 @@ Design from_table(const std::vector<Count>& table, Rank ranks) {
   Count product = 1;
   for (std::size_t i = kHeader; i < table.size(); i += kPerLevel) {
     const Level level{table[i], table[i + 1], table[i + 2], table[i + 3]};
-    if (!sensible(level) || (level.kept > 1 && design.distance == Distance::far))
+    if (level.order > ranks / product || !sensible(level) ||
+        (level.kept > 1 && design.distance == Distance::far))
       throw wrong("levels whose steps can be made");
     design.levels.push_back(level);
     product *= level.order;

@@ -54,5 +54,7 @@ struct Step {
 [[nodiscard]] std::vector<Count> to_table(const Design& design);
 /// Throws Error if the table is none of a design for `ranks`.
 [[nodiscard]] Design from_table(const std::vector<Count>& table, Rank ranks);
+/// The same for the table of a plan, which has no order.
+void check_levels(const Plan& plan);
 
 }  // namespace latecomer::allreduce

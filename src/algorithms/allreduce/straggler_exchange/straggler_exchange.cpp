@@ -19,6 +19,8 @@
 #include "algorithms/allreduce/straggler_exchange/play.hpp"
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
 #include "algorithms/chosen.hpp"
+#include "algorithms/plan_checks.hpp"
+#include "base/error.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
 
@@ -43,6 +45,12 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   }
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
   std::sort(plan.order.begin(), plan.order.end() - 1);
+}
+
+void check(const Plan& plan) {
+  check_ordered(plan);
+  if (exchanges(plan.problem.ranks)) return;
+  throw Error("ranks", std::to_string(plan.problem.ranks), "a power of two");
 }
 
 /// One position's operations, round by round on both sides of each message.
@@ -194,6 +202,7 @@ Algorithm straggler_exchange() {
           .source = "Devraj et al. 2025 (StragglAR)",
           .complete = complete,
           .build = build,
+          .check = check,
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last,

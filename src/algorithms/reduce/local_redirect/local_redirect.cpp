@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "algorithms/after_last.hpp"
+#include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/local_redirect/line_clock.hpp"
 #include "algorithms/reduce/local_redirect/merging.hpp"
 #include "algorithms/reduce/rows.hpp"
@@ -101,6 +102,7 @@ Algorithm local_redirect() {
           .source = "Marendic 2012, algorithm 2",
           .complete = complete,
           .build = nullptr,
+          .check = check_ordered,
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last,
