@@ -24,13 +24,11 @@ void ArrivalGrid::snap(std::span<const float> arrivals, Seconds least_step) {
   if (!fits(arrivals)) round(arrivals, least_step);
 }
 
-std::vector<Seconds> ArrivalGrid::last() const {
-  if (together_) return {};
-  std::vector<Seconds> arrivals(steps_.size());
+void ArrivalGrid::last(std::vector<Seconds>& arrivals) const {
+  arrivals.resize(together_ ? 0 : steps_.size());
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     arrivals[rank] = static_cast<Seconds>(step_) * steps_[rank];
   }
-  return arrivals;
 }
 
 bool ArrivalGrid::fits(std::span<const float> arrivals) const {

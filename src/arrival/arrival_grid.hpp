@@ -18,7 +18,7 @@ class ArrivalGrid {
   /// ranks.
   void snap(std::span<const float> arrivals, Seconds least_step);
   /// The arrivals on the grid; empty: all are together.
-  [[nodiscard]] std::vector<Seconds> last() const;
+  void last(std::vector<Seconds>& arrivals) const;
 
   [[nodiscard]] static std::size_t memory(Rank ranks) {
     return static_cast<std::size_t>(ranks) * sizeof(std::uint8_t);

@@ -271,7 +271,8 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
   if (state.settings == Settings::different) {
     return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
   }
-  Ending ending = follow_verdict(state, request, state.link->clocks.common(entered));
+  const Seconds inside = monotonic_clock() - entered;
+  Ending ending = follow_verdict(state, request, state.link->clocks.now() - inside);
   ending.of = of;
   return ending;
 } catch (const std::exception& error) {

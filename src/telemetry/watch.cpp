@@ -12,7 +12,7 @@ Seconds mean(const std::vector<Seconds>& times) {
 
 }  // namespace
 
-std::vector<Seconds> Watch::expect(const Problem& problem) {
+const std::vector<Seconds>& Watch::expect(const Problem& problem) {
   history_ = forecasts_.enter(call_class(problem));
   forecasts_this_ = true;
   return forecasts_.expect(history_);
@@ -25,14 +25,6 @@ void Watch::enter_class(const Problem& problem) {
 
 Seconds Watch::last_arrival() const {
   return arrivals_.empty() ? 0 : *std::max_element(arrivals_.begin(), arrivals_.end());
-}
-
-std::vector<Seconds> Watch::last() const {
-  std::vector<Seconds> lateness = arrivals_;
-  if (lateness.empty()) return lateness;
-  const Seconds earliest = *std::min_element(lateness.begin(), lateness.end());
-  for (Seconds& arrival : lateness) arrival -= earliest;
-  return lateness;
 }
 
 Courier& Watch::begin() {
@@ -57,30 +49,43 @@ void Watch::leave(Seconds now) {
   left_ = now;
   observe();
   taken_.reset();
-  before_ = {{}, static_cast<float>(now - arrived_), true};
+  before_.exits.clear();
+  before_.elapsed = static_cast<float>(now - arrived_);
+  before_.watched = true;
 }
 
 void Watch::told() {
   observe();
-  std::vector<Seconds> exits;
-  for (const Stamp& stamp : stamps_.all()) exits.push_back(stamp.arrival + stamp.elapsed);
-  taken_ = mean(exits) - last_arrival();
-  before_ = {std::move(exits), 0, true};
+  before_.exits.clear();
+  for (const Stamp& stamp : stamps_.all()) before_.exits.push_back(stamp.arrival + stamp.elapsed);
+  before_.elapsed = 0;
+  before_.watched = true;
+  taken_ = mean(before_.exits) - last_arrival();
 }
 
+void Watch::miss() {
+  before_.exits.clear();
+  before_.elapsed = 0;
+  before_.watched = false;
+}
+
+/// Memory is kept from call to call.
 void Watch::observe() {
-  Observation seen;
-  seen.exits_before = before_.exits;
+  seen_.arrivals.clear();
+  seen_.exits_before = before_.exits;
   const bool told_now = before_.watched && before_.exits.empty();
   for (std::size_t rank = 0; rank < stamps_.all().size(); ++rank) {
     const Stamp& stamp = stamps_.all()[rank];
-    seen.arrivals.push_back(stamp.arrival);
-    if (told_now) seen.exits_before.push_back(arrivals_[rank] + stamp.elapsed_before);
+    seen_.arrivals.push_back(stamp.arrival);
+    if (told_now) seen_.exits_before.push_back(arrivals_[rank] + stamp.elapsed_before);
   }
   taken_before_.reset();
-  if (told_now) taken_before_ = mean(seen.exits_before) - last_arrival();
-  if (forecasts_this_) forecasts_.observe(history_, seen);
-  arrivals_ = std::move(seen.arrivals);
+  if (told_now) taken_before_ = mean(seen_.exits_before) - last_arrival();
+  if (forecasts_this_) forecasts_.observe(history_, seen_);
+  arrivals_ = seen_.arrivals;
+  lateness_ = arrivals_;
+  const Seconds earliest = *std::min_element(lateness_.begin(), lateness_.end());
+  for (Seconds& arrival : lateness_) arrival -= earliest;
 }
 
 }  // namespace latecomer

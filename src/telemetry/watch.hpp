@@ -18,7 +18,7 @@ class Watch {
 
   /// A call is to be planned, the same on all ranks: who is expected when in it, seconds after the
   /// earliest; empty: all together, or nobody knows. Every call that is planned is told of once.
-  [[nodiscard]] std::vector<Seconds> expect(const Problem& problem);
+  [[nodiscard]] const std::vector<Seconds>& expect(const Problem& problem);
   /// In its place where nobody asks who is expected: of such a call no forecast is made.
   void enter_class(const Problem& problem);
 
@@ -42,7 +42,7 @@ class Watch {
   /// All have told of a call that was over.
   void told();
   /// A call that nobody tells of, over by now.
-  void miss() { before_ = {}; }
+  void miss();
 
   /// What a call took: the mean over the ranks of exit minus last arrival. Known of the last call
   /// if it was over when it was told of; of the one before if both were watched.
@@ -61,7 +61,7 @@ class Watch {
   /// What the last call that was planned belongs to.
   [[nodiscard]] const HistoryKey& history() const { return history_; }
   /// When each rank entered it, seconds after the earliest; empty before the first.
-  [[nodiscard]] std::vector<Seconds> last() const;
+  [[nodiscard]] const std::vector<Seconds>& last() const { return lateness_; }
   /// Who is expected when in the next call like the last one.
   [[nodiscard]] Estimate expected_again() const { return forecasts_.next(history_); }
 
@@ -84,6 +84,8 @@ class Watch {
   Seconds left_ = 0;
   Before before_;
   std::vector<Seconds> arrivals_;  // of the last call watched, on the shared clock
+  std::vector<Seconds> lateness_;  // the same after the earliest
+  Observation seen_;
   std::optional<Seconds> taken_;
   std::optional<Seconds> taken_before_;
 };
