@@ -33,6 +33,7 @@ const Prepared* prepare(CommState& state, const Problem& problem, Decision& deci
 
 /// This rank will do no more in its call, for which the others wait: they are told.
 void give_up(CommState& state, const std::string& why) {
+  if (!state.broken.empty()) return;  // an exception may become a failure on its way
   ++state.stats.failed;
   state.broken = why;
   if (!state.link) return;
