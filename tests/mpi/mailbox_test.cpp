@@ -34,6 +34,7 @@ MPI_TEST(letters_keep_their_order_and_are_of_their_size) {
   CHECK(!mailbox.used());
   CHECK(!mailbox.receive());
   CHECK(!mailbox.used());
+  MPI_Barrier(comm);
   const int next = (context.rank + 1) % context.ranks;
   const int previous = (context.rank + context.ranks - 1) % context.ranks;
   for (int i = 0; i < 20; ++i) mailbox.send(next, &i, sizeof i);
