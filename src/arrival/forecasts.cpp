@@ -31,7 +31,7 @@ std::vector<Seconds> Forecasts::expect(const HistoryKey& history, Seconds least_
     snapped = forecast.version();
     const std::span<float> arrivals = room(Room::expected, static_cast<std::size_t>(ranks_));
     forecast.arrivals(arrivals);
-    grid.snap(arrivals, least_step);
+    grid.snap(arrivals, least_step, forecast.usual_error());
   }
   return grid.last();
 }

@@ -64,8 +64,8 @@ class Watch {
  private:
   /// Of the call before, where it is known.
   struct Before {
-    std::vector<Seconds> exits;  // on the shared clock; empty: told with the next call
-    float elapsed = 0;           // of this rank
+    bool exits_known = false;  // else they are told with the next call
+    float elapsed = 0;         // of this rank
     bool watched = false;
   };
 
@@ -78,7 +78,9 @@ class Watch {
   Seconds arrived_ = 0;
   Seconds left_ = 0;
   Before before_;
-  std::vector<Seconds> arrivals_;  // of the last call watched, on the shared clock
+  // Arrivals of the last call watched and exits of the one before it, or from when it was told of
+  // its own exits; on the shared clock.
+  Observation seen_;
   std::optional<Seconds> taken_;
   std::optional<Seconds> taken_before_;
 };
