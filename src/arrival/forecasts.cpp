@@ -32,7 +32,7 @@ const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds
     snapped = forecast.version();
     const std::span<float> arrivals = room(Room::expected, static_cast<std::size_t>(ranks_));
     forecast.arrivals(arrivals);
-    grid.snap(arrivals, least_step);
+    grid.snap(arrivals, least_step, forecast.usual_error());
   }
   grid.last(expected_);
   return expected_;

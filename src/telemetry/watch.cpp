@@ -24,7 +24,8 @@ void Watch::enter_class(const Problem& problem) {
 }
 
 Seconds Watch::last_arrival() const {
-  return arrivals_.empty() ? 0 : *std::max_element(arrivals_.begin(), arrivals_.end());
+  const std::vector<Seconds>& arrivals = seen_.arrivals;
+  return arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
 }
 
 Courier& Watch::begin() {
@@ -49,41 +50,38 @@ void Watch::leave(Seconds now) {
   left_ = now;
   observe();
   taken_.reset();
-  before_.exits.clear();
-  before_.elapsed = static_cast<float>(now - arrived_);
-  before_.watched = true;
+  before_ = {false, static_cast<float>(now - arrived_), true};
 }
 
 void Watch::told() {
   observe();
-  before_.exits.clear();
-  for (const Stamp& stamp : stamps_.all()) before_.exits.push_back(stamp.arrival + stamp.elapsed);
-  before_.elapsed = 0;
-  before_.watched = true;
-  taken_ = mean(before_.exits) - last_arrival();
-}
-
-void Watch::miss() {
-  before_.exits.clear();
-  before_.elapsed = 0;
-  before_.watched = false;
-}
-
-/// Memory is kept from call to call.
-void Watch::observe() {
-  seen_.arrivals.clear();
-  seen_.exits_before = before_.exits;
-  const bool told_now = before_.watched && before_.exits.empty();
-  for (std::size_t rank = 0; rank < stamps_.all().size(); ++rank) {
-    const Stamp& stamp = stamps_.all()[rank];
-    seen_.arrivals.push_back(stamp.arrival);
-    if (told_now) seen_.exits_before.push_back(arrivals_[rank] + stamp.elapsed_before);
+  const std::vector<Stamp>& stamps = stamps_.all();
+  seen_.exits_before.resize(stamps.size());
+  for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
+    seen_.exits_before[rank] = stamps[rank].arrival + stamps[rank].elapsed;
   }
+  taken_ = mean(seen_.exits_before) - last_arrival();
+  before_ = {true, 0, true};
+}
+
+void Watch::observe() {
+  const std::vector<Stamp>& stamps = stamps_.all();
   taken_before_.reset();
-  if (told_now) taken_before_ = mean(seen_.exits_before) - last_arrival();
+  if (before_.watched && !before_.exits_known) {
+    seen_.exits_before.resize(stamps.size());
+    for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
+      seen_.exits_before[rank] = seen_.arrivals[rank] + stamps[rank].elapsed_before;
+    }
+    taken_before_ = mean(seen_.exits_before) - last_arrival();
+  } else if (!before_.exits_known) {
+    seen_.exits_before.clear();
+  }
+  seen_.arrivals.resize(stamps.size());
+  for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
+    seen_.arrivals[rank] = stamps[rank].arrival;
+  }
   if (forecasts_this_) forecasts_.observe(history_, seen_);
-  arrivals_ = seen_.arrivals;
-  lateness_ = arrivals_;
+  lateness_ = seen_.arrivals;
   const Seconds earliest = *std::min_element(lateness_.begin(), lateness_.end());
   for (Seconds& arrival : lateness_) arrival -= earliest;
 }

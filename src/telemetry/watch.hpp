@@ -42,7 +42,7 @@ class Watch {
   /// All have told of a call that was over.
   void told();
   /// A call that nobody tells of, over by now.
-  void miss();
+  void miss() { before_ = {}; }
 
   /// What a call took: the mean over the ranks of exit minus last arrival. Known of the last call
   /// if it was over when it was told of; of the one before if both were watched.
@@ -68,8 +68,8 @@ class Watch {
  private:
   /// Of the call before, where it is known.
   struct Before {
-    std::vector<Seconds> exits;  // on the shared clock; empty: told with the next call
-    float elapsed = 0;           // of this rank
+    bool exits_known = false;  // else they are told with the next call
+    float elapsed = 0;         // of this rank
     bool watched = false;
   };
 
@@ -83,8 +83,9 @@ class Watch {
   Seconds arrived_ = 0;
   Seconds left_ = 0;
   Before before_;
-  std::vector<Seconds> arrivals_;  // of the last call watched, on the shared clock
-  std::vector<Seconds> lateness_;  // the same after the earliest
+  std::vector<Seconds> lateness_;  // of the last call watched, after the earliest rank
+  // Arrivals of the last call watched and exits of the one before it, or from when it was told of
+  // its own exits; on the shared clock.
   Observation seen_;
   std::optional<Seconds> taken_;
   std::optional<Seconds> taken_before_;
