@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import processes
 from .errors import UserError
+from .variables import folders
 
 FAMILIES = ("openmpi", "mpich")
 
@@ -258,9 +259,9 @@ def _linked_with(program: str) -> tuple[str, str] | None:
 
 
 def _candidates() -> Iterator[tuple[Path, str]]:
-    for entry in filter(None, os.environ.get("LATECOMER_MPI", "").split(":")):
+    for entry in folders("LATECOMER_MPI"):
         yield from ((path, "LATECOMER_MPI") for path in _named(Path(entry)))
-    for folder in filter(None, os.environ.get("PATH", "").split(":")):
+    for folder in folders("PATH"):
         yield from ((path, "PATH") for path in _launchers_in(Path(folder)))
     yield from ((path, "python") for path in _launchers_in(Path(sys.executable).parent))
 

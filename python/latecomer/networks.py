@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .compiled import core
 from .errors import UserError
+from .variables import variable
 
 VARIABLE = "LATECOMER_NETWORK"
 BUILT_IN = "built-in"
@@ -50,7 +51,7 @@ class Saved:
 
 def default_path() -> Path:
     """Where calibrate saves, and others look."""
-    config = os.environ.get("XDG_CONFIG_HOME", "")
+    config = variable("XDG_CONFIG_HOME") or ""
     folder = Path(config) if config.startswith("/") else Path.home() / ".config"
     return folder / "latecomer" / "network"
 
@@ -91,7 +92,7 @@ def chosen(given: str) -> Named:
     """
     if given:
         return _named(given, "as named")
-    if found := os.environ.get(VARIABLE):
+    if found := variable(VARIABLE):
         return _named(found, VARIABLE)
     if default_path().exists():
         saved = load(default_path())
@@ -104,7 +105,7 @@ def of_place(place: str, ranks: int, family: str, assumed: Named) -> Named:
 
     A network that was calibrated elsewhere, or with another MPI library, does not count.
     """
-    if found := os.environ.get(VARIABLE):
+    if found := variable(VARIABLE):
         return _named(found, VARIABLE)
     if not default_path().exists():
         return assumed

@@ -10,7 +10,17 @@ class Error : public std::runtime_error {
  public:
   /// Example: Error("ranks", "0", "a whole number from 1 up").
   Error(const std::string& what, const std::string& value, const std::string& remedy)
-      : std::runtime_error(what + ": '" + value + "' is not usable; right would be " + remedy) {}
+      : std::runtime_error(what + ": '" + value + "' is not usable; right would be " + remedy),
+        subject_(what),
+        remedy_(remedy) {}
+
+  /// What failed and what would be right, for those who may not show the value.
+  [[nodiscard]] const std::string& subject() const { return subject_; }
+  [[nodiscard]] const std::string& remedy() const { return remedy_; }
+
+ private:
+  std::string subject_;
+  std::string remedy_;
 };
 
 }  // namespace latecomer

@@ -1,5 +1,6 @@
 #include "base/network.hpp"
 
+#include <limits>
 #include <set>
 
 #include "base/error.hpp"
@@ -9,6 +10,13 @@ namespace latecomer {
 namespace {
 
 constexpr Count kMostPorts = 1024;  // more than any machine has; each is simulated
+
+Rank rank_count(const std::string& what, std::string_view text) {
+  constexpr Rank kMost = std::numeric_limits<Rank>::max();
+  const Count count = parse_count(what, text);
+  if (count >= 1 && count <= kMost) return static_cast<Rank>(count);
+  throw Error(what, std::string(text), "1 to " + std::to_string(kMost));
+}
 
 }  // namespace
 
@@ -37,7 +45,7 @@ Network parse_network(std::string_view text) {
     } else if (name == "exchange") {
       network.exchange = parse_number(what, value);
     } else if (name == "per_node") {
-      network.per_node = static_cast<Rank>(parse_count(what, value));
+      network.per_node = rank_count(what, value);
     } else if (name == "local_alpha") {
       network.local_alpha = parse_seconds(what, value);
     } else if (name == "local_beta") {
@@ -58,9 +66,6 @@ Network parse_network(std::string_view text) {
   if (network.ports < 1 || network.ports > kMostPorts) {
     throw Error("network ports", std::to_string(network.ports),
                 "1 to " + std::to_string(kMostPorts));
-  }
-  if (network.per_node < 1) {
-    throw Error("network per_node", std::to_string(network.per_node), "1 or more");
   }
   if (network.exchange < 1) {
     throw Error("network exchange", format_number(network.exchange), "1 or more");

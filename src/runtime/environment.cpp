@@ -8,11 +8,30 @@
 #include "runtime/log.hpp"
 
 namespace latecomer {
+namespace {
+
+/// A program of MPI's sessions alone has no MPI_COMM_WORLD.
+bool speaks_for_job() {
+  int initialized = 0;
+  int finalized = 0;
+  PMPI_Initialized(&initialized);
+  PMPI_Finalized(&finalized);
+  if (initialized == 0 || finalized != 0) return true;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> environment(const char* variable) {
+  const char* const value = secure_getenv(variable);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
 
 bool environment_flag(const char* variable) {
-  const char* const value = std::getenv(variable);
-  if (value == nullptr) return false;
-  const std::string text(value);
+  const std::string text = environment(variable).value_or("0");
   if (text == "0" || text == "1") return text == "1";
   report_unused(variable, Error("value", text, "0 or 1").what());
   return false;
@@ -22,7 +41,8 @@ void report_unused(const char* variable, const std::string& why) {
   static std::mutex guard;
   static std::set<std::string> told;
   const std::lock_guard lock(guard);
-  if (told.insert(variable).second) log_line(std::string(variable) + " is not used: " + why);
+  if (!told.insert(variable).second || !speaks_for_job()) return;
+  log_line(std::string(variable) + " is not used: " + why);
 }
 
 }  // namespace latecomer

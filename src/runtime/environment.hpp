@@ -1,15 +1,21 @@
 // What the environment says.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace latecomer {
+
+/// The variable's value. One that is empty counts as not set; so does every one in a program that
+/// runs with more rights than its caller has (set-user-id).
+[[nodiscard]] std::optional<std::string> environment(const char* variable);
 
 /// "0" or "1" of the variable; false where it is not set. Anything else is reported on stderr,
 /// once, and not used.
 [[nodiscard]] bool environment_flag(const char* variable);
 
-/// On stderr, once a process and variable: it is not used, and why.
+/// On stderr: the variable is not used, and why. Once a job and variable: rank 0 of MPI_COMM_WORLD
+/// says so for all; where there is none, each process does.
 void report_unused(const char* variable, const std::string& why);
 
 }  // namespace latecomer

@@ -1,15 +1,22 @@
 #include "runtime/log.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace latecomer {
 
-void log_line(const std::string& text) { log_text("latecomer: " + text + "\n"); }
+void log_line(const std::string& text) { log_text("latecomer: " + printable(text) + "\n"); }
 
 /// One write, so that lines of ranks that share a terminal do not mix.
 void log_text(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+}
+
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return text;
 }
 
 std::string describe(MPI_Comm comm) {

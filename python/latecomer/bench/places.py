@@ -10,6 +10,7 @@ from typing import Protocol
 
 from .. import lab, mpi, networks, processes, statistics
 from ..output import say
+from ..variables import variable
 from . import program
 from .choices import NETWORKS, one_of
 from .errors import OptionError
@@ -165,7 +166,7 @@ def find_place(
         if nodes is not None or per_node != 1:
             raise OptionError("--nodes or --per-node given", network, "leave it out: the job says")
         return InheritedPlace(family, prefix)
-    if any(name in os.environ for name in _RANK[:3]):
+    if any(variable(name) for name in _RANK[:3]):
         what = "this is one rank of an MPI job"
         raise OptionError(what, f"--network {network or 'lab'}", "use --network inherit")
     if network != "local":
@@ -203,14 +204,14 @@ def rank_of_job() -> int | None:
 
 
 def _first_number(names: Sequence[str]) -> int | None:
-    found = (os.environ[name] for name in names if os.environ.get(name, "").isdecimal())
-    return next((int(value) for value in found), None)
+    values = (variable(name) or "" for name in names)
+    return next((int(value) for value in values if value.isdecimal()), None)
 
 
 def _family_of_job() -> str:
-    if "OMPI_COMM_WORLD_RANK" in os.environ:
+    if variable("OMPI_COMM_WORLD_RANK"):
         return "openmpi"
-    if "MPI_LOCALRANKID" in os.environ:  # Hydra, the launcher of MPICH
+    if variable("MPI_LOCALRANKID"):  # Hydra, the launcher of MPICH
         return "mpich"
     built = [name for name in mpi.FAMILIES if program.find(name)]
     if len(built) == 2:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from .. import mpi
+from ..variables import folders
 from .errors import BenchError
 
 CLONE = Path(__file__).resolve().parents[3]
@@ -23,7 +24,7 @@ def find(family: str, prefix: str = PREFIX) -> Path | None:
 
 def find_built(name: str) -> Path | None:
     """A program by name: in a folder of $LATECOMER_PROGRAMS, else as the clone built it."""
-    named = [Path(p) for p in os.environ.get("LATECOMER_PROGRAMS", "").split(":") if p]
+    named = [Path(folder) for folder in folders("LATECOMER_PROGRAMS")]
     paths = (folder / name for folder in (*named, CLONE / "build" / "release"))
     return next((path for path in paths if os.access(path, os.X_OK)), None)
 

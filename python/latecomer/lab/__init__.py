@@ -6,11 +6,11 @@ not see each other and leave nothing behind.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import DeadlineError, UserError
 from ..processes import DEFAULT_DEADLINE_S
+from ..variables import variable
 from .check import CheckResult, check
 from .enter import enter
 from .launch import environment, in_lab
@@ -75,5 +75,5 @@ def run(
 def shell(spec: LabSpec, *, env: Mapping[str, str] | None = None) -> int:
     """Run the user's shell on node 0 of the cluster and return its exit code. No deadline."""
     spec = settle(spec)
-    command = [os.environ.get("SHELL") or "/bin/sh"]
+    command = [variable("SHELL") or "/bin/sh"]
     return enter(spec, "run", command=command, env=environment(spec, env))["exit"]

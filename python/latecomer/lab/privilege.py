@@ -13,6 +13,7 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..variables import variable
 from .spec import LabError, LabSpec, SpecError
 
 _TOOLS = ("unshare", "nsenter", "mount", "sh", "ip", "tc")
@@ -161,7 +162,7 @@ def _remedy(message: str) -> str:
 
 def _in_container() -> bool:
     marks = ("/.dockerenv", "/run/.containerenv")
-    return any(Path(mark).exists() for mark in marks) or "container" in os.environ
+    return any(Path(mark).exists() for mark in marks) or variable("container") is not None
 
 
 def _sysctl(name: str) -> str:

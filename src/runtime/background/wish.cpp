@@ -1,17 +1,17 @@
 #include "runtime/background/wish.hpp"
 
 #include <array>
-#include <atomic>
-#include <cstdlib>
 #include <string>
 
 #include "base/error.hpp"
+#include "runtime/environment.hpp"
 #include "runtime/log.hpp"
 
 namespace latecomer {
 namespace {
 
 constexpr const char* kVariable = "LATECOMER_PROGRESS";
+constexpr const char* kThread = "LATECOMER_PROGRESS=thread";
 
 enum class Wish : int { none, not_allowed, thread };
 
@@ -21,11 +21,9 @@ bool read_wish(const std::string& text) {
 }
 
 bool asked_for() try {
-  const char* const text = std::getenv(kVariable);
-  return text != nullptr && read_wish(text);
+  return read_wish(environment(kVariable).value_or("none"));
 } catch (const Error& error) {
-  static std::atomic<bool> told{false};
-  if (!told.exchange(true)) log_line(std::string(kVariable) + " is not used: " + error.what());
+  report_unused(kVariable, error.what());
   return false;
 }
 
@@ -46,17 +44,15 @@ std::string name_of(int level) {
 }
 
 void say_not_allowed() {
-  static std::atomic<bool> told{false};
-  if (told.exchange(true)) return;
   const Error error("MPI's thread level", name_of(thread_level()),
                     "MPI_THREAD_MULTIPLE, from MPI_Init_thread");
-  log_line(std::string(kVariable) + "=thread is not used: " + error.what());
+  report_unused(kThread, error.what());
 }
 
 void say_some_only(MPI_Comm user, int ready, int ranks) {
   log_line(describe(user) + ": no progress threads, since only " + std::to_string(ready) + " of " +
-           std::to_string(ranks) + " ranks have one; right would be " + kVariable +
-           "=thread and MPI_THREAD_MULTIPLE on all of them");
+           std::to_string(ranks) + " ranks have one; right would be " + kThread +
+           " and MPI_THREAD_MULTIPLE on all of them");
 }
 
 }  // namespace
@@ -72,10 +68,9 @@ bool all_have_progress_threads(MPI_Comm comm, MPI_Comm user) {
   if (PMPI_Allreduce(own.data(), all.data(), 2, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS)
     return false;
   if (all[0] == ranks) return true;
-  if (rank != 0) return false;
   if (all[1] == ranks) {
     say_not_allowed();
-  } else if (all[0] + all[1] > 0) {
+  } else if (rank == 0 && all[0] + all[1] > 0) {
     say_some_only(user, all[0], ranks);
   }
   return false;

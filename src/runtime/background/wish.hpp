@@ -7,9 +7,9 @@
 namespace latecomer {
 
 /// Collective over `comm`. True on all ranks if each of them asks for a progress thread and may
-/// have one. Where that is so for some ranks only, or for want of MPI_THREAD_MULTIPLE, rank 0 says
-/// so on stderr; `user` is for that. A value that cannot be read is reported, once, and asks for
-/// none.
+/// have one. Where that is so for some ranks only, rank 0 says so on stderr; `user` is for that. A
+/// value that cannot be read asks for none; that, or that MPI_THREAD_MULTIPLE is missing, is
+/// reported once a job.
 [[nodiscard]] bool all_have_progress_threads(MPI_Comm comm, MPI_Comm user);
 
 }  // namespace latecomer

@@ -1,31 +1,24 @@
 #include "runtime/statistics/ledger.hpp"
 
-#include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <vector>
 
 #include "runtime/comm_state.hpp"
+#include "runtime/environment.hpp"
 #include "runtime/log.hpp"
 #include "runtime/statistics/counters.hpp"
+#include "runtime/statistics/stats_file.hpp"
 
 namespace latecomer {
 namespace {
 
+constexpr const char* kVariable = "LATECOMER_STATS";
 constexpr std::size_t kMostFreed = 64;  // communicators that are told one by one
 
 /// What LATECOMER_STATS asks for: "" nothing, "1" a text on stderr, else the name of a file.
 std::string wish() {
-  const char* const text = std::getenv("LATECOMER_STATS");
-  return text == nullptr || std::string(text) == "0" ? "" : text;
-}
-
-/// "%r" becomes the rank.
-std::string name_for(std::string name, Rank rank) {
-  for (auto at = name.find("%r"); at != std::string::npos; at = name.find("%r", at)) {
-    name.replace(at, 2, std::to_string(rank));
-  }
-  return name;
+  const std::string text = environment(kVariable).value_or("0");
+  return text == "0" ? "" : text;
 }
 
 CommStats stats_of(const CommState& state) {
@@ -85,11 +78,12 @@ class Ledger {
       if (told_.rank == 0) log_text(stats_text(told_));
       return;
     }
-    const std::string name = name_for(wish_, told_.rank);
-    if (told_.rank != 0 && name == wish_) return;
-    std::ofstream file(name);
-    file << (name.ends_with(".json") ? stats_json(told_) : stats_text(told_));
-    if (!file.flush()) log_line("LATECOMER_STATS: cannot write the file '" + name + "'");
+    if (told_.rank != 0 && !is_of_each_rank(wish_)) return;
+    const std::string name = stats_file_name(wish_, told_.rank);
+    const std::string why =
+        write_stats_file(name, name.ends_with(".json") ? stats_json(told_) : stats_text(told_));
+    if (why.empty()) return;
+    log_line(std::string(kVariable) + ": cannot write the file '" + name + "' (" + why + ')');
   }
 
   std::string wish_;

@@ -9,19 +9,13 @@
 #include "base/json.hpp"
 #include "base/parse.hpp"
 #include "latecomer/latecomer.h"
+#include "runtime/log.hpp"
 #include "runtime/statistics/counters.hpp"
 
 namespace latecomer {
 namespace {
 
 using Row = std::vector<std::string>;
-
-/// Names come from the program: nothing in them may act on a terminal.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
-  return text;
-}
 
 std::string hex(std::uintptr_t number) {
   std::ostringstream text;

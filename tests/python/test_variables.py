@@ -1,0 +1,69 @@
+"""An environment variable that is empty counts as not set, whichever it is."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from latecomer import lab, mpi, networks
+from latecomer.bench import places, program
+from latecomer.variables import variable
+from scenes_helpers import ROOT, both_families, run_scene
+
+OF_THE_LIBRARY = ["NETWORK", "PROGRESS", "REPRODUCIBLE", "STATS"]
+OF_THE_COMMAND = ["LATECOMER_MPI", "LATECOMER_NETWORK", "LATECOMER_PROGRAMS", "XDG_CONFIG_HOME"]
+OF_JOBS = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID"]
+
+
+def found():
+    """What the command makes of its surroundings."""
+    return (
+        networks.chosen(""),
+        networks.default_path(),
+        list(mpi.families()),
+        program.find("openmpi"),
+        places.rank_of_job(),
+        places._family_of_job(),
+    )
+
+
+@pytest.mark.parametrize("name", [*OF_THE_COMMAND, *OF_JOBS])
+def test_the_command_takes_an_empty_variable_for_none(monkeypatch, name):
+    monkeypatch.delenv(name, raising=False)
+    without = found()
+    monkeypatch.setenv(name, "")
+    assert variable(name) is None
+    assert found() == without
+
+
+def test_an_empty_rank_does_not_make_a_job(monkeypatch):
+    for name in OF_JOBS:
+        monkeypatch.setenv(name, "")
+    assert places.choose("local", 2).ranks == 2
+
+
+@both_families
+def test_the_library_takes_an_empty_variable_for_none(name):
+    env = {f"LATECOMER_{each}": "" for each in OF_THE_LIBRARY}
+    ended = run_scene(name, 2, ["stats"], env=env)
+    assert (ended.code, ended.err) == (0, "")
+
+
+def test_these_are_all_variables():
+    sources = [*(ROOT / "src").rglob("*.cpp"), *(ROOT / "python" / "latecomer").rglob("*.py")]
+    named = {name for path in sources for name in re.findall(r'"(LATECOMER_[A-Z]+)[="]', path.read_text())}
+    inside = {"LATECOMER_LAB"}  # of the lab, for the programs in it
+    assert named - inside == {f"LATECOMER_{each}" for each in OF_THE_LIBRARY} | {
+        name for name in OF_THE_COMMAND if name.startswith("LATECOMER")
+    }
+
+
+def test_the_environment_is_asked_in_one_place_of_each_language():
+    asked = re.compile(r"\b(getenv|secure_getenv)\(")
+    folder = ROOT / "src"
+    places_found = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*.cpp")
+        if asked.search(path.read_text())
+    }
+    assert places_found == {"runtime/environment.cpp"}
