@@ -154,7 +154,6 @@ namespace {
 constexpr std::size_t kProgram = 1500;   // bytes of one without operations
 constexpr std::size_t kOperation = 160;  // of one with its dependencies, vectors having grown
 constexpr std::size_t kParameter = 80;   // of one in its map
-constexpr Count kEachRound = 3;          // operations: receive, combine or copy, send
 
 /// Transfers of one rank: no more than those that follow each other, and of a vector cut into
 /// segments no more than its way up and down a tree of two children takes.
@@ -163,12 +162,13 @@ Count transfers_of(const Plan& plan, const Algorithm& row) {
   Count rounds = row.cost(plan).rounds;
   if (parted(problem.collective)) {
     // Parts that travel in another order are put in place one by one.
-    const bool reordered = rooted(problem.collective) && !plan.table.empty();
+    const bool reordered = rooted(problem.collective) && !plan.order.empty();
     return reordered ? std::max<Count>(rounds, problem.ranks / 2) : rounds;
   }
   const auto asked = plan.parameters.find("segments");
-  const Count pieces = asked == plan.parameters.end() ? problem.count : asked->second;
-  return std::min(rounds, 2 * std::min(pieces, problem.count) + 2 * ceil_log2(problem.ranks));
+  const Count pieces = asked == plan.parameters.end() ? problem.count + ceil_log2(problem.ranks)
+                                                      : std::min(asked->second, problem.count);
+  return std::min(rounds, 2 * pieces + 1);
 }
 
 }  // namespace
@@ -182,8 +182,10 @@ std::size_t memory_of(const Plan& plan) {
                       plan.problem.parts.size() * sizeof(Count) + kProgram;
   if (row == nullptr || row->kind != Kind::program)
     return bytes + 3 * plan.order.size() * sizeof(Rank);
-  const Count operations = kEachRound * (transfers_of(plan, *row) + 1);
-  const Count telling = plan.telemetry ? 2 * ceil_log2(plan.problem.ranks) : 0;
+  const Count each = combines(plan.problem.collective) ? 3 : 2;  // a message in, one out
+  const Count operations = each * (transfers_of(plan, *row) + 1);
+  const bool tells = row->tells != nullptr && row->tells(plan);
+  const Count telling = plan.telemetry && !tells ? 2 * ceil_log2(plan.problem.ranks) : 0;
   return bytes + kOperation * static_cast<std::size_t>(operations + telling);
 }
 

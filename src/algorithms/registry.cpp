@@ -231,7 +231,8 @@ Plan plan_like(const Plan& representative, const Problem& problem, const Paramet
     if (parameter.taken_over == TakenOver::in_proportion) {
       const double times = static_cast<double>(problem.bytes()) /
                            std::max(1.0, static_cast<double>(representative.problem.bytes()));
-      value = std::llround(std::ceil(static_cast<double>(value) * times));
+      // Pieces no longer than before: they may be as long as may leave eagerly.
+      if (value > 1) value = std::llround(std::ceil(static_cast<double>(value) * times));
     }
     parameters.try_emplace(std::string(parameter.name), std::max(value, parameter.minimum));
   }

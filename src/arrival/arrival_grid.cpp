@@ -20,25 +20,24 @@ float power_of_two(float value) {
 
 }  // namespace
 
-void ArrivalGrid::snap(std::span<const float> arrivals, Seconds least_step) {
-  if (!fits(arrivals)) round(arrivals, least_step);
+void ArrivalGrid::snap(std::span<const float> arrivals, Seconds least_step, Seconds usual_error) {
+  if (!fits(arrivals, usual_error)) round(arrivals, least_step);
 }
 
-std::vector<Seconds> ArrivalGrid::last() const {
-  if (together_) return {};
-  std::vector<Seconds> arrivals(steps_.size());
+void ArrivalGrid::last(std::vector<Seconds>& arrivals) const {
+  arrivals.resize(together_ ? 0 : steps_.size());
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     arrivals[rank] = static_cast<Seconds>(step_) * steps_[rank];
   }
-  return arrivals;
 }
 
-bool ArrivalGrid::fits(std::span<const float> arrivals) const {
+bool ArrivalGrid::fits(std::span<const float> arrivals, Seconds usual_error) const {
   if (steps_.size() != arrivals.size()) return false;
   const auto difference = [&](std::size_t rank) {
     return arrivals[rank] - step_ * static_cast<float>(steps_[rank]);
   };
-  return extremes(arrivals.size(), difference).range() <= 2 * step_;
+  const Seconds allowed = 2 * step_ + usual_error;
+  return extremes(arrivals.size(), difference).range() <= allowed;
 }
 
 void ArrivalGrid::round(std::span<const float> arrivals, Seconds least_step) {

@@ -13,19 +13,20 @@ namespace latecomer {
 class ArrivalGrid {
  public:
   /// New arrivals, seconds after the earliest one. They are rounded to multiples of a step, the
-  /// least power of two of seconds from 1/32 of their imbalance and from `least_step` up, unless
-  /// they differ from the last ones by one step of these at most, but for what is common to all
-  /// ranks.
-  void snap(std::span<const float> arrivals, Seconds least_step);
+  /// least power of two of seconds from 1/32 of their imbalance and from `least_step` up. But the
+  /// last ones stay if the new ones differ from them by one step of these at most, what is common
+  /// to all ranks left out, and so do estimates that are usually off by more: `usual_error` is the
+  /// misplacement allowed beside the step.
+  void snap(std::span<const float> arrivals, Seconds least_step, Seconds usual_error = 0);
   /// The arrivals on the grid; empty: all are together.
-  [[nodiscard]] std::vector<Seconds> last() const;
+  void last(std::vector<Seconds>& arrivals) const;
 
   [[nodiscard]] static std::size_t memory(Rank ranks) {
     return static_cast<std::size_t>(ranks) * sizeof(std::uint8_t);
   }
 
  private:
-  [[nodiscard]] bool fits(std::span<const float> arrivals) const;
+  [[nodiscard]] bool fits(std::span<const float> arrivals, Seconds usual_error) const;
   void round(std::span<const float> arrivals, Seconds least_step);
 
   std::vector<std::uint8_t> steps_;  // after the earliest rank

@@ -8,8 +8,8 @@ Look Attention::next(Surprise surprise, bool dispensable, bool may_search) {
     return Look::all;
   }
   ++rested_;
-  const bool early = surprise == Surprise::large && rested_ > pause_ / kEarly;
-  if (may_search && (early || rested_ > pause_)) {
+  wanted_ = wanted_ || surprise == Surprise::large;
+  if (may_search && rested_ > (wanted_ ? pause_ / kEarly : pause_)) {
     left_ = length_ - 1;
     return Look::all;
   }
@@ -25,6 +25,7 @@ Look Attention::next(Surprise surprise, bool dispensable, bool may_search) {
 void Attention::rest(bool found) {
   const bool first = found || pause_ == 0;
   pause_ = first ? length_ : std::min(2 * pause_, kLongestPause * length_);
+  wanted_ = false;
   rested_ = 0;
   alert_ = 0;
 }

@@ -37,15 +37,16 @@ class Attention {
   // Three periods of the longest one, and some: a search must see it come, go and come again.
   static constexpr int kLeastSearch = 32;
   static constexpr int kLongestPause = 64;  // searches
-  static constexpr int kEarly = 4;          // after such a part of the pause a surprise ends it
+  static constexpr int kEarly = 4;          // after such a part of a pause a large surprise ends it
   static constexpr int kAlert = 8;          // observations after a surprise
   // Of observations like the others, one in so many is looked at: soon after a search, and later.
   static constexpr int kEvery = 4;
   static constexpr int kSeldom = 8;
 
-  int length_;     // of a search, observations
-  int left_;       // of the search, 0 in a pause
-  int pause_ = 0;  // observations; 0 before the first
+  int length_;           // of a search, observations
+  int left_;             // of the search, 0 in a pause
+  int pause_ = 0;        // observations; 0 before the first
+  bool wanted_ = false;  // since a large surprise
   int rested_ = 0;
   int alert_ = 0;
 };

@@ -21,7 +21,7 @@ constexpr std::size_t kBeside = sizeof(Forecast) + 256;
 constexpr int kShortest = 2;           // patterns that the shift needs
 constexpr Seconds kResolution = 1e-9;  // smaller differences are rounding, not lateness
 constexpr double kHysteresis = 0.8;    // relative score below which another method is chosen
-constexpr std::size_t kFew = 4;        // methods judged between searches
+constexpr std::size_t kFew = 3;        // methods judged between searches
 constexpr double kUnusual = 2;         // times what is usual
 constexpr float kFading = 31.0F / 32;
 
@@ -118,9 +118,7 @@ Surprise Forecast::judge_forecast(Pattern lateness) {
   const float missed = misplacement(Pattern(expected), lateness);
   own_record_.add(predicted_, missed);
   if (missed >= kFit * std::max(predicted_, usual_)) return Surprise::large;
-  const TrackRecord& record = chosen().record;
-  const Seconds usual = record.mean(std::min(record.count(), TrackRecord::kWindow));
-  return missed > kUnusual * usual + kResolution ? Surprise::some : Surprise::none;
+  return missed > kUnusual * usual_error() + kResolution ? Surprise::some : Surprise::none;
 }
 
 /// Keeps how far each method was from what happened.
@@ -237,6 +235,12 @@ bool Forecast::steady(Method method) const {
 bool Forecast::tried(const Candidate& candidate) const {
   const int trial = std::max(numbers_.trial(candidate.method.estimator), least_trial_);
   return candidate.record.count() >= static_cast<std::size_t>(trial);
+}
+
+Seconds Forecast::usual_error() const {
+  const TrackRecord& record = chosen().record;
+  if (record.count() == 0) return 0;
+  return record.mean(std::min(record.count(), TrackRecord::kWindow));
 }
 
 bool Forecast::trusted() const { return proven_ && own_record_.few_wrong(predicted_); }

@@ -42,6 +42,8 @@ class Forecast {
   /// Whether next() is trusted; if so, `arrivals` are its.
   [[nodiscard]] bool trusted() const;
   void arrivals(std::span<float> after_earliest) const;
+  /// Mean misplacement of the chosen estimator lately, seconds.
+  [[nodiscard]] Seconds usual_error() const;
   /// Another one where they may be others.
   [[nodiscard]] std::uint32_t version() const { return version_; }
 

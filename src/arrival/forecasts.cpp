@@ -23,17 +23,19 @@ Estimate Forecasts::next(const HistoryKey& history) const {
   return {.arrivals = std::vector<Seconds>(static_cast<std::size_t>(ranks_))};
 }
 
-std::vector<Seconds> Forecasts::expect(const HistoryKey& history, Seconds least_step) {
+const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds least_step) {
+  expected_.clear();
   const auto found = entries_.find(best(history));
-  if (found == entries_.end() || !found->second.forecast.trusted()) return {};
+  if (found == entries_.end() || !found->second.forecast.trusted()) return expected_;
   auto& [forecast, grid, snapped, used] = found->second;
   if (snapped != forecast.version()) {
     snapped = forecast.version();
     const std::span<float> arrivals = room(Room::expected, static_cast<std::size_t>(ranks_));
     forecast.arrivals(arrivals);
-    grid.snap(arrivals, least_step);
+    grid.snap(arrivals, least_step, forecast.usual_error());
   }
-  return grid.last();
+  grid.last(expected_);
+  return expected_;
 }
 
 bool Forecasts::trusted(const HistoryKey& history) const {

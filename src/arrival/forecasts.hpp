@@ -32,7 +32,8 @@ class Forecasts {
   [[nodiscard]] Estimate next(const HistoryKey& history) const;
   /// The same on a grid, for plans: seconds after the earliest; empty: nothing is trusted. Less
   /// than `least_step` matters to no plan.
-  [[nodiscard]] std::vector<Seconds> expect(const HistoryKey& history, Seconds least_step = 0);
+  [[nodiscard]] const std::vector<Seconds>& expect(const HistoryKey& history,
+                                                   Seconds least_step = 0);
   /// What a call showed; it may be told later, or not at all. Throws Error as Forecast does.
   void observe(const HistoryKey& history, const Observation& observation);
 
@@ -58,6 +59,7 @@ class Forecasts {
   CallSequence sequence_;
   std::map<HistoryKey, Entry> entries_;
   std::size_t taken_ = 0;  // bytes, by entries
+  std::vector<Seconds> expected_;  // of the last question
   std::uint64_t observations_ = 0;
 };
 

@@ -12,7 +12,7 @@
 
 namespace latecomer {
 
-/// The times less their middle, into `pattern`. The middle is the lower median, of 33 ranks evenly
+/// The times less their middle, into `pattern`. The middle is the lower median, of 17 ranks evenly
 /// spread where there are more: unlike a mean or a minimum it stays where it is when one rank is
 /// late or early, so that the others do not seem to move.
 void pattern_of(std::span<const Seconds> times, std::span<float> pattern);

@@ -10,17 +10,23 @@ constexpr std::size_t kBlock = 32;  // ranks at a time, side by side in vector r
 using Row = std::array<float, kBlock>;
 using Rows = std::array<Row, kTrendCalls>;
 
+void order(Row& upper, Row& lower) {
+  Row least;
+  Row most;
+  for (std::size_t column = 0; column < kBlock; ++column) {
+    least[column] = std::min(upper[column], lower[column]);
+  }
+  for (std::size_t column = 0; column < kBlock; ++column) {
+    most[column] = std::max(upper[column], lower[column]);
+  }
+  upper = least;
+  lower = most;
+}
+
 /// The columns of the first `count` rows, by odd-even transposition.
 void sort_columns(Rows& rows, std::size_t count) {
   for (std::size_t pass = 0; pass < count; ++pass) {
-    for (std::size_t i = pass % 2; i + 1 < count; i += 2) {
-      for (std::size_t column = 0; column < kBlock; ++column) {
-        const float one = rows[i][column];
-        const float other = rows[i + 1][column];
-        rows[i][column] = other < one ? other : one;
-        rows[i + 1][column] = other < one ? one : other;
-      }
-    }
+    for (std::size_t i = pass % 2; i + 1 < count; i += 2) order(rows[i], rows[i + 1]);
   }
 }
 

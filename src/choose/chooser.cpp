@@ -202,19 +202,14 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
     miss();
     note({});
   }
-  std::vector<Seconds> shown;
+  expected_.clear();
   if (watch_ && policy_.online) {
-    shown = watch_->expect(problem);
-  } else if (watch_) {
-    watch_->enter_class(problem);
+    const std::vector<Seconds>& shown = watch_->expect(problem);
+    if (!policy_.reproducible) expected_ = shown;
+    return expected_;
   }
-  if (policy_.reproducible) {
-    expected_.clear();
-  } else if (policy_.online) {
-    expected_ = std::move(shown);
-  } else {
-    expected_ = policy_.given;
-  }
+  if (watch_) watch_->enter_class(problem);
+  if (!policy_.reproducible) expected_ = policy_.given;
   return expected_;
 }
 

@@ -32,6 +32,7 @@ struct Ending {
 
 /// This rank will do no more in its call, for which the others wait: they are told.
 void give_up(CommState& state, const std::string& why) {
+  if (!state.broken.empty()) return;  // an exception may become a failure on its way
   state.broken = why;
   if (!state.link) return;
   state.link->control.alarm();
@@ -43,9 +44,7 @@ class Within {
  public:
   explicit Within(CommState& state) : state_(state) {}
   ~Within() {
-    if (ended_) return;
-    give_up(state_, "an exception ended a call in which others wait");
-    ++state_.stats.failed;
+    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
   }
   Within(const Within&) = delete;
   Within& operator=(const Within&) = delete;
@@ -271,11 +270,15 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
   if (state.settings == Settings::different) {
     return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
   }
-  Ending ending = follow_verdict(state, request, state.link->clocks.common(entered));
+  const Seconds inside = monotonic_clock() - entered;
+  Ending ending = follow_verdict(state, request, state.link->clocks.now() - inside);
   ending.of = of;
   return ending;
 } catch (const std::exception& error) {
-  if (UserCode::threw()) throw;
+  if (UserCode::threw()) {
+    ++state.stats.failed;
+    throw;
+  }
   const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
   return fail(state, memory ? Outcome{MPI_ERR_NO_MEM, "no memory for the call"}
                             : Outcome{MPI_ERR_OTHER, error.what()});

@@ -19,26 +19,35 @@ namespace {
 /// Counts the states that went, so that a thread knows whether the one it used last is still there.
 std::atomic<std::uint64_t> freed{0};
 
-/// Handles of communicators whose state was freed and that were not configured since: their delete
-/// functions may still make calls. A state attached then would never be freed, and MPICH would not
-/// survive it. A new communicator may have an old handle: it loses nothing but its statistics until
-/// it is configured.
+/// Communicators whose state was freed: delete functions of the program's own attributes may still
+/// make calls on them. A state attached then would never be freed, and MPICH would not survive it.
+/// A new communicator may have the handle of an old one, so the dying one is marked by its name.
 class Dying {
  public:
   void add(MPI_Comm comm) {
     const std::lock_guard hold(guard_);
     handles_.insert(comm);
-  }
-  void remove(MPI_Comm comm) {
-    const std::lock_guard hold(guard_);
-    handles_.erase(comm);
+    const std::string name = name_of(comm);
+    PMPI_Comm_set_name(comm, (name.substr(0, MPI_MAX_OBJECT_NAME - 2) + kMark).c_str());
   }
   [[nodiscard]] bool contains(MPI_Comm comm) {
     const std::lock_guard hold(guard_);
-    return handles_.contains(comm);
+    if (!handles_.contains(comm)) return false;
+    if (name_of(comm).ends_with(kMark)) return true;
+    handles_.erase(comm);
+    return false;
   }
 
  private:
+  static constexpr char kMark = '\x7f';
+
+  static std::string name_of(MPI_Comm comm) {
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int length = 0;
+    PMPI_Comm_get_name(comm, name, &length);
+    return name;
+  }
+
   std::mutex guard_;
   std::set<MPI_Comm> handles_;
 };
@@ -131,7 +140,6 @@ int CommState::ensure_link() {
 
 CommState& state_of(MPI_Comm comm) {
   if (CommState* const found = find_state(comm)) return *found;
-  dying().remove(comm);
   return make_state(comm);
 }
 

@@ -171,7 +171,6 @@ void set_network(CommState& state, std::string_view text) {
   state.chooser.policy().network = with_handshake(network);
   state.chooser.forget();
   state.shortcuts.clear();
-  state.programs.clear();
 }
 
 void set_long_wait(CommState& state, Seconds seconds) {

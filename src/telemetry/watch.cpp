@@ -12,7 +12,7 @@ Seconds mean(const std::vector<Seconds>& times) {
 
 }  // namespace
 
-std::vector<Seconds> Watch::expect(const Problem& problem) {
+const std::vector<Seconds>& Watch::expect(const Problem& problem) {
   history_ = forecasts_.enter(call_class(problem));
   forecasts_this_ = true;
   return forecasts_.expect(history_);
@@ -24,15 +24,8 @@ void Watch::enter_class(const Problem& problem) {
 }
 
 Seconds Watch::last_arrival() const {
-  return arrivals_.empty() ? 0 : *std::max_element(arrivals_.begin(), arrivals_.end());
-}
-
-std::vector<Seconds> Watch::last() const {
-  std::vector<Seconds> lateness = arrivals_;
-  if (lateness.empty()) return lateness;
-  const Seconds earliest = *std::min_element(lateness.begin(), lateness.end());
-  for (Seconds& arrival : lateness) arrival -= earliest;
-  return lateness;
+  const std::vector<Seconds>& arrivals = seen_.arrivals;
+  return arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
 }
 
 Courier& Watch::begin() {
@@ -57,30 +50,40 @@ void Watch::leave(Seconds now) {
   left_ = now;
   observe();
   taken_.reset();
-  before_ = {{}, static_cast<float>(now - arrived_), true};
+  before_ = {false, static_cast<float>(now - arrived_), true};
 }
 
 void Watch::told() {
   observe();
-  std::vector<Seconds> exits;
-  for (const Stamp& stamp : stamps_.all()) exits.push_back(stamp.arrival + stamp.elapsed);
-  taken_ = mean(exits) - last_arrival();
-  before_ = {std::move(exits), 0, true};
+  const std::vector<Stamp>& stamps = stamps_.all();
+  seen_.exits_before.resize(stamps.size());
+  for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
+    seen_.exits_before[rank] = stamps[rank].arrival + stamps[rank].elapsed;
+  }
+  taken_ = mean(seen_.exits_before) - last_arrival();
+  before_ = {true, 0, true};
 }
 
 void Watch::observe() {
-  Observation seen;
-  seen.exits_before = before_.exits;
-  const bool told_now = before_.watched && before_.exits.empty();
-  for (std::size_t rank = 0; rank < stamps_.all().size(); ++rank) {
-    const Stamp& stamp = stamps_.all()[rank];
-    seen.arrivals.push_back(stamp.arrival);
-    if (told_now) seen.exits_before.push_back(arrivals_[rank] + stamp.elapsed_before);
-  }
+  const std::vector<Stamp>& stamps = stamps_.all();
   taken_before_.reset();
-  if (told_now) taken_before_ = mean(seen.exits_before) - last_arrival();
-  if (forecasts_this_) forecasts_.observe(history_, seen);
-  arrivals_ = std::move(seen.arrivals);
+  if (before_.watched && !before_.exits_known) {
+    seen_.exits_before.resize(stamps.size());
+    for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
+      seen_.exits_before[rank] = seen_.arrivals[rank] + stamps[rank].elapsed_before;
+    }
+    taken_before_ = mean(seen_.exits_before) - last_arrival();
+  } else if (!before_.exits_known) {
+    seen_.exits_before.clear();
+  }
+  seen_.arrivals.resize(stamps.size());
+  for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
+    seen_.arrivals[rank] = stamps[rank].arrival;
+  }
+  if (forecasts_this_) forecasts_.observe(history_, seen_);
+  lateness_ = seen_.arrivals;
+  const Seconds earliest = *std::min_element(lateness_.begin(), lateness_.end());
+  for (Seconds& arrival : lateness_) arrival -= earliest;
 }
 
 }  // namespace latecomer

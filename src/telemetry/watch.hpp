@@ -18,7 +18,7 @@ class Watch {
 
   /// A call is to be planned, the same on all ranks: who is expected when in it, seconds after the
   /// earliest; empty: all together, or nobody knows. Every call that is planned is told of once.
-  [[nodiscard]] std::vector<Seconds> expect(const Problem& problem);
+  [[nodiscard]] const std::vector<Seconds>& expect(const Problem& problem);
   /// In its place where nobody asks who is expected: of such a call no forecast is made.
   void enter_class(const Problem& problem);
 
@@ -61,15 +61,15 @@ class Watch {
   /// What the last call that was planned belongs to.
   [[nodiscard]] const HistoryKey& history() const { return history_; }
   /// When each rank entered it, seconds after the earliest; empty before the first.
-  [[nodiscard]] std::vector<Seconds> last() const;
+  [[nodiscard]] const std::vector<Seconds>& last() const { return lateness_; }
   /// Who is expected when in the next call like the last one.
   [[nodiscard]] Estimate expected_again() const { return forecasts_.next(history_); }
 
  private:
   /// Of the call before, where it is known.
   struct Before {
-    std::vector<Seconds> exits;  // on the shared clock; empty: told with the next call
-    float elapsed = 0;           // of this rank
+    bool exits_known = false;  // else they are told with the next call
+    float elapsed = 0;         // of this rank
     bool watched = false;
   };
 
@@ -83,7 +83,10 @@ class Watch {
   Seconds arrived_ = 0;
   Seconds left_ = 0;
   Before before_;
-  std::vector<Seconds> arrivals_;  // of the last call watched, on the shared clock
+  std::vector<Seconds> lateness_;  // of the last call watched, after the earliest rank
+  // Arrivals of the last call watched and exits of the one before it, or from when it was told of
+  // its own exits; on the shared clock.
+  Observation seen_;
   std::optional<Seconds> taken_;
   std::optional<Seconds> taken_before_;
 };

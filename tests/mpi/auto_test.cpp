@@ -18,23 +18,28 @@ namespace {
 
 void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
+/// The library first; when the calls have taken long enough, both.
 MPI_TEST(an_automatic_choice_tries_both_and_is_right) {
   const Kinds kinds;
   for (const char* kind : {"float sum", "int sum"}) {
     const Communicator comm;
     CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
-    for (int call = 0; call < 12; ++call) {
-      try_allreduce(comm, kinds.named(kind), {5000, false, 0}, context.seed + call, "auto");
-    }
     latecomer_stats stats{};
-    latecomer_get_stats(comm, &stats);
+    std::uint64_t calls = 0;
+    while (calls < 500 && stats.handled < 3) {
+      const Seconds late = context.rank == 0 ? 2e-3 : 0;  // waiting counts as time
+      try_allreduce(comm, kinds.named(kind), {100000, false, late}, context.seed + calls, "auto");
+      latecomer_get_stats(comm, &stats);  // alike on all ranks
+      if (++calls == 1 && context.ranks > 1) CHECK_EQ(stats.native, 1U);
+      if (context.ranks == 1) break;
+    }
     if (context.ranks == 1) {
-      CHECK_EQ(stats.fallback_trivial, 12U);
+      CHECK_EQ(stats.fallback_trivial, 1U);
       continue;
     }
-    CHECK(stats.handled >= 2);
-    CHECK(stats.native >= 1);
-    CHECK_EQ(stats.handled + stats.native, 12U);
+    CHECK(stats.handled >= 3);
+    CHECK(stats.native >= 3);
+    CHECK_EQ(stats.handled + stats.native, calls);
   }
 }
 
@@ -91,7 +96,7 @@ MPI_TEST(an_automatic_choice_keeps_rank_order) {
 
 // --- Protocols ---
 
-constexpr int kParts = 2000;  // of an element: nothing cuts it
+constexpr int kParts = 10000;  // of an element: nothing cuts it
 
 void add_elements(void* left, void* right, int* count, MPI_Datatype* /*type*/) {
   auto* const a = static_cast<std::uint64_t*>(left);
@@ -129,7 +134,7 @@ MPI_TEST(an_automatic_choice_among_protocols_is_the_same_on_all_ranks) {
       CHECK_EQ(latecomer_set_network(comm, "alpha=0us,beta=8ns,eager=0"), MPI_SUCCESS);
       CHECK_EQ(latecomer_set_algorithm(comm, "reduce", "auto"), MPI_SUCCESS);
       Random shared(context.seed);
-      for (int call = 0; call < (context.quick ? 30 : 100); ++call) {
+      for (int call = 0; call < (context.quick ? 60 : 120); ++call) {
         const auto late = shared.below(static_cast<std::uint64_t>(context.ranks));
         const std::uint64_t seed = shared.next();
         if (late == static_cast<std::uint64_t>(context.rank)) sleep(5e-3);

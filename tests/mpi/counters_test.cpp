@@ -1,4 +1,8 @@
 // What is handled, what goes to the MPI library, and that the statistics tell why.
+#include <type_traits>
+#include <vector>
+
+#include "capi/mpi/calls.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/call.hpp"
@@ -7,6 +11,8 @@
 
 namespace latecomer::testing {
 namespace {
+
+static_assert(std::is_trivially_copyable_v<Call>);  // making one allocates nothing
 
 latecomer_stats stats_of(MPI_Comm comm) {
   latecomer_stats stats{};
@@ -73,6 +79,22 @@ MPI_TEST(null_is_no_buffer_but_the_bottom_of_addresses) {
   CHECK_EQ(value, 0);
   CHECK_EQ(stats_of(comm).fallback_arguments, 0U);
   MPI_Type_free(&absolute);
+}
+
+MPI_TEST(parts_that_differ_need_counts_and_places) {
+  std::vector<int> counts(static_cast<std::size_t>(context.ranks), 1);
+  std::vector<int> all(counts.size());
+  const int mine = 1;
+  const auto made = [&](const int* recvcounts, const int* displs) {
+    return calls::allgatherv(&mine, 1, MPI_INT, all.data(), recvcounts, displs, MPI_INT,
+                             MPI_COMM_WORLD, nullptr);
+  };
+  CHECK(!checked_problem_of(made(nullptr, counts.data()), context.ranks, context.rank));
+  CHECK(!checked_problem_of(made(counts.data(), nullptr), context.ranks, context.rank));
+  const Call right = made(counts.data(), counts.data());
+  const auto problem = checked_problem_of(right, context.ranks, context.rank);
+  CHECK(problem && *problem == problem_of(right, context.ranks, context.rank));
+  CHECK(problem && problem->count == context.ranks * Count{sizeof(int)});
 }
 
 MPI_TEST(wrong_arguments_get_the_base_librarys_error) {

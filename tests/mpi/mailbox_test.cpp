@@ -34,6 +34,7 @@ MPI_TEST(letters_keep_their_order_and_are_of_their_size) {
   CHECK(!mailbox.used());
   CHECK(!mailbox.receive());
   CHECK(!mailbox.used());
+  MPI_Barrier(comm);
   const int next = (context.rank + 1) % context.ranks;
   const int previous = (context.rank + context.ranks - 1) % context.ranks;
   for (int i = 0; i < 20; ++i) mailbox.send(next, &i, sizeof i);
@@ -105,21 +106,21 @@ MPI_TEST(letters_that_cannot_be_read_are_dropped) {
   Post post(comm);
   Mailbox raw(comm, Tags::kLetters);
   const auto send_changed = [&](std::size_t at, std::uint64_t value, std::size_t size) {
-    std::uint64_t words[7] = {};  // kind, call, description of three, arrival, weight
+    std::uint64_t words[8] = {};  // kind, call, description of three, arrival, weight, row
     words[at] = value;
     raw.send(context.rank, words, size);
   };
   CHECK(known(Description{}, context.ranks));
   CHECK(!known({0, 0, 0, kCollectives, 0}, context.ranks));
-  CHECK(!known({0, 10, 0, 0, 0}, context.ranks));
+  CHECK(!known({0, 100, 0, 0, 0}, context.ranks));
   CHECK(!known({0, 0, 1000, 0, 0}, context.ranks));
   CHECK(!known({0, 0, 0, 0, context.ranks}, context.ranks));
   CHECK(!known({0, 0, 0, 0, -1}, context.ranks));
   CHECK(!known({~std::uint64_t{0}, 0, 0, 0, 0}, context.ranks));
-  send_changed(0, 4, 56);                                  // kind
-  send_changed(3, std::uint64_t{kCollectives} << 32, 56);  // collective
+  send_changed(0, 4, 64);                                  // kind
+  send_changed(3, std::uint64_t{kCollectives} << 32, 64);  // collective
   send_changed(0, 0, 20);                                  // length
-  post.send(context.rank, {Letter::Kind::report, 77, {}, 1.5, 0.5, "text"});
+  post.send(context.rank, {Letter::Kind::report, 77, {}, 1.5, 0.5, 0, "text"});
   const auto got = wait_for([&] { return post.receive(); });
   CHECK_EQ(got->letter.call, 77U);
   CHECK_EQ(got->letter.text, "text");

@@ -78,6 +78,7 @@ void try_all(const Context& context, const Algorithm& row, Random& random) {
   latecomer_stats stats{};
   latecomer_get_stats(comm, &stats);
   CHECK_EQ(stats.failed, 0U);
+  if (row.name == "auto") return;  // may leave few calls to the library
   if (context.ranks > 1) CHECK_EQ(stats.handled > 0, row.kind != latecomer::Kind::native);
 }
 

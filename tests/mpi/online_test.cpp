@@ -40,7 +40,7 @@ bool equal_everywhere(const std::vector<double>& values, MPI_Comm comm) {
 MPI_TEST(every_algorithm_tells_all_ranks_who_was_late) {
   const Kinds kinds;
   for (const Algorithm& row : registry(Collective::allreduce)) {
-    if (row.kind == latecomer::Kind::native) continue;
+    if (row.kind == latecomer::Kind::native || row.name == "auto") continue;
     const Communicator comm;
     const int late = context.ranks - 1;
     latecomer_set_algorithm(comm, "allreduce", std::string(row.name).c_str());

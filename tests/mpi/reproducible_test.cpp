@@ -117,7 +117,9 @@ std::vector<char> disturbed_sum(const std::string& algorithm, const Disturbance&
   latecomer_stats stats{};
   latecomer_get_stats(comm, &stats);
   CHECK_EQ(stats.fallback_settings, 0U);
-  CHECK(stats.handled > 0 || state_of(comm).ranks == 1);
+  // An automatic choice outside of the mode may leave a single call to the library.
+  const bool handles = reproducible || algorithm != "auto";
+  CHECK(stats.handled > 0 || !handles || state_of(comm).ranks == 1);
   return bits;
 }
 
@@ -197,8 +199,8 @@ MPI_TEST(modes_that_differ_go_to_the_mpi_library) {
   if (context.ranks == 1) return;
   const Variable environment("LATECOMER_REPRODUCIBLE", context.rank == 0 ? "" : "1");
   const Communicator comm;
-  latecomer_set_algorithm(comm, "allreduce", "ring");
   CapturedStderr captured;
+  latecomer_set_algorithm(comm, "allreduce", "ring");  // compares the mode
   try_allreduce(comm, Kinds().named("int sum"), {100, false, 0}, context.seed, "ring");
   latecomer_stats stats{};
   latecomer_get_stats(comm, &stats);

@@ -23,7 +23,7 @@ def test_calls_outside_of_mpi_are_errors(name, ranks):
 def test_a_collective_outside_of_mpi_is_the_librarys_to_refuse(name):
     ended = run_scene(name, 1, ["outside", "collective"])
     assert ended.code != 0
-    assert "MPI_Allreduce" in ended.err or "MPI_Init" in ended.err, ended.err
+    assert "Allreduce" in ended.err
 
 
 def test_programs_with_sessions_alone_are_served_by_the_library():

@@ -49,12 +49,19 @@ Cost cost(const Plan& plan) {
   return {folded.log2 + 2 * more, (folded.log2 + more) * m, (folded.log2 + more) * m};
 }
 
+/// Hosts are behind the others. What leaves without waiting for them is received while they
+/// combine, but in the rounds in which they meet each other.
 Seconds time(const Plan& plan, const Network& network) {
   const FoldedRanks folded(plan.problem.ranks);
   const Count bytes = plan.problem.bytes();
+  const Seconds transfer = network.transfer(bytes);
   const Seconds combining = network.combining(bytes);
-  const Seconds outside = folded.extra > 0 ? 2 * network.transfer(bytes) + combining : 0;
-  return outside + folded.log2 * (network.exchanging(bytes) + combining);
+  const Seconds rounds = folded.log2 * network.exchanging(bytes);
+  if (folded.extra == 0) return rounds + folded.log2 * combining;
+  const Seconds in_step = transfer + rounds + (folded.log2 + 1) * combining;
+  if (bytes > network.eager_limit) return in_step + transfer;
+  const Rank meeting = ceil_log2(folded.extra);
+  return std::max(in_step, 2 * transfer + rounds + (meeting + 1) * combining);
 }
 
 /// One rank on its way: when it has its partial result, and when its link is free to send.

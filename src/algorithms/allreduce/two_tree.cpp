@@ -176,9 +176,7 @@ Algorithm two_tree() {
                           "in all, half of them along each tree; default: the best for"
                           " the pipeline",
                           1,
-                          {},
-                          false,
-                          TakenOver::in_proportion}},
+                          {}}},
           .cost_formula = "about (4h+2(S-2))(alpha + m/S beta) + h m/S gamma, h = log2 P",
           .source = "Sanders, Speck and Traeff 2009",
           .complete = complete,

@@ -230,8 +230,18 @@ void MpiTransport::add_piece(const Piece& piece) {
   added = piece;
   Channel& channel = channel_of(*piece.slot);
   if (channel.first == nullptr) open_.push_back(&channel);
-  (channel.first == nullptr ? channel.first : channel.last->next) = &added;
-  channel.last = &added;
+  const auto comes_after = [&](const Piece* other) {
+    return other != nullptr && other->slot->number <= piece.slot->number;
+  };
+  if (channel.first == nullptr || comes_after(channel.last)) {
+    (channel.first == nullptr ? channel.first : channel.last->next) = &added;
+    channel.last = &added;
+    return;
+  }
+  // A staged receive that had to wait for room while later ones of its channel were posted.
+  Piece** place = &channel.first;
+  while (comes_after(*place)) place = &(*place)->next;
+  added.next = std::exchange(*place, &added);
 }
 
 bool MpiTransport::poll(Protocol& protocol) {
@@ -268,9 +278,9 @@ bool MpiTransport::work() {
 }
 
 /// Requests are tested one by one, as only errors of MPI_Test go to their communicator in every
-/// MPI library (those of MPI_Testsome are fatal in MPICH). What was posted first in a channel is
-/// done first, so that the others need no test; and polls stay short however many channels there
-/// are.
+/// MPI library (those of MPI_Testsome are fatal in MPICH). Messages of a channel are done in
+/// their order, so that only the first needs a test; and polls stay short however many channels
+/// there are.
 void MpiTransport::collect() {
   std::size_t in_vain = 0;
   for (std::size_t left = open_.size(); left > 0 && in_vain < kTests; --left) {

@@ -106,7 +106,7 @@ class MpiTransport final : public Transport {
     bool staged = false;
     Piece* next = nullptr;  // of the same channel
   };
-  /// The pieces under way to or from one rank, in the order in which they were posted.
+  /// The pieces under way to or from one rank, in the order of their messages.
   struct Channel {
     Piece* first = nullptr;
     Piece* last = nullptr;

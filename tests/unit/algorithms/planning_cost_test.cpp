@@ -64,7 +64,7 @@ TEST_P(Planning, CostsAsMuchAsTheCountedWork) {
     const double ranks = problem.ranks;
     const Seconds cost = planning_cost(row, problem, network);
     EXPECT_GE(cost, 20e-9 * operations + 1e-9 * ranks);
-    EXPECT_LE(cost, 10e-6 * (20 + operations + ranks * ranks));
+    EXPECT_LE(cost, 10e-6 * (50 + operations + ranks * ranks));
   });
 }
 
@@ -114,7 +114,7 @@ TEST_P(Planning, LikeAnotherPlanIsRightAndAsGood) {
     EXPECT_EQ(like.algorithm, first.algorithm);
     const Plan found =
         make_plan(find_algorithm(problem.collective, first.algorithm), longer, {}, {{}, network});
-    EXPECT_LE(balanced_time(like, network), 1.05 * balanced_time(found, network));
+    EXPECT_LE(balanced_time(like, network), 1.2 * balanced_time(found, network));
     const bool verified = row.kind == Kind::program && problem.count < (1 << 15);
     if (!verified) return;
     const auto wrong = verify(longer, build_programs(like));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -78,6 +79,71 @@ TEST(CallSequence, TheSameLoopHasTheSamePlacesAfterAnInterruption) {
     add(sequence, "AAB", 8);
     EXPECT_EQ(sequence.place('A'), first) << interruption;
   }
+}
+
+Problem problem(Collective collective, Count bytes, Rank root = 0) {
+  return {.collective = collective, .ranks = 4, .count = bytes, .element_bytes = 1, .root = root};
+}
+
+TEST(CallKey, SaysWhatMpiMakesEqualOnAllRanks) {
+  std::set<CallKey> keys;
+  for (const Collective collective : all_collectives()) {
+    for (const Count bytes : {0, 1, 2, 1000, 1001, 1 << 30}) {
+      for (const Rank root : {0, 1, 2}) {
+        for (const bool commutative : {false, true}) {
+          Problem one = problem(collective, bytes, root);
+          one.commutative = commutative;
+          Problem other = one;
+          other.exact = !one.exact;
+          keys.insert({call_key(one), call_key(other)});
+        }
+      }
+    }
+  }
+  const std::size_t rooted_kinds = 4 * 3;
+  const std::size_t others = 2;
+  EXPECT_EQ(keys.size(), (rooted_kinds + others) * 6 * 4);
+}
+
+TEST(CallKey, LocalFactsAndTypesDoNotMatter) {
+  Problem one = problem(Collective::reduce, 4000, 3);
+  Problem other = one;
+  other.in_place = true;
+  other.count = 1000;
+  other.element_bytes = 4;
+  EXPECT_EQ(call_key(one), call_key(other));
+}
+
+CallKey class_of(Count bytes) { return call_class(problem(Collective::allreduce, bytes)); }
+
+TEST(CallClass, ShortSizesAreToldApart) {
+  std::set<CallKey> classes;
+  for (Count bytes = 0; bytes < 16; ++bytes) classes.insert(class_of(bytes));
+  EXPECT_EQ(classes.size(), 16u);
+}
+
+TEST(CallClass, LongerOnesFallIntoEighthsOfAnOctave) {
+  EXPECT_EQ(class_of(16), class_of(17));
+  EXPECT_NE(class_of(17), class_of(18));
+  for (int octave = 4; octave < 62; ++octave) {
+    const Count first = Count{1} << octave;
+    const Count width = first / 8;
+    for (Count eighth = 0; eighth < 8; ++eighth) {
+      const Count least = first + eighth * width;
+      EXPECT_EQ(class_of(least), class_of(least + width - 1)) << least;
+      EXPECT_NE(class_of(least), class_of(least - 1)) << least;
+    }
+  }
+}
+
+TEST(CallClass, IsOfOneRootAndOperator) {
+  const Problem one = problem(Collective::reduce, 1000, 1);
+  Problem other = problem(Collective::reduce, 1000, 2);
+  EXPECT_NE(call_class(one), call_class(other));
+  other.root = 1;
+  EXPECT_EQ(call_class(one), call_class(other));
+  other.exact = true;
+  EXPECT_NE(call_class(one), call_class(other));
 }
 
 bool has_period(const Keys& keys, std::size_t period) {

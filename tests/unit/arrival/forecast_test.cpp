@@ -164,6 +164,74 @@ TEST(Forecast, LatenessThatWandersIsFollowed) {
   }
 }
 
+/// After so many calls that only a part of them is looked at.
+constexpr int kLong = 3000;
+
+TEST(Forecast, AfterManyBalancedCallsALateRankIsFoundAsSoon) {
+  for (const Setting& setting : settings({2, 8, 48}, kDelay / 50)) {
+    SCOPED_TRACE(words(setting));
+    const Lateness late = [&](int call) {
+      return one_late(setting.ranks, 1, call < kLong ? 0 : kDelay);
+    };
+    expect_found(run(setting, late, kLong + 100), kLong + 4, kLong + 100);
+  }
+}
+
+TEST(Forecast, AfterManyCallsLikeOneAnotherAChangeCostsThree) {
+  for (const Setting& setting : settings({2, 3, 8, 48}, kDelay / 10)) {
+    SCOPED_TRACE(words(setting));
+    const Lateness late = [&](int call) {
+      return one_late(setting.ranks, call < kLong ? 0 : 1, kDelay);
+    };
+    expect_found(run(setting, late, kLong + 100), kLong + 3, kLong + 100);
+  }
+}
+
+TEST(Forecast, AfterManyBalancedCallsAPeriodIsFound) {
+  for (const int period : {2, 7, 32}) {
+    for (const Setting& setting : settings({2, 8}, kDelay / 100)) {
+      SCOPED_TRACE(words(setting) + ", period " + std::to_string(period));
+      const Lateness late = [&](int call) {
+        return one_late(setting.ranks, 1, call >= kLong && call % period == 0 ? kDelay : 0);
+      };
+      // After one that saw too little the next search waits for a quarter of its pause, 1024 calls.
+      const int found = kLong + 128 + 1024 + 5 * period;
+      const auto steps = run(setting, late, found + 10 * period);
+      for (int call = found; call < found + 10 * period; ++call) {
+        if (call % period == 0) expect_found(steps, call, call + 1);
+      }
+    }
+  }
+}
+
+TEST(Forecast, AfterManyRandomCallsALateRankIsFound) {
+  for (const Setting& setting : settings({2, 8, 48}, kDelay / 50)) {
+    SCOPED_TRACE(words(setting));
+    const Lateness random = all_random(setting.ranks, kDelay, setting.seed);
+    const Lateness late = [&](int call) {
+      return call < kLong ? random(call) : one_late(setting.ranks, 1, kDelay);
+    };
+    expect_found(run(setting, late, kLong + 150), kLong + 100, kLong + 150);
+  }
+}
+
+TEST(Forecast, KeepsFewerPatternsOfMoreRanks) {
+  EXPECT_EQ(Forecast::depth(1), 32);
+  EXPECT_EQ(Forecast::depth(40), 32);
+  for (Rank ranks = 1; ranks < 1 << 20; ranks = 3 * ranks / 2 + 1) {
+    const int depth = Forecast::depth(ranks);
+    EXPECT_GE(depth, Forecast::depth(2 * ranks)) << ranks;
+    EXPECT_GE(depth, 2);
+  }
+  for (const Rank ranks : {2, 256, 4096, 100000}) {
+    Forecast forecast(ranks);
+    EXPECT_LE(forecast.memory(), Forecast::allowance(ranks)) << ranks;
+    const Times late = one_late(ranks, 1, kDelay);
+    for (int call = 0; call < 5; ++call) forecast.observe({late, {}});
+    EXPECT_TRUE(forecast.trusted());
+  }
+}
+
 TEST(Forecast, LatenessWithoutMemoryIsHardlyEverTrusted) {
   const auto all = settings({2, 3, 4, 8, 48}, kDelay / 100);
   double mean = 0;

@@ -74,17 +74,76 @@ TEST(Forecasts, ANewPlaceIsToldWhatItsKeyDid) {
   EXPECT_FALSE(forecasts.next({'B', 3, 2}).trusted);
 }
 
-TEST(Forecasts, ManyKeysDoNotGrowIt) {
-  Forecasts forecasts(1);
-  const auto observe = [&](CallKey key) { forecasts.observe({key}, {{0.0}, {}}); };
+TEST(Forecasts, HistoriesInUseStayAndIdleOnesGo) {
+  constexpr CallKey kKinds = 40;  // more than there is room for at first
+  Forecasts forecasts(kRanks);
+  const auto observe = [&](CallKey key) { forecasts.observe({key}, {{0, 0, 0, 1}, {}}); };
   const auto known = [&](CallKey key) { return forecasts.next({key}).method != "none"; };
-  for (CallKey key = 0; key < Forecasts::kMost; ++key) observe(key);
-  observe(0);
-  observe(1000);
-  EXPECT_TRUE(known(0));
-  EXPECT_FALSE(known(1));  // unused longest
-  EXPECT_TRUE(known(2));
-  EXPECT_TRUE(known(1000));
+  const auto count = [&](CallKey from, CallKey to) {
+    int all = 0;
+    for (CallKey key = from; key < to; ++key) all += known(key) ? 1 : 0;
+    return all;
+  };
+  for (CallKey key = 0; key < kKinds; ++key) observe(key);
+  const int first = count(0, kKinds);
+  EXPECT_GE(first, 8);
+  EXPECT_LT(first, kKinds);
+  EXPECT_EQ(count(0, static_cast<CallKey>(first)), first);  // not pushed out by those that follow
+  for (int round = 0; round < 900; ++round) {
+    for (CallKey key = 0; key < kKinds; ++key) observe(key);
+  }
+  EXPECT_EQ(count(0, kKinds), kKinds);  // searches are over, and what they took is free
+  for (CallKey key = 1000; key < 1000 + 20 * kKinds; ++key) observe(key);
+  EXPECT_LT(count(0, kKinds), kKinds);
+}
+
+/// What `kinds` kinds of calls, some of them twice in the loop, come to take at most.
+std::size_t memory(Rank ranks, int kinds, int rounds) {
+  Forecasts forecasts(ranks);
+  std::size_t most = 0;
+  Observation seen{Times(static_cast<std::size_t>(ranks)), {}};
+  for (int round = 0; round < rounds; ++round) {
+    for (int kind = 0; kind < kinds; ++kind) {
+      seen.arrivals[static_cast<std::size_t>(kind % ranks)] = round * kind;
+      forecasts.observe(forecasts.enter(static_cast<CallKey>(kind / 2)), seen);
+      (void)forecasts.expect({static_cast<CallKey>(kind / 2)});
+    }
+    most = std::max(most, forecasts.memory());
+  }
+  return most;
+}
+
+TEST(Forecasts, MemoryIsBounded) {
+  for (const Rank ranks : {1, 2, 256, 4096}) {
+    const auto each = static_cast<std::size_t>(ranks);
+    const int rounds = ranks > 1000 ? 20 : 150;
+    // Of 64 KiB + 64 bytes a rank, and of 256 KiB + 256: the rest is for other parts.
+    EXPECT_LE(memory(ranks, 1, rounds), (20u << 10U) + 24 * each) << ranks;
+    for (const int kinds : {8, 64}) {
+      EXPECT_LE(memory(ranks, kinds, rounds), (132u << 10U) + 192 * each) << ranks << ", " << kinds;
+    }
+  }
+}
+
+TEST(Forecasts, MemoryIsWhatIsAllocated) {
+  for (const Rank ranks : {2, 256, 4096}) {
+    Forecasts forecasts(ranks);
+    const std::size_t before = forecasts.memory();
+    forecasts.observe({1}, {Times(static_cast<std::size_t>(ranks)), {}});
+    EXPECT_GE(before, sizeof(Forecasts));
+    EXPECT_GE(forecasts.memory() - before, Forecast(ranks).memory());
+  }
+}
+
+TEST(Forecasts, WhatIsNotTrustedIsExpectedTogether) {
+  Forecasts forecasts(kRanks);
+  EXPECT_EQ(forecasts.expect({'A'}), Times{});
+  rounds(forecasts, "Ab", 8);
+  EXPECT_EQ(forecasts.expect({'A'}), Times{});
+  const Times late = forecasts.expect({'B'});
+  ASSERT_EQ(late.size(), 4u);
+  EXPECT_NEAR(late[2], kDelay, kDelay / 8);
+  EXPECT_EQ(forecasts.expect({'B'}), late);
 }
 
 TEST(Forecasts, BadInputIsAnError) {
