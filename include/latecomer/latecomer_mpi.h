@@ -293,9 +293,9 @@ LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
  * environment variable LATECOMER_STATS=1 rank 0 of MPI_COMM_WORLD prints them for all its
  * communicators on stderr in MPI_Finalize; LATECOMER_STATS=FILE writes them to a file instead, as
  * JSON if its name ends in .json. In the name %r becomes the rank in MPI_COMM_WORLD, %p the process
- * id and %j the job (as PMIx, Slurm, PBS or LSF call it, else the id of the process that started this
- * one); with %r or %p all ranks write theirs. A file that is there is replaced, a link or a device is
- * not written to. Local.
+ * id and %j the job (as PMIx, Slurm, PBS or LSF call it, else the id of the process that started
+ * this one); with %r or %p all ranks write theirs. A file that is there is replaced, a link or a
+ * device is not written to. Local.
  *
  * MPI_ERR_ARG if there is no such index or stats is NULL. */
 LATECOMER_API int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats);

@@ -68,8 +68,8 @@ INSTANTIATE_TEST_SUITE_P(Interruption, EveryRow, testing::ValuesIn(rows()), [](c
 /// What takes long is priced by walking through it.
 TEST(Interruption, EndsPricing) {
   constexpr std::pair<Collective, std::string_view> kWalked[] = {
-      {Collective::allgather, "late_doubling"}, {Collective::allgather, "sorted_gather_bcast"},
-      {Collective::allreduce, "early_owners"},  {Collective::allreduce, "prereduced_ring"},
+      {Collective::allgather, "late_doubling"},      {Collective::allgather, "sorted_gather_bcast"},
+      {Collective::allreduce, "early_owners"},       {Collective::allreduce, "prereduced_ring"},
       {Collective::allreduce, "straggler_exchange"}, {Collective::reduce, "local_redirect"}};
   for (const auto& [collective, name] : kWalked) {
     const Algorithm& row = find_algorithm(collective, name);
