@@ -136,7 +136,10 @@ LATECOMER_API int latecomer_request_free(latecomer_request* request);
  * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them); "auto" chooses call by
  * call, for the arrivals that are expected, among them and the MPI library's own collective, and
  * learns from what calls took. Until then it is "native". Collective over the communicator; the
- * first time it makes another communicator beside it, which is freed with it.
+ * first time it makes another communicator beside it, which is freed with it; for "auto" that is
+ * made when calls have taken long enough to be worth it. Until then the MPI library carries them
+ * out; calls of rooted collectives below 64 KiB it always does. Freeing a communicator waits for
+ * no other rank.
  *
  * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
  * differ in meaning. MPI_ERR_COMM for an intercommunicator. */
