@@ -1,11 +1,9 @@
 """An environment variable that is empty counts as not set, whichever it is."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
-from latecomer import lab, mpi, networks
+from latecomer import mpi, networks
 from latecomer.bench import places, program
 from latecomer.variables import variable
 from scenes_helpers import ROOT, both_families, run_scene
@@ -51,7 +49,11 @@ def test_the_library_takes_an_empty_variable_for_none(name):
 
 def test_these_are_all_variables():
     sources = [*(ROOT / "src").rglob("*.cpp"), *(ROOT / "python" / "latecomer").rglob("*.py")]
-    named = {name for path in sources for name in re.findall(r'"(LATECOMER_[A-Z]+)[="]', path.read_text())}
+    named = {
+        name
+        for path in sources
+        for name in re.findall(r'"(LATECOMER_[A-Z]+)[="]', path.read_text())
+    }
     inside = {"LATECOMER_LAB"}  # of the lab, for the programs in it
     assert named - inside == {f"LATECOMER_{each}" for each in OF_THE_LIBRARY} | {
         name for name in OF_THE_COMMAND if name.startswith("LATECOMER")

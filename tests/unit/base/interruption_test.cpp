@@ -68,11 +68,9 @@ INSTANTIATE_TEST_SUITE_P(Interruption, EveryRow, testing::ValuesIn(rows()), [](c
 /// What takes long is priced by walking through it.
 TEST(Interruption, EndsPricing) {
   constexpr std::pair<Collective, std::string_view> kWalked[] = {
-      {Collective::allgather, "late_doubling"}, {Collective::allgather, "sorted_gather_bcast"},
-      {Collective::allreduce, "early_owners"},  {Collective::allreduce, "prereduced_ring"},
-      {Collective::allreduce, "straggler_exchange"},
-      {Collective::bcast, "arrival_b"},         {Collective::bcast, "arrival_nb"},
-      {Collective::reduce, "local_redirect"}};
+      {Collective::allgather, "late_doubling"},      {Collective::allgather, "sorted_gather_bcast"},
+      {Collective::allreduce, "early_owners"},       {Collective::allreduce, "prereduced_ring"},
+      {Collective::allreduce, "straggler_exchange"}, {Collective::reduce, "local_redirect"}};
   for (const auto& [collective, name] : kWalked) {
     const Algorithm& row = find_algorithm(collective, name);
     const Problem problem{collective, 32, 1 << 20};

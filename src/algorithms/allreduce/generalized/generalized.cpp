@@ -96,7 +96,7 @@ Algorithm generalized() {
                 TakenOver::as_it_is},
                {"steps",
                 "in all, the nearest possible from log2 P to 2(P-1); default: by the cost",
-                1,
+                0,
                 {},
                 false,
                 TakenOver::as_it_is},
