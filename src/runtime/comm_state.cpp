@@ -59,8 +59,8 @@ Dying& dying() {
 
 int free_state(MPI_Comm comm, int, void* state, void*) {
   ++freed;
-  dying().add(comm);
   delete static_cast<CommState*>(state);
+  dying().add(comm);
   return MPI_SUCCESS;
 }
 

@@ -10,13 +10,8 @@
 namespace latecomer {
 namespace {
 
-/// A program of MPI's sessions alone has no MPI_COMM_WORLD.
+/// Programs of MPI's sessions alone, which have no MPI_COMM_WORLD, are not served.
 bool speaks_for_job() {
-  int initialized = 0;
-  int finalized = 0;
-  PMPI_Initialized(&initialized);
-  PMPI_Finalized(&finalized);
-  if (initialized == 0 || finalized != 0) return true;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return rank == 0;

@@ -15,7 +15,7 @@ namespace latecomer {
 [[nodiscard]] bool environment_flag(const char* variable);
 
 /// On stderr: the variable is not used, and why. Once a job and variable: rank 0 of MPI_COMM_WORLD
-/// says so for all; where there is none, each process does.
+/// speaks for all. Not before MPI_Init.
 void report_unused(const char* variable, const std::string& why);
 
 }  // namespace latecomer

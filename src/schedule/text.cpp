@@ -241,7 +241,9 @@ void check_order(const Plan& plan) {
   if (plan.order.empty()) return;
   std::vector<Rank> sorted = plan.order;
   std::sort(sorted.begin(), sorted.end());
-  if (sorted != order_by_arrival(plan.problem.ranks, {})) {
+  // The number of ranks alone is not to take memory.
+  const bool fits = sorted.size() == static_cast<std::size_t>(plan.problem.ranks);
+  if (!fits || sorted != order_by_arrival(plan.problem.ranks, {})) {
     throw Error("order", std::to_string(plan.order.size()) + " ranks",
                 "each of the " + std::to_string(plan.problem.ranks) + " ranks once");
   }

@@ -1,4 +1,5 @@
 // Choosing an algorithm: errors name what is wrong, on every rank, and change nothing.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/log.hpp"
 #include "variable.hpp"
 
 namespace latecomer::testing {
@@ -91,7 +93,51 @@ MPI_TEST(a_network_is_read_from_a_file) {
   CHECK_TEXT(last_error_names(name), last_error());
 }
 
-MPI_TEST(a_default_network_that_cannot_be_read_is_reported_once) {
+MPI_TEST(an_error_in_a_file_names_its_line_and_shows_nothing_of_it) {
+  const std::string name = "/tmp/latecomer-network-" + std::to_string(getpid());
+  const Communicator comm;
+  for (const std::string line : {"root:secret", "alpha=secret", "secret=1,alpha=1us", "=secret"}) {
+    std::ofstream(name) << "# from a shadow\n\n" << line << '\n';
+    CHECK_EQ(latecomer_set_network(comm, ("@" + name).c_str()), MPI_ERR_ARG);
+    CHECK_TEXT(last_error_names("in " + name + ": 'line 3'"), last_error());
+    CHECK_TEXT(!last_error_names("secret"), last_error());
+  }
+  CHECK_EQ(latecomer_set_network(comm, ("@" + name).c_str()), MPI_ERR_ARG);
+  std::ofstream(name) << "alpha=fast\n";
+  CHECK_EQ(latecomer_set_network(comm, ("@" + name).c_str()), MPI_ERR_ARG);
+  CHECK_TEXT(last_error_names("network alpha in ") && last_error_names("a time"), last_error());
+  std::remove(name.c_str());
+}
+
+MPI_TEST(a_network_is_read_from_a_small_regular_file_only) {
+  const std::string name = "/tmp/latecomer-network-" + std::to_string(getpid());
+  const Communicator comm;
+  const auto refused = [&](const std::string& file) {
+    CHECK_EQ(latecomer_set_network(comm, ("@" + file).c_str()), MPI_ERR_ARG);
+    CHECK_TEXT(last_error_names("a regular file of at most 64 KiB"), last_error());
+  };
+  refused("/dev/zero");
+  refused("/tmp");
+  CHECK_EQ(mkfifo(name.c_str(), 0600), 0);
+  refused(name);
+  std::remove(name.c_str());
+  std::ofstream(name) << "alpha=1us\n" << std::string(65536, '#');
+  refused(name);
+  std::ofstream(name) << "alpha=1us\n" << std::string(65536 - 10, '#');
+  CHECK_EQ(latecomer_set_network(comm, ("@" + name).c_str()), MPI_SUCCESS);
+  std::remove(name.c_str());
+}
+
+MPI_TEST(names_that_are_printed_do_not_act_on_a_terminal) {
+  const Communicator comm;
+  MPI_Comm_set_name(comm, "two\nlines \033[2J\177");
+  CapturedStderr captured;
+  log_line(describe(comm));
+  const std::string text = captured.text();
+  CHECK_TEXT(text.find("'two?lines ?[2J?'") != std::string::npos, text);
+}
+
+MPI_TEST(a_default_network_that_cannot_be_read_is_reported_once_a_job) {
   const DefaultNetwork environment("alpha=fast");
   CapturedStderr captured;
   {

@@ -2,8 +2,15 @@
 // bounded.
 #include "runtime/statistics/statistics.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "base/random.hpp"
@@ -11,8 +18,10 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/statistics/counters.hpp"
+#include "runtime/statistics/stats_file.hpp"
 #include "runtime/statistics/stats_report.hpp"
 #include "try_reduction.hpp"
+#include "variable.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -206,6 +215,49 @@ MPI_TEST(places_in_the_period_have_keys_of_their_own) {
   }
   CHECK_EQ(places, 2);
   check_sums(comm);
+}
+
+MPI_TEST(a_file_for_statistics_is_named_by_rank_process_and_job) {
+  const std::string process = std::to_string(getpid());
+  CHECK_EQ(stats_file_name("a-%r-%p-%%-%x-%", 3), "a-3-" + process + "-%%-%x-%");
+  const Variable none("PMIX_NAMESPACE", "");
+  const Variable job("SLURM_JOB_ID", "12/../3");
+  const Variable step("SLURM_STEP_ID", "4");
+  CHECK_EQ(stats_file_name("%j", 0), "12_.._3.4");
+  const Variable pmix("PMIX_NAMESPACE", "prterun-host@1");
+  CHECK_EQ(stats_file_name("%j/%j", 0), "prterun-host@1/prterun-host@1");
+  for (const std::string each : {"%r", "a%p"}) CHECK(is_of_each_rank(each));
+  for (const std::string one : {"a", "%j"}) CHECK(!is_of_each_rank(one));
+}
+
+MPI_TEST(statistics_go_to_a_new_file_and_follow_no_link) {
+  const std::string folder = "/tmp/latecomer-stats-" + std::to_string(getpid());
+  const std::string name = folder + "/stats";
+  const std::string other = folder + "/other";
+  const auto text_of = [](const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  };
+  CHECK_EQ(mkdir(folder.c_str(), 0700), 0);
+  CHECK_EQ(write_stats_file(name, "one"), "");
+  CHECK_EQ(write_stats_file(name, "two"), "");
+  CHECK_EQ(text_of(name), "two");
+  std::ofstream(other) << "precious";
+  CHECK_EQ(std::remove(name.c_str()), 0);
+  CHECK_EQ(symlink(other.c_str(), name.c_str()), 0);
+  CHECK_EQ(write_stats_file(name, "three"), "no regular file");
+  CHECK_EQ(text_of(other), "precious");
+  // Neither is what lies in the way of the new file touched.
+  CHECK_EQ(std::remove(name.c_str()), 0);
+  const std::string in_the_way = name + '.' + std::to_string(getpid()) + ".0";
+  CHECK_EQ(symlink(other.c_str(), in_the_way.c_str()), 0);
+  CHECK_EQ(write_stats_file(name, "four"), "");
+  CHECK_EQ(text_of(name), "four");
+  CHECK_EQ(text_of(other), "precious");
+  CHECK(write_stats_file(folder + "/missing/stats", "five") != "");
+  CHECK_EQ(write_stats_file("/dev/null", "six"), "no regular file");
+  std::filesystem::remove_all(folder);
 }
 
 MPI_TEST(statistics_that_are_not_there_are_refused) {

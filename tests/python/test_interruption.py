@@ -24,7 +24,7 @@ def plan(algorithm, ranks, count=1 << 20):
 
 
 def planning():
-    return partial(core.Plan, problem(ranks=4096, collective="allgather"), "sorted_gather_bcast")
+    return partial(plan, "early_owners:blocks=4096", 4096)
 
 
 def pricing():

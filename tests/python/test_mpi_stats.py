@@ -68,4 +68,23 @@ def test_rank_0_writes_one_file(name, tmp_path):
 @both_families
 def test_a_file_that_cannot_be_written_is_named(name, tmp_path):
     missing = tmp_path / "missing" / "stats"
-    assert f"LATECOMER_STATS: cannot write the file '{missing}'" in told(name, missing)
+    said = told(name, missing)
+    assert f"LATECOMER_STATS: cannot write the file '{missing}' (No such file or directory)" in said
+
+
+@both_families
+def test_a_link_is_not_followed(name, tmp_path):
+    precious, link = tmp_path / "precious", tmp_path / "stats"
+    precious.write_text("precious")
+    link.symlink_to(precious)
+    assert f"cannot write the file '{link}' (no regular file)" in told(name, link)
+    assert precious.read_text() == "precious"
+
+
+@both_families
+def test_processes_and_jobs_have_files_of_their_own(name, tmp_path):
+    for _ in range(2):
+        told(name, tmp_path / "%j-%r-%p.json")
+    assert len(list(tmp_path.iterdir())) == 2 * RANKS
+    told(name, tmp_path / "one-%j")
+    assert len(list(tmp_path.glob("one-*"))) == 1

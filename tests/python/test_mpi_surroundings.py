@@ -29,3 +29,25 @@ def test_a_collective_outside_of_mpi_is_the_librarys_to_refuse(name):
 def test_programs_with_sessions_alone_are_served_by_the_library():
     ended = run_scene("mpich", 3, ["sessions"], env={"LATECOMER_STATS": "1"})
     assert ended.code == 0, ended.err
+
+
+WRONG = {
+    "LATECOMER_NETWORK": "alpha=fast",
+    "LATECOMER_REPRODUCIBLE": "yes",
+    "LATECOMER_PROGRESS": "always",
+}
+
+
+@both_families
+@pytest.mark.parametrize("variable", WRONG)
+def test_what_is_wrong_with_a_variable_is_said_once_a_job(name, variable):
+    ended = run_scene(name, 3, ["stats"], env={variable: WRONG[variable]})
+    assert ended.code == 0, ended.err
+    assert ended.err.count(f"latecomer: {variable} is not used: ") == 1, ended.err
+
+
+@both_families
+def test_a_missing_thread_level_is_said_once_a_job(name):
+    ended = run_scene(name, 3, ["stats"], env={"LATECOMER_PROGRESS": "thread"})
+    assert ended.code == 0, ended.err
+    assert ended.err.count("MPI_THREAD_MULTIPLE, from MPI_Init_thread") == 1, ended.err

@@ -21,7 +21,6 @@ def found():
         list(mpi.families()),
         program.find("openmpi"),
         places.rank_of_job(),
-        places._family_of_job(),
     )
 
 
@@ -37,7 +36,7 @@ def test_the_command_takes_an_empty_variable_for_none(monkeypatch, name):
 def test_an_empty_rank_does_not_make_a_job(monkeypatch):
     for name in OF_JOBS:
         monkeypatch.setenv(name, "")
-    assert places.choose("local", 2).ranks == 2
+    assert places.find_place("local", 2, None, 1, None).ranks == 2
 
 
 @both_families

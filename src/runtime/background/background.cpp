@@ -170,9 +170,9 @@ void Background::expect(const Letter& letter) {
 
 void Background::begin(const Letter& letter, bool in_place) {
   Plan plan = parse_plan(letter.text);
-  const Problem problem = problem_of(letter.what);
+  Problem problem = problem_of(letter.what);
   plan.problem.exact = problem.exact;
-  plan.problem.in_place = problem.in_place;
+  problem.in_place = plan.problem.in_place;  // rank 0's own
   if (plan.problem != problem) {
     throw Error("plan from rank 0", in_words(plan), "one for " + in_words(letter.what));
   }
