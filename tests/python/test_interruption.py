@@ -23,10 +23,6 @@ def plan(algorithm, ranks, count=1 << 20):
     return core.Plan(problem(ranks=ranks, count=count), algorithm)
 
 
-def planning():
-    return partial(plan, "early_owners:blocks=4096", 4096)
-
-
 def pricing():
     return plan("early_owners:blocks=4096", 1024).time
 
@@ -69,7 +65,6 @@ def bounding():
 
 
 LONG = [
-    planning,
     pricing,
     program,
     text_of_a_program,
