@@ -72,6 +72,12 @@ MPI_TEST(freeing_a_communicator_waits_for_nobody) {
   }
 }
 
+#ifdef MPICH
+constexpr int kPieces = 3;  // MPICH 5 itself lets a root no further ahead over shared memory
+#else
+constexpr int kPieces = 40;
+#endif
+
 /// The last rank, a leaf, takes nothing before the root has sent all.
 MPI_TEST(a_root_of_short_broadcasts_waits_for_nobody) {
   if (context.ranks == 1) return;
@@ -79,7 +85,7 @@ MPI_TEST(a_root_of_short_broadcasts_waits_for_nobody) {
   const int last = context.ranks - 1;
   std::array<double, 200> piece{};
   if (context.rank == last) pass(context, 0, last);
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < kPieces; ++i) {
     const int count = 100 + i;  // sizes that never repeat
     if (context.rank == 0) piece.fill(i);
     CHECK_EQ(latecomer_bcast(piece.data(), count, MPI_DOUBLE, 0, comm), MPI_SUCCESS);
