@@ -23,10 +23,6 @@ def plan(algorithm, ranks, count=1 << 20):
     return core.Plan(problem(ranks=ranks, count=count), algorithm)
 
 
-def planning():
-    return partial(core.Plan, problem(ranks=4096, collective="allgather"), "sorted_gather_bcast")
-
-
 def pricing():
     return plan("early_owners:blocks=4096", 1024).time
 
@@ -69,7 +65,6 @@ def bounding():
 
 
 LONG = [
-    planning,
     pricing,
     program,
     text_of_a_program,
@@ -126,7 +121,7 @@ main()
     assert "Traceback" not in done.stderr
 
 
-def test_a_deadline_is_heard_while_the_first_case_is_planned(capsys):
+def test_a_deadline_is_heard_before_the_first_case_is_complete(capsys):
     words = ["--collective", "allgather", "--algorithms", "sorted_gather_bcast"]
     said = refusal(capsys, *words, "--nodes", "4096", "--deadline", "0.5", code=1)
     assert "error: no case was completed: stopped by --deadline after 0.5 s; ask for less" in said
