@@ -1,6 +1,7 @@
 """An environment variable that is empty counts as not set, whichever it is."""
 
 import re
+from contextlib import suppress
 
 import pytest
 from latecomer import mpi, networks
@@ -38,10 +39,8 @@ def test_the_command_takes_an_empty_variable_for_none(monkeypatch, name):
 def test_an_empty_rank_does_not_make_a_job(monkeypatch):
     for name in OF_JOBS:
         monkeypatch.setenv(name, "")
-    try:
-        places.find_place("local", 2, None, 1, None)
-    except BenchError as error:  # the program may not be built
-        assert "rank of an MPI job" not in str(error)
+    with suppress(BenchError):  # the program may not be built
+        assert places.find_place("local", 2, None, 1, None).ranks == 2
 
 
 @both_families
