@@ -3,11 +3,12 @@
     .venv/bin/python tools/planning_time.py [--ranks 16,48,...] [--algorithms "bcast chain,..."]
         [--like] [--cells FILE]
 
-Seconds of processor time, least of several tries: making a plan, pricing it and building one rank's
-program, for each row of the registry, on two networks, 1 KiB, 64 KiB and 4 MiB, all ranks together,
-one late, or all at random. A table row has, for each number of ranks, the dearest of these cells in
-microseconds; behind it how many times as much the estimate is (of all cells the tenth and the ninth
-decile). --like: `fastest` beside a plan like it for a vector of nearly the same length.
+Processor time, least of several tries: making a plan, pricing it and building one rank's program,
+for each row of the registry, on two networks, 1 KiB, 64 KiB and 4 MiB, all ranks together, one
+late, or all at random. A table row has, for each number of ranks, the dearest of these cells in
+microseconds; behind it how many times as much the estimate is, against the dearest of the arrivals
+(the first and the ninth decile over ranks, networks and sizes).
+--like: making the plan of `fastest`, and one like it for a vector a tenth longer, in microseconds.
 --cells: each cell as a line of JSON, for fitting the estimate (src/algorithms/planning_cost.cpp).
 """
 
@@ -66,7 +67,7 @@ def _row(collective: str, name: str, ranks: list[int], cells: Any) -> None:
             continue
         found = list(_cells(collective, name, number))
         dearest.append(f"{1e6 * max(_total(cell) for cell in found):.0f}")
-        ratios += [cell["estimate"] / _total(cell) for cell in found]
+        ratios += _ratios(found)
         for cell in found if cells else ():
             print(json.dumps(cell), file=cells)
     low, *_, high = quantiles(ratios, n=10)
@@ -82,6 +83,17 @@ def _cells(collective: str, name: str, ranks: int) -> Iterator[dict[str, Any]]:
                 taken = core.planning(problem, name, _arrivals(kind, ranks, size), network)
                 about = {"collective": collective, "name": name, "ranks": ranks, "bytes": size}
                 yield {**about, "network": network, "arrivals": kind, **taken}
+
+
+def _ratios(found: list[dict[str, Any]]) -> list[float]:
+    """The estimate by the dearest of the arrivals, for each network and size."""
+    dearest: dict[tuple[str, int], float] = {}
+    estimates = {}
+    for cell in found:
+        key = (cell["network"], cell["bytes"])
+        dearest[key] = max(dearest.get(key, 0), _total(cell))
+        estimates[key] = cell["estimate"]
+    return [estimates[key] / dearest[key] for key in dearest]
 
 
 def _total(cell: dict[str, Any]) -> float:
@@ -107,7 +119,7 @@ def _arrivals(kind: str, ranks: int, size: int) -> list[float]:
 def _like(ranks: list[int]) -> None:
     print("| collective | " + " | ".join(f"P = {number}" for number in ranks) + " |")
     print("| --- " * (len(ranks) + 1) + "|")
-    for collective in core.collectives():
+    for collective in ("allgather", "allreduce", "bcast", "gather", "reduce", "scatter"):
         cells = []
         for number in ranks:
             problem = _problem(collective, number, 4 << 20)

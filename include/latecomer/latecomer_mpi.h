@@ -136,7 +136,10 @@ LATECOMER_API int latecomer_request_free(latecomer_request* request);
  * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them); "auto" chooses call by
  * call, for the arrivals that are expected, among them and the MPI library's own collective, and
  * learns from what calls took. Until then it is "native". Collective over the communicator; the
- * first time it makes another communicator beside it, which is freed with it.
+ * first time it makes another communicator beside it, which is freed with it; for "auto" that is
+ * made when calls have taken long enough to be worth it. Until then the MPI library carries them
+ * out; calls of rooted collectives below 64 KiB it always does. Freeing a communicator waits for
+ * no other rank.
  *
  * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
  * differ in meaning. MPI_ERR_COMM for an intercommunicator. */
@@ -293,9 +296,9 @@ LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
  * environment variable LATECOMER_STATS=1 rank 0 of MPI_COMM_WORLD prints them for all its
  * communicators on stderr in MPI_Finalize; LATECOMER_STATS=FILE writes them to a file instead, as
  * JSON if its name ends in .json. In the name %r becomes the rank in MPI_COMM_WORLD, %p the process
- * id and %j the job (as PMIx, Slurm, PBS or LSF call it, else the id of the process that started this
- * one); with %r or %p all ranks write theirs. A file that is there is replaced, a link or a device is
- * not written to. Local.
+ * id and %j the job (as PMIx, Slurm, PBS or LSF call it, else the id of the process that started
+ * this one); with %r or %p all ranks write theirs. A file that is there is replaced, a link or a
+ * device is not written to. Local.
  *
  * MPI_ERR_ARG if there is no such index or stats is NULL. */
 LATECOMER_API int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats);

@@ -3,12 +3,13 @@
 namespace latecomer {
 
 Look Attention::next(Surprise surprise, bool dispensable, bool may_search) {
+  wanted_ = wanted_ || surprise == Surprise::large;
   if (left_ > 0) {
     --left_;
+    wanted_ = wanted_ && left_ < length_ / 2;  // of what came before it has seen enough
     return Look::all;
   }
   ++rested_;
-  wanted_ = wanted_ || surprise == Surprise::large;
   if (may_search && rested_ > (wanted_ ? pause_ / kEarly : pause_)) {
     left_ = length_ - 1;
     return Look::all;
@@ -25,7 +26,6 @@ Look Attention::next(Surprise surprise, bool dispensable, bool may_search) {
 void Attention::rest(bool found) {
   const bool first = found || pause_ == 0;
   pause_ = first ? length_ : std::min(2 * pause_, kLongestPause * length_);
-  wanted_ = false;
   rested_ = 0;
   alert_ = 0;
 }

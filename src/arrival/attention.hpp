@@ -17,7 +17,8 @@ enum class Look {
 enum class Surprise {
   none,
   some,  // farther off than usual
-  large  // a claim was wrong, or nobody was known to be late and ranks were much later than lately
+  large  // a forecast was wrong that had long been right, or nobody was known to be late and ranks
+         // were much later than lately
 };
 
 class Attention {
@@ -46,7 +47,7 @@ class Attention {
   int length_;           // of a search, observations
   int left_;             // of the search, 0 in a pause
   int pause_ = 0;        // observations; 0 before the first
-  bool wanted_ = false;  // since a large surprise
+  bool wanted_ = false;  // another search, since a large surprise
   int rested_ = 0;
   int alert_ = 0;
 };

@@ -23,6 +23,7 @@ constexpr Seconds kResolution = 1e-9;  // smaller differences are rounding, not 
 constexpr double kHysteresis = 0.8;    // relative score below which another method is chosen
 constexpr std::size_t kFew = 3;        // methods judged between searches
 constexpr double kUnusual = 2;         // times what is usual
+constexpr int kBelieved = 8;           // forecasts in a row that came true: no luck
 constexpr float kFading = 31.0F / 32;
 
 Rank checked(Rank ranks) {
@@ -117,7 +118,10 @@ Surprise Forecast::judge_forecast(Pattern lateness) {
   rows_.read(kPredicted, expected);
   const float missed = misplacement(Pattern(expected), lateness);
   own_record_.add(predicted_, missed);
-  if (missed >= kFit * std::max(predicted_, usual_)) return Surprise::large;
+  const bool believed = right_ >= kBelieved;
+  const bool wrong = missed >= kFit * predicted_;
+  right_ = wrong ? 0 : std::min(right_ + 1, kBelieved);
+  if (wrong && believed) return Surprise::large;
   return missed > kUnusual * usual_error() + kResolution ? Surprise::some : Surprise::none;
 }
 

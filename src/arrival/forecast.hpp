@@ -96,6 +96,7 @@ class Forecast {
   std::uint32_t version_ = 0;
   bool proven_ = false;
   int unproven_ = 0;     // observations in a row, counted up to one more than a period has
+  int right_ = 0;        // of what was proven: in a row, up to a few
   float predicted_ = 0;  // imbalance
   float usual_ = 0;      // largest imbalance of late, fading
   // Of all that was chosen and proven: of 72 methods one is always proven by luck, but not right.

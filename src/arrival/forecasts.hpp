@@ -58,7 +58,7 @@ class Forecasts {
   Rank ranks_;
   CallSequence sequence_;
   std::map<HistoryKey, Entry> entries_;
-  std::size_t taken_ = 0;  // bytes, by entries
+  std::size_t taken_ = 0;          // bytes, by entries
   std::vector<Seconds> expected_;  // of the last question
   std::uint64_t observations_ = 0;
 };

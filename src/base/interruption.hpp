@@ -1,5 +1,6 @@
 // How long work is ended from outside, as by Ctrl-C: it comes to an interruption point every few
-// milliseconds, where the check that this thread has set may throw. Without a check nothing happens.
+// milliseconds, where the check that this thread has set may throw. Without a check nothing
+// happens.
 #pragma once
 
 #include <functional>

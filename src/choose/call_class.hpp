@@ -39,12 +39,12 @@ struct CallClass {
   std::array<float, Review::kCalls> recent{};  // durations on this rank of the last calls, seconds
 
   // Alike on all ranks.
-  Seconds elapsed = 0;                       // of a usual call, waiting included
-  Seconds account = 0;                       // planning time that the calls have paid for
-  std::uint64_t reviewed = 0;                // the call of the last review
-  std::uint64_t accounted = 0;               // the last call that paid into the account
-  std::uint64_t used = 0;                    // the event of the communicator that used it last
-  std::uint64_t untold = 0;                  // calls in a row that nobody told of
+  Seconds elapsed = 0;          // of a usual call, waiting included
+  Seconds account = 0;          // planning time that the calls have paid for
+  std::uint64_t reviewed = 0;   // the call of the last review
+  std::uint64_t accounted = 0;  // the last call that paid into the account
+  std::uint64_t used = 0;       // the event of the communicator that used it last
+  std::uint64_t untold = 0;     // calls in a row that nobody told of
   const Algorithm* current = nullptr;
   std::map<std::string_view, Track> tracks;  // by row
   // The candidates of the last call that need no estimate: the best balanced program, protocols.

@@ -12,10 +12,10 @@
 namespace latecomer {
 namespace {
 
-constexpr double kGain = 0.95;         // another candidate must be so much better than the current
-constexpr double kNoWorse = 1.5;       // than the best program may a protocol be in balance
-constexpr std::size_t kDoubts = 2;     // of bad luck with an arrival-aware candidate
-constexpr std::size_t kLately = 5;     // calls whose arrivals stand for the next one's
+constexpr double kGain = 0.95;      // another candidate must be so much better than the current
+constexpr double kNoWorse = 1.5;    // than the best program may a protocol be in balance
+constexpr std::size_t kDoubts = 2;  // of bad luck with an arrival-aware candidate
+constexpr std::size_t kLately = 5;  // calls whose arrivals stand for the next one's
 constexpr std::uint64_t kMostUses = 12;  // of a candidate of which nothing becomes known
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
@@ -129,9 +129,9 @@ void Chooser::give_up() {
 }
 
 void Chooser::forget_oldest() {
-  classes_.erase(std::min_element(classes_.begin(), classes_.end(), [](const auto& a, const auto& b) {
-    return a.second.used < b.second.used;
-  }));
+  classes_.erase(
+      std::min_element(classes_.begin(), classes_.end(),
+                       [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
   ++version_;
 }
 
@@ -178,7 +178,8 @@ bool Chooser::reviewed(CallClass& of, const Problem& problem, const Review& leas
   std::uint64_t pause = (kGrowth - 1) * of.calls;
   if (may_gain) {
     const double calls = (needed - spent_) / of.elapsed;
-    pause = std::min(pause, std::max<std::uint64_t>(Review::kCalls, static_cast<std::uint64_t>(calls) + 1));
+    pause = std::min(
+        pause, std::max<std::uint64_t>(Review::kCalls, static_cast<std::uint64_t>(calls) + 1));
   }
   of.next_event = of.calls + pause;
   return false;
@@ -408,14 +409,13 @@ void Chooser::price(CallClass& of, const Problem& problem) {
   }
   known_.arrivals = expected_;
   for (const Algorithm& row : registry(problem.collective)) {
-    const bool candidate =
-        row.time_after_last != nullptr && row.arrival_aware && may_pay(row, problem, known_.network);
+    const bool candidate = row.time_after_last != nullptr && row.arrival_aware &&
+                           may_pay(row, problem, known_.network);
     if (!candidate) continue;
     const CachedPlan& cached = plans_for_call().get({&row, {}}, problem, known_);
     if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
     const Seconds after_last = mean_after_last(*cached.plan, known_.network, expected_);
-    of.priced.push_back(
-        {&row, as_price(after_last, problem.collective, expected_), cached.plan});
+    of.priced.push_back({&row, as_price(after_last, problem.collective, expected_), cached.plan});
   }
 }
 

@@ -128,7 +128,9 @@ class Chooser {
 
   void know(Collective collective, bool announced);
   [[nodiscard]] Verdict decide_as_set(const Problem& problem, bool announced);
-  [[nodiscard]] PlanCache& plans_for_call() { return known_.background ? announced_plans_ : plans_; }
+  [[nodiscard]] PlanCache& plans_for_call() {
+    return known_.background ? announced_plans_ : plans_;
+  }
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
   [[nodiscard]] const CachedPlan* plan_if_paid(CallClass& of, const Algorithm& row,
                                                const Problem& problem);
@@ -162,10 +164,10 @@ class Chooser {
   PlanCache announced_plans_;  // of calls that this rank decides about for all
   std::unique_ptr<Watch> watch_;
   std::vector<Seconds> expected_;
-  Knowledge known_;  // that the call at hand is planned with
+  Knowledge known_;                 // that the call at hand is planned with
   std::uint64_t rooted_calls_ = 0;  // with an algorithm that was set
   Selection last_, before_;         // what a call took may be known only after the next one
-  Candidates candidates_;           // of the call that comes now: the balanced one, the library's, ...
+  Candidates candidates_;  // of the call that comes now: the balanced one, the library's, ...
 };
 
 }  // namespace latecomer

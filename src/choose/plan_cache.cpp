@@ -17,7 +17,8 @@ std::uint64_t key_of(const Choice& choice, const Problem& problem, const Knowled
   key = mix(key, static_cast<std::uint64_t>(problem.element_bytes));
   key = mix(key, static_cast<std::uint64_t>(problem.root));
   if (!choice.algorithm->arrival_aware) return key;
-  for (const Seconds arrival : knowledge.arrivals) key = mix(key, std::bit_cast<std::uint64_t>(arrival));
+  for (const Seconds arrival : knowledge.arrivals)
+    key = mix(key, std::bit_cast<std::uint64_t>(arrival));
   return key;
 }
 
@@ -56,7 +57,7 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
   Plan plan = make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
   ++made_;
   CachedPlan cached{choice, problem, knowledge.arrivals, knowledge.background, knowledge.telemetry,
-                    0, nullptr};
+                    0,      nullptr};
   cached.balanced = balanced_time(plan, knowledge.network);
   cached.plan = shared(std::move(plan));
   const std::size_t bytes = bytes_of(cached);

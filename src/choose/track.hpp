@@ -29,8 +29,8 @@ class Track {
   [[nodiscard]] double factor(double usual, std::size_t doubts = 0) const;
 
   /// Whether it was not used for so long that things may have changed, at call number `call`.
-  /// `worse`: how many times the price of the best its own is. The pause is such that three calls of
-  /// it cost at most 1 %, and twice as long each time that it was tried again in vain.
+  /// `worse`: how many times the price of the best its own is. The pause is such that three calls
+  /// of it cost at most 1 %, and twice as long each time that it was tried again in vain.
   [[nodiscard]] bool due(std::uint64_t call, double worse) const { return call >= next(worse); }
   /// The call from which on it is due.
   [[nodiscard]] std::uint64_t next(double worse) const;

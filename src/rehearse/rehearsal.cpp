@@ -38,13 +38,15 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   options_.element_bytes = setting_.problem.element_bytes;
   Policy& policy = chooser_.policy();
   policy.online = given == nullptr;
-  policy.given = given != nullptr ? *given : std::vector<Seconds>{};
-  chooser_.expect_anew();
+  const std::vector<Seconds> told = given != nullptr ? *given : std::vector<Seconds>{};
+  if (policy.given != told) chooser_.expect_anew();
+  policy.given = told;
   Call call;
   call.algorithm = "native";
   const bool worth = !automatic() || Chooser::worth_a_class(setting_.problem);
   CallClass* const of = automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
-  if (worth && (of == nullptr || of->active)) {
+  const bool settled = of != nullptr && of->calls + 1 < of->next_event;
+  if (worth && !settled && (of == nullptr || of->active)) {
     call.expected = expect();
     const Verdict verdict = chooser_.decide(setting_.problem);
     if (verdict.way == Verdict::Way::refused) throw std::runtime_error(verdict.why);
@@ -93,6 +95,8 @@ Plan Rehearsal::native_plan() const {
 /// The call is the library's, and nothing is done about it but comparing how long it took.
 void Rehearsal::only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals) {
   couriers_.clear();
+  chooser_.skip();
+  for (Watch& other : watches_) other.miss();
   call.exits = run(native_plan(), arrivals, &call).exits;
   if (of == nullptr) return;
   std::vector<Seconds> inside;

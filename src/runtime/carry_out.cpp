@@ -116,9 +116,9 @@ Outcome tell_afterwards(CommState& state, bool tell, Seconds arrived) {
 /// The ranks compare how long the last calls took: all of them have just been in one.
 int compare_durations(CommState& state, CallClass& of, const Problem& problem) {
   Review least = Chooser::review(of, may_connect(state));
-  const int code = PMPI_Allreduce(MPI_IN_PLACE, least.values.data(),
-                                  static_cast<int>(least.values.size()), MPI_DOUBLE, MPI_MIN,
-                                  state.comm);
+  const int code =
+      PMPI_Allreduce(MPI_IN_PLACE, least.values.data(), static_cast<int>(least.values.size()),
+                     MPI_DOUBLE, MPI_MIN, state.comm);
   if (code != MPI_SUCCESS) return code;
   if (!state.chooser.reviewed(of, problem, least)) return MPI_SUCCESS;
   const Outcome connected = connect_for_choice(state);
@@ -161,9 +161,9 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
     protocol = &prepared.protocol(link.transport, options);
   }
   Within call_of_others(state);
-  const Outcome outcome = run(*protocol, link,
-                              {state.comm, state.tuning.long_wait, 0, &prepared.plan},
-                              begun != nullptr ? Begun::before : Begun::now);
+  const Outcome outcome =
+      run(*protocol, link, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
+          begun != nullptr ? Begun::before : Begun::now);
   call_of_others.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
   if (watch != nullptr) watch->leave(link.clocks.now());
@@ -228,7 +228,8 @@ Ending follow_verdict(CommState& state, const Request& request, Seconds arrived)
     ++state.link->calls;
     (void)state.chooser.expect(request.problem);
     verdict = state.chooser.decide(request.problem);
-    if (verdict.way == Verdict::Way::plan) prepared = &prepare(state, verdict.plan, call.in_place());
+    if (verdict.way == Verdict::Way::plan)
+      prepared = &prepare(state, verdict.plan, call.in_place());
   }
   switch (verdict.way) {
     case Verdict::Way::library:
@@ -282,6 +283,9 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
   const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
   return fail(state, memory ? Outcome{MPI_ERR_NO_MEM, "no memory for the call"}
                             : Outcome{MPI_ERR_OTHER, error.what()});
+} catch (...) {
+  ++state.stats.failed;  // of an operator of the program's, which may throw anything
+  throw;
 }
 
 // --- Records ---

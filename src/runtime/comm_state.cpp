@@ -59,8 +59,8 @@ Dying& dying() {
 
 int free_state(MPI_Comm comm, int, void* state, void*) {
   ++freed;
-  dying().add(comm);
   delete static_cast<CommState*>(state);
+  dying().add(comm);
   return MPI_SUCCESS;
 }
 
@@ -120,7 +120,8 @@ CommState::CommState(MPI_Comm user)
 CommState::~CommState() {
   ledger_close(*this);
   if (link) link->control.read();
-  const bool quiet = !background && (!link || (!link->control.used() && !link->transport.words_used()));
+  const bool quiet =
+      !background && (!link || (!link->control.used() && !link->transport.words_used()));
   background.reset();
   if (link && !quiet) link->comm->keep();
 }

@@ -24,7 +24,8 @@ Became reason(const CommState& state, const Request& request) {
   if (algorithm.kind == Kind::native) return &latecomer_stats::native;
   if (problem.count == 0 || state.ranks == 1) return &latecomer_stats::fallback_trivial;
   if (!types_fit(request)) return &latecomer_stats::fallback_type;
-  if (!problem.commutative && algorithm.commutative_only) return &latecomer_stats::fallback_operator;
+  if (!problem.commutative && algorithm.commutative_only)
+    return &latecomer_stats::fallback_operator;
   return nullptr;
 }
 
@@ -36,7 +37,8 @@ Request understand(const CommState& state, const Call& call) {
   // Of an intercommunicator the library knows the sides.
   if (state.intercommunicator) {
     const bool native = state.choice(call.collective).algorithm->kind == Kind::native;
-    request.by_library = native ? &latecomer_stats::native : &latecomer_stats::fallback_intercommunicator;
+    request.by_library =
+        native ? &latecomer_stats::native : &latecomer_stats::fallback_intercommunicator;
     return request;
   }
   std::optional<Problem> problem = checked_problem_of(call, state.ranks, state.rank);

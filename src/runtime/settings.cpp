@@ -18,7 +18,9 @@ std::uint64_t hash_of_network(const CommState& state) {
   return fnv1a(to_string(state.chooser.policy().network));
 }
 
-std::uint64_t hash_of_mode(const CommState& state) { return state.chooser.policy().reproducible ? 1 : 0; }
+std::uint64_t hash_of_mode(const CommState& state) {
+  return state.chooser.policy().reproducible ? 1 : 0;
+}
 
 constexpr Setting kSettings[] = {
     {"library version", hash_of_version},
@@ -86,7 +88,8 @@ Outcome compare_settings(CommState& state) {
       exchange(letters, binomial_node(state.ranks, state.rank), hashes_of(state));
   if (letters.failed()) return letters.outcome();
   state.settings = all.differing == 0 ? Settings::alike : Settings::different;
-  state.compared = state.chooser.policy().reproducible ? with_handshake({}) : state.chooser.policy().network;
+  state.compared =
+      state.chooser.policy().reproducible ? with_handshake({}) : state.chooser.policy().network;
   if (state.settings == Settings::different) find_different(state, names_of_differing(all));
   return {};
 }

@@ -22,7 +22,7 @@ struct Shortcut {
   MPI_Op op = MPI_OP_NULL;
   const void* site = nullptr;
 
-  CallClass* of = nullptr;  // null: the MPI library's for good
+  CallClass* of = nullptr;    // null: the MPI library's for good
   std::uint64_t version = 0;  // of the chooser's classes
   KeyRecord* key = nullptr;
   latecomer_site_stats* at = nullptr;

@@ -61,9 +61,7 @@ MPI_TEST(a_letter_outlives_its_mailbox) {
     {
       Mailbox mailbox(comm, kTag);
       mailbox.send(1, content.data(), content.size() * sizeof(int));
-      CHECK(!mailbox.idle());
     }
-    CHECK(!Mailbox::finish(std::chrono::milliseconds(0)));
     const std::vector<int> others(1 << 20, 6);  // where freed memory would be used again
     MPI_Barrier(comm);
     CHECK(Mailbox::finish(std::chrono::seconds(60)));

@@ -153,6 +153,7 @@ MPI_TEST(all_ranks_get_the_same_bits_of_awkward_elements) {
     for (const Awkward& kind : awkward_kinds(users)) {
       for (const int count : {1, ranks - 1, ranks, ranks + 1, 19, context.quick ? 203 : 2003}) {
         const std::uint64_t seed = random.next();
+        if (context.quick && seed % 2 == 0) continue;
         check_same_bits(comm, context, kind, {algorithm, count, random.below(2) == 1, seed});
       }
     }

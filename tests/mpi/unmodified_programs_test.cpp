@@ -17,8 +17,7 @@
 namespace latecomer::testing {
 namespace {
 
-constexpr const char* kNames[] = {"allreduce", "allgather", "bcast",
-                                        "gather",    "reduce",    "scatter"};
+constexpr const char* kNames[] = {"allreduce", "allgather", "bcast", "gather", "reduce", "scatter"};
 constexpr int kTag = 77;
 
 /// As the drop-in would set it.
@@ -143,7 +142,9 @@ MPI_TEST(sizes_that_never_repeat_are_right) {
 MPI_TEST(a_stranger_gets_the_librarys_results) {
   std::vector<std::unique_ptr<Communicator>> comms;
   std::uint64_t state = 12345;
-  const auto next = [&state] { return state = state * 6364136223846793005U + 1442695040888963407U; };
+  const auto next = [&state] {
+    return state = state * 6364136223846793005U + 1442695040888963407U;
+  };
   for (int i = 0; i < 120; ++i) {
     if (comms.size() < 3) comms.push_back(std::make_unique<Communicator>(chosen()));
     const auto which = static_cast<std::size_t>(next() >> 33) % comms.size();

@@ -12,7 +12,7 @@
 namespace latecomer {
 namespace {
 
-constexpr int kMutants = 100;     // of a row
+constexpr int kMutants = 100;    // of a row
 constexpr Rank kMostRanks = 64;  // whose programs are built
 constexpr Count kMostCount = 4096;
 

@@ -410,3 +410,13 @@ def test_calls_learn_from_each_other_online(capsys):
     assert late["auto"]["parameters"].startswith("as=early_owners ")
     assert float(late["auto"]["elapsed_ms"]) < 0.9 * float(late["fastest"]["elapsed_ms"])
     assert {row["estimate"] for row in rows} == {"online"}
+
+
+def test_a_maximum_of_floats_is_not_exact(capsys):
+    words = ["--nodes", "3", "--bytes", "8", "--algorithms", "fastest", "--arrival", "balanced"]
+
+    def taken(op, kind):
+        return rows_of(capsys, *words, "--op", op, "--type", kind)[0]["elapsed_ms"]
+
+    assert taken("max", "float32") == taken("sum", "float32")
+    assert float(taken("max", "int32")) < float(taken("max", "float32"))  # in fewer steps

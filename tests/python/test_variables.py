@@ -23,7 +23,6 @@ def found():
         list(mpi.families()),
         program.find("openmpi"),
         places.rank_of_job(),
-        places._family_of_job(),
     )
 
 

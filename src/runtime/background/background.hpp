@@ -40,8 +40,8 @@ class Background final : public Served {
   /// Whether such a call is announced, the same on all ranks: a built-in operator on a built-in
   /// type, or data that are only moved, and a vector beside which the announcement costs little.
   [[nodiscard]] bool serves(const Request& request) const;
-  /// This rank entered the next call, which is served: waits for rank 0's verdict; `prepared` is set
-  /// where that is a plan. Fails as calls do.
+  /// This rank entered the next call, which is served: waits for rank 0's verdict; `prepared` is
+  /// set where that is a plan. Fails as calls do.
   [[nodiscard]] Outcome join(const Request& request, Verdict& verdict, Prepared*& prepared);
   /// After join, with a plan: what was begun, and is to be carried through.
   [[nodiscard]] Protocol* begun() { return protocol_.get(); }
@@ -86,7 +86,7 @@ class Background final : public Served {
   TreeNode node_;  // whom announcements come from and go to
   Sequencer sequencer_;
   std::map<std::uint64_t, Letter> announced_;  // by call; those to come
-  Outcome failure_;  // of the thread's work; told by the next call
+  Outcome failure_;                            // of the thread's work; told by the next call
 
   // The call that was begun.
   std::unique_ptr<Protocol> protocol_;

@@ -33,8 +33,13 @@ std::optional<Letter> unpack(std::span<const char> bytes, Rank ranks) {
   std::memcpy(&head, bytes.data(), sizeof head);
   const auto text = bytes.subspan(sizeof head);
   if (head.kind > Letter::Kind::report || !known(head.what, ranks)) return std::nullopt;
-  return Letter{head.kind,   head.call,   head.what,
-                head.arrival, head.weight, head.row, {text.begin(), text.end()}};
+  return Letter{head.kind,
+                head.call,
+                head.what,
+                head.arrival,
+                head.weight,
+                head.row,
+                {text.begin(), text.end()}};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Letters between the progress threads of a communicator: asking for the plan of a call, announcing
-// it, reporting when a rank will arrive. They name their call: one that comes too late says nothing.
+// it, reporting when a rank will arrive. They name their call: one that comes too late says
+// nothing.
 #pragma once
 
 #include <optional>
@@ -22,9 +23,9 @@ struct Letter {
   Kind kind = Kind::ask;
   std::uint64_t call = 0;
   Description what{};
-  Seconds arrival = 0;  // of a report, on the common clock; of a plan or a native call its price
-  double weight = 0;    // of a report: the part of the computation that it rests on; of a plan or
-                        // a native call: whether ranks tell of it afterwards, 1 or 0
+  Seconds arrival = 0;    // of a report, on the common clock; of a plan or a native call its price
+  double weight = 0;      // of a report: the part of the computation that it rests on; of a plan or
+                          // a native call: whether ranks tell of it afterwards, 1 or 0
   std::uint32_t row = 0;  // of a plan or a native call: the registry row that was chosen
   std::string text;
 };

@@ -17,6 +17,7 @@
 #include "protocol/courier.hpp"
 #include "protocol/protocol.hpp"
 #include "transports/mpi/local.hpp"
+#include "transports/mpi/open_requests.hpp"
 #include "transports/mpi/staging.hpp"
 #include "transports/mpi/tags.hpp"
 #include "transports/mpi/words.hpp"
@@ -154,7 +155,8 @@ class MpiTransport final : public Transport {
   void unstage(Slot& slot, int bytes);
 
   void collect();
-  bool collect_from(Channel& channel);
+  void collect_more(Channel& channel);
+  void take_first(Channel& channel, const MPI_Status& status, int code);
   void forget_messages();
   void settle(const Piece& piece, const MPI_Status& status, int code);
   void finish(Slot& slot);
@@ -182,8 +184,9 @@ class MpiTransport final : public Transport {
   std::vector<Slot*> free_;
   std::deque<Piece> pieces_;  // so do theirs
   Piece* free_pieces_ = nullptr;
-  std::vector<Channel*> open_;    // those with pieces under way
-  std::size_t next_open_ = 0;     // the one to be tested next
+  std::vector<Channel*> open_;  // those with pieces under way
+  std::size_t next_open_ = 0;   // the one to be tested next
+  OpenRequests first_requests_;
   std::vector<Slot*> receiving_;  // staged receives that are not posted yet: a heap by token
   std::size_t staged_receives_ = 0;
   std::size_t most_staged_receives_ = 1;

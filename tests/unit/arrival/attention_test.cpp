@@ -59,6 +59,17 @@ TEST(Attention, ALargeSurpriseEndsAPauseEarlyButNotAtOnce) {
   EXPECT_EQ(1 + pause(attention), 2 * kSearch);
 }
 
+TEST(Attention, ASearchThatWasSurprisedLateIsFollowedByAnotherSoon) {
+  for (const int at : {10, kSearch / 2 + 1, kSearch - 1}) {
+    Attention attention(kDepth);
+    for (int call = 0; call < kSearch; ++call) {
+      (void)attention.next(call == at ? Surprise::large : Surprise::none, false, true);
+    }
+    attention.rest(false);
+    EXPECT_EQ(pause(attention), at < kSearch / 2 ? kSearch : kSearch / 4) << at;
+  }
+}
+
 TEST(Attention, WithoutRoomNoSearchBegins) {
   Attention attention = rested();
   EXPECT_EQ(pause(attention, false), 100000);

@@ -175,9 +175,9 @@ TEST(Chooser, LooksAtLongCallsFromTheSecondOn) {
   World world;
   const Played played = play(world, 9, {}, same);
   EXPECT_NE(world.chooser.watch(), nullptr);
-  EXPECT_EQ(played.rows, (std::vector<std::string_view>{"native", "native", "native", "fastest",
-                                                        "native", "fastest", "native", "fastest",
-                                                        "native"}));
+  EXPECT_EQ(played.rows,
+            (std::vector<std::string_view>{"native", "native", "native", "fastest", "native",
+                                           "fastest", "native", "fastest", "native"}));
 }
 
 TEST(Chooser, KnowsNothingOfShortRootedCalls) {
