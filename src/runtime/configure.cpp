@@ -141,7 +141,7 @@ void set_estimate(CommState& state, std::string_view text) {
 }
 
 Pattern pattern_of(const CommState& state, int ranks) {
-  if (!state.chooser.policy().online && state.ranks > 1) {
+  if (!state.chooser.policy().online) {
     throw Error("estimate", "given", "\"online\", which knows a pattern");
   }
   check_ranks(state, ranks);
