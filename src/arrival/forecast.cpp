@@ -21,6 +21,7 @@ constexpr std::size_t kBeside = sizeof(Forecast) + 256;
 constexpr int kShortest = 2;           // patterns that the shift needs
 constexpr Seconds kResolution = 1e-9;  // smaller differences are rounding, not lateness
 constexpr double kHysteresis = 0.8;    // relative score below which another method is chosen
+constexpr double kMuchWorse = 2;       // relative score
 constexpr std::size_t kFew = 3;        // methods judged between searches
 constexpr double kUnusual = 2;         // times what is usual
 constexpr int kBelieved = 8;           // forecasts in a row that came true: no luck
@@ -100,7 +101,10 @@ void Forecast::add(const Observation& observation, bool may_search) {
   keep(observation, lateness);
   choose();
   if (attention_.searching()) return;
-  if (look == Look::all) end_search();
+  if (look == Look::all) {
+    end_search();
+    choose();
+  }
   if (unproven_ > numbers_.depth && !steady_) keep_steady();
 }
 
@@ -185,8 +189,24 @@ void Forecast::begin_search() {
   gaps_ = false;
 }
 
+/// A steady one that can be believed as well is taken, unless it is off by much more: with it most
+/// calls need no look.
+void Forecast::prefer_steady() {
+  const Candidate current = chosen();
+  double least = kMuchWorse;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const Candidate& one = candidates_[i];
+    if (!steady(one.method) || !tried(one) || !one.record.proven(predicted_)) continue;
+    const double relative = relative_score(one.record, current.record);
+    if (relative >= least) continue;
+    least = relative;
+    chosen_ = i;
+  }
+}
+
 /// The chosen one stays, the last value, which notices a change first, and the best others.
 void Forecast::end_search() {
+  if (proven_ && !steady(chosen().method)) prefer_steady();
   const Candidate current = chosen();
   attention_.rest(doubted_ && proven_);
   least_trial_ = numbers_.depth;

@@ -72,6 +72,7 @@ class Forecast {
   void keep(const Observation& observation, Pattern lateness);
   void choose();
   void begin_search();
+  void prefer_steady();
   void end_search();
   void keep_steady();
   void consider(const std::vector<Method>& methods);

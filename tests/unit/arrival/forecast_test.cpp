@@ -215,6 +215,28 @@ TEST(Forecast, AfterManyRandomCallsALateRankIsFound) {
   }
 }
 
+/// The share of calls from the one after `kLong` on in which the forecast is made anew.
+double share_looked_at(const Setting& setting, const Lateness& lateness) {
+  constexpr int kCalls = 10000;
+  Forecast forecast(setting.ranks);
+  Loop loop(setting.ranks, setting.noise, setting.seed);
+  std::uint32_t before = 0;
+  for (int call = 0; call < kLong + kCalls; ++call) {
+    if (call == kLong) before = forecast.version();
+    forecast.observe(loop.call(lateness(call)));
+  }
+  return static_cast<double>(forecast.version() - before) / kCalls;
+}
+
+TEST(Forecast, OfCallsLikeTheOthersFewAreLookedAt) {
+  for (const Setting& setting : settings({3, 8, 48}, kDelay / 50)) {
+    SCOPED_TRACE(words(setting));
+    EXPECT_LT(share_looked_at(setting, persistent(setting.ranks, 0, 0)), 0.2);
+    EXPECT_LT(share_looked_at(setting, persistent(setting.ranks, 1, kDelay)), 0.25);
+    EXPECT_LT(share_looked_at(setting, all_random(setting.ranks, kDelay, setting.seed)), 0.25);
+  }
+}
+
 TEST(Forecast, KeepsFewerPatternsOfMoreRanks) {
   EXPECT_EQ(Forecast::depth(1), 32);
   EXPECT_EQ(Forecast::depth(40), 32);
