@@ -143,6 +143,7 @@ void Forecast::judge(Pattern lateness) {
 void Forecast::keep(const Observation& observation, Pattern lateness) {
   auto& [as_lateness, as_computing] = signals_;
   as_lateness.add(lateness);
+  if (!computing_) return;
   if (observation.exits_before.empty()) {
     rows_.clear(kExits);
     as_computing.add(lateness);
@@ -184,8 +185,7 @@ void Forecast::begin_search() {
   }
   consider(all);
   doubted_ = unproven_ > numbers_.depth;
-  if (!gaps_) return;
-  for (Estimators& estimators : signals_) estimators.note_gap();
+  if (gaps_) signals_[kLateness].note_gap();
   gaps_ = false;
 }
 
@@ -242,6 +242,10 @@ void Forecast::consider(const std::vector<Method>& methods) {
     kept.push_back(known == candidates_.end() ? Candidate{method, {}} : *known);
   }
   candidates_ = std::move(kept);
+  const bool before = computing_;
+  computing_ = std::ranges::any_of(
+      candidates_, [](const Candidate& one) { return one.method.signal == kComputing; });
+  if (computing_ && !before) signals_[kComputing].note_gap();
   steady_ =
       std::ranges::all_of(candidates_, [&](const Candidate& one) { return steady(one.method); });
 }

@@ -90,9 +90,10 @@ class Forecast {
   std::size_t chosen_ = 0;
   // Methods that a later search tries must show themselves over a period like those in use.
   int least_trial_ = 0;
-  bool steady_ = false;  // all candidates are
-  bool gaps_ = false;    // observations were left out since the last search
-  bool doubted_ = true;  // nothing was proven when the search began
+  bool steady_ = false;     // all candidates are
+  bool computing_ = false;  // a candidate looks at computing time
+  bool gaps_ = false;       // observations were left out since the last search
+  bool doubted_ = true;     // nothing was proven when the search began
   bool known_ = false;
   std::uint32_t version_ = 0;
   bool proven_ = false;

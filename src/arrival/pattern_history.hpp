@@ -16,8 +16,8 @@ class PatternHistory {
 
   void add(std::span<const float> pattern);
 
-  /// Calls were left out before the last pattern.
-  void note_gap() { in_a_row_ = std::min(in_a_row_, 1); }
+  /// Calls were left out since the last pattern.
+  void note_gap() { in_a_row_ = 0; }
 
   [[nodiscard]] std::size_t ranks() const { return rows_.ranks(); }
   /// The number of patterns kept in the end.

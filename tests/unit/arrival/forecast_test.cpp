@@ -285,12 +285,12 @@ TEST(Forecast, ComputingTimeIsTheSignalWhereExitsChange) {
     const Times late = random_times(kRanks, kDelay, random);
     Times exits;
     int by_computing = 0;
-    for (int call = 0; call < 120; ++call) {
+    for (int call = 0; call < 400; ++call) {
       if (call % 5 == 0) exits = random_times(kRanks, 2 * kDelay, random);
       forecast.observe(loop.call(late, exits));
       by_computing += forecast.next().method.starts_with("computing") ? 1 : 0;
     }
-    EXPECT_GT(by_computing, 60);
+    EXPECT_GT(by_computing, 340);
   }
 }
 
