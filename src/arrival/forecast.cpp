@@ -189,11 +189,11 @@ void Forecast::begin_search() {
   gaps_ = false;
 }
 
-/// A steady one that can be believed as well is taken, unless it is off by much more: with it most
-/// calls need no look.
+/// A steady one that can be believed as well is taken, unless it is off by much more, or by more
+/// where exits change: with it most calls need no look.
 void Forecast::prefer_steady() {
   const Candidate current = chosen();
-  double least = kMuchWorse;
+  double least = current.method.signal == kComputing ? 1 / kHysteresis : kMuchWorse;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const Candidate& one = candidates_[i];
     if (!steady(one.method) || !tried(one) || !one.record.proven(predicted_)) continue;
