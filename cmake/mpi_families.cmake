@@ -1,6 +1,7 @@
 # Everything that needs MPI, built once for each MPI family in the same tree: the library
-# latecomer_mpi_<family>, the programs latecomer_bench_<family> and latecomer_calibrate_<family>, the
-# example latecomer_raytracer_<family>, and the tests mpi_tests_<family>.
+# latecomer_mpi_<family>, the programs latecomer_bench_<family>, latecomer_calibrate_<family> and
+# latecomer_overhead_<family>, the example latecomer_raytracer_<family>, and the tests
+# mpi_tests_<family>.
 #
 # A family is a name and its compiler wrapper. The wrapper is only asked for its flags.
 #   -DLATECOMER_MPI_FAMILIES="openmpi=mpicc.openmpi;mpich=/opt/mpich/bin/mpicc"
@@ -118,6 +119,13 @@ function(latecomer_add_mpi_family family includes links)
     list(TRANSFORM LATECOMER_BENCH_SHARED PREPEND ${PROJECT_SOURCE_DIR}/bench/ OUTPUT_VARIABLE shared)
     add_executable(latecomer_calibrate_${family} ${calibrate_sources} ${shared})
     target_link_libraries(latecomer_calibrate_${family}
+      PRIVATE latecomer_mpi_${family} latecomer_warnings)
+  endif()
+
+  if(EXISTS ${PROJECT_SOURCE_DIR}/bench/overhead)
+    add_executable(latecomer_overhead_${family}
+      ${PROJECT_SOURCE_DIR}/bench/overhead/main.cpp ${PROJECT_SOURCE_DIR}/bench/reading.cpp)
+    target_link_libraries(latecomer_overhead_${family}
       PRIVATE latecomer_mpi_${family} latecomer_warnings)
   endif()
 

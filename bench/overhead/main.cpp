@@ -1,0 +1,184 @@
+// Measures what latecomer costs or gains beside the MPI library alone: pairs of blocks of calls,
+// one through latecomer and one by the library, in turns, on fresh communicators. Prints a JSON
+// line for each communicator.
+#include <latecomer/latecomer_mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "../mpi.hpp"
+#include "../reading.hpp"
+#include "../start.hpp"
+
+namespace bench {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: latecomer_overhead_FAMILY [--collective allreduce|bcast] [--bytes N]\n"
+    "         [--algorithm NAME] [--communicators N] [--pairs N] [--sizes N]\n"
+    "Compares calls through latecomer (default: auto, with online estimates) with the MPI\n"
+    "library's own, from the 100th call of each communicator on. --sizes N: instead N calls\n"
+    "from the first one on, no two of one size, growing from --bytes by 64 bytes a call.\n";
+
+constexpr int kWarmUp = 100;          // calls
+constexpr double kBlock = 300e-6;     // seconds that a block should take
+constexpr int kMostInBlock = 500;     // calls
+constexpr std::int64_t kGrowth = 64;  // bytes
+
+struct Settings {
+  bool help = false;
+  std::string collective = "allreduce";
+  std::string algorithm = "auto";
+  std::int64_t bytes = 8;
+  int communicators = 20;
+  int pairs = 60;
+  int sizes = 0;
+};
+
+Settings parse(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--help") {
+      settings.help = true;
+      return settings;
+    }
+    if (i + 1 == argc) refuse(name, "", "an option with its value; see --help");
+    const std::string value = argv[++i];
+    if (name == "--collective") {
+      if (value != "allreduce" && value != "bcast") refuse(name, value, "allreduce or bcast");
+      settings.collective = value;
+    } else if (name == "--algorithm") {
+      settings.algorithm = value;
+    } else if (name == "--bytes") {
+      settings.bytes = whole(name, value, 8);
+    } else if (name == "--communicators") {
+      settings.communicators = static_cast<int>(whole(name, value, 1));
+    } else if (name == "--pairs") {
+      settings.pairs = static_cast<int>(whole(name, value, 1));
+    } else if (name == "--sizes") {
+      settings.sizes = static_cast<int>(whole(name, value, 0));
+    } else {
+      refuse(name, value, "an option of --help");
+    }
+  }
+  return settings;
+}
+
+/// Calls of one collective, by the library or through latecomer.
+class Calls {
+ public:
+  Calls(const Settings& settings, MPI_Comm comm)
+      : allreduce_(settings.collective == "allreduce"),
+        comm_(comm),
+        in_(numbers(settings.bytes + kGrowth * settings.sizes), 1.0),
+        out_(in_.size()) {}
+
+  void plain(std::int64_t bytes) {
+    const int count = static_cast<int>(numbers(bytes));
+    if (allreduce_) {
+      PMPI_Allreduce(in_.data(), out_.data(), count, MPI_DOUBLE, MPI_SUM, comm_);
+    } else {
+      PMPI_Bcast(out_.data(), count, MPI_DOUBLE, 0, comm_);
+    }
+  }
+  void ours(std::int64_t bytes) {
+    const int count = static_cast<int>(numbers(bytes));
+    if (allreduce_) {
+      latecomer_allreduce(in_.data(), out_.data(), count, MPI_DOUBLE, MPI_SUM, comm_);
+    } else {
+      latecomer_bcast(out_.data(), count, MPI_DOUBLE, 0, comm_);
+    }
+  }
+  /// Seconds a call, on the slowest rank.
+  double time(bool ours_then, std::int64_t bytes, int calls) {
+    PMPI_Barrier(comm_);
+    const double start = MPI_Wtime();
+    for (int i = 0; i < calls; ++i) ours_then ? ours(bytes) : plain(bytes);
+    double taken = (MPI_Wtime() - start) / calls;
+    PMPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_DOUBLE, MPI_MAX, comm_);
+    return taken;
+  }
+
+ private:
+  static std::size_t numbers(std::int64_t bytes) { return static_cast<std::size_t>(bytes) / 8; }
+
+  bool allreduce_;
+  MPI_Comm comm_;
+  std::vector<double> in_;
+  std::vector<double> out_;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+MPI_Comm fresh(const Settings& settings) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const int code =
+      latecomer_set_algorithm(comm, settings.collective.c_str(), settings.algorithm.c_str());
+  if (code != MPI_SUCCESS) throw UsageError(latecomer_last_error());
+  latecomer_set_estimate(comm, "online");
+  return comm;
+}
+
+void measure(const Settings& settings, int number) {
+  MPI_Comm comm = fresh(settings);
+  Calls calls(settings, comm);
+  std::vector<double> plain;
+  std::vector<double> ours;
+  if (settings.sizes > 0) {
+    for (int i = 0; i < settings.sizes; ++i) {
+      const std::int64_t bytes = settings.bytes + kGrowth * i;
+      plain.push_back(calls.time(false, bytes, 1));
+      ours.push_back(calls.time(true, bytes, 1));
+    }
+  } else {
+    const double usual = calls.time(false, settings.bytes, kWarmUp);
+    calls.time(true, settings.bytes, kWarmUp);
+    const int block = std::clamp(static_cast<int>(kBlock / usual), 1, kMostInBlock);
+    for (int i = 0; i < settings.pairs; ++i) {
+      const bool ours_first = i % 2 == 1;
+      const double first = calls.time(ours_first, settings.bytes, block);
+      const double second = calls.time(!ours_first, settings.bytes, block);
+      plain.push_back(ours_first ? second : first);
+      ours.push_back(ours_first ? first : second);
+    }
+  }
+  latecomer_stats stats{};
+  latecomer_get_stats(comm, &stats);
+  if (rank() == 0) {
+    double sums[2] = {0, 0};
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      sums[0] += plain[i];
+      sums[1] += ours[i];
+    }
+    std::printf(
+        "{\"communicator\": %d, \"plain_us\": %.3f, \"ours_us\": %.3f, "
+        "\"plain_sum_us\": %.1f, \"ours_sum_us\": %.1f, \"handled\": %llu, \"calls\": %llu}\n",
+        number, median(plain) * 1e6, median(ours) * 1e6, sums[0] * 1e6, sums[1] * 1e6,
+        static_cast<unsigned long long>(stats.handled),
+        static_cast<unsigned long long>(stats.handled + stats.native));
+    std::fflush(stdout);
+  }
+  MPI_Comm_free(&comm);
+}
+
+void run(const Settings& settings) {
+  for (int i = 0; i < settings.communicators; ++i) measure(settings, i);
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int code =
+      bench::start("overhead", bench::kUsage, [&] { return bench::parse(argc, argv); }, bench::run);
+  MPI_Finalize();
+  return code;
+}
