@@ -13,6 +13,7 @@
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/persistent.hpp"
+#include "runtime/predecessors.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
 #include "transports/mpi/user_code.hpp"
@@ -113,14 +114,22 @@ Outcome tell_afterwards(CommState& state, bool tell, Seconds arrived) {
   return told.code == MPI_SUCCESS ? note_arrivals(state) : told;
 }
 
-/// The ranks compare how long the last calls took: all of them have just been in one.
-int compare_durations(CommState& state, CallClass& of, const Problem& problem) {
-  Review least = Chooser::review(of, may_connect(state));
+/// The ranks compare how long the last calls took: all of them have just been in one. For a first
+/// comparison an earlier communicator of theirs may stand in.
+int compare_durations(CommState& state, CallClass*& of, const Problem& problem) {
+  Inheritance inheritance(state, Inheritance::Of::everything);
+  Review all = Chooser::review(*of, may_connect(state));
+  all.offer(inheritance.lineage());
   const int code =
-      PMPI_Allreduce(MPI_IN_PLACE, least.values.data(), static_cast<int>(least.values.size()),
+      PMPI_Allreduce(MPI_IN_PLACE, all.values().data(), static_cast<int>(all.values().size()),
                      MPI_DOUBLE, MPI_MIN, state.comm);
   if (code != MPI_SUCCESS) return code;
-  if (!state.chooser.reviewed(of, problem, least)) return MPI_SUCCESS;
+  if (all.agreed()) {
+    inheritance.accept();
+    of = &state.chooser.class_of(problem);
+    return MPI_SUCCESS;
+  }
+  if (!state.chooser.reviewed(*of, problem, all)) return MPI_SUCCESS;
   const Outcome connected = connect_for_choice(state);
   return connected.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, connected).code;
 }
@@ -134,7 +143,7 @@ Ending serve_by_library(CommState& state, const Request& request, Became became,
   Ending ending{request.call.native(), became, false, of};
   if (ending.code != MPI_SUCCESS || of == nullptr) return ending;
   if (Chooser::watched(*of, monotonic_clock() - entered)) {
-    ending.code = compare_durations(state, *of, request.problem);
+    ending.code = compare_durations(state, ending.of, request.problem);
   }
   return ending;
 }

@@ -10,6 +10,7 @@
 #include "runtime/background/wish.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/predecessors.hpp"
 #include "runtime/statistics/ledger.hpp"
 #include "transports/mpi/user_code.hpp"
 
@@ -115,15 +116,12 @@ CommState::CommState(MPI_Comm user)
   intercommunicator = inter != 0;
 }
 
-/// Waits for nobody. Where a message may be under way that nobody will receive, the link's
-/// communicator is kept: another one of its context would receive it.
+/// Waits for nobody. A progress thread's letters may be under way.
 CommState::~CommState() {
   ledger_close(*this);
-  if (link) link->control.read();
-  const bool quiet =
-      !background && (!link || (!link->control.used() && !link->transport.words_used()));
+  if (leave_to_successor(*this)) return;
+  if (background) link->comm->keep();
   background.reset();
-  if (link && !quiet) link->comm->keep();
 }
 
 int CommState::ensure_link() {
@@ -132,7 +130,7 @@ int CommState::ensure_link() {
   const int code = InternalComm::make(comm, internal);
   if (code != MPI_SUCCESS) return code;
   link = std::make_unique<Link>(std::move(internal), tuning.piece_limit);
-  chooser.linked();
+  chooser.linked(link->number);
   if (all_have_progress_threads(link->comm->get(), comm)) {
     background = std::make_unique<Background>(*this);
   }

@@ -10,6 +10,7 @@
 #include "runtime/connect.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/persistent.hpp"
+#include "runtime/predecessors.hpp"
 #include "runtime/settings.hpp"
 
 namespace latecomer {
@@ -76,6 +77,7 @@ void forget_calls(CommState& state) {
 
 /// Here all ranks are together; in the first call they would wait for the last one unreported.
 void link_up(CommState& state) {
+  take_over_link(state);
   if (state.ensure_link() == MPI_SUCCESS) return;
   throw std::runtime_error("communicator: MPI could not make another one beside it");
 }

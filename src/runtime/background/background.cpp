@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "runtime/background/finalize.hpp"
+#include "runtime/finalize.hpp"
 #include "runtime/connect.hpp"
 #include "runtime/waiting.hpp"
 
@@ -49,7 +49,7 @@ Background::Background(CommState& state)
       post_(state.link->comm->get()),
       node_(binomial_node(state.ranks, state.rank)),
       sequencer_(state.ranks) {
-  end_with_mpi();
+  (void)end_with_mpi();
   ProgressThread::instance().add(*this);
 }
 
