@@ -161,7 +161,7 @@ constexpr std::size_t kParameter = 80;   // of one in its map
 /// segments no more than its way up and down a tree of two children takes.
 Count transfers_of(const Plan& plan, const Algorithm& row) {
   const Problem& problem = plan.problem;
-  Count rounds = row.cost(plan).rounds;
+  const Count rounds = row.cost(plan).rounds;
   if (parted(problem.collective)) {
     // Parts that travel in another order are put in place one by one.
     const bool reordered = rooted(problem.collective) && !plan.order.empty();
@@ -179,9 +179,9 @@ std::size_t memory_of(const Plan& plan) {
   const Algorithm* const row = plan.algorithm == "native"
                                    ? nullptr
                                    : &find_algorithm(plan.problem.collective, plan.algorithm);
-  std::size_t bytes = sizeof(Plan) + plan.parameters.size() * kParameter +
-                      plan.order.size() * sizeof(Rank) + plan.table.size() * sizeof(Count) +
-                      plan.problem.parts.size() * sizeof(Count) + kProgram;
+  const std::size_t bytes = sizeof(Plan) + plan.parameters.size() * kParameter +
+                            plan.order.size() * sizeof(Rank) + plan.table.size() * sizeof(Count) +
+                            plan.problem.parts.size() * sizeof(Count) + kProgram;
   if (row == nullptr || row->kind != Kind::program)
     return bytes + 3 * plan.order.size() * sizeof(Rank);
   const Count each = combines(plan.problem.collective) ? 3 : 2;  // a message in, one out

@@ -48,7 +48,7 @@ void ArrivalGrid::round(std::span<const float> arrivals, Seconds least_step) {
   together_ = range.range() < step_ / 2 || step_ == 0;
   if (together_) return;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    steps_[rank] = static_cast<std::uint8_t>((arrivals[rank] - range.least) / step_ + 0.5F);
+    steps_[rank] = static_cast<std::uint8_t>(nearest((arrivals[rank] - range.least) / step_));
   }
 }
 

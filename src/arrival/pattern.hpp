@@ -28,12 +28,18 @@ struct Extremes {
   [[nodiscard]] Number range() const { return most - least; }
 };
 
+/// The nearest integer of a number that is not negative; std::lround is a call for each number.
+[[nodiscard]] inline int nearest(float number) {
+  constexpr float kHalf = 0.5F;
+  return static_cast<int>(number + kHalf);
+}
+
 /// Of `count` values, in lanes that a compiler turns into vector registers.
 template <typename Value>
 [[nodiscard]] auto extremes(std::size_t count, const Value& value) {
   using Number = decltype(value(std::size_t{0}));
   constexpr std::size_t kLanes = 8;
-  std::array<Number, kLanes> least;
+  std::array<Number, kLanes> least{};
   least.fill(value(0));
   std::array<Number, kLanes> most = least;
   std::size_t i = 0;

@@ -33,8 +33,7 @@ void PatternRows::write(int row, std::span<const float> pattern) {
   const float per_step = std::ldexp(1.0F, -exponent);
   std::uint16_t* parts = parts_.data() + static_cast<std::size_t>(row) * ranks_;
   for (std::size_t rank = 0; rank < ranks_; ++rank) {
-    parts[rank] =
-        static_cast<std::uint16_t>(static_cast<int>((pattern[rank] - first) * per_step + 0.5F));
+    parts[rank] = static_cast<std::uint16_t>(nearest((pattern[rank] - first) * per_step));
   }
   scales_[static_cast<std::size_t>(row)] = {first, std::ldexp(1.0F, exponent)};
 }

@@ -14,9 +14,13 @@ thread_local std::size_t allocations = 0;
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+// All that the program calls: sanitizers refuse memory of one kind that another kind frees.
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   ++allocations;
-  if (void* const memory = std::malloc(bytes)) return memory;
+  return std::malloc(bytes);
+}
+void* operator new(std::size_t bytes) {
+  if (void* const memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
