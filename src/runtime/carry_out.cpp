@@ -260,7 +260,7 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
     }
   }
   if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
-    if (state.link) return fail(state, connected);
+    if (!state.link_failed) return fail(state, connected);
     set_last_error(connected.why);
     return serve_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
   }

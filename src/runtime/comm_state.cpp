@@ -10,6 +10,7 @@
 #include "runtime/background/wish.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/settings.hpp"
 #include "runtime/statistics/ledger.hpp"
 #include "transports/mpi/user_code.hpp"
 
@@ -129,11 +130,21 @@ CommState::~CommState() {
 int CommState::ensure_link() {
   if (link) return MPI_SUCCESS;
   std::unique_ptr<InternalComm> internal;
-  const int code = InternalComm::make(comm, internal);
-  if (code != MPI_SUCCESS) return code;
-  link = std::make_unique<Link>(std::move(internal), tuning.piece_limit);
+  int code = InternalComm::make(comm, internal);
+  link_failed = code != MPI_SUCCESS;
+  if (link_failed) return code;
+  Introduction mine = introduction_of_place();
+  mine.progress = progress_wish();
+  mine.settings = hashes_of(*this);
+  Introductions all;
+  code = introduce(internal->get(), mine, all);
+  if (code != MPI_SUCCESS) {
+    internal->keep();  // freeing it is for all ranks, and some may not
+    return code;
+  }
+  link = std::make_unique<Link>(std::move(internal), all, rank, tuning.piece_limit);
   chooser.linked();
-  if (all_have_progress_threads(link->comm->get(), comm)) {
+  if (all_have_progress_threads(all, comm, rank)) {
     background = std::make_unique<Background>(*this);
   }
   return MPI_SUCCESS;

@@ -76,8 +76,8 @@ void forget_calls(CommState& state) {
 
 /// Here all ranks are together; in the first call they would wait for the last one unreported.
 void link_up(CommState& state) {
-  if (state.ensure_link() == MPI_SUCCESS) return;
-  throw std::runtime_error("communicator: MPI could not make another one beside it");
+  const Outcome made = make_link(state);
+  if (made.code != MPI_SUCCESS) throw std::runtime_error("communicator: " + made.why);
 }
 
 /// Arrivals are watched from now on where calls are latecomer's in any case. An automatic choice

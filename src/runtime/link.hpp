@@ -1,28 +1,31 @@
 // What a communicator needs once latecomer handles a call on it.
 #pragma once
 
+#include <unistd.h>
+
 #include <memory>
 #include <utility>
 
 #include "runtime/clocks/clocks.hpp"
 #include "runtime/control.hpp"
-#include "runtime/crowd.hpp"
 #include "runtime/internal_comm.hpp"
+#include "runtime/introduction.hpp"
 #include "transports/mpi/transport.hpp"
 
 namespace latecomer {
 
 struct Link {
-  /// Collective.
-  Link(std::unique_ptr<InternalComm> internal, Count piece_limit)
+  Link(std::unique_ptr<InternalComm> internal, const Introductions& all, Rank me, Count piece_limit)
       : comm(std::move(internal)),
-        crowded(ranks_outnumber_cores(comm->get())),
-        clocks(clock_groups(comm->get())),
+        introduced(settings_of(all)),
+        crowded(ranks_outnumber_cores(all, me, sysconf(_SC_NPROCESSORS_ONLN))),
+        clocks(group_clocks(clocks_of(all), me)),
         control(comm->get()),
         transport(comm->get(), piece_limit) {}
 
   std::unique_ptr<InternalComm> comm;
-  bool crowded;  // ranks share cores
+  SettingHashes introduced;  // as they were when the link was made
+  bool crowded;              // ranks share cores
   Clocks clocks;
   Control control;
   Scratch scratch;
