@@ -79,14 +79,20 @@ int state_keyval() {
 CommState* find_state(MPI_Comm comm) {
   void* found = nullptr;
   int flag = -1;  // stays where MPI refuses: after a user's error handler MPICH returns no error
+  const UserCode called;
   const int code = PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
   if (flag < 0) throw RefusedByMpi{code == MPI_SUCCESS ? MPI_ERR_COMM : code};
   return flag != 0 ? static_cast<CommState*>(found) : nullptr;
 }
 
+int attach(MPI_Comm comm, CommState& state) {
+  const UserCode called;
+  return PMPI_Comm_set_attr(comm, state_keyval(), &state);
+}
+
 CommState& make_state(MPI_Comm comm) {
   auto fresh = std::make_unique<CommState>(comm);
-  if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {
+  if (attach(comm, *fresh) != MPI_SUCCESS) {
     throw Error("communicator", "its attributes", "one that takes another attribute");
   }
   ledger_open(*fresh);

@@ -2,6 +2,7 @@
 #include "transports/mpi/mailbox.hpp"
 
 #include <sched.h>
+
 #include <memory>
 #include <thread>
 
