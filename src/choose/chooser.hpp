@@ -37,7 +37,7 @@ struct Verdict {
   const Algorithm* row = nullptr;  // that was chosen
   Seconds predicted = 0;           // its price
   bool tell = false;               // all ranks of the arrivals, where the call's messages do not
-  std::string why;                 // of a refusal
+  std::string why = {};            // NOLINT(readability-redundant-member-init): of a refusal
 };
 
 class Chooser {

@@ -27,6 +27,7 @@ struct Ending {
   Became became = &latecomer_stats::native;
   bool told = false;        // telemetry knows of its arrivals
   CallClass* of = nullptr;  // of a call under automatic choice, where it has one
+  bool raise = false;       // the program's error handler is still to be called
 };
 
 // --- Failures ---
@@ -62,12 +63,12 @@ Ending fail(CommState& state, const Outcome& outcome) {
   const std::string text = describe(state.comm) + ": " + outcome.why;
   log_line(text);
   set_last_error(text);
-  return {raise_error(state.comm, outcome.code), &latecomer_stats::failed};
+  return {outcome.code, &latecomer_stats::failed, false, nullptr, true};
 }
 
 Ending refuse(CommState& state) {
   set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
-  return {raise_error(state.comm, disagreement_class()), &latecomer_stats::failed};
+  return {disagreement_class(), &latecomer_stats::failed, false, nullptr, true};
 }
 
 // --- Learning ---
@@ -114,38 +115,48 @@ Outcome tell_afterwards(CommState& state, bool tell, Seconds arrived) {
   return told.code == MPI_SUCCESS ? note_arrivals(state) : told;
 }
 
-/// The ranks compare how long the last calls took: all of them have just been in one. For a first
-/// comparison an earlier communicator of theirs may stand in.
-int compare_durations(CommState& state, CallClass*& of, const Problem& problem) {
+int least_of_all(CommState& state, Review& review) {
+  const TurnGivenUp given_up(state.turn);
+  const UserCode called;
+  const auto count = static_cast<int>(review.values().size());
+  return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
+                        state.comm);
+}
+
+/// The ranks compare how long the last calls took: all of them have just been in one, which ended
+/// so. For the first comparison an earlier communicator of theirs may stand in.
+Ending compare_durations(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
-  Review all = Chooser::review(*of, may_connect(state));
+  Review all = Chooser::review(*ending.of, may_connect(state));
   all.offer(inheritance.lineage());
-  const int code =
-      PMPI_Allreduce(MPI_IN_PLACE, all.values().data(), static_cast<int>(all.values().size()),
-                     MPI_DOUBLE, MPI_MIN, state.comm);
-  if (code != MPI_SUCCESS) return code;
+  ending.code = least_of_all(state, all);
+  if (ending.code != MPI_SUCCESS) return ending;
   if (all.agreed()) {
     inheritance.accept();
-    of = &state.chooser.class_of(problem);
-    return MPI_SUCCESS;
+    ending.of = &state.chooser.class_of(problem);
+    return ending;
   }
-  if (!state.chooser.reviewed(*of, problem, all)) return MPI_SUCCESS;
+  if (!state.chooser.reviewed(*ending.of, problem, all)) return ending;
   const Outcome connected = connect_for_choice(state);
-  return connected.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, connected).code;
+  return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
 }
 
 // --- The ways of a call ---
+
+/// Where MPI refuses the call it calls the program's error handler.
+int natively(CommState& state, const Call& call) {
+  const TurnGivenUp given_up(state.turn);
+  return call.native();
+}
 
 /// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
 Ending serve_by_library(CommState& state, const Request& request, Became became, CallClass* of,
                         Seconds entered) {
   state.chooser.skip();
-  Ending ending{request.call.native(), became, false, of};
+  const Ending ending{natively(state, request.call), became, false, of};
   if (ending.code != MPI_SUCCESS || of == nullptr) return ending;
-  if (Chooser::watched(*of, monotonic_clock() - entered)) {
-    ending.code = compare_durations(state, ending.of, request.problem);
-  }
-  return ending;
+  if (!Chooser::watched(*of, monotonic_clock() - entered)) return ending;
+  return compare_durations(state, request.problem, ending);
 }
 
 /// Carries a plan out; where `begun` is given, it was started ahead of this rank's arrival.
@@ -195,7 +206,7 @@ Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared,
 
 Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arrived) {
   state.parameters = "as=native";
-  const int code = call.native();
+  const int code = natively(state, call);
   if (code != MPI_SUCCESS) return {code, &latecomer_stats::native};
   const Outcome told = tell_afterwards(state, tell, arrived);
   if (told.code != MPI_SUCCESS) return fail(state, told);
@@ -206,7 +217,7 @@ Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arr
 Ending follow_refusal(CommState& state, const Call& call, const std::string& why) {
   set_last_error(why);
   state.chooser.miss();
-  return {call.native(), &latecomer_stats::fallback_plan};
+  return {natively(state, call), &latecomer_stats::fallback_plan};
 }
 
 /// In words, as an answer to the choice that was set.
@@ -253,8 +264,10 @@ Ending follow_verdict(CommState& state, const Request& request, Seconds arrived)
   return follow_plan(state, call, *prepared, begun, verdict.tell, arrived);
 }
 
-Ending handle(CommState& state, const Request& request, Seconds entered) try {
-  const std::lock_guard hold(state.turn);
+Ending handle_in_turn(CommState& state, const Request& request, Seconds entered) try {
+  if (request.by_library != nullptr) {
+    return serve_by_library(state, request, request.by_library, nullptr, entered);
+  }
   if (!state.broken.empty()) return refuse(state);
   if (state.settings == Settings::different) {
     return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
@@ -269,7 +282,7 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
     }
   }
   if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
-    if (state.link) return fail(state, connected);
+    if (!state.link_failed) return fail(state, connected);
     set_last_error(connected.why);
     return serve_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
   }
@@ -295,6 +308,12 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
 } catch (...) {
   ++state.stats.failed;  // of an operator of the program's, which may throw anything
   throw;
+}
+
+Ending handle(CommState& state, const Request& request, Seconds entered) {
+  const std::lock_guard hold(state.turn);
+  state.turn.begin_call();
+  return handle_in_turn(state, request, entered);
 }
 
 // --- Records ---
@@ -348,12 +367,9 @@ int carry_out(CommState& state, const Call& call) {
     return code;
   }
   const Request request = understand(state, call);
-  const Ending ending =
-      request.by_library == nullptr
-          ? handle(state, request, entered)
-          : serve_by_library(state, request, request.by_library, nullptr, entered);
+  const Ending ending = handle(state, request, entered);
   record(state, request, ending, entered);
-  return ending.code;
+  return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ struct CommState {
 
   [[nodiscard]] Choice& choice(Collective of) { return chooser.policy().choice(of); }
   [[nodiscard]] const Choice& choice(Collective of) const { return chooser.policy().choice(of); }
-  /// Collective the first time. Returns MPI's code; nobody's error handler is called.
+  /// Collective the first time. Returns MPI's code; nobody's error handler is called. After an
+  /// error without `link_failed` the ranks may differ in whether they have one.
   int ensure_link();
 };
 

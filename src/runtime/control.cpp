@@ -58,9 +58,9 @@ std::optional<std::string> Control::read() {
 /// Letters of an unknown kind say nothing.
 std::optional<std::string> Control::judge(const Received& received) const {
   const Letter& letter = received.letter;
-  if (letter.kind > kAlarm) return std::nullopt;
+  if (letter.kind > kAlarm || letter.call < earlier_) return std::nullopt;
   const std::string who = "rank " + std::to_string(received.from);
-  const std::string where = " in call " + std::to_string(letter.call);
+  const std::string where = " in call " + std::to_string(letter.call - earlier_);
   if (letter.kind == kAlarm) return who + " failed" + where;
   for (const Entered& entered : history_) {
     if (entered.call == letter.call && entered.plan_hash != letter.plan_hash) {

@@ -18,6 +18,11 @@ class Control {
  public:
   explicit Control(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kControl) {}
 
+  /// Calls from now on are another communicator's, of the same ranks, numbered on from `calls`.
+  void go_on_after(std::uint64_t calls) {
+    earlier_ = calls;
+    history_.clear();
+  }
   /// This rank enters call number `call` with a plan of this hash.
   void enter(std::uint64_t call, std::uint64_t plan_hash);
   /// Tells `peer` the current call's plan hash, once a call.
@@ -57,6 +62,7 @@ class Control {
   std::deque<Entered> history_;  // the last calls, newest at the back
   std::vector<Received> unread_;
   std::vector<Rank> asked_;
+  std::uint64_t earlier_ = 0;  // calls of another communicator
 };
 
 }  // namespace latecomer

@@ -11,7 +11,7 @@ namespace {
 
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
 int finalizing(MPI_Comm, int, void*, void*) {
-  constexpr std::chrono::milliseconds kAtMost{100};
+  constexpr Seconds kAtMost = 0.1;
   ProgressThread::instance().stop();
   forget_predecessors();
   (void)Mailbox::finish(kAtMost);

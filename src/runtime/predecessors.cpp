@@ -6,7 +6,9 @@
 #include <mutex>
 
 #include "base/hash.hpp"
+#include "runtime/background/wish.hpp"
 #include "runtime/finalize.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 
@@ -113,7 +115,7 @@ void forget_predecessors() { Predecessors::instance().close(); }
 
 Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
   const bool known = what == Of::link ? state.link != nullptr : state.chooser.lineage() != 0;
-  if (known) return;
+  if (known || progress_wish() != ProgressWish::none) return;
   Predecessors::instance().open_until_finalize();
   const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
   predecessor_ = Predecessors::instance().take([&](const Left& left) {
@@ -132,6 +134,7 @@ Lineage Inheritance::lineage() const { return predecessor_ ? predecessor_->linea
 void Inheritance::accept() {
   const Left left = std::move(predecessor_);
   state_.link = std::move(left->link);
+  if (state_.link) state_.link->go_on();
   state_.clock_refresh = left->clock_refresh;
   state_.shortcuts.clear();
   if (what_ == Of::link) {
@@ -149,6 +152,7 @@ void take_over_link(CommState& state) {
   Review all;
   all.offer(inheritance.lineage());
   const auto count = static_cast<int>(all.values().size());
+  const UserCode called;
   const int code =
       PMPI_Allreduce(MPI_IN_PLACE, all.values().data(), count, MPI_DOUBLE, MPI_MIN, state.comm);
   if (code == MPI_SUCCESS && all.agreed()) inheritance.accept();
