@@ -252,7 +252,8 @@ void Chooser::know(Collective collective, bool announced) {
 Verdict Chooser::decide_as_set(const Problem& problem, bool announced) try {
   const Choice& set = policy_.choice(problem.collective);
   Verdict verdict{.row = set.algorithm};
-  verdict.tell = !rooted(problem.collective) || rooted_calls_++ % kRootedEvery == 0;
+  std::uint64_t& calls = announced ? announced_rooted_calls_ : rooted_calls_;
+  verdict.tell = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
   note({});
   if (is_native(*set.algorithm)) return verdict;
   know(problem.collective, announced);
