@@ -51,8 +51,10 @@ class Control {
     std::uint64_t plan_hash;
   };
 
-  /// The current call; number 0 before the first.
-  [[nodiscard]] Entered now() const { return history_.empty() ? Entered{0, 0} : history_.back(); }
+  /// The current call; before the first one the number before it.
+  [[nodiscard]] Entered now() const {
+    return history_.empty() ? Entered{earlier_, 0} : history_.back();
+  }
   void send(Rank peer, Kind kind);
   void receive();
   [[nodiscard]] std::optional<std::string> judge(const Received& received) const;
