@@ -37,7 +37,7 @@ void give_up(CommState& state, const std::string& why) {
   state.broken = why;
   if (!state.link) return;
   state.link->control.alarm();
-  state.link->transport.abandon();
+  state.link->abandon();
 }
 
 /// An operator of the program's may leave a call by an exception.
@@ -184,6 +184,7 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
           begun != nullptr ? Begun::before : Begun::now);
   call_of_others.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
+  link.end_call();
   if (watch != nullptr) watch->leave(link.clocks.now());
   const int code = data.finish();
   return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};

@@ -22,6 +22,17 @@ struct Link {
         clocks(group_clocks(clocks_of(all), me)),
         control(comm->get()),
         transport(comm->get(), piece_limit) {}
+  ~Link() { abandon(); }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  /// A call on the link is over: other calls may use its scratch.
+  void end_call() { scratch.release(); }
+  /// It failed, or will not be carried through.
+  void abandon() {
+    if (!transport.abandon()) scratch.abandon();  // MPI may still use it
+    end_call();
+  }
 
   std::unique_ptr<InternalComm> comm;
   SettingHashes introduced;  // as they were when the link was made

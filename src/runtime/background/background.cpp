@@ -201,7 +201,7 @@ void Background::fail(Outcome outcome) {
   failure_ = std::move(outcome);
   end_call();
   state_.link->control.alarm();
-  state_.link->transport.abandon();
+  state_.link->abandon();
 }
 
 // --- The program's threads ---
