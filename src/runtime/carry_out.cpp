@@ -38,7 +38,7 @@ void give_up(CommState& state, const std::string& why) {
   state.broken = why;
   if (!state.link) return;
   state.link->control.alarm();
-  state.link->transport.abandon();
+  state.link->abandon();
 }
 
 /// An operator of the program's may leave a call by an exception.
@@ -92,7 +92,7 @@ Outcome tell_all(CommState& state, Seconds arrived) {
                                                false, state.rank, 0);
   }
   const Prepared& telling = *state.telling;
-  link.control.enter(link.calls, telling.frame().plan_hash);
+  link.control.enter(Control::Part::telling, telling.frame().plan_hash);
   Courier& courier = state.chooser.watch()->tell_of(arrived, link.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
   link.transport.begin(std::move(none), MPI_SUM, {link.calls, telling.frame().plan_hash}, &courier);
@@ -149,6 +149,14 @@ int natively(CommState& state, const Call& call) {
   return call.native();
 }
 
+/// A rank may leave a call to the library because of its arguments, which MPI lets differ or which
+/// are wrong: why the call must fail then.
+std::optional<std::string> leave(CommState& state, const Request& request) {
+  const bool chosen = request.by_library == &latecomer_stats::native;  // on all ranks
+  if (!state.link || chosen || !state.broken.empty()) return std::nullopt;
+  return state.link->control.leave(state.calls);
+}
+
 /// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
 Ending serve_by_library(CommState& state, const Request& request, Became became, CallClass* of,
                         Seconds entered) {
@@ -164,7 +172,7 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
                 Seconds arrived) {
   Link& link = *state.link;
   Watch* const watch = state.chooser.tells(prepared.plan) ? state.chooser.watch() : nullptr;
-  link.control.enter(link.calls, prepared.frame().plan_hash);
+  link.control.enter(Control::Part::plan, prepared.frame().plan_hash);
   CallData data(call, prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   Protocol* protocol = begun;
@@ -186,6 +194,7 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
           begun != nullptr ? Begun::before : Begun::now);
   call_of_others.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
+  link.end_call();
   if (watch != nullptr) watch->leave(link.clocks.now());
   const int code = data.finish();
   return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
@@ -266,6 +275,8 @@ Ending follow_verdict(CommState& state, const Request& request, Seconds arrived)
 
 Ending handle_in_turn(CommState& state, const Request& request, Seconds entered) try {
   if (request.by_library != nullptr) {
+    if (const auto wrong = leave(state, request))
+      return fail(state, {disagreement_class(), *wrong});
     return serve_by_library(state, request, request.by_library, nullptr, entered);
   }
   if (!state.broken.empty()) return refuse(state);
@@ -357,6 +368,7 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
 
 int carry_out(CommState& state, const Call& call) {
   const Seconds entered = monotonic_clock();
+  ++state.calls;
   if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
     state.chooser.skip();
     const int code = call.native();

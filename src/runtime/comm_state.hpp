@@ -47,6 +47,8 @@ struct CommState {
   Shortcuts shortcuts;                    // of calls that need no decision
   ComputePhase phase;                     // of the program, before the next call
 
+  std::uint64_t calls = 0;  // so far, whoever carried them out
+
   // Calls that latecomer handles.
   Tuning tuning;
   std::unique_ptr<Link> link;  // made for the first of them, or when all ranks choose

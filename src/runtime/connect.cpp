@@ -27,6 +27,7 @@ Outcome connect(CommState& state) {
   const bool fresh = state.link == nullptr;
   const Outcome made = make_link(state);
   if (made.code != MPI_SUCCESS) return made;
+  state.link->control.come(state.calls, state.link->calls + 1);
   if (fresh) conclude(state, state.link->introduced);
   return compare_settings(state);
 }

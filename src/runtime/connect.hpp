@@ -14,8 +14,8 @@ namespace latecomer {
 /// make another communicator (`link_failed`).
 [[nodiscard]] Outcome make_link(CommState& state);
 
-/// Collective. A link is made unless it is there, and settings are compared unless they were. Fails
-/// as make_link() does.
+/// Collective, in a call. A link is made unless it is there, and settings are compared unless they
+/// were. Fails as make_link() does.
 [[nodiscard]] Outcome connect(CommState& state);
 
 /// Collective, when a first class of calls became active: as connect(), and arrivals are watched.

@@ -28,14 +28,23 @@ struct Link {
   ~Link() {
     control.read();
     if (control.used() || transport.words_used()) comm->keep();
-  }
-  /// Another communicator's from now on.
-  void go_on() {
-    earlier = calls;
-    control.go_on_after(calls);
+    abandon();
   }
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
+
+  /// Another communicator's from now on, whose calls are numbered on from `position`.
+  void go_on_after(std::uint64_t position) {
+    earlier = calls;
+    control.go_on_after(position, calls);
+  }
+  /// A call on the link is over: other calls may use its scratch.
+  void end_call() { scratch.release(); }
+  /// It failed, or will not be carried through.
+  void abandon() {
+    if (!transport.abandon()) scratch.abandon();  // MPI may still use it
+    end_call();
+  }
 
   std::unique_ptr<InternalComm> comm;
   SettingHashes introduced;  // as they were when the link was made

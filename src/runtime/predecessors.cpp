@@ -18,6 +18,7 @@ struct Predecessor {
   Chooser chooser;
   Settings settings;
   Network compared;
+  std::uint64_t calls;
   std::unique_ptr<Link> link;  // null: there was none
   ClockRefresh clock_refresh;
 };
@@ -107,7 +108,7 @@ bool leave_to_successor(CommState& state) {
   const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
   Predecessors::instance().add(std::make_unique<Predecessor>(
       Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared,
-                  std::move(state.link), state.clock_refresh}));
+                  state.calls, std::move(state.link), state.clock_refresh}));
   return true;
 }
 
@@ -134,7 +135,8 @@ Lineage Inheritance::lineage() const { return predecessor_ ? predecessor_->linea
 void Inheritance::accept() {
   const Left left = std::move(predecessor_);
   state_.link = std::move(left->link);
-  if (state_.link) state_.link->go_on();
+  state_.calls += left->calls;
+  if (state_.link) state_.link->go_on_after(state_.calls);
   state_.clock_refresh = left->clock_refresh;
   state_.shortcuts.clear();
   if (what_ == Of::link) {

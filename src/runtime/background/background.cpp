@@ -201,7 +201,7 @@ void Background::fail(Outcome outcome) {
   failure_ = std::move(outcome);
   end_call();
   state_.link->control.alarm();
-  state_.link->transport.abandon();
+  state_.link->abandon();
 }
 
 // --- The program's threads ---
@@ -261,7 +261,10 @@ Outcome Background::wait_for_plan(const Description& what) {
       post_.send(0, {Letter::Kind::ask, call, what, 0, 0, 0, {}});
       asked = true;
     }
-    waiting.pause([&] { waiting.say("for rank 0 to announce the call's plan"); });
+    waiting.pause([&] {
+      waiting.say("for rank 0 to announce the call's plan");
+      state_.link->control.ask(0);
+    });
     if (waiting.trouble()) return {disagreement_class(), *waiting.trouble()};
     if (post_.error() != MPI_SUCCESS) return {post_.error(), "asking for the call's plan failed"};
   }
