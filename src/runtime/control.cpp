@@ -83,7 +83,8 @@ bool Control::to_come(const Letter& letter) const {
 /// Letters of an unknown kind say nothing.
 std::optional<std::string> Control::judge(const Received& received) const {
   const Letter& letter = received.letter;
-  if (letter.kind > kAlarm || letter.from.position <= earlier_) return std::nullopt;
+  const bool another_communicators = earlier_ > 0 && letter.from.position <= earlier_;
+  if (letter.kind > kAlarm || another_communicators) return std::nullopt;
   const std::string who = "rank " + std::to_string(received.from);
   const std::string where = " in call " + std::to_string(letter.from.call - earlier_calls_);
   if (letter.kind == kAlarm) return who + " failed" + where;

@@ -13,7 +13,7 @@ namespace {
 int finalizing(MPI_Comm, int, void*, void*) {
   constexpr Seconds kAtMost = 0.1;
   ProgressThread::instance().stop();
-  forget_predecessors();
+  end_predecessors();
   (void)Mailbox::finish(kAtMost);
   return MPI_SUCCESS;
 }

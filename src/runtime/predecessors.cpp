@@ -66,10 +66,14 @@ class Predecessors {
     const std::lock_guard hold(guard_);
     open_ = open_ || end_with_mpi();
   }
+  void clear() {
+    const std::lock_guard hold(guard_);
+    all_.clear();
+  }
   void close() {
+    clear();
     const std::lock_guard hold(guard_);
     open_ = false;
-    all_.clear();
   }
 
  private:
@@ -112,7 +116,9 @@ bool leave_to_successor(CommState& state) {
   return true;
 }
 
-void forget_predecessors() { Predecessors::instance().close(); }
+void forget_predecessors() { Predecessors::instance().clear(); }
+
+void end_predecessors() { Predecessors::instance().close(); }
 
 Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
   const bool known = what == Of::link ? state.link != nullptr : state.chooser.lineage() != 0;

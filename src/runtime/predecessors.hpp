@@ -42,7 +42,9 @@ class Inheritance {
 /// Collective: a link is taken over if all ranks have the same one.
 void take_over_link(CommState& state);
 
-/// When MPI ends: from now on nothing is left to anybody.
+/// What was left is given up.
 void forget_predecessors();
+/// When MPI ends: also what would be left from now on.
+void end_predecessors();
 
 }  // namespace latecomer
