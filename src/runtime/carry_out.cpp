@@ -273,7 +273,7 @@ Ending follow_verdict(CommState& state, const Request& request, Seconds arrived)
   return follow_plan(state, call, *prepared, begun, verdict.tell, arrived);
 }
 
-Ending handle_in_turn(CommState& state, const Request& request, Seconds entered) try {
+Ending handle(CommState& state, const Request& request, Seconds entered) try {
   if (request.by_library != nullptr) {
     if (const auto wrong = leave(state, request))
       return fail(state, {disagreement_class(), *wrong});
@@ -321,12 +321,6 @@ Ending handle_in_turn(CommState& state, const Request& request, Seconds entered)
   throw;
 }
 
-Ending handle(CommState& state, const Request& request, Seconds entered) {
-  const std::lock_guard hold(state.turn);
-  state.turn.begin_call();
-  return handle_in_turn(state, request, entered);
-}
-
 // --- Records ---
 
 /// Mean over the ranks of |expected - actual|; none if nothing was expected.
@@ -366,6 +360,15 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
   }
 }
 
+/// The records too: the progress thread may begin the next call at once.
+Ending in_turn(CommState& state, const Request& request, Seconds entered) {
+  const std::lock_guard hold(state.turn);
+  state.turn.begin_call();
+  Ending ending = handle(state, request, entered);
+  record(state, request, ending, entered);
+  return ending;
+}
+
 int carry_out(CommState& state, const Call& call) {
   const Seconds entered = monotonic_clock();
   ++state.calls;
@@ -379,8 +382,7 @@ int carry_out(CommState& state, const Call& call) {
     return code;
   }
   const Request request = understand(state, call);
-  const Ending ending = handle(state, request, entered);
-  record(state, request, ending, entered);
+  const Ending ending = in_turn(state, request, entered);
   return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
 }
 
