@@ -248,6 +248,10 @@ Outcome Background::join(const Request& request, Verdict& verdict, Prepared*& pr
 
 Outcome Background::wait_for_plan(const Description& what) {
   const std::uint64_t call = next_call();
+  // Also where this rank needs none: an MPI library may take no more messages from a rank of whom
+  // many wait to be received (libfabric's tcp provider: 64), and the call's own come after them.
+  read_letters();
+  sequencer_.forget(call - 1);
   if (state_.rank == 0 && !announced_.contains(call)) issue(what);
   Waiting waiting(*state_.link, {state_.comm, state_.tuning.long_wait, 1});
   const Seconds entered = monotonic_clock();
