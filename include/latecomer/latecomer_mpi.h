@@ -50,7 +50,17 @@ extern "C" {
  * MPI_Error_string and latecomer_last_error(); the others are told, in the call or, if their part
  * in it is over, in the next one. After any error in a handled call the communicator is of no
  * further use to latecomer: later calls on it fail at once. A long wait for another rank is
- * reported on stderr and goes on. */
+ * reported on stderr and goes on.
+ *
+ * MPI demands that all ranks of a broadcast give as many bytes as the root. A program whose other
+ * ranks give more is wrong; some MPI libraries let it pass. In a broadcast that latecomer carries
+ * out, such ranks follow different plans: the call ends in the error above.
+ *
+ * In an all-reduce that latecomer carries out all ranks get the same bits, unless you choose
+ * "generalized:rounding=any". The next call with the same data may give other bits, where these
+ * depend on the order of combining, as in sums of floating-point numbers: "auto" changes between
+ * algorithms, the MPI library's own among them, and some algorithms follow the arrivals. If you
+ * need the same bits in every call, use latecomer_set_reproducible. */
 LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 LATECOMER_API int latecomer_reduce(const void* sendbuf, void* recvbuf, int count,
@@ -275,7 +285,8 @@ typedef struct latecomer_key_stats {
   latecomer_choice_stats choices[LATECOMER_MOST_CHOICES];
   uint64_t other_choices; /* calls with further ones */
   /* Of the calls for which arrivals were expected by estimate "online": the sum of the mean over
-   * the ranks of |expected - actual| arrival, both after the earliest. */
+   * the ranks of |expected - actual| arrival, both after the earliest. Of calls that rank 0
+   * announces for a progress thread, only rank 0 knows. */
   uint64_t estimated;
   double estimate_error;
 } latecomer_key_stats;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,11 +17,46 @@
 
 namespace latecomer {
 
-/// How long the last watched calls took on the ranks: the least and the most of each. Ranks compare
-/// it by one reduction with the minimum, since least(-x) is -most(x).
-struct Review {
+/// Tells what one communicator's ranks learned together from what others did: alike on its ranks,
+/// and unlike any other's. 0: nothing was learned.
+using Lineage = std::uint64_t;
+inline constexpr Lineage kLineages = (Lineage{1} << 52) - 1;  // a double holds them exactly
+
+/// How long the last watched calls took on the ranks, the least and the most of each, and what else
+/// the ranks must know before they make a link. They compare it by one reduction with the minimum,
+/// since least(-x) is -most(x).
+class Review {
+ public:
   static constexpr std::size_t kCalls = 3;
-  std::array<double, 2 * kCalls + 1> values{};  // durations, their negatives, room for a link
+
+  /// `ago`: 0 for the last call.
+  void set_call(std::size_t ago, Seconds least, Seconds most) {
+    values_[2 * ago] = least;
+    values_[2 * ago + 1] = -most;
+  }
+  [[nodiscard]] Seconds least(std::size_t ago) const { return values_[2 * ago]; }
+  [[nodiscard]] Seconds most(std::size_t ago) const { return -values_[2 * ago + 1]; }
+
+  /// Whether each process may have another link.
+  void set_room(bool room) { values_[kRoom] = room ? 1 : 0; }
+  [[nodiscard]] bool room() const { return values_[kRoom] > 0; }
+
+  /// The lineage of what this rank could take over, 0 for nothing. Agreed: the same on all ranks.
+  void offer(Lineage lineage) {
+    values_[kOffer] = static_cast<double>(lineage);
+    values_[kOffer + 1] = -values_[kOffer];
+  }
+  [[nodiscard]] bool agreed() const {
+    return values_[kOffer] > 0 && values_[kOffer] == -values_[kOffer + 1];
+  }
+
+  [[nodiscard]] std::span<double> values() { return values_; }
+
+ private:
+  static constexpr std::size_t kRoom = 2 * kCalls;
+  static constexpr std::size_t kOffer = kRoom + 1;
+
+  std::array<double, kOffer + 2> values_{};
 };
 
 /// One way to carry out a call, and its price.

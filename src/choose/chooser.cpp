@@ -1,6 +1,7 @@
 #include "choose/chooser.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -58,6 +59,13 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
 /// mean may be negative, and what one algorithm takes no multiple of what another takes.
 Seconds as_price(Seconds after_last, Collective collective, const std::vector<Seconds>& arrivals) {
   return rooted(collective) ? after_last + waiting(arrivals) : after_last;
+}
+
+/// Not 0.
+void descend(Lineage& lineage, std::uint64_t event) {
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
+  const std::uint64_t mixed = (lineage ^ event) * kMix;
+  lineage = std::max<Lineage>(1, (mixed ^ mixed >> 32) & kLineages);
 }
 
 template <std::size_t size>
@@ -121,6 +129,23 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   return of;
 }
 
+void Chooser::linked(std::uint64_t link) {
+  linked_ = true;
+  descend(lineage_, link);
+}
+
+void Chooser::take_over(Chooser&& other) {
+  const std::uint64_t version = version_ + other.version_ + 1;
+  *this = std::move(other);
+  version_ = version;
+  skip();
+}
+
+void Chooser::take_over_watch(Chooser&& other) {
+  past_watch_ = std::move(other.watch_);
+  if (past_watch_) past_watch_->miss();
+}
+
 void Chooser::give_up() {
   for (auto& [key, of] : classes_) {
     of.active = false;
@@ -142,30 +167,31 @@ bool Chooser::watched(CallClass& of, Seconds seconds) {
 
 Review Chooser::review(const CallClass& of, bool room) {
   Review mine;
-  for (std::size_t i = 0; i < Review::kCalls; ++i) {
-    mine.values[2 * i] = of.recent[(of.calls - i) % Review::kCalls];
-    mine.values[2 * i + 1] = -mine.values[2 * i];
+  for (std::size_t ago = 0; ago < Review::kCalls; ++ago) {
+    const Seconds taken = of.recent[(of.calls - ago) % Review::kCalls];
+    mine.set_call(ago, taken, taken);
   }
-  mine.values.back() = room ? 1 : 0;
+  mine.set_room(room);
   return mine;
 }
 
-bool Chooser::reviewed(CallClass& of, const Problem& problem, const Review& least) {
+bool Chooser::reviewed(CallClass& of, const Problem& problem, const Review& all) {
   // All but the class's first call; what a rank waited for others is no part of the least.
   const auto count = std::min<std::size_t>(of.calls - 1, Review::kCalls);
   std::array<double, Review::kCalls> transfer{};
   std::array<double, Review::kCalls> mean{};
-  for (std::size_t i = 0; i < count; ++i) {
-    const Seconds most = -least.values[2 * i + 1];
-    transfer[i] = rooted(problem.collective) ? most : least.values[2 * i];
-    mean[i] = (most + least.values[2 * i]) / 2;
+  for (std::size_t ago = 0; ago < count; ++ago) {
+    const Seconds most = all.most(ago);
+    transfer[ago] = rooted(problem.collective) ? most : all.least(ago);
+    mean[ago] = (most + all.least(ago)) / 2;
+    descend(lineage_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
   of.elapsed = median(mean, count);
   of.used = ++events_;
   spent_ += of.elapsed * static_cast<double>(of.calls - of.reviewed);
   of.reviewed = of.calls;
   const int steps = std::max(1, ceil_log2(ranks_));
-  const bool room = linked_ || least.values.back() > 0;
+  const bool room = linked_ || all.room();
   const bool may_gain = room && median(transfer, count) > kOwnStep * steps;
   const Seconds needed = linked_ ? 0 : kLinkTime * steps / kSetUp;
   if (may_gain && spent_ >= needed) {
@@ -188,7 +214,7 @@ bool Chooser::reviewed(CallClass& of, const Problem& problem, const Review& leas
 // --- Calls that are decided about ---
 
 void Chooser::watch_arrivals() {
-  watch_ = std::make_unique<Watch>(me_, ranks_);
+  watch_ = past_watch_ ? std::move(past_watch_) : std::make_unique<Watch>(me_, ranks_);
   plans_.clear();
 }
 
@@ -226,7 +252,8 @@ void Chooser::know(Collective collective, bool announced) {
 Verdict Chooser::decide_as_set(const Problem& problem, bool announced) try {
   const Choice& set = policy_.choice(problem.collective);
   Verdict verdict{.row = set.algorithm};
-  verdict.tell = !rooted(problem.collective) || rooted_calls_++ % kRootedEvery == 0;
+  std::uint64_t& calls = announced ? announced_rooted_calls_ : rooted_calls_;
+  verdict.tell = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
   note({});
   if (is_native(*set.algorithm)) return verdict;
   know(problem.collective, announced);

@@ -37,7 +37,7 @@ struct Verdict {
   const Algorithm* row = nullptr;  // that was chosen
   Seconds predicted = 0;           // its price
   bool tell = false;               // all ranks of the arrivals, where the call's messages do not
-  std::string why;                 // of a refusal
+  std::string why = {};            // NOLINT(readability-redundant-member-init): of a refusal
 };
 
 class Chooser {
@@ -60,6 +60,13 @@ class Chooser {
   void forget();
   /// Other arrivals are given.
   void expect_anew();
+  /// Of what was learned so far.
+  [[nodiscard]] Lineage lineage() const { return lineage_; }
+  /// What was learned so far gives way to what another communicator of the same ranks learned,
+  /// under the same policy. Calls of that one are over.
+  void take_over(Chooser&& other);
+  /// The same of the arrivals alone, which watch_arrivals() will go on with.
+  void take_over_watch(Chooser&& other);
 
   // --- Calls that are only watched ---
 
@@ -74,11 +81,12 @@ class Chooser {
   static bool watched(CallClass& of, Seconds seconds);
   /// This rank's part of the comparison. `room`: whether this process may have another link.
   [[nodiscard]] static Review review(const CallClass& of, bool room);
-  /// `least`: the minimum over the ranks of each value. True: the class became active; there must
-  /// be a link from now on.
-  bool reviewed(CallClass& of, const Problem& problem, const Review& least);
-  /// A link is there: further classes need none. Without one nothing is ever active.
-  void linked() { linked_ = true; }
+  /// `all`: the ranks' reviews, reduced. True: the class became active; there must be a link from
+  /// now on.
+  bool reviewed(CallClass& of, const Problem& problem, const Review& all);
+  /// A link is there, of this number: further classes need none. Without one nothing is ever
+  /// active.
+  void linked(std::uint64_t link);
   /// There can be none.
   void give_up();
   /// A call was carried out about which nothing was decided.
@@ -155,6 +163,7 @@ class Chooser {
   Rank ranks_;
   Policy policy_;
   bool linked_ = false;
+  Lineage lineage_ = 0;
   bool skipped_ = false;
   std::map<CallKey, CallClass> classes_;
   std::uint64_t version_ = 0;
@@ -163,9 +172,13 @@ class Chooser {
   PlanCache plans_;
   PlanCache announced_plans_;  // of calls that this rank decides about for all
   std::unique_ptr<Watch> watch_;
+  std::unique_ptr<Watch> past_watch_;  // another communicator's
   std::vector<Seconds> expected_;
   Knowledge known_;                 // that the call at hand is planned with
-  std::uint64_t rooted_calls_ = 0;  // with an algorithm that was set
+  // With an algorithm that was set; of those that are announced, this rank may be the only one
+  // that knows.
+  std::uint64_t rooted_calls_ = 0;
+  std::uint64_t announced_rooted_calls_ = 0;
   Selection last_, before_;         // what a call took may be known only after the next one
   Candidates candidates_;  // of the call that comes now: the balanced one, the library's, ...
 };

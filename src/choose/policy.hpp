@@ -34,6 +34,8 @@ struct Policy {
     return choices[static_cast<std::size_t>(of)];
   }
   [[nodiscard]] bool automatic(Collective of) const { return choice(of).algorithm->name == "auto"; }
+  /// Whether calls would be decided about alike.
+  [[nodiscard]] bool operator==(const Policy& other) const = default;
   /// Whether its algorithm is chosen call by call.
   [[nodiscard]] bool chooses(Collective of) const { return automatic(of) && !reproducible; }
 };

@@ -21,7 +21,7 @@ Rehearsal::Rehearsal(Setting setting)
 
 void Rehearsal::watch_arrivals() {
   const Rank ranks = setting_.problem.ranks;
-  chooser_.linked();
+  chooser_.linked(1);
   chooser_.watch_arrivals();
   for (Rank rank = 1; rank < ranks; ++rank) watches_.emplace_back(rank, ranks);
 }
@@ -108,11 +108,10 @@ void Rehearsal::only_watch(Call& call, CallClass* of, const std::vector<Seconds>
   durations_.resize(std::min(durations_.size(), Review::kCalls));
   if (!Chooser::watched(*of, inside.front())) return;
   Review all;
-  for (std::size_t i = 0; i < durations_.size(); ++i) {
-    all.values[2 * i] = durations_[i][0];
-    all.values[2 * i + 1] = -durations_[i][1];
+  for (std::size_t ago = 0; ago < durations_.size(); ++ago) {
+    all.set_call(ago, durations_[ago][0], durations_[ago][1]);
   }
-  all.values.back() = 1;
+  all.set_room(true);
   if (chooser_.reviewed(*of, setting_.problem, all)) watch_arrivals();
 }
 

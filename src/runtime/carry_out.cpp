@@ -13,6 +13,7 @@
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/persistent.hpp"
+#include "runtime/predecessors.hpp"
 #include "runtime/run.hpp"
 #include "runtime/settings.hpp"
 #include "transports/mpi/user_code.hpp"
@@ -26,6 +27,7 @@ struct Ending {
   Became became = &latecomer_stats::native;
   bool told = false;        // telemetry knows of its arrivals
   CallClass* of = nullptr;  // of a call under automatic choice, where it has one
+  bool raise = false;       // the program's error handler is still to be called
 };
 
 // --- Failures ---
@@ -36,7 +38,7 @@ void give_up(CommState& state, const std::string& why) {
   state.broken = why;
   if (!state.link) return;
   state.link->control.alarm();
-  state.link->transport.abandon();
+  state.link->abandon();
 }
 
 /// An operator of the program's may leave a call by an exception.
@@ -61,12 +63,12 @@ Ending fail(CommState& state, const Outcome& outcome) {
   const std::string text = describe(state.comm) + ": " + outcome.why;
   log_line(text);
   set_last_error(text);
-  return {raise_error(state.comm, outcome.code), &latecomer_stats::failed};
+  return {outcome.code, &latecomer_stats::failed, false, nullptr, true};
 }
 
 Ending refuse(CommState& state) {
   set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
-  return {raise_error(state.comm, disagreement_class()), &latecomer_stats::failed};
+  return {disagreement_class(), &latecomer_stats::failed, false, nullptr, true};
 }
 
 // --- Learning ---
@@ -90,7 +92,7 @@ Outcome tell_all(CommState& state, Seconds arrived) {
                                                false, state.rank, 0);
   }
   const Prepared& telling = *state.telling;
-  link.control.enter(link.calls, telling.frame().plan_hash);
+  link.control.enter(Control::Part::telling, telling.frame().plan_hash);
   Courier& courier = state.chooser.watch()->tell_of(arrived, link.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
   link.transport.begin(std::move(none), MPI_SUM, {link.calls, telling.frame().plan_hash}, &courier);
@@ -113,30 +115,56 @@ Outcome tell_afterwards(CommState& state, bool tell, Seconds arrived) {
   return told.code == MPI_SUCCESS ? note_arrivals(state) : told;
 }
 
-/// The ranks compare how long the last calls took: all of them have just been in one.
-int compare_durations(CommState& state, CallClass& of, const Problem& problem) {
-  Review least = Chooser::review(of, may_connect(state));
-  const int code =
-      PMPI_Allreduce(MPI_IN_PLACE, least.values.data(), static_cast<int>(least.values.size()),
-                     MPI_DOUBLE, MPI_MIN, state.comm);
-  if (code != MPI_SUCCESS) return code;
-  if (!state.chooser.reviewed(of, problem, least)) return MPI_SUCCESS;
+int least_of_all(CommState& state, Review& review) {
+  const TurnGivenUp given_up(state.turn);
+  const UserCode called;
+  const auto count = static_cast<int>(review.values().size());
+  return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
+                        state.comm);
+}
+
+/// The ranks compare how long the last calls took: all of them have just been in one, which ended
+/// so. For the first comparison an earlier communicator of theirs may stand in.
+Ending compare_durations(CommState& state, const Problem& problem, Ending ending) {
+  Inheritance inheritance(state, Inheritance::Of::everything);
+  Review all = Chooser::review(*ending.of, may_connect(state));
+  all.offer(inheritance.lineage());
+  ending.code = least_of_all(state, all);
+  if (ending.code != MPI_SUCCESS) return ending;
+  if (all.agreed()) {
+    inheritance.accept();
+    ending.of = &state.chooser.class_of(problem);
+    return ending;
+  }
+  if (!state.chooser.reviewed(*ending.of, problem, all)) return ending;
   const Outcome connected = connect_for_choice(state);
-  return connected.code == MPI_SUCCESS ? MPI_SUCCESS : fail(state, connected).code;
+  return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
 }
 
 // --- The ways of a call ---
+
+/// Where MPI refuses the call it calls the program's error handler.
+int natively(CommState& state, const Call& call) {
+  const TurnGivenUp given_up(state.turn);
+  return call.native();
+}
+
+/// A rank may leave a call to the library because of its arguments, which MPI lets differ or which
+/// are wrong: why the call must fail then.
+std::optional<std::string> leave(CommState& state, const Request& request) {
+  const bool chosen = request.by_library == &latecomer_stats::native;  // on all ranks
+  if (!state.link || chosen || !state.broken.empty()) return std::nullopt;
+  return state.link->control.leave(state.calls);
+}
 
 /// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
 Ending serve_by_library(CommState& state, const Request& request, Became became, CallClass* of,
                         Seconds entered) {
   state.chooser.skip();
-  Ending ending{request.call.native(), became, false, of};
+  const Ending ending{natively(state, request.call), became, false, of};
   if (ending.code != MPI_SUCCESS || of == nullptr) return ending;
-  if (Chooser::watched(*of, monotonic_clock() - entered)) {
-    ending.code = compare_durations(state, *of, request.problem);
-  }
-  return ending;
+  if (!Chooser::watched(*of, monotonic_clock() - entered)) return ending;
+  return compare_durations(state, request.problem, ending);
 }
 
 /// Carries a plan out; where `begun` is given, it was started ahead of this rank's arrival.
@@ -144,7 +172,7 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
                 Seconds arrived) {
   Link& link = *state.link;
   Watch* const watch = state.chooser.tells(prepared.plan) ? state.chooser.watch() : nullptr;
-  link.control.enter(link.calls, prepared.frame().plan_hash);
+  link.control.enter(Control::Part::plan, prepared.frame().plan_hash);
   CallData data(call, prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   Protocol* protocol = begun;
@@ -166,6 +194,7 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
           begun != nullptr ? Begun::before : Begun::now);
   call_of_others.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
+  link.end_call();
   if (watch != nullptr) watch->leave(link.clocks.now());
   const int code = data.finish();
   return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
@@ -186,7 +215,7 @@ Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared,
 
 Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arrived) {
   state.parameters = "as=native";
-  const int code = call.native();
+  const int code = natively(state, call);
   if (code != MPI_SUCCESS) return {code, &latecomer_stats::native};
   const Outcome told = tell_afterwards(state, tell, arrived);
   if (told.code != MPI_SUCCESS) return fail(state, told);
@@ -197,7 +226,7 @@ Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arr
 Ending follow_refusal(CommState& state, const Call& call, const std::string& why) {
   set_last_error(why);
   state.chooser.miss();
-  return {call.native(), &latecomer_stats::fallback_plan};
+  return {natively(state, call), &latecomer_stats::fallback_plan};
 }
 
 /// In words, as an answer to the choice that was set.
@@ -245,7 +274,11 @@ Ending follow_verdict(CommState& state, const Request& request, Seconds arrived)
 }
 
 Ending handle(CommState& state, const Request& request, Seconds entered) try {
-  const std::lock_guard hold(state.turn);
+  if (request.by_library != nullptr) {
+    if (const auto wrong = leave(state, request))
+      return fail(state, {disagreement_class(), *wrong});
+    return serve_by_library(state, request, request.by_library, nullptr, entered);
+  }
   if (!state.broken.empty()) return refuse(state);
   if (state.settings == Settings::different) {
     return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
@@ -260,7 +293,7 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
     }
   }
   if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
-    if (state.link) return fail(state, connected);
+    if (!state.link_failed) return fail(state, connected);
     set_last_error(connected.why);
     return serve_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
   }
@@ -327,8 +360,18 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
   }
 }
 
+/// The records too: the progress thread may begin the next call at once.
+Ending in_turn(CommState& state, const Request& request, Seconds entered) {
+  const std::lock_guard hold(state.turn);
+  state.turn.begin_call();
+  Ending ending = handle(state, request, entered);
+  record(state, request, ending, entered);
+  return ending;
+}
+
 int carry_out(CommState& state, const Call& call) {
   const Seconds entered = monotonic_clock();
+  ++state.calls;
   if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
     state.chooser.skip();
     const int code = call.native();
@@ -339,12 +382,8 @@ int carry_out(CommState& state, const Call& call) {
     return code;
   }
   const Request request = understand(state, call);
-  const Ending ending =
-      request.by_library == nullptr
-          ? handle(state, request, entered)
-          : serve_by_library(state, request, request.by_library, nullptr, entered);
-  record(state, request, ending, entered);
-  return ending.code;
+  const Ending ending = in_turn(state, request, entered);
+  return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "runtime/background/wish.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/predecessors.hpp"
+#include "runtime/settings.hpp"
 #include "runtime/statistics/ledger.hpp"
 #include "transports/mpi/user_code.hpp"
 
@@ -78,14 +80,20 @@ int state_keyval() {
 CommState* find_state(MPI_Comm comm) {
   void* found = nullptr;
   int flag = -1;  // stays where MPI refuses: after a user's error handler MPICH returns no error
+  const UserCode called;
   const int code = PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
   if (flag < 0) throw RefusedByMpi{code == MPI_SUCCESS ? MPI_ERR_COMM : code};
   return flag != 0 ? static_cast<CommState*>(found) : nullptr;
 }
 
+int attach(MPI_Comm comm, CommState& state) {
+  const UserCode called;
+  return PMPI_Comm_set_attr(comm, state_keyval(), &state);
+}
+
 CommState& make_state(MPI_Comm comm) {
   auto fresh = std::make_unique<CommState>(comm);
-  if (PMPI_Comm_set_attr(comm, state_keyval(), fresh.get()) != MPI_SUCCESS) {
+  if (attach(comm, *fresh) != MPI_SUCCESS) {
     throw Error("communicator", "its attributes", "one that takes another attribute");
   }
   ledger_open(*fresh);
@@ -115,25 +123,32 @@ CommState::CommState(MPI_Comm user)
   intercommunicator = inter != 0;
 }
 
-/// Waits for nobody. Where a message may be under way that nobody will receive, the link's
-/// communicator is kept: another one of its context would receive it.
+/// Waits for nobody. A progress thread's letters may be under way.
 CommState::~CommState() {
   ledger_close(*this);
-  if (link) link->control.read();
-  const bool quiet =
-      !background && (!link || (!link->control.used() && !link->transport.words_used()));
+  if (leave_to_successor(*this)) return;
+  if (background) link->comm->keep();
   background.reset();
-  if (link && !quiet) link->comm->keep();
 }
 
 int CommState::ensure_link() {
   if (link) return MPI_SUCCESS;
   std::unique_ptr<InternalComm> internal;
-  const int code = InternalComm::make(comm, internal);
-  if (code != MPI_SUCCESS) return code;
-  link = std::make_unique<Link>(std::move(internal), tuning.piece_limit);
-  chooser.linked();
-  if (all_have_progress_threads(link->comm->get(), comm)) {
+  int code = InternalComm::make(comm, internal);
+  link_failed = code != MPI_SUCCESS;
+  if (link_failed) return code;
+  Introduction mine = introduction_of_place();
+  mine.progress = progress_wish();
+  mine.settings = hashes_of(*this);
+  Introductions all;
+  code = introduce(internal->get(), mine, all);
+  if (code != MPI_SUCCESS) {
+    internal->keep();  // freeing it is for all ranks, and some may not
+    return code;
+  }
+  link = std::make_unique<Link>(std::move(internal), all, rank, tuning.piece_limit);
+  chooser.linked(link->number);
+  if (all_have_progress_threads(all, comm, rank)) {
     background = std::make_unique<Background>(*this);
   }
   return MPI_SUCCESS;

@@ -47,6 +47,8 @@ struct CommState {
   Shortcuts shortcuts;                    // of calls that need no decision
   ComputePhase phase;                     // of the program, before the next call
 
+  std::uint64_t calls = 0;  // so far, whoever carried them out
+
   // Calls that latecomer handles.
   Tuning tuning;
   std::unique_ptr<Link> link;  // made for the first of them, or when all ranks choose
@@ -66,7 +68,8 @@ struct CommState {
 
   [[nodiscard]] Choice& choice(Collective of) { return chooser.policy().choice(of); }
   [[nodiscard]] const Choice& choice(Collective of) const { return chooser.policy().choice(of); }
-  /// Collective the first time. Returns MPI's code; nobody's error handler is called.
+  /// Collective the first time. Returns MPI's code; nobody's error handler is called. After an
+  /// error without `link_failed` the ranks may differ in whether they have one.
   int ensure_link();
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/configure.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -10,7 +11,9 @@
 #include "runtime/connect.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/persistent.hpp"
+#include "runtime/predecessors.hpp"
 #include "runtime/settings.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
@@ -34,6 +37,15 @@ std::uint64_t hash_of(const Choice& choice) {
   return fnv1a(text);
 }
 
+using Numbers = std::array<std::uint64_t, 5>;
+
+int largest_of_all(CommState& state, const Numbers& mine, Numbers& largest) {
+  const TurnGivenUp given_up(state.turn);
+  const UserCode called;
+  return PMPI_Allreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_UINT64_T,
+                        MPI_MAX, state.comm);
+}
+
 /// One reduction tells every rank whether all could read their text and all mean the same. A rank
 /// that could not (no `meaning`) knows better why: that is its caller's to throw. It also tells
 /// whether all are in the same mode, on which it depends when they will compare the rest.
@@ -41,9 +53,10 @@ void agree(CommState& state, const std::string& what, std::string_view text,
            std::optional<std::uint64_t> meaning) {
   const std::uint64_t hash = meaning.value_or(0);
   const std::uint64_t mode = state.chooser.policy().reproducible ? 1 : 0;
-  const std::uint64_t mine[] = {meaning ? 0U : 1U, hash, ~hash, mode, ~mode};
-  std::uint64_t largest[5] = {};
-  PMPI_Allreduce(mine, largest, 5, MPI_UINT64_T, MPI_MAX, state.comm);
+  const Numbers mine = {meaning ? 0U : 1U, hash, ~hash, mode, ~mode};
+  Numbers largest{};
+  const int code = largest_of_all(state, mine, largest);
+  if (code != MPI_SUCCESS) throw RefusedByMpi{code};
   state.settings = Settings::unknown;
   if (largest[3] != ~largest[4]) find_different(state, "reproducible");
   if (!meaning) return;
@@ -76,8 +89,9 @@ void forget_calls(CommState& state) {
 
 /// Here all ranks are together; in the first call they would wait for the last one unreported.
 void link_up(CommState& state) {
-  if (state.ensure_link() == MPI_SUCCESS) return;
-  throw std::runtime_error("communicator: MPI could not make another one beside it");
+  take_over_link(state);
+  const Outcome made = make_link(state);
+  if (made.code != MPI_SUCCESS) throw std::runtime_error("communicator: " + made.why);
 }
 
 /// Arrivals are watched from now on where calls are latecomer's in any case. An automatic choice
@@ -101,7 +115,6 @@ void watch_if_needed(CommState& state, bool anew) {
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
-  carry_out_started(state);
   Wish wish = read_wish(collective, text);
   agree(state, "algorithm", text,
         wish.choice ? std::optional(hash_of(*wish.choice)) : std::nullopt);
@@ -130,7 +143,6 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
 }
 
 void set_estimate(CommState& state, std::string_view text) {
-  carry_out_started(state);
   const bool known = text == "given" || text == "online";
   agree(state, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
   if (!known) throw Error("estimate", std::string(text), "given or online");
@@ -155,7 +167,6 @@ Pattern pattern_of(const CommState& state, int ranks) {
 }
 
 void set_reproducible(CommState& state, int on) {
-  carry_out_started(state);
   const bool known = on == 0 || on == 1;
   const std::string text = std::to_string(on);
   agree(state, "reproducible", text, known ? std::optional(fnv1a(text)) : std::nullopt);

@@ -1,4 +1,5 @@
-// What users set on a communicator. All functions throw Error and then change nothing.
+// What users set on a communicator. All functions throw Error and then change nothing. With the
+// communicator's turn; before a collective one started calls are carried out.
 #pragma once
 
 #include <string_view>

@@ -14,11 +14,21 @@ bool may_connect(const CommState& state) {
   return state.link != nullptr || (!state.link_failed && InternalComm::living() < kMostLinks);
 }
 
+Outcome make_link(CommState& state) {
+  const int code = state.ensure_link();
+  if (code == MPI_SUCCESS) return {};
+  if (state.link_failed) return {code, "MPI could not make another communicator beside this one"};
+  return {code, "MPI could not tell all ranks of each other"};
+}
+
+/// A link that is made in a call shows what the ranks have set. Of one that was made before its
+/// first call they may have set more since, each for itself.
 Outcome connect(CommState& state) {
-  if (const int code = state.ensure_link(); code != MPI_SUCCESS) {
-    state.link_failed = true;
-    return {code, "MPI could not make another communicator beside this one"};
-  }
+  const bool fresh = state.link == nullptr;
+  const Outcome made = make_link(state);
+  if (made.code != MPI_SUCCESS) return made;
+  state.link->control.come(state.calls, state.link->calls + 1);
+  if (fresh) conclude(state, state.link->introduced);
   return compare_settings(state);
 }
 
@@ -33,7 +43,7 @@ Outcome watch_arrivals(CommState& state) {
 
 Outcome connect_for_choice(CommState& state) {
   const Outcome connected = connect(state);
-  if (!state.link) {
+  if (state.link_failed) {
     state.chooser.give_up();
     return {};
   }

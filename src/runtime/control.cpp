@@ -3,16 +3,34 @@
 #include <algorithm>
 
 namespace latecomer {
-namespace {
+void Control::go_on_after(std::uint64_t position, std::uint64_t calls) {
+  earlier_ = position;
+  earlier_calls_ = calls;
+  history_.fill({});
+  here_ = {position + 1, calls + 1};
+}
 
-constexpr std::size_t kHistory = 16;
-
-}  // namespace
-
-void Control::enter(std::uint64_t call, std::uint64_t plan_hash) {
-  history_.push_back({call, plan_hash});
-  if (history_.size() > kHistory) history_.pop_front();
+void Control::be_at(const Place& place) {
+  here_ = place;
   asked_.clear();
+  if (place.part == Part::none) return;
+  history_[noted_++ % kHistory] = place;
+}
+
+void Control::come(std::uint64_t position, std::uint64_t call) { be_at({position, call}); }
+
+void Control::enter(Part part, std::uint64_t plan_hash) {
+  be_at({here_.position, here_.call, part, plan_hash});
+}
+
+std::optional<std::string> Control::leave(std::uint64_t position) {
+  be_at({position, here_.call, Part::left});
+  receive();
+  for (const Received& received : unread_) {
+    if (received.letter.kind != kAsk || to_come(received.letter)) continue;
+    if (auto wrong = judge(received)) return wrong;
+  }
+  return std::nullopt;
 }
 
 void Control::ask(Rank peer) {
@@ -32,7 +50,7 @@ void Control::alarm() {
 }
 
 void Control::send(Rank peer, Kind kind) {
-  const Letter letter{kind, now().call, now().plan_hash};
+  const Letter letter{kind, here_};
   mailbox_.send(peer, &letter, sizeof letter);
 }
 
@@ -47,7 +65,7 @@ std::optional<std::string> Control::read() {
   receive();
   std::optional<std::string> wrong;
   const auto is_past = [&](const Received& received) {
-    if (received.letter.kind == kAsk && received.letter.call > now().call) return false;
+    if (received.letter.kind == kAsk && to_come(received.letter)) return false;
     if (!wrong) wrong = judge(received);
     return true;
   };
@@ -55,15 +73,27 @@ std::optional<std::string> Control::read() {
   return wrong;
 }
 
+/// This rank may still do what the letter asks about.
+bool Control::to_come(const Letter& letter) const {
+  const Place& place = letter.from;
+  return place.position > here_.position ||
+         (place.position == here_.position && here_.part < std::max(place.part, Part::plan));
+}
+
 /// Letters of an unknown kind say nothing.
 std::optional<std::string> Control::judge(const Received& received) const {
   const Letter& letter = received.letter;
-  if (letter.kind > kAlarm) return std::nullopt;
+  const bool another_communicators = earlier_ > 0 && letter.from.position <= earlier_;
+  if (letter.kind > kAlarm || another_communicators) return std::nullopt;
   const std::string who = "rank " + std::to_string(received.from);
-  const std::string where = " in call " + std::to_string(letter.call);
+  const std::string where = " in call " + std::to_string(letter.from.call - earlier_calls_);
   if (letter.kind == kAlarm) return who + " failed" + where;
-  for (const Entered& entered : history_) {
-    if (entered.call == letter.call && entered.plan_hash != letter.plan_hash) {
+  for (const Place& place : history_) {
+    if (place.position != letter.from.position) continue;
+    if (place.part == Part::left) {
+      return who + " waits" + where + ", which this rank left to the MPI library";
+    }
+    if (place.part == letter.from.part && place.plan_hash != letter.from.plan_hash) {
       return who + " follows another plan than this rank" + where;
     }
   }

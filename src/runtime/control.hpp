@@ -2,8 +2,8 @@
 // plan, what is yours?" after a long wait, and "I failed". In ordinary calls there are none.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +18,22 @@ class Control {
  public:
   explicit Control(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kControl) {}
 
-  /// This rank enters call number `call` with a plan of this hash.
-  void enter(std::uint64_t call, std::uint64_t plan_hash);
-  /// Tells `peer` the current call's plan hash, once a call.
+  /// What a rank does in a call.
+  enum class Part : std::uint64_t { none, plan, telling, left };
+
+  /// Calls from now on are another communicator's, of the same ranks, numbered on from these.
+  void go_on_after(std::uint64_t position, std::uint64_t calls);
+  /// This rank comes to a call and has no plan yet. `position`: among all calls of the
+  /// communicator, whoever carries them out; `call`: among those of latecomer.
+  void come(std::uint64_t position, std::uint64_t call);
+  /// It follows a plan of this hash; `part`: plan, or telling afterwards.
+  void enter(Part part, std::uint64_t plan_hash);
+  /// It leaves a call to the MPI library because of its own arguments. A text: another rank waits
+  /// for it there, or in an earlier call that it left so. Alarms stay unread: after a failure all
+  /// ranks may go on with calls of the library.
+  std::optional<std::string> leave(std::uint64_t position);
+
+  /// Tells `peer` where this rank waits, once a part of a call.
   void ask(Rank peer);
   /// Tells all other ranks that this one failed.
   void alarm();
@@ -31,32 +44,40 @@ class Control {
   [[nodiscard]] bool used() const { return mailbox_.used(); }
 
  private:
+  static constexpr std::size_t kHistory = 16;
+
   enum Kind : std::uint64_t { kAsk, kAlarm };
+  struct Place {
+    std::uint64_t position = 0;
+    std::uint64_t call = 0;
+    Part part = Part::none;
+    std::uint64_t plan_hash = 0;  // 0: no plan yet
+  };
   struct Letter {
     std::uint64_t kind;
-    std::uint64_t call;
-    std::uint64_t plan_hash;
+    Place from;
   };
   struct Received {
     Rank from;
     Letter letter;
   };
-  struct Entered {
-    std::uint64_t call;
-    std::uint64_t plan_hash;
-  };
 
-  /// The current call; number 0 before the first.
-  [[nodiscard]] Entered now() const { return history_.empty() ? Entered{0, 0} : history_.back(); }
+  void be_at(const Place& place);
   void send(Rank peer, Kind kind);
   void receive();
+  [[nodiscard]] bool to_come(const Letter& letter) const;
   [[nodiscard]] std::optional<std::string> judge(const Received& received) const;
 
   MPI_Comm comm_;
   Mailbox mailbox_;
-  std::deque<Entered> history_;  // the last calls, newest at the back
+  Place here_;
+  std::array<Place, kHistory> history_{};  // the last ones with a plan, or left
+  std::size_t noted_ = 0;                  // in it, ever
   std::vector<Received> unread_;
   std::vector<Rank> asked_;
+  // Of another communicator's last call.
+  std::uint64_t earlier_ = 0;
+  std::uint64_t earlier_calls_ = 0;
 };
 
 }  // namespace latecomer

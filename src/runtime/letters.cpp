@@ -27,7 +27,10 @@ void Letters::wait(Rank peer, Done&& done) {
   Waiting waiting(link_, options_);
   while (!failed() && !done()) {
     check();
-    waiting.pause([&] { waiting.say("for rank " + std::to_string(peer) + ' ' + purpose_); });
+    waiting.pause([&] {
+      waiting.say("for rank " + std::to_string(peer) + ' ' + purpose_);
+      if (options_.calls_ahead > 0) link_.control.ask(peer);  // else between calls
+    });
     if (waiting.trouble()) outcome_ = {disagreement_class(), *waiting.trouble()};
   }
 }

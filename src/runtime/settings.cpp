@@ -56,13 +56,6 @@ SettingHashes hashes_of(const CommState& state) {
   return hashes;
 }
 
-void merge(SettingHashes& mine, const SettingHashes& others) {
-  mine.differing |= others.differing;
-  for (std::size_t i = 0; i < mine.values.size(); ++i) {
-    if (mine.values[i] != others.values[i]) mine.differing |= std::uint64_t{1} << i;
-  }
-}
-
 std::string names_of_differing(const SettingHashes& all) {
   if ((all.differing & 1) != 0) return std::string(settings().front().name);
   std::string names;
@@ -80,6 +73,13 @@ void find_different(CommState& state, const std::string& names) {
            "; the MPI library's own collectives serve this communicator");
 }
 
+void conclude(CommState& state, const SettingHashes& all) {
+  state.settings = all.differing == 0 ? Settings::alike : Settings::different;
+  state.compared =
+      state.chooser.policy().reproducible ? with_handshake({}) : state.chooser.policy().network;
+  if (state.settings == Settings::different) find_different(state, names_of_differing(all));
+}
+
 Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
   Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
@@ -87,10 +87,7 @@ Outcome compare_settings(CommState& state) {
   const SettingHashes all =
       exchange(letters, binomial_node(state.ranks, state.rank), hashes_of(state));
   if (letters.failed()) return letters.outcome();
-  state.settings = all.differing == 0 ? Settings::alike : Settings::different;
-  state.compared =
-      state.chooser.policy().reproducible ? with_handshake({}) : state.chooser.policy().network;
-  if (state.settings == Settings::different) find_different(state, names_of_differing(all));
+  conclude(state, all);
   return {};
 }
 

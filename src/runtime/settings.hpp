@@ -3,7 +3,6 @@
 // the ranks would follow different plans; the MPI library's own collective serves them instead.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,27 +22,19 @@ struct Setting {
 /// The library's version is the first row: those of another version need not mean the same.
 [[nodiscard]] std::span<const Setting> settings();
 
-/// The settings of some ranks, as they travel.
-struct SettingHashes {
-  static constexpr std::size_t kMost = 15;  // of any version
-
-  std::array<std::uint64_t, kMost> values{};
-  std::uint64_t differing = 0;  // bit i: the i-th is not alike on all of these ranks
-  bool operator==(const SettingHashes&) const = default;
-};
-
 [[nodiscard]] SettingHashes hashes_of(const CommState& state);
-/// Adds what other ranks told.
-void merge(SettingHashes& mine, const SettingHashes& others);
 /// The names of those that differ, with commas between them; "" if none does.
 [[nodiscard]] std::string names_of_differing(const SettingHashes& all);
 
 /// These settings differ: the MPI library serves all ranks, and rank 0 says so on stderr.
 void find_different(CommState& state, const std::string& names);
 
+/// `state.settings` becomes what the ranks' settings say, the same on all of them; where they
+/// differ rank 0 says so on stderr.
+void conclude(CommState& state, const SettingHashes& all);
+
 /// Collective over the state's link unless the settings were compared before: up a binomial tree
-/// of the ranks and down again. Then `state.settings` is the same on all ranks, and where they
-/// differ rank 0 has said so on stderr. Fails as a call does.
+/// of the ranks and down again, and concluded from. Fails as a call does.
 [[nodiscard]] Outcome compare_settings(CommState& state);
 
 }  // namespace latecomer

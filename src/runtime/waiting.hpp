@@ -5,28 +5,31 @@
 #include <optional>
 #include <string>
 
-#include "runtime/idle.hpp"
 #include "runtime/link.hpp"
 #include "runtime/long_wait.hpp"
 #include "runtime/run.hpp"
+#include "transports/mpi/backoff.hpp"
 
 namespace latecomer {
 
 class Waiting {
  public:
   Waiting(Link& link, const RunOptions& options)
-      : link_(link), options_(options), wait_(options.long_wait), idle_(link.crowded) {}
+      : link_(link),
+        options_(options),
+        wait_(options.long_wait),
+        backoff_(kRankSleeps, link.crowded) {}
 
   void progressed() {
     wait_.progressed();
-    idle_.progressed();
+    backoff_.progressed();
   }
   /// Nothing came. `report` is called when a report is due.
   template <class Report>
   void pause(Report&& report) {
     if (wait_.idle()) report();
     listen();
-    idle_.pause(wait_.waited());
+    backoff_.pause(wait_.now());
   }
   /// Says on stderr how long this rank has been waiting, and `for_what`.
   void say(const std::string& for_what) const;
@@ -39,7 +42,7 @@ class Waiting {
   Link& link_;
   RunOptions options_;
   LongWait wait_;
-  Idle idle_;
+  Backoff backoff_;
   Seconds next_control_ = 0;
   std::optional<std::string> trouble_;
 };

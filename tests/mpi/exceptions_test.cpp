@@ -1,6 +1,9 @@
 // Exceptions of the program's pass through a call unchanged; our own become errors on all ranks.
+#include <csetjmp>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "capi/core/last_error.hpp"
@@ -163,7 +166,99 @@ MPI_TEST(an_exception_of_our_own_is_an_error_on_all_ranks) {
   }
 }
 
+/// What calls the handler: the MPI library, which refuses the root, or latecomer.
+template <class Test>
+void for_both_who_raise(Test&& test) {
+  for (const bool ours : {false, true}) {
+    const Communicator comm;
+    latecomer_set_algorithm(comm, "bcast", "binomial");
+    test(comm, ours);
+  }
+}
+
+int call_that_fails(MPI_Comm comm, bool ours) {
+  int value = 0;
+  if (ours) state_of(comm).broken = "of the test";
+  return latecomer_bcast(&value, 1, MPI_INT, ours ? 0 : 99, comm);
+}
+
+Turn* turn_in_question = nullptr;
+
+/// Would wait for ever if this thread had the turn.
+void take_the_turn_elsewhere() {
+  std::thread([] { const std::lock_guard hold(*turn_in_question); }).join();
+}
+
+void take_turn(MPI_Comm*, int*, ...) {
+  ++handler_calls;
+  take_the_turn_elsewhere();
+}
+
+MPI_TEST(error_handlers_are_called_without_the_turn) {
+  if (context.ranks == 1) return;
+  for_both_who_raise([](MPI_Comm comm, bool ours) {
+    const Handler handler(comm, take_turn);
+    turn_in_question = &state_of(comm).turn;
+    (void)call_that_fails(comm, ours);  // MPICH returns no error after a handler
+    CHECK_EQ(handler_calls, 1);
+  });
+}
+
+std::jmp_buf place_to_go_on;
+void jump(MPI_Comm*, int*, ...) { std::longjmp(place_to_go_on, 1); }
+
+void call_and_jump(MPI_Comm comm, bool ours) {
+  if (setjmp(place_to_go_on) == 0) {
+    (void)call_that_fails(comm, ours);
+    CHECK(!"the handler was not called");
+  }
+}
+
+/// Open MPI holds no lock of its own while it calls a handler.
+bool library_survives_jumps() {
+#ifdef OPEN_MPI
+  return true;
+#else
+  return !with_thread();
+#endif
+}
+
+/// As C programs do it. Neither other threads of the program nor the progress thread, which gets
+/// its turn again with the next call, wait for the one that jumped.
+MPI_TEST(nothing_stays_locked_when_an_error_handler_jumps) {
+  if (context.ranks == 1 || !library_survives_jumps()) return;
+  for_both_who_raise([](MPI_Comm comm, bool ours) {
+    CommState& state = state_of(comm);
+    turn_in_question = &state.turn;
+    {
+      const Handler handler(comm, jump);
+      call_and_jump(comm, ours);
+    }
+    take_the_turn_elsewhere();
+    state.broken.clear();
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    int value = 0;
+    CHECK_EQ(latecomer_bcast(&value, 1, MPI_INT, 0, comm), MPI_SUCCESS);
+    bool free = false;
+    std::thread([&] {
+      while (!(free = state.turn.try_lock()) && state.background) std::this_thread::yield();
+      if (free) state.turn.unlock();
+    }).join();
+    CHECK(free);
+  });
+}
+
 #ifdef MPICH
+MPI_TEST(an_exception_passes_where_the_communicator_is_wrong) {
+  if (!library_survives_exceptions()) return;
+  const ReturnedErrorsEverywhere returned;
+  const Handler world(MPI_COMM_WORLD, throw_class);
+  const Handler self(MPI_COMM_SELF, throw_class);
+  const auto wrong = static_cast<MPI_Comm>(0x12345);
+  CHECK_EQ(thrown_by([&] { latecomer_set_long_wait(wrong, 1); }),
+           "class " + std::to_string(MPI_ERR_COMM));
+}
+
 void count_calls(MPI_Comm*, int*, ...) { ++handler_calls; }
 
 /// Open MPI's handles are addresses, and it looks there.

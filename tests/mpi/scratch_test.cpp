@@ -1,8 +1,15 @@
 // Scratch memory that all communicators share.
 #include "transports/mpi/scratch.hpp"
 
+#include <vector>
+
 #include "allocations.hpp"
+#include "captured_stderr.hpp"
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
+#include "runtime/comm_state.hpp"
+#include "variable.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -57,6 +64,46 @@ MPI_TEST(scratch_in_use_by_mpi_is_never_used_again) {
   scratch.abandon();
   CHECK_EQ(scratch.capacity(), 0U);
   CHECK(call(5000) != place);
+}
+
+void allreduce(MPI_Comm comm, std::size_t bytes) {
+  const std::vector<int> mine(bytes / sizeof(int), 1);
+  std::vector<int> result(mine.size());
+  CHECK_EQ(latecomer_allreduce(mine.data(), result.data(), static_cast<int>(mine.size()), MPI_INT,
+                               MPI_BOR, comm),
+           MPI_SUCCESS);
+}
+
+MPI_TEST(calls_of_all_communicators_give_their_scratch_back) {
+  if (context.ranks == 1) return;
+  forget();
+  for (int i = 0; i < 3; ++i) {
+    const Communicator comm;
+    latecomer_set_algorithm(comm, "allreduce", "linear_tree:segments=1");
+    allreduce(comm, 4000);
+    CHECK_EQ(state_of(comm).link->scratch.capacity(), 0U);
+    CHECK(Scratch::unused() >= 4000);
+    allreduce(comm, Scratch::kKept + 1000);
+    CHECK_EQ(state_of(comm).link->scratch.capacity(), 0U);
+    for (std::size_t call = 0; call < Scratch::kRecentCalls; ++call) allreduce(comm, 4000);
+    CHECK(Scratch::unused() <= Scratch::kKept);
+  }
+}
+
+MPI_TEST(calls_that_fail_give_their_scratch_up) {
+  if (context.ranks == 1) return;
+  forget();
+  const Variable alone("LATECOMER_PROGRESS", "none");
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allreduce", "linear_tree");
+  latecomer_set_long_wait(comm, 0.1);
+  if (context.rank == 0) state_of(comm).choice(Collective::allreduce).parameters["segments"] = 5;
+  const std::vector<int> mine(1000, 1);
+  std::vector<int> result(1000);
+  const CapturedStderr captured;
+  CHECK(latecomer_allreduce(mine.data(), result.data(), 1000, MPI_INT, MPI_SUM, comm) !=
+        MPI_SUCCESS);
+  CHECK_EQ(state_of(comm).link->scratch.capacity(), 0U);
 }
 
 }  // namespace

@@ -13,10 +13,12 @@
 #include <sstream>
 #include <thread>
 
+#include "base/parse.hpp"
 #include "base/random.hpp"
 #include "capi/core/last_error.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/comm_state.hpp"
 #include "runtime/statistics/counters.hpp"
 #include "runtime/statistics/stats_file.hpp"
 #include "runtime/statistics/stats_report.hpp"
@@ -196,6 +198,52 @@ MPI_TEST(waiting_and_moving_are_told_apart) {
   CHECK(key.times.waiting + key.times.moving <= key.times.inside);
   if (!late) CHECK(key.times.waiting > 8 * kLate / 2);
   CHECK_EQ(site_of(comm, 0).times.told, 8U);
+}
+
+/// The entry of the row of the first key below this title.
+std::string entry_of(const std::string& report, const std::string& title, const std::string& next) {
+  std::istringstream lines(report);
+  for (std::string line, head; std::getline(lines, line); head = line) {
+    const auto begin = head.find(title);
+    if (begin == std::string::npos) continue;
+    const std::string entry = line.substr(begin, head.find(next) - begin);
+    return entry.substr(entry.find_last_of(' ') + 1);
+  }
+  return "no such title";
+}
+
+/// From the first call that had one: nobody knows who is late in the first call of all.
+MPI_TEST(the_mean_estimate_error_is_shown) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree");
+  latecomer_set_estimate(comm, "online");
+  const bool late = context.rank == context.ranks - 1;
+  std::uint64_t expected = 0;
+  for (std::uint64_t call = 0; call < 20; ++call) {
+    MPI_Barrier(comm);
+    try_allreduce(comm, kinds.named("float sum"), {2000, false, late ? 0.01 : 0.0},
+                  context.seed + call, "estimate");
+    if (!state_of(comm).chooser.expected().empty()) ++expected;
+    ProcessStats stats;
+    stats.communicators.push_back(
+        {"", context.rank, context.ranks, {}, state_of(comm).statistics.keys(), {}});
+    const latecomer_key_stats& key = stats.communicators.front().keys.front();
+    CHECK_EQ(key.estimated, expected);
+    const std::string shown = entry_of(stats_text(stats), "estimate off by s", "  calls");
+    const std::string json = stats_json(stats);
+    const std::string in_json = "\"mean_estimate_error_s\":";
+    if (expected == 0) {
+      CHECK_EQ(shown, "-");
+      CHECK_TEXT(json.find(in_json + "null") != std::string::npos, json);
+    } else {
+      const double mean = key.estimate_error / static_cast<double>(expected);
+      CHECK_TEXT(std::abs(std::stod(shown) - mean) < 1e-6, shown);
+      CHECK_TEXT(json.find(in_json + format_number(mean)) != std::string::npos, json);
+    }
+  }
+  if (context.rank == 0 || !state_of(comm).background) CHECK(expected > 0);
 }
 
 MPI_TEST(places_in_the_period_have_keys_of_their_own) {

@@ -4,12 +4,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "communicator.hpp"
 #include "runtime/background/background.hpp"
-#include "runtime/background/pace.hpp"
 #include "thread_helpers.hpp"
+#include "transports/mpi/backoff.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -83,10 +84,24 @@ MPI_TEST(reports_weigh_as_much_as_they_rest_on) {
 }
 
 MPI_TEST(sleeps_grow_and_looking_stays_cheap) {
-  CHECK(Pace::sleep_after(0, 1e-6) < Pace::sleep_after(1e-3, 1e-6));
+  CHECK(kThreadSleeps.after(0, 1e-6) < kThreadSleeps.after(1e-3, 1e-6));
   for (const double cost : {1e-6, 5e-6, 20e-6}) {
-    CHECK(cost / (cost + Pace::sleep_after(10, cost)) < 0.011);
+    CHECK(cost / (cost + kThreadSleeps.after(10, cost)) < 0.011);
   }
+  for (Seconds waited = 1e-6; waited < 10; waited *= 2) {
+    const Seconds thread = kThreadSleeps.after(waited, 1e-6);
+    CHECK(thread > 0 && thread <= std::max(waited / 4, 20e-6));
+    const Seconds rank = kRankSleeps.after(waited, 1e-6);
+    CHECK(rank <= waited / 8 && rank <= 100e-6);
+    CHECK_EQ(rank > 0, waited > 2e-3);
+  }
+}
+
+MPI_TEST(a_wait_ends_when_there_is_nothing_to_wait_for_or_at_its_bound) {
+  int looks = 0;
+  CHECK(wait_until([&] { return ++looks == 3; }, 100));
+  CHECK_EQ(looks, 3);
+  CHECK(!wait_until([] { return false; }, 0.01));
 }
 
 }  // namespace

@@ -150,6 +150,41 @@ void add_ints(void* in, void* inout, int* length, MPI_Datatype*) {
   for (int i = 0; i < *length; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
 }
 
+/// Long calls are announced, short ones are not; all ranks must tell of the same ones.
+MPI_TEST(announced_calls_and_others_take_turns) {
+  if (!applies(context)) return;
+  const Communicator comm;
+  const char* const algorithms[][2] = {{"bcast", "binomial"},  {"scatter", "linear"},
+                                       {"reduce", "binomial"}, {"gather", "binomial"}};
+  CHECK_EQ(latecomer_set_network(comm, "alpha=1us,beta=5ns"), MPI_SUCCESS);
+  for (const auto& [collective, name] : algorithms) {
+    CHECK_EQ(latecomer_set_algorithm(comm, collective, name), MPI_SUCCESS);
+  }
+  CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
+  Random common(context.seed);
+  const auto ranks = static_cast<std::size_t>(context.ranks);
+  for (int call = 0; call < (context.quick ? 100 : 300); ++call) {
+    const std::size_t count = common.below(2) == 0 ? 2 : 20000;
+    const auto root = static_cast<int>(common.below(ranks));
+    const std::vector<std::int64_t> in(count * ranks, call);
+    std::vector<std::int64_t> out(in.size(), context.rank == root ? call : -1);
+    const int each = static_cast<int>(count);
+    const std::uint64_t kind = common.below(4);
+    if (kind == 0) {
+      latecomer_bcast(out.data(), each, MPI_INT64_T, root, comm);
+    } else if (kind == 1) {
+      latecomer_scatter(in.data(), each, MPI_INT64_T, out.data(), each, MPI_INT64_T, root, comm);
+    } else if (kind == 2) {
+      latecomer_gather(in.data(), each, MPI_INT64_T, out.data(), each, MPI_INT64_T, root, comm);
+    } else {
+      latecomer_reduce(in.data(), out.data(), each, MPI_INT64_T, MPI_SUM, root, comm);
+    }
+    const std::int64_t expected = kind == 3 ? call * context.ranks : call;
+    if (kind < 2 || context.rank == root) CHECK_EQ(out[count - 1], expected);
+  }
+  CHECK_EQ(stats_of(comm).failed, 0U);
+}
+
 MPI_TEST(operators_of_the_user_stay_off_the_thread) {
   if (!applies(context)) return;
   here = std::this_thread::get_id();

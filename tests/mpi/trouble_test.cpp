@@ -153,6 +153,50 @@ MPI_TEST(ranks_that_disagree_on_the_length_in_a_protocol) {
   disagree_on_the_length(context, "bcast", "arrival_nb", bcast);
 }
 
+void wait_for_a_question(const CommState& state) {
+  for (int found = 0; found == 0; sleep_for(1e-3)) {
+    MPI_Iprobe(MPI_ANY_SOURCE, Tags::kControl, state.link->comm->get(), &found, MPI_STATUS_IGNORE);
+  }
+}
+
+/// The last rank has no elements, so that its call is the MPI library's; by then the others have
+/// asked where it is. `calls`: before that one, all ranks alike.
+void one_rank_has_no_elements(const Context& context, int calls) {
+  if (context.ranks == 1) return;
+  const Alone alone;
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allreduce", "ring");
+  for (int i = 0; i < calls; ++i) {
+    int one = 1;
+    int all = 0;
+    CHECK_EQ(latecomer_allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+    // Of all ranks: says nothing about anybody.
+    CHECK_EQ(latecomer_allreduce(&one, &all, 0, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+  }
+  MPI_Barrier(comm);
+  latecomer_set_long_wait(comm, 0.05);
+  const bool odd = context.rank == context.ranks - 1;
+  if (odd) wait_for_a_question(state_of(comm));
+  const Ended ended = failing_call(comm, odd ? 0 : 100);
+  CHECK_EQ(ended.code, disagreement_class());
+  if (odd) {
+    CHECK_TEXT(ended.error.find("which this rank left to the MPI library") != std::string::npos,
+               ended.error);
+  } else {
+    CHECK_TEXT(ended.error.find("failed in call") != std::string::npos, ended.error);
+  }
+  const char* const words = "; a rank that is waited for may be in the MPI library";
+  int said = ended.log.find(words) != std::string::npos ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &said, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  CHECK_EQ(said, 1);
+}
+
+MPI_TEST(a_rank_in_the_mpi_library_hears_of_the_others) { one_rank_has_no_elements(context, 2); }
+
+MPI_TEST(a_rank_in_the_mpi_library_hears_of_them_in_the_first_call) {
+  one_rank_has_no_elements(context, 0);
+}
+
 /// Repeats a call that takes part without waiting until the others' failure is heard of.
 Ended until_it_fails(MPI_Comm comm, std::vector<int>& data) {
   CapturedStderr captured;

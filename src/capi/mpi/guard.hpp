@@ -9,6 +9,7 @@
 #include "capi/core/last_error.hpp"
 #include "runtime/call.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/persistent.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
@@ -50,17 +51,25 @@ inline const char* outside_of_mpi() {
   return flag != 0 ? "MPI is gone: nothing can be called after MPI_Finalize" : nullptr;
 }
 
-/// Runs `work` on the communicator's state.
-template <class Work>
-int configure(MPI_Comm comm, Work&& work) {
+/// Runs `work` on the communicator's state, `before` it without the turn: error handlers of the
+/// program's are called there.
+template <class Work, class Before = void (*)(CommState&)>
+int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
   return guarded(MPI_ERR_ARG, [&] {
     CommState& state = state_of(comm);
+    before(state);
     const std::lock_guard hold(state.turn);
     work(state);
     return MPI_SUCCESS;
   });
+}
+
+/// The same for functions that all ranks call together: calls that were started come first.
+template <class Work>
+int configure_together(MPI_Comm comm, Work&& work) {
+  return configure(comm, work, carry_out_started);
 }
 
 /// Runs `work` for a collective call; what it throws goes through the communicator's error handler.

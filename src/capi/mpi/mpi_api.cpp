@@ -13,6 +13,7 @@ using latecomer::CommState;
 namespace {
 
 using latecomer::configure;
+using latecomer::configure_together;
 using latecomer::failed;
 
 std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
@@ -37,7 +38,7 @@ int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* a
   const bool usable = latecomer::outside_of_mpi() == nullptr && comm != MPI_COMM_NULL;
   if (usable) PMPI_Comm_test_inter(comm, &inter);
   if (inter != 0) return failed("communicator: an intercommunicator", MPI_ERR_COMM);
-  return configure(comm, [&](CommState& state) {
+  return configure_together(comm, [&](CommState& state) {
     latecomer::set_algorithm(state, text_of(collective), text_of(algorithm));
   });
 }
@@ -47,12 +48,13 @@ int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks) {
 }
 
 int latecomer_set_estimate(MPI_Comm comm, const char* estimate) {
-  return configure(comm,
-                   [&](CommState& state) { latecomer::set_estimate(state, text_of(estimate)); });
+  return configure_together(
+      comm, [&](CommState& state) { latecomer::set_estimate(state, text_of(estimate)); });
 }
 
 int latecomer_set_reproducible(MPI_Comm comm, int on) {
-  return configure(comm, [&](CommState& state) { latecomer::set_reproducible(state, on); });
+  return configure_together(comm,
+                            [&](CommState& state) { latecomer::set_reproducible(state, on); });
 }
 
 int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks) {

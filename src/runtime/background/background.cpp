@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "runtime/background/finalize.hpp"
+#include "runtime/finalize.hpp"
 #include "runtime/connect.hpp"
 #include "runtime/waiting.hpp"
 
@@ -49,7 +49,7 @@ Background::Background(CommState& state)
       post_(state.link->comm->get()),
       node_(binomial_node(state.ranks, state.rank)),
       sequencer_(state.ranks) {
-  end_with_mpi();
+  (void)end_with_mpi();
   ProgressThread::instance().add(*this);
 }
 
@@ -201,7 +201,7 @@ void Background::fail(Outcome outcome) {
   failure_ = std::move(outcome);
   end_call();
   state_.link->control.alarm();
-  state_.link->transport.abandon();
+  state_.link->abandon();
 }
 
 // --- The program's threads ---
@@ -248,6 +248,10 @@ Outcome Background::join(const Request& request, Verdict& verdict, Prepared*& pr
 
 Outcome Background::wait_for_plan(const Description& what) {
   const std::uint64_t call = next_call();
+  // Also where this rank needs none: an MPI library may take no more messages from a rank of whom
+  // many wait to be received (libfabric's tcp provider: 64), and the call's own come after them.
+  read_letters();
+  sequencer_.forget(call - 1);
   if (state_.rank == 0 && !announced_.contains(call)) issue(what);
   Waiting waiting(*state_.link, {state_.comm, state_.tuning.long_wait, 1});
   const Seconds entered = monotonic_clock();
@@ -261,7 +265,10 @@ Outcome Background::wait_for_plan(const Description& what) {
       post_.send(0, {Letter::Kind::ask, call, what, 0, 0, 0, {}});
       asked = true;
     }
-    waiting.pause([&] { waiting.say("for rank 0 to announce the call's plan"); });
+    waiting.pause([&] {
+      waiting.say("for rank 0 to announce the call's plan");
+      state_.link->control.ask(0);
+    });
     if (waiting.trouble()) return {disagreement_class(), *waiting.trouble()};
     if (post_.error() != MPI_SUCCESS) return {post_.error(), "asking for the call's plan failed"};
   }

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "runtime/background/pace.hpp"
+#include "runtime/clocks/clocks.hpp"
+#include "transports/mpi/backoff.hpp"
 
 namespace latecomer {
 namespace {
@@ -64,7 +65,7 @@ void ProgressThread::start() {
 }
 
 void ProgressThread::run() {
-  Pace pace;
+  Backoff backoff(kThreadSleeps, true);
   while (!ending_) {
     const unsigned seen = changes_;
     bool moved = false;
@@ -77,7 +78,8 @@ void ProgressThread::run() {
     if (empty) {
       changes_.wait(seen);
     } else {
-      pace.pause(moved);
+      if (moved) backoff.progressed();
+      backoff.pause(monotonic_clock());
     }
   }
 }

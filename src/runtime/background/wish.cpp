@@ -1,6 +1,6 @@
 #include "runtime/background/wish.hpp"
 
-#include <array>
+#include <algorithm>
 #include <string>
 
 #include "base/error.hpp"
@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char* kVariable = "LATECOMER_PROGRESS";
 constexpr const char* kThread = "LATECOMER_PROGRESS=thread";
-
-enum class Wish : int { none, not_allowed, thread };
 
 bool read_wish(const std::string& text) {
   if (text != "none" && text != "thread") throw Error("progress", text, "none or thread");
@@ -33,11 +31,6 @@ int thread_level() {
   return level;
 }
 
-Wish own_wish() {
-  if (!asked_for()) return Wish::none;
-  return thread_level() == MPI_THREAD_MULTIPLE ? Wish::thread : Wish::not_allowed;
-}
-
 std::string name_of(int level) {
   if (level == MPI_THREAD_SINGLE) return "MPI_THREAD_SINGLE";
   return level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED" : "MPI_THREAD_SERIALIZED";
@@ -49,7 +42,7 @@ void say_not_allowed() {
   report_unused(kThread, error.what());
 }
 
-void say_some_only(MPI_Comm user, int ready, int ranks) {
+void say_some_only(MPI_Comm user, std::ptrdiff_t ready, std::ptrdiff_t ranks) {
   log_line(describe(user) + ": no progress threads, since only " + std::to_string(ready) + " of " +
            std::to_string(ranks) + " ranks have one; right would be " + kThread +
            " and MPI_THREAD_MULTIPLE on all of them");
@@ -57,21 +50,25 @@ void say_some_only(MPI_Comm user, int ready, int ranks) {
 
 }  // namespace
 
-bool all_have_progress_threads(MPI_Comm comm, MPI_Comm user) {
-  const Wish mine = own_wish();
-  const std::array<int, 2> own = {mine == Wish::thread ? 1 : 0, mine == Wish::not_allowed ? 1 : 0};
-  std::array<int, 2> all{};  // ranks that have one; that lack the level only
-  int rank = 0;
-  int ranks = 0;
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &ranks);
-  if (PMPI_Allreduce(own.data(), all.data(), 2, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS)
-    return false;
-  if (all[0] == ranks) return true;
-  if (all[1] == ranks) {
+ProgressWish progress_wish() {
+  if (!asked_for()) return ProgressWish::none;
+  const bool allowed = thread_level() == MPI_THREAD_MULTIPLE;
+  return allowed ? ProgressWish::thread : ProgressWish::not_allowed;
+}
+
+bool all_have_progress_threads(const Introductions& all, MPI_Comm user, Rank me) {
+  const auto number = [&](ProgressWish wish) {
+    return std::count_if(all.begin(), all.end(),
+                         [wish](const Introduction& one) { return one.progress == wish; });
+  };
+  const auto ranks = std::ssize(all);
+  const auto ready = number(ProgressWish::thread);
+  const auto not_allowed = number(ProgressWish::not_allowed);
+  if (ready == ranks) return true;
+  if (not_allowed == ranks) {
     say_not_allowed();
-  } else if (rank == 0 && all[0] + all[1] > 0) {
-    say_some_only(user, all[0], ranks);
+  } else if (me == 0 && ready + not_allowed > 0) {
+    say_some_only(user, ready, ranks);
   }
   return false;
 }

@@ -2,14 +2,16 @@
 // and all ranks of a communicator must have it.
 #pragma once
 
-#include "transports/mpi/mpi.hpp"
+#include "runtime/introduction.hpp"
 
 namespace latecomer {
 
-/// Collective over `comm`. True on all ranks if each of them asks for a progress thread and may
-/// have one. Where that is so for some ranks only, rank 0 says so on stderr; `user` is for that. A
-/// value that cannot be read asks for none; that, or that MPI_THREAD_MULTIPLE is missing, is
-/// reported once a job.
-[[nodiscard]] bool all_have_progress_threads(MPI_Comm comm, MPI_Comm user);
+/// This rank's. A value that cannot be read asks for none, which is reported once a job.
+[[nodiscard]] ProgressWish progress_wish();
+
+/// Whether each rank asks for a progress thread and may have one. Where that is so for some ranks
+/// only, rank 0 says so on stderr; `user` is for that. That MPI_THREAD_MULTIPLE is missing on all
+/// is reported once a job.
+[[nodiscard]] bool all_have_progress_threads(const Introductions& all, MPI_Comm user, Rank me);
 
 }  // namespace latecomer

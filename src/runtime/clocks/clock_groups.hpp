@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
 
@@ -16,8 +15,5 @@ struct ClockGroups {
 
 /// `clocks`: what each rank's clock is known by; 0: not known, so it is taken for its own.
 [[nodiscard]] ClockGroups group_clocks(const std::vector<std::uint64_t>& clocks, Rank me);
-
-/// Collective.
-[[nodiscard]] ClockGroups clock_groups(MPI_Comm comm);
 
 }  // namespace latecomer

@@ -84,15 +84,19 @@ std::string choices(const latecomer_key_stats& key) {
   return text;
 }
 
+/// Where there are any.
+Seconds mean_estimate_error(const latecomer_key_stats& key) {
+  return key.estimate_error / static_cast<double>(key.estimated);
+}
+
 Row row_of(const latecomer_key_stats& key) {
   const bool rest = key.collective[0] == '\0';
   const std::string place =
       key.period == 0 ? "-" : std::to_string(key.position) + '/' + std::to_string(key.period);
-  const double calls = static_cast<double>(std::max<std::uint64_t>(1, key.estimated));
   Row row = {rest ? "further keys" : key.collective, rest ? "-" : std::to_string(key.bytes),
              rest ? "-" : operator_kind(key), place};
   add_times(row, key.times);
-  row.push_back(key.estimated == 0 ? "-" : seconds(key.estimate_error / calls));
+  row.push_back(key.estimated == 0 ? "-" : seconds(mean_estimate_error(key)));
   row.push_back(counted(key.calls) + ": " + choices(key));
   return row;
 }
@@ -157,7 +161,9 @@ std::string json(const latecomer_key_stats& key) {
          ",\"last_choice\":" + std::to_string(key.last_choice) +
          ",\"other_choices\":" + std::to_string(key.other_choices) +
          ",\"estimated\":" + std::to_string(key.estimated) +
-         ",\"estimate_error_s\":" + format_number(key.estimate_error) + '}';
+         ",\"estimate_error_s\":" + format_number(key.estimate_error) +
+         ",\"mean_estimate_error_s\":" +
+         (key.estimated == 0 ? "null" : format_number(mean_estimate_error(key))) + '}';
 }
 
 std::string json(const latecomer_site_stats& site) {

@@ -1,8 +1,6 @@
 #include "transports/mpi/drain.hpp"
 
-#include <sched.h>
-
-#include <chrono>
+#include "transports/mpi/backoff.hpp"
 
 namespace latecomer {
 namespace {
@@ -31,10 +29,9 @@ bool free_rest(std::vector<MPI_Request>& requests) {
 }  // namespace
 
 bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends) {
-  using Clock = std::chrono::steady_clock;
+  constexpr Seconds kAtMost = 1;
   for (MPI_Request& request : receives) PMPI_Cancel(&request);
-  const auto end = Clock::now() + std::chrono::seconds(1);
-  while (!(all_done(receives) && all_done(sends)) && Clock::now() < end) sched_yield();
+  wait_until([&] { return all_done(receives) && all_done(sends); }, kAtMost);
   const bool received = free_rest(receives);
   return free_rest(sends) && received;
 }

@@ -1,9 +1,9 @@
 #include "transports/mpi/mailbox.hpp"
 
-#include <sched.h>
-
 #include <iterator>
 #include <mutex>
+
+#include "transports/mpi/backoff.hpp"
 
 namespace latecomer {
 namespace {
@@ -45,16 +45,15 @@ Mailbox::~Mailbox() {
   all.sends.splice(all.sends.end(), leaving_);
 }
 
-bool Mailbox::finish(std::chrono::milliseconds at_most) {
-  using Clock = std::chrono::steady_clock;
+bool Mailbox::finish(Seconds at_most) {
   Orphans& all = orphans();
   const std::lock_guard lock(all.guard);
-  const auto end = Clock::now() + at_most;
-  for (;;) {
-    all.forget_sent();
-    if (all.sends.empty() || Clock::now() >= end) return all.sends.empty();
-    sched_yield();
-  }
+  return wait_until(
+      [&] {
+        all.forget_sent();
+        return all.sends.empty();
+      },
+      at_most);
 }
 
 void Mailbox::note(int code) {

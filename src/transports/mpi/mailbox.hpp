@@ -4,7 +4,6 @@
 // whoever frees the communicator asks used().
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <list>
@@ -58,7 +57,7 @@ class Mailbox {
 
   /// Waits for the sends of mailboxes that are gone, before MPI is finalized. False: some are still
   /// under way.
-  static bool finish(std::chrono::milliseconds at_most);
+  static bool finish(Seconds at_most);
 
   struct Sent {
     std::vector<char> content;

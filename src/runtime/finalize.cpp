@@ -1,8 +1,9 @@
-#include "runtime/background/finalize.hpp"
+#include "runtime/finalize.hpp"
 
 #include <mutex>
 
 #include "runtime/background/progress_thread.hpp"
+#include "runtime/predecessors.hpp"
 #include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
@@ -10,8 +11,9 @@ namespace {
 
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
 int finalizing(MPI_Comm, int, void*, void*) {
-  constexpr std::chrono::milliseconds kAtMost{100};
+  constexpr Seconds kAtMost = 0.1;
   ProgressThread::instance().stop();
+  end_predecessors();
   (void)Mailbox::finish(kAtMost);
   return MPI_SUCCESS;
 }
@@ -25,9 +27,13 @@ void attach() {
 
 }  // namespace
 
-void end_with_mpi() {
+bool end_with_mpi() {
+  int initialized = 0;  // not with sessions alone: then there is no MPI_COMM_SELF
+  PMPI_Initialized(&initialized);
+  if (initialized == 0) return false;
   static std::once_flag once;
   std::call_once(once, attach);
+  return true;
 }
 
 }  // namespace latecomer

@@ -1,0 +1,169 @@
+#include "runtime/predecessors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <mutex>
+
+#include "base/hash.hpp"
+#include "runtime/background/wish.hpp"
+#include "runtime/finalize.hpp"
+#include "transports/mpi/user_code.hpp"
+
+namespace latecomer {
+
+struct Predecessor {
+  std::uint64_t ranks;  // fingerprint
+  Lineage lineage;
+  Chooser chooser;
+  Settings settings;
+  Network compared;
+  std::uint64_t calls;
+  std::unique_ptr<Link> link;  // null: there was none
+  ClockRefresh clock_refresh;
+};
+
+namespace {
+
+using Left = std::unique_ptr<Predecessor>;
+
+class Predecessors {
+ public:
+  static Predecessors& instance() {
+    static auto& made = *new Predecessors;  // communicators may be freed after static objects
+    return made;
+  }
+
+  void add(Left left) {
+    Left surplus;
+    const std::lock_guard hold(guard_);
+    all_.push_back(std::move(left));
+    if (all_.size() <= kMost) return;
+    surplus = std::move(all_.front());
+    all_.pop_front();
+  }
+  /// The one left last; null if none fits.
+  template <class Fits>
+  Left take(Fits&& fits) {
+    const std::lock_guard hold(guard_);
+    const auto found = std::find_if(all_.rbegin(), all_.rend(), fits);
+    if (found == all_.rend()) return nullptr;
+    Left taken = std::move(*found);
+    all_.erase(std::next(found).base());
+    return taken;
+  }
+  /// Not all ranks have it: another one is offered first the next time.
+  void give_back(Left left) {
+    const std::lock_guard hold(guard_);
+    if (all_.size() < kMost) all_.push_front(std::move(left));
+  }
+  /// While MPI is there.
+  [[nodiscard]] bool open() {
+    const std::lock_guard hold(guard_);
+    return open_;
+  }
+  void open_until_finalize() {
+    const std::lock_guard hold(guard_);
+    open_ = open_ || end_with_mpi();
+  }
+  void clear() {
+    const std::lock_guard hold(guard_);
+    all_.clear();
+  }
+  void close() {
+    clear();
+    const std::lock_guard hold(guard_);
+    open_ = false;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+
+  std::mutex guard_;
+  bool open_ = false;
+  std::deque<Left> all_;
+};
+
+/// Of which processes the ranks are: a few of them tell most groups apart, and a lineage tells all.
+std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
+  const std::array<int, 4> some = {0, 1 % ranks, ranks / 2, ranks - 1};
+  std::array<int, 6> known = {me, ranks};
+  int initialized = 0;  // not with sessions alone
+  PMPI_Initialized(&initialized);
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  if (initialized != 0 && PMPI_Comm_group(comm, &group) == MPI_SUCCESS) {
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(group, static_cast<int>(some.size()), some.data(), world,
+                               known.data() + 2);
+    PMPI_Group_free(&world);
+    PMPI_Group_free(&group);
+  }
+  return fnv1a({reinterpret_cast<const char*>(known.data()), sizeof known});
+}
+
+}  // namespace
+
+bool leave_to_successor(CommState& state) {
+  const Lineage lineage = state.chooser.lineage();
+  const bool usable = state.broken.empty() && !state.background && !state.link_failed &&
+                      state.settings != Settings::different;
+  if (lineage == 0 || !usable || !Predecessors::instance().open()) return false;
+  const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
+  Predecessors::instance().add(std::make_unique<Predecessor>(
+      Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared,
+                  state.calls, std::move(state.link), state.clock_refresh}));
+  return true;
+}
+
+void forget_predecessors() { Predecessors::instance().clear(); }
+
+void end_predecessors() { Predecessors::instance().close(); }
+
+Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
+  const bool known = what == Of::link ? state.link != nullptr : state.chooser.lineage() != 0;
+  if (known || progress_wish() != ProgressWish::none) return;
+  Predecessors::instance().open_until_finalize();
+  const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
+  predecessor_ = Predecessors::instance().take([&](const Left& left) {
+    if (left->ranks != ranks) return false;
+    return what == Of::link ? left->link != nullptr
+                            : left->chooser.policy() == state.chooser.policy();
+  });
+}
+
+Inheritance::~Inheritance() {
+  if (predecessor_) Predecessors::instance().give_back(std::move(predecessor_));
+}
+
+Lineage Inheritance::lineage() const { return predecessor_ ? predecessor_->lineage : 0; }
+
+void Inheritance::accept() {
+  const Left left = std::move(predecessor_);
+  state_.link = std::move(left->link);
+  state_.calls += left->calls;
+  if (state_.link) state_.link->go_on_after(state_.calls);
+  state_.clock_refresh = left->clock_refresh;
+  state_.shortcuts.clear();
+  if (what_ == Of::link) {
+    state_.chooser.linked(left->lineage);
+    return state_.chooser.take_over_watch(std::move(left->chooser));
+  }
+  state_.settings = left->settings;
+  state_.compared = left->compared;
+  state_.chooser.take_over(std::move(left->chooser));
+}
+
+void take_over_link(CommState& state) {
+  if (state.link) return;
+  Inheritance inheritance(state, Inheritance::Of::link);
+  Review all;
+  all.offer(inheritance.lineage());
+  const auto count = static_cast<int>(all.values().size());
+  const UserCode called;
+  const int code =
+      PMPI_Allreduce(MPI_IN_PLACE, all.values().data(), count, MPI_DOUBLE, MPI_MIN, state.comm);
+  if (code == MPI_SUCCESS && all.agreed()) inheritance.accept();
+}
+
+}  // namespace latecomer

@@ -1,0 +1,48 @@
+#include "transports/mpi/backoff.hpp"
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace latecomer {
+namespace {
+
+constexpr Seconds kSlowLook = 20e-6;  // on a core of one's own it takes a few microseconds
+
+/// Of a core, by this thread.
+Seconds processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<Seconds>(time.tv_sec) + 1e-9 * static_cast<Seconds>(time.tv_nsec);
+}
+
+}  // namespace
+
+Seconds Sleeps::after(Seconds waited, Seconds cost) const {
+  if (waited <= patience) return 0;
+  return std::clamp(part * waited, shortest,
+                    std::max(longest, std::min(looks * cost, longest_ever)));
+}
+
+void Backoff::pause(Seconds now) {
+  if (looks_++ == 0) since_ = now;
+  Seconds cost = 0;
+  if (sleeps_.looks > 0) {
+    const Seconds used = processor_time();
+    cost = used - std::exchange(used_, used);
+  }
+  const Seconds waited = now - since_;
+  const bool shares_core = shares_core_ || waited > looks_ * kSlowLook;
+  const Seconds sleep = shares_core ? sleeps_.after(waited, cost) : 0;
+  if (sleep > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(sleep));
+  } else {
+    sched_yield();
+  }
+}
+
+}  // namespace latecomer

@@ -1,0 +1,100 @@
+// What the ranks of a new link learn of each other, and what follows from it.
+#include "runtime/introduction.hpp"
+
+#include "captured_stderr.hpp"
+#include "communicator.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "returned_errors_everywhere.hpp"
+#include "runner.hpp"
+#include "runtime/background/wish.hpp"
+#include "runtime/comm_state.hpp"
+#include "runtime/connect.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+using Numbers = std::vector<std::uint64_t>;
+
+Introductions on_machines(const Numbers& machines) {
+  Introductions all;
+  for (const std::uint64_t machine : machines) all.emplace_back().machine = machine;
+  return all;
+}
+
+Introductions wishing(const std::vector<ProgressWish>& wishes) {
+  Introductions all;
+  for (const ProgressWish wish : wishes) all.emplace_back().progress = wish;
+  return all;
+}
+
+MPI_TEST(introductions_reach_all_ranks) {
+  Introduction mine = introduction_of_place();
+  CHECK(mine.machine != 0);
+  mine.settings.values[3] = static_cast<std::uint64_t>(7 + context.rank);
+  Introductions all;
+  CHECK_EQ(introduce(MPI_COMM_WORLD, mine, all), MPI_SUCCESS);
+  CHECK_EQ(all.size(), static_cast<std::size_t>(context.ranks));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK_EQ(all[i].settings.values[3], 7 + i);
+    CHECK_EQ(all[i].machine, mine.machine);  // tests run on one
+  }
+  CHECK_EQ(settings_of(all).differing, context.ranks == 1 ? 0U : 8U);
+}
+
+MPI_TEST(introductions_that_fail_return_the_error) {
+  const ReturnedErrorsEverywhere returned;
+  Introductions all;
+  CHECK(introduce(MPI_COMM_NULL, {}, all) != MPI_SUCCESS);
+}
+
+MPI_TEST(ranks_share_the_cores_of_their_own_machine) {
+  const Introductions all = on_machines({1, 2, 1, 1});
+  CHECK(ranks_outnumber_cores(all, 0, 2));
+  CHECK(!ranks_outnumber_cores(all, 0, 3));
+  CHECK(!ranks_outnumber_cores(all, 1, 1));
+}
+
+MPI_TEST(all_ranks_must_have_a_progress_thread) {
+  using enum ProgressWish;
+  CapturedStderr captured;
+  CHECK(all_have_progress_threads(wishing({thread, thread}), MPI_COMM_WORLD, 0));
+  CHECK(!all_have_progress_threads(wishing({none, none}), MPI_COMM_WORLD, 0));
+  CHECK(!all_have_progress_threads(wishing({none, thread}), MPI_COMM_WORLD, 1));
+  CHECK_EQ(captured.text(), "");
+  CapturedStderr again;
+  CHECK(!all_have_progress_threads(wishing({not_allowed, thread, none}), MPI_COMM_WORLD, 0));
+  const std::string said = again.text();
+  CHECK_TEXT(said.find("only 1 of 3 ranks have one") != std::string::npos, said);
+}
+
+/// As under automatic choice.
+MPI_TEST(a_link_that_is_made_in_a_call_compares_the_settings) {
+  if (context.ranks == 1) return;
+  for (const bool differ : {false, true}) {
+    const Communicator comm;
+    if (differ && context.rank == 1) latecomer_set_network(comm, "alpha=1us,beta=1ns");
+    CommState& state = state_of(comm);
+    CapturedStderr captured;
+    CHECK_EQ(connect(state).code, MPI_SUCCESS);
+    const std::string said = captured.text();
+    CHECK(state.settings == (differ ? Settings::different : Settings::alike));
+    const bool told = said.find("not set alike on all ranks: network;") != std::string::npos;
+    CHECK_TEXT(told == (differ && context.rank == 0), said);
+  }
+}
+
+/// Nobody hears of what a rank sets between the two, unless they compare again.
+MPI_TEST(a_link_that_is_made_before_the_first_call_compares_nothing_yet) {
+  if (context.ranks == 1) return;
+  const Communicator comm;
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "ring"), MPI_SUCCESS);
+  CHECK(state_of(comm).link != nullptr);
+  CHECK(state_of(comm).settings == Settings::unknown);
+  if (context.rank == 1) latecomer_set_network(comm, "alpha=1us,beta=1ns");
+  CapturedStderr captured;
+  CHECK_EQ(connect(state_of(comm)).code, MPI_SUCCESS);
+  CHECK(state_of(comm).settings == Settings::different);
+}
+
+}  // namespace
+}  // namespace latecomer::testing

@@ -1,0 +1,138 @@
+// Communicators of the same ranks, one after the other.
+#include "runtime/predecessors.hpp"
+
+#include <list>
+#include <vector>
+
+#include "base/random.hpp"
+#include "communicator.hpp"
+#include "kinds.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runner.hpp"
+#include "try_reduction.hpp"
+
+namespace latecomer::testing {
+namespace {
+
+Communicator chosen(const char* network) {
+  Communicator comm;
+  CHECK_EQ(latecomer_set_network(comm, network), MPI_SUCCESS);
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
+  CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
+  return comm;
+}
+
+void sum_long_vectors(const Context& context, MPI_Comm comm, int calls) {
+  std::vector<double> in(100000, 1.0);
+  std::vector<double> out(in.size());
+  for (int call = 0; call < calls; ++call) {
+    CHECK_EQ(latecomer_allreduce(in.data(), out.data(), 100000, MPI_DOUBLE, MPI_SUM, comm),
+             MPI_SUCCESS);
+    CHECK(out == std::vector<double>(out.size(), context.ranks));
+  }
+}
+
+/// Until a link was made: calls of this length pay for it on any machine.
+void use(const Context& context, MPI_Comm comm) {
+  for (int i = 0; i < 1000 && !state_of(comm).link; ++i) sum_long_vectors(context, comm, 3);
+  CHECK(state_of(comm).link != nullptr);
+  sum_long_vectors(context, comm, 5);
+}
+
+MPI_TEST(a_later_communicator_goes_on_with_what_was_learned) {
+  if (context.ranks == 1) return;
+  Lineage lineage = 0;
+  MPI_Comm internal = MPI_COMM_NULL;
+  std::uint64_t calls = 0;
+  {
+    const Communicator comm = chosen("alpha=51us");
+    use(context, comm);
+    if (state_of(comm).background) return;  // its letters are for one communicator
+    lineage = state_of(comm).chooser.lineage();
+    internal = state_of(comm).link->comm->get();
+    calls = state_of(comm).link->calls;
+  }
+  const Communicator later = chosen("alpha=51us");
+  sum_long_vectors(context, later, 2);
+  const CommState& state = state_of(later);
+  CHECK_EQ(state.chooser.lineage(), lineage);
+  CHECK(state.link != nullptr && state.link->comm->get() == internal);
+  CHECK(state.chooser.watch() != nullptr);
+  sum_long_vectors(context, later, 5);
+  CHECK(state.link->calls > calls);
+}
+
+MPI_TEST(another_policy_learns_anew) {
+  if (context.ranks == 1) return;
+  Lineage lineage = 0;
+  {
+    const Communicator comm = chosen("alpha=52us");
+    use(context, comm);
+    lineage = state_of(comm).chooser.lineage();
+  }
+  const Communicator later = chosen("alpha=53us");
+  sum_long_vectors(context, later, 2);
+  CHECK(state_of(later).chooser.lineage() != lineage);
+  sum_long_vectors(context, later, 20);
+}
+
+/// Odd and even ranks, and ranks of the halves of the world, with the same number of ranks in each.
+MPI_TEST(other_ranks_learn_anew) {
+  if (context.ranks < 4 || context.ranks % 2 != 0) return;
+  const auto split = [&](int color) {
+    MPI_Comm part = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, color, context.rank, &part);
+    CHECK_EQ(latecomer_set_algorithm(part, "allreduce", "auto"), MPI_SUCCESS);
+    return part;
+  };
+  Context half = context;
+  half.ranks = context.ranks / 2;
+  for (int i = 0; i < 4; ++i) {
+    MPI_Comm part = split(i % 2 == 0 ? context.rank % 2 : context.rank / half.ranks);
+    sum_long_vectors(half, part, 60);
+    MPI_Comm_free(&part);
+  }
+}
+
+/// Each rank frees in an order of its own, so that ranks may offer different communicators.
+MPI_TEST(communicators_may_be_freed_in_any_order_before_others_come) {
+  if (context.ranks == 1) return;
+  Random own(context.seed + static_cast<std::uint64_t>(context.rank));
+  for (int round = 0; round < (context.quick ? 3 : 8); ++round) {
+    std::list<Communicator> comms;
+    for (int i = 0; i < 5; ++i) comms.push_back(chosen("alpha=54us"));
+    for (const Communicator& comm : comms) sum_long_vectors(context, comm, 12);
+    while (!comms.empty()) {
+      const auto which = static_cast<std::ptrdiff_t>(own.below(comms.size()));
+      comms.erase(std::next(comms.begin(), which));
+    }
+  }
+}
+
+/// Protocols' words may be under way when a communicator is freed: its context is used again for
+/// the same ranks only, where they are known for what they are.
+MPI_TEST(contexts_are_handed_on) {
+  const Kinds kinds;
+  const int before = InternalComm::living();
+  for (std::uint64_t i = 0; i < (context.quick ? 40 : 200); ++i) {
+    const Communicator comm;
+    CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "early_owners"), MPI_SUCCESS);
+    CHECK_EQ(latecomer_set_algorithm(comm, "reduce", "local_redirect"), MPI_SUCCESS);
+    try_allreduce(comm, kinds.named("int sum"), {7, false, 0}, context.seed + i, "early_owners");
+    std::vector<std::int64_t> in(200, static_cast<std::int64_t>(i));
+    std::vector<std::int64_t> out(in.size());
+    const int root = static_cast<int>(i) % context.ranks;
+    for (int call = 0; call < 3; ++call) {
+      CHECK_EQ(latecomer_reduce(in.data(), out.data(), 200, MPI_INT64_T, MPI_SUM, root, comm),
+               MPI_SUCCESS);
+    }
+    if (state_of(comm).background) return;
+    if (context.rank != root) continue;
+    CHECK(out ==
+          std::vector<std::int64_t>(out.size(), static_cast<std::int64_t>(i) * context.ranks));
+  }
+  CHECK(InternalComm::living() <= before + 1);
+}
+
+}  // namespace
+}  // namespace latecomer::testing
