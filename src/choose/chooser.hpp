@@ -174,13 +174,13 @@ class Chooser {
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Watch> past_watch_;  // another communicator's
   std::vector<Seconds> expected_;
-  Knowledge known_;                 // that the call at hand is planned with
+  Knowledge known_;  // that the call at hand is planned with
   // With an algorithm that was set; of those that are announced, this rank may be the only one
   // that knows.
   std::uint64_t rooted_calls_ = 0;
   std::uint64_t announced_rooted_calls_ = 0;
-  Selection last_, before_;         // what a call took may be known only after the next one
-  Candidates candidates_;  // of the call that comes now: the balanced one, the library's, ...
+  Selection last_, before_;  // what a call took may be known only after the next one
+  Candidates candidates_;    // of the call that comes now: the balanced one, the library's, ...
 };
 
 }  // namespace latecomer
