@@ -53,6 +53,8 @@ class Chooser {
 
   Chooser(Rank me, Rank ranks) : me_(me), ranks_(ranks) {}
 
+  [[nodiscard]] Rank rank() const { return me_; }
+  [[nodiscard]] Rank ranks() const { return ranks_; }
   /// What is set. After a change: changed().
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] Policy& policy() { return policy_; }

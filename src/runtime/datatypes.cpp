@@ -45,20 +45,21 @@ struct Row {
   std::uint8_t operators;
 };
 
-/// The place in here is a datatype's number, unless an earlier one means the same. Libraries differ
-/// in which of Fortran's types they have.
+/// The place in here is a datatype's number, unless an earlier one means the same: that one stands
+/// for all of them in announced calls. Types of fixed width come first, since Open MPI 4.1 compares
+/// MPI_UNSIGNED_LONG as if it were signed. Libraries differ in which of Fortran's types they have.
 const std::vector<Row>& rows() {
   using enum Content;
   static const std::vector<Row> all = {
+      {MPI_INT8_T, signed_integer, kOnIntegers},
+      {MPI_INT16_T, signed_integer, kOnIntegers},
+      {MPI_INT32_T, signed_integer, kOnIntegers},
+      {MPI_INT64_T, signed_integer, kOnIntegers},
       {MPI_SIGNED_CHAR, signed_integer, kOnIntegers},
       {MPI_SHORT, signed_integer, kOnIntegers},
       {MPI_INT, signed_integer, kOnIntegers},
       {MPI_LONG, signed_integer, kOnIntegers},
       {MPI_LONG_LONG, signed_integer, kOnIntegers},
-      {MPI_INT8_T, signed_integer, kOnIntegers},
-      {MPI_INT16_T, signed_integer, kOnIntegers},
-      {MPI_INT32_T, signed_integer, kOnIntegers},
-      {MPI_INT64_T, signed_integer, kOnIntegers},
       {MPI_AINT, signed_integer, kOnIntegers},
       {MPI_OFFSET, signed_integer, kOnIntegers},
       {MPI_COUNT, signed_integer, kOnIntegers},
@@ -78,15 +79,15 @@ const std::vector<Row>& rows() {
 #ifdef MPI_INTEGER16
       {MPI_INTEGER16, signed_integer, on_fortran_integers(16)},
 #endif
+      {MPI_UINT8_T, unsigned_integer, kOnIntegers},
+      {MPI_UINT16_T, unsigned_integer, kOnIntegers},
+      {MPI_UINT32_T, unsigned_integer, kOnIntegers},
+      {MPI_UINT64_T, unsigned_integer, kOnIntegers},
       {MPI_UNSIGNED_CHAR, unsigned_integer, kOnIntegers},
       {MPI_UNSIGNED_SHORT, unsigned_integer, kOnIntegers},
       {MPI_UNSIGNED, unsigned_integer, kOnIntegers},
       {MPI_UNSIGNED_LONG, unsigned_integer, kOnIntegers},
       {MPI_UNSIGNED_LONG_LONG, unsigned_integer, kOnIntegers},
-      {MPI_UINT8_T, unsigned_integer, kOnIntegers},
-      {MPI_UINT16_T, unsigned_integer, kOnIntegers},
-      {MPI_UINT32_T, unsigned_integer, kOnIntegers},
-      {MPI_UINT64_T, unsigned_integer, kOnIntegers},
       {MPI_FLOAT, real, kOnReals},
       {MPI_DOUBLE, real, kOnReals},
       {MPI_LONG_DOUBLE, kLongDouble, kOnReals},

@@ -4,8 +4,10 @@
 #include <array>
 #include <deque>
 #include <mutex>
+#include <tuple>
 
 #include "base/hash.hpp"
+#include "runtime/background/background.hpp"
 #include "runtime/background/wish.hpp"
 #include "runtime/finalize.hpp"
 #include "transports/mpi/user_code.hpp"
@@ -18,9 +20,20 @@ struct Predecessor {
   Chooser chooser;
   Settings settings;
   Network compared;
+  bool threads;  // all ranks have progress threads
   std::uint64_t calls;
   std::unique_ptr<Link> link;  // null: there was none
   ClockRefresh clock_refresh;
+  int refused = 0;  // offers that not all ranks made
+
+  /// Nothing but the link is left.
+  void forget() {
+    Chooser fresh(chooser.rank(), chooser.ranks());
+    fresh.policy() = std::move(chooser.policy());
+    fresh.linked(lineage);
+    lineage = fresh.lineage();
+    chooser = std::move(fresh);
+  }
 };
 
 namespace {
@@ -38,23 +51,32 @@ class Predecessors {
     Left surplus;
     const std::lock_guard hold(guard_);
     all_.push_back(std::move(left));
-    if (all_.size() <= kMost) return;
-    surplus = std::move(all_.front());
-    all_.pop_front();
+    if (all_.size() > kMost) {
+      surplus = std::move(all_.front());
+      all_.pop_front();
+    }
+    if (all_.size() <= kRemembered) return;
+    auto& old = all_[all_.size() - 1 - kRemembered];
+    old->forget();
   }
-  /// The one left last; null if none fits.
+  /// Null if none fits. Ranks that have left the same ones, in any order, take the same one.
   template <class Fits>
   Left take(Fits&& fits) {
     const std::lock_guard hold(guard_);
-    const auto found = std::find_if(all_.rbegin(), all_.rend(), fits);
-    if (found == all_.rend()) return nullptr;
-    Left taken = std::move(*found);
-    all_.erase(std::next(found).base());
+    auto best = all_.end();
+    for (auto each = all_.begin(); each != all_.end(); ++each) {
+      if (!fits(**each)) continue;
+      if (best == all_.end() || order(**each) < order(**best)) best = each;
+    }
+    if (best == all_.end()) return nullptr;
+    Left taken = std::move(*best);
+    all_.erase(best);
     return taken;
   }
   /// Not all ranks have it: another one is offered first the next time.
   void give_back(Left left) {
     const std::lock_guard hold(guard_);
+    ++left->refused;
     if (all_.size() < kMost) all_.push_front(std::move(left));
   }
   /// While MPI is there.
@@ -77,7 +99,12 @@ class Predecessors {
   }
 
  private:
-  static constexpr std::size_t kMost = 8;
+  static std::tuple<int, Lineage> order(const Predecessor& one) {
+    return {one.refused, one.lineage};
+  }
+
+  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kRemembered = 8;  // of more than the link
 
   std::mutex guard_;
   bool open_ = false;
@@ -106,12 +133,18 @@ std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
 
 bool leave_to_successor(CommState& state) {
   const Lineage lineage = state.chooser.lineage();
-  const bool usable = state.broken.empty() && !state.background && !state.link_failed &&
-                      state.settings != Settings::different;
+  const bool usable =
+      state.broken.empty() && !state.link_failed && state.settings != Settings::different;
   if (lineage == 0 || !usable || !Predecessors::instance().open()) return false;
+  const bool threads = state.background != nullptr;
+  if (threads) {
+    const std::lock_guard hold(state.turn);
+    if (!state.background->idle()) return false;
+  }
+  state.background.reset();
   const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
   Predecessors::instance().add(std::make_unique<Predecessor>(
-      Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared,
+      Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared, threads,
                   state.calls, std::move(state.link), state.clock_refresh}));
   return true;
 }
@@ -122,13 +155,15 @@ void end_predecessors() { Predecessors::instance().close(); }
 
 Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
   const bool known = what == Of::link ? state.link != nullptr : state.chooser.lineage() != 0;
-  if (known || progress_wish() != ProgressWish::none) return;
+  const ProgressWish wish = progress_wish();
+  if (known || wish == ProgressWish::not_allowed) return;
+  const bool threads = wish == ProgressWish::thread;
   Predecessors::instance().open_until_finalize();
   const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
-  predecessor_ = Predecessors::instance().take([&](const Left& left) {
-    if (left->ranks != ranks) return false;
-    return what == Of::link ? left->link != nullptr
-                            : left->chooser.policy() == state.chooser.policy();
+  predecessor_ = Predecessors::instance().take([&](const Predecessor& left) {
+    if (left.ranks != ranks || left.threads != threads) return false;
+    return what == Of::link ? left.link != nullptr
+                            : left.chooser.policy() == state.chooser.policy();
   });
 }
 
@@ -145,6 +180,7 @@ void Inheritance::accept() {
   if (state_.link) state_.link->go_on_after(state_.calls);
   state_.clock_refresh = left->clock_refresh;
   state_.shortcuts.clear();
+  if (left->threads) state_.background = std::make_unique<Background>(state_);
   if (what_ == Of::link) {
     state_.chooser.linked(left->lineage);
     return state_.chooser.take_over_watch(std::move(left->chooser));

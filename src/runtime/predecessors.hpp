@@ -10,7 +10,8 @@
 
 namespace latecomer {
 
-/// When the state goes. False: nothing was left, and the link is still the state's.
+/// When the state goes, if nothing failed. False: nothing was left, and the link is still the
+/// state's.
 bool leave_to_successor(CommState& state);
 
 /// What the state's communicator could take over. It is set aside for it meanwhile.

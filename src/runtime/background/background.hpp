@@ -58,6 +58,8 @@ class Background final : public Served {
   /// This rank will enter the next call at `arrival`, on the common clock; `weight`: the part of
   /// its computation that this rests on. Told to rank 0 where it can make a difference.
   void report(Seconds arrival, double weight);
+  /// No call was begun that is not over, and nothing failed.
+  [[nodiscard]] bool idle() const { return !protocol_ && failure_.code == MPI_SUCCESS; }
   /// What the progress thread does, now. False: there was nothing.
   bool step();
 

@@ -314,7 +314,9 @@ TEST(Chooser, TellsOfShortCallsOfTheLibraryNowAndThen) {
     const int before = world.told;
     play(world, 1000, {}, machine, problem);
     EXPECT_GT(world.told, before);
-    if (count == Count{1} << 12) EXPECT_LT(world.told - before, 300);
+    if (count == Count{1} << 12) {
+      EXPECT_LT(world.told - before, 300);
+    }
   }
 }
 
