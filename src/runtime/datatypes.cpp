@@ -1,6 +1,7 @@
 #include "runtime/datatypes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -46,8 +47,7 @@ struct Row {
 };
 
 /// The place in here is a datatype's number, unless an earlier one means the same: that one stands
-/// for all of them in announced calls. Types of fixed width come first, since Open MPI 4.1 compares
-/// MPI_UNSIGNED_LONG as if it were signed. Libraries differ in which of Fortran's types they have.
+/// for all of them in announced calls. Libraries differ in which of Fortran's types they have.
 const std::vector<Row>& rows() {
   using enum Content;
   static const std::vector<Row> all = {
@@ -178,17 +178,31 @@ Count asked_size(MPI_Datatype type) {
   return bytes;
 }
 
+/// Open MPI 4.1 compares MPI_UNSIGNED_LONG as signed numbers, and MPI_OFFSET as unsigned ones.
+bool compared_as_it_says(const Predefined& type) {
+  const bool integer =
+      type.content == Content::signed_integer || type.content == Content::unsigned_integer;
+  if (!integer || (type.operators & kExtrema) == 0 || type.size > 16) return true;
+  alignas(16) std::array<unsigned char, 16> most{};  // or -1
+  most.fill(0xff);
+  alignas(16) std::array<unsigned char, 16> larger{};  // than -1
+  PMPI_Reduce_local(most.data(), larger.data(), 1, type.type, MPI_MAX);
+  const bool as_unsigned = larger[0] == 0xff;
+  return as_unsigned == (type.content == Content::unsigned_integer);
+}
+
 /// In the order of rows(). A library without Fortran has null or nothing for its types.
 std::vector<Predefined> numbered() {
   std::vector<Predefined> all;
   std::uint16_t number = 0;
   for (const Row& row : rows()) {
-    Predefined made{row.type, row.content, row.operators, number++, 0};
+    Predefined made{row.type, row.content, row.operators, number++};
     if (row.type == MPI_DATATYPE_NULL) continue;
     made.size = asked_size(row.type);
     const auto same = std::find_if(all.begin(), all.end(),
                                    [&](const Predefined& other) { return alike(other, made); });
     if (same != all.end()) made.number = same->number;
+    made.ordered = compared_as_it_says(made);
     if (made.size > 0) all.push_back(made);
   }
   return all;

@@ -41,6 +41,7 @@ struct Predefined {
   std::uint8_t operators = kNoOperators;  // that the MPI library computes on it
   std::uint16_t number = 0;               // one for all datatypes that mean the same
   Count size = 0;                         // bytes of data in an element
+  bool ordered = true;                    // MPI_MAX and MPI_MIN compare it as its content says
 };
 
 /// Null for a datatype that MPI does not name.

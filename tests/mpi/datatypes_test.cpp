@@ -61,6 +61,27 @@ MPI_TEST(the_size_of_a_datatype_is_mpis) {
   CHECK(predefined(MPI_DATATYPE_NULL) == nullptr);
 }
 
+/// Open MPI's MPI_UNSIGNED_LONG is signed there. Long enough to be announced by progress threads.
+MPI_TEST(integers_are_compared_as_the_library_does) {
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "recursive_doubling");
+  constexpr int kCount = 1 << 15;
+  for (const MPI_Datatype type :
+       {MPI_LONG, MPI_UNSIGNED_LONG, MPI_INT64_T, MPI_UINT64_T, MPI_UNSIGNED_LONG_LONG, MPI_AINT,
+        MPI_OFFSET, MPI_COUNT, MPI_UNSIGNED, MPI_UINT16_T, MPI_INT8_T, MPI_UINT8_T}) {
+    Random random(context.seed + static_cast<std::uint64_t>(context.rank));
+    std::vector<std::uint64_t> in(kCount);
+    for (std::uint64_t& each : in) each = random.next();
+    for (const MPI_Op op : {MPI_MAX, MPI_MIN}) {
+      std::vector<std::uint64_t> ours(in.size());
+      std::vector<std::uint64_t> librarys(in.size());
+      CHECK_EQ(latecomer_allreduce(in.data(), ours.data(), kCount, type, op, comm), MPI_SUCCESS);
+      PMPI_Allreduce(in.data(), librarys.data(), kCount, type, op, comm);
+      CHECK(ours == librarys);
+    }
+  }
+}
+
 MPI_TEST(floating_point_extrema_depend_on_the_order) {
   CHECK(exact(MPI_SUM, MPI_LONG));
   CHECK(exact(MPI_MAX, MPI_INTEGER));

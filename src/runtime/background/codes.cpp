@@ -21,6 +21,8 @@ std::optional<Description> describe_call(const Call& call, Rank ranks, Rank me) 
   const auto number = number_of(op);
   const Predefined* const type = meaning_of(reduces ? call.sendtype : MPI_BYTE);
   if (!number || pairs(op) || type == nullptr) return std::nullopt;
+  // Another datatype of its meaning would stand for it.
+  if (!type->ordered && (op == MPI_MAX || op == MPI_MIN)) return std::nullopt;
   const Problem problem = problem_of(call, ranks, me);
   if (!problem.parts.empty()) return std::nullopt;
   return Description{static_cast<std::uint64_t>(problem.count), *number, type->number,
