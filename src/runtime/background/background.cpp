@@ -5,8 +5,8 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "runtime/finalize.hpp"
 #include "runtime/connect.hpp"
+#include "runtime/finalize.hpp"
 #include "runtime/waiting.hpp"
 
 namespace latecomer {
