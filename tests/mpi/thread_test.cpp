@@ -154,8 +154,8 @@ void add_ints(void* in, void* inout, int* length, MPI_Datatype*) {
 MPI_TEST(announced_calls_and_others_take_turns) {
   if (!applies(context)) return;
   const Communicator comm;
-  const char* const algorithms[][2] = {{"bcast", "binomial"},  {"scatter", "linear"},
-                                       {"reduce", "binomial"}, {"gather", "binomial"}};
+  const char* const algorithms[][2] = {
+      {"bcast", "binomial"}, {"scatter", "linear"}, {"reduce", "binomial"}, {"gather", "binomial"}};
   CHECK_EQ(latecomer_set_network(comm, "alpha=1us,beta=5ns"), MPI_SUCCESS);
   for (const auto& [collective, name] : algorithms) {
     CHECK_EQ(latecomer_set_algorithm(comm, collective, name), MPI_SUCCESS);
