@@ -6,7 +6,8 @@
 
 namespace latecomer {
 
-/// A JSON string of the text, with quotes. Bytes above 127 are left as they are.
+/// A JSON string of the text, with quotes. Bytes that are no UTF-8 become the replacement character
+/// (U+FFFD).
 [[nodiscard]] std::string json_quoted(std::string_view text);
 
 /// "[a,b]" of what `convert` makes of the items.
