@@ -48,7 +48,9 @@ extern "C" {
  * If ranks turn out to follow different plans (different arrivals were given, or different networks
  * after that comparison), at least one of them gets an error of a class of its own, described by
  * MPI_Error_string and latecomer_last_error(); the others are told, in the call or, if their part
- * in it is over, in the next one. After any error in a handled call the communicator is of no
+ * in it is over, in the next one. Where a call fails on one rank for another reason (no memory, an
+ * operator that throws), the others get an error of this class too. An operator must not leave a
+ * call by longjmp. After any error in a handled call the communicator is of no
  * further use to latecomer: later calls on it fail at once. A long wait for another rank is
  * reported on stderr and goes on.
  *
@@ -146,10 +148,10 @@ LATECOMER_API int latecomer_request_free(latecomer_request* request);
  * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them); "auto" chooses call by
  * call, for the arrivals that are expected, among them and the MPI library's own collective, and
  * learns from what calls took. Until then it is "native". Collective over the communicator; the
- * first time it makes another communicator beside it, which is freed with it; for "auto" that is
- * made when calls have taken long enough to be worth it. Until then the MPI library carries them
- * out; calls of rooted collectives below 64 KiB it always does. Freeing a communicator waits for
- * no other rank.
+ * first time it makes another communicator beside it, which later ones of the same ranks take over;
+ * for "auto" that is made when calls have taken long enough to be worth it. Until then the MPI
+ * library carries them out; calls of rooted collectives below 64 KiB it always does. Freeing a
+ * communicator waits for no other rank.
  *
  * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
  * differ in meaning. MPI_ERR_COMM for an intercommunicator. */
@@ -170,7 +172,9 @@ LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, i
 /* Where the arrivals that calls are planned with come from: "given", by latecomer_set_arrivals,
  * which is so until told otherwise; or "online": latecomer notes when each rank enters each call,
  * tells all ranks of it along with the call's own messages, and expects the next call to be like
- * the last ones. Collective over the communicator.
+ * the last ones. The messages of a rooted collective do not reach all ranks: there all ranks tell
+ * each other after every eighth call, which then waits for the last rank; under "auto" only of
+ * calls of at least 64 KiB. Collective over the communicator.
  *
  * MPI_ERR_ARG on every rank, and no change, for another text or where the ranks' texts differ. */
 LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
