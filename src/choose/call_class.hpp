@@ -81,6 +81,7 @@ struct CallClass {
   std::uint64_t accounted = 0;  // the last call that paid into the account
   std::uint64_t used = 0;       // the event of the communicator that used it last
   std::uint64_t untold = 0;     // calls in a row that nobody told of
+  std::uint64_t settled = 0;    // told of in a row, the library's, with nobody late
   const Algorithm* current = nullptr;
   std::map<std::string_view, Track> tracks;  // by row
   // The candidates of the last call that need no estimate: the best balanced program, protocols.

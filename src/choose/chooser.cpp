@@ -17,7 +17,8 @@ constexpr double kGain = 0.95;      // another candidate must be so much better 
 constexpr double kNoWorse = 1.5;    // than the best program may a protocol be in balance
 constexpr std::size_t kDoubts = 2;  // of bad luck with an arrival-aware candidate
 constexpr std::size_t kLately = 5;  // calls whose arrivals stand for the next one's
-constexpr std::uint64_t kMostUses = 12;  // of a candidate of which nothing becomes known
+constexpr std::uint64_t kMostDoublings = 7;  // of the calls between two that are told of
+constexpr std::uint64_t kMostUses = 12;      // of a candidate of which nothing becomes known
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
 constexpr Seconds kLinkTime = 400e-6;  // of a link, for each doubling of the ranks
@@ -326,7 +327,9 @@ Verdict Chooser::decide(const Problem& problem, bool announced) {
   verdict.tell = of.untold + 1 >= every;
   of.untold = verdict.tell ? 0 : of.untold + 1;
   const bool settled = trial == nullptr && is_native(*chosen.row) && !late(expected_);
+  if (trial == nullptr && !settled) of.settled = 0;
   if (settled && verdict.tell) {
+    ++of.settled;
     of.next_event = next_event(of, every);
     of.untold = of.next_event - of.calls - 1;
   } else {
@@ -489,7 +492,7 @@ const Candidate& Chooser::best_of(const CallClass& of) const {
 /// So that telling costs at most kTelling of the calls since it was last done.
 std::uint64_t Chooser::calls_between_tellings(const CallClass& of, const Candidate& chosen,
                                               const Problem& problem) const {
-  if (rooted(problem.collective)) return kRootedEvery;
+  if (rooted(problem.collective)) return kRootedEvery << std::min(of.settled, kMostDoublings);
   const Prices prices(of);
   const Seconds call = std::max(of.elapsed, prices.of(chosen));
   if (!(call > 0)) return kRootedEvery;

@@ -44,7 +44,8 @@ class Chooser {
  public:
   static constexpr std::size_t kMostClasses = 64;  // the one unused longest goes
   /// Of rooted calls one in so many is told of: telling makes all ranks wait for the last one,
-  /// which such a call by itself does not.
+  /// which such a call by itself does not. While the library's are chosen and nobody is late the
+  /// number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
   // What these may take, of the time of the calls that they are for.
   static constexpr double kPlanning = 0.01;
