@@ -23,6 +23,7 @@ constexpr std::uint64_t kMostUses = 12;      // of a candidate of which nothing 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
 constexpr Seconds kLinkTime = 400e-6;  // of a link, for each doubling of the ranks
 constexpr Seconds kOwnStep = 5e-6;     // of a program's step, however fast the network
+constexpr Seconds kLook = 3e-6;        // expecting and deciding, without planning
 constexpr std::uint64_t kGrowth = 4;   // of the calls between reviews
 
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
@@ -321,21 +322,34 @@ Verdict Chooser::decide(const Problem& problem, bool announced) {
   }
   Verdict verdict{.plan = chosen.plan, .row = chosen.row, .predicted = chosen.predicted};
   if (chosen.plan) verdict.way = Verdict::Way::plan;
-  note({of.key, chosen.row, chosen.predicted});
-  of.tracks[chosen.row->name].use(of.calls);
+  Track& track = of.tracks[chosen.row->name];
+  note({of.key, chosen.row, chosen.predicted, track.uses() == 0});
+  track.use(of.calls);
   const std::uint64_t every = trial != nullptr ? 1 : calls_between_tellings(of, chosen, problem);
   verdict.tell = of.untold + 1 >= every;
   of.untold = verdict.tell ? 0 : of.untold + 1;
-  const bool settled = trial == nullptr && is_native(*chosen.row) && !late(expected_);
-  if (trial == nullptr && !settled) of.settled = 0;
-  if (settled && verdict.tell) {
-    ++of.settled;
-    of.next_event = next_event(of, every);
-    of.untold = of.next_event - of.calls - 1;
-  } else {
-    of.next_event = 0;
+  of.next_event = 0;
+  if (trial == nullptr && is_native(*chosen.row)) {
+    rest(of, every, verdict.tell);
+  } else if (trial == nullptr) {
+    of.settled = 0;
   }
   return verdict;
+}
+
+/// The library's collective was chosen: until the next event calls take the shortcut. Where
+/// somebody is expected late a look is worth it in each call that is long beside it.
+void Chooser::rest(CallClass& of, std::uint64_t every, bool told) {
+  std::uint64_t pause = every - of.untold;
+  if (late(expected_)) {
+    of.settled = 0;
+    const double look = kLook / (kLooking * std::max(of.elapsed, 1e-9));
+    pause = std::min(pause, 1 + static_cast<std::uint64_t>(look));
+  } else if (told) {
+    ++of.settled;
+  }
+  of.next_event = next_event(of, pause);
+  of.untold += of.next_event - of.calls - 1;
 }
 
 void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predicted) {
@@ -344,8 +358,9 @@ void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predic
   CallClass& of = announced_class_of(problem);
   ++of.calls;
   of.used = ++events_;
-  of.tracks[row.name].use(of.calls);
-  note({of.key, &row, predicted});
+  Track& track = of.tracks[row.name];
+  note({of.key, &row, predicted, track.uses() == 0});
+  track.use(of.calls);
 }
 
 /// The plan of a row, if it is there or the calls have paid for making it.
@@ -449,8 +464,8 @@ void Chooser::price(CallClass& of, const Problem& problem) {
   }
 }
 
-/// One of which too little is known: the library's collective and the best balanced program take
-/// turns until both are judged; later whatever has not been used for long.
+/// One of which too little is known: first the library's collective, then the best balanced
+/// program, until both are judged; later whatever has not been used for long.
 const Candidate* Chooser::to_try(CallClass& of) const {
   if (candidates_.size() < 2) return nullptr;
   const Prices prices(of);
@@ -458,12 +473,9 @@ const Candidate* Chooser::to_try(CallClass& of) const {
     const Track* track = prices.find(candidate.row->name);
     return track == nullptr ? 0 : track->uses();
   };
-  const Candidate* fewest = nullptr;
   for (const Candidate* each : {&candidates_[0], &candidates_[1]}) {
-    if (prices.judged(*each->row) || uses(*each) >= kMostUses) continue;
-    if (fewest == nullptr || uses(*each) < uses(*fewest)) fewest = each;
+    if (!prices.judged(*each->row) && uses(*each) < kMostUses) return each;
   }
-  if (fewest != nullptr) return fewest;
   const Candidate& best = best_of(of);
   for (const Candidate& other : candidates_) {
     const auto track = of.tracks.find(other.row->name);
@@ -555,7 +567,7 @@ void Chooser::learn(const Selection& selection, std::optional<Seconds> taken,
     predicted = promised(of, selection, arrivals);
     *taken += waiting(arrivals);
   }
-  if (!(predicted > 0)) return;
+  if (!(predicted > 0) || selection.first) return;
   of.tracks[selection.row->name].learn(*taken / predicted);
 }
 

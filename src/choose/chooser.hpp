@@ -50,6 +50,7 @@ class Chooser {
   // What these may take, of the time of the calls that they are for.
   static constexpr double kPlanning = 0.01;
   static constexpr double kSetUp = 0.02;    // making a link
+  static constexpr double kLooking = 0.01;  // at who is expected, where the library is chosen
   static constexpr double kTelling = 0.01;  // telling of arrivals after calls of the library
 
   Chooser(Rank me, Rank ranks) : me_(me), ranks_(ranks) {}
@@ -133,6 +134,7 @@ class Chooser {
     CallKey key = 0;
     const Algorithm* row = nullptr;
     Seconds predicted = 0;
+    bool first = false;  // of its calls since it was last judged: slower than those that follow
   };
   using Candidates = std::vector<Candidate>;
   class Prices;
@@ -155,6 +157,7 @@ class Chooser {
   [[nodiscard]] std::uint64_t calls_between_tellings(const CallClass& of, const Candidate& chosen,
                                                      const Problem& problem) const;
   [[nodiscard]] std::uint64_t next_event(const CallClass& of, std::uint64_t every) const;
+  void rest(CallClass& of, std::uint64_t every, bool told);
   void note(const Selection& selection);
   void learn(const Selection& selection, std::optional<Seconds> taken,
              const std::vector<Seconds>& arrivals);

@@ -141,7 +141,7 @@ double same(std::string_view /*row*/) { return 1; }
 
 /// Until both balanced candidates are judged.
 void warm_up(World& world, const Machine& machine = same, const Problem& problem = kProblem) {
-  play(world, 10, {}, machine, problem);
+  play(world, 12, {}, machine, problem);
 }
 
 // --- Calls that are only watched ---
@@ -173,11 +173,11 @@ TEST(Chooser, MakesNothingBeforeCallsHavePaidForIt) {
 
 TEST(Chooser, LooksAtLongCallsFromTheSecondOn) {
   World world;
-  const Played played = play(world, 9, {}, same);
+  const Played played = play(world, 11, {}, same);
   EXPECT_NE(world.chooser.watch(), nullptr);
-  EXPECT_EQ(played.rows,
-            (std::vector<std::string_view>{"native", "native", "native", "fastest", "native",
-                                           "fastest", "native", "fastest", "native"}));
+  EXPECT_EQ(played.rows, (std::vector<std::string_view>{"native", "native", "native", "native",
+                                                        "native", "native", "fastest", "fastest",
+                                                        "fastest", "fastest", "native"}));
 }
 
 TEST(Chooser, KnowsNothingOfShortRootedCalls) {
