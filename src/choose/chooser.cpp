@@ -322,8 +322,9 @@ Verdict Chooser::decide(const Problem& problem, bool announced) {
   }
   Verdict verdict{.plan = chosen.plan, .row = chosen.row, .predicted = chosen.predicted};
   if (chosen.plan) verdict.way = Verdict::Way::plan;
+  const bool library_so_far = of.tracks.empty();
   Track& track = of.tracks[chosen.row->name];
-  note({of.key, chosen.row, chosen.predicted, track.uses() == 0});
+  note({of.key, chosen.row, chosen.predicted, track.uses() == 0 && !library_so_far});
   track.use(of.calls);
   const std::uint64_t every = trial != nullptr ? 1 : calls_between_tellings(of, chosen, problem);
   verdict.tell = of.untold + 1 >= every;

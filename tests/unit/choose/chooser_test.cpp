@@ -173,11 +173,11 @@ TEST(Chooser, MakesNothingBeforeCallsHavePaidForIt) {
 
 TEST(Chooser, LooksAtLongCallsFromTheSecondOn) {
   World world;
-  const Played played = play(world, 11, {}, same);
+  const Played played = play(world, 10, {}, same);
   EXPECT_NE(world.chooser.watch(), nullptr);
-  EXPECT_EQ(played.rows, (std::vector<std::string_view>{"native", "native", "native", "native",
-                                                        "native", "native", "fastest", "fastest",
-                                                        "fastest", "fastest", "native"}));
+  EXPECT_EQ(played.rows,
+            (std::vector<std::string_view>{"native", "native", "native", "native", "native",
+                                           "fastest", "fastest", "fastest", "fastest", "native"}));
 }
 
 TEST(Chooser, KnowsNothingOfShortRootedCalls) {
