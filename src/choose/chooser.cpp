@@ -63,7 +63,7 @@ Seconds as_price(Seconds after_last, Collective collective, const std::vector<Se
   return rooted(collective) ? after_last + waiting(arrivals) : after_last;
 }
 
-/// Not 0.
+/// Mixes in what all ranks know alike; the result is not 0.
 void descend(Lineage& lineage, std::uint64_t event) {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
   const std::uint64_t mixed = (lineage ^ event) * kMix;

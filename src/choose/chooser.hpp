@@ -57,7 +57,7 @@ class Chooser {
 
   [[nodiscard]] Rank rank() const { return me_; }
   [[nodiscard]] Rank ranks() const { return ranks_; }
-  /// What is set. After a change: changed().
+  /// The settings. After a change: forget().
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] Policy& policy() { return policy_; }
   /// What was learned of calls says nothing any more.

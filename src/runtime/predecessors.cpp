@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "runtime/background/background.hpp"
@@ -24,10 +25,12 @@ struct Predecessor {
   std::uint64_t calls;
   std::unique_ptr<Link> link;  // null: there was none
   ClockRefresh clock_refresh;
-  int refused = 0;  // offers that not all ranks made
+  int refused = 0;         // offers that not all ranks made
+  bool remembered = true;  // more than the link
 
-  /// Nothing but the link is left.
+  /// Once: it changes the lineage.
   void forget() {
+    if (!std::exchange(remembered, false)) return;
     Chooser fresh(chooser.rank(), chooser.ranks());
     fresh.policy() = std::move(chooser.policy());
     fresh.linked(lineage);
@@ -56,8 +59,7 @@ class Predecessors {
       all_.pop_front();
     }
     if (all_.size() <= kRemembered) return;
-    auto& old = all_[all_.size() - 1 - kRemembered];
-    old->forget();
+    all_[all_.size() - 1 - kRemembered]->forget();
   }
   /// Null if none fits. Ranks that have left the same ones, in any order, take the same one.
   template <class Fits>
