@@ -3,6 +3,7 @@
 // has taken long enough to pay for what follows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -22,20 +23,52 @@ namespace latecomer {
 using Lineage = std::uint64_t;
 inline constexpr Lineage kLineages = (Lineage{1} << 52) - 1;  // a double holds them exactly
 
-/// How long the last watched calls took on the ranks, the least and the most of each, and what else
-/// the ranks must know before they make a link. They compare it by one reduction with the minimum,
-/// since least(-x) is -most(x).
+/// How long the last calls of a kind took on this rank.
+class Durations {
+ public:
+  static constexpr std::size_t kCalls = 8;
+
+  void add(Seconds seconds) { last_[count_++ % kCalls] = static_cast<float>(seconds); }
+  void clear() { count_ = 0; }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  /// How many are known.
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(count_, kCalls));
+  }
+  /// 0: of the last call. `calls` < size().
+  [[nodiscard]] Seconds ago(std::size_t calls) const {
+    return last_[(count_ - 1 - calls) % kCalls];
+  }
+
+ private:
+  std::array<float, kCalls> last_{};
+  std::uint64_t count_ = 0;
+};
+
+/// The calls of a class as a review tells them apart.
+enum class Reviewed : std::uint8_t {
+  library,  // what the MPI library's own collective took
+  decided,  // what a call took that was decided about, all in
+};
+
+/// How long the last calls of a class took on the ranks, the least and the most of each, and what
+/// else the ranks must know before they make a link. They compare it by one reduction with the
+/// minimum, since least(-x) is -most(x).
 class Review {
  public:
-  static constexpr std::size_t kCalls = 3;
+  static constexpr std::size_t kCalls = Durations::kCalls;
 
   /// `ago`: 0 for the last call.
-  void set_call(std::size_t ago, Seconds least, Seconds most) {
-    values_[2 * ago] = least;
-    values_[2 * ago + 1] = -most;
+  void set_call(Reviewed by, std::size_t ago, Seconds least, Seconds most) {
+    values_[place(by, ago)] = least;
+    values_[place(by, ago) + 1] = -most;
   }
-  [[nodiscard]] Seconds least(std::size_t ago) const { return values_[2 * ago]; }
-  [[nodiscard]] Seconds most(std::size_t ago) const { return -values_[2 * ago + 1]; }
+  [[nodiscard]] Seconds least(Reviewed by, std::size_t ago) const {
+    return values_[place(by, ago)];
+  }
+  [[nodiscard]] Seconds most(Reviewed by, std::size_t ago) const {
+    return -values_[place(by, ago) + 1];
+  }
 
   /// Whether each process may have another link.
   void set_room(bool room) { values_[kRoom] = room ? 1 : 0; }
@@ -50,10 +83,19 @@ class Review {
     return values_[kOffer] > 0 && values_[kOffer] == -values_[kOffer + 1];
   }
 
+  /// Another rank's.
+  void merge(const Review& other) {
+    std::transform(values_.begin(), values_.end(), other.values_.begin(), values_.begin(),
+                   [](double mine, double theirs) { return std::min(mine, theirs); });
+  }
   [[nodiscard]] std::span<double> values() { return values_; }
 
  private:
-  static constexpr std::size_t kRoom = 2 * kCalls;
+  static std::size_t place(Reviewed by, std::size_t ago) {
+    return 2 * (static_cast<std::size_t>(by) * kCalls + ago);
+  }
+
+  static constexpr std::size_t kRoom = 4 * kCalls;
   static constexpr std::size_t kOffer = kRoom + 1;
 
   std::array<double, kOffer + 2> values_{};
@@ -72,16 +114,20 @@ struct CallClass {
   /// Calls before this number go to the MPI library without a further look.
   std::uint64_t next_event = 0;
   bool active = false;
-  std::array<float, Review::kCalls> recent{};  // durations on this rank of the last calls, seconds
+  // How long calls took on this rank. Of the first one nothing is noted: it is often a slow one.
+  Durations library;  // the MPI library's own collective
+  Durations decided;  // those decided about since the last review, all in
 
   // Alike on all ranks.
-  Seconds elapsed = 0;          // of a usual call, waiting included
-  Seconds account = 0;          // planning time that the calls have paid for
-  std::uint64_t reviewed = 0;   // the call of the last review
-  std::uint64_t accounted = 0;  // the last call that paid into the account
-  std::uint64_t used = 0;       // the event of the communicator that used it last
-  std::uint64_t untold = 0;     // calls in a row that nobody told of
-  std::uint64_t settled = 0;    // told of in a row, the library's, with nobody late
+  Seconds elapsed = 0;             // of a usual call, waiting included
+  Seconds account = 0;             // planning time that the calls have paid for
+  std::uint64_t reviewed = 0;      // the call of the last review
+  std::uint64_t accounted = 0;     // the last call that paid into the account
+  std::uint64_t used = 0;          // the event of the communicator that used it last
+  std::uint64_t untold = 0;        // calls in a row that nobody told of
+  std::uint64_t settled = 0;       // told of in a row, the library's, with nobody late
+  std::uint64_t review_after = 0;  // calls that are decided about
+  std::uint64_t vain = 0;          // reviews in a row that found deciding dearer than the library
   const Algorithm* current = nullptr;
   std::map<std::string_view, Track> tracks;  // by row
   // The candidates of the last call that need no estimate: the best balanced program, protocols.

@@ -21,10 +21,14 @@ constexpr std::uint64_t kMostDoublings = 7;  // of the calls between two that ar
 constexpr std::uint64_t kMostUses = 12;      // of a candidate of which nothing becomes known
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
-constexpr Seconds kLinkTime = 400e-6;  // of a link, for each doubling of the ranks
-constexpr Seconds kOwnStep = 5e-6;     // of a program's step, however fast the network
-constexpr Seconds kLook = 3e-6;        // expecting and deciding, without planning
-constexpr std::uint64_t kGrowth = 4;   // of the calls between reviews
+constexpr Seconds kLinkTime = 400e-6;       // of a link, for each doubling of the ranks
+constexpr Seconds kOwnStep = 5e-6;          // of a program's step, however fast the network
+constexpr Seconds kLook = 3e-6;             // expecting and deciding, without planning
+constexpr std::uint64_t kGrowth = 4;        // of the calls between reviews
+constexpr double kLoss = 0.01;              // by deciding, of the time of a class's calls
+constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
+constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
+constexpr std::uint64_t kMostReviewed = 256;
 
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
@@ -70,6 +74,17 @@ void descend(Lineage& lineage, std::uint64_t event) {
   lineage = std::max<Lineage>(1, (mixed ^ mixed >> 32) & kLineages);
 }
 
+/// Without the slowest quarter.
+template <std::size_t size>
+double mean_of_usual(std::array<double, size> values, std::size_t count) {
+  const auto begin = values.begin();
+  std::sort(begin, begin + static_cast<std::ptrdiff_t>(count));
+  const std::size_t usual = count - count / 4;
+  if (usual == 0) return 0;
+  return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(usual), 0.0) /
+         static_cast<double>(usual);
+}
+
 template <std::size_t size>
 double median(std::array<double, size> values, std::size_t count) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
@@ -96,8 +111,11 @@ void Chooser::expect_anew() {
   }
 }
 
+/// Short messages leave before anybody waits for them; and where one message is all, every
+/// algorithm is alike.
 bool Chooser::worth_a_class(const Problem& problem) {
-  return !rooted(problem.collective) || problem.bytes() >= kLong;
+  if (!rooted(problem.collective)) return true;
+  return problem.ranks > 2 && problem.bytes() >= kLong;
 }
 
 CallClass& Chooser::class_of(const Problem& problem) {
@@ -163,29 +181,45 @@ void Chooser::forget_oldest() {
 }
 
 bool Chooser::watched(CallClass& of, Seconds seconds) {
-  of.recent[++of.calls % Review::kCalls] = static_cast<float>(seconds);
+  if (++of.calls > 1) of.library.add(seconds);
   return !of.active && of.calls >= of.next_event;
+}
+
+bool Chooser::served(CallClass& of, Seconds library, Seconds inside) const {
+  if (library > 0) of.library.add(library);
+  if (!last_.first) of.decided.add(inside);
+  return of.active && of.decided.count() >= of.review_after;
 }
 
 Review Chooser::review(const CallClass& of, bool room) {
   Review mine;
-  for (std::size_t ago = 0; ago < Review::kCalls; ++ago) {
-    const Seconds taken = of.recent[(of.calls - ago) % Review::kCalls];
-    mine.set_call(ago, taken, taken);
-  }
+  const auto add = [&](Reviewed by, const Durations& durations) {
+    for (std::size_t ago = 0; ago < durations.size(); ++ago) {
+      mine.set_call(by, ago, durations.ago(ago), durations.ago(ago));
+    }
+  };
+  add(Reviewed::library, of.library);
+  add(Reviewed::decided, of.decided);
   mine.set_room(room);
   return mine;
 }
 
 bool Chooser::reviewed(CallClass& of, const Problem& problem, const Review& all) {
-  // All but the class's first call; what a rank waited for others is no part of the least.
-  const auto count = std::min<std::size_t>(of.calls - 1, Review::kCalls);
+  if (!of.active) return activate(of, problem, all);
+  judge(of, problem.collective, all);
+  return false;
+}
+
+bool Chooser::activate(CallClass& of, const Problem& problem, const Review& all) {
+  // Where ranks leave together, what one waited for others is no part of the least.
+  const std::size_t count = of.library.size();
   std::array<double, Review::kCalls> transfer{};
   std::array<double, Review::kCalls> mean{};
   for (std::size_t ago = 0; ago < count; ++ago) {
-    const Seconds most = all.most(ago);
-    transfer[ago] = rooted(problem.collective) ? most : all.least(ago);
-    mean[ago] = (most + all.least(ago)) / 2;
+    const Seconds least = all.least(Reviewed::library, ago);
+    const Seconds most = all.most(Reviewed::library, ago);
+    transfer[ago] = rooted(problem.collective) ? most : least;
+    mean[ago] = (most + least) / 2;
     descend(lineage_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
   of.elapsed = median(mean, count);
@@ -199,6 +233,7 @@ bool Chooser::reviewed(CallClass& of, const Problem& problem, const Review& all)
   if (may_gain && spent_ >= needed) {
     of.active = true;
     of.next_event = 0;
+    of.review_after = kFirstReview;
     of.accounted = of.calls;
     of.account = kPlanning * of.elapsed * static_cast<double>(of.calls);
     return true;
@@ -206,11 +241,45 @@ bool Chooser::reviewed(CallClass& of, const Problem& problem, const Review& all)
   std::uint64_t pause = (kGrowth - 1) * of.calls;
   if (may_gain) {
     const double calls = (needed - spent_) / of.elapsed;
-    pause = std::min(
-        pause, std::max<std::uint64_t>(Review::kCalls, static_cast<std::uint64_t>(calls) + 1));
+    pause =
+        std::min(pause, std::max<std::uint64_t>(kReviewed, static_cast<std::uint64_t>(calls) + 1));
   }
   of.next_event = of.calls + pause;
   return false;
+}
+
+/// Whatever the prices say, deciding must not be dearer than leaving the calls to the library, with
+/// all that it takes. Where it is, the library has the next calls: first a few, since what is known
+/// of it may be old; then so many that the loss is at most kLoss of their time, and twice as many
+/// each time in a row.
+void Chooser::judge(CallClass& of, Collective collective, const Review& all) {
+  const auto usual = [&](Reviewed by, std::size_t count) {
+    std::array<double, Review::kCalls> seconds{};
+    for (std::size_t ago = 0; ago < count; ++ago) {
+      seconds[ago] =
+          rooted(collective) ? (all.least(by, ago) + all.most(by, ago)) / 2 : all.least(by, ago);
+    }
+    return mean_of_usual(seconds, count);
+  };
+  const Seconds library = usual(Reviewed::library, of.library.size());
+  const Seconds decided = usual(Reviewed::decided, of.decided.size());
+  const auto reviewed = static_cast<double>(of.decided.count());
+  of.decided.clear();
+  descend(lineage_, of.calls);
+  const double loss = library > 0 ? decided / library - 1 : 0;
+  if (loss <= kLoss) {
+    of.vain = 0;
+    of.review_after = std::min(2 * of.review_after, kMostReviewed);
+    return;
+  }
+  std::uint64_t pause = Durations::kCalls;
+  if (of.vain > 0) {
+    const double calls = std::clamp(reviewed * loss / kLoss, 1.0, 1e6);
+    pause = static_cast<std::uint64_t>(calls) << std::min(of.vain - 1, kMostDoublings);
+  }
+  of.next_event = of.calls + 1 + pause;
+  of.review_after = kReviewed;
+  ++of.vain;
 }
 
 // --- Calls that are decided about ---

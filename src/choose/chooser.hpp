@@ -80,10 +80,14 @@ class Chooser {
   /// Null for short calls of rooted collectives: those are the MPI library's, and nothing is known
   /// of them.
   [[nodiscard]] static bool worth_a_class(const Problem& problem);
+  /// Nothing is done about the class's next call: it is the MPI library's.
+  [[nodiscard]] static bool left_alone(const CallClass& of) {
+    return !of.active || of.calls + 1 < of.next_event;
+  }
   /// A call of the class was carried out by the MPI library in `seconds` on this rank, and nothing
-  /// else was done about it. True: its ranks are to compare now how long the last calls took.
+  /// else was done about it. True: its ranks are to review the last calls now.
   static bool watched(CallClass& of, Seconds seconds);
-  /// This rank's part of the comparison. `room`: whether this process may have another link.
+  /// This rank's part of a review. `room`: whether this process may have another link.
   [[nodiscard]] static Review review(const CallClass& of, bool room);
   /// `all`: the ranks' reviews, reduced. True: the class became active; there must be a link from
   /// now on.
@@ -116,6 +120,10 @@ class Chooser {
   /// About the call that was expected. `announced`: by rank 0 for all ranks, so that it may begin
   /// before its arrivals; protocols do not. What rank 0 knows of such calls is its own.
   [[nodiscard]] Verdict decide(const Problem& problem, bool announced = false);
+  /// A call of the class took `inside` seconds on this rank with all that was done about it; of
+  /// them `library` the MPI library's own collective, 0 if a plan was carried out. Not of calls
+  /// that rank 0 announced. True as of watched().
+  bool served(CallClass& of, Seconds library, Seconds inside) const;
   /// Rank 0 decided about the call that comes now and announced it.
   void adopt(const Problem& problem, const Algorithm& row, Seconds predicted);
   /// A plan for a call like this one, made before it comes. Throws Error as make_plan.
@@ -139,6 +147,8 @@ class Chooser {
   using Candidates = std::vector<Candidate>;
   class Prices;
 
+  bool activate(CallClass& of, const Problem& problem, const Review& all);
+  void judge(CallClass& of, Collective collective, const Review& all);
   void know(Collective collective, bool announced);
   [[nodiscard]] Verdict decide_as_set(const Problem& problem, bool announced);
   [[nodiscard]] PlanCache& plans_for_call() {

@@ -45,12 +45,11 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   call.algorithm = "native";
   const bool worth = !automatic() || Chooser::worth_a_class(setting_.problem);
   CallClass* const of = automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
-  const bool settled = of != nullptr && of->calls + 1 < of->next_event;
-  if (worth && !settled && (of == nullptr || of->active)) {
+  if (worth && (of == nullptr || !Chooser::left_alone(*of))) {
     call.expected = expect();
     const Verdict verdict = chooser_.decide(setting_.problem);
     if (verdict.way == Verdict::Way::refused) throw std::runtime_error(verdict.why);
-    follow(call, verdict, arrivals);
+    follow(call, verdict, of, arrivals);
   } else {
     only_watch(call, of, arrivals);
   }
@@ -99,24 +98,45 @@ void Rehearsal::only_watch(Call& call, CallClass* of, const std::vector<Seconds>
   for (Watch& other : watches_) other.miss();
   call.exits = run(native_plan(), arrivals, &call).exits;
   if (of == nullptr) return;
+  const Inside inside = inside_of(call, arrivals);
+  if (of->calls > 0) note(Reviewed::library, inside);
+  if (!Chooser::watched(*of, inside.least)) return;
+  if (chooser_.reviewed(*of, setting_.problem, review())) watch_arrivals();
+}
+
+Rehearsal::Inside Rehearsal::inside_of(const Call& call, const std::vector<Seconds>& arrivals) {
   std::vector<Seconds> inside;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     inside.push_back(call.exits[rank] - arrivals[rank]);
   }
   const auto [least, most] = std::minmax_element(inside.begin(), inside.end());
-  durations_.push_front({*least, *most});
-  durations_.resize(std::min(durations_.size(), Review::kCalls));
-  if (!Chooser::watched(*of, inside.front())) return;
-  Review all;
-  for (std::size_t ago = 0; ago < durations_.size(); ++ago) {
-    all.set_call(ago, durations_[ago][0], durations_[ago][1]);
-  }
-  all.set_room(true);
-  if (chooser_.reviewed(*of, setting_.problem, all)) watch_arrivals();
+  return {*least, *most};
 }
 
-void Rehearsal::follow(Call& call, const Verdict& verdict, const std::vector<Seconds>& arrivals) {
+void Rehearsal::note(Reviewed by, const Inside& inside) {
+  auto& last = durations_[static_cast<std::size_t>(by)];
+  last.push_front(inside);
+  last.resize(std::min(last.size(), Review::kCalls));
+}
+
+/// As all ranks' reviews, reduced.
+Review Rehearsal::review() const {
+  Review all;
+  for (const Reviewed by : {Reviewed::library, Reviewed::decided}) {
+    const auto& last = durations_[static_cast<std::size_t>(by)];
+    for (std::size_t ago = 0; ago < last.size(); ++ago) {
+      all.set_call(by, ago, last[ago].least, last[ago].most);
+    }
+  }
+  all.set_room(true);
+  return all;
+}
+
+void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
+                       const std::vector<Seconds>& arrivals) {
   couriers_.clear();
+  Seconds library = 0;
+  bool told = true;
   if (verdict.way == Verdict::Way::plan) {
     call.algorithm = verdict.plan->algorithm;
     call.parameters = describe_parameters(*verdict.plan, setting_.choice.algorithm->name);
@@ -126,14 +146,24 @@ void Rehearsal::follow(Call& call, const Verdict& verdict, const std::vector<Sec
   } else {
     const bool native = verdict.way != Verdict::Way::plan;
     call.exits = run(native ? native_plan() : *verdict.plan, arrivals, &call).exits;
-    if (verdict.tell) {
-      tell_afterwards(call, arrivals);
-    } else {
-      for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).miss();
-      return;
+    if (native && of != nullptr) {
+      library = inside_of(call, arrivals).least;
+      note(Reviewed::library, inside_of(call, arrivals));
     }
+    if (verdict.tell) tell_afterwards(call, arrivals);
+    told = verdict.tell;
   }
-  chooser_.learn();
+  if (told) {
+    chooser_.learn();
+  } else {
+    for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).miss();
+  }
+  if (of == nullptr) return;
+  const auto before = of->decided.count();
+  const Inside all_in = inside_of(call, arrivals);
+  const bool due = chooser_.served(*of, library, all_in.least);
+  if (of->decided.count() > before) note(Reviewed::decided, all_in);
+  if (due) (void)chooser_.reviewed(*of, setting_.problem, review());
 }
 
 /// What tells nobody of arrivals on its way: they are told afterwards.

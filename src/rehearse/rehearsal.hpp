@@ -3,6 +3,7 @@
 // the code that does so in MPI programs.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <optional>
 #include <string>
@@ -46,6 +47,12 @@ class Rehearsal {
             std::uint64_t seed);
 
  private:
+  /// How long the ranks were in a call.
+  struct Inside {
+    Seconds least = 0;
+    Seconds most = 0;
+  };
+
   [[nodiscard]] bool automatic() const { return setting_.choice.algorithm->name == "auto"; }
   void watch_arrivals();
   [[nodiscard]] Watch& watch(std::size_t rank) {
@@ -55,14 +62,18 @@ class Rehearsal {
   [[nodiscard]] Plan native_plan() const;
   Simulation run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked);
   void only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals);
-  void follow(Call& call, const Verdict& verdict, const std::vector<Seconds>& arrivals);
+  [[nodiscard]] static Inside inside_of(const Call& call, const std::vector<Seconds>& arrivals);
+  void note(Reviewed by, const Inside& inside);
+  [[nodiscard]] Review review() const;
+  void follow(Call& call, const Verdict& verdict, CallClass* of,
+              const std::vector<Seconds>& arrivals);
   void run_and_tell(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
   void tell_afterwards(Call& call, const std::vector<Seconds>& arrivals);
 
   Setting setting_;
   Chooser chooser_;            // rank 0's; what the others expect is compared with it
   std::deque<Watch> watches_;  // of the other ranks
-  std::deque<std::array<Seconds, 2>> durations_;  // of the last calls: the least, the most
+  std::array<std::deque<Inside>, 2> durations_;  // of the last calls, by how they were served
   std::vector<Courier*> couriers_;
   SimulationOptions options_;
   Seconds clock_ = 0;  // when the last call was over

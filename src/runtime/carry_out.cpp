@@ -10,6 +10,7 @@
 #include "runtime/call_data.hpp"
 #include "runtime/clocks/clock_sync.hpp"
 #include "runtime/connect.hpp"
+#include "runtime/letters.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/persistent.hpp"
@@ -27,6 +28,8 @@ struct Ending {
   Became became = &latecomer_stats::native;
   bool told = false;        // telemetry knows of its arrivals
   CallClass* of = nullptr;  // of a call under automatic choice, where it has one
+  bool decided = false;     // about the call, by all ranks
+  Seconds library = 0;      // that the MPI library's own collective took
   bool raise = false;       // the program's error handler is still to be called
 };
 
@@ -123,14 +126,15 @@ int least_of_all(CommState& state, Review& review) {
                         state.comm);
 }
 
-/// The ranks compare how long the last calls took: all of them have just been in one, which ended
-/// so. For the first comparison an earlier communicator of theirs may stand in.
-Ending compare_durations(CommState& state, const Problem& problem, Ending ending) {
+/// The ranks review the last calls: all of them have just been in one, which ended so, with an
+/// error or not. Before the first review an earlier communicator of theirs may stand in.
+Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
   Review all = Chooser::review(*ending.of, may_connect(state));
   all.offer(inheritance.lineage());
-  ending.code = least_of_all(state, all);
-  if (ending.code != MPI_SUCCESS) return ending;
+  const int code = least_of_all(state, all);
+  if (ending.code == MPI_SUCCESS) ending.code = code;
+  if (code != MPI_SUCCESS) return ending;
   if (all.agreed()) {
     inheritance.accept();
     ending.of = &state.chooser.class_of(problem);
@@ -139,6 +143,19 @@ Ending compare_durations(CommState& state, const Problem& problem, Ending ending
   if (!state.chooser.reviewed(*ending.of, problem, all)) return ending;
   const Outcome connected = connect_for_choice(state);
   return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
+}
+
+/// The same of a class that is decided about, on the link: a rank that failed is not waited for.
+Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
+  Link& link = *state.link;
+  link.control.enter(Control::Part::review, 0);
+  Letters letters(link, {state.comm, state.tuning.long_wait}, Tags::kReview,
+                  "to review the last calls");
+  const Review all = collect(letters, state.ranks, state.rank, Chooser::review(*ending.of, true),
+                             [](Review& mine, const Review& theirs) { mine.merge(theirs); });
+  if (letters.failed()) return fail(state, letters.outcome());
+  state.chooser.reviewed(*ending.of, problem, all);
+  return ending;
 }
 
 // --- The ways of a call ---
@@ -162,9 +179,8 @@ Ending serve_by_library(CommState& state, const Request& request, Became became,
                         Seconds entered) {
   state.chooser.skip();
   const Ending ending{natively(state, request.call), became, false, of};
-  if (ending.code != MPI_SUCCESS || of == nullptr) return ending;
-  if (!Chooser::watched(*of, monotonic_clock() - entered)) return ending;
-  return compare_durations(state, request.problem, ending);
+  if (of == nullptr || !Chooser::watched(*of, monotonic_clock() - entered)) return ending;
+  return review_watched(state, request.problem, ending);
 }
 
 /// Carries a plan out; where `begun` is given, it was started ahead of this rank's arrival.
@@ -215,11 +231,15 @@ Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared,
 
 Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arrived) {
   state.parameters = "as=native";
-  const int code = natively(state, call);
-  if (code != MPI_SUCCESS) return {code, &latecomer_stats::native};
+  Ending ending{MPI_SUCCESS, &latecomer_stats::native};
+  const Seconds entered = monotonic_clock();
+  ending.code = natively(state, call);
+  ending.library = monotonic_clock() - entered;
+  if (ending.code != MPI_SUCCESS) return ending;
   const Outcome told = tell_afterwards(state, tell, arrived);
   if (told.code != MPI_SUCCESS) return fail(state, told);
-  return {MPI_SUCCESS, &latecomer_stats::native, tell};
+  ending.told = tell;
+  return ending;
 }
 
 /// No candidate takes the problem, on no rank.
@@ -288,7 +308,7 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
   if (state.chooser.policy().chooses(problem.collective)) {
     const bool worth = Chooser::worth_a_class(problem);
     of = worth ? &state.chooser.class_of(problem) : nullptr;
-    if (!worth || !of->active) {
+    if (!worth || Chooser::left_alone(*of)) {
       return serve_by_library(state, request, &latecomer_stats::native, of, entered);
     }
   }
@@ -305,8 +325,10 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
     return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
   }
   const Seconds inside = monotonic_clock() - entered;
+  const bool announced = state.background && state.background->serves(request);
   Ending ending = follow_verdict(state, request, state.link->clocks.now() - inside);
   ending.of = of;
+  ending.decided = of != nullptr && !announced && ending.became != &latecomer_stats::failed;
   return ending;
 } catch (const std::exception& error) {
   if (UserCode::threw()) {
@@ -366,7 +388,10 @@ Ending in_turn(CommState& state, const Request& request, Seconds entered) {
   state.turn.begin_call();
   Ending ending = handle(state, request, entered);
   record(state, request, ending, entered);
-  return ending;
+  if (!ending.decided) return ending;
+  const Seconds inside = monotonic_clock() - entered;
+  if (!state.chooser.served(*ending.of, ending.library, inside)) return ending;
+  return review_decided(state, request.problem, ending);
 }
 
 int carry_out(CommState& state, const Call& call) {

@@ -19,7 +19,7 @@ class Control {
   explicit Control(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kControl) {}
 
   /// What a rank does in a call.
-  enum class Part : std::uint64_t { none, plan, telling, left };
+  enum class Part : std::uint64_t { none, plan, telling, review, left };
 
   /// Calls from now on are another communicator's, of the same ranks, numbered on from these.
   void go_on_after(std::uint64_t position, std::uint64_t calls);

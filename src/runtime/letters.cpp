@@ -29,7 +29,7 @@ void Letters::wait(Rank peer, Done&& done) {
     check();
     waiting.pause([&] {
       waiting.say("for rank " + std::to_string(peer) + ' ' + purpose_);
-      if (options_.calls_ahead > 0) link_.control.ask(peer);  // else between calls
+      if (when_ == When::in_call) link_.control.ask(peer);
     });
     if (waiting.trouble()) outcome_ = {disagreement_class(), *waiting.trouble()};
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "patterns/trees.hpp"
 #include "runtime/link.hpp"
 #include "runtime/run.hpp"
 #include "transports/mpi/mailbox.hpp"
@@ -14,10 +15,15 @@ namespace latecomer {
 /// After a failure nothing more is sent or received.
 class Letters {
  public:
+  /// Whether a rank that is waited for long is asked which call it is in.
+  enum class When : std::uint8_t { between_calls, in_call };
+
   /// `purpose`, of the reports: "to set the clock".
-  Letters(Link& link, const RunOptions& options, int tag, std::string purpose)
+  Letters(Link& link, const RunOptions& options, int tag, std::string purpose,
+          When when = When::in_call)
       : link_(link),
         options_(options),
+        when_(when),
         mailbox_(link.comm->get(), tag),
         purpose_(std::move(purpose)) {}
 
@@ -44,9 +50,30 @@ class Letters {
 
   Link& link_;
   RunOptions options_;
+  When when_;
   Mailbox mailbox_;
   std::string purpose_;
   Outcome outcome_;
 };
+
+/// `content` of all ranks, on all ranks: up a binomial tree and down again. `merge(all, theirs)`
+/// adds those of others.
+template <class Content, class Merge>
+Content collect(Letters& letters, Rank ranks, Rank me, Content all, Merge&& merge) {
+  const TreeNode node = binomial_node(ranks, me);
+  for (const TreeNode::Child& child : node.children) {
+    Content theirs{};
+    letters.receive(child.rank, theirs);
+    if (!letters.failed()) merge(all, theirs);
+  }
+  if (!node.root()) {
+    letters.send(node.parent, all);
+    letters.receive(node.parent, all);
+  }
+  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+    letters.send(child->rank, all);
+  }
+  return all;
+}
 
 }  // namespace latecomer

@@ -2,7 +2,6 @@
 
 #include "base/hash.hpp"
 #include "latecomer/latecomer.h"
-#include "patterns/trees.hpp"
 #include "runtime/letters.hpp"
 #include "runtime/log.hpp"
 #include "transports/mpi/tags.hpp"
@@ -28,23 +27,6 @@ constexpr Setting kSettings[] = {
     {"network", hash_of_network},
 };
 static_assert(std::size(kSettings) <= SettingHashes::kMost);
-
-/// Those of all ranks, on all ranks.
-SettingHashes exchange(Letters& letters, const TreeNode& node, SettingHashes all) {
-  for (const TreeNode::Child& child : node.children) {
-    SettingHashes theirs;
-    letters.receive(child.rank, theirs);
-    merge(all, theirs);
-  }
-  if (!node.root()) {
-    letters.send(node.parent, all);
-    letters.receive(node.parent, all);
-  }
-  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-    letters.send(child->rank, all);
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -84,8 +66,7 @@ Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
   Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
                   "to compare settings");
-  const SettingHashes all =
-      exchange(letters, binomial_node(state.ranks, state.rank), hashes_of(state));
+  const SettingHashes all = collect(letters, state.ranks, state.rank, hashes_of(state), merge);
   if (letters.failed()) return letters.outcome();
   conclude(state, all);
   return {};

@@ -38,7 +38,7 @@ bool enough(const std::vector<ClockSample>& samples, std::size_t fewest) {
 class ClockSync {
  public:
   ClockSync(Link& link, const RunOptions& options, std::size_t questions)
-      : letters_(link, options, Tags::kClock, "to set the clock"),
+      : letters_(link, options, Tags::kClock, "to set the clock", Letters::When::between_calls),
         clocks_(link.clocks),
         questions_(questions) {
     PMPI_Comm_rank(link.comm->get(), &me_);

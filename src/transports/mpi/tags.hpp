@@ -17,6 +17,7 @@ class Tags {
   static constexpr int kSettings = 2;  // settings.hpp
   static constexpr int kLetters = 3;   // background/post.hpp
   static constexpr int kWords = 4;     // words.hpp
+  static constexpr int kReview = 5;    // carry_out.cpp
 
   explicit Tags(MPI_Comm comm) {
     if (const int* const bound = largest(comm))
@@ -42,7 +43,7 @@ class Tags {
     return found != 0 ? bound : nullptr;
   }
 
-  static constexpr int kLast = kWords;
+  static constexpr int kLast = kReview;
   static constexpr std::uint64_t kStride = 1021;
 
   [[nodiscard]] int within(std::uint64_t number) const {
