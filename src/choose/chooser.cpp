@@ -181,7 +181,8 @@ void Chooser::forget_oldest() {
 }
 
 bool Chooser::watched(CallClass& of, Seconds seconds) {
-  if (++of.calls > 1) of.library.add(seconds);
+  if (of.calls > 0 && of.next_is_timed()) of.library.add(seconds);
+  ++of.calls;
   return !of.active && of.calls >= of.next_event;
 }
 
@@ -223,6 +224,7 @@ bool Chooser::activate(CallClass& of, const Problem& problem, const Review& all)
     descend(lineage_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
   of.elapsed = median(mean, count);
+  of.brief = of.elapsed < CallClass::kBrief;
   of.used = ++events_;
   spent_ += of.elapsed * static_cast<double>(of.calls - of.reviewed);
   of.reviewed = of.calls;

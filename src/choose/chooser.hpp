@@ -84,8 +84,9 @@ class Chooser {
   [[nodiscard]] static bool left_alone(const CallClass& of) {
     return !of.active || of.calls + 1 < of.next_event;
   }
-  /// A call of the class was carried out by the MPI library in `seconds` on this rank, and nothing
-  /// else was done about it. True: its ranks are to review the last calls now.
+  /// A call of the class was carried out by the MPI library in `seconds` on this rank (of no
+  /// importance where it was not to be timed), and nothing else was done about it. True: its ranks
+  /// are to review the last calls now.
   static bool watched(CallClass& of, Seconds seconds);
   /// This rank's part of a review. `room`: whether this process may have another link.
   [[nodiscard]] static Review review(const CallClass& of, bool room);

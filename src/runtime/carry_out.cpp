@@ -10,6 +10,7 @@
 #include "runtime/call_data.hpp"
 #include "runtime/clocks/clock_sync.hpp"
 #include "runtime/connect.hpp"
+#include "runtime/datatypes.hpp"
 #include "runtime/letters.hpp"
 #include "runtime/log.hpp"
 #include "runtime/operators.hpp"
@@ -362,10 +363,34 @@ std::optional<EndedCall::Told> telemetry_of(const CommState& state, const Ending
                          estimate_error(state.chooser.expected(), watch->last())};
 }
 
+/// Whether other calls with the same arguments mean the same. Where ranks choose, that must be
+/// alike on all of them; handles of what a program made may come again for something else, and on
+/// some ranks only.
+bool lasting(const CommState& state, const Call& call) {
+  if (call.recvcounts != nullptr) return false;
+  if (state.intercommunicator || state.choice(call.collective).algorithm->kind == Kind::native) {
+    return true;
+  }
+  const auto stays = [](MPI_Datatype type) {
+    return type == MPI_DATATYPE_NULL || predefined(type) != nullptr;
+  };
+  if (!combines(call.collective)) return stays(call.sendtype) && stays(call.recvtype);
+  return stays(call.sendtype) && kind_of(call.op) == OperatorKind::built_in;
+}
+
+/// Whether the MPI library carries out all calls like this one, but for those that a class looks
+/// at.
+bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
+  const bool fixed = request.by_library != nullptr
+                         ? request.by_library != &latecomer_stats::fallback_arguments
+                         : ending.became == &latecomer_stats::native;
+  return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
+}
+
 /// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
 void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
   ++(state.stats.*ending.became);
-  EndedCall ended{request.problem, request.call.site, ending.became};
+  EndedCall ended{state.calls, request.problem, request.call.site, ending.became};
   if (state.background) ended.before_arrival = state.background->take_ahead();
   state.stats.before_arrival += ended.before_arrival;
   ended.inside = monotonic_clock() - entered;
@@ -377,8 +402,9 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
   }
   ended.told = telemetry_of(state, ending);
   const Statistics::Records records = state.statistics.add(ended);
-  if (ending.became == &latecomer_stats::native && ended.well) {
-    state.shortcuts.add(request.call, ending.of, state.chooser, records.key, records.site);
+  if (takes_shortcut(state, request, ending)) {
+    state.shortcuts.add(request.call, ending.became, ending.of, state.chooser, records,
+                        ended.inside);
   }
 }
 
@@ -394,18 +420,24 @@ Ending in_turn(CommState& state, const Request& request, Seconds entered) {
   return review_decided(state, request.problem, ending);
 }
 
+int take(Shortcut& shortcut, CommState& state, const Call& call) {
+  state.chooser.skip();
+  const bool timed = shortcut.next_is_timed();
+  const Seconds entered = timed ? monotonic_clock() : 0;
+  const int code = call.native();
+  if (timed) shortcut.last_inside = monotonic_clock() - entered;
+  if (shortcut.of != nullptr) Chooser::watched(*shortcut.of, shortcut.last_inside);
+  shortcut.count(state.calls);
+  ++(state.stats.*shortcut.became);
+  return code;
+}
+
 int carry_out(CommState& state, const Call& call) {
-  const Seconds entered = monotonic_clock();
   ++state.calls;
   if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
-    state.chooser.skip();
-    const int code = call.native();
-    const Seconds inside = monotonic_clock() - entered;
-    if (known->of != nullptr) Chooser::watched(*known->of, inside);
-    known->count(code == MPI_SUCCESS, inside);
-    ++state.stats.native;
-    return code;
+    return take(*known, state, call);
   }
+  const Seconds entered = monotonic_clock();
   const Request request = understand(state, call);
   const Ending ending = in_turn(state, request, entered);
   return ending.raise ? raise_error(state.comm, ending.code) : ending.code;

@@ -10,6 +10,7 @@
 #include "runtime/background/wish.hpp"
 #include "runtime/default_network.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/finalize.hpp"
 #include "runtime/predecessors.hpp"
 #include "runtime/settings.hpp"
 #include "runtime/statistics/ledger.hpp"
@@ -19,7 +20,19 @@ namespace latecomer {
 namespace {
 
 /// Counts the states that went, so that a thread knows whether the one it used last is still there.
-std::atomic<std::uint64_t> freed{0};
+std::atomic<std::uint64_t> gone{0};
+
+/// The last call of this thread.
+struct Last {
+  MPI_Comm comm = MPI_COMM_NULL;
+  CommState* state = nullptr;
+  std::uint64_t gone_then = 0;
+
+  [[nodiscard]] bool was_on(MPI_Comm now) const {
+    return comm == now && state != nullptr && gone_then == gone.load(std::memory_order_acquire);
+  }
+};
+thread_local Last last;
 
 /// Communicators whose state was freed: delete functions of the program's own attributes may still
 /// make calls on them. A state attached then would never be freed, and MPICH would not survive it.
@@ -60,7 +73,7 @@ Dying& dying() {
 }
 
 int free_state(MPI_Comm comm, int, void* state, void*) {
-  ++freed;
+  ++gone;
   delete static_cast<CommState*>(state);
   dying().add(comm);
   return MPI_SUCCESS;
@@ -92,6 +105,7 @@ int attach(MPI_Comm comm, CommState& state) {
 }
 
 CommState& make_state(MPI_Comm comm) {
+  (void)end_with_mpi();
   auto fresh = std::make_unique<CommState>(comm);
   if (attach(comm, *fresh) != MPI_SUCCESS) {
     throw Error("communicator", "its attributes", "one that takes another attribute");
@@ -159,16 +173,14 @@ CommState& state_of(MPI_Comm comm) {
   return make_state(comm);
 }
 
+bool used_last(MPI_Comm comm) { return last.was_on(comm); }
+
+void forget_last() { ++gone; }
+
 CommState* state_for_call(MPI_Comm comm) {
-  struct Last {
-    MPI_Comm comm = MPI_COMM_NULL;
-    CommState* state = nullptr;
-    std::uint64_t freed = 0;
-  };
-  static thread_local Last last;
+  if (last.was_on(comm)) return last.state;
   if (comm == MPI_COMM_NULL) return nullptr;
-  const std::uint64_t now = freed.load(std::memory_order_acquire);
-  if (last.comm == comm && last.freed == now) return last.state;
+  const std::uint64_t now = gone.load(std::memory_order_acquire);
   CommState* state = find_state(comm);
   if (state == nullptr) {
     if (dying().contains(comm)) return nullptr;

@@ -63,9 +63,14 @@ struct CommState {
 
   // Records.
   latecomer_stats stats{};
-  Statistics statistics;
+  Statistics statistics;   // without calls that took a shortcut since records()
   std::string parameters;  // of the last handled call
 
+  /// The statistics with all calls so far.
+  [[nodiscard]] const Statistics& records() {
+    shortcuts.settle();
+    return statistics;
+  }
   [[nodiscard]] Choice& choice(Collective of) { return chooser.policy().choice(of); }
   [[nodiscard]] const Choice& choice(Collective of) const { return chooser.policy().choice(of); }
   /// Collective the first time. Returns MPI's code; nobody's error handler is called. After an
@@ -76,8 +81,13 @@ struct CommState {
 /// The communicator's state, made at the first request. Throws Error if MPI cannot attach it.
 [[nodiscard]] CommState& state_of(MPI_Comm comm);
 
-/// The same for a call. Null where the communicator must be left alone: it is none, or it is
-/// being freed, and a delete function of the program's own makes a last call on it.
+/// Whether this thread's last call was on this communicator, and it is still there.
+[[nodiscard]] bool used_last(MPI_Comm comm);
+/// MPI ends: no communicator is there any more.
+void forget_last();
+
+/// The same as state_of() for a call. Null where the communicator must be left alone: it is none,
+/// or it is being freed, and a delete function of the program's own makes a last call on it.
 [[nodiscard]] CommState* state_for_call(MPI_Comm comm);
 
 }  // namespace latecomer

@@ -180,8 +180,7 @@ void set_network(CommState& state, std::string_view text) {
   refuse_while_started(state, "network");
   const Network network = text.empty() ? default_network() : read_network(text);
   state.chooser.policy().network = with_handshake(network);
-  state.chooser.forget();
-  state.shortcuts.clear();
+  forget_calls(state);
 }
 
 void set_long_wait(CommState& state, Seconds seconds) {

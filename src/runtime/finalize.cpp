@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "runtime/background/progress_thread.hpp"
+#include "runtime/comm_state.hpp"
 #include "runtime/predecessors.hpp"
 #include "transports/mpi/mailbox.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
 int finalizing(MPI_Comm, int, void*, void*) {
   constexpr Seconds kAtMost = 0.1;
+  forget_last();
   ProgressThread::instance().stop();
   end_predecessors();
   (void)Mailbox::finish(kAtMost);

@@ -1,5 +1,5 @@
 // Calls that need no decision: the same arguments came before, and the MPI library carries them
-// out. Looking one up costs a few nanoseconds.
+// out.
 #pragma once
 
 #include <array>
@@ -10,8 +10,9 @@
 
 namespace latecomer {
 
-/// What is known of calls with certain arguments.
-struct Shortcut {
+/// What is known of calls with certain arguments. It counts them by itself, so that a call touches
+/// two lines of the cache: what the program computed may have taken all others.
+struct alignas(64) Shortcut {
   Collective collective = Collective::allreduce;
   std::uint8_t pointers = 0;  // which of the buffers are null, in place, equal
   Rank root = 0;
@@ -24,16 +25,31 @@ struct Shortcut {
 
   CallClass* of = nullptr;    // null: the MPI library's for good
   std::uint64_t version = 0;  // of the chooser's classes
-  KeyRecord* key = nullptr;
-  latecomer_site_stats* at = nullptr;
+  Became became = nullptr;    // what such calls count as
+  Statistics::Records records;
 
-  /// A call ended.
-  void count(bool well, Seconds inside) const {
-    ++key->calls.native;
-    key->times.inside += inside;
-    if (well) key->count("native", {});
-    ++at->calls.native;
-    at->times.inside += inside;
+  // Calls since settle().
+  std::uint64_t calls = 0;
+  std::uint64_t last_call = 0;  // its number on the communicator
+  Seconds inside = 0;
+  Seconds last_inside = 0;
+
+  /// Those that are not timed took as long as the last one that was.
+  [[nodiscard]] bool next_is_timed() const {
+    if (of != nullptr) return of->next_is_timed();
+    return last_inside >= CallClass::kBrief || calls % CallClass::kTimed == 0;
+  }
+  void count(std::uint64_t number) {
+    ++calls;
+    last_call = number;
+    inside += last_inside;
+  }
+  /// What was counted becomes part of the records.
+  void settle() {
+    if (calls == 0) return;
+    records.add(became, calls, inside, last_call);
+    calls = 0;
+    inside = 0;
   }
   [[nodiscard]] bool fits(const Shortcut& other) const {
     return sendcount == other.sendcount && site == other.site && collective == other.collective &&
@@ -48,22 +64,30 @@ class Shortcuts {
   [[nodiscard]] Shortcut* find(const Call& call, const Chooser& chooser) {
     if (call.recvcounts != nullptr) return nullptr;
     Shortcut& at = place(call);
-    if (at.key == nullptr || !at.fits(key_of(call))) return nullptr;
+    if (at.became == nullptr || !at.fits(key_of(call))) return nullptr;
     if (at.of == nullptr) return &at;
     const bool due = at.version != chooser.version() || at.of->calls + 1 >= at.of->next_event;
     return due ? nullptr : &at;
   }
-  void add(const Call& call, CallClass* of, const Chooser& chooser, KeyRecord* key,
-           latecomer_site_stats* at) {
-    if (call.recvcounts != nullptr) return;
+  void add(const Call& call, Became became, CallClass* of, const Chooser& chooser,
+           const Statistics::Records& records, Seconds inside) {
     Shortcut made = key_of(call);
+    made.became = became;
     made.of = of;
     made.version = chooser.version();
-    made.key = key;
-    made.at = at;
-    place(call) = made;
+    made.records = records;
+    made.last_inside = inside;
+    Shortcut& at = place(call);
+    at.settle();
+    at = made;
   }
-  void clear() { all_.fill({}); }
+  void settle() {
+    for (Shortcut& each : all_) each.settle();
+  }
+  void clear() {
+    settle();
+    all_.fill({});
+  }
 
  private:
   static Shortcut key_of(const Call& call) {

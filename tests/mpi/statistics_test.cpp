@@ -159,7 +159,7 @@ MPI_TEST(sites_and_choices_are_bounded) {
   std::vector<std::string> parameters;
   for (int i = 0; i < 300; ++i) parameters.push_back(std::to_string(i) + std::string(200, 'x'));
   for (int i = 0; i < 300; ++i) {
-    EndedCall call{problem, nullptr, &latecomer_stats::handled};
+    EndedCall call{1, problem, nullptr, &latecomer_stats::handled};
     call.site = parameters[static_cast<std::size_t>(i)].data();
     call.well = true;
     call.algorithm = "ring";

@@ -75,7 +75,9 @@ int configure_together(MPI_Comm comm, Work&& work) {
 /// Runs `work` for a collective call; what it throws goes through the communicator's error handler.
 template <class Work>
 int communicate(const Call& call, Work&& work) {
-  if (outside_of_mpi() != nullptr) return call.native();  // moves the data, or says what is wrong
+  if (!used_last(call.comm) && outside_of_mpi() != nullptr) {
+    return call.native();  // moves the data, or says what is wrong
+  }
   return caught(MPI_ERR_OTHER, work, [&](int code) { return raise_error(call.comm, code); });
 }
 

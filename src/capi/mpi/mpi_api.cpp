@@ -91,22 +91,22 @@ int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats) {
 
 int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites) {
   return configure(comm, [&](CommState& state) {
-    if (keys != nullptr) *keys = static_cast<int>(state.statistics.key_count());
-    if (sites != nullptr) *sites = static_cast<int>(state.statistics.sites().size());
+    if (keys != nullptr) *keys = static_cast<int>(state.records().key_count());
+    if (sites != nullptr) *sites = static_cast<int>(state.records().sites().size());
   });
 }
 
 int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats) {
   return configure(comm, [&](CommState& state) {
-    check_index("key", index, state.statistics.key_count(), stats);
-    *stats = state.statistics.key(static_cast<std::size_t>(index));
+    check_index("key", index, state.records().key_count(), stats);
+    *stats = state.records().key(static_cast<std::size_t>(index));
   });
 }
 
 int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats) {
   return configure(comm, [&](CommState& state) {
-    check_index("call site", index, state.statistics.sites().size(), stats);
-    *stats = state.statistics.sites()[static_cast<std::size_t>(index)];
+    check_index("call site", index, state.records().sites().size(), stats);
+    *stats = state.records().sites()[static_cast<std::size_t>(index)];
   });
 }
 

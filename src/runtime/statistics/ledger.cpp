@@ -21,7 +21,7 @@ std::string wish() {
   return text == "0" ? "" : text;
 }
 
-CommStats stats_of(const CommState& state) {
+CommStats stats_of(CommState& state) {
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
   PMPI_Comm_get_name(state.comm, name, &length);
@@ -29,8 +29,8 @@ CommStats stats_of(const CommState& state) {
           state.rank,
           state.ranks,
           state.stats,
-          state.statistics.keys(),
-          {state.statistics.sites().begin(), state.statistics.sites().end()}};
+          state.records().keys(),
+          {state.records().sites().begin(), state.records().sites().end()}};
 }
 
 class Ledger {
@@ -44,12 +44,12 @@ class Ledger {
     PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, this);
   }
 
-  void open(const CommState& state) {
+  void open(CommState& state) {
     if (wish_.empty()) return;
     const std::lock_guard lock(guard_);
     open_.push_back(&state);
   }
-  void close(const CommState& state) {
+  void close(CommState& state) {
     if (wish_.empty()) return;
     const std::lock_guard lock(guard_);
     if (std::erase(open_, &state) == 0 || total(state.stats) == 0) return;
@@ -70,7 +70,7 @@ class Ledger {
 
   void tell() {
     const std::lock_guard lock(guard_);
-    for (const CommState* const state : open_) {
+    for (CommState* const state : open_) {
       if (total(state->stats) > 0) told_.communicators.push_back(stats_of(*state));
     }
     open_.clear();
@@ -88,7 +88,7 @@ class Ledger {
 
   std::string wish_;
   std::mutex guard_;
-  std::vector<const CommState*> open_;  // in the order in which they came
+  std::vector<CommState*> open_;  // in the order in which they came
   ProcessStats told_;
 };
 
@@ -99,7 +99,7 @@ Ledger& ledger() {
 
 }  // namespace
 
-void ledger_open(const CommState& state) { ledger().open(state); }
-void ledger_close(const CommState& state) { ledger().close(state); }
+void ledger_open(CommState& state) { ledger().open(state); }
+void ledger_close(CommState& state) { ledger().close(state); }
 
 }  // namespace latecomer

@@ -9,7 +9,7 @@ namespace latecomer {
 struct CommState;
 
 /// A communicator came, or is about to go.
-void ledger_open(const CommState& state);
-void ledger_close(const CommState& state);
+void ledger_open(CommState& state);
+void ledger_close(CommState& state);
 
 }  // namespace latecomer

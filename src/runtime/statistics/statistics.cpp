@@ -43,29 +43,41 @@ void count(latecomer_stats& calls, const EndedCall& call) {
 
 }  // namespace
 
-void KeyRecord::count(std::string_view algorithm, std::string_view parameters) {
+void KeyRecord::count(std::string_view algorithm, std::string_view parameters, std::uint64_t number,
+                      std::uint64_t repeats) {
+  const bool last = number >= last_call;
+  if (last) last_call = number;
   const auto is = [&](const Choice& choice) {
     return choice.algorithm == algorithm && choice.parameters == parameters;
   };
   auto found = std::find_if(choices.begin(), choices.end(), is);
   if (found == choices.end()) {
     if (choices.size() == LATECOMER_MOST_CHOICES) {
-      ++other_choices;
-      last_choice = -1;
+      other_choices += repeats;
+      if (last) last_choice = -1;
       return;
     }
     choices.push_back({std::string(algorithm), std::string(parameters), 0});
     found = std::prev(choices.end());
   }
-  ++found->calls;
-  last_choice = static_cast<int32_t>(found - choices.begin());
+  found->calls += repeats;
+  if (last) last_choice = static_cast<int32_t>(found - choices.begin());
+}
+
+void Statistics::Records::add(std::uint64_t latecomer_stats::* became, std::uint64_t count,
+                              Seconds inside, std::uint64_t number) const {
+  key->calls.*became += count;
+  key->times.inside += inside;
+  key->count("native", {}, number, count);
+  site->calls.*became += count;
+  site->times.inside += inside;
 }
 
 Statistics::Records Statistics::add(const EndedCall& call) {
   KeyRecord& key = key_record(call);
   count(key.calls, call);
   add_times(key.times, call);
-  if (call.well) key.count(call.algorithm, call.parameters);
+  if (call.well) key.count(call.algorithm, call.parameters, call.number);
   if (call.told && call.told->estimate_error) {
     ++key.estimated;
     key.estimate_error += *call.told->estimate_error;

@@ -16,6 +16,7 @@ namespace latecomer {
 
 /// One call that ended.
 struct EndedCall {
+  std::uint64_t number = 0;  // on the communicator
   /// What telemetry told of it.
   struct Told {
     int period;
@@ -48,18 +49,25 @@ struct KeyRecord {
   latecomer_times times{};
   std::vector<Choice> choices;  // in the order of their first use
   std::int32_t last_choice = -1;
+  std::uint64_t last_call = 0;  // that went well
   std::uint64_t other_choices = 0;
   std::uint64_t estimated = 0;
   Seconds estimate_error = 0;
 
-  void count(std::string_view algorithm, std::string_view parameters);
+  /// `repeats` calls, the last one of this number.
+  void count(std::string_view algorithm, std::string_view parameters, std::uint64_t number,
+             std::uint64_t repeats = 1);
 };
 
 class Statistics {
  public:
   struct Records {
-    KeyRecord* key;
-    latecomer_site_stats* site;
+    KeyRecord* key = nullptr;
+    latecomer_site_stats* site = nullptr;
+
+    /// `count` calls of the MPI library's, all of which went well, the last one of this number.
+    void add(std::uint64_t latecomer_stats::* became, std::uint64_t count, Seconds inside,
+             std::uint64_t number) const;
   };
   /// Returns the records that it was added to; they stay where they are.
   Records add(const EndedCall& call);
