@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <span>
 #include <string_view>
@@ -143,7 +142,7 @@ struct CallClass {
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
   // Of rooted calls: what the steady candidates would take under the arrivals of the last calls.
-  std::deque<std::vector<Candidate>> lately;
+  std::vector<std::vector<Candidate>> lately;
 };
 
 }  // namespace latecomer

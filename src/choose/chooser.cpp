@@ -621,7 +621,7 @@ Seconds Chooser::promised(CallClass& of, const Selection& selection,
     if (steady.row == selection.row || stands_for) promised = prices.back().predicted;
   }
   of.lately.push_back(std::move(prices));
-  if (of.lately.size() > kLately) of.lately.pop_front();
+  if (of.lately.size() > kLately) of.lately.erase(of.lately.begin());
   return promised;
 }
 

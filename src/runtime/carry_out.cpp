@@ -29,9 +29,9 @@ struct Ending {
   Became became = &latecomer_stats::native;
   bool told = false;        // telemetry knows of its arrivals
   CallClass* of = nullptr;  // of a call under automatic choice, where it has one
+  bool raise = false;       // the program's error handler is still to be called
   bool decided = false;     // about the call, by all ranks
   Seconds library = 0;      // that the MPI library's own collective took
-  bool raise = false;       // the program's error handler is still to be called
 };
 
 // --- Failures ---
@@ -67,12 +67,12 @@ Ending fail(CommState& state, const Outcome& outcome) {
   const std::string text = describe(state.comm) + ": " + outcome.why;
   log_line(text);
   set_last_error(text);
-  return {outcome.code, &latecomer_stats::failed, false, nullptr, true};
+  return {.code = outcome.code, .became = &latecomer_stats::failed, .raise = true};
 }
 
 Ending refuse(CommState& state) {
   set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
-  return {disagreement_class(), &latecomer_stats::failed, false, nullptr, true};
+  return {.code = disagreement_class(), .became = &latecomer_stats::failed, .raise = true};
 }
 
 // --- Learning ---
