@@ -1,10 +1,11 @@
 """What choosing by who is late is worth in the emulated cluster, nothing known beforehand.
 
     .venv/bin/python tools/choice_lab.py [--nodes 16] [--bytes 4MiB] [--delay 0.7] [--only NAME]
+                                         [--mpi mpich]
 
 Prints a table: for each scenario the mean over the calls of (mean exit minus last arrival) of the
 native collective, the best balanced program and the automatic choice, interleaved in one run, and
-the medians of the calls' ratios with their 95 % intervals. The first five calls, in which the
+the medians of the calls' ratios with their 95 % intervals. The first nine calls, in which the
 choice tries things out, are left out. Takes a quarter of an hour; run nothing else meanwhile.
 """
 
@@ -21,7 +22,7 @@ from latecomer import samples as measured
 from ratios import median_interval
 
 ROOT = Path(__file__).resolve().parent.parent
-FIRST = 5  # calls that an estimate may take
+FIRST = 9  # calls that an estimate may take
 ALGORITHMS = ("native", "fastest", "auto")
 
 
@@ -66,6 +67,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--bytes", default="4MiB")
     parser.add_argument("--delay", type=float, default=0.7, help="seconds")
     parser.add_argument("--only", help="one scenario")
+    parser.add_argument("--mpi", help="the MPI library; default: the first one found")
     return parser.parse_args()
 
 
@@ -86,6 +88,8 @@ def _bench(arrivals: Path, samples: Path, calls: int, estimate: str, options) ->
                "--bytes", options.bytes, "--algorithms", ",".join(ALGORITHMS),
                "--arrival", f"file:{arrivals}", "--estimate", estimate, "--compute", "20ms",
                "--iterations", str(calls), "--warmup", "0", "--samples", str(samples)]  # fmt: skip
+    if options.mpi:
+        command += ["--mpi", options.mpi]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=1800)
 
 

@@ -21,11 +21,12 @@ constexpr std::uint64_t kMostDoublings = 7;  // of the calls between two that ar
 constexpr std::uint64_t kMostUses = 12;      // of a candidate of which nothing becomes known
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
-constexpr Seconds kLinkTime = 400e-6;       // of a link, for each doubling of the ranks
-constexpr Seconds kOwnStep = 5e-6;          // of a program's step, however fast the network
-constexpr Seconds kLook = 3e-6;             // expecting and deciding, without planning
-constexpr std::uint64_t kGrowth = 4;        // of the calls between reviews
-constexpr double kLoss = 0.01;              // by deciding, of the time of a class's calls
+constexpr Seconds kLinkTime = 400e-6;             // of a link, for each doubling of the ranks
+constexpr Seconds kOwnStep = 5e-6;                // of a program's step, however fast the network
+constexpr Seconds kLook = 3e-6;                   // expecting and deciding, without planning
+constexpr double kPaid = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
+constexpr std::uint64_t kGrowth = 4;              // of the calls between reviews
+constexpr double kLoss = 0.01;                    // by deciding, of the time of a class's calls
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMostReviewed = 256;
@@ -237,7 +238,7 @@ bool Chooser::activate(CallClass& of, const Problem& problem, const Review& all)
     of.next_event = 0;
     of.review_after = kFirstReview;
     of.accounted = of.calls;
-    of.account = kPlanning * of.elapsed * static_cast<double>(of.calls);
+    of.account = kPaid * of.elapsed * static_cast<double>(of.calls);
     return true;
   }
   std::uint64_t pause = (kGrowth - 1) * of.calls;
@@ -382,7 +383,7 @@ Verdict Chooser::decide(const Problem& problem, bool announced) {
   CallClass& of = announced ? announced_class_of(problem) : class_of(problem);
   ++of.calls;
   of.used = ++events_;
-  of.account += kPlanning * of.elapsed * static_cast<double>(of.calls - of.accounted);
+  of.account += kPaid * of.elapsed * static_cast<double>(of.calls - of.accounted);
   of.accounted = of.calls;
   collect(of, problem, announced);
   const Candidate* const trial = to_try(of);

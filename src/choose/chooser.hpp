@@ -48,10 +48,10 @@ class Chooser {
   /// number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
   // What these may take, of the time of the calls that they are for.
-  static constexpr double kPlanning = 0.01;
-  static constexpr double kSetUp = 0.02;    // making a link
-  static constexpr double kLooking = 0.01;  // at who is expected, where the library is chosen
-  static constexpr double kTelling = 0.01;  // telling of arrivals after calls of the library
+  static constexpr double kPlanning = 0.01;  // what it is expected to take: half as much
+  static constexpr double kSetUp = 0.02;     // making a link
+  static constexpr double kLooking = 0.01;   // at who is expected, where the library is chosen
+  static constexpr double kTelling = 0.01;   // telling of arrivals after calls of the library
 
   Chooser(Rank me, Rank ranks) : me_(me), ranks_(ranks) {}
 

@@ -103,7 +103,9 @@ Outcome tell_all(CommState& state, Seconds arrived) {
   Protocol& protocol = telling.protocol(link.transport, {state.tuning.window, true});
   const Outcome outcome =
       run(protocol, link, {state.comm, state.tuning.long_wait, 0, &telling.plan});
-  if (outcome.code == MPI_SUCCESS) state.chooser.watch()->told();
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  link.end_call();
+  state.chooser.watch()->told();
   return outcome;
 }
 

@@ -38,12 +38,15 @@ struct Link {
     earlier = calls;
     control.go_on_after(position, calls);
   }
-  /// A call on the link is over: other calls may use its scratch.
-  void end_call() { scratch.release(); }
+  /// A call on the link is over: other calls may use its memory.
+  void end_call() {
+    scratch.release();
+    transport.end_call();
+  }
   /// It failed, or will not be carried through.
   void abandon() {
     if (!transport.abandon()) scratch.abandon();  // MPI may still use it
-    end_call();
+    scratch.release();
   }
 
   std::unique_ptr<InternalComm> comm;

@@ -1,17 +1,27 @@
 #include "allocations.hpp"
 
+#include <malloc.h>
+
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
 
 thread_local std::size_t made = 0;
+std::atomic<std::size_t> in_use{0};
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
   ++made;
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment, bytes) != 0) throw std::bad_alloc();
+  in_use += malloc_usable_size(memory);
   return memory;
+}
+
+void give_back(void* memory) {
+  in_use -= malloc_usable_size(memory);
+  std::free(memory);
 }
 
 }  // namespace
@@ -20,13 +30,14 @@ void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { give_back(memory); }
+void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
 
 namespace latecomer::testing {
 
 std::size_t allocations() { return made; }
+std::size_t bytes_in_use() { return in_use; }
 
 }  // namespace latecomer::testing

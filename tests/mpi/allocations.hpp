@@ -1,11 +1,14 @@
-// How often this thread has allocated memory by operator new: the test program replaces it.
+// How often memory was allocated by operator new, and how much is: the test program replaces it.
 #pragma once
 
 #include <cstddef>
 
 namespace latecomer::testing {
 
+/// By this thread.
 [[nodiscard]] std::size_t allocations();
+/// By operator new, of all threads: MPI libraries, which are written in C, use none.
+[[nodiscard]] std::size_t bytes_in_use();
 
 /// The fewest of some rounds: what must not allocate may still grow its memory in a few of them,
 /// where messages come in another order than before.

@@ -158,6 +158,26 @@ MPI_TEST(memory_of_messages_follows_the_need) {
   CHECK_EQ(staging.kept(), 2 * 32768U + 256U);
 }
 
+MPI_TEST(memory_of_messages_is_left_to_the_next_call) {
+  Staging one;
+  Staging other;
+  one.begin_call();
+  one.give_back(one.take(30000));
+  const std::size_t kept = one.kept();
+  const std::size_t unused = Staging::unused();
+  CHECK(kept >= 32768U);
+  one.end_call();
+  CHECK_EQ(one.kept(), 0U);
+  CHECK_EQ(Staging::unused(), unused + kept);
+  other.begin_call();
+  CHECK_EQ(other.kept(), kept);
+  one.begin_call();  // while the other one's call goes on
+  one.give_back(one.take(256));
+  CHECK_EQ(other.kept(), kept);
+  one.end_call();
+  other.end_call();
+}
+
 /// What a first message claims to carry along is not believed: so many bytes that adding the others
 /// comes out right.
 MPI_TEST(a_message_that_claims_too_much_is_another_plans) {

@@ -1,6 +1,5 @@
 // Programs that were not written for latecomer, with every collective chosen automatically: nothing
 // waits that does not wait with the MPI library alone, and nothing is made that is not worth it.
-#include <malloc.h>
 
 #include <array>
 #include <chrono>
@@ -230,8 +229,6 @@ MPI_TEST(links_are_made_for_few_communicators_only) {
   CHECK(links <= 256);
 }
 
-std::size_t bytes_in_use() { return mallinfo2().uordblks; }
-
 /// 64 KiB and 64 bytes a rank, whatever it calls.
 MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
   constexpr std::size_t kMost = std::size_t{64} << 10;
@@ -259,6 +256,41 @@ MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
   const std::size_t each = (bytes_in_use() - before) / comms.size();
   CHECK_TEXT(each < kMost + 64 * static_cast<std::size_t>(context.ranks),
              std::to_string(each) + " bytes");
+}
+
+/// 256 KiB and 256 bytes a rank, with eight kinds of calls that are decided about.
+MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
+  if (context.ranks == 1) return;
+  constexpr std::size_t kMost = std::size_t{256} << 10;
+  const Count largest = Count{1} << 19;
+  const std::vector<double> in(static_cast<std::size_t>(largest), 1.0);
+  std::vector<double> out(in.size());
+  const auto calls = [&](MPI_Comm comm, bool ours) {
+    for (int call = 0; call < 60; ++call) {
+      for (int kind = 0; kind < 8; ++kind) {
+        const auto count = static_cast<int>(largest >> kind);
+        if (ours) {
+          latecomer_allreduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, comm);
+        } else {
+          PMPI_Allreduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, comm);
+        }
+      }
+    }
+  };
+  const Communicator comm;
+  calls(comm, false);
+  // All communicators share scratch.
+  const auto without_scratch = [] {
+    return bytes_in_use() - Scratch::unused() - Staging::unused();
+  };
+  const std::size_t before = without_scratch();
+  choose_all(comm);
+  calls(comm, true);
+  CHECK(state_of(comm).link != nullptr);
+  const std::size_t used = without_scratch() - before;
+  CHECK_TEXT(used < kMost + 256 * static_cast<std::size_t>(context.ranks),
+             std::to_string(used) + " bytes, of them plans " +
+                 std::to_string(state_of(comm).chooser.plans().bytes()));
 }
 
 // --- Allocations ---

@@ -1,6 +1,8 @@
 #include "transports/mpi/staging.hpp"
 
 #include <bit>
+#include <mutex>
+#include <utility>
 
 namespace latecomer {
 namespace {
@@ -13,6 +15,17 @@ std::unique_ptr<char[]> allocate(std::size_t bytes) {
 
 }  // namespace
 
+/// What calls gave back: as many as were going on at once.
+struct Staging::Store {
+  std::mutex guard;
+  std::vector<std::unique_ptr<Shelves>> unused;
+};
+
+Staging::Store& Staging::store() {
+  static auto& made = *new Store;  // communicators may be freed after static objects
+  return made;
+}
+
 Staging::Block Staging::take(std::size_t bytes) {
   Block block;
   const auto place =
@@ -22,7 +35,8 @@ Staging::Block Staging::take(std::size_t bytes) {
     block.memory_ = allocate(bytes);
     return block;
   }
-  Shelf& shelf = shelves_[place];
+  if (!shelves_) shelves_ = std::make_unique<Shelves>();
+  Shelf& shelf = shelves_->all[place];
   block.shelf_ = static_cast<std::uint8_t>(place);
   if (shelf.free.empty()) {
     block.memory_ = allocate(kSmallest << place);
@@ -36,24 +50,52 @@ Staging::Block Staging::take(std::size_t bytes) {
 
 void Staging::give_back(Block block) {
   if (block.shelf_ == kShelves) return;
-  Shelf& shelf = shelves_[block.shelf_];
+  Shelf& shelf = shelves_->all[block.shelf_];
   --shelf.in_use;
   if (block.memory_) shelf.free.push_back(std::move(block.memory_));
 }
 
-/// Calls differ in how many messages are under way at once, so twice the need is kept.
 void Staging::begin_call() {
-  if (++calls_ % kLastCalls != 0) return;
-  for (Shelf& shelf : shelves_) {
+  if (!shelves_) {
+    Store& from = store();
+    const std::lock_guard lock(from.guard);
+    if (from.unused.empty()) return;
+    shelves_ = std::move(from.unused.back());
+    from.unused.pop_back();
+  }
+  shelves_->trim();
+}
+
+void Staging::end_call() {
+  if (!shelves_) return;
+  Store& to = store();
+  const std::lock_guard lock(to.guard);
+  to.unused.push_back(std::exchange(shelves_, nullptr));
+}
+
+std::size_t Staging::kept() const { return shelves_ ? shelves_->kept() : 0; }
+
+std::size_t Staging::unused() {
+  Store& from = store();
+  const std::lock_guard lock(from.guard);
+  std::size_t bytes = 0;
+  for (const auto& shelves : from.unused) bytes += shelves->kept();
+  return bytes;
+}
+
+/// Calls differ in how many messages are under way at once, so twice the need is kept.
+void Staging::Shelves::trim() {
+  if (++calls % kLastCalls != 0) return;
+  for (Shelf& shelf : all) {
     const std::size_t most = 2 * shelf.most_in_use;
     if (shelf.free.size() > most) shelf.free.resize(most);
     shelf.most_in_use = 0;
   }
 }
 
-std::size_t Staging::kept() const {
+std::size_t Staging::Shelves::kept() const {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < kShelves; ++i) bytes += shelves_[i].free.size() * (kSmallest << i);
+  for (std::size_t i = 0; i < kShelves; ++i) bytes += all[i].free.size() * (kSmallest << i);
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 // Memory for messages that are not sent from or received into the call's buffers: not initialised,
-// and kept from call to call as far as the last calls needed it.
+// kept from call to call as far as the last calls needed it, and left to whichever communicator of
+// the process makes the next call.
 #pragma once
 
 #include <array>
@@ -29,9 +30,13 @@ class Staging {
   void give_back(Block block);
   /// No block is in use. Now and then frees what has not been needed lately.
   void begin_call();
+  /// The same. Other calls may have the memory.
+  void end_call();
 
   /// Bytes of the blocks that are not in use.
   [[nodiscard]] std::size_t kept() const;
+  /// The same of those that no call has.
+  [[nodiscard]] static std::size_t unused();
 
  private:
   // Blocks of shelf i have kSmallest * 2^i bytes; longer ones than the last shelf's are not kept.
@@ -44,8 +49,17 @@ class Staging {
     std::size_t most_in_use = 0;  // in the last calls
   };
 
-  std::array<Shelf, kShelves> shelves_;
-  unsigned calls_ = 0;
+  struct Shelves {
+    std::array<Shelf, kShelves> all;
+    unsigned calls = 0;
+
+    void trim();
+    [[nodiscard]] std::size_t kept() const;
+  };
+  struct Store;
+  static Store& store();
+
+  std::unique_ptr<Shelves> shelves_;  // null: no call is going on, or none needed any
 };
 
 }  // namespace latecomer

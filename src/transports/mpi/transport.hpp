@@ -65,7 +65,8 @@ class MpiTransport final : public Transport {
   /// context must not be used for anything but further calls.
   [[nodiscard]] bool words_used() const { return words_.used(); }
   /// Bytes that are kept for the messages of further calls.
-  [[nodiscard]] std::size_t kept_bytes() const { return staging_.kept(); }
+  /// A call is over, well: memory for its messages is left to the next one.
+  void end_call() { staging_.end_call(); }
   /// First messages, and those that tell, whose receives are posted.
   [[nodiscard]] std::size_t staged_receives() const { return staged_receives_; }
 

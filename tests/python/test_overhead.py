@@ -1,0 +1,78 @@
+"""The program and the script that compare with the MPI library alone: what they print is whole."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from latecomer import mpi
+from latecomer.bench import program
+from latecomer.errors import UserError
+from mpi_helpers import FAMILIES
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+PREFIX = "latecomer_overhead_"
+TINY = ["--communicators", "2", "--pairs", "2"]
+COLUMNS = {"communicator", "plain_us", "ours_us", "plain_sum_us", "ours_sum_us", "handled", "calls"}
+
+
+def compare(family: str, *words: str) -> subprocess.CompletedProcess[str]:
+    try:
+        found, path = mpi.family(family), program.of_family(family, PREFIX)
+    except UserError as error:
+        pytest.skip(str(error))
+    launch = mpi.launch_command(found, 2, [str(path), *words], allow_root=True)
+    return subprocess.run(
+        launch.command, env=launch.env, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--collective", "bcast", "--bytes", "70000"], ["--sizes", "5"], ["--algorithm", "ring"]],
+)
+def test_a_line_for_each_communicator(family, words):
+    done = compare(family, *TINY, *words)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["communicator"] for row in rows] == [0, 1]
+    for row in rows:
+        assert set(row) == COLUMNS
+        assert row["plain_us"] > 0 and row["ours_us"] > 0
+        assert 0 <= row["handled"] <= row["calls"]
+        if "ring" in words:
+            assert row["handled"] == row["calls"]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--bytes", "4"], "--bytes 4"),
+        (["--collective", "barrier"], "allreduce or bcast"),
+        (["--sizes"], "--sizes"),
+        (["--speed", "1"], "--speed"),
+        (["--algorithm", "none_such"], "none_such"),
+    ],
+)
+def test_bad_options_are_named(words, complaint):
+    done = compare("openmpi", *words)
+    assert done.returncode != 0
+    assert complaint in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_table_has_a_row_for_each_collective():
+    pytest.importorskip("numpy")
+    try:
+        program.of_family("openmpi", PREFIX), mpi.family("openmpi")
+    except UserError as error:
+        pytest.skip(str(error))
+    command = [sys.executable, str(TOOLS / "overhead.py"), "--table", "ours", "--ranks", "2",
+               "--mpi", "openmpi", "--communicators", "1"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    lines = done.stdout.strip().splitlines()
+    assert lines[0].endswith("| library, us | ours, us | ratio |")
+    assert lines[-1].startswith("| allreduce 8B |")
+    assert all(line.count("|") == 5 for line in lines)
