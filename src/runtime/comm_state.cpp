@@ -137,11 +137,10 @@ CommState::CommState(MPI_Comm user)
   intercommunicator = inter != 0;
 }
 
-/// Waits for nobody. A progress thread's letters may be under way.
+/// Waits for nobody.
 CommState::~CommState() {
   ledger_close(*this);
   if (leave_to_successor(*this)) return;
-  if (background) link->comm->keep();
   background.reset();
 }
 

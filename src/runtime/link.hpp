@@ -27,7 +27,7 @@ struct Link {
   /// one of its context would receive it.
   ~Link() {
     control.read();
-    if (control.used() || transport.words_used()) comm->keep();
+    if (control.used() || transport.words_used() || threads) comm->keep();
     abandon();
   }
   Link(const Link&) = delete;
@@ -36,6 +36,7 @@ struct Link {
   /// Another communicator's from now on, whose calls are numbered on from `position`.
   void go_on_after(std::uint64_t position) {
     earlier = calls;
+    ++owner;
     control.go_on_after(position, calls);
   }
   /// A call on the link is over: other calls may use its memory.
@@ -59,6 +60,8 @@ struct Link {
   std::uint64_t number;       // the same on all ranks, and no other link's of theirs
   std::uint64_t calls = 0;    // begun so far
   std::uint64_t earlier = 0;  // of them, on communicators that were freed
+  std::uint64_t owner = 1;    // which of its communicators has it, the same on all ranks
+  bool threads = false;       // progress threads have sent letters
 };
 
 }  // namespace latecomer

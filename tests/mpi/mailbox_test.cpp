@@ -97,13 +97,14 @@ MPI_TEST(letters_again_allocate_nothing) {
   MPI_Barrier(comm);
 }
 
-/// Of a kind, a call or a length that no rank of this library writes.
+/// Of an owner, a kind, a call or a length that no rank of this library writes.
 MPI_TEST(letters_that_cannot_be_read_are_dropped) {
   const Communicator comm = Communicator::returning_errors();
-  Post post(comm);
+  Post post(comm, 1);
   Mailbox raw(comm, Tags::kLetters);
   const auto send_changed = [&](std::size_t at, std::uint64_t value, std::size_t size) {
-    std::uint64_t words[8] = {};  // kind, call, description of three, arrival, weight, row
+    // owner, kind, call, description of three, arrival, weight, row
+    std::uint64_t words[9] = {1};
     words[at] = value;
     raw.send(context.rank, words, size);
   };
@@ -114,9 +115,10 @@ MPI_TEST(letters_that_cannot_be_read_are_dropped) {
   CHECK(!known({0, 0, 0, 0, context.ranks}, context.ranks));
   CHECK(!known({0, 0, 0, 0, -1}, context.ranks));
   CHECK(!known({~std::uint64_t{0}, 0, 0, 0, 0}, context.ranks));
-  send_changed(0, 4, 64);                                  // kind
-  send_changed(3, std::uint64_t{kCollectives} << 32, 64);  // collective
-  send_changed(0, 0, 20);                                  // length
+  send_changed(0, 2, 72);                                  // owner
+  send_changed(1, 4, 72);                                  // kind
+  send_changed(4, std::uint64_t{kCollectives} << 32, 72);  // collective
+  send_changed(0, 1, 28);                                  // length
   post.send(context.rank, {Letter::Kind::report, 77, {}, 1.5, 0.5, 0, "text"});
   const auto got = wait_for([&] { return post.receive(); });
   CHECK_EQ(got->letter.call, 77U);

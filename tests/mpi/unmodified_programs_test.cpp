@@ -12,6 +12,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/predecessors.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -277,6 +278,12 @@ MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
       }
     }
   };
+  {
+    const Communicator first;  // what the process needs once
+    choose_all(first);
+    calls(first, true);
+  }
+  forget_predecessors();
   const Communicator comm;
   calls(comm, false);
   // All communicators share scratch.

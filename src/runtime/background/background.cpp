@@ -46,9 +46,10 @@ bool differs(Seconds arrival, Seconds before, Seconds now) {
 
 Background::Background(CommState& state)
     : state_(state),
-      post_(state.link->comm->get()),
+      post_(state.link->comm->get(), state.link->owner),
       node_(binomial_node(state.ranks, state.rank)),
       sequencer_(state.ranks) {
+  state.link->threads = true;
   (void)end_with_mpi();
   ProgressThread::instance().add(*this);
 }

@@ -38,8 +38,9 @@ struct Delivered {
 /// One thread at a time.
 class Post {
  public:
-  /// The communicator outlives the post.
-  explicit Post(MPI_Comm comm);
+  /// The communicator outlives the post. `owner`: of the link; letters between posts of an earlier
+  /// one, which may still be under way, are dropped.
+  Post(MPI_Comm comm, std::uint64_t owner);
 
   void send(Rank to, const Letter& letter);
   /// The next letter that has come; nothing else is waited for. One that cannot be read is dropped.
@@ -49,6 +50,7 @@ class Post {
 
  private:
   Rank ranks_;
+  std::uint64_t owner_;
   Mailbox mailbox_;
 };
 
