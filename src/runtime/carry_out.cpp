@@ -381,11 +381,12 @@ bool lasting(const CommState& state, const Call& call) {
 }
 
 /// Whether the MPI library carries out all calls like this one, but for those that a class looks
-/// at.
+/// at. What goes to it for other reasons may do so on this rank alone, which others may have to hear
+/// of.
 bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
-  const bool fixed = request.by_library != nullptr
-                         ? request.by_library != &latecomer_stats::fallback_arguments
-                         : ending.became == &latecomer_stats::native;
+  const bool alone = state.intercommunicator || state.ranks == 1;
+  const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
+                           : ending.became == &latecomer_stats::native;
   return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
 }
 
