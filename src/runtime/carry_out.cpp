@@ -381,8 +381,8 @@ bool lasting(const CommState& state, const Call& call) {
 }
 
 /// Whether the MPI library carries out all calls like this one, but for those that a class looks
-/// at. What goes to it for other reasons may do so on this rank alone, which others may have to hear
-/// of.
+/// at. What goes to it for other reasons may do so on this rank alone, which others may have to
+/// hear of.
 bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
   const bool alone = state.intercommunicator || state.ranks == 1;
   const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
