@@ -144,14 +144,14 @@ LATECOMER_API int latecomer_wait(latecomer_request* request);
  * waited for since. */
 LATECOMER_API int latecomer_request_free(latecomer_request* request);
 
-/* Chooses the algorithm of one collective on this communicator: "ring",
- * "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them); "auto" chooses call by
- * call, for the arrivals that are expected, among them and the MPI library's own collective, and
- * learns from what calls took. Until then it is "native". Collective over the communicator; the
- * first time it makes another communicator beside it, which later ones of the same ranks take over;
- * for "auto" that is made when calls have taken long enough to be worth it. Until then the MPI
- * library carries them out; calls of rooted collectives below 64 KiB it always does. Freeing a
- * communicator waits for no other rank.
+/* Chooses the algorithm of one collective on this communicator, of latecomer_allgatherv that of
+ * "allgather": "ring", "prereduced_ring:segments=64", ... (`latecomer algorithms` lists them);
+ * "auto" chooses call by call, for the arrivals that are expected, among them and the MPI library's
+ * own collective, and learns from what calls took. Until then it is "native". Collective over the
+ * communicator; the first time it makes another communicator beside it, which later ones of the
+ * same ranks take over; for "auto" that is made when calls have taken long enough to be worth it.
+ * Until then the MPI library carries them out; calls of rooted collectives below 64 KiB, or of two
+ * ranks, it always does. Freeing a communicator waits for no other rank.
  *
  * MPI_ERR_ARG on every rank, and no change, if any rank's text cannot be read or the ranks' texts
  * differ in meaning. MPI_ERR_COMM for an intercommunicator. */
@@ -165,8 +165,8 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
  * with an error for those that wait, at the latest when some waits were reported
  * (latecomer_set_long_wait). A rank whose part in the call is over finds out in its next one.
  *
- * MPI_ERR_ARG if `ranks` is not the communicator's size, a time is not finite or a request is
- * started. */
+ * MPI_ERR_ARG if `ranks` is not the communicator's size, a time is not finite, a request is
+ * started or the estimate is "online". */
 LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks);
 
 /* Where the arrivals that calls are planned with come from: "given", by latecomer_set_arrivals,

@@ -77,8 +77,8 @@ class Chooser {
   /// Of a call under automatic choice. Valid while version() stays.
   [[nodiscard]] CallClass& class_of(const Problem& problem);
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  /// Null for short calls of rooted collectives: those are the MPI library's, and nothing is known
-  /// of them.
+  /// False for short calls of rooted collectives, and for those of two ranks: they are the MPI
+  /// library's, and nothing is known of them.
   [[nodiscard]] static bool worth_a_class(const Problem& problem);
   /// Nothing is done about the class's next call: it is the MPI library's.
   [[nodiscard]] static bool left_alone(const CallClass& of) {
