@@ -331,7 +331,7 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
   const bool announced = state.background && state.background->serves(request);
   Ending ending = follow_verdict(state, request, state.link->clocks.now() - inside);
   ending.of = of;
-  ending.decided = of != nullptr && !announced && ending.became != &latecomer_stats::failed;
+  ending.decided = of != nullptr && !announced && ending.code == MPI_SUCCESS;
   return ending;
 } catch (const std::exception& error) {
   if (UserCode::threw()) {

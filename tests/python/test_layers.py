@@ -25,4 +25,14 @@ def test_the_broken_tree_is_rejected_for_each_breach():
         "lost/folder.hpp: belongs to no layer; add its folder to the table",
         "transports/mpi/unprofiled.hpp: calls MPI_Send",
         'examples/inner.hpp: includes "engine/engine.hpp"',
+        "schedule: may use base, and does not",
     ]
+
+
+def test_a_document_without_the_table_is_refused(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "architecture.md").write_text("# Architecture\n")
+    result = run(tmp_path)
+    assert result.returncode == 2
+    assert "no table of layers" in result.stderr
+    assert run(tmp_path / "none").returncode == 2
