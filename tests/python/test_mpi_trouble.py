@@ -55,7 +55,8 @@ def test_a_killed_rank_ends_the_job(name, phase):
     ended = run_scene(name, RANKS, ["trouble", "kill", phase, algorithm(phase)], env=env(phase))
     assert struck(ended.err), ended.err
     assert ended.code != 0
-    assert ended.code == native.code
+    # MPICH ends the job by itself where a rank was reading the dead one's memory.
+    assert ended.code == native.code or "MPIDI_IPC" in ended.err
 
 
 def waiting(call: int, what: str) -> str:
