@@ -263,7 +263,7 @@ MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
 MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
   if (context.ranks == 1) return;
   constexpr std::int64_t kMost = std::int64_t{256} << 10;
-  const Count largest = Count{1} << 19;
+  const Count largest = Count{1} << 17;
   const std::vector<double> in(static_cast<std::size_t>(largest), 1.0);
   std::vector<double> out(in.size());
   const auto calls = [&](MPI_Comm comm, bool ours) {
