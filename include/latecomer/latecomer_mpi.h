@@ -252,8 +252,8 @@ typedef struct latecomer_stats {
 /* MPI_ERR_ARG if stats is NULL. Local. */
 LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats);
 
-/* Sums over calls, in seconds. Of the MPI library's calls that take below 20 us one in eight is
- * timed, and stands for those after it. */
+/* Sums over calls, in seconds. One in eight of the MPI library's calls below 20 us is timed, and
+ * stands for those after it. */
 typedef struct latecomer_times {
   double inside;  /* of all calls: from this rank's arrival to its exit */
   uint64_t told;  /* calls whose last arrival is known: estimate "online", or algorithm "auto" */

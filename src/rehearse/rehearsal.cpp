@@ -147,8 +147,9 @@ void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
     const bool native = verdict.way != Verdict::Way::plan;
     call.exits = run(native ? native_plan() : *verdict.plan, arrivals, &call).exits;
     if (native && of != nullptr) {
-      library = inside_of(call, arrivals).least;
-      note(Reviewed::library, inside_of(call, arrivals));
+      const Inside inside = inside_of(call, arrivals);
+      library = inside.least;
+      note(Reviewed::library, inside);
     }
     if (verdict.tell) tell_afterwards(call, arrivals);
     told = verdict.tell;

@@ -365,7 +365,7 @@ std::optional<EndedCall::Told> telemetry_of(const CommState& state, const Ending
                          estimate_error(state.chooser.expected(), watch->last())};
 }
 
-/// Whether other calls with the same arguments mean the same. Where ranks choose, that must be
+/// True if other calls with the same arguments mean the same. Where ranks choose, that must be
 /// alike on all of them; handles of what a program made may come again for something else, and on
 /// some ranks only.
 bool lasting(const CommState& state, const Call& call) {
@@ -380,9 +380,9 @@ bool lasting(const CommState& state, const Call& call) {
   return stays(call.sendtype) && kind_of(call.op) == OperatorKind::built_in;
 }
 
-/// Whether the MPI library carries out all calls like this one, but for those that a class looks
-/// at. What goes to it for other reasons may do so on this rank alone, which others may have to
-/// hear of.
+/// True if the MPI library carries out all calls like this one, but for those that a class looks
+/// at. A call that goes to it for another reason may do so on this rank alone, and others may have
+/// to hear of it.
 bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
   const bool alone = state.intercommunicator || state.ranks == 1;
   const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments

@@ -81,7 +81,7 @@ struct CommState {
 /// The communicator's state, made at the first request. Throws Error if MPI cannot attach it.
 [[nodiscard]] CommState& state_of(MPI_Comm comm);
 
-/// Whether this thread's last call was on this communicator, and it is still there.
+/// True if this thread's last call was on this communicator, which is still there.
 [[nodiscard]] bool used_last(MPI_Comm comm);
 /// MPI ends: no communicator is there any more.
 void forget_last();

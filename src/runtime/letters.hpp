@@ -15,7 +15,7 @@ namespace latecomer {
 /// After a failure nothing more is sent or received.
 class Letters {
  public:
-  /// Whether a rank that is waited for long is asked which call it is in.
+  /// In a call, a rank that is waited for long is asked which call it is in.
   enum class When : std::uint8_t { between_calls, in_call };
 
   /// `purpose`, of the reports: "to set the clock".

@@ -16,7 +16,6 @@ namespace latecomer {
 
 /// One call that ended.
 struct EndedCall {
-  std::uint64_t number = 0;  // on the communicator
   /// What telemetry told of it.
   struct Told {
     int period;
@@ -26,7 +25,8 @@ struct EndedCall {
     std::optional<Seconds> estimate_error;  // none: nobody was expected late, or nobody knew
   };
 
-  const Problem& problem;  // as far as the arguments make sense
+  std::uint64_t number = 0;  // on the communicator
+  const Problem& problem;    // as far as the arguments make sense
   const void* site = nullptr;
   std::uint64_t latecomer_stats::* became = nullptr;
   std::uint64_t before_arrival = 0;  // operations done by then

@@ -15,7 +15,7 @@ std::unique_ptr<char[]> allocate(std::size_t bytes) {
 
 }  // namespace
 
-/// What calls gave back: as many as were going on at once.
+/// Shelves that calls gave back: as many sets as calls were going on at once.
 struct Staging::Store {
   std::mutex guard;
   std::vector<std::unique_ptr<Shelves>> unused;

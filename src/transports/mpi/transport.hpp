@@ -64,7 +64,6 @@ class MpiTransport final : public Transport {
   /// Whether a protocol told words: some may be under way for good, so that the communicator's
   /// context must not be used for anything but further calls.
   [[nodiscard]] bool words_used() const { return words_.used(); }
-  /// Bytes that are kept for the messages of further calls.
   /// A call is over, well: memory for its messages is left to the next one.
   void end_call() { staging_.end_call(); }
   /// First messages, and those that tell, whose receives are posted.

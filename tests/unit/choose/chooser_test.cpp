@@ -253,7 +253,7 @@ TEST(Chooser, TriesTheWorseEverMoreRarely) {
   EXPECT_GE(played.count("fastest", 100), 3);
 }
 
-/// What is told of calls does not show it.
+/// Telling does not show the overhead.
 TEST(Chooser, LeavesCallsAloneWhereDecidingIsDear) {
   World world;
   world.overhead = 0.3;
@@ -274,7 +274,7 @@ TEST(Chooser, ComesBackWhereDecidingIsDearNoMore) {
   EXPECT_GE(played.count("fastest", 9000), 950);
 }
 
-/// What is known of the library may be old: it is asked again before its calls are taken for
+/// Durations of the library may be old: it is asked again before its calls are taken for
 /// better.
 TEST(Chooser, IsNotMisledByANetworkThatBecomesSlower) {
   World world;
