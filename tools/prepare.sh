@@ -58,10 +58,11 @@ install_optional_packages() {
 install_python_packages() {
   local list=requirements.txt
   [ "$goal" = test ] && list=requirements-test.txt
-  [ -x .venv/bin/python ] || python3 -m venv .venv
   # The stamp holds the lists that were installed, so that a second run needs no network.
   if ! cat requirements*.txt | cmp -s - ".venv/installed-$goal"; then
     echo "== installing Python packages into .venv"
+    # One that was interrupted on its way has no pip.
+    .venv/bin/python -m pip --version >/dev/null 2>&1 || python3 -m venv --clear .venv
     .venv/bin/python -m pip install -q --disable-pip-version-check -r "$list"
     cat requirements*.txt >".venv/installed-$goal"
   fi
@@ -76,8 +77,10 @@ build() {
   local tests=OFF
   [ "$goal" = test ] && tests=ON
   echo "== building"
-  cmake --preset release -DLATECOMER_TESTS=$tests -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
-    >build.log 2>&1 || { cat build.log >&2; exit 1; }
+  local configure=(--preset release "-DLATECOMER_TESTS=$tests" "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
+  # An interrupted first run leaves a cache that CMake cannot use.
+  cmake "${configure[@]}" >build.log 2>&1 || cmake --fresh "${configure[@]}" >build.log 2>&1 ||
+    { cat build.log >&2; exit 1; }
   # Half as many jobs as GiB of memory, at most one a core.
   local jobs memory
   memory=$(awk '/MemAvailable/ {print int($2 / 1048576 / 2) + 1}' /proc/meminfo)

@@ -12,8 +12,6 @@ namespace latecomer {
 namespace {
 
 constexpr Seconds kSlowLook = 20e-6;  // on a core of one's own it takes a few microseconds
-constexpr int kEager = 64;  // looks after progress of which few yield: that takes a look's time
-constexpr int kYields = 8;  // one in so many of them does
 
 /// Of a core, by this thread.
 Seconds processor_time() {
@@ -42,7 +40,7 @@ void Backoff::pause(Seconds now) {
   const Seconds sleep = shares_core ? sleeps_.after(waited, cost) : 0;
   if (sleep > 0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(sleep));
-  } else if (shares_core || sleeps_.looks > 0 || looks_ > kEager || looks_ % kYields == 0) {
+  } else {
     sched_yield();
   }
 }

@@ -34,8 +34,8 @@ class Backoff {
   Backoff(const Sleeps& sleeps, bool shares_core) : sleeps_(sleeps), shares_core_(shares_core) {}
 
   void progressed() { looks_ = 0; }
-  /// After a look, at `now` on a clock in seconds. The wait counts from the first pause after
-  /// progress. The first few only now and then yield where no core is shared.
+  /// After a look, at `now` on a clock in seconds. The first pause after progress yields, and the
+  /// wait counts from it.
   void pause(Seconds now);
 
  private:
