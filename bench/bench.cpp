@@ -16,6 +16,9 @@
 namespace bench {
 namespace {
 
+/// Calls before the first recorded one in which `auto` finds out what the others are told.
+constexpr int kLearningCalls = 9;
+
 /// Shuffled anew in each iteration, so that no algorithm always follows the same other one.
 std::vector<std::size_t> order(std::size_t contenders, std::uint64_t seed, int iteration) {
   std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(iteration));
@@ -35,6 +38,12 @@ void run(Options options) {
   const auto iterations = static_cast<int>(delays.size());
   Report report(options, iterations, common);
   const Lab lab(options, common);
+  workload->draw(0, delays.front());
+  for (Contender& each : contenders) {
+    for (int i = 0; each.learns() && i < kLearningCalls; ++i) {
+      lab.run(each, *workload, delays.front());
+    }
+  }
   for (int i = -options.warmup; i < iterations; ++i) {
     const auto& late = delays[static_cast<std::size_t>(std::max(i, 0))];
     workload->draw(static_cast<std::uint64_t>(i + options.warmup), late);

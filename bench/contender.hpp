@@ -20,6 +20,8 @@ class Contender {
   Contender& operator=(const Contender&) = delete;
 
   [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
+  /// Whether its calls become better with their number.
+  [[nodiscard]] bool learns() const { return algorithm_ == "auto"; }
   /// Whether latecomer carried out the last call; otherwise the MPI library did.
   [[nodiscard]] bool handled() const { return handled_ > handled_before_; }
   /// What the last handled call used.

@@ -143,7 +143,8 @@ Measures a collective when ranks do not arrive together. Start it with mpirun.
                       online: none, it finds them out
   --progress HOW      thread: all ranks have a progress thread; none: none has; declared
                       (default): as LATECOMER_PROGRESS says
-  --warmup N          run the first line N times before, unrecorded; default 1
+  --warmup N          run the first line N times before, unrecorded; default 1. auto, which learns,
+                      runs it 9 times more
   --seed N            of the data and of the order of algorithms; default 1
   --network TEXT      alpha=50us,beta=8ns,gamma=0.1ns: told to the library
   --output FILE       JSON lines: a header, then one object an iteration and algorithm

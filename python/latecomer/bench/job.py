@@ -17,6 +17,7 @@ from .places import Place
 from .question import Question
 
 ELSEWHERE = "on-rank-0"  # stands for the files that only rank 0 opens
+LEARNING_CALLS = 9  # that the program makes with auto before the others begin
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,9 @@ def _expected(question: Question, place: Place, job: Sequence[Iteration]) -> flo
     transfers = 3 * question.bytes * place.beta
     fixed = question.compute + 0.02 + 0.005 * place.ranks + transfers
     calls = [fixed + question.extra(iteration) for iteration in job]
-    return len(question.algorithms) * (sum(calls) + question.warmup * calls[0])
+    learning = LEARNING_CALLS * question.algorithms.count("auto")
+    warming = question.warmup * len(question.algorithms) + learning
+    return len(question.algorithms) * sum(calls) + warming * calls[0]
 
 
 def _announcement(question: Question, job: Sequence[Iteration], seconds: float) -> str:
