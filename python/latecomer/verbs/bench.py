@@ -69,7 +69,10 @@ Edge = Annotated[
     ),
 ]
 Iterations = Annotated[int, option("--iterations", "N", "At each delay.", min=1)]
-Warmup = Annotated[int, option("--warmup", "N", "Iterations before, not recorded; auto has 9 more, to learn.", min=0)]
+Warmup = Annotated[
+    int,
+    option("--warmup", "N", "Iterations before, not recorded; auto has 9 more, to learn.", min=0),
+]
 Keep = Annotated[Path | None, option("--samples", "FILE", "Keep all arrivals and exits here.")]
 Nodes = Annotated[
     int | None, option("--nodes", "N", "Hosts; default: 8 in the lab, 4 local.", min=1)
