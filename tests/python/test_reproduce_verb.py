@@ -1,6 +1,7 @@
 """`latecomer reproduce`: what it shows and writes, what it refuses, and what --lab would run."""
 
 import csv
+import functools
 import io
 import json
 from dataclasses import replace
@@ -14,6 +15,14 @@ from latecomer.reproduce.paper import NAMES
 from latecomer.reproduce.predict import Time, implemented
 from latecomer.reproduce.report import COLUMNS
 from reproduce_helpers import PAPERS, SOME
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _computed_once():
+    """The tests ask for a paper in different forms; its numbers are the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(job, "run", functools.cache(job.run))
+        yield
 
 
 def shown(capsys, *words_):

@@ -1,0 +1,15 @@
+// What most files of these tests include, read once.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runner.hpp"
+#include "runtime/comm_state.hpp"
