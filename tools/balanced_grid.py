@@ -63,7 +63,7 @@ class Cell:
         problem = core.Problem(
             "allreduce", ranks=self.ranks, count=self.count, element_bytes=ELEMENT, exact=exact
         )
-        return core.Plan(problem, algorithm, network=self.network.text)
+        return core.Plan(problem, algorithm, network=core.Network(self.network.text))
 
     def __str__(self) -> str:
         return f"P={self.ranks}, {bytes_text(self.bytes)}, {self.network.title}"

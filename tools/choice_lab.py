@@ -96,7 +96,7 @@ def _bench(arrivals: Path, samples: Path, calls: int, estimate: str, options) ->
 def _mean_after_last(found: list[measured.Sample], algorithm: str) -> np.ndarray:
     """Mean exit minus last arrival, seconds, of the algorithm's calls in their order."""
     calls = [sample for sample in found if sample.algorithm == algorithm]
-    return np.array([np.mean(s.arrival + s.stays) - s.arrival.max() for s in calls])
+    return np.array([np.mean(np.add(s.arrival, s.stays)) - max(s.arrival) for s in calls])
 
 
 if __name__ == "__main__":

@@ -80,7 +80,9 @@ def _cells(collective: str, name: str, ranks: int) -> Iterator[dict[str, Any]]:
         for size in SIZES:
             problem = _problem(collective, ranks, size)
             for kind in ARRIVALS:
-                taken = core.planning(problem, name, _arrivals(kind, ranks, size), network)
+                taken = core.planning(
+                    problem, name, _arrivals(kind, ranks, size), core.Network(network)
+                )
                 about = {"collective": collective, "name": name, "ranks": ranks, "bytes": size}
                 yield {**about, "network": network, "arrivals": kind, **taken}
 
@@ -123,7 +125,7 @@ def _like(ranks: list[int]) -> None:
         cells = []
         for number in ranks:
             problem = _problem(collective, number, 4 << 20)
-            taken = core.planning(problem, "fastest", [], NETWORKS[0])
+            taken = core.planning(problem, "fastest", [], core.Network(NETWORKS[0]))
             cells.append(f"{1e6 * taken['plan']:.0f} / {1e6 * taken['like']:.0f}")
         print(f"| {collective} | " + " | ".join(cells) + " |", flush=True)
 

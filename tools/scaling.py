@@ -18,13 +18,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
 from latecomer.arrivals import Pattern  # noqa: E402
+from latecomer.compiled import core  # noqa: E402
 from latecomer.report import plot  # noqa: E402
 from latecomer.statistics import Row  # noqa: E402
 from latecomer.sweep.case import Case  # noqa: E402
 from latecomer.sweep.engines import Virtual  # noqa: E402
 from latecomer.sweep.question import Question, choose_algorithms  # noqa: E402
 
-NETWORK = "alpha=50us,beta=8ns,gamma=0.1ns"
+NETWORK = core.Network("alpha=50us,beta=8ns,gamma=0.1ns")
 ELEMENT = 4  # bytes, float32
 SIZES = (1 << 10, 1 << 16, 1 << 22)  # against ranks
 RANKS = (24, 48, 96, 127)  # against size

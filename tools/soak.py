@@ -64,7 +64,7 @@ def _bench(run: int, options: argparse.Namespace) -> tuple[list[measured.Sample]
                  "--mpi", options.mpi, "--iterations", str(options.iterations),
                  "--seed", str(run), "--deadline", str(options.deadline),
                  "--samples", str(samples)]  # fmt: skip
-        command = [sys.executable, "-m", "latecomer", "bench", "--network", "lab", *words]
+        command = [sys.executable, "-m", "latecomer", "bench", "--place", "lab", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         trouble = done.stderr.strip().splitlines()[-1] if done.returncode else ""
         try:

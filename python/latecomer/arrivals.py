@@ -12,15 +12,13 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import NormalDist
 
+from .bench.choices import PATTERNS
 from .errors import UserError
 
-PATTERNS = ("balanced", "onelate", "randlate", "gamma", "gaussian", "file:CSV")
 BALANCED_FIRST = 8  # balanced iterations before every sweep, for the absorption time
 
 _FILE = "file:"
-_NORMAL = NormalDist()
 
 Delays = list[float]  # one value a rank
 Draw = Callable[[random.Random], float]  # lateness of one rank in units of the delay
@@ -113,8 +111,10 @@ def gaussian(source: random.Random) -> float:
 
     The Gaussian imbalance of Marendic 2012, section 5.2, which leaves its deviation open.
     """
+    from statistics import NormalDist
+
     uniform = max(source.random(), 2.0**-54)  # 0 has no quantile
-    return max(0.0, 1.0 + 0.5 * _NORMAL.inv_cdf(uniform))
+    return max(0.0, 1.0 + 0.5 * NormalDist().inv_cdf(uniform))
 
 
 # From uniform draws alone: only these are the same in every version of Python.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+from typing import TYPE_CHECKING
 
 from .compiled import core
-from .programs import problem, seconds
+from .programs import costs, problem, seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def least_after_last(
@@ -13,7 +16,7 @@ def least_after_last(
     ranks: int,
     bytes: int,  # noqa: A002 - the name of the column and the option
     arrival: ArrayLike,
-    network: str = "",
+    network: str | core.Network = "",
     collective: str = "allreduce",
     root: int = 0,
     background: bool = False,
@@ -25,4 +28,4 @@ def least_after_last(
     below the network's eager limit. Raises ValueError.
     """
     what = problem(collective=collective, ranks=ranks, count=bytes, element_bytes=1, root=root)
-    return core.least_after_last(what, seconds(arrival), network, background)
+    return core.least_after_last(what, seconds(arrival), costs(network), background)

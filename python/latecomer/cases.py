@@ -45,11 +45,11 @@ class Case:
         """The command that checks it again."""
         words = ["latecomer", "show", self.algorithm, "--collective", self.collective]
         words += ["--ranks", str(self.ranks), "--count", str(self.count)]
-        words += ["--network", core.network_text("")]
+        words += ["--network", core.Network().text]
         words += ["--root", str(self.root)] * bool(self.root)
         words += ["--parts", ",".join(map(str, self.parts))] if self.parts else []
         if self.arrival:
-            words += ["--arrival", ",".join(f"{time!r}s" for time in self.arrival)]
+            words += ["--times", ",".join(f"{time!r}s" for time in self.arrival)]
         words += ["--in-place"] * self.in_place + ["--non-commutative"] * (not self.commutative)
         return f"{shlex.join(words)} | latecomer verify -"
 

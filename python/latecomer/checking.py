@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from numpy.typing import ArrayLike
-
 from .compiled import core
 from .programs import ProblemWords, make_plan, problem
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def verify(
     algorithm: str,
     *,
     arrival: ArrayLike | None = None,
-    network: str = "",
+    network: str | core.Network = "",
     **asked: Unpack[ProblemWords],
 ) -> Counterexample | None:
     """Check the programs of all ranks without running them. None: they keep every rule.

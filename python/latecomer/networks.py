@@ -30,6 +30,11 @@ class Named:
     text: str  # "": those built in
     source: str
 
+    @property
+    def costs(self) -> core.Network:
+        """For the core. Raises ValueError."""
+        return core.Network(self.text)
+
 
 UNNAMED = Named("", "built in")
 
@@ -88,7 +93,8 @@ def save(path: Path, text: str, facts: Mapping[str, str]) -> None:
 def chosen(given: str) -> Named:
     """The network of an option: costs, @FILE, built-in; or if it is empty the default one.
 
-    That is the one in LATECOMER_NETWORK, else the calibrated one, else the built-in one.
+    That is the one in LATECOMER_NETWORK, else the calibrated one, else the built-in one. Raises
+    NetworkError, ValueError.
     """
     if given:
         return _named(given, "as named")
@@ -122,12 +128,15 @@ def _named(text: str, source: str) -> Named:
     if text.startswith("@"):
         saved = load(Path(text[1:]))
         return Named(saved.text, saved.source)
-    return Named(_checked(text, source) if source == VARIABLE else text, source)
+    if source == VARIABLE:
+        return Named(_checked(text, source), source)
+    core.Network(text)  # raises if it cannot be read
+    return Named(text, source)
 
 
 def _checked(text: str, where: str) -> str:
     try:
-        core.network_text(text)
+        core.Network(text)
     except ValueError as error:
         what = "not a network's costs"
         raise NetworkError(what, where, str(error)) from None

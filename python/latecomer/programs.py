@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from .compiled import core
 
 if TYPE_CHECKING:
     from typing import Required, Unpack
+
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ def program(
     algorithm: str,
     *,
     arrival: ArrayLike | None = None,
-    network: str = "",
+    network: str | core.Network = "",
     **asked: Unpack[ProblemWords],
 ) -> Schedule:
     """The plan of `algorithm` and the program of every rank.
@@ -148,16 +147,25 @@ def problem(
 
 
 def make_plan(
-    problem: core.Problem, algorithm: str, arrival: ArrayLike | None, network: str
+    problem: core.Problem, algorithm: str, arrival: ArrayLike | None, network: str | core.Network
 ) -> core.Plan:
     """The core's plan for the arguments of `program`. Raises ValueError."""
-    return core.Plan(problem, algorithm, seconds(arrival), network)
+    return core.Plan(problem, algorithm, seconds(arrival), costs(network))
+
+
+def costs(network: str | core.Network) -> core.Network:
+    """The costs of a network's text; what it does not name keeps its default. Raises ValueError."""
+    return core.Network(network) if isinstance(network, str) else network
 
 
 def seconds(arrival: ArrayLike | None) -> list[float]:
     """A list of seconds, one for each rank; empty for None."""
     if arrival is None:
         return []
+    if isinstance(arrival, list) and all(isinstance(time, float) for time in arrival):
+        return arrival
+    import numpy as np
+
     times = np.asarray(arrival, dtype=float)
     if times.ndim != 1:
         raise ValueError(

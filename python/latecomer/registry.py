@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from .compiled import core
@@ -44,7 +46,8 @@ class Collective:
     parted: bool  # the vector consists of parts, one a rank
 
 
-def collectives() -> dict[str, Collective]:
+@cache
+def collectives() -> Mapping[str, Collective]:
     """All, by name."""
     return {found[0]: Collective(*found) for found in core.collectives()}
 
@@ -54,13 +57,29 @@ def algorithms(collective: str | None = None) -> list[Algorithm]:
 
     Raises ValueError for a collective that has none.
     """
-    rows = [_algorithm(row) for row in json.loads(core.registry_json())]
+    rows = _all()
     known = sorted({row.collective for row in rows})
     if collective not in (None, *known):
         raise ValueError(
             f"collective: {collective!r} is not usable; right would be one of {', '.join(known)}"
         )
     return [row for row in rows if collective in (None, row.collective)]
+
+
+def is_arrival_aware(collective: str, algorithm: str) -> bool:
+    """Does this algorithm, with or without parameters, plan by the arrival times?"""
+    return (collective, algorithm.partition(":")[0]) in _arrival_aware()
+
+
+@cache
+def _all() -> tuple[Algorithm, ...]:
+    """The registry does not change: it is read once."""
+    return tuple(_algorithm(row) for row in json.loads(core.registry_json()))
+
+
+@cache
+def _arrival_aware() -> frozenset[tuple[str, str]]:
+    return frozenset((row.collective, row.name) for row in _all() if row.arrival_aware)
 
 
 def _algorithm(row: dict[str, Any]) -> Algorithm:

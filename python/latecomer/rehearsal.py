@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING
 
 from .compiled import core
 from .native_choices import MODELLED, MODELS, Call
-from .programs import problem, seconds
+from .programs import costs, problem, seconds
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ def rehearse(
     *,
     count: int,
     estimate: str = "online",
-    network: str = "",
-    assumed: str | None = None,
+    network: str | core.Network = "",
+    assumed: str | core.Network | None = None,
     native: str = "openmpi-4.1",
     element_bytes: int = 4,
     commutative: bool = True,
@@ -47,11 +50,13 @@ def rehearse(
     """Make calls one after the other, as a communicator of an MPI program does.
 
     `arrivals`, shape (calls, ranks): when each rank enters each call. `estimate`: "online" (as
-    earlier calls showed), "perfect" (known) or "wrong" (reversed). `network` is what it costs,
+    earlier calls showed), "perfect" (known) or "reversed". `network` is what it costs,
     `assumed` what plans believe it to cost (None: the same). `native`: a model of what the MPI
     library chooses for all-reduce (elsewhere that stands for `fastest`), or an algorithm. Raises
     ValueError, or RuntimeError if a rank gets stuck.
     """
+    import numpy as np
+
     times = np.asarray(arrivals, dtype=float)
     if times.ndim != 2:
         what = f"arrivals: an array of shape {times.shape} is not usable"
@@ -73,8 +78,8 @@ def rehearse(
             exact=exact,
         ),
         algorithm,
-        network,
-        network if assumed is None else assumed,
+        costs(network),
+        costs(network if assumed is None else assumed),
         native,
     )
     calls = []
@@ -93,12 +98,15 @@ def rehearse(
     return calls
 
 
-def known(estimate: str, arrivals: NDArray[np.float64]) -> list[float] | None:
+def known(estimate: str, arrivals: Sequence[float]) -> list[float] | None:
     """What the program says of the arrivals; None: nothing, it is found out."""
     if estimate == "online":
         return None
     if estimate == "perfect":
         return seconds(arrivals)
-    if estimate == "wrong":
-        return seconds(arrivals.max() - arrivals)
-    raise ValueError(f"estimate: '{estimate}' is not usable; right would be online, perfect, wrong")
+    if estimate in ("reversed", "wrong"):  # the old name is deprecated
+        latest = max(arrivals)
+        return [latest - float(time) for time in arrivals]
+    raise ValueError(
+        f"estimate: '{estimate}' is not usable; right would be online, perfect, reversed"
+    )

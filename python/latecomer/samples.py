@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from .errors import UserError
 
@@ -44,24 +42,28 @@ class Sample:
     iteration: int
     algorithm: str  # as asked for: "ring", "prereduced_ring:segments=64"
     parameters: str  # as used
-    stays: np.ndarray  # from a rank's arrival to its exit
-    arrival: np.ndarray | None  # after the first arrival; None without a common clock
+    stays: Sequence[float]  # from a rank's arrival to its exit
+    arrival: Sequence[float] | None  # after the first arrival; None without a common clock
     wrong: int | None  # elements that differ from the right result; None: not checked
 
     @property
     def elapsed(self) -> float:
         """From arrival to exit, mean over ranks (Proficz 2021, eq. 2)."""
-        return float(np.mean(self.stays))
+        return sum(self.stays) / len(self.stays)
 
     @property
     def run_time(self) -> float:
         """From the first arrival to the last exit (Proficz 2021, eq. 3). Needs a common clock."""
-        return float((self.arrival + self.stays).max() - self.arrival.min())
+        return self._last_exit - min(self.arrival)
 
     @property
     def after_last(self) -> float:
         """From the last arrival to the last exit. Needs a common clock."""
-        return float((self.arrival + self.stays).max() - self.arrival.max())
+        return self._last_exit - max(self.arrival)
+
+    @property
+    def _last_exit(self) -> float:
+        return max(came + stay for came, stay in zip(self.arrival, self.stays, strict=True))
 
 
 @dataclass(frozen=True)
@@ -142,18 +144,19 @@ def _sample(found: dict[str, Any], number: int, header: Header) -> Sample:
 
 
 def _stays(
-    found: dict[str, Any], number: int, header: Header, arrival: np.ndarray | None
-) -> np.ndarray:
+    found: dict[str, Any], number: int, header: Header, arrival: Sequence[float] | None
+) -> list[float]:
     if arrival is None:
         return _times(found["elapsed"], number, header)
-    return _times(found["exit"], number, header) - arrival
+    exits = _times(found["exit"], number, header)
+    return [left - came for left, came in zip(exits, arrival, strict=True)]
 
 
-def _times(values: Any, number: int, header: Header) -> np.ndarray:
+def _times(values: Any, number: int, header: Header) -> list[float]:
     usable = isinstance(values, list) and len(values) == header.ranks and all(map(_is_time, values))
     if not usable:
         raise damaged(number, repr(values)[:60], f"{header.ranks} times in seconds")
-    return np.array(values, dtype=float)
+    return [float(value) for value in values]
 
 
 def _is_time(value: Any) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from .programs import ProblemWords, make_plan, problem, seconds
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from .compiled import core
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def simulate(
     *,
     arrival: ArrayLike | None = None,
     estimate: ArrayLike | None = None,
-    network: str = "",
+    network: str | core.Network = "",
     trace: bool = False,
     **asked: Unpack[ProblemWords],
 ) -> Simulation:
@@ -66,6 +68,8 @@ def simulate(
     arrives, and `estimate` what the plan is made for (None: it is known). `trace` asks for the list
     of moves. Raises ValueError, or RuntimeError if a rank gets stuck.
     """
+    import numpy as np
+
     known = arrival if estimate is None else estimate
     plan = make_plan(problem(**asked), algorithm, known, network)
     times = [0.0] * plan.ranks if arrival is None else seconds(arrival)

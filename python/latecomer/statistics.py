@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
-import numpy as np
-
 from .arrivals import Iteration
 from .compiled import core
 from .programs import problem
@@ -74,21 +72,20 @@ class LabLimit:
 
     collective: str
     bytes: int
-    network: str  # cost parameters: alpha=50us,beta=8ns,burst=128KiB
+    network: core.Network
     background: bool = False  # ranks may receive before they arrive
     root: int = 0
 
     def __call__(self, arrivals: Sequence[float]) -> float:
         """Seconds, for one rank on each link."""
-        times = [float(time) for time in arrivals]
         what = problem(
             collective=self.collective,
-            ranks=len(times),
+            ranks=len(arrivals),
             count=self.bytes,
             element_bytes=1,
             root=self.root,
         )
-        return core.least_after_last(what, times, self.network, self.background)
+        return core.least_after_last(what, list(arrivals), self.network, self.background)
 
 
 def summarise(
@@ -131,7 +128,7 @@ def _row(
     limit: Limit | None,
     clock: bool,
 ) -> Row:
-    q1, median, q3 = np.quantile([sample.elapsed for sample in group], (0.25, 0.5, 0.75))
+    q1, median, q3 = quartiles([sample.elapsed for sample in group])
     return Row(
         **vars(setting),
         algorithm=group[0].algorithm.partition(":")[0],
@@ -177,8 +174,21 @@ def _speedup(other: Row | None, row: Row) -> float | None:
     return other.elapsed_ms / row.elapsed_ms if other and row.elapsed_ms > 0 else None
 
 
-def _median(values) -> float:
-    return float(np.median(list(values)))
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """The first quartile, the median and the third quartile, interpolated between neighbours."""
+    ordered = sorted(values)
+    last = len(ordered) - 1
+
+    def at(part: float) -> float:
+        below = int(part * last)
+        above, weight = min(below + 1, last), part * last - below
+        return ordered[below] + weight * (ordered[above] - ordered[below])
+
+    return at(0.25), at(0.5), at(0.75)
+
+
+def _median(values: Iterable[float]) -> float:
+    return quartiles(list(values))[1]
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from .native_choices import MODELS
 from .statistics import COLUMNS, Row
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
 
 # A spreadsheet takes a cell that starts like this for a formula.
 _FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -121,12 +122,17 @@ def yardstick(rows: Sequence[Row]) -> str:
 
 def rich_tables(rows: Sequence[Row], wide: bool = True) -> RenderableType:
     """A table for each delay, the best elapsed time marked; fewer columns if not `wide`."""
+    from rich.console import Group
+
     shown = [name for name in columns(rows) if wide or name not in _WIDE_ONLY]
     tables = (_rich_table(block, shown) for block in by_delay(rows))
     return Group(*(part for table in tables for part in (table, "")))
 
 
 def _rich_table(block: Sequence[Row], shown: Sequence[str]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     title = f"{delay_title(block[0])}; times in ms"
     table = Table(title=title, title_justify="left", box=None, title_style="bold")
     table.add_column("algorithm", overflow="fold")

@@ -54,13 +54,15 @@ def simulating():
 
 def rehearsing():
     ranks = 1024
-    series = core.Rehearsal(problem(ranks=ranks, count=1 << 20), "rabenseifner", "", "", "ring")
+    series = core.Rehearsal(
+        problem(ranks=ranks, count=1 << 20), "rabenseifner", core.Network(), core.Network(), "ring"
+    )
     return partial(series.call, [0.0] * ranks)
 
 
 def bounding():
     ranks = 1 << 14
-    words = [float(rank) for rank in range(ranks)], ""
+    words = [float(rank) for rank in range(ranks)], core.Network()
     return partial(core.least_after_last, problem(ranks=ranks, collective="allgather"), *words)
 
 

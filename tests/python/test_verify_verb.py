@@ -76,8 +76,8 @@ def test_json(capsys):
         (["--ranks", "four"], "--ranks: 'four'; give"),
         (["--algorithms", "rign"], "--algorithms: 'rign'; give some of auto, "),
         (["--algorithms", "native"], "--algorithms: 'native'; give some of"),
-        (["--arrivals", "-1"], "Invalid value for '--arrivals'"),
-        (["--arrivals", "x"], "Invalid value for '--arrivals'"),
+        (["--arrivals", "-1"], "Invalid value for --arrivals"),
+        (["--arrivals", "x"], "Invalid value for --arrivals"),
         (["--frobnicate"], "No such option"),
     ],
 )

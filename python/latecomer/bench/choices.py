@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..output import say
 from .errors import OptionError
 
 
@@ -26,16 +27,26 @@ OPERATORS = {
 }
 NO_OPERATOR = "none"  # in the column of collectives that combine nothing
 IMBALANCES = ("phase", "data", "operator")
-ESTIMATES = ("perfect", "online", "wrong")
-PROGRESS = ("declared", "none", "thread")
-NETWORKS = ("lab", "local", "inherit")
+PATTERNS = ("balanced", "onelate", "randlate", "gamma", "gaussian", "file:CSV")
+ESTIMATES = ("perfect", "online", "reversed")
+PROGRESS = ("as-configured", "none", "thread")
+PLACES = ("lab", "local", "inherit")
+RENAMED = {"--estimate": {"wrong": "reversed"}, "--progress": {"declared": "as-configured"}}
 FORMATS = ("table", "csv", "json", "osu")
 PLOTS = (".svg", ".png", ".html")
 MOST_RANKS = 4096  # that are simulated, checked or shown
 
 
 def one_of(option: str, value: str, choices: Iterable[str]) -> str:
-    """`value`, if it is one of the choices. Raises OptionError."""
+    """`value`, if it is one of the choices, or its new name. Raises OptionError."""
+    if new := RENAMED.get(option, {}).get(value):
+        deprecated(f"{option} {value}", f"{option} {new}")
+        return new
     if value not in choices:
         raise OptionError(f"no such {option}", value, f"use {', '.join(choices)}")
     return value
+
+
+def deprecated(old: str, new: str) -> None:
+    """Tell that an old form still works, and the form that replaces it."""
+    say(f"note: {old} is deprecated; use {new}")

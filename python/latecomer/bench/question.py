@@ -15,6 +15,7 @@ from .errors import OptionError
 _MOST_COUNT = 2**31 - 1
 _DEFAULT_BYTES = 1 << 20
 _DEFAULT_DELAY = "50ms"
+_PROGRAMS = {"reversed": "wrong", "as-configured": "declared"}  # words of the program
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,8 @@ class Question:
             "imbalance": self.imbalance,
             "compute": self.compute,
             "edge": self.edge,
-            "estimate": self.estimate,
-            "progress": self.progress,
+            "estimate": _PROGRAMS.get(self.estimate, self.estimate),
+            "progress": _PROGRAMS.get(self.progress, self.progress),
             "warmup": self.warmup,
             "seed": self.seed,
         }
@@ -111,7 +112,7 @@ def check_imbalance(question: Question) -> None:
         raise OptionError(f"{option} with --collective", question.collective, remedy)
     if kind == "data" and question.op != "over":
         raise OptionError(f"{option} with --op", question.op, "use over: it skips clear pixels")
-    if question.estimate == "wrong":
+    if question.estimate == "reversed":
         remedy = "leave one of them out: nobody arrives late"
         raise OptionError(f"{option} with --estimate", question.estimate, remedy)
 

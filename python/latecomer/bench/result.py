@@ -10,20 +10,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import typer
-from rich.console import Console, RenderableType
-
-from .. import statistics, sweep_table, table
-from ..arrivals import Iteration
+from .. import statistics, table
 from ..compiled import __version__
 from ..lines import is_sweep
 from ..output import console, say
 from .choices import PLOTS
 from .errors import BenchError, OptionError
-from .job import Outcome
-from .places import Place
-from .question import Question
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ..arrivals import Iteration
+    from .job import Outcome
+    from .places import Place
+    from .question import Question
 
 _TABLE_WIDTH = 120  # in a file
 _WIDE = 100  # a terminal that shows all columns
@@ -45,6 +47,8 @@ class Result:
             return table.json_text(self.rows, self.used)
         if format_ == "osu":
             return table.osu_text(self.rows, self.used)
+        from rich.console import Console
+
         text = io.StringIO()
         width = max(_TABLE_WIDTH, _wide(self.rows))
         Console(file=text, width=width, highlight=False).print(_tables(self.rows, width))
@@ -64,7 +68,7 @@ class Result:
             if screen.width < (needed := _wide(self.rows)):
                 say(f"all columns need a terminal of {needed}, or --output FILE.csv")
         else:
-            typer.echo(self.text(format_), nl=False)
+            print(self.text(format_), end="")
         say(self.footer())
 
     def hand_over(self, format_: str, files: Sequence[Path]) -> None:
@@ -99,13 +103,19 @@ class Result:
 
 def _tables(rows: Sequence[statistics.Row], width: int) -> RenderableType:
     if is_sweep(rows):
+        from .. import sweep_table
+
         return sweep_table.rich_table(rows, width)
     return table.rich_tables(rows, width >= _WIDE)
 
 
 def _wide(rows: Sequence[statistics.Row]) -> int:
     """Columns of a terminal that shows everything."""
-    return sweep_table.least_width(rows) if is_sweep(rows) else _WIDE
+    if not is_sweep(rows):
+        return _WIDE
+    from .. import sweep_table
+
+    return sweep_table.least_width(rows)
 
 
 def _write(path: Path, text: str) -> None:

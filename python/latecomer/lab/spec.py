@@ -36,7 +36,7 @@ class LabError(UserError):
     """The emulated cluster cannot be had, or ended in an unexpected way."""
 
 
-class SpecError(LabError):
+class SpecError(LabError, ValueError):
     """A cluster was asked for that makes no sense."""
 
 

@@ -137,8 +137,8 @@ def _scaled(
 
 def read_costs(network: str) -> NDArray[np.float64]:
     """Alpha, beta and gamma of a network's text. Raises ValueError."""
-    parts = dict(part.split("=") for part in core.network_text(network).split(","))
-    return np.array([core.parse_seconds(name, parts[name]) for name in COSTS])
+    costs = core.Network(network)
+    return np.array([getattr(costs, name) for name in COSTS])
 
 
 def baseline_rows(paper: Paper, plan: Mapping[str, Any]) -> list[Number]:

@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import typer
 from rich.console import Console
 
 from ..compiled import __version__, core
@@ -74,7 +73,7 @@ def _changed(fit: Fit, network: str | None) -> Fit:
         return fit
     named = {part.partition("=")[0] for part in network.split(",")}
     kept = [part for part in fit.text.split(",") if part.partition("=")[0] not in named]
-    text = core.network_text(",".join([*kept, network]))
+    text = core.Network(",".join([*kept, network])).text
     costs = dict(zip(COSTS, map(float, read_costs(text)), strict=True))
     more = ",".join(part for part in text.split(",") if part.partition("=")[0] not in COSTS)
     errors = {name: error for name, error in fit.errors.items() if costs[name] == fit.costs[name]}
@@ -114,7 +113,7 @@ def show(report: Report, format_: str) -> None:
         screen = console()
         screen.print(reports.renderable(report, screen.width), markup=False)
     else:
-        typer.echo(text(report, format_), nl=False)
+        print(text(report, format_), end="")
     say(reports.footer(report))
 
 

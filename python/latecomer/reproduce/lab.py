@@ -96,7 +96,7 @@ def _run(run: Run, place: places.Place, iterations: int, seed: int) -> Iterator[
         count=run.bytes // ELEMENT_BYTES, type="float32", op="sum",
         pattern=Pattern(run.arrival, run.late_rank), delays=list(run.delays),
         iterations=iterations, warmup=2, seed=seed, compute=0.1, edge=0.5,
-        estimate="perfect", progress="declared",
+        estimate="perfect", progress="as-configured",
     )  # fmt: skip
     job = question.job(place.ranks)
     outcome = run_job(question, place, job, None, None)

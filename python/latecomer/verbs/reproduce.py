@@ -5,51 +5,42 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from ..command.declare import argument, flag, option
 from .options import FormatJson, Output
 
 _FORMATS = ("table", "csv", "json")
 
 Paper = Annotated[
     str,
-    typer.Argument(
-        metavar="PAPER",
-        help="proficz2018, proficz2021, marendic2012, kolmakov2020 or traeff2021.",
-    ),
+    argument("PAPER", "Use proficz2018, proficz2021, marendic2012, kolmakov2020 or traeff2021."),
 ]
 Tables = Annotated[
-    str | None,
-    typer.Option("--tables", metavar="LIST", help="Only these of the paper, as in 3,4."),
+    str | None, option("--tables", "LIST", "Show these tables of the paper, as in 3,4.")
 ]
 Network = Annotated[
     str | None,
-    typer.Option(
-        "--network",
-        metavar="COSTS",
-        help="Costs to use instead of the fitted ones, as in ports=2 or alpha=30us,gamma=0.",
-    ),
-]
+    option("--network", "COSTS", "Use these costs in place of the fitted ones, as in ports=2 or "
+           "alpha=30us,gamma=0."),
+]  # fmt: skip
 Iterations = Annotated[
     int,
-    typer.Option("--iterations", metavar="N", min=1, help="Draws of random arrivals; in the lab "
-                 "iterations at each delay."),
+    option("--iterations", "N", "Draw random arrivals so many times; measure so many iterations at "
+           "each delay in the lab.", min=1),
 ]  # fmt: skip
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random arrivals.")]
-Format = Annotated[
-    str, typer.Option("--format", metavar="|".join(_FORMATS), help="Of what is printed.")
-]
+Seed = Annotated[int, option("--seed", "N", "Seed the random arrival times.", min=0)]
+Format = Annotated[str, option("--format", "|".join(_FORMATS), "Print the result in this format.")]
 Plot = Annotated[
     list[Path] | None,
-    typer.Option("--plot", metavar="FILE", help="Pictures, .svg or .png; .html: a page with all."),
-]
+    option("--plot", "FILE", "Draw pictures into this .svg or .png file, or an .html page with "
+           "all of them."),
+]  # fmt: skip
 Lab = Annotated[
     bool,
-    typer.Option("--lab", help="Also measure in the emulated cluster, scaled to --nodes and "
-                 "--rate: vectors shrink with the rate, delays stay."),
+    flag("--lab", "Also measure in the emulated cluster of --nodes and --rate: vectors shrink with "
+         "the rate, delays stay."),
 ]  # fmt: skip
-Nodes = Annotated[int, typer.Option("--nodes", metavar="N", min=2, help="Hosts of the lab.")]
-Rate = Annotated[str, typer.Option("--rate", metavar="R", help="Of the lab's links.")]
+Nodes = Annotated[int, option("--nodes", "N", "Use so many nodes in the lab.", min=2)]
+Rate = Annotated[str, option("--rate", "R", "Limit the links of the lab to this rate.")]
 
 
 def reproduce(

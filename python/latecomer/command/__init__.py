@@ -1,0 +1,1 @@
+"""The command line: its words as arguments of functions, and help."""
