@@ -21,7 +21,7 @@ COMMON = ["--arrival", "onelate", "--algorithms", "all", "--iterations", "5", "-
 
 def lab_works() -> bool:
     """Whether namespaces are to be had; if not, says why."""
-    from latecomer.errors import UserError
+    from latecomer.base.errors import UserError
     from latecomer.lab import LabSpec, settle
 
     try:

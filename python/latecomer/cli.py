@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import latecomer
 
-from .command.declare import UsageError
-from .command.parse import Group, dispatch
-from .errors import UserError
-from .output import say
+from .base.errors import UserError
+from .base.output import say
+from .command.declare import Group, UsageError
+from .command.parse import dispatch
 
 _LAB = Group(
     "Run programs on an emulated cluster: N hosts on this machine, one switch, shaped links.",

@@ -10,9 +10,9 @@ from pathlib import Path
 import latecomer
 import pytest
 from bench_helpers import QUICK, TWO, run
-from latecomer import lab, mpi
-from latecomer.bench import program
-from latecomer.errors import UserError
+from latecomer import lab
+from latecomer.base.errors import UserError
+from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES, wait_until
 
 PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])

@@ -7,8 +7,8 @@ import pytest
 from latecomer.calibrate.findings import findings
 from latecomer.calibrate.fit import fit
 from latecomer.calibrate.measured import Measured, read
-from latecomer.compiled import core
-from latecomer.samples import SampleError
+from latecomer.core.compiled import core
+from latecomer.results.samples import SampleError
 
 EAGER = 65_500
 SIZES = sorted({8, 64, 512, *(1 << k for k in range(12, 23)), EAGER, EAGER + 1})

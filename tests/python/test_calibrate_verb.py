@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from bench_helpers import run_verb
-from latecomer import lab, mpi, networks
-from latecomer.bench import program
-from latecomer.compiled import core
-from latecomer.errors import UserError
+from latecomer import lab
+from latecomer.base.errors import UserError
+from latecomer.core import networks
+from latecomer.core.compiled import core
+from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES
 from test_calibrate_fit import PATTERNS, TRUE, drawn
 
@@ -200,7 +201,7 @@ def test_a_real_run_in_the_lab_finds_its_links():
 def test_the_programs_own_errors(words, said, capfd):
     path = built("openmpi")
     launch = mpi.launch_command(mpi.family("openmpi"), 1, [str(path), *words], allow_root=True)
-    from latecomer import processes
+    from latecomer.launch import processes
 
     assert processes.run(launch.command, env=launch.env, deadline=60) == 2
     assert said in capfd.readouterr().err
@@ -210,7 +211,7 @@ def test_the_programs_output_must_be_writable(capfd):
     path = built("openmpi")
     words = [str(path), "--output", "/nowhere/at/all"]
     launch = mpi.launch_command(mpi.family("openmpi"), 2, words, allow_root=True)
-    from latecomer import processes
+    from latecomer.launch import processes
 
     assert processes.run(launch.command, env=launch.env, deadline=60) == 2
     assert "--output: '/nowhere/at/all' is not usable" in capfd.readouterr().err

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer.compiled import core
-from latecomer.errors import DeadlineError
-from latecomer.programs import problem
+from latecomer.base.errors import DeadlineError
+from latecomer.core.compiled import core
+from latecomer.core.programs import problem
 from latecomer.sweep.run import time_limit
 from simulate_helpers import refusal
 

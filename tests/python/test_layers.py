@@ -26,6 +26,13 @@ def test_the_broken_tree_is_rejected_for_each_breach():
         "transports/mpi/unprofiled.hpp: calls MPI_Send",
         'examples/inner.hpp: includes "engine/engine.hpp"',
         "schedule: may use base, and does not",
+        "python/latecomer/base/proof.py: imports evidence, which is no part of the product",
+        "python/latecomer/base/upward.py: imports core.first",
+        "python/latecomer/lost/module.py: belongs to no layer; add its package to the table",
+        "python/latecomer/core: may use base, and does not",
+        "python/latecomer/report: may use base, and does not",
+        "python/latecomer: packages import each other: report, sweep",
+        "python/latecomer: modules import each other: core.first, core.second",
     ]
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import cli, memory
+from latecomer import cli
+from latecomer.base import memory
 from latecomer.picture.replay import loads
 
 STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
@@ -140,7 +141,8 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys, monkeyp
 MEMORY = """
 import re, sys
 from pathlib import Path
-from latecomer import cli, memory
+from latecomer import cli
+from latecomer.base import memory
 def taken():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 cli.run(["show", "ring", "--ranks", "2", *sys.argv[1:]])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import registry
-from latecomer.native_choices import MODELS
+from latecomer.core import registry
+from latecomer.core.native_choices import MODELS
 from simulate_helpers import refusal, rows_of
 
 PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
@@ -154,14 +154,15 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys):
 MEMORY = """
 import re, sys
 from pathlib import Path
-from latecomer.arrivals import Pattern
+from latecomer.core.compiled import core
+from latecomer.options.arrivals import Pattern
 from latecomer.sweep.memory import about_bytes
 from latecomer.sweep.question import Question
 def taken():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 name, ranks, count = sys.argv[1], int(sys.argv[2]), 1 << 20
 asked = Question("allreduce", [name], [ranks], [count], "float32", "sum", Pattern("balanced"), [0.0],
-                 1, 1, "perfect", "")
+                 1, 1, "perfect", core.Network())
 asked.plan(name, 2, count).simulate()
 before = taken()
 asked.plan(name, ranks, count).simulate()

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import registry
-from latecomer.native_choices import MODELS
-from latecomer.statistics import COLUMNS
+from latecomer.core import registry
+from latecomer.core.native_choices import MODELS
+from latecomer.results.statistics import COLUMNS
 from latecomer.sweep.case import Case
 from mpi_helpers import wait_until
 from simulate_helpers import LONG, SMALL, refusal, rows_of, simulate

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from latecomer.arrivals import Iteration
-from latecomer.compiled import core
-from latecomer.samples import SampleError, read
-from latecomer.statistics import LabLimit, Setting, summarise
+from latecomer.core.compiled import core
+from latecomer.options.arrivals import Iteration
+from latecomer.results.samples import SampleError, read
+from latecomer.results.statistics import LabLimit, Setting, summarise
 
 SETTING = Setting("allreduce", 2, 8, "sum", "onelate", "perfect", "lab", "some 1.0", 1)
 HEADER = {

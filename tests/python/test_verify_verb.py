@@ -7,8 +7,9 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import cases, cli
-from latecomer.checking import Counterexample
+from latecomer import cli
+from latecomer.core import cases
+from latecomer.core.checking import Counterexample
 
 NEGATIVE = Path(__file__).parents[1] / "negative"
 TREE, RING = (

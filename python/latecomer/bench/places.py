@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from .. import lab, mpi, networks, processes, statistics
-from ..compiled import core
-from ..output import say
-from ..variables import variable
-from . import program
-from .choices import PLACES, one_of
-from .errors import OptionError
+from .. import lab
+from ..base.output import say
+from ..base.variables import variable
+from ..core import networks
+from ..core.compiled import core
+from ..launch import mpi, processes, program
+from ..options.choices import PLACES, one_of
+from ..options.errors import OptionError
+from ..results import statistics
 from .question import Question
 
 _DEFAULT_NODES = {"lab": 8, "local": 4}

@@ -12,8 +12,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from .. import networks
-from ..output import console, print_json, say
+from ..base.output import console, print_json, say
+from ..core import networks
 from .findings import findings
 from .fit import Fit, Parameter
 

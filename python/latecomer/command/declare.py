@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -128,3 +129,19 @@ def _parameter(key: str, hint: Any, default: Any) -> Parameter:
     if get_origin(plain) is list:
         return Parameter(key, declared, get_args(plain)[0], True, default)
     return Parameter(key, declared, plain, False, default)
+
+
+Verb = Callable[..., int | None]  # returns the exit code; None: 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands by name: where a verb's function is, as in "latecomer.verbs.show:show", or more."""
+
+    summary: str
+    commands: Mapping[str, str | Group]
+
+    def verb(self, name: str) -> Verb:
+        """The function, loaded now."""
+        module, _, function = self.commands[name].partition(":")
+        return getattr(import_module(module), function)

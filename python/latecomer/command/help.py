@@ -6,8 +6,7 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from .declare import Parameter
-from .parse import Group
+from .declare import Group, Parameter
 
 _WIDEST = 100
 _NAMES = 30  # columns for names, at most

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .declare import Parameter, UsageError, parameters
-
-Verb = Callable[..., int | None]  # returns the exit code; None: 0
-
-
-@dataclass(frozen=True)
-class Group:
-    """Commands by name: where a verb's function is, as in "latecomer.verbs.show:show", or more."""
-
-    summary: str
-    commands: Mapping[str, str | Group]
-
-    def verb(self, name: str) -> Verb:
-        """The function, loaded now."""
-        module, _, function = self.commands[name].partition(":")
-        return getattr(import_module(module), function)
+from .declare import Group, Parameter, UsageError, Verb, parameters
 
 
 def dispatch(group: Group, path: str, words: Sequence[str]) -> int:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import registry, statistics
-from ..arrivals import Delays, Iteration
-from ..compiled import __version__, core
-from ..native_choices import MODELS
-from ..programs import problem
-from ..rehearsal import known
-from ..samples import Header, Sample, Samples
+from ..core import registry
+from ..core.compiled import __version__, core
+from ..core.native_choices import MODELS
+from ..core.programs import problem
+from ..core.rehearsal import known
+from ..options.arrivals import Delays, Iteration
+from ..results import statistics
+from ..results.samples import Header, Sample, Samples
 from .engines import Engine, Run, Work
 from .question import Question
 

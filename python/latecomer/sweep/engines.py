@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ..bench.errors import OptionError
-from ..compiled import core
-from ..output import say
+from ..base.output import say
+from ..core.compiled import core
+from ..options.errors import OptionError
 from .question import Question
 
 _PLAIN = "plain"

@@ -7,16 +7,16 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import registry
-from ..arrivals import Iteration, Pattern
-from ..bench import question as bench
-from ..bench.choices import MOST_RANKS, NO_OPERATOR, OPERATORS, TYPE_BYTES
-from ..bench.errors import OptionError
-from ..compiled import core
-from ..native_choices import MODELLED, MODELS, Call
-from ..output import say
-from ..programs import make_plan, problem
-from .ranges import parse_numbers
+from ..base.output import say
+from ..core import registry
+from ..core.compiled import core
+from ..core.native_choices import MODELLED, MODELS, Call
+from ..core.programs import make_plan, problem
+from ..options import choose
+from ..options.arrivals import Iteration, Pattern
+from ..options.choices import MOST_RANKS, NO_OPERATOR, OPERATORS, TYPE_BYTES
+from ..options.errors import OptionError
+from ..options.ranges import parse_numbers
 
 _BUILT_IN = ("sum", "max")
 
@@ -42,7 +42,7 @@ class Question:
     root: int = 0
 
     def __post_init__(self) -> None:
-        bench.check_progress(self.progress, self.algorithms)
+        choose.check_progress(self.progress, self.algorithms)
         if self.root >= self.ranks[0]:
             raise OptionError("--root out of range", self.root, f"use 0 to {self.ranks[0] - 1}")
 
@@ -99,7 +99,7 @@ class Question:
     @property
     def background(self) -> bool:
         """Do ranks receive before they arrive?"""
-        return bench.runs_ahead(self.progress, self.algorithms)
+        return choose.runs_ahead(self.progress, self.algorithms)
 
     def plan(
         self, program: str, ranks: int, count: int, known: Sequence[float] | None = None
@@ -182,7 +182,7 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
         if name in models:
             chosen.append(name)
         else:
-            found = bench.choose_algorithms(collective, name, op)
+            found = choose.choose_algorithms(collective, name, op)
             chosen += [each for each in found if each != "native"]
             chosen += models if name == "all" else ()
     return list(dict.fromkeys(chosen))
@@ -226,7 +226,7 @@ def _read_nodes(option: str, text: str) -> int:
 
 def choose_pattern(arrival: str, late_rank: int | None, ranks: Sequence[int]) -> Pattern:
     """Who is late. Raises OptionError and ArrivalError."""
-    pattern = bench.choose_pattern(arrival, late_rank)
+    pattern = choose.choose_pattern(arrival, late_rank)
     if pattern.name == "onelate" and late_rank is None and ranks[0] <= pattern.late_rank:
         what = f"onelate makes rank {pattern.late_rank} late, and there is only"
         remedy = "use more --nodes, --late-rank 0 or --arrival balanced"
@@ -240,8 +240,8 @@ def choose_counts(size: str | None, count: str | None, type_: str, op: str) -> l
         raise OptionError("--bytes and --count both given", f"{size}, {count}", "give one of them")
     if size:
         sizes = parse_numbers("--bytes", size, core.parse_bytes, doubling=True)
-        return [bench.choose_count(str(each), None, type_, op) for each in sizes]
+        return [choose.choose_count(str(each), None, type_, op) for each in sizes]
     if count:
         counts = parse_numbers("--count", count, core.parse_count, doubling=True)
-        return [bench.choose_count(None, str(each), type_, op) for each in counts]
-    return [bench.choose_count(None, None, type_, op)]
+        return [choose.choose_count(None, str(each), type_, op) for each in counts]
+    return [choose.choose_count(None, None, type_, op)]

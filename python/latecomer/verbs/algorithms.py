@@ -24,13 +24,11 @@ Collective = Annotated[
 
 
 def algorithms(collective: Collective = None, as_json: Json = False) -> None:
-    """List the algorithms.
-
-    What they need, what they cost and where they come from.
+    """List the algorithms, with their needs, costs and sources.
 
     Example: latecomer algorithms --collective allreduce
     """
-    from ..output import console, print_json
+    from ..base.output import console, print_json
 
     rows = latecomer.algorithms(collective)
     if as_json:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ..bench import choices
-from ..bench.choices import one_of
-from ..bench.errors import OptionError
 from ..command.declare import option
+from ..options import choices
+from ..options.choices import one_of
+from ..options.errors import OptionError
 from .options import (
     Arrival,
     ClockSkew,
@@ -141,33 +141,36 @@ def bench(
 ) -> int:
     """Measure algorithms when ranks arrive together, and when some are late.
 
-    Every algorithm sees the same arrivals, interleaved iteration by iteration. Times are in ms.
-    elapsed is a rank's time in the collective, mean over ranks, median over iterations; after last
-    is from the last arrival to the last exit; limit is what no algorithm can beat there.
+    Every algorithm gets the same arrival times, and algorithms take turns iteration by iteration.
+    Times are in ms. The column elapsed holds the time of a rank in the collective: the mean over
+    ranks, and the median over iterations. The column after last holds the time from the last
+    arrival to the last exit. The column limit holds its lower bound for any algorithm.
 
-    Exits with 1 if a result was wrong or the run did not end well. An interrupted run still
-    prints the iterations that were completed.
+    The exit code is 1 if a result was wrong or the run did not end well. An interrupted run still
+    prints the iterations that are complete.
 
     Example: latecomer bench --algorithms native,ring,prereduced_ring --delay 0,5ms,50ms
     """
-    from ..bench import places, question, result
-    from ..compiled import core
+    from ..bench import places, question
+    from ..core.compiled import core
+    from ..options import choose
+    from ..report import result
 
     if "inherit" in (place, network) and places.rank_of_job():
         be_quiet()
     place, network = place_and_costs(place, network)
-    op = question.choose_operator(collective, op)
+    op = choose.choose_operator(collective, op)
     asked = question.Question(
         collective=collective,
-        root=question.choose_root(collective, root),
-        algorithms=question.choose_algorithms(collective, algorithms, op),
-        count=question.choose_count(
+        root=choose.choose_root(collective, root),
+        algorithms=choose.choose_algorithms(collective, algorithms, op),
+        count=choose.choose_count(
             size, count, one_of("--type", type_, list(choices.TYPE_BYTES)), op
         ),
         type=type_,
         op=op,
-        pattern=(pattern := question.choose_pattern(arrival, late_rank)),
-        delays=question.choose_delays(delay, pattern),
+        pattern=(pattern := choose.choose_pattern(arrival, late_rank)),
+        delays=choose.choose_delays(delay, pattern),
         imbalance=imbalance,
         iterations=iterations,
         warmup=warmup,

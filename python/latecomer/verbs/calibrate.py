@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ..bench.errors import OptionError
 from ..command.declare import flag, option
+from ..options.errors import OptionError
 from .bench import Deadline, Mpi, Nodes, PerNode, PlaceOption, Rate, be_quiet, place_and_costs
 from .options import Json
 
@@ -52,20 +52,22 @@ def calibrate(
     deadline: Deadline = None,
     as_json: Json = False,
 ) -> int:
-    """Measure what messages and combining cost, and save it as the default network.
+    """Measure the costs of messages and combining, and save them as the default network.
 
-    alpha, beta, gamma and the others of the cost model, each with a 95 % interval and how it was
-    found, from plain MPI messages of 8 B to 4 MiB: in a ring of all ranks, between pairs both ways,
-    and for one pair alone. Then simulate uses them, and bench plans with them at the same place
-    with the same MPI library; for programs of your own set LATECOMER_NETWORK=@FILE.
+    The result is alpha, beta, gamma and the other costs of the model, each with its 95 % interval
+    and its method. MPI messages of 8 B to 4 MiB are timed in a ring of all ranks, between pairs
+    both ways, and for one pair alone. simulate uses the saved costs; bench plans with them at the
+    same place with the same MPI library; your own programs do with LATECOMER_NETWORK=@FILE.
 
-    Where the model does not fit, a sentence and the plot say so.
+    A sentence and the plot tell where the model does not fit.
 
     Example: latecomer calibrate --nodes 8 --rate 200mbit --plot calibration.svg
     """
-    from ..bench import places, program, result
+    from ..bench import places
     from ..calibrate import job
-    from ..networks import default_path
+    from ..core.networks import default_path
+    from ..launch import program
+    from ..report import result
 
     if "inherit" in (place, network) and places.rank_of_job():
         be_quiet()
@@ -86,7 +88,7 @@ def calibrate(
     for path in output or ():
         found.write(path)
     if plot:
-        from ..report import calibration  # matplotlib takes a while to load
+        from ..calibrate import plot as calibration  # matplotlib takes a while to load
 
         for path in plot:
             calibration.save(found, path)
@@ -97,7 +99,7 @@ def calibrate(
 
 def _length(text: str) -> float:
     """Of the measurement, in seconds. Raises OptionError and ValueError."""
-    from ..compiled import core
+    from ..core.compiled import core
 
     length = core.parse_seconds("--seconds", text)
     if not _SHORTEST_S <= length <= _LONGEST_S:

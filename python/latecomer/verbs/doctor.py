@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from .options import Json
 
 if TYPE_CHECKING:
-    from ..checks import Finding
+    from ..bench.checks import Finding
 
 
 def doctor(as_json: Json = False) -> int:
-    """Say what works on this machine.
+    """Check what works on this machine, and name the remedy for the rest.
 
-    And what to do about the rest. Exits with 0 if a benchmark can be run here.
+    The exit code is 0 if a benchmark can be run here.
 
     Example: latecomer doctor
     """
-    from ..checks import can_bench, findings
-    from ..output import print_json
+    from ..base.output import print_json
+    from ..bench.checks import can_bench, findings
 
     found = findings()
     ready = can_bench(found)

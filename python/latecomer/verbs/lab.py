@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from ..base.output import print_json, say
 from ..command.declare import argument, flag, option
-from ..output import print_json, say
-from ..processes import DEFAULT_DEADLINE_S
+from ..launch.processes import DEFAULT_DEADLINE_S
 from .options import ClockSkew, Json
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def run(
     deadline: Deadline = DEFAULT_DEADLINE_S,
     quiet: Quiet = False,
 ) -> int:
-    """Run an MPI program on the cluster, one rank on each host (or --per-node K).
+    """Run an MPI program on the cluster, with one rank on each host or --per-node K.
 
-    The exit code is the program's. A COMMAND that starts with mpirun or mpiexec is run as it is and
-    uses the hosts of the cluster.
+    The exit code is that of the program. A COMMAND that starts with mpirun or mpiexec is run
+    unchanged and uses the hosts of the cluster.
 
     Example: latecomer lab run --nodes 4 --rate 200mbit -- ./app --size 1024
     """
@@ -76,9 +76,9 @@ def check(
     congestion: Congestion = None,
     as_json: Json = False,
 ) -> int:
-    """Measure goodput and round-trip time of the links, and goodput in a host, for some 8 seconds.
+    """Measure the links for about 8 seconds: goodput, round-trip time, and goodput in a host.
 
-    Exits with 1 if this machine cannot carry all links at the rate asked for.
+    The exit code is 1 if this machine cannot carry all links at the given rate.
 
     Example: latecomer lab check --nodes 16 --rate 200mbit
     """
@@ -104,7 +104,7 @@ def shell(
     congestion: Congestion = None,
     clock_skew: ClockSkew = None,
 ) -> int:
-    """Open a shell on the first host; mpirun in it uses all hosts.
+    """Open a shell on the first host; mpirun uses all hosts in it.
 
     Example: latecomer lab shell --nodes 4 --rate 200mbit
     """

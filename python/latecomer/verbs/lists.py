@@ -6,8 +6,8 @@ import re
 
 import latecomer
 
-from ..bench.choices import MOST_RANKS
 from ..command.declare import bad_value
+from ..options.choices import MOST_RANKS
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

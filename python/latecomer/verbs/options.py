@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ..bench import choices
 from ..command.declare import flag, option
+from ..options import choices
 
 Json = Annotated[bool, flag("--json", "Print one JSON object.")]
 FormatJson = Annotated[bool, flag("--json", "Print JSON, as --format json does.")]

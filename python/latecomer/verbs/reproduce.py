@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
+from ..base.errors import UserError
 from ..command.declare import argument, flag, option
 from .options import FormatJson, Output
 
+CLONE = Path(__file__).resolve().parents[3]
 _FORMATS = ("table", "csv", "json")
 
 Paper = Annotated[
@@ -57,17 +62,18 @@ def reproduce(
     rate: Rate = "200mbit",
     as_json: FormatJson = False,
 ) -> None:
-    """Show what a paper published beside what our programs take in its settings.
+    """Show the published results of a paper beside the times of our programs in its settings.
 
-    They run on the virtual network at the paper's size. Its costs are fitted on the paper's
-    baseline rows; everything else is predicted. What is not implemented yet says so.
+    Programs run on the virtual network at the paper's size. The costs of the network are fitted
+    on the paper's baseline rows; everything else is predicted. A row without a program says so.
+    The papers' numbers are in evidence/ of a clone, and not in an installed package.
 
     Example: latecomer reproduce proficz2018 --tables 3 --plot proficz2018.png
     """
-    from ..bench.choices import one_of
-    from ..bench.result import check_paths
-    from ..reproduce import job
+    from ..options.choices import one_of
+    from ..report.result import check_paths
 
+    job = _job()
     shown = "json" if as_json else one_of("--format", format_, _FORMATS)
     check_paths(output or (), plot or ())
     wanted = job.Wanted(paper, tables, network, iterations, seed)
@@ -75,3 +81,13 @@ def reproduce(
     for path in (*(output or ()), *(plot or ())):
         job.save(report, path, shown)
     job.show(report, shown)
+
+
+def _job() -> ModuleType:
+    """The part of the clone that reproduces papers. Raises UserError where there is no clone."""
+    if not (CLONE / "evidence" / "reproduce").is_dir():
+        what = "the papers' numbers are not part of this installation"
+        remedy = "run ./latecomer reproduce in a clone of the repository"
+        raise UserError(what, CLONE / "evidence", remedy)
+    sys.path.append(str(CLONE))
+    return import_module("evidence.reproduce.job")

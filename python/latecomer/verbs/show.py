@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import latecomer
 
-from ..bench.choices import MOST_RANKS, deprecated
+from ..base.output import print_json, say
 from ..command.declare import argument, bad_value, flag, option
-from ..output import print_json, say
+from ..options.choices import MOST_RANKS, deprecated
 from .options import Json
 from .times import Times, read_times
 
@@ -102,10 +102,10 @@ def show(
     svg: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """Print and draw an algorithm's programs.
+    """Print and draw the programs of an algorithm.
 
-    The picture shows who sends what when. The text can be read back:
-    `latecomer verify FILE` checks it.
+    The picture shows the messages between ranks over time. `latecomer verify FILE` reads the text
+    back and checks it.
 
     Example: latecomer show sorted_linear_tree --ranks 4 --times 4,0,0,0 --svg slt.svg
     """
@@ -169,13 +169,13 @@ def _default_segments(algorithm: str, collective: str, ranks: int) -> int | None
 
 
 def _count(text: str | None, ranks: int, segments: int | None) -> int:
-    from ..compiled import core
+    from ..core.compiled import core
 
     return max(ranks, segments or 0) if text is None else core.parse_count("count", text)
 
 
 def _lengths(text: str | None) -> list[int] | None:
-    from ..compiled import core
+    from ..core.compiled import core
 
     if text is None:
         return None
@@ -184,7 +184,8 @@ def _lengths(text: str | None) -> list[int] | None:
 
 def _check_memory(problem: dict[str, Any], times: Times, as_json: bool) -> None:
     """Raises UserError if there is too little."""
-    from .. import memory, programs
+    from ..base import memory
+    from ..core import programs
 
     asked = dict(problem)
     algorithm, ranks = asked.pop("algorithm"), asked["ranks"]

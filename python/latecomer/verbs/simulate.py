@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..bench import choices
-from ..bench.choices import one_of
 from ..command.declare import option
+from ..options import choices
+from ..options.choices import one_of
 from .options import (
     Arrival,
     Collective,
@@ -124,24 +124,26 @@ def simulate(
 ) -> int:
     """Simulate algorithms on a virtual network, also many ranks and sizes at once.
 
-    Columns are those of bench; times are in ms. Where the vectors of all ranks are small, results
-    are computed and compared, elsewhere wrong is empty. Type and operator make a difference by the
-    size of an element, by commuting, and by giving the same bits in whatever order. Over several
-    ranks or sizes, table and plot show the time from the last arrival to the last exit.
+    Columns are those of bench, and times are in ms. Results are computed and compared where the
+    vectors of all ranks are small; elsewhere the column wrong is empty. Type and operator change
+    the size of an element, the order of combining that is allowed, and whether that order changes
+    the bits. Over several ranks or sizes, table and plot show the time from the last arrival to
+    the last exit.
 
-    Exits with 1 if a result was wrong or the deadline came first. An interrupted run still prints
-    what was completed.
+    The exit code is 1 if a result was wrong or the deadline passed. An interrupted run still
+    prints the cases that are complete.
 
-    With --engine simgrid alpha, beta and jitter of --network are only planned for; the platform
-    says what transfers take, and the lower bound is not known.
+    With --engine simgrid the platform determines the times of transfers; plans assume alpha, beta
+    and jitter of --network, and the lower bound is not known.
 
     Example: latecomer simulate --nodes 2-64 --bytes 64KiB --arrival balanced --plot scaling.svg
     """
-    from .. import networks
-    from ..bench.result import check_paths, check_report
-    from ..compiled import core
-    from ..memory import free_bytes
-    from ..output import say
+    from ..base.memory import free_bytes
+    from ..base.output import say
+    from ..core import networks
+    from ..core.compiled import core
+    from ..options import choose
+    from ..report.result import check_paths, check_report
     from ..sweep import engines, question
     from ..sweep.panels import check_panels
     from ..sweep.result import judge, make_result
@@ -149,10 +151,10 @@ def simulate(
 
     named = networks.chosen(network)
     cluster = question.choose_cluster(nodes, per_node, named.costs)
-    op = question.bench.choose_operator(collective, op)
+    op = choose.choose_operator(collective, op)
     asked = question.Question(
         collective=collective,
-        root=question.bench.choose_root(collective, root),
+        root=choose.choose_root(collective, root),
         algorithms=question.choose_algorithms(collective, algorithms, op),
         ranks=cluster.ranks,
         counts=question.choose_counts(
@@ -161,7 +163,7 @@ def simulate(
         type=type_,
         op=op,
         pattern=(pattern := question.choose_pattern(arrival, late_rank, cluster.ranks)),
-        delays=question.bench.choose_delays(delay, pattern),
+        delays=choose.choose_delays(delay, pattern),
         iterations=iterations,
         seed=seed,
         estimate=one_of("--estimate", estimate, choices.ESTIMATES),

@@ -24,7 +24,7 @@ class Times:
     @property
     def network_text(self) -> str:
         """All costs of the network, also those that were not named."""
-        from ..compiled import core
+        from ..core.compiled import core
 
         return core.Network(self.network).text
 
@@ -63,6 +63,6 @@ def _in_steps(text: str) -> float:
 
 
 def _in_seconds(text: str) -> float:
-    from ..compiled import core
+    from ..core.compiled import core
 
     return core.parse_seconds("arrival", text.strip())

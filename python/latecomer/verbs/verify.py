@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import latecomer
 
+from ..base.errors import UserError
+from ..base.output import console, print_json, progress_bar
 from ..command.declare import argument, bad_value, option
-from ..errors import UserError
-from ..output import console, print_json, progress_bar
 from .lists import choose, parse_ranks
 from .options import Json
 
@@ -73,11 +73,10 @@ def verify(
     seed: Seed = None,
     as_json: Json = False,
 ) -> int:
-    """Check that algorithms are right.
+    """Check that algorithms are right, for every order of messages and arrivals.
 
-    Whatever the order of messages and arrivals: nothing is run, the programs of all ranks are
-    checked against every rule of a schedule. Exits with 1 if one is broken, and says in words
-    where.
+    Nothing is run: the programs of all ranks are checked against every rule of a schedule. The exit
+    code is 1 if a rule is broken, and a sentence names the place.
 
     Example: latecomer verify --algorithms ring,sorted_linear_tree --ranks 4,8,16-17
     """
@@ -167,7 +166,7 @@ def _check_all(
 
 
 def _check(row: latecomer.Algorithm, ranks: int, arrivals: int, seed: int) -> Cell:
-    from ..cases import cases
+    from ..core.cases import cases
 
     done = 0
     for done, case in enumerate(cases(row, ranks, arrivals, seed), start=1):
