@@ -19,6 +19,7 @@ PUBLIC = "latecomer"  # the public headers
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 MPI_CALL = re.compile(r"(?<![A-Za-z_])MPI_[A-Z][a-z_]+[a-z0-9_]*\s*\(")
 TOPS = ("src", "bench", "examples")
+BINDINGS = "python/bindings.cpp"  # a layer of one file
 PACKAGE = "python/latecomer"
 API = "api"  # the package itself: python/latecomer/__init__.py
 
@@ -40,7 +41,8 @@ def table_of(document: str) -> Table:
     table: Table = {}
     for paths, uses in rows_of(document):
         for path in paths:
-            if path.partition("/")[0] not in TOPS or uses.startswith("as "):
+            known = path.partition("/")[0] in TOPS or path == BINDINGS
+            if not known or uses.startswith("as "):
                 continue
             named = uses.replace("public headers", PUBLIC)
             layer = path.removeprefix("src/").removesuffix("/")
@@ -196,6 +198,9 @@ def check(root: Path) -> list[str]:
                 continue
             text = path.read_text(encoding="utf-8")
             problems += [f"{name}: {what}" for what in layers.breaches(layer, text)]
+    if (bindings := root / BINDINGS).exists():
+        text = bindings.read_text(encoding="utf-8")
+        problems += [f"{BINDINGS}: {what}" for what in layers.breaches(BINDINGS, text)]
     return problems + layers.unused() + check_python(root, python_table_of(document))
 
 
