@@ -199,6 +199,12 @@ def test_algorithms_keep_their_order_and_come_once(fake):
 # A run, with a fake program
 
 
+def test_the_program_is_told_the_costs_to_plan_with(fake):
+    found = run(*FAKED, "--network", "alpha=7us")
+    assert given(fake)["--network"] == "alpha=7us"
+    assert "costs as named" in found.stderr
+
+
 def test_the_program_is_told_what_was_asked(fake):
     run(*FAKED, "--type", "int64", "--op", "max", "--seed", "9", "--estimate", "reversed")
     told = given(fake)
