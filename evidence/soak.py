@@ -29,7 +29,7 @@ def main() -> int:
     for run in range(1, options.runs + 1):
         found, trouble = _bench(run, options)
         for sample in found:
-            seconds.setdefault(sample.algorithm, []).append(_seconds(sample))
+            seconds.setdefault(sample.algorithm, []).append(sample.run_time)
         failed += trouble != ""
         print(f"run {run}: {len(found)} calls, longest {_longest(found)} {trouble}", flush=True)
     stalls = [line for name, times in seconds.items() for line in stalled(name, times)]
@@ -47,12 +47,8 @@ def stalled(algorithm: str, seconds: Sequence[float]) -> list[str]:
     ]
 
 
-def _seconds(sample: measured.Sample) -> float:
-    return float((sample.arrival + sample.stays).max() - sample.arrival.min())
-
-
 def _longest(found: Sequence[measured.Sample]) -> str:
-    return f"{max(map(_seconds, found)):.2f} s" if found else "-"
+    return f"{max(sample.run_time for sample in found):.2f} s" if found else "-"
 
 
 def _bench(run: int, options: argparse.Namespace) -> tuple[list[measured.Sample], str]:
