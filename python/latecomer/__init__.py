@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .core.bounds import least_after_last
     from .core.checking import Counterexample, Rule, rules, verify, verify_text
-    from .core.compiled import __version__
+    from .core.compiled import Network, __version__
     from .core.programs import Operation, Program, Schedule, Slice, program
     from .core.registry import Algorithm, Parameter, algorithms
     from .core.rehearsal import RehearsedCall, rehearse
@@ -32,6 +32,7 @@ _HOME = {
     "Collective": "core.registry",
     "Counterexample": "core.checking",
     "Move": "core.simulation",
+    "Network": "core.compiled",
     "Operation": "core.programs",
     "Parameter": "core.registry",
     "Program": "core.programs",
@@ -56,6 +57,7 @@ __all__ = [
     "Collective",
     "Counterexample",
     "Move",
+    "Network",
     "Operation",
     "Parameter",
     "Program",

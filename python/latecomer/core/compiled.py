@@ -10,4 +10,5 @@ except ImportError as error:
         "at the root of the clone"
     ) from error
 
+Network = core.Network
 __version__: str = core.version
