@@ -77,8 +77,8 @@ auto interruptible(Work&& work) {
 class PyPlan {
  public:
   PyPlan(const Problem& problem, const std::string& algorithm, const Arrivals& arrivals,
-         const std::string& network)
-      : arrivals_(arrivals), network_(parse_network(network)) {
+         const Network& network)
+      : arrivals_(arrivals), network_(network) {
     const Choice choice = parse_choice(problem.collective, algorithm);
     asked_ = choice.algorithm->name;
     plan_ = interruptible([&] {
@@ -199,11 +199,10 @@ class PyPlan {
 /// A series of calls of one communicator on the virtual network.
 class PyRehearsal {
  public:
-  PyRehearsal(const Problem& problem, const std::string& algorithm, const std::string& network,
-              const std::string& assumed, const std::string& native, bool check)
+  PyRehearsal(const Problem& problem, const std::string& algorithm, const Network& network,
+              const Network& assumed, const std::string& native, bool check)
       : rehearsal_(interruptible([&] {
-          return Rehearsal(setting(problem, algorithm, native, parse_network(network),
-                                   parse_network(assumed), check));
+          return Rehearsal(setting(problem, algorithm, native, network, assumed, check));
         })) {}
 
   nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed) {
@@ -252,14 +251,14 @@ std::optional<std::pair<std::string, std::string>> verify_text(const std::string
 using Stretch = std::pair<Count, Count>;  // begin, count
 Stretch stretch(Range range) { return {range.begin, range.count}; }
 
-Seconds bound(const Problem& problem, const Arrivals& arrivals, const std::string& network,
+Seconds bound(const Problem& problem, const Arrivals& arrivals, const Network& network,
               bool background) {
   if (!arrivals.empty() && arrivals.size() != static_cast<std::size_t>(problem.ranks)) {
     throw Error("arrivals", std::to_string(arrivals.size()) + " times",
                 "one time for each of " + std::to_string(problem.ranks) + " ranks");
   }
   return interruptible([&] {
-    return least_after_last(problem, arrivals, parse_network(network),
+    return least_after_last(problem, arrivals, network,
                             background ? Progress::background : Progress::foreground);
   });
 }
@@ -275,14 +274,14 @@ Seconds processor_time() {
   return static_cast<Seconds>(time.tv_sec) + 1e-9 * static_cast<Seconds>(time.tv_nsec);
 }
 
-/// What planning a call takes (tools/planning_time.py).
+/// What planning a call takes (evidence/planning_time.py).
 class PlanningTime {
  public:
   PlanningTime(const Problem& problem, const std::string& name, Arrivals arrivals,
-               const std::string& network)
+               const Network& network)
       : row_(find_algorithm(problem.collective, name)),
         problem_(problem),
-        knowledge_{std::move(arrivals), parse_network(network)} {}
+        knowledge_{std::move(arrivals), network} {}
 
   nb::dict operator()() {
     const Seconds began = processor_time();
@@ -339,6 +338,37 @@ bool accepts_operator(const std::string& collective, const std::string& text, bo
 
 }  // namespace
 
+void bind_network(nb::module_& module) {
+  nb::class_<Network>(module, "Network")
+      .def(
+          "__init__",
+          [](Network* self, const std::string& text) { new (self) Network(parse_network(text)); },
+          "text"_a = "")
+      .def_prop_ro("text", [](const Network& n) { return to_string(n); })
+      .def_ro("alpha", &Network::alpha)
+      .def_ro("beta", &Network::beta)
+      .def_ro("gamma", &Network::gamma)
+      .def_ro("eager_limit", &Network::eager_limit)
+      .def_ro("handshake", &Network::handshake)
+      .def_ro("ports", &Network::ports)
+      .def_ro("exchange", &Network::exchange)
+      .def_ro("per_node", &Network::per_node)
+      .def_ro("local_alpha", &Network::local_alpha)
+      .def_ro("local_beta", &Network::local_beta)
+      .def_ro("burst", &Network::burst)
+      .def_ro("jitter", &Network::jitter)
+      .def_ro("seed", &Network::seed)
+      .def(
+          "with_per_node",
+          [](Network network, Rank ranks) {
+            network.per_node = ranks;
+            return network;
+          },
+          "ranks"_a)
+      .def("__repr__", [](const Network& n) { return "Network('" + to_string(n) + "')"; })
+      .def("__eq__", [](const Network& n, const Network& other) { return n == other; });
+}
+
 NB_MODULE(_core, module) {
   // Errors of the core are ValueError in Python: they name a value and what would be right.
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
@@ -349,6 +379,7 @@ NB_MODULE(_core, module) {
     }
   });
   module.attr("version") = latecomer_version();
+  bind_network(module);
   module.def("registry_json", registry_as_json);
   module.def("rules", rule_list);
   module.def("verify_text", verify_text, "text"_a);
@@ -356,13 +387,9 @@ NB_MODULE(_core, module) {
   module.def(
       "planning",
       [](const Problem& problem, const std::string& algorithm, const Arrivals& arrivals,
-         const std::string& network) {
-        return PlanningTime(problem, algorithm, arrivals, network)();
-      },
+         const Network& network) { return PlanningTime(problem, algorithm, arrivals, network)(); },
       "problem"_a, "algorithm"_a, "arrivals"_a, "network"_a);
   module.def("accepts_operator", accepts_operator, "collective"_a, "text"_a, "commutative"_a);
-  module.def("network_text",
-             [](const std::string& text) { return to_string(parse_network(text)); });
   module.def("parse_bytes", [](const std::string& what, const std::string& text) {
     return parse_bytes(what, text);
   });
@@ -419,8 +446,8 @@ NB_MODULE(_core, module) {
   module.def("least_after_last", bound, "problem"_a, "arrivals"_a, "network"_a,
              "background"_a = false);
   nb::class_<PyPlan>(module, "Plan")
-      .def(nb::init<const Problem&, const std::string&, const Arrivals&, const std::string&>(),
-           "problem"_a, "algorithm"_a, "arrivals"_a = Arrivals{}, "network"_a = "")
+      .def(nb::init<const Problem&, const std::string&, const Arrivals&, const Network&>(),
+           "problem"_a, "algorithm"_a, "arrivals"_a = Arrivals{}, "network"_a = Network{})
       .def_prop_ro("text", &PyPlan::text)
       .def("time", &PyPlan::time)
       .def_prop_ro("algorithm", &PyPlan::algorithm)
@@ -437,7 +464,7 @@ NB_MODULE(_core, module) {
            "seed"_a = nb::none(), "check"_a = false)
       .def("about_operations", &PyPlan::about_operations);
   nb::class_<PyRehearsal>(module, "Rehearsal")
-      .def(nb::init<const Problem&, const std::string&, const std::string&, const std::string&,
+      .def(nb::init<const Problem&, const std::string&, const Network&, const Network&,
                     const std::string&, bool>(),
            "problem"_a, "algorithm"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false)
       .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1);

@@ -14,14 +14,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
 LAB = ["--nodes", "8", "--rate", "200mbit", "--bytes", "4MiB", "--delay", "0,500ms"]
-LOCAL = ["--network", "local", "--nodes", "4", "--bytes", "4MiB", "--delay", "0,50ms"]
+LOCAL = ["--place", "local", "--nodes", "4", "--bytes", "4MiB", "--delay", "0,50ms"]
 COMMON = ["--arrival", "onelate", "--algorithms", "all", "--iterations", "5", "--warmup", "1",
           "--compute", "20ms"]  # fmt: skip
 
 
 def lab_works() -> bool:
     """Whether namespaces are to be had; if not, says why."""
-    from latecomer.errors import UserError
+    from latecomer.base.errors import UserError
     from latecomer.lab import LabSpec, settle
 
     try:

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 SOURCES = ["src", "include", "bench", "examples", "tests", "python"]
-PYTHON = ["python", "tests", "tools", "examples"]
+PYTHON = ["python", "tests", "tools", "evidence", "examples"]
 
 
 @dataclass(frozen=True)

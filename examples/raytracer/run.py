@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 from film import LIMIT, Film, read  # noqa: E402 - after the path
-from latecomer import registry  # noqa: E402
+from latecomer.base.errors import UserError  # noqa: E402
+from latecomer.base.output import console, say  # noqa: E402
 from latecomer.bench import places  # noqa: E402
-from latecomer.compiled import core  # noqa: E402
-from latecomer.errors import UserError  # noqa: E402
-from latecomer.output import console, say  # noqa: E402
+from latecomer.core import registry  # noqa: E402
+from latecomer.core.compiled import core  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 PROGRAM = "latecomer_raytracer_"  # and the MPI family
@@ -50,7 +50,9 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--nodes", type=int, default=8, help="ranks, each on a host of its own")
     parser.add_argument("--rate", help="of the lab's links, 200mbit unless told")
-    parser.add_argument("--network", choices=("lab", "local"), help="default: lab where it works")
+    places_ = {"choices": ("lab", "local"), "help": "default: lab where it works"}
+    parser.add_argument("--place", **places_)
+    parser.add_argument("--network", dest="place", **places_ | {"help": "the old name of --place"})
     parser.add_argument("--mpi", help="openmpi or mpich")
     parser.add_argument("--algorithms", default=",".join(worth_comparing()), help="first: before")
     parser.add_argument("--frames", type=int, default=20, help="the first one is not counted")
@@ -103,7 +105,7 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = options(words)
     try:
         place = places.find_place(
-            asked.network, asked.nodes, asked.rate, 1, asked.mpi, prefix=PROGRAM
+            asked.place, asked.nodes, asked.rate, 1, asked.mpi, prefix=PROGRAM
         )
         film = measure(asked, place)
     except UserError as error:

@@ -18,37 +18,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .bounds import least_after_last
-    from .checking import Counterexample, Rule, rules, verify, verify_text
-    from .compiled import __version__
-    from .programs import Operation, Program, Schedule, Slice, program
-    from .registry import Algorithm, Parameter, algorithms
-    from .rehearsal import RehearsedCall, rehearse
-    from .simulation import Move, Simulation, simulate
+    from .core.bounds import least_after_last
+    from .core.checking import Counterexample, Rule, rules, verify, verify_text
+    from .core.compiled import Network, __version__
+    from .core.programs import Operation, Program, Schedule, Slice, program
+    from .core.registry import Algorithm, Parameter, algorithms
+    from .core.rehearsal import RehearsedCall, rehearse
+    from .core.simulation import Move, Simulation, simulate
 
 _HOME = {
-    "__version__": "compiled",
-    "Algorithm": "registry",
-    "Collective": "registry",
-    "Counterexample": "checking",
-    "Move": "simulation",
-    "Operation": "programs",
-    "Parameter": "registry",
-    "Program": "programs",
-    "RehearsedCall": "rehearsal",
-    "Rule": "checking",
-    "Schedule": "programs",
-    "Simulation": "simulation",
-    "Slice": "programs",
-    "algorithms": "registry",
-    "collectives": "registry",
-    "least_after_last": "bounds",
-    "program": "programs",
-    "rehearse": "rehearsal",
-    "rules": "checking",
-    "simulate": "simulation",
-    "verify": "checking",
-    "verify_text": "checking",
+    "__version__": "core.compiled",
+    "Algorithm": "core.registry",
+    "Collective": "core.registry",
+    "Counterexample": "core.checking",
+    "Move": "core.simulation",
+    "Network": "core.compiled",
+    "Operation": "core.programs",
+    "Parameter": "core.registry",
+    "Program": "core.programs",
+    "RehearsedCall": "core.rehearsal",
+    "Rule": "core.checking",
+    "Schedule": "core.programs",
+    "Simulation": "core.simulation",
+    "Slice": "core.programs",
+    "algorithms": "core.registry",
+    "collectives": "core.registry",
+    "least_after_last": "core.bounds",
+    "program": "core.programs",
+    "rehearse": "core.rehearsal",
+    "rules": "core.checking",
+    "simulate": "core.simulation",
+    "verify": "core.checking",
+    "verify_text": "core.checking",
 }
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Collective",
     "Counterexample",
     "Move",
+    "Network",
     "Operation",
     "Parameter",
     "Program",

@@ -1,4 +1,4 @@
-"""The `latecomer` command. Each verb is a file of verbs/; this one collects them."""
+"""The `latecomer` command. Each verb is a file of verbs/ and is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -6,77 +6,46 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
 import latecomer
-import typer
-from typer.core import TyperGroup
 
-from .errors import UserError
-from .lab import SpecError
-from .output import say
-from .verbs import lab
-from .verbs.algorithms import algorithms
-from .verbs.bench import bench
-from .verbs.calibrate import calibrate
-from .verbs.doctor import doctor
-from .verbs.reproduce import reproduce
-from .verbs.show import show
-from .verbs.simulate import simulate
-from .verbs.verify import verify
+from .base.errors import UserError
+from .base.output import say
+from .command.declare import Group, UsageError
+from .command.parse import dispatch
 
-_VALUES = (ValueError, SpecError)  # a value of the command line makes no sense
-
-
-class _Verbs(TyperGroup):
-    """Says that it was interrupted, where the verb has not."""
-
-    def invoke(self, ctx: typer.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            say("interrupted")
-            raise typer.Exit(130) from None
-
-
-app = typer.Typer(cls=_Verbs, add_completion=False, rich_markup_mode=None)
-app.command()(bench)
-app.command()(simulate)
-app.command()(calibrate)
-app.command()(algorithms)
-app.command()(verify)
-app.command()(show)
-app.command()(reproduce)
-app.command()(doctor)
-app.add_typer(lab.app, name="lab")
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"latecomer {latecomer.__version__}")
-        raise typer.Exit
-
-
-Version = Annotated[
-    bool,
-    typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
-]
-
-
-@app.callback()
-def root(version: Version = False) -> None:
-    """MPI collectives that stay fast when the ranks do not arrive together."""
+_LAB = Group(
+    "Run programs on an emulated cluster: N hosts on this machine, one switch, shaped links.",
+    {name: f"latecomer.verbs.lab:{name}" for name in ("run", "check", "shell")},
+)
+_PLAIN = (
+    "bench",
+    "simulate",
+    "calibrate",
+    "algorithms",
+    "verify",
+    "show",
+    "reproduce",
+    "doctor",
+)
+COMMANDS = Group(
+    "MPI collectives that stay fast when the ranks do not arrive together.",
+    {name: f"latecomer.verbs.{name}:{name}" for name in _PLAIN} | {"lab": _LAB},
+)
 
 
 def run(words: Sequence[str]) -> int:
     """Run one command line and return its exit code: 0, 2 for a usage error, 1 otherwise."""
     try:
-        code = app(list(words) or ["--help"], prog_name="latecomer", standalone_mode=False) or 0
+        code = _run([str(word) for word in words] or ["--help"])
         sys.stdout.flush()
-    except typer.TyperException as error:
-        return _fail(_usage(error), 2)
-    except (UserError, ValueError, ImportError, RuntimeError) as error:
-        return _fail(str(error), 2 if isinstance(error, _VALUES) else 1)
+    except KeyboardInterrupt:
+        say("interrupted")
+        return 130
+    except (UsageError, ValueError) as error:
+        return _fail(str(error), 2)
+    except (UserError, ImportError, RuntimeError) as error:
+        return _fail(str(error), 1)
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
         _print_no_more()
         return 1
@@ -87,18 +56,19 @@ def run(words: Sequence[str]) -> int:
     return code
 
 
+def _run(words: Sequence[str]) -> int:
+    if words[0] == "--version":
+        print(f"latecomer {latecomer.__version__}")
+        return 0
+    return dispatch(COMMANDS, "latecomer", words)
+
+
 def _print_no_more() -> None:
     """What standard output's buffer holds goes nowhere, so that the end of Python is silent."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _usage(error: typer.TyperException) -> str:
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context else "latecomer"
-    return f"{error.format_message()} See '{path} --help'."
 
 
 def _fail(message: str, code: int) -> int:

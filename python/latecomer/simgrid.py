@@ -15,17 +15,17 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import processes
-from .bench.program import find_built
-from .errors import DeadlineError, UserError
+from .base.errors import DeadlineError, UserError
+from .launch import processes
+from .launch.program import find_built
 
 if TYPE_CHECKING:  # `latecomer doctor` looks for the program where there is no compiled core
     from typing import Unpack
 
     from numpy.typing import ArrayLike
 
-    from .programs import ProblemWords
-    from .simulation import Simulation
+    from .core.programs import ProblemWords
+    from .core.simulation import Simulation
 
 PROGRAM = "latecomer_simgrid"
 REMEDY = "apt-get install libsimgrid-dev, then build again with ./demo at the root of the clone"
@@ -72,7 +72,7 @@ def simulate(
     Raises ValueError, SimGridError (no SimGrid, a platform that cannot be used, too few hosts),
     DeadlineError, and RuntimeError if a rank gets stuck or `check` finds wrong elements.
     """
-    from .programs import make_plan, problem, seconds
+    from .core.programs import make_plan, problem, seconds
 
     times, known = seconds(arrivals), seconds(arrivals if estimate is None else estimate)
     # For its errors: the program plans again, in its own process.
@@ -162,7 +162,7 @@ def _refusal(code: int, stderr: str) -> SimGridError:
 def _simulation(found: dict[str, Any]) -> Simulation:
     import numpy as np
 
-    from .simulation import Simulation
+    from .core.simulation import Simulation
 
     if found["failure"]:
         raise RuntimeError(found["failure"])

@@ -33,7 +33,7 @@ struct Row {
   Effort effort;
 };
 
-/// Fitted to the dearest of the arrivals in each cell of tools/planning_time.py, so that 95 % of
+/// Fitted to the dearest of the arrivals in each cell of evidence/planning_time.py, so that 95 % of
 /// the cells take less.
 constexpr Row kRows[] = {
     {Collective::allgather, "bruck", {.once = 12, .rank = 0.024}},

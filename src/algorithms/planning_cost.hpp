@@ -1,5 +1,5 @@
 // What planning takes, told beforehand and alike on all ranks: time, by formulas fitted to
-// measurements (tools/planning_time.py), and memory, by counting.
+// measurements (evidence/planning_time.py), and memory, by counting.
 #pragma once
 
 #include "algorithms/registry.hpp"

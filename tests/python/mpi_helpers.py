@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from latecomer import mpi
+from latecomer.launch import mpi
 
 FAMILIES = ("openmpi", "mpich")
 HELLO = """

@@ -1,6 +1,6 @@
 """What the tests of papers and their reproduction share."""
 
-from latecomer.reproduce.paper import NAMES, Number, read_paper
+from evidence.reproduce.paper import NAMES, Number, read_paper
 
 PAPERS = {name: read_paper(name) for name in NAMES}
 SOME = Number(

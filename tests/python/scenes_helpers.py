@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from latecomer import mpi, processes
+from latecomer.launch import mpi, processes
 from mpi_helpers import FAMILIES, installed
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -216,3 +216,33 @@ def test_a_missing_core_says_what_builds_it():
 def test_times_that_the_simulated_clock_cannot_count_are_errors(words, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         latecomer.simulate("ring", ranks=4, count=10, **words)
+
+
+def test_a_network_is_parsed_once_and_tells_its_costs():
+    network = latecomer.Network("alpha=1ms,eager=8KiB,per_node=2")
+    assert (network.alpha, network.eager_limit, network.per_node) == (1e-3, 8192, 2)
+    assert (network.beta, network.jitter) == (8e-9, 0)  # defaults
+    assert latecomer.Network(network.text) == network
+    assert network.with_per_node(1) == latecomer.Network("alpha=1ms,eager=8KiB")
+    assert network != latecomer.Network()
+    with pytest.raises(ValueError, match="alfa"):
+        latecomer.Network("alfa=1ms")
+
+
+def test_functions_take_a_network_or_its_text():
+    text, asked = "alpha=1ms,beta=0", {"ranks": 4, "count": 8}
+    network = latecomer.Network(text)
+    for function in (latecomer.program, latecomer.verify):
+        assert function("ring", network=network, **asked) == function("ring", network=text, **asked)
+    exits = latecomer.simulate("ring", network=network, **asked).exits
+    assert exits.tolist() == latecomer.simulate("ring", network=text, **asked).exits.tolist()
+
+
+def test_the_registry_is_read_once(monkeypatch):
+    from latecomer.core import registry
+
+    first = latecomer.algorithms()
+    monkeypatch.setattr(registry.json, "loads", None)
+    assert latecomer.algorithms() == first
+    assert registry.is_arrival_aware("allreduce", "sorted_linear_tree:segments=3")
+    assert not registry.is_arrival_aware("allreduce", "ring")

@@ -12,15 +12,17 @@ from types import SimpleNamespace
 import latecomer
 import pytest
 from bench_helpers import QUICK, TWO, run
-from latecomer.bench import places, program
-from latecomer.bench.result import short_library
+from latecomer.bench import places
+from latecomer.core.compiled import core
 from latecomer.lab import LabSpec
-from latecomer.statistics import COLUMNS
+from latecomer.launch import program
+from latecomer.launch.mpi import short_library
+from latecomer.results.statistics import COLUMNS
 from mpi_helpers import wait_until
 
 PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
 RANKS = 3
-FAKED = ["--network", "inherit", *TWO, *QUICK]
+FAKED = ["--place", "inherit", *TWO, *QUICK]
 
 # Stands in for the benchmark program: every rank's time in the collective is 1 ms after the last
 # arrival, half of that for the ring.
@@ -107,8 +109,8 @@ def given(log: Path) -> dict:
             "--imbalance operator with --collective: bcast; use allreduce or reduce",
         ),
         (
-            "--imbalance operator --estimate wrong",
-            "--imbalance operator with --estimate: wrong; leave one of them out",
+            "--imbalance operator --estimate reversed",
+            "--imbalance operator with --estimate: reversed; leave one of them out",
         ),
         ("--algorithms rng", "algorithm: 'rng' is not usable"),
         ("--algorithms ring:segments=3", "parameter of ring: 'segments' is not usable"),
@@ -135,15 +137,17 @@ def given(log: Path) -> dict:
         ("--report x.svg", "no such report: x.svg; use a name in .html"),
         ("--arrival gamma --late-rank 2", "--late-rank has no effect on --arrival gamma: 2"),
         ("--bytes 0", "--bytes out of range: 0; use 4 to 8589934588 bytes"),
-        ("--network cloud", "no such --network: cloud; use lab, local, inherit"),
+        ("--place cloud", "no such --place: cloud; use lab, local, inherit"),
+        ("--network cloud", "network: 'cloud' is not usable"),
+        ("--place lab --network local", "--place lab with --network: local; use --place alone"),
         ("--mpi lam", "no such --mpi: lam"),
         ("--rate fast", "not a link rate: 'fast'"),
-        ("--nodes 201 --network lab", "nodes out of range: 201"),
-        ("--network inherit", "outside of an MPI job: no rank"),
-        ("--network local --rate 5xyz", "--rate with --network local: 5xyz; leave it out, or use"),
-        ("--network local --clock-skew 5s", "--clock-skew with --network local: 5s; use the lab"),
-        ("--network inherit --clock-skew 5s", "--clock-skew with --network inherit: 5s"),
-        ("--network lab --clock-skew=-5s", "not a time: '-5s'"),
+        ("--nodes 201 --place lab", "nodes out of range: 201"),
+        ("--place inherit", "outside of an MPI job: no rank"),
+        ("--place local --rate 5xyz", "--rate with --place local: 5xyz; leave it out, or use"),
+        ("--place local --clock-skew 5s", "--clock-skew with --place local: 5s; use the lab"),
+        ("--place inherit --clock-skew 5s", "--clock-skew with --place inherit: 5s"),
+        ("--place lab --clock-skew=-5s", "not a time: '-5s'"),
     ],
 )
 def test_a_wrong_option_is_an_error_before_anything_starts(words, complaint):
@@ -162,7 +166,7 @@ def test_a_late_rank_outside_the_job_is_an_error(fake):
 
 
 def test_inside_of_a_job_other_networks_are_refused(fake):
-    assert "one rank of an MPI job: --network lab" in refusal(2, *TWO)
+    assert "one rank of an MPI job: --place lab" in refusal(2, *TWO)
     assert "--nodes or --per-node given" in refusal(2, *FAKED, "--nodes", "4")
 
 
@@ -195,8 +199,14 @@ def test_algorithms_keep_their_order_and_come_once(fake):
 # A run, with a fake program
 
 
+def test_the_program_is_told_the_costs_to_plan_with(fake):
+    found = run(*FAKED, "--network", "alpha=7us")
+    assert given(fake)["--network"] == "alpha=7us"
+    assert "costs as named" in found.stderr
+
+
 def test_the_program_is_told_what_was_asked(fake):
-    run(*FAKED, "--type", "int64", "--op", "max", "--seed", "9", "--estimate", "wrong")
+    run(*FAKED, "--type", "int64", "--op", "max", "--seed", "9", "--estimate", "reversed")
     told = given(fake)
     assert (told["--count"], told["--type"], told["--op"]) == ("512", "int64", "max")
     assert (told["--seed"], told["--estimate"], told["--compute"]) == ("9", "wrong", "0.001")
@@ -361,6 +371,6 @@ def test_the_labs_plans_count_shared_cores_and_its_limit_does_not(monkeypatch, h
     limit = place.limit(
         SimpleNamespace(collective="allreduce", bytes=1 << 20, background=False, root=0)
     )
-    named = [tuple(cost.split("=")) for cost in limit.network.split(",")]
     assert planned["alpha"] == alpha
-    assert named == list({**planned, "alpha": "100us"}.items())  # each cost once
+    idle = ",".join(f"{name}={cost}" for name, cost in {**planned, "alpha": "100us"}.items())
+    assert limit.network == core.Network(idle)

@@ -10,9 +10,9 @@ from pathlib import Path
 import latecomer
 import pytest
 from bench_helpers import QUICK, TWO, run
-from latecomer import lab, mpi
-from latecomer.bench import program
-from latecomer.errors import UserError
+from latecomer import lab
+from latecomer.base.errors import UserError
+from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES, wait_until
 
 PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
@@ -29,7 +29,7 @@ def built(name: str) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_three_local_ranks(name):
     built(name)
-    words = ["--network", "local", "--nodes", "3", "--mpi", name, "--delay", "5ms", "--json"]
+    words = ["--place", "local", "--nodes", "3", "--mpi", name, "--delay", "5ms", "--json"]
     result = run(*words, *QUICK, "--algorithms", "native,ring,prereduced_ring:segments=6")
     assert result.exit_code == 0
     rows = json.loads(result.stdout)["rows"]
@@ -42,7 +42,7 @@ def test_three_local_ranks(name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_progress_thread_runs_ahead_where_it_is_asked_for(name):
     built(name)
-    words = ["--network", "local", "--nodes", "3", "--mpi", name, "--delay", "20ms", "--json"]
+    words = ["--place", "local", "--nodes", "3", "--mpi", name, "--delay", "20ms", "--json"]
     words += [*QUICK, "--algorithms", "native,ring,sorted_linear_tree:segments=4"]
     for progress, told in (("thread", " progress=background"), ("none", "")):
         result = run(*words, "--bytes", "4MiB", "--progress", progress)
@@ -58,7 +58,7 @@ def test_a_progress_thread_runs_ahead_where_it_is_asked_for(name):
 @pytest.mark.parametrize("op", ["sum", "over"])
 def test_combining_takes_the_delay_where_that_is_the_imbalance(name, op):
     built(name)
-    words = ["--network", "local", "--nodes", "3", "--mpi", name, "--delay", "40ms", "--json"]
+    words = ["--place", "local", "--nodes", "3", "--mpi", name, "--delay", "40ms", "--json"]
     asked = ["--collective", "reduce", "--algorithms", "native,binomial", "--op", op]
     slow_root = [*asked, "--late-rank", "0", "--imbalance", "operator"]
     result = run(*words, *QUICK, *slow_root)
@@ -73,7 +73,7 @@ def test_combining_takes_the_delay_where_that_is_the_imbalance(name, op):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_images_that_are_full_differently_give_exact_results(name):
     built(name)
-    words = ["--network", "local", "--nodes", "4", "--mpi", name, "--delay", "0,40ms", "--json"]
+    words = ["--place", "local", "--nodes", "4", "--mpi", name, "--delay", "0,40ms", "--json"]
     asked = ["--algorithms", "all", "--op", "over", "--arrival", "gamma", "--imbalance", "data"]
     for collective in ("reduce", "allreduce"):
         result = run(*words, *QUICK, *asked, "--collective", collective)
@@ -118,7 +118,7 @@ def test_what_needs_a_common_clock_is_empty_where_hosts_clocks_differ():
     needs_lab()
     if not Path("/proc/self/timens_offsets").exists():
         pytest.skip("no time namespaces in this kernel")
-    words = ["--network", "lab", "--nodes", "3", "--rate", "100mbit", "--mpi", "openmpi"]
+    words = ["--place", "lab", "--nodes", "3", "--rate", "100mbit", "--mpi", "openmpi"]
     asked = ["--algorithms", "ring", "--bytes", "4KiB", "--delay", "30ms", "--clock-skew", "5s"]
     result = run(*words, *QUICK, *asked, "--json")
     assert result.exit_code == 0, result.stderr
@@ -130,7 +130,7 @@ def test_what_needs_a_common_clock_is_empty_where_hosts_clocks_differ():
 @pytest.mark.parametrize("estimate", ["perfect", "wrong"])
 def test_every_algorithm_is_right_in_the_lab_with_one_late_rank(estimate):
     needs_lab()
-    words = ["--network", "lab", "--nodes", "4", "--rate", "100mbit", "--mpi", "openmpi"]
+    words = ["--place", "lab", "--nodes", "4", "--rate", "100mbit", "--mpi", "openmpi"]
     asked = ["--algorithms", "all", "--estimate", estimate, "--bytes", "200KiB", "--delay", "30ms"]
     result = run(*words, *QUICK, *asked, "--json")
     assert result.exit_code == 0, result.stderr
@@ -143,7 +143,7 @@ def test_every_algorithm_is_right_in_the_lab_with_one_late_rank(estimate):
 
 def test_a_lab_run_knows_the_limit(tmp_path):
     needs_lab()
-    words = ["--network", "lab", "--nodes", "4", "--rate", "100mbit", "--mpi", "openmpi"]
+    words = ["--place", "lab", "--nodes", "4", "--rate", "100mbit", "--mpi", "openmpi"]
     result = run(*words, *QUICK, *TWO, "--bytes", "1MiB", "--delay", "20ms", "--json")
     for row in json.loads(result.stdout)["rows"]:
         assert row["network"].startswith("lab 4x100mbit burst=")
@@ -154,7 +154,7 @@ def test_a_lab_run_knows_the_limit(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_run_that_is_ended_prints_what_it_has_and_leaves_nothing(number, tmp_path):
     built("openmpi")
-    words = ["bench", "--network", "local", "--nodes", "2", "--mpi", "openmpi", *TWO, *QUICK]
+    words = ["bench", "--place", "local", "--nodes", "2", "--mpi", "openmpi", *TWO, *QUICK]
     many = ["--iterations", "20000", "--delay", "1ms"]
     # Also where the tests themselves run under nohup, which has SIGHUP ignored.
     heeding = ["env", "--default-signal"]
@@ -176,7 +176,7 @@ def test_a_run_that_is_ended_prints_what_it_has_and_leaves_nothing(number, tmp_p
 
 def test_a_real_run_ends_at_its_deadline():
     built("openmpi")
-    words = ["--network", "local", "--nodes", "2", "--mpi", "openmpi", "--delay", "1ms"]
+    words = ["--place", "local", "--nodes", "2", "--mpi", "openmpi", "--delay", "1ms"]
     result = run(*words, *TWO, *QUICK, "--iterations", "5000", "--deadline", "3")
     assert result.exit_code == 1
     assert "still running after 3 s and killed: mpirun" in result.stderr

@@ -7,8 +7,8 @@ import pytest
 from latecomer.calibrate.findings import findings
 from latecomer.calibrate.fit import fit
 from latecomer.calibrate.measured import Measured, read
-from latecomer.compiled import core
-from latecomer.samples import SampleError
+from latecomer.core.compiled import core
+from latecomer.results.samples import SampleError
 
 EAGER = 65_500
 SIZES = sorted({8, 64, 512, *(1 << k for k in range(12, 23)), EAGER, EAGER + 1})
@@ -89,7 +89,7 @@ def test_the_network_is_a_text_that_the_core_reads(tmp_path):
     assert found.text == (
         "alpha=120us,beta=40ns,gamma=0.2ns,eager=65500,handshake=180us,exchange=1.5"
     )
-    assert "eager=65500" in core.network_text(found.text)
+    assert core.Network(found.text).eager_limit == 65500
 
 
 def test_intervals_widen_with_the_noise(tmp_path):
@@ -158,7 +158,7 @@ def test_ranks_that_share_hosts_have_costs_of_their_own(tmp_path):
     found = with_hosts(tmp_path, ["a", "a", "b", "b", "c", "c"])
     assert "per_node=2" in found.text
     assert found.aside("local_alpha").value == pytest.approx(found.aside("alpha").value, rel=0.1)
-    assert "local_beta=" in core.network_text(found.text)
+    assert "local_beta=" in core.Network(found.text).text
 
 
 @pytest.mark.parametrize("hosts", [["a", "b", "a", "b"], ["a", "a", "b"]])

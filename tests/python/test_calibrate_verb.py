@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 from bench_helpers import run_verb
-from latecomer import lab, mpi, networks
-from latecomer.bench import program
-from latecomer.compiled import core
-from latecomer.errors import UserError
+from latecomer import lab
+from latecomer.base.errors import UserError
+from latecomer.core import networks
+from latecomer.core.compiled import core
+from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES
 from test_calibrate_fit import PATTERNS, TRUE, drawn
 
-FAKED = ["--network", "inherit"]
+FAKED = ["--place", "inherit"]
 
 # Stands in for the calibration program: rank 0 writes what was measured long ago.
 FAKE = """#!{python}
@@ -54,8 +55,8 @@ def test_the_result_is_shown_and_saved_as_the_default(fake):
     assert (saved.facts["place"], saved.facts["ranks"]) == ("inherit", "8")
     assert saved.facts["mpi"] == "openmpi 9.8.7"
     assert " to " in saved.facts["alpha"]
-    costs = dict(part.split("=") for part in core.network_text(saved.text).split(","))
-    assert float(costs["alpha"].removesuffix("s")) == pytest.approx(TRUE["alpha"], rel=0.02)
+    costs = core.Network(saved.text)
+    assert costs.alpha == pytest.approx(TRUE["alpha"], rel=0.02)
     assert f"saved as {networks.default_path()}" in result.stderr
 
 
@@ -111,9 +112,13 @@ def test_a_program_that_is_not_built_is_an_error(fake, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--network", "moon"], "no such --network: moon"),
+        (["--place", "moon"], "no such --place: moon"),
+        (
+            ["--network", "alpha=1us"],
+            "--network with calibrate: alpha=1us; leave it out: costs are",
+        ),
         (["--mpi", "lam"], "no such --mpi: lam"),
-        (["--network", "local", "--nodes", "1"], "too few ranks to send messages: 1"),
+        (["--place", "local", "--nodes", "1"], "too few ranks to send messages: 1"),
         (["--seconds", "soon"], "soon"),
         (["--seconds", "0"], "--seconds out of range: 0; use 1s to 86400s"),
         (["--seconds", "1ms"], "--seconds out of range: 1ms; use 1s to 86400s"),
@@ -121,7 +126,7 @@ def test_a_program_that_is_not_built_is_an_error(fake, monkeypatch):
         (["--plot", "a.html"], "no such plot: a.html; use a name in .svg, .png"),
         (["--output", "/nowhere/at/all"], "no such folder for a result: /nowhere/at/all"),
         (["--save", "a", "--no-save"], "--save and --no-save both given: a"),
-        (["--nodes", "4", "--network", "lab", "--rate", "fast"], "not a link rate: 'fast'"),
+        (["--nodes", "4", "--place", "lab", "--rate", "fast"], "not a link rate: 'fast'"),
     ],
 )
 def test_options_that_make_no_sense_are_errors(words, said):
@@ -141,7 +146,7 @@ def built(name: str) -> Path:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_real_run_on_this_machine(name):
     built(name)
-    words = ["--network", "local", "--nodes", "2", "--mpi", name, "--seconds", "1s", "--json"]
+    words = ["--place", "local", "--nodes", "2", "--mpi", name, "--seconds", "1s", "--json"]
     result = run(*words)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
@@ -157,7 +162,7 @@ def test_a_real_run_on_this_machine(name):
     saved = networks.load(networks.default_path())
     assert (saved.facts["place"], saved.facts["ranks"]) == ("local", "2")
     assert saved.facts["mpi"].startswith(f"{name} ")
-    bench = ["bench", "--network", "local", "--mpi", name, "--algorithms", "ring"]
+    bench = ["bench", "--place", "local", "--mpi", name, "--algorithms", "ring"]
     quick = ["--bytes", "4KiB", "--iterations", "1", "--warmup", "0", "--compute", "1ms"]
     used = json.loads(run_verb(*bench, *quick, "--nodes", "2", "--json").stdout)["used"]
     assert (used["costs"], used["costs_from"]) == (saved.text, saved.source)
@@ -171,7 +176,7 @@ def test_a_real_run_in_the_lab_finds_its_links():
         lab.settle(lab.LabSpec(4, 10**9, per_node=2))
     except lab.LabError as error:
         pytest.skip(str(error))
-    words = ["--network", "lab", "--nodes", "2", "--per-node", "2", "--rate", "1gbit"]
+    words = ["--place", "lab", "--nodes", "2", "--per-node", "2", "--rate", "1gbit"]
     result = run(*words, "--seconds", "1s", "--json", "--mpi", "openmpi")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
@@ -196,7 +201,7 @@ def test_a_real_run_in_the_lab_finds_its_links():
 def test_the_programs_own_errors(words, said, capfd):
     path = built("openmpi")
     launch = mpi.launch_command(mpi.family("openmpi"), 1, [str(path), *words], allow_root=True)
-    from latecomer import processes
+    from latecomer.launch import processes
 
     assert processes.run(launch.command, env=launch.env, deadline=60) == 2
     assert said in capfd.readouterr().err
@@ -206,7 +211,7 @@ def test_the_programs_output_must_be_writable(capfd):
     path = built("openmpi")
     words = [str(path), "--output", "/nowhere/at/all"]
     launch = mpi.launch_command(mpi.family("openmpi"), 2, words, allow_root=True)
-    from latecomer import processes
+    from latecomer.launch import processes
 
     assert processes.run(launch.command, env=launch.env, deadline=60) == 2
     assert "--output: '/nowhere/at/all' is not usable" in capfd.readouterr().err

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import checks, cli, mpi, output
-from latecomer.bench import program
+from latecomer import cli
+from latecomer.base import output
+from latecomer.bench import checks
 from latecomer.lab import LabError, privilege
+from latecomer.launch import mpi, program
 
 ROOT = Path(__file__).parents[2]
 VERBS = ("bench", "simulate", "algorithms", "verify", "show", "doctor")
@@ -255,7 +257,7 @@ def test_doctor_wants_a_benchmark_for_an_installed_library(monkeypatch, tmp_path
 
 
 def test_doctor_without_a_core(monkeypatch):
-    monkeypatch.setitem(sys.modules, "latecomer.compiled", None)
+    monkeypatch.setitem(sys.modules, "latecomer.core.compiled", None)
     found = checks.findings()
     assert not line(found, "compiled core").ok
     assert not checks.can_bench(found)

@@ -7,7 +7,7 @@ from pathlib import Path
 import latecomer
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "evidence")]
 
 
 def test_the_algorithms_page_is_current():
@@ -18,7 +18,7 @@ def test_the_algorithms_page_is_current():
 
 
 def test_the_reproduction_page_is_current():
-    """Only the papers that take no time; `tools/document_reproduction.py` writes all."""
+    """Only the papers that take no time; `evidence/document_reproduction.py` writes all."""
     import document_reproduction
 
     committed = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer.compiled import core
-from latecomer.errors import DeadlineError
-from latecomer.programs import problem
+from latecomer.base.errors import DeadlineError
+from latecomer.core.compiled import core
+from latecomer.core.programs import problem
 from latecomer.sweep.run import time_limit
 from simulate_helpers import refusal
 
@@ -54,13 +54,15 @@ def simulating():
 
 def rehearsing():
     ranks = 1024
-    series = core.Rehearsal(problem(ranks=ranks, count=1 << 20), "rabenseifner", "", "", "ring")
+    series = core.Rehearsal(
+        problem(ranks=ranks, count=1 << 20), "rabenseifner", core.Network(), core.Network(), "ring"
+    )
     return partial(series.call, [0.0] * ranks)
 
 
 def bounding():
     ranks = 1 << 14
-    words = [float(rank) for rank in range(ranks)], ""
+    words = [float(rank) for rank in range(ranks)], core.Network()
     return partial(core.least_after_last, problem(ranks=ranks, collective="allgather"), *words)
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from lab_helpers import MBIT, SMALL, call, command, environment
-from latecomer import lab, mpi, processes
+from latecomer import lab
 from latecomer.lab import check as check_function
 from latecomer.lab import kernel, privilege, topology
+from latecomer.launch import mpi, processes
 from mpi_helpers import FAMILIES, compiled, fake_launcher, installed, wait_until
 
 # ---- what is asked for

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from lab_helpers import MBIT, call
 from latecomer import lab
-from latecomer.bench import program
+from latecomer.launch import program
 from mpi_helpers import FAMILIES, installed
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from lab_helpers import MBIT, call
-from latecomer import lab, mpi
-from latecomer.bench import program
-from latecomer.errors import UserError
+from latecomer import lab
+from latecomer.base.errors import UserError
 from latecomer.lab import launch, privilege
+from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES, compiled, installed
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
 import soak
 
 MIB = 1 << 20
@@ -180,7 +180,7 @@ def test_a_stall_is_found():
 
 
 def test_no_call_stalls_on_shared_hosts(namespaces, monkeypatch, capsys):
-    """The short one; `tools/soak.py` is the long one."""
+    """The short one; `evidence/soak.py` is the long one."""
     try:
         mpi.family("openmpi")
         program.of_family("openmpi")

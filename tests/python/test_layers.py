@@ -25,7 +25,15 @@ def test_the_broken_tree_is_rejected_for_each_breach():
         "lost/folder.hpp: belongs to no layer; add its folder to the table",
         "transports/mpi/unprofiled.hpp: calls MPI_Send",
         'examples/inner.hpp: includes "engine/engine.hpp"',
+        'python/bindings.cpp: includes "engine/engine.hpp"',
         "schedule: may use base, and does not",
+        "python/latecomer/base/proof.py: imports evidence, which is no part of the product",
+        "python/latecomer/base/upward.py: imports core.first",
+        "python/latecomer/lost/module.py: belongs to no layer; add its package to the table",
+        "python/latecomer/core: may use base, and does not",
+        "python/latecomer/report: may use base, and does not",
+        "python/latecomer: packages import each other: report, sweep",
+        "python/latecomer: modules import each other: core.first, core.second",
     ]
 
 

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from latecomer import mpi, processes
-from latecomer.errors import DeadlineError, UserError
+from latecomer.base.errors import DeadlineError, UserError
+from latecomer.launch import mpi, processes
 from mpi_helpers import FAMILIES, command_line, compiled, fake_launcher, installed, wait_until
 
 

@@ -1,8 +1,8 @@
 """The models of what MPI libraries choose, at the borders of their decisions."""
 
 import pytest
-from latecomer.compiled import core
-from latecomer.native_choices import MODELS, Call, mpich, openmpi
+from latecomer.core.compiled import core
+from latecomer.core.native_choices import MODELS, Call, mpich, openmpi
 
 DOUBLING, RABENSEIFNER, RING = "recursive_doubling", "rabenseifner", "ring"
 TREE = "reduce_bcast"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 from bench_helpers import run_verb
-from latecomer import networks
-from latecomer.networks import Named, NetworkError
+from latecomer.core import networks
+from latecomer.core.networks import Named, NetworkError
 
 HERE = {"place": "lab 4x100mbit", "ranks": "4", "mpi": "openmpi 4.1.4", "date": "today"}
 ASSUMED = Named("alpha=1us", "assumed")

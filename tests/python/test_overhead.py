@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from latecomer import mpi
-from latecomer.bench import program
-from latecomer.errors import UserError
+from latecomer.base.errors import UserError
+from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+EVIDENCE = Path(__file__).resolve().parents[2] / "evidence"
 PREFIX = "latecomer_overhead_"
 TINY = ["--communicators", "2", "--pairs", "2"]
 COLUMNS = {"communicator", "plain_us", "ours_us", "plain_sum_us", "ours_sum_us", "handled", "calls"}
@@ -70,7 +69,7 @@ def test_the_table_has_a_row_for_each_collective():
         program.of_family("openmpi", PREFIX), mpi.family("openmpi")
     except UserError as error:
         pytest.skip(str(error))
-    command = [sys.executable, str(TOOLS / "overhead.py"), "--table", "ours", "--ranks", "2",
+    command = [sys.executable, str(EVIDENCE / "overhead.py"), "--table", "ours", "--ranks", "2",
                "--mpi", "openmpi", "--communicators", "1"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     lines = done.stdout.strip().splitlines()

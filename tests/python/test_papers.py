@@ -1,10 +1,10 @@
 """The papers' data: as published, and fitting together."""
 
 import pytest
-from latecomer.reproduce import closed_forms
-from latecomer.reproduce.comparison import FORMULA, names
-from latecomer.reproduce.fit import PER_SECOND
-from latecomer.reproduce.paper import FOLDER, NAMES
+from evidence.reproduce import closed_forms
+from evidence.reproduce.comparison import FORMULA, names
+from evidence.reproduce.fit import PER_SECOND
+from evidence.reproduce.paper import FOLDER, NAMES
 from reproduce_helpers import PAPERS
 
 

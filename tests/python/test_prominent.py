@@ -6,10 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from latecomer import sweep_table
-from latecomer.lines import lines
-from latecomer.report import html, plot, prominent
+from latecomer.report import html, looks, plot, prominent, sweep_table
 from latecomer.report.labels import apart
+from latecomer.report.lines import lines
 from test_report import USED, row, text_of
 
 MANY = [f"algorithm_{k}" for k in range(20)]
@@ -116,7 +115,7 @@ def test_a_picture_names_the_prominent_and_lists_the_others(ranks):
         assert (name in names_in(svg)) == (name in (*ALWAYS, *MANY[:5]))
         assert bool(re.search(rf"\b{name}\b", note.partition("):")[2])) == (name in MANY[5:])
     assert note in html.page(rows, USED)
-    grey = [n for n, look in plot.line_looks(rows).items() if look is plot.OTHER]
+    grey = [n for n, look in looks.line_looks(rows).items() if look is looks.OTHER]
     assert grey == MANY[5:]
 
 

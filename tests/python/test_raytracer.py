@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from latecomer import mpi, registry
-from latecomer.bench import program
-from latecomer.compiled import core
-from latecomer.errors import UserError
+from latecomer.base.errors import UserError
+from latecomer.core import registry
+from latecomer.core.compiled import core
+from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "raytracer"
@@ -125,7 +125,7 @@ def test_help_names_every_option():
 
 
 def compare(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    asked = ["--network", "local", "--nodes", "3", "--mpi", "openmpi", "--out", str(tmp_path)]
+    asked = ["--place", "local", "--nodes", "3", "--mpi", "openmpi", "--out", str(tmp_path)]
     return subprocess.run(
         [sys.executable, str(EXAMPLE / "run.py"), *asked, *words],
         capture_output=True, text=True, timeout=200, check=False,

@@ -9,9 +9,8 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from latecomer import table
-from latecomer.report import html, plot
-from latecomer.statistics import COLUMNS, Row
+from latecomer.report import html, plot, table
+from latecomer.results.statistics import COLUMNS, Row
 from rich.console import Console
 
 SURFACE = (

@@ -6,9 +6,9 @@ from dataclasses import replace
 import latecomer
 import numpy as np
 import pytest
-from latecomer.reproduce import closed_forms, words
-from latecomer.reproduce.comparison import FORMULA, Comparison, compare, evaluate
-from latecomer.reproduce.fit import (
+from evidence.reproduce import closed_forms, words
+from evidence.reproduce.comparison import FORMULA, Comparison, compare, evaluate
+from evidence.reproduce.fit import (
     CLOSED_FORMS,
     PER_SECOND,
     PROGRAMS,
@@ -17,8 +17,8 @@ from latecomer.reproduce.fit import (
     fit_network,
     read_costs,
 )
-from latecomer.reproduce.paper import NAMES, Mapping, PaperError
-from latecomer.reproduce.predict import (
+from evidence.reproduce.paper import NAMES, Mapping, PaperError
+from evidence.reproduce.predict import (
     MissingError,
     Predictor,
     Simulator,

@@ -8,12 +8,12 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from evidence.reproduce import job, lab, picture
+from evidence.reproduce.paper import NAMES
+from evidence.reproduce.predict import Time, implemented
+from evidence.reproduce.report import COLUMNS
 from latecomer import cli
-from latecomer.errors import UserError
-from latecomer.reproduce import job, lab, picture
-from latecomer.reproduce.paper import NAMES
-from latecomer.reproduce.predict import Time, implemented
-from latecomer.reproduce.report import COLUMNS
+from latecomer.base.errors import UserError
 from reproduce_helpers import PAPERS, SOME
 
 
@@ -108,7 +108,7 @@ def test_a_closed_form_is_named_where_it_was_used(capsys):
 def test_what_the_paper_does_not_say_is_said_above_the_tables(capsys):
     out = " ".join(shown(capsys, "kolmakov2020", "--tables", "fig. 1 re-derived").out.split())
     assert out.index("None of the values here is the paper's") < out.index("Fig. 1 re-derived:")
-    assert "data: python/latecomer/papers/kolmakov2020/*.csv" in out
+    assert "data: evidence/papers/kolmakov2020/*.csv" in out
     assert "425 B re-derived 1.33" in out
 
 
@@ -225,3 +225,14 @@ def test_a_run_that_went_wrong_is_no_result():
         lab._check(None, 3)
     with pytest.raises(UserError, match="the measurement ended early: killed"):
         lab._check("killed", 0)
+
+
+def test_without_a_clone_there_is_nothing_to_reproduce(capsys, monkeypatch, tmp_path):
+    from latecomer.verbs import reproduce
+
+    monkeypatch.setattr(reproduce, "CLONE", tmp_path)
+    code = cli.run(["reproduce", "proficz2018"])
+    captured = capsys.readouterr()
+    assert (code, captured.out) == (1, "")
+    assert f"not part of this installation: {tmp_path / 'evidence'}" in captured.err
+    assert "run ./latecomer reproduce in a clone" in captured.err

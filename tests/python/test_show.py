@@ -10,11 +10,12 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import cli, memory
+from latecomer import cli
+from latecomer.base import memory
 from latecomer.picture.replay import loads
 
 STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
-LATE = ["--ranks", "4", "--arrival", "4,0,0,0"]
+LATE = ["--ranks", "4", "--times", "4,0,0,0"]
 PROGRAMS = [row for row in latecomer.algorithms() if row.kind == "program"]
 each_program = pytest.mark.parametrize(
     "row", PROGRAMS, ids=lambda row: f"{row.collective}-{row.name}"
@@ -92,7 +93,7 @@ def test_json_holds_schedule_and_times(capsys):
 
 
 def test_times_on_a_network(capsys):
-    words = ["ring", "--ranks", 2, "--arrival", "4ms,0", "--network", "alpha=1ms,beta=0"]
+    words = ["ring", "--ranks", 2, "--times", "4ms,0", "--network", "alpha=1ms,beta=0"]
     lines = shown(capsys, *words).out.splitlines()
     assert lines[2:4] == ["# arrivals 4 0 ms", "# exits    6 6 ms"]
 
@@ -102,16 +103,16 @@ def test_times_on_a_network(capsys):
     [
         (["rign", "--ranks", 4], "algorithm: 'rign' is not usable; right would be one of"),
         (["ring"], "Missing option '--ranks'"),
-        (["ring", "--ranks", 0], "Invalid value for '--ranks'"),
-        (["ring", "--ranks", 1000000000], "'--ranks': .* 4096"),
+        (["ring", "--ranks", 0], "Invalid value for --ranks"),
+        (["ring", "--ranks", 1000000000], "--ranks: .* 4096"),
         (["ring", "--ranks", 4, "--segments", 2], "segments"),
         (["native", "--ranks", 4], "'native' is not usable"),
         (["ring", "--ranks", 4, "--count", "many"], "count: 'many' is not usable"),
         (["ring", "--ranks", 4, "--rank", 4], "'--rank'|--rank: 4; give a rank from 0 to 3"),
-        (["ring", "--ranks", 4, "--arrival", "0,1"], "2 times' is not usable"),
-        (["ring", "--ranks", 2, "--arrival", "0,1ms"], "'1ms'; give steps from 0 up"),
-        (["ring", "--ranks", 2, "--arrival", "0,-1"], "'-1'; give steps from 0 up"),
-        (["ring", "--ranks", 2, "--arrival", "0,4", "--network", ""], "arrival: '4' is not"),
+        (["ring", "--ranks", 4, "--times", "0,1"], "2 times' is not usable"),
+        (["ring", "--ranks", 2, "--times", "0,1ms"], "'1ms'; give steps from 0 up"),
+        (["ring", "--ranks", 2, "--times", "0,-1"], "'-1'; give steps from 0 up"),
+        (["ring", "--ranks", 2, "--times", "0,4", "--network", ""], "arrival: '4' is not"),
         (["ring", "--ranks", 2, "--network", "gama=1"], "gama=1' is not usable"),
         (["ring", "--ranks", 2, "--non-commutative"], "ring needs a commutative operator"),
         (["ring", "--ranks", 2, "--collective", "allsum"], "allsum"),
@@ -140,7 +141,8 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys, monkeyp
 MEMORY = """
 import re, sys
 from pathlib import Path
-from latecomer import cli, memory
+from latecomer import cli
+from latecomer.base import memory
 def taken():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 cli.run(["show", "ring", "--ranks", "2", *sys.argv[1:]])
@@ -226,7 +228,7 @@ def test_every_algorithm_can_be_followed(row, ranks):
 def test_a_picture_has_all_arrows_lanes_and_marks(capsys, tmp_path, name, ranks, arrows):
     file = tmp_path / "a.svg"
     late = ",".join(["4"] + ["0"] * (ranks - 1))
-    captured = shown(capsys, name, "--ranks", ranks, "--arrival", late, "--svg", file)
+    captured = shown(capsys, name, "--ranks", ranks, "--times", late, "--svg", file)
     assert captured.err == f"latecomer: wrote {file}\n"
     found = ids(file)
     assert found["transfer"] == arrows

@@ -10,9 +10,10 @@ from dataclasses import replace
 import latecomer
 import numpy as np
 import pytest
-from latecomer import checks, simgrid
-from latecomer.bench import program
-from latecomer.errors import DeadlineError, UserError
+from latecomer import simgrid
+from latecomer.base.errors import DeadlineError, UserError
+from latecomer.bench import checks
+from latecomer.launch import program
 from simgrid_helpers import (
     CROSSBAR,
     MATCHING,
@@ -151,7 +152,7 @@ def test_the_example_platforms_are_no_faster_than_their_links(platform, config):
 
 @needs_simgrid
 def test_the_documents_tables_are_current():
-    sys.path.insert(0, str(ROOT / "tools"))
+    sys.path.insert(0, str(ROOT / "evidence"))
     import compare_simgrid
 
     document = (ROOT / "docs" / "simgrid.md").read_text(encoding="utf-8")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import registry
-from latecomer.native_choices import MODELS
+from latecomer.core import registry
+from latecomer.core.native_choices import MODELS
 from simulate_helpers import refusal, rows_of
 
 PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
@@ -26,15 +26,15 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
             ["--algorithms", "ring", "--op", "non-commutative"],
             "--op does not go with ring: non-commutative; use all, or of auto, dual_root, fastest, ",
         ),
-        (["--nodes", "4097"], "--nodes out of range: 4097; use 1 to 4096 ranks"),
-        (["--nodes", "0-4"], "--nodes out of range: 0; use 1 to 4096 ranks"),
+        (["--nodes", "4097"], "--nodes out of range: 4097; use 1 to 4096, since"),
+        (["--nodes", "0-4"], "--nodes out of range: 0; use 1 to 4096, since"),
         (["--nodes", "8-2"], "--nodes is no range: '8-2'; use FROM-TO"),
         (["--nodes", "2-8:x1"], "--nodes is no range: '2-8:x1'"),
         (["--nodes", "2-8:0"], "--nodes is no range: '2-8:0'"),
         (["--nodes", "2-4-8"], "--nodes is no list: '2-4-8'; use 8 or 8,16 or 2-64"),
         (["--nodes", ""], "--nodes is no list: ''"),
-        (["--nodes", "four"], "--nodes is no number of ranks: 'four'; use 1 to 4096 ranks"),
-        (["--nodes", "nan"], "--nodes is no number of ranks: 'nan'; use 1 to 4096 ranks"),
+        (["--nodes", "four"], "--nodes is no number of nodes: 'four'; use 1 to 4096"),
+        (["--nodes", "nan"], "--nodes is no number of nodes: 'nan'; use 1 to 4096"),
         (["--bytes", "1TiB"], "--bytes out of range: 1099511627776; use 4 to 8589934588 bytes"),
         (["--bytes", "8-4MiB"], "--bytes leaves open what 8 is: '8-4MiB'; each number has its own"),
         (["--count", "8-4Ki"], "--count leaves open what 8 is: '8-4Ki'"),
@@ -79,7 +79,7 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
             "--estimate without memory in SimGrid: online; use --engine virtual",
         ),
         (["--op", "mean"], "no such --op: mean"),
-        (["--progress", "always"], "no such --progress: always; use declared, none, thread"),
+        (["--progress", "always"], "no such --progress: always; use as-configured, none, thread"),
         (
             ["--progress", "none", "--algorithms", "ring:progress=background"],
             "--progress none with ring:progress=background: progress=background; leave one of",
@@ -154,14 +154,15 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys):
 MEMORY = """
 import re, sys
 from pathlib import Path
-from latecomer.arrivals import Pattern
+from latecomer.core.compiled import core
+from latecomer.options.arrivals import Pattern
 from latecomer.sweep.memory import about_bytes
 from latecomer.sweep.question import Question
 def taken():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 name, ranks, count = sys.argv[1], int(sys.argv[2]), 1 << 20
 asked = Question("allreduce", [name], [ranks], [count], "float32", "sum", Pattern("balanced"), [0.0],
-                 1, 1, "perfect", "")
+                 1, 1, "perfect", core.Network())
 asked.plan(name, 2, count).simulate()
 before = taken()
 asked.plan(name, ranks, count).simulate()

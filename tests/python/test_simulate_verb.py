@@ -12,9 +12,9 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import registry
-from latecomer.native_choices import MODELS
-from latecomer.statistics import COLUMNS
+from latecomer.core import registry
+from latecomer.core.native_choices import MODELS
+from latecomer.results.statistics import COLUMNS
 from latecomer.sweep.case import Case
 from mpi_helpers import wait_until
 from simulate_helpers import LONG, SMALL, refusal, rows_of, simulate
@@ -110,7 +110,7 @@ def test_a_wrong_estimate_costs_time_but_no_result(capsys):
     words = ["--nodes", "6", "--bytes", "1KiB", "--algorithms", "sorted_linear_tree"]
     words += ["--delay", "2ms", "--late-rank", "0"]
     right, wrong = (
-        rows_of(capsys, *words, "--estimate", estimate)[0] for estimate in ("perfect", "wrong")
+        rows_of(capsys, *words, "--estimate", estimate)[0] for estimate in ("perfect", "reversed")
     )
     assert float(right["after_last_ms"]) < float(wrong["after_last_ms"])
     assert (right["wrong"], wrong["wrong"]) == ("0", "0")
@@ -319,7 +319,7 @@ def test_the_defaults_of_simgrid_are_warned_of(capsys, simgrid_runs, config, war
 def test_too_few_hosts_name_an_option_that_there_is(capsys, simgrid_runs):
     said = refusal(capsys, *SIMGRID, "--config", "plain", "--nodes", "17", code=1)
     assert "ranks: 17; right would be at most 16" in said
-    assert "each gets 1 (--network per_node=K)" in said
+    assert "each gets 1 (--per-node)" in said
 
 
 # ---- ends before the end

@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from latecomer.arrivals import Iteration
-from latecomer.samples import SampleError, read
-from latecomer.statistics import LabLimit, Setting, summarise
+from latecomer.core.compiled import core
+from latecomer.options.arrivals import Iteration
+from latecomer.results.samples import SampleError, read
+from latecomer.results.statistics import LabLimit, Setting, summarise
 
 SETTING = Setting("allreduce", 2, 8, "sum", "onelate", "perfect", "lab", "some 1.0", 1)
 HEADER = {
@@ -101,11 +102,11 @@ def test_rows_of_a_file_of_arrivals_have_no_delay(tmp_path):
 def test_the_limit_is_lower_by_the_burst_and_never_below_0():
     network = "alpha=0us,beta=10ns"
     late = [0, 0, 0, 1.0]
-    assert LabLimit("allreduce", 10**6, network)(late) == pytest.approx(0.01)
-    assert LabLimit("allreduce", 10**6, network)([0] * 4) == pytest.approx(0.015)
+    assert LabLimit("allreduce", 10**6, core.Network(network))(late) == pytest.approx(0.01)
+    assert LabLimit("allreduce", 10**6, core.Network(network))([0] * 4) == pytest.approx(0.015)
     bursts = network + ",burst=400000"  # 4 ms of the link's rate
-    assert LabLimit("allreduce", 10**6, bursts)(late) == pytest.approx(0.006)
-    assert LabLimit("allreduce", 10**5, bursts)(late) == 0
+    assert LabLimit("allreduce", 10**6, core.Network(bursts))(late) == pytest.approx(0.006)
+    assert LabLimit("allreduce", 10**5, core.Network(bursts))(late) == 0
 
 
 def test_a_line_that_is_being_written_is_left_out(tmp_path):

@@ -4,10 +4,11 @@ import re
 from contextlib import suppress
 
 import pytest
-from latecomer import mpi, networks
-from latecomer.bench import places, program
-from latecomer.bench.errors import BenchError
-from latecomer.variables import variable
+from latecomer.base.variables import variable
+from latecomer.bench import places
+from latecomer.core import networks
+from latecomer.launch import mpi, program
+from latecomer.launch.mpi import LaunchError
 from scenes_helpers import ROOT, both_families, run_scene
 
 OF_THE_LIBRARY = ["NETWORK", "PROGRESS", "REPRODUCIBLE", "STATS"]
@@ -38,7 +39,7 @@ def test_the_command_takes_an_empty_variable_for_none(monkeypatch, name):
 def test_an_empty_rank_does_not_make_a_job(monkeypatch):
     for name in OF_JOBS:
         monkeypatch.setenv(name, "")
-    with suppress(BenchError):  # the program may not be built
+    with suppress(LaunchError):  # the program may not be built
         assert places.find_place("local", 2, None, 1, None).ranks == 2
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import cases, cli
-from latecomer.checking import Counterexample
+from latecomer import cli
+from latecomer.core import cases
+from latecomer.core.checking import Counterexample
 
 NEGATIVE = Path(__file__).parents[1] / "negative"
 TREE, RING = (
@@ -76,8 +77,8 @@ def test_json(capsys):
         (["--ranks", "four"], "--ranks: 'four'; give"),
         (["--algorithms", "rign"], "--algorithms: 'rign'; give some of auto, "),
         (["--algorithms", "native"], "--algorithms: 'native'; give some of"),
-        (["--arrivals", "-1"], "Invalid value for '--arrivals'"),
-        (["--arrivals", "x"], "Invalid value for '--arrivals'"),
+        (["--arrivals", "-1"], "Invalid value for --arrivals"),
+        (["--arrivals", "x"], "Invalid value for --arrivals"),
         (["--frobnicate"], "No such option"),
     ],
 )

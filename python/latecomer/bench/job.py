@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import processes, samples
-from ..arrivals import Iteration
-from ..output import progress_bar, say
-from .errors import BenchError
+from ..base.output import progress_bar, say
+from ..launch import processes
+from ..options.arrivals import Iteration
+from ..options.errors import BenchError
+from ..results import samples
 from .places import Place
 from .question import Question
 

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from .. import lab, mpi, networks, processes, statistics
-from ..output import say
-from ..variables import variable
-from . import program
-from .choices import NETWORKS, one_of
-from .errors import OptionError
+from .. import lab
+from ..base.output import say
+from ..base.variables import variable
+from ..core import networks
+from ..core.compiled import core
+from ..launch import mpi, processes, program
+from ..options.choices import PLACES, one_of
+from ..options.errors import OptionError
+from ..results import statistics
 from .question import Question
 
 _DEFAULT_NODES = {"lab": 8, "local": 4}
@@ -65,13 +68,19 @@ class LabPlace:
 
     rank = 0
 
-    def __init__(self, spec: lab.LabSpec, family: str | None, prefix: str = program.PREFIX) -> None:
+    def __init__(
+        self,
+        spec: lab.LabSpec,
+        family: str | None,
+        prefix: str = program.PREFIX,
+        named: networks.Named | None = None,
+    ) -> None:
         self._spec = spec
         self._program = program.of_any(family, prefix)
         self.ranks, self.name = spec.ranks, spec.describe()
         self.beta = spec.beta_seconds_per_byte
         assumed = networks.Named(lab_costs(spec), "assumed for the lab")
-        self.costs, self.costs_from = _costs(self, self._program, assumed)
+        self.costs, self.costs_from = _costs(self, self._program, named, assumed)
 
     def limit(self, question: Question) -> statistics.Limit | None:
         """None if ranks share a link: the bound is for one rank on each."""
@@ -79,7 +88,11 @@ class LabPlace:
             return None
         idle = lab_costs(self._spec, _LATENCY_S)  # cores are no physical limit of a network
         return statistics.LabLimit(
-            question.collective, question.bytes, idle, question.background, question.root
+            question.collective,
+            question.bytes,
+            core.Network(idle),
+            question.background,
+            question.root,
         )
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
@@ -95,10 +108,16 @@ class LocalPlace:
     beta = 0.0
     name = "local"
 
-    def __init__(self, ranks: int, family: str | None, prefix: str = program.PREFIX) -> None:
+    def __init__(
+        self,
+        ranks: int,
+        family: str | None,
+        prefix: str = program.PREFIX,
+        named: networks.Named | None = None,
+    ) -> None:
         self.ranks = ranks
         self._program = program.of_any(family, prefix)
-        self.costs, self.costs_from = _costs(self, self._program)
+        self.costs, self.costs_from = _costs(self, self._program, named)
 
     def limit(self, question: Question) -> None:
         """Nothing is known of this machine's memory as a network."""
@@ -116,14 +135,16 @@ class InheritedPlace:
     beta = 0.0
     name = "inherit"
 
-    def __init__(self, family: str | None, prefix: str = program.PREFIX) -> None:
+    def __init__(
+        self, family: str | None, prefix: str = program.PREFIX, named: networks.Named | None = None
+    ) -> None:
         rank, size = rank_of_job(), _first_number(_SIZE)
         if rank is None or size is None:
-            what = "--network inherit outside of an MPI job"
+            what = "--place inherit outside of an MPI job"
             raise OptionError(what, "no rank", "start it as in: mpirun -n 4 latecomer bench ...")
         self.rank, self.ranks = rank, size
         self._program = program.of_family(family or _family_of_job(), prefix)
-        self.costs, self.costs_from = _costs(self, self._program)
+        self.costs, self.costs_from = _costs(self, self._program, named)
 
     def limit(self, question: Question) -> None:
         """Nothing is known of the network."""
@@ -143,54 +164,67 @@ class InheritedPlace:
 
 
 def find_place(
-    network: str | None,
+    where: str | None,
     nodes: int | None,
     rate: str | None,
     per_node: int,
     family: str | None,
     clock_skew: str | None = None,
     prefix: str = program.PREFIX,
+    network: str | None = None,
 ) -> Place:
-    """The place that the options name, or else the lab where it works; `prefix`: which program.
+    """The place that the options name, or else the lab where it works.
+
+    `prefix` chooses the program, `network` the costs that plans assume there.
 
     Raises UserError.
     """
-    one_of("--network", network or "lab", NETWORKS)
+    named = networks.chosen(network) if network else None
+    one_of("--place", where or "lab", PLACES)
     one_of("--mpi", family or "openmpi", mpi.FAMILIES)
-    if clock_skew and network not in (None, "lab"):
-        raise OptionError(f"--clock-skew with --network {network}", clock_skew, "use the lab")
-    if rate and network not in (None, "lab"):
+    if clock_skew and where not in (None, "lab"):
+        raise OptionError(f"--clock-skew with --place {where}", clock_skew, "use the lab")
+    if rate and where not in (None, "lab"):
         remedy = "leave it out, or use the lab"
-        raise OptionError(f"--rate with --network {network}", rate, remedy)
-    if network == "inherit":
+        raise OptionError(f"--rate with --place {where}", rate, remedy)
+    if where == "inherit":
         if nodes is not None or per_node != 1:
-            raise OptionError("--nodes or --per-node given", network, "leave it out: the job says")
-        return InheritedPlace(family, prefix)
+            raise OptionError("--nodes or --per-node given", where, "leave it out: the job says")
+        return InheritedPlace(family, prefix, named)
     if any(variable(name) for name in _RANK[:3]):
         what = "this is one rank of an MPI job"
-        raise OptionError(what, f"--network {network or 'lab'}", "use --network inherit")
-    if network != "local":
+        raise OptionError(what, f"--place {where or 'lab'}", "use --place inherit")
+    if where != "local":
         spec = lab.LabSpec(
             nodes or _DEFAULT_NODES["lab"],
             lab.parse_rate(rate or _DEFAULT_RATE),
             per_node=per_node,
             clock_skew_s=lab.parse_skew(clock_skew or "0"),
         )
-        wanted = network == "lab" or clock_skew is not None
-        if place := _lab_place(spec, family, prefix, wanted=wanted):
+        wanted = where == "lab" or clock_skew is not None
+        if place := _lab_place(spec, family, prefix, named, wanted=wanted):
             return place
-    return LocalPlace((nodes or _DEFAULT_NODES["local"]) * per_node, family, prefix)
+    return LocalPlace((nodes or _DEFAULT_NODES["local"]) * per_node, family, prefix, named)
 
 
-def _costs(place: Place, path: Path, assumed: networks.Named = networks.UNNAMED) -> tuple[str, str]:
-    """What plans assume there, and where that is from."""
+def _costs(
+    place: Place,
+    path: Path,
+    named: networks.Named | None,
+    assumed: networks.Named = networks.UNNAMED,
+) -> tuple[str, str]:
+    """The costs that plans assume there, and their source."""
+    if named:
+        return named.text, named.source
     found = networks.of_place(place.name, place.ranks, program.family_of(path), assumed)
     return found.text, found.source
 
 
-def _lab_place(spec: lab.LabSpec, family: str | None, prefix: str, wanted: bool) -> LabPlace | None:
+def _lab_place(
+    spec: lab.LabSpec, family: str | None, prefix: str, named: networks.Named | None, wanted: bool
+) -> LabPlace | None:
     try:
-        return LabPlace(lab.settle(spec), family, prefix)
+        return LabPlace(lab.settle(spec), family, prefix, named)
     except lab.LabError as error:
         if wanted:
             raise

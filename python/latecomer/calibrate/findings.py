@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..table import size
+from ..base.units import size
 from .costs import RECEIVED_FIRST, line
 from .fit import Fit
 

@@ -9,13 +9,13 @@ import sys
 import time
 from pathlib import Path
 
-from ..bench.errors import BenchError
+from ..base.output import say
 from ..bench.job import ELSEWHERE, scratch
 from ..bench.places import Place
-from ..bench.result import short_library
-from ..compiled import __version__
-from ..output import say
-from ..processes import DEFAULT_DEADLINE_S
+from ..core.compiled import __version__
+from ..launch.mpi import short_library
+from ..launch.processes import DEFAULT_DEADLINE_S
+from ..options.errors import BenchError
 from .fit import fit
 from .measured import read
 from .result import Result

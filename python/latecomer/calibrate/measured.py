@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import samples
+from ..results import samples
 
 Times = NDArray[np.float64]
 

@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.table import Table
 
-from .. import networks
-from ..output import console, print_json, say
+from ..base.output import console, print_json, say
+from ..core import networks
 from .findings import findings
 from .fit import Fit, Parameter
 
@@ -44,8 +43,8 @@ class Result:
             return print_json(self.as_dict())
         console().print(_table(self.fit))
         for text in findings(self.fit):
-            typer.echo(f"- {text}")
-        typer.echo(self.fit.text)
+            print(f"- {text}")
+        print(self.fit.text)
         return say(self.footer())
 
     def footer(self) -> str:

@@ -8,22 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..errors import DeadlineError, UserError
-from ..processes import DEFAULT_DEADLINE_S
-from ..variables import variable
+from ..base.errors import DeadlineError, UserError
+from ..base.variables import variable
+from ..launch.processes import DEFAULT_DEADLINE_S
 from .check import CheckResult, check
 from .enter import enter
 from .launch import environment, in_lab
 from .privilege import settle
-from .spec import (
-    LabError,
-    LabSpec,
-    SpecError,
-    format_rate,
-    parse_bytes,
-    parse_rate,
-    parse_skew,
-)
+from .spec import LabError, LabSpec, SpecError, format_rate, parse_bytes, parse_rate, parse_skew
 
 __all__ = [
     "DEFAULT_DEADLINE_S",

@@ -6,7 +6,7 @@ import statistics
 import time
 from dataclasses import asdict, dataclass
 
-from .. import mpi
+from ..launch import mpi
 from .enter import enter
 from .privilege import settle
 from .spec import LabSpec, SpecError

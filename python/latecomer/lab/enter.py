@@ -14,8 +14,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from .. import processes
-from ..errors import DeadlineError
+from ..base.errors import DeadlineError
+from ..launch import processes
 from . import privilege
 from .spec import LabError, LabSpec
 

@@ -7,8 +7,8 @@ import os
 import signal
 from pathlib import Path
 
-from .. import processes
-from ..errors import UserError
+from ..base.errors import UserError
+from ..launch import processes
 from . import measure, topology
 from .spec import LabSpec
 

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .. import mpi
+from ..launch import mpi
 from . import topology
 from .spec import LabError, LabSpec
 

@@ -13,7 +13,7 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..variables import variable
+from ..base.variables import variable
 from .spec import LabError, LabSpec, SpecError
 
 _TOOLS = ("unshare", "nsenter", "mount", "sh", "ip", "tc")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import UserError
+from ..base.errors import UserError
 
 # TCP payload over nominal rate. Measured with TCP over Ethernet framing on shaped links of 100, 200
 # and 1000 Mbit/s: 0.955 to 0.956 each time.
@@ -36,7 +36,7 @@ class LabError(UserError):
     """The emulated cluster cannot be had, or ended in an unexpected way."""
 
 
-class SpecError(LabError):
+class SpecError(LabError, ValueError):
     """A cluster was asked for that makes no sense."""
 
 

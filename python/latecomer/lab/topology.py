@@ -12,7 +12,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from ..mpi import Cluster
+from ..launch.mpi import Cluster
 from . import kernel
 from .privilege import tool
 from .spec import LabError, LabSpec

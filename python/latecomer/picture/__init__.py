@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import UserError
-from ..programs import Schedule
-from ..simulation import Simulation
+from ..base.errors import UserError
+from ..core.programs import Schedule
+from ..core.simulation import Simulation
 from .draw import Labels, draw
 
 __all__ = ["FORMATS", "Labels", "check_picture", "write"]

@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ..programs import Schedule
-from ..simulation import Move, Simulation
+from ..core.programs import Schedule
+from ..core.simulation import Move, Simulation
 from .replay import Load, loads
 
 # Colours that colour-blind readers can tell apart, and that differ in print without colour.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..programs import Operation, Program, Schedule, Slice
-from ..registry import collectives
+from ..core.programs import Operation, Program, Schedule, Slice
+from ..core.registry import collectives
 
 Key = tuple[int, int]  # rank, operation
 

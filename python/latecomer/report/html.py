@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 
-from ..lines import is_sweep, lines
-from ..native_choices import MODELS
-from ..statistics import Row
-from ..table import (
+from ..core.native_choices import MODELS
+from ..results.statistics import Row
+from . import looks, plot, sweep
+from .lines import is_sweep, lines
+from .table import (
     best,
     by_delay,
     cells,
@@ -21,7 +22,6 @@ from ..table import (
     size,
     yardstick,
 )
-from . import plot, sweep
 
 # A page's Content-Security-Policy: no script, nothing loaded from anywhere.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -202,7 +202,7 @@ def _table_row(row: Row, names: Sequence[str], is_best: bool) -> str:
     name = f"{escape(row.algorithm)} <small>{escape(row.parameters)}</small>"
     values = "".join(f"<td>{escape(cell)}</td>" for cell in shown)
     mark = " class=wrong" if row.wrong else ""
-    classes = ["best"] * is_best + ["yardstick"] * (row.algorithm in plot.YARDSTICKS)
+    classes = ["best"] * is_best + ["yardstick"] * (row.algorithm in looks.YARDSTICKS)
     start = f'<tr class="{" ".join(classes)}">' if classes else "<tr>"
     return f"{start}<th scope=row>{name}</th>{values}<td{mark}>{escape(wrong)}</td></tr>"
 

@@ -9,9 +9,9 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 
-from ..lines import is_sweep, lines
-from ..native_choices import MODELS
-from ..statistics import Row
+from ..core.native_choices import MODELS
+from ..results.statistics import Row
+from .lines import is_sweep, lines
 
 _ALWAYS = ("native", *MODELS, "ring", "auto")
 _MOST = 9  # names that can be read beside a picture, and columns that fit on a page

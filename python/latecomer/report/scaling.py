@@ -15,12 +15,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from ..lines import Panel, lines, panels
-from ..native_choices import MODELS
-from ..statistics import Row
-from ..table import delay_title, delays_title, size
-from . import plot
+from ..base.units import size
+from ..core.native_choices import MODELS
+from ..results.statistics import Row
 from .labels import End, name_ends
+from .lines import Panel, lines, panels
+from .looks import GRID, INK, OTHER, PAPER, Look, line_looks
+from .table import delay_title, delays_title
 
 _FEW = 24  # points of a line that are marked
 _WIDE_RANGE = 12  # from where an axis is logarithmic
@@ -37,7 +38,7 @@ def figure(rows: Sequence[Row]) -> Figure:
     made = Figure(figsize=(6.4 * across, 0.5 + 4.6 * down), layout="constrained")
     FigureCanvasAgg(made)
     cells = made.subplots(down, across, squeeze=False).flat
-    looks = plot.line_looks(rows)
+    looks = line_looks(rows)
     logarithmic = _wide(_times(rows))  # in all panels or in none
     for axes, panel in zip(cells, shown, strict=False):
         _panel(axes, panel, looks, logarithmic)
@@ -52,7 +53,7 @@ def title(rows: Sequence[Row]) -> str:
     return f"{row.collective}, {row.op}, {delays_title(rows)}: last exit after the last arrival, ms"
 
 
-def _panel(axes: Axes, panel: Panel, looks: dict[str, plot.Look], logarithmic: bool) -> None:
+def _panel(axes: Axes, panel: Panel, looks: dict[str, Look], logarithmic: bool) -> None:
     axes.set_title(_panel_title(panel), loc="left", fontsize=10.5, fontweight="bold")
     found = {name: _points(own, panel.x) for name, own in lines(panel.rows).items()}
     limit = sorted({(getattr(r, panel.x), r.limit_ms) for r in panel.rows if r.limit_ms})
@@ -76,12 +77,12 @@ def _points(own: Sequence[Row], x: str) -> list[Point]:
     return sorted((getattr(row, x), row.after_last_ms) for row in own if row.after_last_ms)
 
 
-def _ends(found: dict[str, list[Point]], looks: dict[str, plot.Look]) -> list[End]:
+def _ends(found: dict[str, list[Point]], looks: dict[str, Look]) -> list[End]:
     """Of the lines that are named."""
     return [
         End(points[-1][1], name, points[-1][0], looks[name]["color"])
         for name, points in found.items()
-        if points and looks[name] is not plot.OTHER
+        if points and looks[name] is not OTHER
     ]
 
 
@@ -95,28 +96,28 @@ def _wide(values: Sequence[float]) -> bool:
     return bool(values) and max(values) / min(values) >= _WIDE_RANGE
 
 
-def _line(axes: Axes, points: Sequence[Point], look: plot.Look) -> None:
+def _line(axes: Axes, points: Sequence[Point], look: Look) -> None:
     xs, ys = zip(*points, strict=True) if points else ((), ())
     thin = {"linewidth": look["linewidth"] * 0.8, "markevery": math.ceil(len(xs) / _FEW) or 1}
     axes.plot(xs, ys, **{**look, **thin})
 
 
-def _mark_changes(axes: Axes, own: Sequence[Row], x: str, look: plot.Look) -> None:
+def _mark_changes(axes: Axes, own: Sequence[Row], x: str, look: Look) -> None:
     """Circles where the model chooses another algorithm than at the point before."""
     ordered = sorted((row for row in own if row.after_last_ms), key=lambda row: getattr(row, x))
     chosen = [row.parameters.split()[1] for row in ordered]  # as NAME parameters
     changes = [now for now, (a, b) in enumerate(pairwise(chosen), 1) if a != b]
     xs = [getattr(ordered[i], x) for i in changes]
     ys = [ordered[i].after_last_ms for i in changes]
-    axes.plot(xs, ys, "o", color=look["color"], markerfacecolor=plot.PAPER, markersize=5, zorder=4)
+    axes.plot(xs, ys, "o", color=look["color"], markerfacecolor=PAPER, markersize=5, zorder=4)
 
 
 def _limit(axes: Axes, points: Sequence[Point]) -> None:
     if not points:
         return
     xs, ys = zip(*points, strict=True)
-    axes.fill_between(xs, ys, axes.get_ylim()[0], color=plot.GRID, alpha=0.6, linewidth=0)
-    axes.plot(xs, ys, color=plot.INK, linewidth=1, linestyle=":")
+    axes.fill_between(xs, ys, axes.get_ylim()[0], color=GRID, alpha=0.6, linewidth=0)
+    axes.plot(xs, ys, color=INK, linewidth=1, linestyle=":")
     axes.annotate(
         "no algorithm can be faster",
         (1, 0),

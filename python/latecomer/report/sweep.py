@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from ..statistics import Row
-from ..sweep_table import TITLE, Line, case_headings, table_lines
-from ..table import number
+from ..results.statistics import Row
 from .prominent import others, prominent
+from .sweep_table import TITLE, Line, case_headings, table_lines
+from .table import number
 
 _TOLD = 5  # findings with a line of their own
 _ACROSS = 9  # algorithms in a table that fits on the page

@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from .. import registry, statistics
-from ..arrivals import Delays, Iteration
-from ..compiled import __version__, core
-from ..native_choices import MODELS
-from ..programs import problem
-from ..rehearsal import known
-from ..samples import Header, Sample, Samples
+from ..core import registry
+from ..core.compiled import __version__, core
+from ..core.native_choices import MODELS
+from ..core.programs import problem
+from ..core.rehearsal import known
+from ..options.arrivals import Delays, Iteration
+from ..results import statistics
+from ..results.samples import Header, Sample, Samples
 from .engines import Engine, Run, Work
 from .question import Question
 
@@ -67,15 +66,14 @@ class Case:
         program = self.question.program(name, self.ranks, self.count)
         remembers = self.question.remembers and name not in MODELS
         run = (self._next if remembers else self._run)(program, late, seed)
-        arrival = np.array(late)
         used = f"as {program.partition(':')[0]} {run.parameters}".strip()
         advance()
         return Sample(
             iteration=number,
             algorithm=name,
             parameters=used if name in MODELS else run.parameters,
-            stays=run.exits - arrival,
-            arrival=arrival,
+            stays=[left - came for left, came in zip(run.exits, late, strict=True)],
+            arrival=late,
             wrong=run.wrong,
         )
 
@@ -95,12 +93,10 @@ class Case:
             self._series[program] = self.question.series(
                 program, self.ranks, self.count, check=self.ranks * self.count <= CHECKED
             )
-        given = known(self.question.estimate, np.array(late))
+        given = known(self.question.estimate, late)
         found = self._series[program].call(list(late), given, seed)
         native = found["algorithm"] == "native"
-        return Run(
-            "as=native" if native else found["parameters"], np.array(found["exits"]), found["wrong"]
-        )
+        return Run("as=native" if native else found["parameters"], found["exits"], found["wrong"])
 
     def _plan(self, program: str, late: Delays) -> Any:
         """What the ranks agree on; one is enough where arrivals make no difference."""
@@ -113,7 +109,7 @@ class Case:
 
     def _known(self, program: str, late: Delays) -> Delays | None:
         """What an algorithm is told of the arrivals; None if they make no difference to it."""
-        aware = _arrival_aware(self.question.collective, program)
+        aware = registry.is_arrival_aware(self.question.collective, program)
         return _estimate(self.question.estimate, late) if aware else None
 
     def _limit(self) -> statistics.Limit | None:
@@ -129,8 +125,7 @@ class Case:
         )
 
         def limit(arrivals: Sequence[float]) -> float:
-            times = [float(time) for time in arrivals]
-            return core.least_after_last(what, times, question.network, question.background)
+            return core.least_after_last(what, arrivals, question.network, question.background)
 
         return limit
 
@@ -146,11 +141,6 @@ class Case:
             mpi=self.engine.name,
             seed=self.question.seed,
         )
-
-
-def _arrival_aware(collective: str, program: str) -> bool:
-    name = program.partition(":")[0]
-    return any(row.name == name and row.arrival_aware for row in registry.algorithms(collective))
 
 
 def _estimate(estimate: str, late: Delays) -> Delays:

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-
-from .. import simgrid
-from ..bench.errors import OptionError
-from ..compiled import core
-from ..output import say
+from ..base.output import say
+from ..core.compiled import core
+from ..options.errors import OptionError
 from .question import Question
 
 _PLAIN = "plain"
@@ -27,7 +24,7 @@ class Run:
     """What one simulation found."""
 
     parameters: str  # as used
-    exits: np.ndarray  # seconds, shape (ranks,)
+    exits: Sequence[float]  # seconds, of each rank
     wrong: int | None  # elements; None: not checked
 
 
@@ -59,13 +56,13 @@ class Virtual:
 
     name, bounded = "simulated", True
 
-    def __init__(self, network: str) -> None:
-        self.network = core.network_text(network)
+    def __init__(self, network: core.Network) -> None:
+        self.network = network.text
 
     def run(self, question: Question, work: Work) -> Run:  # noqa: ARG002
         """One simulation."""
         found = work.plan.simulate(work.late, seed=work.seed, check=work.check)
-        return Run(work.plan.parameters, np.array(found["exits"]), found.get("wrong"))
+        return Run(work.plan.parameters, found["exits"], found.get("wrong"))
 
 
 @dataclass(frozen=True)
@@ -85,13 +82,8 @@ class SimGrid:
 
     def run(self, question: Question, work: Work) -> Run:
         """One simulation, in a process of its own."""
-        try:
-            return self._run(question, work)
-        except simgrid.SimGridError as error:
-            remedy = error.remedy.replace("(--per-node)", "(--network per_node=K)")
-            raise simgrid.SimGridError(error.what, error.value, remedy) from None
+        from .. import simgrid
 
-    def _run(self, question: Question, work: Work) -> Run:
         found = simgrid.simulate(
             work.program,
             ranks=work.plan.ranks,
@@ -99,7 +91,7 @@ class SimGrid:
             count=work.plan.count,
             arrivals=work.late,
             estimate=work.known,
-            network=question.network,
+            network=question.network.text,
             element_bytes=question.element_bytes,
             commutative=question.commutative,
             exact=question.exact,
@@ -109,11 +101,11 @@ class SimGrid:
             config=self.config,
             check=work.check,
         )
-        return Run(work.plan.parameters, found.exits, 0 if work.check else None)
+        return Run(work.plan.parameters, found.exits.tolist(), 0 if work.check else None)
 
 
 def choose(
-    name: str, platform: str | None, config: str | None, network: str, estimate: str
+    name: str, platform: str | None, config: str | None, network: core.Network, estimate: str
 ) -> Engine:
     """The engine of the options. Raises OptionError."""
     if name == "virtual":
@@ -127,8 +119,9 @@ def choose(
         raise OptionError("--estimate without memory in SimGrid", estimate, "use --engine virtual")
     if not platform:
         raise OptionError("--engine simgrid without --platform", "none", "name a platform's XML")
+    from .. import simgrid
+
     if not config:
         say(_PESSIMISTIC)
     settings = simgrid.PLAIN if config == _PLAIN else (config or "").split(",") if config else ()
-    per_node = dict(part.split("=") for part in core.network_text(network).split(","))["per_node"]
-    return SimGrid(Path(platform), tuple(settings), int(per_node))
+    return SimGrid(Path(platform), tuple(settings), network.per_node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import memory
+from ..base import memory
 from .question import Question
 
 _BYTES_PER_OPERATION = 170  # measured: 152

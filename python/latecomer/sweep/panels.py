@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..bench.errors import OptionError
+from ..options.errors import OptionError
 from .question import Question
 
 _MOST = 12

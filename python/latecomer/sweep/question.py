@@ -7,15 +7,16 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import registry
-from ..arrivals import Iteration, Pattern
-from ..bench import question as bench
-from ..bench.choices import MOST_RANKS, NO_OPERATOR, OPERATORS, TYPE_BYTES
-from ..bench.errors import OptionError
-from ..compiled import core
-from ..native_choices import MODELLED, MODELS, Call
-from ..programs import make_plan, problem
-from .ranges import parse_numbers
+from ..base.output import say
+from ..core import registry
+from ..core.compiled import core
+from ..core.native_choices import MODELLED, MODELS, Call
+from ..core.programs import make_plan, problem
+from ..options import choose
+from ..options.arrivals import Iteration, Pattern
+from ..options.choices import MOST_RANKS, NO_OPERATOR, OPERATORS, TYPE_BYTES
+from ..options.errors import OptionError
+from ..options.ranges import parse_numbers
 
 _BUILT_IN = ("sum", "max")
 
@@ -35,16 +36,15 @@ class Question:
     iterations: int
     seed: int
     estimate: str
-    network: str
+    network: core.Network
     costs_from: str = "as named"
-    progress: str = "declared"
+    progress: str = "as-configured"
     root: int = 0
 
     def __post_init__(self) -> None:
-        bench.check_progress(self.progress, self.algorithms)
+        choose.check_progress(self.progress, self.algorithms)
         if self.root >= self.ranks[0]:
             raise OptionError("--root out of range", self.root, f"use 0 to {self.ranks[0] - 1}")
-        core.network_text(self.network)  # raises if it cannot be read
 
     @property
     def commutative(self) -> bool:
@@ -87,8 +87,7 @@ class Question:
         """With a thread, arrival-aware programs run ahead of the arrival unless told not to."""
         name, *parameters = algorithm.split(":")
         told = any(parameter.startswith("progress=") for parameter in parameters)
-        rows = registry.algorithms(self.collective)
-        aware = any(row.name == name and row.arrival_aware for row in rows)
+        aware = registry.is_arrival_aware(self.collective, name)
         return (
             f"{algorithm}:progress=background" if self._thread and aware and not told else algorithm
         )
@@ -100,7 +99,7 @@ class Question:
     @property
     def background(self) -> bool:
         """Do ranks receive before they arrive?"""
-        return bench.runs_ahead(self.progress, self.algorithms)
+        return choose.runs_ahead(self.progress, self.algorithms)
 
     def plan(
         self, program: str, ranks: int, count: int, known: Sequence[float] | None = None
@@ -140,10 +139,7 @@ class Question:
     @property
     def jitter(self) -> bool:
         """Does the network differ from one iteration to the next?"""
-        return float(self._costs()["jitter"]) > 0
-
-    def _costs(self) -> dict[str, str]:
-        return dict(part.split("=") for part in core.network_text(self.network).split(","))
+        return self.network.jitter > 0
 
     def job(self, ranks: int) -> list[Iteration]:
         """The iterations, in order; where nothing is random, one of each kind. Raises ArrivalError.
@@ -157,7 +153,7 @@ class Question:
 
     def jitter_seeds(self, number: int) -> list[int]:
         """Of the network, for each iteration."""
-        source = random.Random(f"{self._costs()['seed']} {self.seed}")
+        source = random.Random(f"{self.network.seed} {self.seed}")
         return [source.getrandbits(32) for _ in range(number)]
 
 
@@ -186,32 +182,51 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
         if name in models:
             chosen.append(name)
         else:
-            found = bench.choose_algorithms(collective, name, op)
+            found = choose.choose_algorithms(collective, name, op)
             chosen += [each for each in found if each != "native"]
             chosen += models if name == "all" else ()
     return list(dict.fromkeys(chosen))
 
 
-def choose_ranks(text: str) -> list[int]:
-    """Numbers of ranks. Raises OptionError."""
-    ranks = parse_numbers("--nodes", text, _read_ranks, doubling=False)
-    for number in (ranks[0], ranks[-1]):
-        if not 1 <= number <= MOST_RANKS:
-            raise OptionError("--nodes out of range", number, f"use 1 to {MOST_RANKS} ranks")
-    return ranks
+@dataclass(frozen=True)
+class Cluster:
+    """Numbers of ranks, and the network that knows how many of them share a node."""
+
+    ranks: list[int]
+    network: core.Network
 
 
-def _read_ranks(option: str, text: str) -> int:
+def choose_cluster(nodes: str, per_node: int | None, network: core.Network) -> Cluster:
+    """So many nodes with so many ranks each. Raises OptionError."""
+    numbers = parse_numbers("--nodes", nodes, _read_nodes, doubling=False)
+    factor = per_node or 1
+    if per_node is None and network.per_node > 1:  # once the only way to say it
+        say(
+            f"note: the network has per_node={network.per_node}, with which --nodes {nodes} counts "
+            f"ranks; this is deprecated; with --per-node {network.per_node} it counts nodes"
+        )
+        per_node = network.per_node
+    if per_node and network.per_node not in (1, per_node):
+        what = f"--per-node {per_node} with per_node in --network"
+        raise OptionError(what, network.per_node, "leave one of them out")
+    for number in (numbers[0], numbers[-1]):
+        if not 1 <= number * factor <= MOST_RANKS:
+            remedy = f"use 1 to {MOST_RANKS // factor}, since {MOST_RANKS} ranks can be simulated"
+            raise OptionError("--nodes out of range", number, remedy)
+    return Cluster([number * factor for number in numbers], network.with_per_node(per_node or 1))
+
+
+def _read_nodes(option: str, text: str) -> int:
     try:
         return core.parse_count(option, text)
     except ValueError:
-        what = f"{option} is no number of ranks"
-        raise OptionError(what, repr(text), f"use 1 to {MOST_RANKS} ranks") from None
+        what = f"{option} is no number of nodes"
+        raise OptionError(what, repr(text), f"use 1 to {MOST_RANKS}") from None
 
 
 def choose_pattern(arrival: str, late_rank: int | None, ranks: Sequence[int]) -> Pattern:
     """Who is late. Raises OptionError and ArrivalError."""
-    pattern = bench.choose_pattern(arrival, late_rank)
+    pattern = choose.choose_pattern(arrival, late_rank)
     if pattern.name == "onelate" and late_rank is None and ranks[0] <= pattern.late_rank:
         what = f"onelate makes rank {pattern.late_rank} late, and there is only"
         remedy = "use more --nodes, --late-rank 0 or --arrival balanced"
@@ -225,8 +240,8 @@ def choose_counts(size: str | None, count: str | None, type_: str, op: str) -> l
         raise OptionError("--bytes and --count both given", f"{size}, {count}", "give one of them")
     if size:
         sizes = parse_numbers("--bytes", size, core.parse_bytes, doubling=True)
-        return [bench.choose_count(str(each), None, type_, op) for each in sizes]
+        return [choose.choose_count(str(each), None, type_, op) for each in sizes]
     if count:
         counts = parse_numbers("--count", count, core.parse_count, doubling=True)
-        return [bench.choose_count(None, str(each), type_, op) for each in counts]
-    return [bench.choose_count(None, None, type_, op)]
+        return [choose.choose_count(None, str(each), type_, op) for each in counts]
+    return [choose.choose_count(None, None, type_, op)]

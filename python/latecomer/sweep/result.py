@@ -7,11 +7,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from .. import table
-from ..bench.errors import BenchError
-from ..bench.result import Result
-from ..compiled import __version__
-from ..output import say
+from ..base.output import say
+from ..core.compiled import __version__
+from ..options.errors import BenchError
+from ..report import table
+from ..report.result import Result
 from .engines import Engine
 from .question import Question
 from .run import Outcome

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from .. import statistics
-from ..errors import DeadlineError
-from ..output import progress_bar, say
+from ..base.errors import DeadlineError
+from ..base.output import progress_bar, say
+from ..results import statistics
 from .case import Case
 from .engines import Engine
 from .memory import check_memory

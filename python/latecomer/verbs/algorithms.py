@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import latecomer
-import typer
-from rich import box
-from rich.table import Table
 
-from ..output import console, print_json
+from ..command.declare import option
 from .options import Json
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _HEADINGS = ("collective", "arrival-aware", "operators", "parameters", "cost", "source")
 _TABLE_WIDTH = 140  # columns of a terminal below which the table would be torn
 
 Collective = Annotated[
     str | None,
-    typer.Option(
-        "--collective",
-        metavar="C",
-        help="Only those of allreduce, allgather, reduce, bcast, gather or scatter.",
-    ),
-]
+    option("--collective", "NAME", "List algorithms of allreduce, allgather, reduce, bcast, gather "
+           "or scatter. The default is all."),
+]  # fmt: skip
 
 
 def algorithms(collective: Collective = None, as_json: Json = False) -> None:
-    """List the algorithms.
-
-    What they need, what they cost and where they come from.
+    """List the algorithms, with their needs, costs and sources.
 
     Example: latecomer algorithms --collective allreduce
     """
+    from ..base.output import console, print_json
+
     rows = latecomer.algorithms(collective)
     if as_json:
         listed = [asdict(row) for row in rows]
@@ -51,6 +48,9 @@ def _list(rows: list[latecomer.Algorithm]) -> str:
 
 
 def _table(rows: list[latecomer.Algorithm]) -> Table:
+    from rich import box
+    from rich.table import Table
+
     table = Table(title=_title(), box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("name", no_wrap=True)
     for heading in _HEADINGS:

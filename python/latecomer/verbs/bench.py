@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from .. import mpi
-from ..bench import choices
-from ..bench.choices import one_of
+from ..command.declare import option
+from ..options import choices
+from ..options.choices import one_of
+from ..options.errors import OptionError
 from .options import (
     Arrival,
     ClockSkew,
@@ -29,7 +28,6 @@ from .options import (
     Root,
     Seed,
     Type,
-    option,
 )
 
 if TYPE_CHECKING:
@@ -38,60 +36,72 @@ if TYPE_CHECKING:
 
 Algorithms = Annotated[
     str,
-    option(
-        "--algorithms", "LIST", "all, or names with parameters: native,ring,linear_tree:segments=8."
-    ),
-]
+    option("--algorithms", "LIST", "Measure these algorithms: all, or names with parameters, as in "
+           "native,ring,linear_tree:segments=8."),
+]  # fmt: skip
 Bytes = Annotated[
-    str | None, option("--bytes", "SIZE", "Of the whole vector, as in 4MiB; default 1MiB.")
+    str | None,
+    option("--bytes", "SIZE", "Use a vector of this size, as in 4MiB. The default is 1MiB."),
 ]
-Count = Annotated[str | None, option("--count", "N", "Numbers in the vector, as in 1Mi.")]
+Count = Annotated[str | None, option("--count", "N", "Use a vector of so many numbers, as in 1Mi.")]
 Imbalance = Annotated[
     str,
-    option("--imbalance", "|".join(choices.IMBALANCES), "What the delays do: a rank computes so "
-           "much longer before the call; it has a fuller image, in proportion (with --op over, "
-           "which skips clear pixels); combining a whole vector takes so much longer on it."),
+    option("--imbalance", "|".join(choices.IMBALANCES), "Choose the effect of the delays. phase: "
+           "a late rank computes so much longer before the call. data: its image holds more "
+           "pixels (with --op over, which skips clear ones). operator: it combines more slowly."),
 ]  # fmt: skip
 Progress_ = Annotated[
     str,
-    option("--progress", "|".join(choices.PROGRESS), "Who moves data while a rank computes: a "
-           "progress thread, nobody, or what LATECOMER_PROGRESS says."),
+    option("--progress", "|".join(choices.PROGRESS), "Move data during computation with a progress "
+           "thread, with none, or as LATECOMER_PROGRESS says."),
 ]  # fmt: skip
-Compute = Annotated[str, option("--compute", "TIME", "Emulated computation before each call.")]
+Compute = Annotated[
+    str, option("--compute", "TIME", "Emulate a computation of this length before each call.")
+]
 Edge = Annotated[
     float,
-    option(
-        "--edge",
-        "PART",
-        "Of the computation before its edge, which the library is told of with --estimate online.",
-        min=0,
-        max=1,
-    ),
+    option("--edge", "PART", "Report progress to the library after this part of the computation, "
+           "with --estimate online.", min=0, max=1),
+]  # fmt: skip
+Iterations = Annotated[
+    int, option("--iterations", "N", "Measure so many iterations at each delay.", min=1)
 ]
-Iterations = Annotated[int, option("--iterations", "N", "At each delay.", min=1)]
 Warmup = Annotated[
     int,
-    option("--warmup", "N", "Iterations before, not recorded; auto has 9 more, to learn.", min=0),
+    option("--warmup", "N", "Run so many iterations first without recording them; auto makes 9 "
+           "more calls, to learn.", min=0),
+]  # fmt: skip
+Keep = Annotated[
+    Path | None,
+    option("--samples", "FILE", "Keep the arrival and exit time of every call in this file."),
 ]
-Keep = Annotated[Path | None, option("--samples", "FILE", "Keep all arrivals and exits here.")]
 Nodes = Annotated[
-    int | None, option("--nodes", "N", "Hosts; default: 8 in the lab, 4 local.", min=1)
-]
+    int | None,
+    option("--nodes", "N", "Use so many nodes. The default is 8 in the lab, 4 with --place local.",
+           min=1),
+]  # fmt: skip
 Rate = Annotated[
-    str | None, option("--rate", "R", "Of the lab's links, as in 100mbit; default: 200mbit.")
+    str | None,
+    option("--rate", "R", "Limit the links of the lab to this rate. The default is 200mbit."),
 ]
-PerNode = Annotated[int, option("--per-node", "K", "Ranks on each host.", min=1)]
+PerNode = Annotated[int, option("--per-node", "K", "Start so many ranks on each node.", min=1)]
+PlaceOption = Annotated[
+    str | None,
+    option("--place", "|".join(choices.PLACES), "Run in the emulated cluster, on this machine "
+           "without it, or in the MPI job that started this command. The default is lab where it "
+           "works, else local."),
+]  # fmt: skip
 Network = Annotated[
     str | None,
-    option("--network", "|".join(choices.NETWORKS), "The emulated cluster, this machine as it is, "
-           "or the MPI job that this command is started in; default: lab where it works, else "
-           "local."),
+    option("--network", "COSTS", "Plan with these costs, as in alpha=50us,beta=8ns,gamma=0.1ns, or "
+           "with those in @FILE. The default is LATECOMER_NETWORK, else the costs that calibrate "
+           "saved for this place."),
 ]  # fmt: skip
-Mpi = Annotated[str | None, option("--mpi", "|".join(mpi.FAMILIES), "Which MPI library.")]
+Mpi = Annotated[str | None, option("--mpi", "openmpi|mpich", "Use this MPI library.")]
 Deadline = Annotated[
     float | None,
-    option("--deadline", "S", "Kill everything after so many seconds; default: 5 times the time "
-           "expected, 600 at least.", min=0.1),
+    option("--deadline", "S", "Kill everything after so many seconds. The default is 5 times the "
+           "expected time, and at least 600.", min=0.1),
 ]  # fmt: skip
 
 
@@ -107,7 +117,7 @@ def bench(
     delay: Delay = None,
     late_rank: LateRank = None,
     imbalance: Imbalance = "phase",
-    progress: Progress_ = "declared",
+    progress: Progress_ = "as-configured",
     compute: Compute = "100ms",
     edge: Edge = 0.5,
     estimate: Estimate = "perfect",
@@ -122,40 +132,45 @@ def bench(
     nodes: Nodes = None,
     rate: Rate = None,
     per_node: PerNode = 1,
+    place: PlaceOption = None,
     network: Network = None,
     clock_skew: ClockSkew = None,
     mpi_family: Mpi = None,
     deadline: Deadline = None,
     as_json: FormatJson = False,
-) -> None:
+) -> int:
     """Measure algorithms when ranks arrive together, and when some are late.
 
-    Every algorithm sees the same arrivals, interleaved iteration by iteration. Times are in ms.
-    elapsed is a rank's time in the collective, mean over ranks, median over iterations; after last
-    is from the last arrival to the last exit; limit is what no algorithm can beat there.
+    Every algorithm gets the same arrival times, and algorithms take turns iteration by iteration.
+    Times are in ms. The column elapsed holds the time of a rank in the collective: the mean over
+    ranks, and the median over iterations. The column after last holds the time from the last
+    arrival to the last exit. The column limit holds its lower bound for any algorithm.
 
-    Exits with 1 if a result was wrong or the run did not end well. An interrupted run still
-    prints the iterations that were completed.
+    The exit code is 1 if a result was wrong or the run did not end well. An interrupted run still
+    prints the iterations that are complete.
 
     Example: latecomer bench --algorithms native,ring,prereduced_ring --delay 0,5ms,50ms
     """
-    from ..bench import places, question, result
-    from ..compiled import core
+    from ..bench import places, question
+    from ..core.compiled import core
+    from ..options import choose
+    from ..report import result
 
-    if network == "inherit" and places.rank_of_job():
+    if "inherit" in (place, network) and places.rank_of_job():
         be_quiet()
-    op = question.choose_operator(collective, op)
+    place, network = place_and_costs(place, network)
+    op = choose.choose_operator(collective, op)
     asked = question.Question(
         collective=collective,
-        root=question.choose_root(collective, root),
-        algorithms=question.choose_algorithms(collective, algorithms, op),
-        count=question.choose_count(
+        root=choose.choose_root(collective, root),
+        algorithms=choose.choose_algorithms(collective, algorithms, op),
+        count=choose.choose_count(
             size, count, one_of("--type", type_, list(choices.TYPE_BYTES)), op
         ),
         type=type_,
         op=op,
-        pattern=(pattern := question.choose_pattern(arrival, late_rank)),
-        delays=question.choose_delays(delay, pattern),
+        pattern=(pattern := choose.choose_pattern(arrival, late_rank)),
+        delays=choose.choose_delays(delay, pattern),
         imbalance=imbalance,
         iterations=iterations,
         warmup=warmup,
@@ -169,8 +184,8 @@ def bench(
     plots = [*(plot or ()), *([report] if report else ())]
     result.check_report(report)
     result.check_paths([*(output or ()), *([keep] if keep else ())], plots)
-    place = places.find_place(network, nodes, rate, per_node, mpi_family, clock_skew)
-    raise typer.Exit(_answer(asked, place, deadline, keep, shown, [*(output or ()), *plots]))
+    where = places.find_place(place, nodes, rate, per_node, mpi_family, clock_skew, network=network)
+    return _answer(asked, where, deadline, keep, shown, [*(output or ()), *plots])
 
 
 def _answer(
@@ -192,6 +207,16 @@ def _answer(
     result = make_result(question, place, job, outcome)
     result.hand_over(shown, files)
     return judge(outcome, job, result.rows)
+
+
+def place_and_costs(place: str | None, network: str | None) -> tuple[str | None, str | None]:
+    """The two options; --network named the place once. Raises OptionError."""
+    if network not in choices.PLACES:
+        return place, network
+    if place not in (None, network):
+        raise OptionError(f"--place {place} with --network", network, "use --place alone")
+    choices.deprecated(f"--network {network}", f"--place {network}")
+    return network, None
 
 
 def be_quiet() -> None:

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-import typer
-
-from ..checks import Finding, can_bench, findings
-from ..output import print_json
 from .options import Json
 
+if TYPE_CHECKING:
+    from ..bench.checks import Finding
 
-def doctor(as_json: Json = False) -> None:
-    """Say what works on this machine.
 
-    And what to do about the rest. Exits with 0 if a benchmark can be run here.
+def doctor(as_json: Json = False) -> int:
+    """Check what works on this machine, and name the remedy for the rest.
+
+    The exit code is 0 if a benchmark can be run here.
 
     Example: latecomer doctor
     """
+    from ..base.output import print_json
+    from ..bench.checks import can_bench, findings
+
     found = findings()
     ready = can_bench(found)
     if as_json:
         print_json({"ready": ready, "findings": [asdict(finding) for finding in found]})
     else:
-        typer.echo(_text(found, ready))
-    raise typer.Exit(0 if ready else 1)
+        print(_text(found, ready))
+    return 0 if ready else 1
 
 
 def _text(found: Sequence[Finding], ready: bool) -> str:

@@ -2,60 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-from rich.console import Console
-
-from .. import lab
-from ..output import print_json, say
+from ..base.output import print_json, say
+from ..command.declare import argument, flag, option
+from ..launch.processes import DEFAULT_DEADLINE_S
 from .options import ClockSkew, Json
 
-app = typer.Typer(
-    help="An emulated cluster on this machine: N hosts, one switch, shaped full-duplex links.",
-)
+if TYPE_CHECKING:
+    from .. import lab
 
-Nodes = Annotated[int, typer.Option("--nodes", metavar="N", help="Hosts of the cluster, 1 to 200.")]
+Nodes = Annotated[int, option("--nodes", "N", "Emulate so many nodes, from 1 to 200.")]
 Rate = Annotated[
-    str, typer.Option("--rate", metavar="R", help="Rate of every link: 100mbit, 200mbit, 1gbit ...")
+    str, option("--rate", "R", "Limit every link to this rate: 100mbit, 200mbit, 1gbit ...")
 ]
-PerNode = Annotated[int, typer.Option("--per-node", metavar="K", help="Ranks on each host.")]
+PerNode = Annotated[int, option("--per-node", "K", "Start so many ranks on each node.")]
 Burst = Annotated[
     str | None,
-    typer.Option(
-        "--burst",
-        metavar="BYTES",
-        help="What a link passes unshaped after a pause, as in 256KiB; default: 5 ms of the rate "
-        "with cubic, 10 ms otherwise, 128KiB at least.",
-    ),
-]
+    option("--burst", "BYTES", "Let a link pass so many bytes unshaped after a pause, as in "
+           "256KiB. The default is 5 ms of the rate with cubic, 10 ms otherwise, and at least "
+           "128KiB."),
+]  # fmt: skip
 Queue = Annotated[
-    int, typer.Option("--queue-ms", metavar="MS", help="A link drops what would wait longer.")
+    int, option("--queue-ms", "MS", "Drop packets that would wait longer than this at a link.")
 ]
 Congestion = Annotated[
     str | None,
-    typer.Option(
-        "--congestion", metavar="NAME", help="TCP congestion control; default: cubic, else reno."
-    ),
-]
+    option("--congestion", "NAME", "Use this TCP congestion control. The default is cubic, else "
+           "reno."),
+]  # fmt: skip
 Mpi = Annotated[
     str | None,
-    typer.Option(
-        "--mpi",
-        metavar="openmpi|mpich",
-        help="The MPI library; default: the one that COMMAND is linked with.",
-    ),
-]
-Deadline = Annotated[
-    float, typer.Option("--deadline", metavar="S", help="Kill everything after this many seconds.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Do not say on stderr what is used.")]
-Command = Annotated[
-    list[str], typer.Argument(metavar="COMMAND...", help="A program and its arguments.")
-]
+    option("--mpi", "openmpi|mpich", "Use this MPI library. The default is the one that COMMAND is "
+           "linked with."),
+]  # fmt: skip
+Deadline = Annotated[float, option("--deadline", "S", "Kill everything after so many seconds.")]
+Quiet = Annotated[bool, flag("--quiet", "Do not print the settings of the cluster on stderr.")]
+Command = Annotated[list[str], argument("COMMAND...", "A program and its arguments.")]
 
 
-@app.command(context_settings={"allow_interspersed_args": False})
 def run(
     command: Command,
     nodes: Nodes,
@@ -66,23 +51,23 @@ def run(
     congestion: Congestion = None,
     clock_skew: ClockSkew = None,
     mpi: Mpi = None,
-    deadline: Deadline = lab.DEFAULT_DEADLINE_S,
+    deadline: Deadline = DEFAULT_DEADLINE_S,
     quiet: Quiet = False,
-) -> None:
-    """Run an MPI program on the cluster, one rank on each host (or --per-node K).
+) -> int:
+    """Run an MPI program on the cluster, with one rank on each host or --per-node K.
 
-    The exit code is the program's. A COMMAND that starts with mpirun or mpiexec is run as it is and
-    uses the hosts of the cluster.
+    The exit code is that of the program. A COMMAND that starts with mpirun or mpiexec is run
+    unchanged and uses the hosts of the cluster.
 
     Example: latecomer lab run --nodes 4 --rate 200mbit -- ./app --size 1024
     """
+    from .. import lab
+
     spec = _spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew)
     announce = None if quiet else say
-    code = lab.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
-    raise typer.Exit(code)
+    return lab.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
 
 
-@app.command()
 def check(
     nodes: Nodes,
     rate: Rate,
@@ -90,23 +75,26 @@ def check(
     queue_ms: Queue = 50,
     congestion: Congestion = None,
     as_json: Json = False,
-) -> None:
-    """Measure goodput and round-trip time of the links, and goodput in a host, for some 8 seconds.
+) -> int:
+    """Measure the links for about 8 seconds: goodput, round-trip time, and goodput in a host.
 
-    Exits with 1 if this machine cannot carry all links at the rate asked for.
+    The exit code is 1 if this machine cannot carry all links at the given rate.
 
     Example: latecomer lab check --nodes 16 --rate 200mbit
     """
+    from rich.console import Console
+
+    from .. import lab
+
     with Console(stderr=True).status("measuring the links ..."):
         result = lab.check(_spec(nodes, rate, 1, burst, queue_ms, congestion))
     if as_json:
         print_json(result.as_dict())
     else:
-        typer.echo(_text(result))
-    raise typer.Exit(1 if result.too_slow else 0)
+        print(_text(result))
+    return 1 if result.too_slow else 0
 
 
-@app.command()
 def shell(
     nodes: Nodes,
     rate: Rate,
@@ -115,15 +103,16 @@ def shell(
     queue_ms: Queue = 50,
     congestion: Congestion = None,
     clock_skew: ClockSkew = None,
-) -> None:
-    """Open a shell on the first host; mpirun in it uses all hosts.
+) -> int:
+    """Open a shell on the first host; mpirun uses all hosts in it.
 
     Example: latecomer lab shell --nodes 4 --rate 200mbit
     """
+    from .. import lab
+
     spec = lab.settle(_spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew))
     say(f"{spec.describe()}; hosts node0 to node{nodes - 1}; leave with exit")
-    code = lab.shell(spec)
-    raise typer.Exit(code)
+    return lab.shell(spec)
 
 
 def _spec(
@@ -135,6 +124,8 @@ def _spec(
     congestion: str | None,
     clock_skew: str | None = None,
 ) -> lab.LabSpec:
+    from .. import lab
+
     return lab.LabSpec(
         nodes,
         lab.parse_rate(rate),

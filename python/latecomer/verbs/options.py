@@ -5,62 +5,72 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from ..command.declare import flag, option
+from ..options import choices
 
-from ..arrivals import PATTERNS
-from ..bench import choices
-
-
-def option(name: str, metavar: str, text: str, **more: object):
-    """An option with a value."""
-    return typer.Option(name, metavar=metavar, help=text, **more)
-
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-FormatJson = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
+Json = Annotated[bool, flag("--json", "Print one JSON object.")]
+FormatJson = Annotated[bool, flag("--json", "Print JSON, as --format json does.")]
 
 ClockSkew = Annotated[
     str | None,
-    option("--clock-skew", "TIME", "Give each host of the lab a monotonic clock of its own, ahead "
-           "by some part of TIME that depends on its number, as in 5s; default: they share one."),
+    option("--clock-skew", "TIME", "Give each host of the lab a monotonic clock of its own, which "
+           "is ahead by some part of TIME, as in 5s. By default hosts share one clock."),
 ]  # fmt: skip
 
 # Of the benchmark, measured or simulated
 Collective = Annotated[
     str,
-    option("--collective", "NAME", "allreduce, allgather, reduce, bcast, gather or scatter."),
+    option("--collective", "NAME", "Use allreduce, allgather, reduce, bcast, gather or scatter."),
 ]
-Type = Annotated[str, option("--type", "|".join(choices.TYPE_BYTES), "Of the numbers.")]
+Type = Annotated[
+    str, option("--type", "|".join(choices.TYPE_BYTES), "The vector holds numbers of this type.")
+]
 Op = Annotated[
     str | None,
-    option("--op", "|".join(choices.OPERATORS), "The operator, of collectives that have one; "
-           "default: sum."),
+    option("--op", "|".join(choices.OPERATORS), "Combine with this operator, in allreduce and "
+           "reduce. The default is sum."),
 ]  # fmt: skip
 Root = Annotated[
-    int | None, option("--root", "RANK", "Of collectives that have one; default: 0.", min=0)
-]
+    int | None,
+    option("--root", "RANK", "Make this rank the root, in collectives that have one. The default "
+           "is rank 0.", min=0),
+]  # fmt: skip
 Arrival = Annotated[
     str,
-    option("--arrival", "|".join(PATTERNS), "Who is late. A file has a line for each iteration, "
-           "on it the lateness of each rank: 0,0.005,0 or 0,5ms,0."),
+    option("--arrival", "|".join(choices.PATTERNS), "Draw arrival times from this pattern. A CSV "
+           "file has one line for each iteration, with the delay of each rank: 0,0.005,0 or "
+           "0,5ms,0."),
 ]  # fmt: skip
 Delay = Annotated[
-    str | None, option("--delay", "LIST", "How late, as in 0,5ms,50ms; default 50ms.")
-]
+    str | None,
+    option("--delay", "LIST", "Delay late ranks by these times, as in 0,5ms,50ms. The default is "
+           "50ms."),
+]  # fmt: skip
 LateRank = Annotated[
-    int | None, option("--late-rank", "RANK", "Who is late with onelate; default: rank 1.")
+    int | None,
+    option("--late-rank", "RANK", "Delay this rank in the pattern onelate. The default is rank 1."),
 ]
 Estimate = Annotated[
     str,
-    option("--estimate", "|".join(choices.ESTIMATES), "What algorithms are told of the arrivals: "
-           "the truth, what the library finds out call by call, or the reverse."),
+    option("--estimate", "|".join(choices.ESTIMATES), "Tell algorithms the true arrival times, the "
+           "times that the library estimates from earlier calls, or the reversed times."),
 ]  # fmt: skip
-Seed = Annotated[int, option("--seed", "N", "Of arrivals, data and order.", min=0)]
-Format = Annotated[str, option("--format", "|".join(choices.FORMATS), "Of what is printed.")]
+Seed = Annotated[
+    int,
+    option("--seed", "N", "Seed the random arrival times, the data and the order of algorithms.",
+           min=0),
+]  # fmt: skip
+Format = Annotated[
+    str, option("--format", "|".join(choices.FORMATS), "Print the result in this format.")
+]
 Output = Annotated[
     list[Path] | None,
-    option("--output", "FILE", "Also write the result here; .csv and .json as such, anything else "
-           "as --format says. Can be repeated."),
+    option("--output", "FILE", "Also write the result to this file: as CSV or JSON if its name "
+           "ends in .csv or .json, else in the format of --format."),
 ]  # fmt: skip
-Plot = Annotated[list[Path] | None, option("--plot", "FILE", "A plot: .svg, .png or .html.")]
-Report = Annotated[Path | None, option("--report", "FILE.html", "A page with plot and table.")]
+Plot = Annotated[
+    list[Path] | None, option("--plot", "FILE", "Draw a plot into this .svg, .png or .html file.")
+]
+Report = Annotated[
+    Path | None, option("--report", "FILE.html", "Write an HTML page with plots and tables.")
+]

@@ -2,54 +2,50 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
-import typer
-
+from ..base.errors import UserError
+from ..command.declare import argument, flag, option
 from .options import FormatJson, Output
 
+CLONE = Path(__file__).resolve().parents[3]
 _FORMATS = ("table", "csv", "json")
 
 Paper = Annotated[
     str,
-    typer.Argument(
-        metavar="PAPER",
-        help="proficz2018, proficz2021, marendic2012, kolmakov2020 or traeff2021.",
-    ),
+    argument("PAPER", "Use proficz2018, proficz2021, marendic2012, kolmakov2020 or traeff2021."),
 ]
 Tables = Annotated[
-    str | None,
-    typer.Option("--tables", metavar="LIST", help="Only these of the paper, as in 3,4."),
+    str | None, option("--tables", "LIST", "Show these tables of the paper, as in 3,4.")
 ]
 Network = Annotated[
     str | None,
-    typer.Option(
-        "--network",
-        metavar="COSTS",
-        help="Costs to use instead of the fitted ones, as in ports=2 or alpha=30us,gamma=0.",
-    ),
-]
+    option("--network", "COSTS", "Use these costs in place of the fitted ones, as in ports=2 or "
+           "alpha=30us,gamma=0."),
+]  # fmt: skip
 Iterations = Annotated[
     int,
-    typer.Option("--iterations", metavar="N", min=1, help="Draws of random arrivals; in the lab "
-                 "iterations at each delay."),
+    option("--iterations", "N", "Draw random arrivals so many times; measure so many iterations at "
+           "each delay in the lab.", min=1),
 ]  # fmt: skip
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of random arrivals.")]
-Format = Annotated[
-    str, typer.Option("--format", metavar="|".join(_FORMATS), help="Of what is printed.")
-]
+Seed = Annotated[int, option("--seed", "N", "Seed the random arrival times.", min=0)]
+Format = Annotated[str, option("--format", "|".join(_FORMATS), "Print the result in this format.")]
 Plot = Annotated[
     list[Path] | None,
-    typer.Option("--plot", metavar="FILE", help="Pictures, .svg or .png; .html: a page with all."),
-]
+    option("--plot", "FILE", "Draw pictures into this .svg or .png file, or an .html page with "
+           "all of them."),
+]  # fmt: skip
 Lab = Annotated[
     bool,
-    typer.Option("--lab", help="Also measure in the emulated cluster, scaled to --nodes and "
-                 "--rate: vectors shrink with the rate, delays stay."),
+    flag("--lab", "Also measure in the emulated cluster of --nodes and --rate: vectors shrink with "
+         "the rate, delays stay."),
 ]  # fmt: skip
-Nodes = Annotated[int, typer.Option("--nodes", metavar="N", min=2, help="Hosts of the lab.")]
-Rate = Annotated[str, typer.Option("--rate", metavar="R", help="Of the lab's links.")]
+Nodes = Annotated[int, option("--nodes", "N", "Use so many nodes in the lab.", min=2)]
+Rate = Annotated[str, option("--rate", "R", "Limit the links of the lab to this rate.")]
 
 
 def reproduce(
@@ -66,17 +62,18 @@ def reproduce(
     rate: Rate = "200mbit",
     as_json: FormatJson = False,
 ) -> None:
-    """Show what a paper published beside what our programs take in its settings.
+    """Show the published results of a paper beside the times of our programs in its settings.
 
-    They run on the virtual network at the paper's size. Its costs are fitted on the paper's
-    baseline rows; everything else is predicted. What is not implemented yet says so.
+    Programs run on the virtual network at the paper's size. The costs of the network are fitted
+    on the paper's baseline rows; everything else is predicted. A row without a program says so.
+    The papers' numbers are in evidence/ of a clone, and not in an installed package.
 
     Example: latecomer reproduce proficz2018 --tables 3 --plot proficz2018.png
     """
-    from ..bench.choices import one_of
-    from ..bench.result import check_paths
-    from ..reproduce import job
+    from ..options.choices import one_of
+    from ..report.result import check_paths
 
+    job = _job()
     shown = "json" if as_json else one_of("--format", format_, _FORMATS)
     check_paths(output or (), plot or ())
     wanted = job.Wanted(paper, tables, network, iterations, seed)
@@ -84,3 +81,13 @@ def reproduce(
     for path in (*(output or ()), *(plot or ())):
         job.save(report, path, shown)
     job.show(report, shown)
+
+
+def _job() -> ModuleType:
+    """The part of the clone that reproduces papers. Raises UserError where there is no clone."""
+    if not (CLONE / "evidence" / "reproduce").is_dir():
+        what = "the papers' numbers are not part of this installation"
+        remedy = "run ./latecomer reproduce in a clone of the repository"
+        raise UserError(what, CLONE / "evidence", remedy)
+    sys.path.append(str(CLONE))
+    return import_module("evidence.reproduce.job")

@@ -8,80 +8,67 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import latecomer
-import typer
 
-from ..bench.choices import MOST_RANKS
-from ..output import print_json, say
+from ..base.output import print_json, say
+from ..command.declare import argument, bad_value, flag, option
+from ..options.choices import MOST_RANKS, deprecated
 from .options import Json
 from .times import Times, read_times
 
 Algorithm = Annotated[
-    str,
-    typer.Argument(metavar="ALGORITHM", help="A name, or name:parameter=value:parameter=value."),
+    str, argument("ALGORITHM", "An algorithm's name, or name:parameter=value:parameter=value.")
 ]
 Ranks = Annotated[
-    int,
-    typer.Option("--ranks", metavar="P", min=1, max=MOST_RANKS, help="Number of ranks."),
+    int, option("--ranks", "P", "Show programs for so many ranks.", min=1, max=MOST_RANKS)
 ]
 Count = Annotated[
     str | None,
-    typer.Option(
-        "--count", metavar="N", help="Elements, as in 64Ki; default: one for each rank or segment."
-    ),
-]
+    option("--count", "N", "Use a vector of so many elements, as in 64Ki. The default is one for "
+           "each rank or segment."),
+]  # fmt: skip
 Segments = Annotated[
     int | None,
-    typer.Option(
-        "--segments",
-        metavar="S",
-        min=1,
-        help="Short for ALGORITHM:segments=S; without --network P is the default.",
-    ),
-]
-Arrival = Annotated[
+    option("--segments", "S", "Cut the vector into so many segments, as ALGORITHM:segments=S does. "
+           "The default without --network is P.", min=1),
+]  # fmt: skip
+TimesOption = Annotated[
     str | None,
-    typer.Option(
-        "--arrival",
-        metavar="LIST",
-        help="When each rank arrives, as in 4,0,0,0: in steps, where a message takes one step; "
-        "with --network a time, as in 4ms,0,0,0.",
-    ),
+    option("--times", "LIST", "Let each rank arrive at its time: in steps of one message, as in "
+           "4,0,0,0, or with --network in time, as in 4ms,0,0,0."),
+]  # fmt: skip
+OldArrival = Annotated[
+    str | None,
+    option("--arrival", "LIST", "The old name of --times.", hidden=True),
 ]
 Network = Annotated[
     str | None,
-    typer.Option(
-        "--network",
-        metavar="TEXT",
-        help="Costs, as in alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB; default: every message "
-        "takes one step.",
-    ),
-]
-Rank = Annotated[
-    int | None, typer.Option("--rank", metavar="R", min=0, help="Print only this rank's program.")
-]
-InPlace = Annotated[bool, typer.Option("--in-place", help="Input and output are one buffer.")]
+    option("--network", "COSTS", "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns,"
+           "eager=64KiB. By default every message takes one step."),
+]  # fmt: skip
+Rank = Annotated[int | None, option("--rank", "R", "Print the program of this rank only.", min=0)]
+InPlace = Annotated[bool, flag("--in-place", "Use one buffer for input and output.")]
 NonCommutative = Annotated[
-    bool, typer.Option("--non-commutative", help="For an operator that does not commute.")
+    bool, flag("--non-commutative", "Plan for an operator that does not commute.")
 ]
 Exact = Annotated[
-    bool, typer.Option("--exact", help="For an operator that gives the same bits in any order.")
+    bool, flag("--exact", "Plan for an operator that gives the same bits in any order.")
 ]
 Root = Annotated[
     int | None,
-    typer.Option("--root", metavar="R", min=0, help="Of collectives that have one; default: 0."),
-]
+    option("--root", "R", "Make this rank the root, in collectives that have one. The default is "
+           "rank 0.", min=0),
+]  # fmt: skip
 Parts = Annotated[
     str | None,
-    typer.Option("--parts", metavar="LIST", help="Elements of each rank's part, as in 2,0,5; "
-                 "default: as equal as can be."),
+    option("--parts", "LIST", "Give the ranks parts of so many elements, as in 2,0,5. By default "
+           "parts are as equal as possible."),
 ]  # fmt: skip
-Collective = Annotated[str, typer.Option("--collective", metavar="C", help="The collective.")]
+Collective = Annotated[str, option("--collective", "NAME", "Show a program of this collective.")]
 Picture = Annotated[
     Path | None,
-    typer.Option(
-        "--svg", "--picture", metavar="FILE", help="Draw it: FILE ends in .svg, .png or .pdf."
-    ),
-]
+    option("--svg", "FILE", "Draw the messages into this .svg, .png or .pdf file.",
+           also="--picture"),
+]  # fmt: skip
 
 
 # Of an operation that is simulated and written; measured: 1270 and 5230.
@@ -102,7 +89,8 @@ def show(
     ranks: Ranks,
     count: Count = None,
     segments: Segments = None,
-    arrival: Arrival = None,
+    times: TimesOption = None,
+    arrival: OldArrival = None,
     network: Network = None,
     rank: Rank = None,
     in_place: InPlace = False,
@@ -114,17 +102,17 @@ def show(
     svg: Picture = None,
     as_json: Json = False,
 ) -> None:
-    """Print and draw an algorithm's programs.
+    """Print and draw the programs of an algorithm.
 
-    The picture shows who sends what when. The text can be read back:
-    `latecomer verify FILE` checks it.
+    The picture shows the messages between ranks over time. `latecomer verify FILE` reads the text
+    back and checks it.
 
-    Example: latecomer show sorted_linear_tree --ranks 4 --arrival 4,0,0,0 --svg slt.svg
+    Example: latecomer show sorted_linear_tree --ranks 4 --times 4,0,0,0 --svg slt.svg
     """
     _check(rank, ranks, svg)
-    times = read_times(arrival, network)
+    known = read_times(_times(times, arrival), network)
     named = _named_segments(algorithm)
-    if segments is None and named is None and times.steps:
+    if segments is None and named is None and known.steps:
         segments = _default_segments(algorithm, collective, ranks)
     lengths = _lengths(parts)
     problem = {
@@ -138,8 +126,8 @@ def show(
         "root": root or 0,
         "parts": lengths,
     }
-    _check_memory(problem, times, as_json)
-    shown = _shown(problem, times)
+    _check_memory(problem, known, as_json)
+    shown = _shown(problem, known)
     _print(shown, rank, as_json)
     if svg:
         _draw(svg, shown)
@@ -147,14 +135,23 @@ def show(
 
 def _check(rank: int | None, ranks: int, picture: Path | None) -> None:
     if rank is not None and rank >= ranks:
-        raise typer.BadParameter(
-            f"{rank}; give a rank from 0 to {ranks - 1}, since there are {ranks}",
-            param_hint="--rank",
+        raise bad_value(
+            "--rank", f"{rank}; give a rank from 0 to {ranks - 1}, since there are {ranks}"
         )
     if picture:
         from ..picture import check_picture
 
         check_picture(picture, ranks)
+
+
+def _times(times: str | None, arrival: str | None) -> str | None:
+    """The arrival times, from the option or its old name. Raises UsageError."""
+    if arrival is None:
+        return times
+    if times is not None:
+        raise bad_value("--arrival", f"'{arrival}'; leave it out beside --times")
+    deprecated(f"--arrival {arrival}", f"--times {arrival}")
+    return arrival
 
 
 def _named_segments(algorithm: str) -> int | None:
@@ -172,13 +169,13 @@ def _default_segments(algorithm: str, collective: str, ranks: int) -> int | None
 
 
 def _count(text: str | None, ranks: int, segments: int | None) -> int:
-    from ..compiled import core
+    from ..core.compiled import core
 
     return max(ranks, segments or 0) if text is None else core.parse_count("count", text)
 
 
 def _lengths(text: str | None) -> list[int] | None:
-    from ..compiled import core
+    from ..core.compiled import core
 
     if text is None:
         return None
@@ -187,7 +184,8 @@ def _lengths(text: str | None) -> list[int] | None:
 
 def _check_memory(problem: dict[str, Any], times: Times, as_json: bool) -> None:
     """Raises UserError if there is too little."""
-    from .. import memory, programs
+    from ..base import memory
+    from ..core import programs
 
     asked = dict(problem)
     algorithm, ranks = asked.pop("algorithm"), asked["ranks"]
@@ -207,7 +205,7 @@ def _print(shown: Shown, rank: int | None, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(shown, rank))
     else:
-        typer.echo(_heading(shown) + _programs(shown.schedule, rank), nl=False)
+        print(_heading(shown) + _programs(shown.schedule, rank), end="")
 
 
 def _heading(shown: Shown) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from ..bench import choices
-from ..bench.choices import one_of
+from ..command.declare import option
+from ..options import choices
+from ..options.choices import one_of
 from .options import (
     Arrival,
     Collective,
@@ -23,72 +22,82 @@ from .options import (
     Root,
     Seed,
     Type,
-    option,
 )
 
 Algorithms = Annotated[
     str,
-    option("--algorithms", "LIST", "all, or names with parameters, and models of what MPI "
-           "libraries choose: ring,openmpi-4.1,mpich-5.0,linear_tree:segments=8."),
+    option("--algorithms", "LIST", "Simulate these algorithms: all, or names with parameters, or "
+           "models of the choices of MPI libraries, as in ring,openmpi-4.1,mpich-5.0,"
+           "linear_tree:segments=8."),
 ]  # fmt: skip
 Nodes = Annotated[
     str,
-    option("--nodes", "LIST", "Ranks, 4096 at most: 8, or 8,16,48, or 2-128 for each of them, "
-           "2-1024:7 for every seventh, 2-1024:x2 doubling."),
+    option("--nodes", "LIST", "Simulate these numbers of nodes: 8, or 8,16,48, or 2-128 for each "
+           "of them, or 2-1024:7 for every seventh, or 2-1024:x2 for powers of two. At most 4096 "
+           "ranks can be simulated."),
+]  # fmt: skip
+PerNode = Annotated[
+    int | None,
+    option("--per-node", "K", "Put so many ranks on each node; they share its link. The default "
+           "is 1.", min=1),
 ]  # fmt: skip
 Bytes = Annotated[
     str | None,
-    option("--bytes", "LIST", "Of the whole vector, as in 4MiB, or 8-16MiB doubling from 8 bytes, "
-           "8-16MiB:x4; each number has its own unit; default 1MiB."),
+    option("--bytes", "LIST", "Use vectors of these sizes, as in 4MiB, or 8-16MiB for 8 bytes, 16 "
+           "bytes and so on, or 8-16MiB:x4. Each number has its own unit. The default is 1MiB."),
 ]  # fmt: skip
 Count = Annotated[
-    str | None, option("--count", "LIST", "Numbers in the vector, as in 1Mi or 1-4Mi.")
+    str | None,
+    option("--count", "LIST", "Use vectors of so many numbers, as in 1Mi or 1-4Mi."),
 ]
 Progress = Annotated[
     str,
-    option("--progress", "|".join(choices.PROGRESS), "Who moves data while a rank computes: a "
-           "progress thread, nobody, or what parameters say (ring:progress=background)."),
+    option("--progress", "|".join(choices.PROGRESS), "Move data during computation with a progress "
+           "thread, with none, or as parameters say (ring:progress=background)."),
 ]  # fmt: skip
 Iterations = Annotated[
     int,
-    option("--iterations", "N", "Draws at each delay, of random arrivals and jitter; where "
-           "nothing is random, one is simulated.", min=1),
+    option("--iterations", "N", "Draw random arrivals and jitter so many times at each delay. "
+           "Without anything random one iteration is simulated.", min=1),
 ]  # fmt: skip
 Network = Annotated[
     str,
-    option("--network", "TEXT", "Costs, as in alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,"
-           "jitter=0.1 (these are built in, without jitter), or @FILE, or built-in; default: "
-           "LATECOMER_NETWORK, else what calibrate saved, else built-in."),
+    option("--network", "COSTS", "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns,"
+           "eager=64KiB,jitter=0.1, or those in @FILE, or built-in. The default is "
+           "LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."),
 ]  # fmt: skip
 EngineName = Annotated[
     str,
-    option("--engine", "NAME", "virtual, or simgrid with --platform: the same programs as "
-           "SimGrid's actors."),
+    option("--engine", "virtual|simgrid", "Run the programs on the virtual network, or as actors "
+           "of SimGrid on a --platform."),
 ]  # fmt: skip
 Platform = Annotated[
     str | None,
-    option("--platform", "FILE.xml", "SimGrid's description of hosts and links; per_node of "
-           "--network ranks go to each host."),
-]  # fmt: skip
+    option("--platform", "FILE.xml", "Read hosts and links of SimGrid from this file."),
+]
 Config = Annotated[
     str | None,
-    option("--config", "TEXT", "SimGrid's own settings, as in network/model:CM02,..., or plain: "
-           "closest to alpha and beta; default: SimGrid's defaults."),
+    option("--config", "TEXT", "Give SimGrid these settings of its own, as in "
+           "network/model:CM02,..., or plain, which is closest to alpha and beta. The default is "
+           "SimGrid's own."),
 ]  # fmt: skip
 Deadline = Annotated[
     float | None,
-    option("--deadline", "S", "Stop after so many seconds, with what is complete.", min=0.1),
+    option("--deadline", "S", "Stop after so many seconds and print the cases that are complete.",
+           min=0.1),
 ]  # fmt: skip
 Memory = Annotated[
     str | None,
-    option("--memory", "SIZE", "Refuse what needs more; default: three quarters of what is free."),
-]
+    option("--memory", "SIZE", "Refuse simulations that need more memory. The default is three "
+           "quarters of the free memory."),
+]  # fmt: skip
 
 
 def simulate(
     collective: Collective = "allreduce",
     algorithms: Algorithms = "all",
     nodes: Nodes = "8",
+    per_node: PerNode = None,
     size: Bytes = None,
     count: Count = None,
     type_: Type = "float32",
@@ -97,7 +106,7 @@ def simulate(
     arrival: Arrival = "onelate",
     delay: Delay = None,
     late_rank: LateRank = None,
-    progress: Progress = "declared",
+    progress: Progress = "as-configured",
     estimate: Estimate = "perfect",
     iterations: Iterations = 32,
     seed: Seed = 1,
@@ -112,50 +121,53 @@ def simulate(
     deadline: Deadline = None,
     memory: Memory = None,
     as_json: FormatJson = False,
-) -> None:
+) -> int:
     """Simulate algorithms on a virtual network, also many ranks and sizes at once.
 
-    Columns are those of bench; times are in ms. Where the vectors of all ranks are small, results
-    are computed and compared, elsewhere wrong is empty. Type and operator make a difference by the
-    size of an element, by commuting, and by giving the same bits in whatever order. Over several
-    ranks or sizes, table and plot show the time from the last arrival to the last exit.
+    Columns are those of bench, and times are in ms. Results are computed and compared where the
+    vectors of all ranks are small; elsewhere the column wrong is empty. Type and operator change
+    the size of an element, the order of combining that is allowed, and whether that order changes
+    the bits. Over several ranks or sizes, table and plot show the time from the last arrival to
+    the last exit.
 
-    Exits with 1 if a result was wrong or the deadline came first. An interrupted run still prints
-    what was completed.
+    The exit code is 1 if a result was wrong or the deadline passed. An interrupted run still
+    prints the cases that are complete.
 
-    With --engine simgrid alpha, beta and jitter of --network are only planned for; the platform
-    says what transfers take, and the lower bound is not known.
+    With --engine simgrid the platform determines the times of transfers; plans assume alpha, beta
+    and jitter of --network, and the lower bound is not known.
 
     Example: latecomer simulate --nodes 2-64 --bytes 64KiB --arrival balanced --plot scaling.svg
     """
-    from .. import networks
-    from ..bench.result import check_paths, check_report
-    from ..compiled import core
-    from ..memory import free_bytes
-    from ..output import say
+    from ..base.memory import free_bytes
+    from ..base.output import say
+    from ..core import networks
+    from ..core.compiled import core
+    from ..options import choose
+    from ..report.result import check_paths, check_report
     from ..sweep import engines, question
     from ..sweep.panels import check_panels
     from ..sweep.result import judge, make_result
     from ..sweep.run import simulate_all
 
     named = networks.chosen(network)
-    op = question.bench.choose_operator(collective, op)
+    cluster = question.choose_cluster(nodes, per_node, named.costs)
+    op = choose.choose_operator(collective, op)
     asked = question.Question(
         collective=collective,
-        root=question.bench.choose_root(collective, root),
+        root=choose.choose_root(collective, root),
         algorithms=question.choose_algorithms(collective, algorithms, op),
-        ranks=(ranks := question.choose_ranks(nodes)),
+        ranks=cluster.ranks,
         counts=question.choose_counts(
             size, count, one_of("--type", type_, list(choices.TYPE_BYTES)), op
         ),
         type=type_,
         op=op,
-        pattern=(pattern := question.choose_pattern(arrival, late_rank, ranks)),
-        delays=question.bench.choose_delays(delay, pattern),
+        pattern=(pattern := question.choose_pattern(arrival, late_rank, cluster.ranks)),
+        delays=choose.choose_delays(delay, pattern),
         iterations=iterations,
         seed=seed,
         estimate=one_of("--estimate", estimate, choices.ESTIMATES),
-        network=named.text,
+        network=cluster.network,
         costs_from=named.source,
         progress=one_of("--progress", progress, choices.PROGRESS),
     )
@@ -166,11 +178,11 @@ def simulate(
     if plots:
         check_panels(asked)
     available = core.parse_bytes("--memory", memory) if memory else free_bytes()
-    world = engines.choose(engine, platform, config, named.text, estimate)
+    world = engines.choose(engine, platform, config, asked.network, asked.estimate)
     outcome = simulate_all(asked, world, available, deadline)
     if outcome.trouble == "interrupted" and not outcome.rows:
         say("interrupted before the first case")
-        raise typer.Exit(outcome.code)
+        return outcome.code
     result = make_result(asked, world, outcome)
     result.hand_over(shown, [*(output or ()), *plots])
-    raise typer.Exit(judge(outcome))
+    return judge(outcome)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import typer
+from ..command.declare import bad_value
 
 # Every message takes one second, the step, and none starts before its receiver has arrived.
 _STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
@@ -24,9 +24,9 @@ class Times:
     @property
     def network_text(self) -> str:
         """All costs of the network, also those that were not named."""
-        from ..compiled import core
+        from ..core.compiled import core
 
-        return core.network_text(self.network)
+        return core.Network(self.network).text
 
     def unit(self, longest: float) -> tuple[str, float]:
         """The name of the unit that fits the longest time, and how many make one second."""
@@ -42,7 +42,7 @@ class Times:
 
 
 def read_times(arrival: str | None, network: str | None) -> Times:
-    """The options --arrival and --network. Raises BadParameter and ValueError."""
+    """The options --times and --network. Raises UsageError and ValueError."""
     parts = arrival.split(",") if arrival else []
     if network is None:
         return Times([_in_steps(part) for part in parts] or None, _STEPS, steps=True)
@@ -55,14 +55,14 @@ def _in_steps(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise typer.BadParameter(
+        raise bad_value(
+            "--times",
             f"'{text}'; give steps from 0 up, as in 4,0,0,0, or times together with --network",
-            param_hint="--arrival",
         )
     return value
 
 
 def _in_seconds(text: str) -> float:
-    from ..compiled import core
+    from ..core.compiled import core
 
     return core.parse_seconds("arrival", text.strip())

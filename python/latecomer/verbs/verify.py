@@ -6,17 +6,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import latecomer
-import typer
-from rich import box
-from rich.table import Table
 
-from ..errors import UserError
-from ..output import console, print_json, progress_bar
+from ..base.errors import UserError
+from ..base.output import console, print_json, progress_bar
+from ..command.declare import argument, bad_value, option
 from .lists import choose, parse_ranks
 from .options import Json
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _NAMES = 32  # columns of a terminal for what is beside the numbers of ranks
 _CELL = 4  # and for each of them
@@ -24,32 +25,29 @@ _RANKS, _ARRIVALS, _SEED = "1-17", 20, 1
 
 File = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[FILE]",
-        help="Check this schedule, as `latecomer show` prints it (-: standard input), and "
-        "nothing else.",
-    ),
-]
+    argument("[FILE]", "Check this schedule instead, in the form that `latecomer show` prints; - "
+             "reads standard input."),
+]  # fmt: skip
 Algorithms = Annotated[
-    str | None, typer.Option("--algorithms", metavar="A,B", help="Only these; default: all.")
+    str | None, option("--algorithms", "A,B", "Check these algorithms. The default is all.")
 ]
 Collective = Annotated[
     str | None,
-    typer.Option("--collective", metavar="C", help="Only those of this one; default: of all."),
+    option("--collective", "NAME", "Check algorithms of this collective. The default is all."),
 ]
 Ranks = Annotated[
     str | None,
-    typer.Option("--ranks", metavar="LIST", help="Numbers of ranks, as in 4,8,16-17; default: "
-                 f"{_RANKS}."),
+    option("--ranks", "LIST", "Check these numbers of ranks, as in 4,8,16-17. The default is "
+           f"{_RANKS}."),
 ]  # fmt: skip
 Arrivals = Annotated[
     int | None,
-    typer.Option("--arrivals", metavar="N", min=0, help="Random arrival patterns; default: "
-                 f"{_ARRIVALS}."),
+    option("--arrivals", "N", "Check so many random arrival patterns. The default is "
+           f"{_ARRIVALS}.", min=0),
 ]  # fmt: skip
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", help=f"Of the arrival patterns; default: {_SEED}."),
+    option("--seed", "N", f"Seed the random arrival patterns. The default is {_SEED}."),
 ]
 
 
@@ -74,12 +72,11 @@ def verify(
     arrivals: Arrivals = None,
     seed: Seed = None,
     as_json: Json = False,
-) -> None:
-    """Check that algorithms are right.
+) -> int:
+    """Check that algorithms are right, for every order of messages and arrivals.
 
-    Whatever the order of messages and arrivals: nothing is run, the programs of all ranks are
-    checked against every rule of a schedule. Exits with 1 if one is broken, and says in words
-    where.
+    Nothing is run: the programs of all ranks are checked against every rule of a schedule. The exit
+    code is 1 if a rule is broken, and a sentence names the place.
 
     Example: latecomer verify --algorithms ring,sorted_linear_tree --ranks 4,8,16-17
     """
@@ -102,16 +99,14 @@ def verify(
             }
         )
         right = _verify_file(file, as_json)
-    raise typer.Exit(0 if right else 1)
+    return 0 if right else 1
 
 
 def _check_alone(options: Mapping[str, object]) -> None:
-    """Raises BadParameter for an option that is of no use beside a file."""
+    """Raises UsageError for an option that is of no use beside a file."""
     for name, value in options.items():
         if value is not None:
-            raise typer.BadParameter(
-                f"'{value}'; leave it out, since the file says what is checked", param_hint=name
-            )
+            raise bad_value(name, f"'{value}'; leave it out, since the file says what is checked")
 
 
 def _verify_file(file: str, as_json: bool) -> bool:
@@ -120,9 +115,9 @@ def _verify_file(file: str, as_json: bool) -> bool:
         broken = asdict(found) if found else None
         print_json({"version": latecomer.__version__, "file": file, "counterexample": broken})
     elif found:
-        typer.echo(f"{file}: {_words(found.rule, found.text)}")
+        print(f"{file}: {_words(found.rule, found.text)}")
     else:
-        typer.echo(f"{file}: keeps all {len(latecomer.rules())} rules")
+        print(f"{file}: keeps all {len(latecomer.rules())} rules")
     return found is None
 
 
@@ -152,7 +147,7 @@ def _verify_registry(
     else:
         _print_tables(cells, ranks, arrivals, seed)
         for cell in broken:
-            typer.echo(_counterexample(cell))
+            print(_counterexample(cell))
     return not broken
 
 
@@ -171,7 +166,7 @@ def _check_all(
 
 
 def _check(row: latecomer.Algorithm, ranks: int, arrivals: int, seed: int) -> Cell:
-    from ..cases import cases
+    from ..core.cases import cases
 
     done = 0
     for done, case in enumerate(cases(row, ranks, arrivals, seed), start=1):
@@ -207,6 +202,9 @@ def _print_tables(cells: Sequence[Cell], ranks: Sequence[int], arrivals: int, se
 
 
 def _table(cells: Sequence[Cell], ranks: Sequence[int]) -> Table:
+    from rich import box
+    from rich.table import Table
+
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("ranks", no_wrap=True)
     for size in ranks:

@@ -1,0 +1,105 @@
+"""latecomer beside the MPI library alone on this machine: python evidence/overhead.py.
+
+For every MPI library that is found, every number of ranks and every size, 20 fresh communicators:
+blocks of calls with `auto` and online estimates, and of the library's own, in turns, from the
+100th call on. Prints Markdown tables of microseconds a call (medians over all communicators), of
+the difference, and of the ratio on each communicator (median, largest). `--table sizes`: 400 calls
+of which no two have one size, from the first one on. `--table ours`: our fastest all-reduce of
+8 bytes, chosen by name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+
+from latecomer.launch import mpi  # noqa: E402 - of this clone
+
+Rows = list[dict[str, float]]
+SIZES = {"8B": 8, "1KiB": 1 << 10, "8KiB": 8 << 10, "64KiB": 64 << 10, "256KiB": 256 << 10,
+         "1MiB": 1 << 20, "4MiB": 4 << 20}  # fmt: skip
+
+
+def measure(library: mpi.Family, ranks: int, *options: str) -> Rows:
+    """A row for each communicator."""
+    program = str(ROOT / "build" / "release" / f"latecomer_overhead_{library.name}")
+    launch = mpi.launch_command(library, ranks, [program, *options], allow_root=True)
+    output = subprocess.run(
+        launch.command, env=launch.env, check=True, timeout=900, stdout=subprocess.PIPE
+    )
+    return [json.loads(line) for line in output.stdout.decode().splitlines()]
+
+
+def column(rows: Rows, name: str) -> np.ndarray:
+    return np.array([row[name] for row in rows])
+
+
+def same_size(library: mpi.Family, ranks: int, communicators: int) -> Iterator[str]:
+    """The lines of a table."""
+    head = "library, us | latecomer, us | difference, us | ratio: median | largest | handled"
+    yield f"| {library.describe()}, {ranks} ranks | {head} |"
+    yield "| --- " * 7 + "|"
+    for collective in ("allreduce", "bcast"):
+        for name, size in SIZES.items():
+            rows = measure(library, ranks, "--collective", collective, "--bytes", str(size),
+                           "--communicators", str(communicators))  # fmt: skip
+            plain, ours = column(rows, "plain_us"), column(rows, "ours_us")
+            ratios = ours / plain
+            handled = column(rows, "handled").sum() / column(rows, "calls").sum()
+            yield (f"| {collective} {name} | {np.median(plain):.2f} | {np.median(ours):.2f} "
+                   f"| {np.median(ours - plain):+.2f} | {np.median(ratios):.3f} "
+                   f"| {ratios.max():.3f} | {handled:.0%} |")  # fmt: skip
+
+
+def other_sizes(library: mpi.Family, ranks: int, communicators: int) -> Iterator[str]:
+    yield f"| {library.describe()}, {ranks} ranks | ratio of sums: median | largest |"
+    yield "| --- | --- | --- |"
+    for collective in ("allreduce", "bcast"):
+        for name in ("8B", "8KiB", "64KiB", "1MiB"):
+            rows = measure(library, ranks, "--collective", collective, "--bytes", str(SIZES[name]),
+                           "--sizes", "400", "--communicators", str(communicators))  # fmt: skip
+            ratios = column(rows, "ours_sum_us") / column(rows, "plain_sum_us")
+            yield f"| {collective} from {name} | {np.median(ratios):.3f} | {ratios.max():.3f} |"
+
+
+def by_name(library: mpi.Family, ranks: int, communicators: int) -> Iterator[str]:
+    yield f"| {library.describe()}, {ranks} ranks | library, us | ours, us | ratio |"
+    yield "| --- | --- | --- | --- |"
+    rows = measure(library, ranks, "--algorithm", "fastest", "--communicators", str(communicators))
+    plain, ours = column(rows, "plain_us"), column(rows, "ours_us")
+    yield (f"| allreduce 8B | {np.median(plain):.2f} | {np.median(ours):.2f} "
+           f"| {np.median(ours / plain):.2f} |")  # fmt: skip
+
+
+TABLES = {"same": same_size, "sizes": other_sizes, "ours": by_name}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--table", choices=[*TABLES, "all"], default="all")
+    parser.add_argument("--ranks", default="2,4", help="numbers of ranks")
+    parser.add_argument("--mpi", default="", help="only libraries whose name and version hold this")
+    parser.add_argument("--communicators", type=int, default=20)
+    options = parser.parse_args()
+    chosen = TABLES if options.table == "all" else [options.table]
+    for library in mpi.families():
+        if options.mpi not in library.describe():
+            continue
+        for ranks in options.ranks.split(","):
+            for table in chosen:
+                print()
+                for line in TABLES[table](library, int(ranks), options.communicators):
+                    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What every other package may use: errors, output, environment variables, memory."""

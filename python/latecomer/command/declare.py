@@ -1,0 +1,147 @@
+"""How a verb declares its options: `Annotated[int, option("--nodes", "N", "Number of nodes.")]`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+Value = str | int | float | Path | bool
+
+
+class UsageError(Exception):
+    """A command line that is not understood; the command adds where its help is."""
+
+
+def bad_value(option: str, text: str) -> UsageError:
+    """The error for an option's value; the text names the value and a right one."""
+    return UsageError(f"Invalid value for {option}: {text}.")
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a verb says of one option, or of an argument that has no name."""
+
+    names: tuple[str, ...]  # spellings, as in ("--svg", "--picture"); empty: an argument
+    metavar: str  # of the value; "": a flag
+    help: str
+    min: float | None = None
+    max: float | None = None
+    hidden: bool = False  # accepted, and left out of the help
+
+
+def option(
+    name: str,
+    metavar: str,
+    help: str,  # noqa: A002 - the field's name
+    also: str = "",
+    min: float | None = None,  # noqa: A002
+    max: float | None = None,  # noqa: A002
+    hidden: bool = False,
+) -> Option:
+    """An option with a value; `also` is a second spelling."""
+    names = (name, also) if also else (name,)
+    return Option(names, metavar, help, min, max, hidden)
+
+
+def flag(name: str, help: str) -> Option:  # noqa: A002
+    """An option without a value."""
+    return Option((name,), "", help)
+
+
+def argument(metavar: str, help: str) -> Option:  # noqa: A002
+    """A word without a name."""
+    return Option((), metavar, help)
+
+
+_REQUIRED = object()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a verb's function: an option or an argument, its type and its default."""
+
+    key: str
+    option: Option
+    type: type
+    repeated: bool
+    default: Any
+
+    @property
+    def name(self) -> str:
+        """As errors call it."""
+        return self.option.names[0] if self.option.names else self.option.metavar
+
+    @property
+    def required(self) -> bool:
+        """Does it have no default?"""
+        return self.default is _REQUIRED
+
+    @property
+    def is_flag(self) -> bool:
+        """Does it take no value?"""
+        return self.type is bool
+
+    def read(self, text: str) -> Value:
+        """The value of a text. Raises UsageError."""
+        if self.type not in (int, float):
+            return self.type(text)
+        try:
+            value = self.type(text)
+        except ValueError:
+            kind = "whole number" if self.type is int else "number"
+            raise bad_value(self.name, f"'{text}'; give a {kind}{self.range}") from None
+        if not self._in_range(value):
+            raise bad_value(self.name, f"{text}; give a number{self.range}")
+        return value
+
+    def _in_range(self, value: float) -> bool:
+        least, most = self.option.min, self.option.max
+        # A comparison with what is not a number is false: so it is in no range.
+        return (least is None or value >= least) and (most is None or value <= most)
+
+    @property
+    def range(self) -> str:
+        """The least and the greatest value, as in ` from 1 to 200`."""
+        least, most = self.option.min, self.option.max
+        low = "" if least is None else f" from {least}"
+        high = (" up" if low else "") if most is None else f" {'to' if low else 'up to'} {most}"
+        return low + high
+
+
+def parameters(function: Callable[..., Any]) -> list[Parameter]:
+    """The parameters of a verb's function, in order."""
+    hints = get_type_hints(function, include_extras=True)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    defaults = function.__defaults__ or ()
+    given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    return [_parameter(name, hints[name], given.get(name, _REQUIRED)) for name in names]
+
+
+def _parameter(key: str, hint: Any, default: Any) -> Parameter:
+    assert get_origin(hint) is Annotated, key  # noqa: S101 - a verb that is written wrongly
+    kind, declared, *_ = get_args(hint)
+    plain = next((each for each in get_args(kind) if each is not type(None)), kind)
+    if get_origin(kind) is list:
+        plain = kind
+    if get_origin(plain) is list:
+        return Parameter(key, declared, get_args(plain)[0], True, default)
+    return Parameter(key, declared, plain, False, default)
+
+
+Verb = Callable[..., int | None]  # returns the exit code; None: 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands by name: where a verb's function is, as in "latecomer.verbs.show:show", or more."""
+
+    summary: str
+    commands: Mapping[str, str | Group]
+
+    def verb(self, name: str) -> Verb:
+        """The function, loaded now."""
+        module, _, function = self.commands[name].partition(":")
+        return getattr(import_module(module), function)

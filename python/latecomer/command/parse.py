@@ -1,0 +1,117 @@
+"""The words of a command line as the arguments of a verb's function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .declare import Group, Parameter, UsageError, Verb, parameters
+
+
+def dispatch(group: Group, path: str, words: Sequence[str]) -> int:
+    """Run the command that the words name. Raises UsageError."""
+    try:
+        first, *rest = words or [""]
+        if first == "--help":
+            from .help import group_help
+
+            print(group_help(group, path))
+            return 0
+        if first not in group.commands:
+            raise _unknown(first, group.commands)
+    except UsageError as error:
+        raise UsageError(f"{error} See '{path} --help'.") from None
+    found = group.commands[first]
+    path = f"{path} {first}"
+    if isinstance(found, Group):
+        return dispatch(found, path, rest)
+    return _call(group.verb(first), path, rest)
+
+
+def _unknown(word: str, known: Iterable[str]) -> UsageError:
+    if not word:
+        return UsageError("Missing command.")
+    kind = "option" if word.startswith("-") else "command"
+    return UsageError(f"No such {kind} '{word}'{_guess(word, known)}.")
+
+
+def _guess(word: str, known: Iterable[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {close[0]}?"[:-1] if close else ""
+
+
+def _call(verb: Verb, path: str, words: Sequence[str]) -> int:
+    declared = parameters(verb)
+    try:
+        values = read(declared, words)
+        if values is None:
+            from .help import verb_help
+
+            print(verb_help(verb.__doc__ or "", path, declared))
+            return 0
+        return verb(**values) or 0
+    except UsageError as error:
+        raise UsageError(f"{error} See '{path} --help'.") from None
+
+
+def read(declared: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] | None:
+    """The values of all parameters; None where help is asked for. Raises UsageError."""
+    named = {name: each for each in declared for name in each.option.names}
+    free = [each for each in declared if not each.option.names]
+    values: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in {"--", "-"} or not word.startswith("-"):
+            taken = [] if word == "--" else [word]
+            if word == "--" or (free and free[0].repeated):  # all that follow belong to it
+                taken, rest = taken + rest, []
+            for each in taken:
+                _take_argument(free, values, each)
+        elif word == "--help":
+            return None
+        else:
+            _take_option(named, values, word, rest)
+    return _complete(declared, values)
+
+
+def _take_argument(free: list[Parameter], values: dict[str, Any], word: str) -> None:
+    if not free:
+        raise UsageError(f"Got unexpected extra argument ({word}).")
+    first = free[0]
+    if first.repeated:
+        values.setdefault(first.key, []).append(first.read(word))
+    else:
+        values[first.key] = free.pop(0).read(word)
+
+
+def _take_option(
+    named: Mapping[str, Parameter], values: dict[str, Any], word: str, rest: list[str]
+) -> None:
+    name, equals, value = word.partition("=")
+    if name not in named:
+        raise UsageError(f"No such option '{name}'{_guess(name, [*named, '--help'])}.")
+    found = named[name]
+    if found.is_flag:
+        if equals:
+            raise UsageError(f"Option '{name}' takes no value, and has '{value}'.")
+        values[found.key] = True
+        return
+    if not equals:
+        if not rest:
+            raise UsageError(f"Option '{name}' needs a value.")
+        value = rest.pop(0)
+    if found.repeated:
+        values.setdefault(found.key, []).append(found.read(value))
+    else:
+        values[found.key] = found.read(value)
+
+
+def _complete(declared: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+    for each in declared:
+        if each.required and each.key not in values:
+            kind = "option" if each.option.names else "argument"
+            raise UsageError(f"Missing {kind} '{each.name}'.")
+    return {each.key: values.get(each.key, each.default) for each in declared}

@@ -1,0 +1,14 @@
+"""The compiled core, or an error that says how to get it."""
+
+from __future__ import annotations
+
+try:
+    from .. import _core as core
+except ImportError as error:
+    raise ImportError(
+        f"the compiled core of latecomer cannot be loaded: {error}; build it with ./demo or ./test "
+        "at the root of the clone"
+    ) from error
+
+Network = core.Network
+__version__: str = core.version

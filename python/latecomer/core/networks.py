@@ -1,0 +1,143 @@
+"""Which network is meant: named, from the environment, calibrated, or built in.
+
+A saved network is a text file: comments that say where it was measured, as `# place: lab
+8x200mbit`, and one line such as `alpha=50us,beta=8ns`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base.errors import UserError
+from ..base.variables import variable
+from .compiled import core
+
+VARIABLE = "LATECOMER_NETWORK"
+BUILT_IN = "built-in"
+
+
+class NetworkError(UserError, ValueError):
+    """A network that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A network's costs, as simulate and the library read them, and where they come from."""
+
+    text: str  # "": those built in
+    source: str
+
+    @property
+    def costs(self) -> core.Network:
+        """For the core. Raises ValueError."""
+        return core.Network(self.text)
+
+
+UNNAMED = Named("", "built in")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A network in a file, and what the file says of it: place, ranks, mpi, date."""
+
+    path: Path
+    text: str
+    facts: Mapping[str, str]
+
+    @property
+    def source(self) -> str:
+        """For people."""
+        known = [self.facts[name] for name in ("place", "mpi", "date") if name in self.facts]
+        return f"calibrated on {', '.join(known)} ({self.path})" if known else str(self.path)
+
+
+def default_path() -> Path:
+    """Where calibrate saves, and others look."""
+    config = variable("XDG_CONFIG_HOME") or ""
+    folder = Path(config) if config.startswith("/") else Path.home() / ".config"
+    return folder / "latecomer" / "network"
+
+
+def load(path: Path) -> Saved:
+    """The network in a file. Raises NetworkError."""
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"cannot read the network ({getattr(error, 'strerror', None) or 'no text'})"
+        raise NetworkError(what, path, "name a file that `latecomer calibrate` wrote") from None
+    texts = [line for line in lines if line and not line.startswith("#")]
+    if len(texts) != 1:
+        what = f"{len(texts)} lines with costs in a network's file"
+        raise NetworkError(what, path, "leave one, as in alpha=50us,beta=8ns")
+    comments = [line.lstrip("# ").partition(": ") for line in lines if line.startswith("#")]
+    facts = {name: value for name, colon, value in comments if colon}
+    return Saved(path, _checked(texts[0], str(path)), facts)
+
+
+def save(path: Path, text: str, facts: Mapping[str, str]) -> None:
+    """Write a network with what is to be said of it, at once or not at all. Raises NetworkError."""
+    said = "".join(f"# {name}: {value}\n" for name, value in facts.items())
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(f"{said}{text}\n", encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        what = f"cannot save the network ({error.strerror})"
+        raise NetworkError(what, path, "name another file by --save, or use --no-save") from None
+
+
+def chosen(given: str) -> Named:
+    """The network of an option: costs, @FILE, built-in; or if it is empty the default one.
+
+    That is the one in LATECOMER_NETWORK, else the calibrated one, else the built-in one. Raises
+    NetworkError, ValueError.
+    """
+    if given:
+        return _named(given, "as named")
+    if found := variable(VARIABLE):
+        return _named(found, VARIABLE)
+    if default_path().exists():
+        saved = load(default_path())
+        return Named(saved.text, saved.source)
+    return UNNAMED
+
+
+def of_place(place: str, ranks: int, family: str, assumed: Named) -> Named:
+    """What plans assume at a place: LATECOMER_NETWORK, else what was calibrated there, else that.
+
+    A network that was calibrated elsewhere, or with another MPI library, does not count.
+    """
+    if found := variable(VARIABLE):
+        return _named(found, VARIABLE)
+    if not default_path().exists():
+        return assumed
+    saved = load(default_path())
+    here = (place, str(ranks)) == (saved.facts.get("place"), saved.facts.get("ranks"))
+    if here and saved.facts.get("mpi", "").split(" ")[0] == family:
+        return Named(saved.text, saved.source)
+    return Named(assumed.text, f"{assumed.source}, since {saved.path} is not of this place")
+
+
+def _named(text: str, source: str) -> Named:
+    if text == BUILT_IN:
+        return UNNAMED
+    if text.startswith("@"):
+        saved = load(Path(text[1:]))
+        return Named(saved.text, saved.source)
+    if source == VARIABLE:
+        return Named(_checked(text, source), source)
+    core.Network(text)  # raises if it cannot be read
+    return Named(text, source)
+
+
+def _checked(text: str, where: str) -> str:
+    try:
+        core.Network(text)
+    except ValueError as error:
+        what = "not a network's costs"
+        raise NetworkError(what, where, str(error)) from None
+    return text

@@ -1,0 +1,202 @@
+"""Plans and programs: what each rank does, as data."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from .compiled import core
+
+if TYPE_CHECKING:
+    from typing import Required, Unpack
+
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Elements `begin` to `end` (exclusive) of a rank's "input", "output" or "scratch"."""
+
+    buffer: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of one rank. What does not apply is None."""
+
+    kind: str  # "arrive", "send", "recv", "combine" or "copy"
+    text: str
+    after: tuple[int, ...]  # the operations of this rank that it waits for
+    peer: int | None = None  # send, recv
+    source: Slice | None = None  # send: the data; copy: from; combine: the left operand
+    target: Slice | None = None  # recv, copy: to; combine: the right operand
+    into: str | None = None  # combine: the operand that holds the result, "left" or "right"
+
+    @property
+    def result(self) -> Slice | None:
+        """The slice that is written."""
+        return self.source if self.into == "left" else self.target
+
+
+@dataclass(frozen=True)
+class Program:
+    """What one rank does in one call."""
+
+    rank: int
+    text: str
+    operations: tuple[Operation, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A plan and the programs of all its ranks."""
+
+    algorithm: str
+    collective: str
+    ranks: int
+    count: int  # elements of the whole vector
+    root: int  # 0 where there is none
+    parts: tuple[int, ...]  # elements of each rank's part; empty: as equal as can be
+    in_place: bool  # do input and output alias (at the root, where there is one)?
+    parameters: str  # as in "segments=16 override=ring"
+    plan: str  # the plan's text
+    order: tuple[int, ...]  # ranks by position in the algorithm's pattern, where it has one
+    table: tuple[int, ...]  # numbers that the algorithm derived from the arrivals
+    programs: tuple[Program, ...] = field(repr=False)
+
+    @property
+    def problem(self) -> core.Problem:
+        """What the programs are to do, for the core."""
+        return problem(
+            collective=self.collective,
+            ranks=self.ranks,
+            count=self.count,
+            root=self.root,
+            in_place=self.in_place,
+            parts=self.parts,
+        )
+
+    @property
+    def text(self) -> str:
+        """The plan's and all programs' text; verify_text reads it back."""
+        return self.plan + "".join(program.text for program in self.programs)
+
+
+class ProblemWords(TypedDict, total=False):
+    """What a collective is asked to do, as keyword arguments; `ranks` is needed."""
+
+    ranks: Required[int]
+    count: int | None  # elements of the whole vector; None: one for each rank
+    element_bytes: int  # default: 4
+    commutative: bool  # the operator; default: True
+    exact: bool  # it gives the same bits in whatever order it combines; default: False
+    in_place: bool  # at the root, where there is one; default: False
+    collective: str  # default: "allreduce"
+    root: int  # default: 0
+    parts: Sequence[int] | None  # elements of each rank's part; None: as equal as can be
+
+
+def program(
+    algorithm: str,
+    *,
+    arrival: ArrayLike | None = None,
+    network: str | core.Network = "",
+    **asked: Unpack[ProblemWords],
+) -> Schedule:
+    """The plan of `algorithm` and the program of every rank.
+
+    `algorithm` is a name of the registry, with parameters if wanted:
+    "sorted_linear_tree:segments=16"; `ranks` and what else is `asked` of it are ProblemWords.
+    `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
+    all together). `network` holds the costs to plan for, as in
+    "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named keeps its default.
+    Raises ValueError.
+    """
+    plan = make_plan(problem(**asked), algorithm, arrival, network)
+    return _schedule(plan)
+
+
+def problem(
+    *,
+    ranks: int,
+    count: int | None = None,
+    collective: str = "allreduce",
+    element_bytes: int = 4,
+    root: int = 0,
+    commutative: bool = True,
+    in_place: bool = False,
+    exact: bool = False,
+    parts: Sequence[int] | None = None,
+) -> core.Problem:
+    """The core's problem for ProblemWords. Raises ValueError."""
+    return core.Problem(
+        collective,
+        ranks=operator.index(ranks),
+        count=operator.index(ranks if count is None else count),
+        element_bytes=operator.index(element_bytes),
+        root=operator.index(root),
+        commutative=commutative,
+        in_place=in_place,
+        exact=exact,
+        parts=[operator.index(part) for part in parts or ()],
+    )
+
+
+def make_plan(
+    problem: core.Problem, algorithm: str, arrival: ArrayLike | None, network: str | core.Network
+) -> core.Plan:
+    """The core's plan for the arguments of `program`. Raises ValueError."""
+    return core.Plan(problem, algorithm, seconds(arrival), costs(network))
+
+
+def costs(network: str | core.Network) -> core.Network:
+    """The costs of a network's text; what it does not name keeps its default. Raises ValueError."""
+    return core.Network(network) if isinstance(network, str) else network
+
+
+def seconds(arrival: ArrayLike | None) -> list[float]:
+    """A list of seconds, one for each rank; empty for None."""
+    if arrival is None:
+        return []
+    if isinstance(arrival, list) and all(isinstance(time, float) for time in arrival):
+        return arrival
+    import numpy as np
+
+    times = np.asarray(arrival, dtype=float)
+    if times.ndim != 1:
+        raise ValueError(
+            f"arrival: an array of shape {times.shape} is not usable; right would be one time in "
+            "seconds for each rank, shape (ranks,)"
+        )
+    return times.tolist()
+
+
+def _schedule(plan: core.Plan) -> Schedule:
+    return Schedule(
+        algorithm=plan.algorithm,
+        collective=plan.problem.collective,
+        ranks=plan.ranks,
+        count=plan.count,
+        root=plan.problem.root,
+        parts=tuple(plan.problem.parts),
+        in_place=plan.problem.in_place,
+        parameters=plan.parameters,
+        plan=plan.text,
+        order=tuple(plan.order),
+        table=tuple(plan.table),
+        programs=tuple(_program(plan, rank) for rank in range(plan.ranks)),
+    )
+
+
+def _program(plan: core.Plan, rank: int) -> Program:
+    operations = tuple(map(_operation, plan.operations(rank)))
+    return Program(rank, plan.program_text(rank), operations)
+
+
+def _operation(row: Mapping[str, Any]) -> Operation:
+    slices = {name: Slice(*row[name]) for name in ("source", "target") if name in row}
+    return Operation(**{**row, "after": tuple(row["after"]), **slices})

@@ -1,0 +1,90 @@
+"""The registry of algorithms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .compiled import core
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What can be set of an algorithm, as in `sorted_linear_tree:segments=16`."""
+
+    name: str
+    meaning: str  # with its default
+    minimum: int
+    choices: tuple[str, ...]  # the values to choose from; empty: a number from `minimum` up
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One row of the registry."""
+
+    name: str
+    collective: str
+    kind: str  # "program", "protocol": decides while it runs, or "native": the MPI library's own
+    arrival_aware: bool  # plans by the arrival times
+    commutative_only: bool  # takes no operator that is not commutative
+    scratch_messages: int  # scratch per rank is at most this many times the message
+    parameters: tuple[Parameter, ...]
+    cost: str  # in alpha, beta, gamma, m bytes, P ranks
+    source: str
+
+
+@dataclass(frozen=True)
+class Collective:
+    """What a collective is like."""
+
+    name: str
+    combines: bool  # an operator combines the ranks' contributions
+    rooted: bool  # one rank has a part of its own
+    parted: bool  # the vector consists of parts, one a rank
+
+
+@cache
+def collectives() -> Mapping[str, Collective]:
+    """All, by name."""
+    return {found[0]: Collective(*found) for found in core.collectives()}
+
+
+def algorithms(collective: str | None = None) -> list[Algorithm]:
+    """All algorithms, or those of one collective ("allreduce"), by collective and name.
+
+    Raises ValueError for a collective that has none.
+    """
+    rows = _all()
+    known = sorted({row.collective for row in rows})
+    if collective not in (None, *known):
+        raise ValueError(
+            f"collective: {collective!r} is not usable; right would be one of {', '.join(known)}"
+        )
+    return [row for row in rows if collective in (None, row.collective)]
+
+
+def is_arrival_aware(collective: str, algorithm: str) -> bool:
+    """Does this algorithm, with or without parameters, plan by the arrival times?"""
+    return (collective, algorithm.partition(":")[0]) in _arrival_aware()
+
+
+@cache
+def _all() -> tuple[Algorithm, ...]:
+    """The registry does not change: it is read once."""
+    return tuple(_algorithm(row) for row in json.loads(core.registry_json()))
+
+
+@cache
+def _arrival_aware() -> frozenset[tuple[str, str]]:
+    return frozenset((row.collective, row.name) for row in _all() if row.arrival_aware)
+
+
+def _algorithm(row: dict[str, Any]) -> Algorithm:
+    return Algorithm(**row | {"parameters": tuple(map(_parameter, row["parameters"]))})
+
+
+def _parameter(row: dict[str, Any]) -> Parameter:
+    return Parameter(**row | {"choices": tuple(row["choices"])})

@@ -1,0 +1,112 @@
+"""A series of calls on the virtual network: the library finds out who is late, and chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .compiled import core
+from .native_choices import MODELLED, MODELS, Call
+from .programs import costs, problem, seconds
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class RehearsedCall:
+    """One call of the series. Times in seconds, arrays of shape (ranks,)."""
+
+    algorithm: str  # of the plan; "native" where the MPI library's own collective stood in
+    parameters: str
+    expected: NDArray[np.float64]  # arrivals that it was planned for; empty: all together
+    arrivals: NDArray[np.float64]
+    exits: NDArray[np.float64]
+
+    @property
+    def mean_after_last(self) -> float:
+        """Mean over the ranks of exit, minus the last arrival."""
+        return float(self.exits.mean() - self.arrivals.max())
+
+
+def rehearse(
+    algorithm: str,
+    arrivals: ArrayLike,
+    *,
+    count: int,
+    estimate: str = "online",
+    network: str | core.Network = "",
+    assumed: str | core.Network | None = None,
+    native: str = "openmpi-4.1",
+    element_bytes: int = 4,
+    commutative: bool = True,
+    exact: bool = False,
+    collective: str = "allreduce",
+    root: int = 0,
+    seed: int = 1,
+) -> list[RehearsedCall]:
+    """Make calls one after the other, as a communicator of an MPI program does.
+
+    `arrivals`, shape (calls, ranks): when each rank enters each call. `estimate`: "online" (as
+    earlier calls showed), "perfect" (known) or "reversed". `network` is what it costs,
+    `assumed` what plans believe it to cost (None: the same). `native`: a model of what the MPI
+    library chooses for all-reduce (elsewhere that stands for `fastest`), or an algorithm. Raises
+    ValueError, or RuntimeError if a rank gets stuck.
+    """
+    import numpy as np
+
+    times = np.asarray(arrivals, dtype=float)
+    if times.ndim != 2:
+        what = f"arrivals: an array of shape {times.shape} is not usable"
+        raise ValueError(f"{what}; right would be one row a call, shape (calls, ranks)")
+    ranks = times.shape[1]
+    if native in MODELS and collective != MODELLED:
+        native = ""
+    elif native in MODELS:
+        whole = count * element_bytes
+        native = MODELS[native](Call(ranks, count, whole, commutative, True))
+    series = core.Rehearsal(
+        problem(
+            collective=collective,
+            ranks=ranks,
+            count=count,
+            element_bytes=element_bytes,
+            root=root,
+            commutative=commutative,
+            exact=exact,
+        ),
+        algorithm,
+        costs(network),
+        costs(network if assumed is None else assumed),
+        native,
+    )
+    calls = []
+    for number, row in enumerate(times):
+        given = known(estimate, row)
+        found = series.call(seconds(row), given, seed + number)
+        calls.append(
+            RehearsedCall(
+                found["algorithm"],
+                found["parameters"],
+                np.array(found["expected"]),
+                row,
+                np.array(found["exits"]),
+            )
+        )
+    return calls
+
+
+def known(estimate: str, arrivals: Sequence[float]) -> list[float] | None:
+    """What the program says of the arrivals; None: nothing, it is found out."""
+    if estimate == "online":
+        return None
+    if estimate == "perfect":
+        return seconds(arrivals)
+    if estimate in ("reversed", "wrong"):  # the old name is deprecated
+        latest = max(arrivals)
+        return [latest - float(time) for time in arrivals]
+    raise ValueError(
+        f"estimate: '{estimate}' is not usable; right would be online, perfect, reversed"
+    )

@@ -1,0 +1,170 @@
+"""Run one program to its end or to its deadline, and leave nothing of it behind."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from ..base.errors import DeadlineError, UserError
+
+DEFAULT_DEADLINE_S = 600.0
+
+_GRACE_S = 3.0  # between asking a launcher to stop its ranks and killing them
+_LISTED = 20  # processes named in an error
+_PR_SET_PDEATHSIG = 1
+_ASK_TIMEOUT_S = 20
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent(how: int) -> None:
+    """In a new child: have the kernel send signal `how` when the parent thread ends."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(how))
+
+
+def start(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+    on_death: int = signal.SIGTERM,
+) -> subprocess.Popen[bytes]:
+    """Start `command`, tied to this process. Raises UserError if it cannot be started."""
+    tie = partial(die_with_parent, on_death)
+    try:
+        return subprocess.Popen(  # one system call between fork and exec is safe
+            command,
+            env=env,
+            pass_fds=pass_fds,
+            preexec_fn=tie,  # noqa: PLW1509
+        )
+    except OSError as error:
+        raise UserError(
+            f"cannot start a program ({error.strerror})", command[0], "give the path of a program"
+        ) from None
+
+
+def run(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    deadline: float | None = DEFAULT_DEADLINE_S,
+    running: Callable[[int], list[str]] | None = None,
+) -> int:
+    """Run `command` and return its exit code (128 + n if signal n killed it).
+
+    `deadline` is in seconds, None for no limit; `running` names what a process id has still
+    running. When the time is over all of it is killed and DeadlineError names it.
+    """
+    child = start(command, env=env)
+    try:
+        return exit_code(child.wait(deadline))
+    except subprocess.TimeoutExpired:
+        names = (running or describe_descendants)(child.pid)
+        raise _deadline_error(deadline, names) from None
+    finally:
+        stop(child)
+
+
+def output_of(command: Sequence[str]) -> str:
+    """What a short command says on standard output; nothing if it cannot be run, or hangs."""
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ASK_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
+
+
+def exit_code(returned: int) -> int:
+    """The shell's exit code for what subprocess calls a return code."""
+    return 128 - returned if returned < 0 else returned
+
+
+def stop(child: subprocess.Popen[bytes]) -> None:
+    """End `child` and all that it started; do nothing if it has ended."""
+    if child.poll() is not None:
+        return
+    # Before the launcher dies, since orphans lose their parent; handles, since ids are used again.
+    family = list(filter(None, map(_handle, descendants(child.pid))))
+    child.terminate()
+    try:
+        child.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+    for handle in family:
+        _kill(handle)
+
+
+def descendants(root: int) -> list[int]:
+    """The process ids below `root`, parents before children."""
+    children: dict[int, list[int]] = {}
+    for pid in all_pids():
+        children.setdefault(_parent(pid), []).append(pid)
+    found = list(children.get(root, ()))
+    for pid in found:  # grows while it is walked
+        found += children.get(pid, ())
+    return found
+
+
+def describe_descendants(root: int) -> list[str]:
+    """`name (process id)` of `root` and each process below it."""
+    return [f"{name_of(pid)} ({pid})" for pid in [root, *descendants(root)]]
+
+
+def all_pids() -> list[int]:
+    """Every process id that /proc shows."""
+    return sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def name_of(pid: int) -> str:
+    """The program's name, `?` if the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "?"
+
+
+def _parent(pid: int) -> int:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[1])  # the name may hold blanks and brackets
+
+
+def _handle(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+
+
+def _kill(handle: int) -> None:
+    try:
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def _deadline_error(deadline: float | None, names: list[str]) -> DeadlineError:
+    more = [f"and {len(names) - _LISTED} more"] if len(names) > _LISTED else []
+    return DeadlineError(
+        f"still running after {deadline:g} s and killed",
+        ", ".join(names[:_LISTED] + more),
+        "find out what it waits for, or allow more time with --deadline SECONDS",
+    )

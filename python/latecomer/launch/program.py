@@ -1,0 +1,55 @@
+"""Where the MPI programs are: one of each kind for each MPI library, built by CMake."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..base.variables import folders
+from . import mpi
+from .mpi import LaunchError
+
+CLONE = Path(__file__).resolve().parents[3]
+PREFIX = "latecomer_bench_"  # and the family
+CALIBRATE = "latecomer_calibrate_"  # and the family
+
+_BUILD = "build it with ./demo at the root of the clone"
+_REMEDY = {"mpich": ".venv/bin/pip install mpich at the root of the clone, then ./demo builds it"}
+
+
+def find(family: str, prefix: str = PREFIX) -> Path | None:
+    """The program of a family."""
+    return find_built(f"{prefix}{family}")
+
+
+def find_built(name: str) -> Path | None:
+    """A program by name: in a folder of $LATECOMER_PROGRAMS, else as the clone built it."""
+    named = [Path(folder) for folder in folders("LATECOMER_PROGRAMS")]
+    paths = (folder / name for folder in (*named, CLONE / "build" / "release"))
+    return next((path for path in paths if os.access(path, os.X_OK)), None)
+
+
+def of_family(family: str, prefix: str = PREFIX) -> Path:
+    """The program of a family. Raises LaunchError."""
+    if path := find(family, prefix):
+        return path
+    kind = {PREFIX: "benchmark", CALIBRATE: "calibration"}.get(prefix, "example")
+    raise LaunchError(
+        f"the {kind} program is not built",
+        f"{prefix}{family}",
+        _REMEDY.get(family, _BUILD) + ", or name its folder in LATECOMER_PROGRAMS",
+    )
+
+
+def family_of(path: Path) -> str:
+    """The family in a program's name."""
+    return path.name.rpartition("_")[2]
+
+
+def of_any(family: str | None, prefix: str = PREFIX) -> Path:
+    """The program of a family; of the preferred one that it is built for, if none is named."""
+    if family:
+        return of_family(family, prefix)
+    known = dict.fromkeys(found.name for found in mpi.families())
+    built = [path for path in (find(name, prefix) for name in known) if path]
+    return built[0] if built else of_family(next(iter(known), "openmpi"), prefix)

@@ -1,0 +1,1 @@
+"""Options that bench and simulate share: words, arrival patterns, lists of numbers."""

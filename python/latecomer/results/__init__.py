@@ -1,0 +1,1 @@
+"""Samples of calls, and the rows of statistics that are made of them."""

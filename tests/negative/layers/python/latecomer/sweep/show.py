@@ -1,0 +1,3 @@
+"""The other half of a cycle of packages, though not of modules."""
+
+from ..report import page  # noqa: F401

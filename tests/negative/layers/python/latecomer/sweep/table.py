@@ -1,0 +1,1 @@
+"""Its package imports report, which imports this package."""
