@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::allgather {
 namespace {
@@ -36,7 +36,7 @@ std::vector<Count> steps_before_last(const std::vector<Seconds>& arrivals, Rank 
   return steps;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const Count bytes = moving::longest_part(problem) * problem.element_bytes;
   plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
@@ -158,17 +158,11 @@ bool worth_planning(const Problem& problem, const Network& /*network*/) {
 
 }  // namespace
 
-Algorithm disseminated_ring() {
-  return {.name = "disseminated_ring",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
+LATECOMER_ROW(allgather, disseminated_ring) {
+  return {.arrival_aware = true,
           .cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Proficz 2021, listing 2 (BDR)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check,
           .cost = cost,

@@ -4,9 +4,9 @@
 // Cost: (P-1 + ceil(log2 P)) alpha + (P-1)/P m beta + ceil(log2 P) m beta. A baseline: others are
 // better when all arrive together.
 // Source: "LNBC" of Proficz 2021.
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/trees.hpp"
 
@@ -14,8 +14,6 @@ namespace latecomer::allgather {
 namespace {
 
 using moving::Moves;
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 Moves moves(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
@@ -53,17 +51,9 @@ bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
 
 }  // namespace
 
-Algorithm gather_bcast() {
-  return {.name = "gather_bcast",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "(P-1 + ceil(log2 P)) alpha + ((P-1)/P + ceil(log2 P)) m beta",
+LATECOMER_ROW(allgather, gather_bcast) {
+  return {.cost_formula = "(P-1 + ceil(log2 P)) alpha + ((P-1)/P + ceil(log2 P)) m beta",
           .source = "LNBC of Proficz 2021",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

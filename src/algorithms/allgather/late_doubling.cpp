@@ -10,10 +10,10 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
 
@@ -102,7 +102,7 @@ std::vector<Seconds> sorted_by(const std::vector<Rank>& order,
   return sorted;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Rank ranks = plan.problem.ranks;
   plan.order = order_by_arrival(ranks, knowledge.arrivals);
   const std::vector<Seconds> sorted = sorted_by(plan.order, knowledge.arrivals);
@@ -262,13 +262,8 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm late_doubling() {
-  return {.name = "late_doubling",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
+LATECOMER_ROW(allgather, late_doubling) {
+  return {.arrival_aware = true,
           .parameters = {{"late",
                           "how many of the last ranks broadcast their parts; default: as many as "
                           "have the ranks leave soonest",
@@ -276,7 +271,7 @@ Algorithm late_doubling() {
                           {}}},
           .cost_formula = "(P-1) alpha + (P-1)/P m beta at zero delay",
           .source = "latecomer",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check,
           .cost = cost,

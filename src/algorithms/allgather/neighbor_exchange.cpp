@@ -5,11 +5,10 @@
 // such pattern: then it is planned as the ring (as Open MPI does).
 // Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on terascale
 // Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
-#include "algorithms/allgather/rows.hpp"
-#include "algorithms/chosen.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 
 namespace latecomer::allgather {
@@ -20,7 +19,7 @@ using moving::Moves;
 
 bool odd(const Plan& plan) { return plan.problem.ranks % 2 != 0; }
 
-void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   if (odd(plan)) plan.algorithm = "ring";
 }
 
@@ -78,13 +77,11 @@ void build(const Plan& plan, Builder& builder) {
 }
 
 Cost cost(const Plan& plan) {
-  if (odd(plan)) return chosen(plan).cost(plan);
   const Count longest = moving::longest_part(plan.problem);
   return {plan.problem.ranks / 2, (plan.problem.ranks - 1) * longest, 0};
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  if (odd(plan)) return chosen(plan).time(plan, network);
   const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
   const Rank pairs = plan.problem.ranks / 2 - 1;
   // Of two ranks both neighbours are one, but there is only one round.
@@ -94,7 +91,6 @@ Seconds time(const Plan& plan, const Network& network) {
 /// Of long lists as if nobody were late, which is never less.
 Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  if (odd(plan)) return chosen(plan).time_after_last(plan, network, arrivals);
   const Count ranks = plan.problem.ranks;
   if (ranks * ranks / 2 > moving::kMostReplayed) return time(plan, network);
   return moving::time_after_last(moves(plan), plan, network, arrivals);
@@ -102,17 +98,10 @@ Seconds time_after_last(const Plan& plan, const Network& network,
 
 }  // namespace
 
-Algorithm neighbor_exchange() {
-  return {.name = "neighbor_exchange",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "P/2 alpha + (P-1)/P m beta; for odd P the ring's",
+LATECOMER_ROW(allgather, neighbor_exchange) {
+  return {.cost_formula = "P/2 alpha + (P-1)/P m beta; for odd P the ring's",
           .source = "Chen, Zhang, Zhang and Yuan 2005; NEX of Proficz 2021",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check,
           .cost = cost,

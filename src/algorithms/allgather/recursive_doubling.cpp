@@ -8,17 +8,15 @@
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1.
 #include <algorithm>
 
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
 using moving::Moves;
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// The ranks whose parts the core positions [first, last) stand for follow each other.
 Range stretch(const FoldedRanks& folded, const std::vector<Range>& parts, Rank first, Rank last) {
@@ -109,17 +107,9 @@ bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
 
 }  // namespace
 
-Algorithm recursive_doubling() {
-  return {.name = "recursive_doubling",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "log2 P alpha + (P-1)/P m beta; for other P 2 alpha + m beta more",
+LATECOMER_ROW(allgather, recursive_doubling) {
+  return {.cost_formula = "log2 P alpha + (P-1)/P m beta; for other P 2 alpha + m beta more",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

@@ -4,14 +4,12 @@
 // vectors and balanced arrivals. Parts may differ in length.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1; "RING" of Proficz 2021.
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::allgather {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 void build(const Plan& plan, Builder& builder) {
   const Rank ranks = plan.problem.ranks;
@@ -62,17 +60,9 @@ Seconds time_after_last(const Plan& plan, const Network& network,
 
 }  // namespace
 
-Algorithm ring() {
-  return {.name = "ring",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "(P-1) alpha + (P-1)/P m beta",
+LATECOMER_ROW(allgather, ring) {
+  return {.cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

@@ -6,10 +6,10 @@
 // Cost: (P-1) alpha + (P-1)/P m beta and the broadcast's. Use it where one rank is so late that the
 // others' parts are at rank 0 by then: what is left after its arrival is a part and a broadcast.
 // Source: Proficz 2021, listing 3 (BSLB).
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
@@ -49,7 +49,7 @@ Seconds broadcast_time(const Plan& plan, const Network& network, Handing way) {
   return ceil_log2(problem.ranks) * network.transfer(problem.bytes());
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
   if (plan.parameters.contains("bcast")) return;
   const Network& network = knowledge.network;
@@ -120,20 +120,15 @@ Cost cost(const Plan& plan) {
 
 }  // namespace
 
-Algorithm sorted_gather_bcast() {
-  return {.name = "sorted_gather_bcast",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
+LATECOMER_ROW(allgather, sorted_gather_bcast) {
+  return {.arrival_aware = true,
           .parameters = {{"bcast",
                           "how rank 0 hands the vector out; default: whichever takes less time",
                           0,
                           {"binomial", "scatter_ring"}}},
           .cost_formula = "(P-1) alpha + (P-1)/P m beta, and a broadcast",
           .source = "Proficz 2021, listing 3 (BSLB)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check_ordered,
           .cost = cost,

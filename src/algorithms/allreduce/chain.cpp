@@ -78,7 +78,7 @@ std::vector<Parameter> chain_parameters() {
           {"override", "which way the result goes; default ring", 0, {"ring", "back"}}};
 }
 
-void complete_chain(Plan& plan, const Network& network, const ChainTime& time) {
+void fill_chain(Plan& plan, const Network& network, const ChainTime& time) {
   plan.parameters.try_emplace("override", static_cast<Count>(Override::ring));
   if (plan.parameters.contains("segments")) return;
   const Problem& problem = plan.problem;
@@ -92,8 +92,6 @@ void complete_chain(Plan& plan, const Network& network, const ChainTime& time) {
 }
 
 void build_chain(const Plan& plan, Builder& builder) {
-  const Range all{0, plan.problem.count};
-  if (plan.problem.ranks == 1) return builder.copy(builder.input(all), builder.output(all));
   const Place place(plan, builder.me());
   // The tail hands a segment on as soon as it is complete; the others reduce all segments first,
   // so that partial results, which the tail waits for, go before final ones.

@@ -5,30 +5,24 @@
 // beta as the ring does; keeps rank order for operators that do not commute.
 // Source: "linear tree" of Proficz 2018, section 4.1 (pipelined chain).
 #include "algorithms/allreduce/chain.hpp"
-#include "algorithms/allreduce/rows.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, {});
-  complete_chain(plan, knowledge.network, chain_time);
+  fill_chain(plan, knowledge.network, chain_time);
 }
 
 }  // namespace
 
-Algorithm linear_tree() {
-  return {.name = "linear_tree",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = chain_parameters(),
+LATECOMER_ROW(allreduce, linear_tree) {
+  return {.parameters = chain_parameters(),
           .cost_formula = "(max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma",
           .source = "Proficz 2018, section 4.1 (linear tree)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chain,
           .check = check_ordered,
           .cost = chain_cost,

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
+#include "algorithms/row.hpp"
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 
@@ -38,7 +38,7 @@ Seconds predict(const Problem& problem, const WrittenTree& tree, Count segments,
          more * (std::max(segment.transfer, segment.combine) + segment.transfer);
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const WrittenTree tree = tree_of(problem.ranks);
   const auto time = [&](Count segments) {
@@ -59,7 +59,6 @@ void build(const Plan& plan, Builder& builder) {
 
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return {};
   const Count children = most_children(ranks);
   const auto first = static_cast<Count>(std::llround(one_segment(tree_of(ranks), 1, 0)));
   // The busiest sender is the root or its child with more ranks below.
@@ -75,13 +74,8 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm pipelined_tree() {
-  return {.name = "pipelined_tree",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 2,
+LATECOMER_ROW(allreduce, pipelined_tree) {
+  return {.scratch_messages = 2,
           .parameters = {{"segments",
                           "in all; default: the best for the pipeline",
                           1,
@@ -90,7 +84,7 @@ Algorithm pipelined_tree() {
                           TakenOver::in_proportion}},
           .cost_formula = "(4(h-1)+4(S-1))(alpha + m/S beta) + h m/S gamma for P+1 = 2^h",
           .source = "Traeff 2021, section 2 (User-Allreduce1)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
           .time = time,

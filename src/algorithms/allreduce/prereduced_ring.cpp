@@ -15,7 +15,7 @@
 #include <cmath>
 
 #include "algorithms/allreduce/ring_walk.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::allreduce {
@@ -51,7 +51,7 @@ std::vector<Count> prereduced_starts(const std::vector<double>& late, Count segm
   return starts;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   plan.parameters.try_emplace("segments", problem.ranks);
   plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
@@ -71,17 +71,13 @@ void complete(Plan& plan, const Knowledge& knowledge) {
 
 }  // namespace
 
-Algorithm prereduced_ring() {
-  return {.name = "prereduced_ring",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = true,
+LATECOMER_ROW(allreduce, prereduced_ring) {
+  return {.arrival_aware = true,
           .commutative_only = true,
-          .scratch_messages = 1,
           .parameters = {{"segments", "in all; default: P, as in the paper", 1, {}}},
           .cost_formula = "2(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma at zero delay",
           .source = "Proficz 2018, section 4.2 (PRR)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_ring_walk,
           .check = check_ring_walk,
           .cost = ring_walk_cost,

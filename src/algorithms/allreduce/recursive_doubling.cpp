@@ -10,12 +10,10 @@
 
 #include "algorithms/after_last.hpp"
 #include "algorithms/allreduce/folded.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::allreduce {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 void exchange_all(const FoldedRanks& folded, const Plan& plan, Builder& builder) {
   const Range all{0, plan.problem.count};
@@ -123,17 +121,9 @@ Seconds time_after_last(const Plan& plan, const Network& network,
 
 }  // namespace
 
-Algorithm recursive_doubling() {
-  return {.name = "recursive_doubling",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "log2 P (alpha + m beta + m gamma); two rounds more for other P",
+LATECOMER_ROW(allreduce, recursive_doubling) {
+  return {.cost_formula = "log2 P (alpha + m beta + m gamma); two rounds more for other P",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

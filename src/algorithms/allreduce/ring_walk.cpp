@@ -90,15 +90,10 @@ void check_ring_walk(const Plan& plan) {
   }
 }
 
-void build_ring_walk(const Plan& plan, Builder& builder) {
-  const Range all{0, plan.problem.count};
-  if (plan.problem.ranks == 1) return builder.copy(builder.input(all), builder.output(all));
-  Walk(plan, builder).build();
-}
+void build_ring_walk(const Plan& plan, Builder& builder) { Walk(plan, builder).build(); }
 
 Cost ring_walk_cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return {};
   const auto segments = std::accumulate(plan.table.begin(), plan.table.end(), Count{0});
   const Count longest = Partition(plan.problem.count, segments).longest();
   Count sends = 0;

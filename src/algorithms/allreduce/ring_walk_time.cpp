@@ -81,7 +81,6 @@ class TimedWalk {
 
 Seconds ring_walk_time_after_last(const Plan& plan, const Network& network,
                                   const std::vector<Seconds>& arrivals) {
-  if (plan.problem.ranks == 1) return 0;
   if (plan.problem.ranks > kMostWalked) return ring_walk_time(plan, network);
   return mean_exit_after_last(TimedWalk(plan, network, arrivals)(), arrivals);
 }

@@ -6,35 +6,31 @@
 // large and the override goes ring-wise. Use it for one late rank; balanced, the ring is better.
 // Source: Proficz 2018, section 4.1 (SLT).
 #include "algorithms/allreduce/chain.hpp"
-#include "algorithms/allreduce/rows.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Rank ranks = plan.problem.ranks;
   plan.order = order_by_arrival(ranks, knowledge.arrivals);
   const bool known = !knowledge.arrivals.empty();
   const auto& arrivals = known ? knowledge.arrivals : std::vector<Seconds>(ranks, 0);
-  complete_chain(plan, knowledge.network, [&](const Plan& tried, const Network& network) {
+  fill_chain(plan, knowledge.network, [&](const Plan& tried, const Network& network) {
     return chain_time_after_last(tried, network, arrivals);
   });
 }
 
 }  // namespace
 
-Algorithm sorted_linear_tree() {
-  return {.name = "sorted_linear_tree",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = true,
+LATECOMER_ROW(allreduce, sorted_linear_tree) {
+  return {.arrival_aware = true,
           .commutative_only = true,
-          .scratch_messages = 1,
           .parameters = chain_parameters(),
           .cost_formula = "(max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma at zero delay",
           .source = "Proficz 2018, section 4.1 (SLT)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chain,
           .check = check_ordered,
           .cost = chain_cost,

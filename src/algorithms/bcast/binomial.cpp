@@ -3,16 +3,14 @@
 // Cost: ceil(log2 P)(alpha + m beta). The fewest rounds; use it for short vectors.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2.
-#include "algorithms/bcast/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::bcast {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 moving::Moves moves(const Plan& plan) {
   const Rotated tree(plan.problem.ranks, plan.problem.root);
@@ -40,17 +38,9 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm binomial() {
-  return {.name = "binomial",
-          .collective = Collective::bcast,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "ceil(log2 P)(alpha + m beta)",
+LATECOMER_ROW(bcast, binomial) {
+  return {.cost_formula = "ceil(log2 P)(alpha + m beta)",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

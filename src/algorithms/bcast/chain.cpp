@@ -34,7 +34,7 @@ std::vector<Parameter> chain_parameters() {
            TakenOver::in_proportion}};
 }
 
-void complete_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
+void fill_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
   if (plan.parameters.contains("segments")) return;
   const Problem& problem = plan.problem;
   Plan tried = plan;

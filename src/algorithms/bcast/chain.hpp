@@ -8,7 +8,7 @@ namespace latecomer::bcast {
 
 std::vector<Parameter> chain_parameters();
 /// Fills in the segments for a plan with its order; `arrivals` empty: all arrive together.
-void complete_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals);
+void fill_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals);
 void build_chain(const Plan& plan, Builder& builder);
 Cost chain_cost(const Plan& plan);
 Seconds chain_time(const Plan& plan, const Network& network);

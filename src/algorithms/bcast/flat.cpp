@@ -4,16 +4,14 @@
 // are late.
 // Source: the flat tree of Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance
 // analysis of MPI collective operations, Cluster Computing 10 (2007).
-#include "algorithms/bcast/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
 using moving::Moves;
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 Moves moves(const Plan& plan) {
   const Problem& problem = plan.problem;
@@ -37,7 +35,6 @@ Cost cost(const Plan& plan) {
 
 Seconds time(const Plan& plan, const Network& network) {
   const Rank others = plan.problem.ranks - 1;
-  if (others == 0) return 0;
   const Count bytes = plan.problem.bytes();
   // All ask at once.
   return others * network.occupancy(bytes) + network.transfer(bytes) - network.occupancy(bytes);
@@ -45,17 +42,9 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm flat() {
-  return {.name = "flat",
-          .collective = Collective::bcast,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "(P-1)(alpha + m beta)",
+LATECOMER_ROW(bcast, flat) {
+  return {.cost_formula = "(P-1)(alpha + m beta)",
           .source = "Pjesivac-Grbovic et al. 2007 (flat tree)",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "algorithms/bcast/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
@@ -30,7 +30,7 @@ Seconds time(const Plan& plan, const Network& network) {
   return moving::scatter_allgather_time(plan.problem, network, way_of(plan));
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Rank ranks = plan.problem.ranks;
   const bool power = Rank{1} << floor_log2(ranks) == ranks;
   const bool asked = plan.parameters.contains("allgather");
@@ -76,21 +76,15 @@ Cost cost(const Plan& plan) {
 
 }  // namespace
 
-Algorithm scatter_allgather() {
-  return {.name = "scatter_allgather",
-          .collective = Collective::bcast,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {{"allgather",
+LATECOMER_ROW(bcast, scatter_allgather) {
+  return {.parameters = {{"allgather",
                           "how the blocks come together; default: whichever takes less time; "
                           "doubling for a power of two only",
                           0,
                           {"ring", "doubling"}}},
           .cost_formula = "(ceil(log2 P) + P-1) alpha + 2(P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
           .time = time,

@@ -7,32 +7,27 @@
 #include <algorithm>
 
 #include "algorithms/bcast/chain.hpp"
-#include "algorithms/bcast/rows.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
   const auto root = std::find(plan.order.begin(), plan.order.end(), plan.problem.root);
   std::rotate(plan.order.begin(), root, root + 1);
-  complete_chain(plan, knowledge.network, knowledge.arrivals);
+  fill_chain(plan, knowledge.network, knowledge.arrivals);
 }
 
 }  // namespace
 
-Algorithm sorted_linear() {
-  return {.name = "sorted_linear",
-          .collective = Collective::bcast,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
+LATECOMER_ROW(bcast, sorted_linear) {
+  return {.arrival_aware = true,
           .parameters = chain_parameters(),
           .cost_formula = "(S+P-2)(alpha + m/S beta) at zero delay",
           .source = "latecomer",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chain,
           .check = check_root_first,
           .cost = chain_cost,

@@ -5,29 +5,22 @@
 // at a time, and a transfer that waits for its receiver is asked for by that. Source: Open MPI's
 // gather "linear_sync".
 #include "algorithms/gather/flat.hpp"
-#include "algorithms/gather/rows.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::gather {
 namespace {
 
-void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   plan.order = order_by_arrival(plan.problem.ranks, {});
 }
 
 }  // namespace
 
-Algorithm linear_sync() {
-  return {.name = "linear_sync",
-          .collective = Collective::gather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "(P-1) alpha + (P-1)/P m beta",
+LATECOMER_ROW(gather, linear_sync) {
+  return {.cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Open MPI (linear_sync)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_flat,
           .check = check_ordered,
           .cost = flat_cost,

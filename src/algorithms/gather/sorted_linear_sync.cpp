@@ -6,29 +6,23 @@
 // arrival. Use it for long parts. Source: Proficz 2020 (Cluster Computing 23), SLS and BSLS, as
 // described in Proficz 2021.
 #include "algorithms/gather/flat.hpp"
-#include "algorithms/gather/rows.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::gather {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
 }
 
 }  // namespace
 
-Algorithm sorted_linear_sync() {
-  return {.name = "sorted_linear_sync",
-          .collective = Collective::gather,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
+LATECOMER_ROW(gather, sorted_linear_sync) {
+  return {.arrival_aware = true,
           .cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Proficz 2020 (SLS; with background progress BSLS)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_flat,
           .check = check_ordered,
           .cost = flat_cost,

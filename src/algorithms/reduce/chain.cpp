@@ -121,7 +121,7 @@ std::vector<Parameter> chain_parameters() {
            TakenOver::in_proportion}};
 }
 
-void complete_chain(Plan& plan, const Network& network, const ChainTime& time) {
+void fill_chain(Plan& plan, const Network& network, const ChainTime& time) {
   if (plan.parameters.contains("segments")) return;
   const Problem& problem = plan.problem;
   Plan tried = plan;

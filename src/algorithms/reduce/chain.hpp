@@ -19,7 +19,7 @@ using ChainTime = std::function<Seconds(const Plan& plan, const Network& network
 std::vector<Parameter> chain_parameters();
 /// By default as many segments as make `time` shortest, but small enough to be sent eagerly where a
 /// handshake costs anything.
-void complete_chain(Plan& plan, const Network& network, const ChainTime& time);
+void fill_chain(Plan& plan, const Network& network, const ChainTime& time);
 void build_chain(const Plan& plan, Builder& builder);
 Cost chain_cost(const Plan& plan);
 

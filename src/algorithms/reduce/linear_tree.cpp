@@ -6,32 +6,27 @@
 // Source: the "linear tree" of Proficz 2018, section 4.1, without the way back.
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/chain.hpp"
-#include "algorithms/reduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::reduce {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const Rotated line(problem.ranks, problem.commutative ? problem.root + 1 : 0);
   for (Rank at = 0; at < problem.ranks; ++at) plan.order.push_back(line.rank(at));
-  complete_chain(plan, knowledge.network, chain_time);
+  fill_chain(plan, knowledge.network, chain_time);
 }
 
 }  // namespace
 
-Algorithm linear_tree() {
-  return {.name = "linear_tree",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 3,
+LATECOMER_ROW(reduce, linear_tree) {
+  return {.scratch_messages = 3,
           .parameters = chain_parameters(),
           .cost_formula = "(S+P-2)(alpha + m/S beta) + (P-1) m/S gamma",
           .source = "Proficz 2018, section 4.1 (linear tree)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chain,
           .check = check_ordered,
           .cost = chain_cost,

@@ -12,36 +12,33 @@
 
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/chain.hpp"
-#include "algorithms/reduce/rows.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::reduce {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const bool known = !knowledge.arrivals.empty();
   const auto& arrivals = known ? knowledge.arrivals : std::vector<Seconds>(problem.ranks, 0);
   plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
   std::erase(plan.order, problem.root);
   plan.order.push_back(problem.root);
-  complete_chain(plan, knowledge.network, [&](const Plan& tried, const Network& network) {
+  fill_chain(plan, knowledge.network, [&](const Plan& tried, const Network& network) {
     return chain_time_after_last(tried, network, arrivals);
   });
 }
 
 }  // namespace
 
-Algorithm sorted_linear_tree() {
-  return {.name = "sorted_linear_tree",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = true,
+LATECOMER_ROW(reduce, sorted_linear_tree) {
+  return {.arrival_aware = true,
           .commutative_only = true,
           .scratch_messages = 3,
           .parameters = chain_parameters(),
           .cost_formula = "(S+P-2)(alpha + m/S beta) + (P-1) m/S gamma at zero delay",
           .source = "Proficz 2018, section 4.1 (SLT), for reduce",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chain,
           .check = check_root_last,
           .cost = chain_cost,

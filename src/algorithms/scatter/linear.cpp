@@ -3,29 +3,22 @@
 // Cost: (P-1) alpha + (P-1)/P m beta. Use it for long parts on few ranks.
 // Source: Open MPI's scatter "linear".
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "algorithms/scatter/flat.hpp"
-#include "algorithms/scatter/rows.hpp"
 
 namespace latecomer::scatter {
 namespace {
 
-void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   plan.order = order_by_arrival(plan.problem.ranks, {});
 }
 
 }  // namespace
 
-Algorithm linear() {
-  return {.name = "linear",
-          .collective = Collective::scatter,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "(P-1) alpha + (P-1)/P m beta",
+LATECOMER_ROW(scatter, linear) {
+  return {.cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Open MPI (linear)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_flat,
           .check = check_ordered,
           .cost = flat_cost,

@@ -4,29 +4,23 @@
 // Cost: (P-1) alpha + (P-1)/P m beta; early ranks leave first. Use it for long parts.
 // Source: Proficz 2020 (Cluster Computing 23), SLIN and BSLN, as described in Proficz 2021.
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "algorithms/scatter/flat.hpp"
-#include "algorithms/scatter/rows.hpp"
 
 namespace latecomer::scatter {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
 }
 
 }  // namespace
 
-Algorithm sorted_linear() {
-  return {.name = "sorted_linear",
-          .collective = Collective::scatter,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
+LATECOMER_ROW(scatter, sorted_linear) {
+  return {.arrival_aware = true,
           .cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Proficz 2020 (SLIN; with background progress BSLN)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_flat,
           .check = check_ordered,
           .cost = flat_cost,

@@ -19,7 +19,7 @@
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
 #include "algorithms/bcast/arrival/estimate.hpp"
 #include "algorithms/bcast/chain.hpp"
-#include "algorithms/bcast/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/pipeline.hpp"
 
 namespace latecomer::bcast {
@@ -58,10 +58,10 @@ std::unique_ptr<Party> party(const Plan& plan, Rank me) {
 
 /// Those of a chain of all ranks; short enough to be sent to one that is absent. At most as many as
 /// a word can number.
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const bool asked = plan.parameters.contains("segments");
-  complete_chain(plan, knowledge.network, {});
+  fill_chain(plan, knowledge.network, {});
   Count& segments = plan.parameters["segments"];
   const bool ahead = plan.algorithm == kAhead && !asked;
   if (ahead) segments = std::max(segments, eager_parts(problem.bytes(), knowledge.network));
@@ -93,18 +93,12 @@ Seconds time_after_last(const Plan& plan, const Network& network,
   return mean_exit_after_last(exits(plan, network, arrivals), arrivals);
 }
 
-Algorithm row(std::string_view name, std::string_view segments) {
-  return {.name = name,
-          .collective = Collective::bcast,
-          .kind = Kind::protocol,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 0,
+Algorithm row(std::string_view segments) {
+  return {.scratch_messages = 0,
           .parameters = {{"segments", segments, 1, {}}},
           .cost_formula = "about (S+P-2)(alpha + m/S beta) + P alpha",
           .source = "Patarasuk and Yuan 2008; later groups are served by earlier ones",
-          .complete = complete,
-          .build = nullptr,
+          .fill_plan = fill_plan,
           .cost = chain_cost,
           .time = time,
           .time_after_last = time_after_last,
@@ -113,12 +107,12 @@ Algorithm row(std::string_view name, std::string_view segments) {
 
 }  // namespace
 
-Algorithm arrival_b() {
-  return row("arrival_b", "in all, at most 65536; default: the best for a chain of all ranks");
+LATECOMER_ROW(bcast, arrival_b) {
+  return row("in all, at most 65536; default: the best for a chain of all ranks");
 }
-Algorithm arrival_nb() {
-  return row(kAhead,
-             "in all, at most 65536; default: the best for a chain of all ranks, sent eagerly");
+
+LATECOMER_ROW(bcast, arrival_nb) {
+  return row("in all, at most 65536; default: the best for a chain of all ranks, sent eagerly");
 }
 
 }  // namespace latecomer::bcast

@@ -14,7 +14,7 @@
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/local_redirect/line_clock.hpp"
 #include "algorithms/reduce/local_redirect/merging.hpp"
-#include "algorithms/reduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
@@ -47,7 +47,7 @@ std::unique_ptr<Party> party(const Plan& plan, Rank me) {
   return std::make_unique<MergingParty>(plan, me);
 }
 
-void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   const Problem& problem = plan.problem;
   const Rotated line(problem.ranks, problem.commutative ? problem.root + 1 : 0);
   for (Rank at = 0; at < problem.ranks; ++at) plan.order.push_back(line.rank(at));
@@ -58,8 +58,7 @@ Count handed_over(const Plan& plan) { return plan.order.back() == plan.problem.r
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
   const Count levels = ceil_log2(problem.ranks);
-  return {levels + handed_over(plan), problem.ranks > 1 ? problem.count : 0,
-          floor_log2(problem.ranks) * problem.count};
+  return {levels + handed_over(plan), problem.count, floor_log2(problem.ranks) * problem.count};
 }
 
 /// The line as it is when all are gone, by the ranks' arrivals.
@@ -90,18 +89,11 @@ Seconds time_after_last(const Plan& plan, const Network& network,
 
 }  // namespace
 
-Algorithm local_redirect() {
-  return {.name = "local_redirect",
-          .collective = Collective::reduce,
-          .kind = Kind::protocol,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 2,
-          .parameters = {},
+LATECOMER_ROW(reduce, local_redirect) {
+  return {.scratch_messages = 2,
           .cost_formula = "about ceil(log2 P)(6 alpha + m beta + m gamma) at zero delay",
           .source = "Marendic 2012, algorithm 2",
-          .complete = complete,
-          .build = nullptr,
+          .fill_plan = fill_plan,
           .check = check_ordered,
           .cost = cost,
           .time = time,
