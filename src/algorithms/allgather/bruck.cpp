@@ -7,7 +7,7 @@
 // in multiport message-passing systems, IEEE Trans. Parallel Distrib. Syst. 8 (1997).
 #include <algorithm>
 
-#include "algorithms/moving/moves.hpp"
+#include "algorithms/moving/prices.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 
@@ -62,18 +62,6 @@ Cost cost(const Plan& plan) {
   return {ceil_log2(ranks), (ranks - 1) * moving::longest_part(plan.problem), 0};
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  const Rank ranks = plan.problem.ranks;
-  const Count bytes = plan.problem.bytes();
-  Seconds sum = 0;
-  for (Rank held = 1; held < ranks; held *= 2) {
-    const Count sent = (bytes * handed(held, ranks) + ranks - 1) / ranks;
-    const bool exchange = 2 * held == ranks;  // the two ranks are each other's
-    sum += exchange ? network.exchanging(sent) : network.transfer(sent);
-  }
-  return sum;
-}
-
 bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
 
 }  // namespace
@@ -83,7 +71,7 @@ LATECOMER_ROW(allgather, bruck) {
           .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
           .build = build,
           .cost = cost,
-          .time = time,
+          .time = moving::bruck_time,
           .tells = tells};
 }
 

@@ -96,7 +96,7 @@ class PreSteps {
 };
 
 /// All, or of the ring only what one rank sends and receives.
-Moves moves_at(const Plan& plan, Rank place) {
+Moves moves(const Plan& plan, Rank of) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
@@ -108,20 +108,14 @@ Moves moves_at(const Plan& plan, Rank place) {
     moving::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
   };
   for (Rank step = 0; step + 1 < ranks; ++step) {
-    if (place != moving::kEverybody) {
-      hand_on(place, step);
-      hand_on((place + ranks - 1) % ranks, step);
+    if (of != moving::kEverybody) {
+      hand_on(of, step);
+      hand_on((of + ranks - 1) % ranks, step);
       continue;
     }
     for (Rank rank = 0; rank < ranks; ++rank) hand_on(rank, step);
   }
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  store.keep_own();
-  moving::build(moves_at(plan, builder.me()), store, builder.me());
 }
 
 /// Every rank's part goes to every other rank once.
@@ -130,30 +124,14 @@ Cost cost(const Plan& plan) {
   return {rounds, rounds * moving::longest_part(plan.problem), 0};
 }
 
-bool replayed(const Problem& problem) {
-  return Count{problem.ranks} * problem.ranks <= moving::kMostReplayed;
-}
-
 Seconds by_rounds(const Plan& plan, const Network& network) {
   const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
   return (plan.problem.ranks - 1) * network.transfer(bytes);
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  if (!replayed(plan.problem)) return by_rounds(plan, network);
-  return moving::time(moves_at(plan, moving::kEverybody), plan, network);
-}
-
-/// Of long lists as if nobody were late, which is never less.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  if (!replayed(plan.problem)) return by_rounds(plan, network);
-  return moving::time_after_last(moves_at(plan, moving::kEverybody), plan, network, arrivals);
-}
-
 /// Where its price is known: otherwise it is the ring's.
 bool worth_planning(const Problem& problem, const Network& /*network*/) {
-  return replayed(problem);
+  return moving::few_pairs(problem);
 }
 
 }  // namespace
@@ -163,11 +141,11 @@ LATECOMER_ROW(allgather, disseminated_ring) {
           .cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Proficz 2021, listing 2 (BDR)",
           .fill_plan = fill_plan,
-          .build = build,
+          .build = moving::build_of<moves>,
           .check = check,
           .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last,
+          .time = moving::time_or<moves, moving::few_pairs, by_rounds>,
+          .time_after_last = moving::time_after_last_or<moves, moving::few_pairs, by_rounds>,
           .worth_planning = worth_planning};
 }
 

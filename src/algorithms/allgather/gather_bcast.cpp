@@ -15,7 +15,7 @@ namespace {
 
 using moving::Moves;
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
@@ -23,12 +23,6 @@ Moves moves(const Plan& plan) {
   const auto rank_at = [](Rank position) { return position; };
   moving::add_binomial(all, ranks, rank_at, {0, plan.problem.count}, true);
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  if (builder.me() == 0) store.join_own();
-  moving::build(moves(plan), store, builder.me());
 }
 
 Cost cost(const Plan& plan) {
@@ -54,7 +48,7 @@ bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
 LATECOMER_ROW(allgather, gather_bcast) {
   return {.cost_formula = "(P-1 + ceil(log2 P)) alpha + ((P-1)/P + ceil(log2 P)) m beta",
           .source = "LNBC of Proficz 2021",
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
           .time_after_last = moving::time_after_last_of<moves>,

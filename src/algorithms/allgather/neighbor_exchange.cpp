@@ -52,28 +52,19 @@ Move sent(const std::vector<Range>& parts, Rank rank, Rank round) {
   return {rank, to, pair, round == 1};
 }
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank of) {
+  const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
-  for (Rank round = 0; round < plan.problem.ranks / 2; ++round) {
-    for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-      moving::add(all, sent(parts, rank, round));
+  for (Rank round = 0; round < ranks / 2; ++round) {
+    if (of == moving::kEverybody) {
+      for (Rank rank = 0; rank < ranks; ++rank) moving::add(all, sent(parts, rank, round));
+    } else {
+      moving::add(all, sent(parts, of, round));
+      moving::add(all, sent(parts, partner(of, round, ranks), round));
     }
   }
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  const Rank ranks = plan.problem.ranks;
-  const Rank me = builder.me();
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  moving::Store store(plan, builder);
-  store.join_own();
-  for (Rank round = 0; round < ranks / 2; ++round) {
-    store.send(sent(parts, me, round));
-    const Rank from = partner(me, round, ranks);
-    store.receive(from, sent(parts, from, round).range);
-  }
 }
 
 Cost cost(const Plan& plan) {
@@ -88,12 +79,8 @@ Seconds time(const Plan& plan, const Network& network) {
   return network.exchanging(bytes) + pairs * network.exchanging(2 * bytes);
 }
 
-/// Of long lists as if nobody were late, which is never less.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  const Count ranks = plan.problem.ranks;
-  if (ranks * ranks / 2 > moving::kMostReplayed) return time(plan, network);
-  return moving::time_after_last(moves(plan), plan, network, arrivals);
+bool replayed(const Problem& problem) {
+  return Count{problem.ranks} * problem.ranks / 2 <= moving::kMostReplayed;
 }
 
 }  // namespace
@@ -102,11 +89,11 @@ LATECOMER_ROW(allgather, neighbor_exchange) {
   return {.cost_formula = "P/2 alpha + (P-1)/P m beta; for odd P the ring's",
           .source = "Chen, Zhang, Zhang and Yuan 2005; NEX of Proficz 2021",
           .fill_plan = fill_plan,
-          .build = build,
+          .build = moving::build_of<moves>,
           .check = check,
           .cost = cost,
           .time = time,
-          .time_after_last = time_after_last};
+          .time_after_last = moving::time_after_last_or<moves, replayed, time>};
 }
 
 }  // namespace latecomer::allgather

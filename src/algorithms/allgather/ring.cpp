@@ -11,29 +11,22 @@
 namespace latecomer::allgather {
 namespace {
 
-void build(const Plan& plan, Builder& builder) {
-  const Rank ranks = plan.problem.ranks;
-  const Rank me = builder.me();
-  const Rank right = (me + 1) % ranks;
-  const Rank left = (me + ranks - 1) % ranks;
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  const auto part = [&](Rank distance) { return parts[(me + ranks - distance) % ranks]; };
-  moving::Store store(plan, builder);
-  store.keep_own();
-  for (Rank round = 0; round + 1 < ranks; ++round) {
-    store.send({me, right, part(round), round == 0});
-    store.receive(left, part(round + 1));
-  }
-}
+using moving::Moves;
 
-moving::Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank of) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
-  moving::Moves all;
+  Moves all;
+  const auto hand_on = [&](Rank rank, Rank round) {
+    const Range part = parts[(rank + ranks - round) % ranks];
+    moving::add(all, {rank, (rank + 1) % ranks, part, round == 0});
+  };
   for (Rank round = 0; round + 1 < ranks; ++round) {
-    for (Rank rank = 0; rank < ranks; ++rank) {
-      const Range part = parts[(rank + ranks - round) % ranks];
-      moving::add(all, {rank, (rank + 1) % ranks, part, round == 0});
+    if (of == moving::kEverybody) {
+      for (Rank rank = 0; rank < ranks; ++rank) hand_on(rank, round);
+    } else {
+      hand_on(of, round);
+      hand_on((of + ranks - 1) % ranks, round);
     }
   }
   return all;
@@ -50,23 +43,15 @@ Seconds time(const Plan& plan, const Network& network) {
   return (plan.problem.ranks - 1) * network.transfer(bytes);
 }
 
-/// Of long lists as if nobody were late, which is never less.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  const Count ranks = plan.problem.ranks;
-  if (ranks * ranks > moving::kMostReplayed) return time(plan, network);
-  return moving::time_after_last(moves(plan), plan, network, arrivals);
-}
-
 }  // namespace
 
 LATECOMER_ROW(allgather, ring) {
   return {.cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
-          .time_after_last = time_after_last};
+          .time_after_last = moving::time_after_last_or<moves, moving::few_pairs, time>};
 }
 
 }  // namespace latecomer::allgather

@@ -14,9 +14,7 @@
 #include <cmath>
 
 #include "algorithms/allreduce/tree_walk.hpp"
-#include "algorithms/row.hpp"
-#include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -191,12 +189,7 @@ Seconds time(const Plan& plan, const Network& network) {
 
 LATECOMER_ROW(allreduce, dual_root) {
   return {.scratch_messages = 2,
-          .parameters = {{"segments",
-                          "in all; default: the best for the pipeline",
-                          1,
-                          {},
-                          false,
-                          TakenOver::in_proportion}},
+          .parameters = {segments_parameter(kBestSegments)},
           .cost_formula = "(4h-3+3(S-1))(alpha + m/S beta) + h m/S gamma for P+2 = 2^h",
           .source = "Traeff 2021, algorithm 1",
           .fill_plan = fill_plan,

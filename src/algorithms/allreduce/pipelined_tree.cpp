@@ -9,9 +9,7 @@
 #include <cmath>
 
 #include "algorithms/allreduce/tree_walk.hpp"
-#include "algorithms/row.hpp"
-#include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -76,12 +74,7 @@ Seconds time(const Plan& plan, const Network& network) {
 
 LATECOMER_ROW(allreduce, pipelined_tree) {
   return {.scratch_messages = 2,
-          .parameters = {{"segments",
-                          "in all; default: the best for the pipeline",
-                          1,
-                          {},
-                          false,
-                          TakenOver::in_proportion}},
+          .parameters = {segments_parameter(kBestSegments)},
           .cost_formula = "(4(h-1)+4(S-1))(alpha + m/S beta) + h m/S gamma for P+1 = 2^h",
           .source = "Traeff 2021, section 2 (User-Allreduce1)",
           .fill_plan = fill_plan,

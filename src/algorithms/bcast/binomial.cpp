@@ -12,18 +12,13 @@
 namespace latecomer::bcast {
 namespace {
 
-moving::Moves moves(const Plan& plan) {
+moving::Moves moves(const Plan& plan, Rank /*of*/) {
   const Rotated tree(plan.problem.ranks, plan.problem.root);
   moving::Moves all;
   moving::add_binomial(
       all, plan.problem.ranks, [&](Rank position) { return tree.rank(position); },
       {0, plan.problem.count}, true);
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  moving::build(moves(plan), store, builder.me());
 }
 
 Cost cost(const Plan& plan) {
@@ -41,7 +36,7 @@ Seconds time(const Plan& plan, const Network& network) {
 LATECOMER_ROW(bcast, binomial) {
   return {.cost_formula = "ceil(log2 P)(alpha + m beta)",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
           .time_after_last = moving::time_after_last_of<moves>};

@@ -13,7 +13,7 @@ namespace {
 
 using moving::Moves;
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   const Problem& problem = plan.problem;
   Moves all;
   for (Rank rank = 0; rank < problem.ranks; ++rank) {
@@ -21,11 +21,6 @@ Moves moves(const Plan& plan) {
     moving::add(all, {problem.root, rank, {0, problem.count}, true});
   }
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  moving::build(moves(plan), store, builder.me());
 }
 
 Cost cost(const Plan& plan) {
@@ -45,7 +40,7 @@ Seconds time(const Plan& plan, const Network& network) {
 LATECOMER_ROW(bcast, flat) {
   return {.cost_formula = "(P-1)(alpha + m beta)",
           .source = "Pjesivac-Grbovic et al. 2007 (flat tree)",
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
           .time_after_last = moving::time_after_last_of<moves>};

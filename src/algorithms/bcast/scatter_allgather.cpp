@@ -43,9 +43,10 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   if (time(other, knowledge.network) < time(plan, knowledge.network)) plan = std::move(other);
 }
 
-Moves moves_at(const Plan& plan, Rank place) {
+Moves moves(const Plan& plan, Rank of) {
   const Problem& problem = plan.problem;
   const Rotated from_root(problem.ranks, problem.root);
+  const Rank place = of == moving::kEverybody ? of : from_root.position(of);
   Moves all;
   moving::add_scatter_allgather(
       all, problem.ranks, [&](Rank position) { return from_root.rank(position); }, problem.count,
@@ -53,19 +54,13 @@ Moves moves_at(const Plan& plan, Rank place) {
   return all;
 }
 
-void build(const Plan& plan, Builder& builder) {
-  const Rotated from_root(plan.problem.ranks, plan.problem.root);
-  moving::Store store(plan, builder);
-  moving::build(moves_at(plan, from_root.position(builder.me())), store, builder.me());
-}
-
 /// Of long lists as if nobody were late: nobody has the whole vector before the last one hands on
 /// what it has from the root.
 Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  const Count moves = moving::scatter_allgather_moves(plan.problem.ranks, way_of(plan));
-  if (moves > moving::kMostReplayed) return time(plan, network);
-  return moving::time_after_last(moves_at(plan, moving::kEverybody), plan, network, arrivals);
+  const Count length = moving::scatter_allgather_moves(plan.problem.ranks, way_of(plan));
+  if (length > moving::kMostReplayed) return time(plan, network);
+  return moving::time_after_last(moves(plan, moving::kEverybody), plan, network, arrivals);
 }
 
 Cost cost(const Plan& plan) {
@@ -85,7 +80,7 @@ LATECOMER_ROW(bcast, scatter_allgather) {
           .cost_formula = "(ceil(log2 P) + P-1) alpha + 2(P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .fill_plan = fill_plan,
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
           .time_after_last = time_after_last};

@@ -103,7 +103,7 @@ void add_subtree(Moves& all, const Plan& plan, const PackedTree& tree, Rank posi
   }
 }
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   const PackedTree tree(plan.problem, plan.order);
   Moves all;
   add_subtree(all, plan, tree, 0);

@@ -9,9 +9,7 @@
 #include <cmath>
 
 #include "algorithms/reduce/tree_fold.hpp"
-#include "algorithms/row.hpp"
-#include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::reduce {
@@ -102,12 +100,7 @@ Seconds time(const Plan& plan, const Network& network) {
 
 LATECOMER_ROW(reduce, binary_tree) {
   return {.scratch_messages = 3,
-          .parameters = {{"segments",
-                          "in all; default: the best for the pipeline",
-                          1,
-                          {},
-                          false,
-                          TakenOver::in_proportion}},
+          .parameters = {segments_parameter(kBestSegments)},
           .cost_formula = "(2(h-1)+2(S-1))(alpha + m/S beta) + h m/S gamma for P+1 = 2^h",
           .source = "Marendic 2012, section 2.1 (binary tree)",
           .fill_plan = fill_plan,

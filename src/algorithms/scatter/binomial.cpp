@@ -58,7 +58,7 @@ class Walk {
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }
 
 /// A subtree's parts that wrap around the last rank are two messages.
-moving::Moves moves(const Plan& plan) {
+moving::Moves moves(const Plan& plan, Rank /*of*/) {
   const Rank ranks = plan.problem.ranks;
   const Subtrees subtrees(plan.problem);
   moving::Moves all;

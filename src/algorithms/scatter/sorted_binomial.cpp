@@ -52,7 +52,7 @@ void add_subtree(Moves& all, const PackedTree& tree, Rank ranks, Rank position) 
   for (const Rank child : children(ranks, position)) add_subtree(all, tree, ranks, child);
 }
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   Moves all;
   add_subtree(all, PackedTree(plan.problem, plan.order), plan.problem.ranks, 0);
   return all;

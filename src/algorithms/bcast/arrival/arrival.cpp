@@ -14,28 +14,14 @@
 // group.
 #include <algorithm>
 
-#include "algorithms/after_last.hpp"
-#include "algorithms/bcast/arrival/arrival_clock.hpp"
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
-#include "algorithms/bcast/arrival/estimate.hpp"
+#include "algorithms/bcast/arrival/prices.hpp"
 #include "algorithms/bcast/chain.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/pipeline.hpp"
 
 namespace latecomer::bcast {
 namespace {
-
-constexpr std::string_view kAhead = "arrival_nb";
-
-/// Segments on their way from one rank to another that are played one by one, which takes about a
-/// microsecond each; of more the exits are estimated.
-constexpr Count kMostPlayed = 4096;
-
-Feeding feeding_of(const Plan& plan) {
-  const Problem& problem = plan.problem;
-  return {problem.ranks, problem.root, std::min(plan.parameters.at("segments"), problem.count),
-          plan.algorithm == kAhead ? kAnnounced : 0};
-}
 
 class ArrivalParty final : public Party {
  public:
@@ -68,31 +54,6 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   segments = std::min(segments, most_segments(problem.count));
 }
 
-std::vector<Seconds> exits(const Plan& plan, const Network& network,
-                           const std::vector<Seconds>& arrivals) {
-  const Feeding feeding = feeding_of(plan);
-  const Partition segments(plan.problem.count, plan.parameters.at("segments"));
-  const Count bytes = segments.longest() * plan.problem.element_bytes;
-  if (feeding.ranks * feeding.segments > kMostPlayed) {
-    return estimated_exits(network, bytes, feeding, arrivals);
-  }
-  ArrivalClock clock(network, bytes, feeding, arrivals);
-  clock.run();
-  std::vector<Seconds> all;
-  for (Rank rank = 0; rank < plan.problem.ranks; ++rank) all.push_back(clock.exit(rank));
-  return all;
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
-  return std::ranges::max(exits(plan, network, together));
-}
-
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  return mean_exit_after_last(exits(plan, network, arrivals), arrivals);
-}
-
 Algorithm row(std::string_view segments) {
   return {.scratch_messages = 0,
           .parameters = {{"segments", segments, 1, {}}},
@@ -100,8 +61,8 @@ Algorithm row(std::string_view segments) {
           .source = "Patarasuk and Yuan 2008; later groups are served by earlier ones",
           .fill_plan = fill_plan,
           .cost = chain_cost,
-          .time = time,
-          .time_after_last = time_after_last,
+          .time = arrival_time,
+          .time_after_last = arrival_after_last,
           .party = party};
 }
 

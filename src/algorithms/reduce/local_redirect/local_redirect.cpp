@@ -8,9 +8,6 @@
 // length and unknown arrivals. Keeps rank order: then the line begins at rank 0, and another root
 // than the last rank gets the result in one message more. Otherwise the line ends in the root.
 // Source: Marendic 2012, section 4, algorithm 2; line_rank.hpp says what differs.
-#include <algorithm>
-
-#include "algorithms/after_last.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/local_redirect/line_clock.hpp"
 #include "algorithms/reduce/local_redirect/merging.hpp"
@@ -61,32 +58,6 @@ Cost cost(const Plan& plan) {
   return {levels + handed_over(plan), problem.count, floor_log2(problem.ranks) * problem.count};
 }
 
-/// The line as it is when all are gone, by the ranks' arrivals.
-LineClock clock_after(const Plan& plan, const Network& network,
-                      const std::vector<Seconds>& arrivals) {
-  std::vector<Seconds> by_position;
-  for (const Rank rank : plan.order) by_position.push_back(arrivals[rank]);
-  LineClock clock(network, plan.problem.bytes(), by_position);
-  clock.run();
-  const auto root = std::find(plan.order.begin(), plan.order.end(), plan.problem.root);
-  if (handed_over(plan) > 0) clock.hand_over(static_cast<Rank>(root - plan.order.begin()));
-  return clock;
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const std::vector<Seconds> together(plan.order.size(), 0);
-  const LineClock clock = clock_after(plan, network, together);
-  return clock.exit(static_cast<Rank>(plan.order.size()) - 1);
-}
-
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  const LineClock clock = clock_after(plan, network, arrivals);
-  std::vector<Seconds> exits;
-  for (Rank at = 0; at < plan.problem.ranks; ++at) exits.push_back(clock.exit(at));
-  return mean_exit_after_last(exits, arrivals);
-}
-
 }  // namespace
 
 LATECOMER_ROW(reduce, local_redirect) {
@@ -96,8 +67,8 @@ LATECOMER_ROW(reduce, local_redirect) {
           .fill_plan = fill_plan,
           .check = check_ordered,
           .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last,
+          .time = line_time,
+          .time_after_last = line_after_last,
           .party = party};
 }
 

@@ -1,0 +1,38 @@
+#include "algorithms/moving/prices.hpp"
+
+#include <algorithm>
+
+namespace latecomer::moving {
+
+Seconds one_by_one(const Moves& moves, const Plan& plan, const Network& network) {
+  Seconds sum = 0;
+  for (const Move& move : moves) {
+    sum += network.transfer(move.range.count * plan.problem.element_bytes);
+  }
+  return sum;
+}
+
+Seconds asked_at_once(const Moves& moves, const Plan& plan, const Network& network) {
+  Seconds sum = 0;
+  Seconds handshake = 0;
+  for (const Move& move : moves) {
+    const Count bytes = move.range.count * plan.problem.element_bytes;
+    sum += network.occupancy(bytes);
+    handshake = std::max(handshake, network.transfer(bytes) - network.occupancy(bytes));
+  }
+  return sum + handshake;
+}
+
+Seconds bruck_time(const Plan& plan, const Network& network) {
+  const Rank ranks = plan.problem.ranks;
+  const Count bytes = plan.problem.bytes();
+  Seconds sum = 0;
+  for (Rank held = 1; held < ranks; held *= 2) {
+    const Count sent = (bytes * std::min(held, ranks - held) + ranks - 1) / ranks;
+    const bool exchange = 2 * held == ranks;  // the two ranks are each other's
+    sum += exchange ? network.exchanging(sent) : network.transfer(sent);
+  }
+  return sum;
+}
+
+}  // namespace latecomer::moving
