@@ -39,6 +39,9 @@ struct Parameter {
 
 /// A row gives the members that have no default, and `build` or `party`; others where they differ.
 struct Algorithm {
+  // GCC reports members that have no initialiser where a row leaves them out.
+  // NOLINTBEGIN(readability-redundant-member-init)
+
   // Set by the registry.
   std::string_view name = {};
   Collective collective = Collective::allgather;
@@ -48,6 +51,7 @@ struct Algorithm {
   bool commutative_only = false;
   Count scratch_messages = 1;  // scratch per rank is at most this many times the message
   std::vector<Parameter> parameters = {};
+  // NOLINTEND(readability-redundant-member-init)
   std::string_view cost_formula;  // in alpha, beta, gamma, m bytes, P ranks
   std::string_view source;
 

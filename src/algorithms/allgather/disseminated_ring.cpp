@@ -131,7 +131,7 @@ Seconds by_rounds(const Plan& plan, const Network& network) {
 
 /// Where its price is known: otherwise it is the ring's.
 bool worth_planning(const Problem& problem, const Network& /*network*/) {
-  return moving::few_pairs(problem);
+  return Count{problem.ranks} * problem.ranks <= moving::kMostReplayed;
 }
 
 }  // namespace

@@ -239,7 +239,7 @@ Cost cost(const Plan& plan) {
 /// Of long lists by the steps that `late` is chosen by.
 Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  if (!moving::few_pairs(plan.problem)) {
+  if (!moving::few_pairs(plan)) {
     const std::vector<Seconds> sorted = sorted_by(plan.order, arrivals);
     return Exits(sorted, step_of(plan, network)).mean(late_of(plan)) - std::ranges::max(arrivals);
   }
@@ -247,8 +247,7 @@ Seconds time_after_last(const Plan& plan, const Network& network,
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  if (moving::few_pairs(plan.problem))
-    return moving::time(moves(plan, moving::kEverybody), plan, network);
+  if (moving::few_pairs(plan)) return moving::time(moves(plan, moving::kEverybody), plan, network);
   const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
   return Exits(together, step_of(plan, network)).ready(late_of(plan));
 }

@@ -5,7 +5,7 @@
 // such pattern: then it is planned as the ring (as Open MPI does).
 // Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on terascale
 // Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
-#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/prices.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
@@ -72,15 +72,8 @@ Cost cost(const Plan& plan) {
   return {plan.problem.ranks / 2, (plan.problem.ranks - 1) * longest, 0};
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
-  const Rank pairs = plan.problem.ranks / 2 - 1;
-  // Of two ranks both neighbours are one, but there is only one round.
-  return network.exchanging(bytes) + pairs * network.exchanging(2 * bytes);
-}
-
-bool replayed(const Problem& problem) {
-  return Count{problem.ranks} * problem.ranks / 2 <= moving::kMostReplayed;
+bool replayed(const Plan& plan) {
+  return Count{plan.problem.ranks} * plan.problem.ranks / 2 <= moving::kMostReplayed;
 }
 
 }  // namespace
@@ -92,8 +85,9 @@ LATECOMER_ROW(allgather, neighbor_exchange) {
           .build = moving::build_of<moves>,
           .check = check,
           .cost = cost,
-          .time = time,
-          .time_after_last = moving::time_after_last_or<moves, replayed, time>};
+          .time = moving::neighbor_exchange_time,
+          .time_after_last =
+              moving::time_after_last_or<moves, replayed, moving::neighbor_exchange_time>};
 }
 
 }  // namespace latecomer::allgather

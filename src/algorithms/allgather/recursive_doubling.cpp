@@ -59,8 +59,9 @@ Cost cost(const Plan& plan) {
   return {folded.log2 + (folded.extra > 0 ? 2 : 0), most, 0};
 }
 
-bool replayed(const Problem& problem) {
-  return Count{problem.ranks} * (floor_log2(problem.ranks) + 1) <= moving::kMostReplayed;
+bool replayed(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
+  return Count{ranks} * (floor_log2(ranks) + 1) <= moving::kMostReplayed;
 }
 
 Seconds by_rounds(const Plan& plan, const Network& network) {

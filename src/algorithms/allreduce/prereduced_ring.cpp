@@ -54,10 +54,10 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Network& network = knowledge.network;
   const Count segments = plan.parameters.try_emplace("segments", problem.ranks).first->second;
   plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
-  const auto group = static_cast<double>(problem.bytes() / problem.ranks);
+  const Count group = problem.bytes() / problem.ranks;
   const double per_group = static_cast<double>(segments) / static_cast<double>(problem.ranks);
-  const Seconds step =
-      std::max(1.0, per_group) * network.alpha + (network.beta + network.gamma) * group;
+  const Seconds step = std::max(1.0, per_group) * network.alpha +
+                       (network.beta + network.gamma) * static_cast<double>(group);
   plan.table = prereduced_starts(steps_late(plan, knowledge, step), segments);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/after_last.hpp"
+#include "algorithms/allreduce/tree_walk.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allreduce {
@@ -80,6 +81,14 @@ Seconds recursive_doubling_after_last(const Plan& plan, const Network& network,
     exits.push_back(me.exit());
   }
   return mean_exit_after_last(exits, arrivals);
+}
+
+/// A segment more: it enters the busiest rank from each child, and leaves it to each.
+Seconds PostOrderTree::time(const Problem& problem, Count segments, const Network& network) const {
+  const SegmentTime segment(problem, segments, network);
+  const auto more = static_cast<double>(segment.count - 1) * static_cast<double>(most_children());
+  return one_segment(segment.transfer, segment.combine) +
+         more * (std::max(segment.transfer, segment.combine) + segment.transfer);
 }
 
 }  // namespace latecomer::allreduce

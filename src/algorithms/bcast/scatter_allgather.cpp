@@ -6,13 +6,9 @@
 // Source: van de Geijn; Thakur, Rabenseifner, Gropp: Optimization of collective communication
 // operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. What a rank has
 // from the tree is left out of the ring.
-#include <algorithm>
-#include <utility>
-
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
-#include "base/partition.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
@@ -33,14 +29,13 @@ Seconds time(const Plan& plan, const Network& network) {
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Rank ranks = plan.problem.ranks;
   const bool power = Rank{1} << floor_log2(ranks) == ranks;
-  const bool asked = plan.parameters.contains("allgather");
-  Count& way = plan.parameters["allgather"];
-  if (asked && power) return;
-  way = static_cast<Count>(Gathering::ring);
-  if (!power) return;
-  Plan other = plan;
-  other.parameters["allgather"] = static_cast<Count>(Gathering::doubling);
-  if (time(other, knowledge.network) < time(plan, knowledge.network)) plan = std::move(other);
+  if (power && plan.parameters.contains("allgather")) return;
+  const auto time = [&](Gathering way) {
+    return moving::scatter_allgather_time(plan.problem, knowledge.network, way);
+  };
+  const bool doubles = power && time(Gathering::doubling) < time(Gathering::ring);
+  const Gathering way = doubles ? Gathering::doubling : Gathering::ring;
+  plan.parameters["allgather"] = static_cast<Count>(way);
 }
 
 Moves moves(const Plan& plan, Rank of) {
@@ -54,13 +49,9 @@ Moves moves(const Plan& plan, Rank of) {
   return all;
 }
 
-/// Of long lists as if nobody were late: nobody has the whole vector before the last one hands on
-/// what it has from the root.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  const Count length = moving::scatter_allgather_moves(plan.problem.ranks, way_of(plan));
-  if (length > moving::kMostReplayed) return time(plan, network);
-  return moving::time_after_last(moves(plan, moving::kEverybody), plan, network, arrivals);
+/// Nobody has the whole vector before the last one hands on what it has from the root.
+bool replayed(const Plan& plan) {
+  return moving::scatter_allgather_moves(plan.problem.ranks, way_of(plan)) <= moving::kMostReplayed;
 }
 
 Cost cost(const Plan& plan) {
@@ -83,7 +74,7 @@ LATECOMER_ROW(bcast, scatter_allgather) {
           .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
-          .time_after_last = time_after_last};
+          .time_after_last = moving::time_after_last_or<moves, replayed, time>};
 }
 
 }  // namespace latecomer::bcast

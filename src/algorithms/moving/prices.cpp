@@ -35,4 +35,11 @@ Seconds bruck_time(const Plan& plan, const Network& network) {
   return sum;
 }
 
+Seconds neighbor_exchange_time(const Plan& plan, const Network& network) {
+  const Count bytes = longest_part(plan.problem) * plan.problem.element_bytes;
+  const Rank pairs = plan.problem.ranks / 2 - 1;
+  // Of two ranks both neighbours are one, but there is only one round.
+  return network.exchanging(bytes) + pairs * network.exchanging(2 * bytes);
+}
+
 }  // namespace latecomer::moving

@@ -23,4 +23,7 @@ template <Moves (*moves)(const Plan& plan, Rank of)>
 /// Rounds in which ranks hand on as much as they hold, or as is missing.
 [[nodiscard]] Seconds bruck_time(const Plan& plan, const Network& network);
 
+/// Half as many rounds as ranks: a part, and then two in each.
+[[nodiscard]] Seconds neighbor_exchange_time(const Plan& plan, const Network& network);
+
 }  // namespace latecomer::moving

@@ -37,22 +37,22 @@ template <Moves (*moves)(const Plan& plan, Rank of)>
 
 // Of a row whose list of moves may be too long to be replayed: then it takes `otherwise`, as if
 // nobody were late, which is never less.
-template <Moves (*moves)(const Plan& plan, Rank of), bool (*replayed)(const Problem& problem),
+template <Moves (*moves)(const Plan& plan, Rank of), bool (*replayed)(const Plan& plan),
           Seconds (*otherwise)(const Plan& plan, const Network& network)>
 [[nodiscard]] Seconds time_or(const Plan& plan, const Network& network) {
-  return replayed(plan.problem) ? time_of<moves>(plan, network) : otherwise(plan, network);
+  return replayed(plan) ? time_of<moves>(plan, network) : otherwise(plan, network);
 }
-template <Moves (*moves)(const Plan& plan, Rank of), bool (*replayed)(const Problem& problem),
+template <Moves (*moves)(const Plan& plan, Rank of), bool (*replayed)(const Plan& plan),
           Seconds (*otherwise)(const Plan& plan, const Network& network)>
 [[nodiscard]] Seconds time_after_last_or(const Plan& plan, const Network& network,
                                          const std::vector<Seconds>& arrivals) {
-  return replayed(plan.problem) ? time_after_last_of<moves>(plan, network, arrivals)
-                                : otherwise(plan, network);
+  return replayed(plan) ? time_after_last_of<moves>(plan, network, arrivals)
+                        : otherwise(plan, network);
 }
 
 /// `replayed` of those in which every rank sends up to P messages.
-[[nodiscard]] inline bool few_pairs(const Problem& problem) {
-  return Count{problem.ranks} * problem.ranks <= kMostReplayed;
+[[nodiscard]] inline bool few_pairs(const Plan& plan) {
+  return Count{plan.problem.ranks} * plan.problem.ranks <= kMostReplayed;
 }
 
 }  // namespace latecomer::moving
