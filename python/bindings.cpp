@@ -115,9 +115,7 @@ class PyPlan {
 
   /// Seconds when all arrive together, by the closed form.
   [[nodiscard]] Seconds time() const {
-    return interruptible([&] {
-      return find_algorithm(plan_.problem.collective, plan_.algorithm).time(plan_, network_);
-    });
+    return interruptible([&] { return closed_form_time(plan_, network_); });
   }
 
   /// Runs on the virtual network with other arrivals and another seed of the jitter than planned

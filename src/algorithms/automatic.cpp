@@ -5,9 +5,9 @@
 // will. In MPI programs the library's own collective takes part too, and what calls took corrects
 // the closed forms (src/choose/).
 #include "algorithms/chosen.hpp"
-#include "algorithms/common_rows.hpp"
+#include "algorithms/row.hpp"
 
-namespace latecomer {
+namespace latecomer::every {
 namespace {
 
 /// The balanced rows compete in `fastest`; without arrivals the others have nothing to exploit.
@@ -15,7 +15,7 @@ bool competes(const Algorithm& row, bool known) {
   return row.arrival_aware ? known && row.name != "auto" : row.name == "fastest";
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const bool known = !knowledge.arrivals.empty();
   plan = cheapest_plan(
       plan.problem, knowledge, [&](const Algorithm& row) { return competes(row, known); },
@@ -26,21 +26,15 @@ void complete(Plan& plan, const Knowledge& knowledge) {
 
 }  // namespace
 
-Algorithm automatic(Collective collective) {
-  return {.name = "auto",
-          .collective = collective,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
+LATECOMER_ROW(every, auto) {
+  return {.arrival_aware = true,
           .scratch_messages = 3,
-          .parameters = {},
           .cost_formula = "that of the program that is over soonest after the last arrival",
           .source = "the closed forms of the others",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chosen,
           .check = check_chosen,
-          .cost = cost_chosen,
-          .time = time_chosen};
+          .cost = cost_chosen};
 }
 
-}  // namespace latecomer
+}  // namespace latecomer::every

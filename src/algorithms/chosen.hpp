@@ -37,9 +37,6 @@ inline void build_chosen(const Plan& plan, Builder& builder) { chosen(plan).buil
 inline void check_chosen(const Plan& plan) {
   throw Error("algorithm", plan.algorithm, "the one that it has chosen");
 }
-inline Cost cost_chosen(const Plan& plan) { return chosen(plan).cost(plan); }
-inline Seconds time_chosen(const Plan& plan, const Network& network) {
-  return chosen(plan).time(plan, network);
-}
+inline Cost cost_chosen(const Plan& plan) { return cost_of(plan); }
 
 }  // namespace latecomer

@@ -3,14 +3,14 @@
 //
 // Cost: that of the program. Use it where arrivals are balanced and the network's costs are known.
 #include "algorithms/chosen.hpp"
-#include "algorithms/common_rows.hpp"
+#include "algorithms/row.hpp"
 
-namespace latecomer {
+namespace latecomer::every {
 namespace {
 
 bool competes(const Algorithm& row) { return !row.arrival_aware && row.name != "fastest"; }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Network& network = knowledge.network;
   plan = cheapest_plan(plan.problem, {{}, network}, competes,
                        [&](const Plan& each) { return balanced_time(each, network); });
@@ -18,21 +18,14 @@ void complete(Plan& plan, const Knowledge& knowledge) {
 
 }  // namespace
 
-Algorithm fastest(Collective collective) {
-  return {.name = "fastest",
-          .collective = collective,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 3,
-          .parameters = {},
+LATECOMER_ROW(every, fastest) {
+  return {.scratch_messages = 3,
           .cost_formula = "that of the program with the least time on the network",
           .source = "the closed forms of the others",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chosen,
           .check = check_chosen,
-          .cost = cost_chosen,
-          .time = time_chosen};
+          .cost = cost_chosen};
 }
 
-}  // namespace latecomer
+}  // namespace latecomer::every

@@ -159,9 +159,9 @@ constexpr std::size_t kParameter = 80;   // of one in its map
 
 /// Transfers of one rank: no more than those that follow each other, and of a vector cut into
 /// segments no more than its way up and down a tree of two children takes.
-Count transfers_of(const Plan& plan, const Algorithm& row) {
+Count transfers_of(const Plan& plan) {
   const Problem& problem = plan.problem;
-  const Count rounds = row.cost(plan).rounds;
+  const Count rounds = cost_of(plan).rounds;
   if (parted(problem.collective)) {
     // Parts that travel in another order are put in place one by one.
     const bool reordered = rooted(problem.collective) && !plan.order.empty();
@@ -185,7 +185,7 @@ std::size_t memory_of(const Plan& plan) {
   if (row == nullptr || row->kind != Kind::program)
     return bytes + 3 * plan.order.size() * sizeof(Rank);
   const Count each = combines(plan.problem.collective) ? 3 : 2;  // a message in, one out
-  const Count operations = each * (transfers_of(plan, *row) + 1);
+  const Count operations = each * (transfers_of(plan) + 1);
   const bool tells = row->tells != nullptr && row->tells(plan);
   const Count telling = plan.telemetry && !tells ? 2 * ceil_log2(plan.problem.ranks) : 0;
   return bytes + kOperation * static_cast<std::size_t>(operations + telling);

@@ -2,14 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "algorithms/allgather/rows.hpp"
-#include "algorithms/allreduce/rows.hpp"
-#include "algorithms/bcast/rows.hpp"
-#include "algorithms/common_rows.hpp"
-#include "algorithms/gather/rows.hpp"
-#include "algorithms/reduce/rows.hpp"
-#include "algorithms/scatter/rows.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/factors.hpp"
 #include "base/parse.hpp"
@@ -30,18 +25,13 @@ const Parameter& find_parameter(const Algorithm& algorithm, std::string_view nam
 
 constexpr std::string_view kProgress = "progress";  // of all rows that run a program
 
-std::vector<Algorithm> with_progress(std::vector<Algorithm> rows) {
-  for (Algorithm& row : rows) {
-    if (row.kind != Kind::program) continue;
-    row.parameters.push_back(
-        {kProgress,
-         row.arrival_aware ? "whether a thread may run ahead of the arrival; default background "
-                             "where all ranks have a progress thread"
-                           : "whether a thread may run ahead of the arrival; default foreground",
-         0,
-         {"foreground", "background"}});
-  }
-  return rows;
+Parameter progress_parameter(bool arrival_aware) {
+  return {kProgress,
+          arrival_aware ? "whether a thread may run ahead of the arrival; default background "
+                          "where all ranks have a progress thread"
+                        : "whether a thread may run ahead of the arrival; default foreground",
+          0,
+          {"foreground", "background"}};
 }
 
 /// Takes it out of the parameters: a plan holds it under its own name.
@@ -97,6 +87,20 @@ std::string names_of(Collective collective) {
   return names;
 }
 
+const Algorithm& row_of(const Plan& plan) {
+  return find_algorithm(plan.problem.collective, plan.algorithm);
+}
+
+Seconds saved(const Plan& plan, const Network& network) {
+  return network.saved(cost_of(plan).sent * plan.problem.element_bytes);
+}
+
+/// All that one rank alone has to do.
+void keep_own(const Problem& problem, Builder& builder) {
+  const Range own = problem.after(0);
+  builder.copy(builder.input(own), builder.output(own));
+}
+
 /// In round k rank r tells r + 2^k of all that it has heard of: after ceil(log2 P) rounds everybody
 /// has heard of everybody.
 void disseminate(Rank ranks, Builder& builder) {
@@ -107,36 +111,36 @@ void disseminate(Rank ranks, Builder& builder) {
   builder.tell_no_more();
 }
 
-std::vector<Algorithm> own_rows(Collective collective) {
-  switch (collective) {
-    case Collective::allgather:
-      return allgather::rows();
-    case Collective::allreduce:
-      return allreduce::rows();
-    case Collective::bcast:
-      return bcast::rows();
-    case Collective::gather:
-      return gather::rows();
-    case Collective::reduce:
-      return reduce::rows();
-    case Collective::scatter:
-      return scatter::rows();
-  }
-  return {};
+void check_row(const Algorithm& row) {
+  const auto demand = [&](bool there, std::string_view member) {
+    if (there) return;
+    throw Error("row of " + std::string(to_string(row.collective)), std::string(row.name),
+                "one with " + std::string(member));
+  };
+  demand((row.build != nullptr) != (row.party != nullptr), "either `build` or `party`");
+  demand(row.cost != nullptr, "`cost`");
+  demand(!row.cost_formula.empty(), "`cost_formula`");
+  demand(!row.source.empty(), "`source`");
 }
 
-std::vector<Algorithm> all_rows() {
-  std::vector<Algorithm> all;
-  for (const Collective collective : all_collectives()) {
-    std::vector<Algorithm> rows = own_rows(collective);
-    rows.push_back(automatic(collective));
-    rows.push_back(fastest(collective));
-    rows.push_back(native(collective));
-    std::sort(rows.begin(), rows.end(),
-              [](const Algorithm& a, const Algorithm& b) { return a.name < b.name; });
-    all.insert(all.end(), rows.begin(), rows.end());
-  }
-  return all;
+Algorithm finished(const DeclaredRow& declared, Collective collective) {
+  Algorithm row = declared.row();
+  row.name = declared.name;
+  row.collective = collective;
+  check_row(row);
+  row.kind = row.party == nullptr ? Kind::program : Kind::protocol;
+  if (row.kind == Kind::program) row.parameters.push_back(progress_parameter(row.arrival_aware));
+  return row;
+}
+
+Algorithm native(Collective collective) {
+  return {.name = "native",
+          .collective = collective,
+          .kind = Kind::native,
+          .scratch_messages = 0,
+          .cost_formula = "the MPI library's",
+          .source = "the MPI library",
+          .cost = nullptr};
 }
 
 }  // namespace
@@ -153,8 +157,28 @@ std::string_view to_string(Kind kind) {
   return "unknown";
 }
 
+std::vector<Algorithm> make_rows(std::span<const DeclaredRow> declared) {
+  std::vector<Algorithm> rows;
+  for (const Collective collective : all_collectives()) rows.push_back(native(collective));
+  for (const DeclaredRow& each : declared) {
+    if (each.collective != "every") {
+      rows.push_back(finished(each, parse_collective(each.collective)));
+      continue;
+    }
+    for (const Collective collective : all_collectives()) {
+      rows.push_back(finished(each, collective));
+    }
+  }
+  const auto key = [](const Algorithm& row) { return std::pair(row.collective, row.name); };
+  std::ranges::sort(rows, {}, key);
+  const auto twice = std::ranges::adjacent_find(rows, {}, key);
+  if (twice == rows.end()) return rows;
+  throw Error("row of " + std::string(to_string(twice->collective)), std::string(twice->name),
+              "one with a name of its own, since there are two");
+}
+
 std::span<const Algorithm> registry() {
-  static const std::vector<Algorithm> rows = with_progress(all_rows());
+  static const std::vector<Algorithm> rows = make_rows(declared_rows());
   return rows;
 }
 
@@ -214,7 +238,7 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   cap_segments(plan.parameters, problem.count);
   const Progress progress = take_progress(algorithm, plan.parameters, knowledge.background);
   plan.progress = progress;
-  algorithm.complete(plan, knowledge);
+  if (algorithm.fill_plan != nullptr) algorithm.fill_plan(plan, knowledge);
   plan.progress = progress;  // of a plan that another row made
   plan.telemetry = knowledge.telemetry && algorithm.kind == Kind::program;
   return plan;
@@ -239,18 +263,34 @@ Plan plan_like(const Plan& representative, const Problem& problem, const Paramet
   return make_plan(row, problem, parameters, knowledge);
 }
 
+Cost cost_of(const Plan& plan) {
+  return plan.problem.ranks == 1 ? Cost{} : row_of(plan).cost(plan);
+}
+
+Seconds hockney_time(const Problem& problem, const Cost& cost, const Network& network) {
+  const Count bytes = cost.sent * problem.element_bytes;
+  const Count each = cost.rounds > 0 ? bytes / cost.rounds : 0;
+  return static_cast<double>(cost.rounds) * network.transfer(each) +
+         network.combining(cost.combined * problem.element_bytes);
+}
+
+Seconds closed_form_time(const Plan& plan, const Network& network) {
+  if (plan.problem.ranks == 1) return 0;
+  const Algorithm& row = row_of(plan);
+  return row.time == nullptr ? hockney_time(plan.problem, row.cost(plan), network)
+                             : row.time(plan, network);
+}
+
 Seconds balanced_time(const Plan& plan, const Network& network) {
-  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
-  const Count sent = algorithm.cost(plan).sent * plan.problem.element_bytes;
-  return algorithm.time(plan, network) - network.saved(sent);
+  return closed_form_time(plan, network) - saved(plan, network);
 }
 
 Seconds mean_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
-  if (arrivals.empty() || algorithm.time_after_last == nullptr) return balanced_time(plan, network);
-  const Count sent = algorithm.cost(plan).sent * plan.problem.element_bytes;
-  return algorithm.time_after_last(plan, network, arrivals) - network.saved(sent);
+  const auto time_after_last = row_of(plan).time_after_last;
+  const bool priced = plan.problem.ranks > 1 && !arrivals.empty() && time_after_last != nullptr;
+  if (!priced) return balanced_time(plan, network);
+  return time_after_last(plan, network, arrivals) - saved(plan, network);
 }
 
 Plan telling_plan(const Problem& problem) {
@@ -268,7 +308,7 @@ void check_rank(const Plan& plan, Rank me) {
 
 Program build_program(const Plan& plan, Rank me) {
   check_rank(plan, me);
-  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
+  const Algorithm& algorithm = row_of(plan);
   if (algorithm.kind == Kind::protocol) {
     throw Error("algorithm", plan.algorithm,
                 "one that runs a program, since this one decides while it runs");
@@ -276,7 +316,8 @@ Program build_program(const Plan& plan, Rank me) {
   Builder builder(plan, me);
   const bool tells = algorithm.tells != nullptr && algorithm.tells(plan);
   if (plan.telemetry && !tells) disseminate(plan.problem.ranks, builder);
-  if (algorithm.build != nullptr) algorithm.build(plan, builder);
+  if (algorithm.kind == Kind::native) return builder.finish();
+  plan.problem.ranks > 1 ? algorithm.build(plan, builder) : keep_own(plan.problem, builder);
   return builder.finish();
 }
 
@@ -308,7 +349,7 @@ Choice parse_choice(Collective collective, std::string_view text) {
 }
 
 std::string describe_parameters(const Plan& plan, std::string_view asked) {
-  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
+  const Algorithm& algorithm = row_of(plan);
   std::string text = asked.empty() || asked == plan.algorithm ? "" : "as=" + plan.algorithm;
   for (const auto& [name, value] : plan.parameters) {
     text +=

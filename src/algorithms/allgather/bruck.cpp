@@ -7,14 +7,12 @@
 // in multiport message-passing systems, IEEE Trans. Parallel Distrib. Syst. 8 (1997).
 #include <algorithm>
 
-#include "algorithms/allgather/rows.hpp"
-#include "algorithms/moving/moves.hpp"
+#include "algorithms/moving/prices.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// The parts in the order of the ranks from `first` on, one after another in scratch.
 class Turned {
@@ -40,7 +38,6 @@ void build(const Plan& plan, Builder& builder) {
   const Rank ranks = plan.problem.ranks;
   const Rank me = builder.me();
   const std::vector<Range> parts = moving::parts_of(plan.problem);
-  if (ranks == 1) return builder.copy(builder.input(parts[0]), builder.output(parts[0]));
   const Turned turned(parts, me);
   const Slice all = builder.scratch(plan.problem.count);
   const auto place = [&](Rank first, Rank last) {
@@ -65,36 +62,16 @@ Cost cost(const Plan& plan) {
   return {ceil_log2(ranks), (ranks - 1) * moving::longest_part(plan.problem), 0};
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  const Rank ranks = plan.problem.ranks;
-  const Count bytes = plan.problem.bytes();
-  Seconds sum = 0;
-  for (Rank held = 1; held < ranks; held *= 2) {
-    const Count sent = (bytes * handed(held, ranks) + ranks - 1) / ranks;
-    const bool exchange = 2 * held == ranks;  // the two ranks are each other's
-    sum += exchange ? network.exchanging(sent) : network.transfer(sent);
-  }
-  return sum;
-}
-
 bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
 
 }  // namespace
 
-Algorithm bruck() {
-  return {.name = "bruck",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
+LATECOMER_ROW(allgather, bruck) {
+  return {.cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
           .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
-          .complete = complete,
           .build = build,
           .cost = cost,
-          .time = time,
+          .time = moving::bruck_time,
           .tells = tells};
 }
 

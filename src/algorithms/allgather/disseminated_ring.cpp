@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::allgather {
 namespace {
@@ -36,7 +36,7 @@ std::vector<Count> steps_before_last(const std::vector<Seconds>& arrivals, Rank 
   return steps;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const Count bytes = moving::longest_part(problem) * problem.element_bytes;
   plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
@@ -96,7 +96,7 @@ class PreSteps {
 };
 
 /// All, or of the ring only what one rank sends and receives.
-Moves moves_at(const Plan& plan, Rank place) {
+Moves moves(const Plan& plan, Rank of) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
@@ -108,20 +108,14 @@ Moves moves_at(const Plan& plan, Rank place) {
     moving::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
   };
   for (Rank step = 0; step + 1 < ranks; ++step) {
-    if (place != moving::kEverybody) {
-      hand_on(place, step);
-      hand_on((place + ranks - 1) % ranks, step);
+    if (of != moving::kEverybody) {
+      hand_on(of, step);
+      hand_on((of + ranks - 1) % ranks, step);
       continue;
     }
     for (Rank rank = 0; rank < ranks; ++rank) hand_on(rank, step);
   }
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  store.keep_own();
-  moving::build(moves_at(plan, builder.me()), store, builder.me());
 }
 
 /// Every rank's part goes to every other rank once.
@@ -130,50 +124,28 @@ Cost cost(const Plan& plan) {
   return {rounds, rounds * moving::longest_part(plan.problem), 0};
 }
 
-bool replayed(const Problem& problem) {
-  return Count{problem.ranks} * problem.ranks <= moving::kMostReplayed;
-}
-
 Seconds by_rounds(const Plan& plan, const Network& network) {
   const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
   return (plan.problem.ranks - 1) * network.transfer(bytes);
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  if (!replayed(plan.problem)) return by_rounds(plan, network);
-  return moving::time(moves_at(plan, moving::kEverybody), plan, network);
-}
-
-/// Of long lists as if nobody were late, which is never less.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  if (!replayed(plan.problem)) return by_rounds(plan, network);
-  return moving::time_after_last(moves_at(plan, moving::kEverybody), plan, network, arrivals);
-}
-
 /// Where its price is known: otherwise it is the ring's.
 bool worth_planning(const Problem& problem, const Network& /*network*/) {
-  return replayed(problem);
+  return Count{problem.ranks} * problem.ranks <= moving::kMostReplayed;
 }
 
 }  // namespace
 
-Algorithm disseminated_ring() {
-  return {.name = "disseminated_ring",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
+LATECOMER_ROW(allgather, disseminated_ring) {
+  return {.arrival_aware = true,
           .cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Proficz 2021, listing 2 (BDR)",
-          .complete = complete,
-          .build = build,
+          .fill_plan = fill_plan,
+          .build = moving::build_of<moves>,
           .check = check,
           .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last,
+          .time = moving::time_or<moves, moving::few_pairs, by_rounds>,
+          .time_after_last = moving::time_after_last_or<moves, moving::few_pairs, by_rounds>,
           .worth_planning = worth_planning};
 }
 

@@ -4,9 +4,9 @@
 // Cost: (P-1 + ceil(log2 P)) alpha + (P-1)/P m beta + ceil(log2 P) m beta. A baseline: others are
 // better when all arrive together.
 // Source: "LNBC" of Proficz 2021.
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/trees.hpp"
 
@@ -15,9 +15,7 @@ namespace {
 
 using moving::Moves;
 
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
-
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
@@ -25,12 +23,6 @@ Moves moves(const Plan& plan) {
   const auto rank_at = [](Rank position) { return position; };
   moving::add_binomial(all, ranks, rank_at, {0, plan.problem.count}, true);
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  if (builder.me() == 0) store.join_own();
-  moving::build(moves(plan), store, builder.me());
 }
 
 Cost cost(const Plan& plan) {
@@ -53,18 +45,10 @@ bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
 
 }  // namespace
 
-Algorithm gather_bcast() {
-  return {.name = "gather_bcast",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "(P-1 + ceil(log2 P)) alpha + ((P-1)/P + ceil(log2 P)) m beta",
+LATECOMER_ROW(allgather, gather_bcast) {
+  return {.cost_formula = "(P-1 + ceil(log2 P)) alpha + ((P-1)/P + ceil(log2 P)) m beta",
           .source = "LNBC of Proficz 2021",
-          .complete = complete,
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
           .time_after_last = moving::time_after_last_of<moves>,

@@ -10,10 +10,10 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
 
@@ -102,7 +102,7 @@ std::vector<Seconds> sorted_by(const std::vector<Rank>& order,
   return sorted;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Rank ranks = plan.problem.ranks;
   plan.order = order_by_arrival(ranks, knowledge.arrivals);
   const std::vector<Seconds> sorted = sorted_by(plan.order, knowledge.arrivals);
@@ -175,9 +175,15 @@ void add_deliveries(Moves& all, const Plan& plan, const std::vector<Range>& part
   }
 }
 
-/// Those of the rank at one place of the order, and others', or those of all.
-Moves moves_at(const Plan& plan, Rank place) {
+/// Of a rank in the order.
+Rank place_of(const Plan& plan, Rank rank) {
+  if (rank == moving::kEverybody) return rank;
+  return static_cast<Rank>(std::ranges::find(plan.order, rank) - plan.order.begin());
+}
+
+Moves moves(const Plan& plan, Rank of) {
   const Rank ranks = plan.problem.ranks;
+  const Rank place = place_of(plan, of);
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
   add_ring(all, plan, parts, place);
@@ -191,15 +197,6 @@ Moves moves_at(const Plan& plan, Rank place) {
     moving::add_binomial(all, ranks, rank_at, parts[plan.order[i]], late_of(plan) == 1);
   }
   return all;
-}
-
-Moves moves(const Plan& plan) { return moves_at(plan, moving::kEverybody); }
-
-void build(const Plan& plan, Builder& builder) {
-  const auto place = std::ranges::find(plan.order, builder.me()) - plan.order.begin();
-  moving::Store store(plan, builder);
-  store.keep_own();
-  moving::build(moves_at(plan, static_cast<Rank>(place)), store, builder.me());
 }
 
 /// How many children a position of a binomial tree has.
@@ -239,36 +236,26 @@ Cost cost(const Plan& plan) {
   return {rounds, std::ranges::max(sent_by_rank(plan)), 0};
 }
 
-bool replayed(const Plan& plan) {
-  const Count ranks = plan.problem.ranks;
-  return ranks * ranks <= moving::kMostReplayed;
-}
-
 /// Of long lists by the steps that `late` is chosen by.
 Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  if (!replayed(plan)) {
+  if (!moving::few_pairs(plan)) {
     const std::vector<Seconds> sorted = sorted_by(plan.order, arrivals);
     return Exits(sorted, step_of(plan, network)).mean(late_of(plan)) - std::ranges::max(arrivals);
   }
-  return moving::time_after_last(moves(plan), plan, network, arrivals);
+  return moving::time_after_last(moves(plan, moving::kEverybody), plan, network, arrivals);
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  if (replayed(plan)) return moving::time(moves(plan), plan, network);
+  if (moving::few_pairs(plan)) return moving::time(moves(plan, moving::kEverybody), plan, network);
   const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
   return Exits(together, step_of(plan, network)).ready(late_of(plan));
 }
 
 }  // namespace
 
-Algorithm late_doubling() {
-  return {.name = "late_doubling",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
+LATECOMER_ROW(allgather, late_doubling) {
+  return {.arrival_aware = true,
           .parameters = {{"late",
                           "how many of the last ranks broadcast their parts; default: as many as "
                           "have the ranks leave soonest",
@@ -276,8 +263,8 @@ Algorithm late_doubling() {
                           {}}},
           .cost_formula = "(P-1) alpha + (P-1)/P m beta at zero delay",
           .source = "latecomer",
-          .complete = complete,
-          .build = build,
+          .fill_plan = fill_plan,
+          .build = moving::build_of<moves>,
           .check = check,
           .cost = cost,
           .time = time,

@@ -5,11 +5,10 @@
 // such pattern: then it is planned as the ring (as Open MPI does).
 // Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on terascale
 // Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
-#include "algorithms/allgather/rows.hpp"
-#include "algorithms/chosen.hpp"
-#include "algorithms/moving/replay.hpp"
+#include "algorithms/moving/prices.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 
 namespace latecomer::allgather {
@@ -20,7 +19,7 @@ using moving::Moves;
 
 bool odd(const Plan& plan) { return plan.problem.ranks % 2 != 0; }
 
-void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   if (odd(plan)) plan.algorithm = "ring";
 }
 
@@ -53,71 +52,42 @@ Move sent(const std::vector<Range>& parts, Rank rank, Rank round) {
   return {rank, to, pair, round == 1};
 }
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank of) {
+  const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
-  for (Rank round = 0; round < plan.problem.ranks / 2; ++round) {
-    for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-      moving::add(all, sent(parts, rank, round));
+  for (Rank round = 0; round < ranks / 2; ++round) {
+    if (of == moving::kEverybody) {
+      for (Rank rank = 0; rank < ranks; ++rank) moving::add(all, sent(parts, rank, round));
+    } else {
+      moving::add(all, sent(parts, of, round));
+      moving::add(all, sent(parts, partner(of, round, ranks), round));
     }
   }
   return all;
 }
 
-void build(const Plan& plan, Builder& builder) {
-  const Rank ranks = plan.problem.ranks;
-  const Rank me = builder.me();
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  moving::Store store(plan, builder);
-  store.join_own();
-  for (Rank round = 0; round < ranks / 2; ++round) {
-    store.send(sent(parts, me, round));
-    const Rank from = partner(me, round, ranks);
-    store.receive(from, sent(parts, from, round).range);
-  }
-}
-
 Cost cost(const Plan& plan) {
-  if (odd(plan)) return chosen(plan).cost(plan);
   const Count longest = moving::longest_part(plan.problem);
   return {plan.problem.ranks / 2, (plan.problem.ranks - 1) * longest, 0};
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  if (odd(plan)) return chosen(plan).time(plan, network);
-  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
-  const Rank pairs = plan.problem.ranks / 2 - 1;
-  // Of two ranks both neighbours are one, but there is only one round.
-  return network.exchanging(bytes) + pairs * network.exchanging(2 * bytes);
-}
-
-/// Of long lists as if nobody were late, which is never less.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  if (odd(plan)) return chosen(plan).time_after_last(plan, network, arrivals);
-  const Count ranks = plan.problem.ranks;
-  if (ranks * ranks / 2 > moving::kMostReplayed) return time(plan, network);
-  return moving::time_after_last(moves(plan), plan, network, arrivals);
+bool replayed(const Plan& plan) {
+  return Count{plan.problem.ranks} * plan.problem.ranks / 2 <= moving::kMostReplayed;
 }
 
 }  // namespace
 
-Algorithm neighbor_exchange() {
-  return {.name = "neighbor_exchange",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "P/2 alpha + (P-1)/P m beta; for odd P the ring's",
+LATECOMER_ROW(allgather, neighbor_exchange) {
+  return {.cost_formula = "P/2 alpha + (P-1)/P m beta; for odd P the ring's",
           .source = "Chen, Zhang, Zhang and Yuan 2005; NEX of Proficz 2021",
-          .complete = complete,
-          .build = build,
+          .fill_plan = fill_plan,
+          .build = moving::build_of<moves>,
           .check = check,
           .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last};
+          .time = moving::neighbor_exchange_time,
+          .time_after_last =
+              moving::time_after_last_or<moves, replayed, moving::neighbor_exchange_time>};
 }
 
 }  // namespace latecomer::allgather

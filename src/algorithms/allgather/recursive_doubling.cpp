@@ -8,17 +8,15 @@
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1.
 #include <algorithm>
 
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
 using moving::Moves;
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// The ranks whose parts the core positions [first, last) stand for follow each other.
 Range stretch(const FoldedRanks& folded, const std::vector<Range>& parts, Rank first, Rank last) {
@@ -30,7 +28,7 @@ Range stretch(const FoldedRanks& folded, const std::vector<Range>& parts, Rank f
   return {begin, parts[folded.rank(last - 1)].end() - begin};
 }
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   const Rank ranks = plan.problem.ranks;
   const FoldedRanks folded(ranks);
   const std::vector<Range> parts = moving::parts_of(plan.problem);
@@ -51,25 +49,18 @@ Moves moves(const Plan& plan) {
   return all;
 }
 
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  // Whoever waits gets its own part back with the others.
-  const bool waits = FoldedRanks(plan.problem.ranks).waits(builder.me());
-  if (!waits) store.join_own();
-  moving::build(moves(plan), store, builder.me());
-}
-
 Cost cost(const Plan& plan) {
   const FoldedRanks folded(plan.problem.ranks);
   Count most = 0;
   std::vector<Count> sent(static_cast<std::size_t>(plan.problem.ranks));
-  for (const moving::Move& move : moves(plan)) {
+  for (const moving::Move& move : moves(plan, moving::kEverybody)) {
     most = std::max(most, sent[static_cast<std::size_t>(move.from)] += move.range.count);
   }
   return {folded.log2 + (folded.extra > 0 ? 2 : 0), most, 0};
 }
 
-bool replayed(Rank ranks) {
+bool replayed(const Plan& plan) {
+  const Rank ranks = plan.problem.ranks;
   return Count{ranks} * (floor_log2(ranks) + 1) <= moving::kMostReplayed;
 }
 
@@ -93,37 +84,17 @@ Seconds by_rounds(const Plan& plan, const Network& network) {
   return sum;
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  if (!replayed(plan.problem.ranks)) return by_rounds(plan, network);
-  return moving::time(moves(plan), plan, network);
-}
-
-/// Of long lists as if nobody were late, which is never less.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  if (!replayed(plan.problem.ranks)) return by_rounds(plan, network);
-  return moving::time_after_last(moves(plan), plan, network, arrivals);
-}
-
 bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
 
 }  // namespace
 
-Algorithm recursive_doubling() {
-  return {.name = "recursive_doubling",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "log2 P alpha + (P-1)/P m beta; for other P 2 alpha + m beta more",
+LATECOMER_ROW(allgather, recursive_doubling) {
+  return {.cost_formula = "log2 P alpha + (P-1)/P m beta; for other P 2 alpha + m beta more",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last,
+          .time = moving::time_or<moves, replayed, by_rounds>,
+          .time_after_last = moving::time_after_last_or<moves, replayed, by_rounds>,
           .tells = tells};
 }
 

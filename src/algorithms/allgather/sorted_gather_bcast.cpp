@@ -6,10 +6,10 @@
 // Cost: (P-1) alpha + (P-1)/P m beta and the broadcast's. Use it where one rank is so late that the
 // others' parts are at rank 0 by then: what is left after its arrival is a part and a broadcast.
 // Source: Proficz 2021, listing 3 (BSLB).
-#include "algorithms/allgather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
@@ -49,7 +49,7 @@ Seconds broadcast_time(const Plan& plan, const Network& network, Handing way) {
   return ceil_log2(problem.ranks) * network.transfer(problem.bytes());
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
   if (plan.parameters.contains("bcast")) return;
   const Network& network = knowledge.network;
@@ -58,20 +58,14 @@ void complete(Plan& plan, const Knowledge& knowledge) {
   plan.parameters["bcast"] = static_cast<Count>(parts ? Handing::scatter_ring : Handing::binomial);
 }
 
-Moves moves_at(const Plan& plan, Rank place) {
+Moves moves(const Plan& plan, Rank of) {
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
   for (const Rank rank : plan.order) {
     if (rank != 0) moving::add(all, {rank, 0, parts[rank], true});
   }
-  add_broadcast(all, plan.problem, handing(plan), place);
+  add_broadcast(all, plan.problem, handing(plan), of);
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  if (builder.me() == 0) store.join_own();
-  moving::build(moves_at(plan, builder.me()), store, builder.me());
 }
 
 /// When rank 0 has all parts: one after another, none before its sender has arrived, and in the
@@ -98,13 +92,13 @@ Seconds time_after_last(const Plan& plan, const Network& network,
     return gathered_at(plan, network, arrivals) + broadcast_time(plan, network, handing(plan)) -
            std::ranges::max(arrivals);
   }
-  return moving::time_after_last(moves_at(plan, moving::kEverybody), plan, network, arrivals);
+  return moving::time_after_last(moves(plan, moving::kEverybody), plan, network, arrivals);
 }
 
 Seconds time(const Plan& plan, const Network& network) {
   const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
   if (!replayed(plan.problem)) return time_after_last(plan, network, together);
-  return moving::time(moves_at(plan, moving::kEverybody), plan, network);
+  return moving::time(moves(plan, moving::kEverybody), plan, network);
 }
 
 Cost cost(const Plan& plan) {
@@ -120,21 +114,16 @@ Cost cost(const Plan& plan) {
 
 }  // namespace
 
-Algorithm sorted_gather_bcast() {
-  return {.name = "sorted_gather_bcast",
-          .collective = Collective::allgather,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
+LATECOMER_ROW(allgather, sorted_gather_bcast) {
+  return {.arrival_aware = true,
           .parameters = {{"bcast",
                           "how rank 0 hands the vector out; default: whichever takes less time",
                           0,
                           {"binomial", "scatter_ring"}}},
           .cost_formula = "(P-1) alpha + (P-1)/P m beta, and a broadcast",
           .source = "Proficz 2021, listing 3 (BSLB)",
-          .complete = complete,
-          .build = build,
+          .fill_plan = fill_plan,
+          .build = moving::build_of<moves>,
           .check = check_ordered,
           .cost = cost,
           .time = time,

@@ -2,9 +2,7 @@
 // the ranks in the plan's order; the last one holds the result and hands it to the others.
 #pragma once
 
-#include <functional>
-
-#include "algorithms/registry.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::allreduce {
 
@@ -13,8 +11,6 @@ namespace latecomer::allreduce {
 /// after the last arrival. `back`: to where the partial results came from.
 enum class Override : std::uint8_t { ring, back };
 
-/// Seconds that a chain with a plan's segments takes.
-using ChainTime = std::function<Seconds(const Plan& plan, const Network& network)>;
 /// When all ranks arrive together.
 [[nodiscard]] Seconds chain_time(const Plan& plan, const Network& network);
 /// The mean of exit minus last arrival; for other overrides than `ring` an upper bound.
@@ -22,9 +18,6 @@ using ChainTime = std::function<Seconds(const Plan& plan, const Network& network
                                             const std::vector<Seconds>& arrivals);
 
 std::vector<Parameter> chain_parameters();
-/// By default as many segments as make `time` shortest, but small enough to be sent eagerly where a
-/// handshake costs anything.
-void complete_chain(Plan& plan, const Network& network, const ChainTime& time);
 void build_chain(const Plan& plan, Builder& builder);
 Cost chain_cost(const Plan& plan);
 

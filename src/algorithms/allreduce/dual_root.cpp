@@ -13,10 +13,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
-#include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::allreduce {
 namespace {
@@ -77,7 +75,7 @@ Seconds predict(const Problem& problem, const LowerTree& tree, Count segments,
   return first + more * eager_step(ranks, segment) + drain;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const LowerTree tree(problem.ranks);
   const auto time = [&](Count segments) {
@@ -173,44 +171,28 @@ class DualRoot {
   OpIndex paced_by_ = Builder::kNone;  // the parent's last result: its round is over
 };
 
-void build(const Plan& plan, Builder& builder) {
-  const Range all{0, plan.problem.count};
-  if (plan.problem.ranks == 1) return builder.copy(builder.input(all), builder.output(all));
-  DualRoot(plan, builder).build();
-}
+void build(const Plan& plan, Builder& builder) { DualRoot(plan, builder).build(); }
 
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return {};
   const Count each = partners(ranks) * plan.problem.count;
   const auto first = static_cast<Count>(std::llround(LowerTree(ranks).first_segment(1, 0)));
   return {first + partners(ranks) * (plan.parameters.at("segments") - 1), each, each};
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  if (plan.problem.ranks == 1) return 0;
   return predict(plan.problem, LowerTree(plan.problem.ranks), plan.parameters.at("segments"),
                  network);
 }
 
 }  // namespace
 
-Algorithm dual_root() {
-  return {.name = "dual_root",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 2,
-          .parameters = {{"segments",
-                          "in all; default: the best for the pipeline",
-                          1,
-                          {},
-                          false,
-                          TakenOver::in_proportion}},
+LATECOMER_ROW(allreduce, dual_root) {
+  return {.scratch_messages = 2,
+          .parameters = {segments_parameter(kBestSegments)},
           .cost_formula = "(4h-3+3(S-1))(alpha + m/S beta) + h m/S gamma for P+2 = 2^h",
           .source = "Traeff 2021, algorithm 1",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
           .time = time,

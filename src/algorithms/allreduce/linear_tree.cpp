@@ -1,39 +1,59 @@
-// Linear tree: the pipelined chain 0, 1, ..., P-1, in rank order; segments are reduced up the
-// chain and the result is handed round from its end.
+// Linear tree: the pipelined chain in rank order, or sorted by arrival (SLT): segments are reduced
+// up the chain and the result is handed round from its end (chain.cpp). Sorted, the early ranks
+// reduce while the late ones compute; the last one finds the sum of all others on its doorstep.
 //
-// Cost, S segments: (max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma. Long vectors need about 2 m
-// beta as the ring does; keeps rank order for operators that do not commute.
-// Source: "linear tree" of Proficz 2018, section 4.1 (pipelined chain).
+// Cost, S segments: (max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma when all arrive together. Long
+// vectors need about 2 m beta as the ring does; in rank order also operators that do not commute.
+// Sorted, with one late rank (S+P-1)(alpha + m/S beta) after it, close to m beta, the least
+// possible, when S is large and the override goes ring-wise: use it for one late rank.
+// Source: "linear tree" and SLT of Proficz 2018, section 4.1 (pipelined chain).
 #include "algorithms/allreduce/chain.hpp"
-#include "algorithms/allreduce/rows.hpp"
 #include "algorithms/plan_checks.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
+  plan.parameters.try_emplace("override", static_cast<Count>(Override::ring));
   plan.order = order_by_arrival(plan.problem.ranks, {});
-  complete_chain(plan, knowledge.network, chain_time);
+  fill_eager_segments(plan, knowledge.network,
+                      [&](const Plan& tried) { return chain_time(tried, knowledge.network); });
+}
+
+void fill_sorted(Plan& plan, const Knowledge& knowledge) {
+  const Rank ranks = plan.problem.ranks;
+  const bool known = !knowledge.arrivals.empty();
+  const auto& arrivals = known ? knowledge.arrivals : std::vector<Seconds>(ranks, 0);
+  plan.parameters.try_emplace("override", static_cast<Count>(Override::ring));
+  plan.order = order_by_arrival(ranks, knowledge.arrivals);
+  fill_eager_segments(plan, knowledge.network, [&](const Plan& tried) {
+    return chain_time_after_last(tried, knowledge.network, arrivals);
+  });
 }
 
 }  // namespace
 
-Algorithm linear_tree() {
-  return {.name = "linear_tree",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = chain_parameters(),
+LATECOMER_ROW(allreduce, linear_tree) {
+  return {.parameters = chain_parameters(),
           .cost_formula = "(max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma",
           .source = "Proficz 2018, section 4.1 (linear tree)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chain,
           .check = check_ordered,
           .cost = chain_cost,
           .time = chain_time,
           .tells = always_tells};
+}
+
+LATECOMER_ROW(allreduce, sorted_linear_tree) {
+  Algorithm row = row_linear_tree();
+  row.arrival_aware = true;
+  row.commutative_only = true;
+  row.cost_formula = "(max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma at zero delay";
+  row.source = "Proficz 2018, section 4.1 (SLT)";
+  row.fill_plan = fill_sorted;
+  row.time_after_last = chain_time_after_last;
+  return row;
 }
 
 }  // namespace latecomer::allreduce

@@ -8,43 +8,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/allreduce/prices.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
-#include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
-WrittenTree tree_of(Rank ranks) {
-  return {[&](Rank rank) { return post_order_node(0, ranks, rank); }, ranks - 1};
-}
-
-/// From the start to the last rank's only segment.
-Seconds one_segment(const WrittenTree& tree, Seconds transfer, Seconds combine) {
-  return tree.time_up(transfer, combine) + tree.time_down(transfer);
-}
-
-/// The children of the busiest rank.
-Count most_children(Rank ranks) { return std::min<Count>(2, ranks - 1); }
-
-/// A segment more: it enters the busiest rank from each child, and leaves it to each.
-Seconds predict(const Problem& problem, const WrittenTree& tree, Count segments,
-                const Network& network) {
-  const SegmentTime segment(problem, segments, network);
-  const auto more =
-      static_cast<double>(segment.count - 1) * static_cast<double>(most_children(problem.ranks));
-  return one_segment(tree, segment.transfer, segment.combine) +
-         more * (std::max(segment.transfer, segment.combine) + segment.transfer);
-}
-
-void complete(Plan& plan, const Knowledge& knowledge) {
-  const Problem& problem = plan.problem;
-  const WrittenTree tree = tree_of(problem.ranks);
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
+  const PostOrderTree tree(plan.problem.ranks);
   const auto time = [&](Count segments) {
-    return predict(problem, tree, segments, knowledge.network);
+    return tree.time(plan.problem, segments, knowledge.network);
   };
-  plan.parameters.try_emplace("segments", best_segments(problem.count, time));
+  plan.parameters.try_emplace("segments", best_segments(plan.problem.count, time));
 }
 
 void build(const Plan& plan, Builder& builder) {
@@ -59,9 +35,9 @@ void build(const Plan& plan, Builder& builder) {
 
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return {};
-  const Count children = most_children(ranks);
-  const auto first = static_cast<Count>(std::llround(one_segment(tree_of(ranks), 1, 0)));
+  const PostOrderTree tree(ranks);
+  const Count children = tree.most_children();
+  const auto first = static_cast<Count>(std::llround(tree.one_segment(1, 0)));
   // The busiest sender is the root or its child with more ranks below.
   const Count below = std::min<Count>(3, ranks / 2);
   return {first + 2 * children * (plan.parameters.at("segments") - 1),
@@ -69,28 +45,18 @@ Cost cost(const Plan& plan) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  return predict(plan.problem, tree_of(plan.problem.ranks), plan.parameters.at("segments"),
-                 network);
+  return PostOrderTree(plan.problem.ranks)
+      .time(plan.problem, plan.parameters.at("segments"), network);
 }
 
 }  // namespace
 
-Algorithm pipelined_tree() {
-  return {.name = "pipelined_tree",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 2,
-          .parameters = {{"segments",
-                          "in all; default: the best for the pipeline",
-                          1,
-                          {},
-                          false,
-                          TakenOver::in_proportion}},
+LATECOMER_ROW(allreduce, pipelined_tree) {
+  return {.scratch_messages = 2,
+          .parameters = {segments_parameter(kBestSegments)},
           .cost_formula = "(4(h-1)+4(S-1))(alpha + m/S beta) + h m/S gamma for P+1 = 2^h",
           .source = "Traeff 2021, section 2 (User-Allreduce1)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
           .time = time,

@@ -15,7 +15,7 @@
 #include <cmath>
 
 #include "algorithms/allreduce/ring_walk.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::allreduce {
@@ -25,9 +25,9 @@ namespace {
 std::vector<double> steps_late(const Plan& plan, const Knowledge& knowledge, Seconds step) {
   std::vector<double> late(plan.order.size(), 0.0);
   if (knowledge.arrivals.empty() || step <= 0) return late;
-  const Seconds first = knowledge.arrivals[plan.order.front()];
+  const auto arrival = [&](Rank rank) { return knowledge.arrivals[rank]; };
   for (std::size_t i = 0; i < late.size(); ++i) {
-    late[i] = (knowledge.arrivals[plan.order[i]] - first) / step;
+    late[i] = (arrival(plan.order[i]) - arrival(plan.order.front())) / step;
   }
   return late;
 }
@@ -36,14 +36,12 @@ std::vector<double> steps_late(const Plan& plan, const Knowledge& knowledge, Sec
 /// after the first arrival starts as far back as each hop finds both its ranks arrived; whoever
 /// crosses later starts no nearer.
 std::vector<Count> prereduced_starts(const std::vector<double>& late, Count segments) {
-  const auto ranks = static_cast<Rank>(late.size());
-  const Partition groups(segments, ranks);
+  const Rank last = static_cast<Rank>(late.size()) - 1;
+  const Partition groups(segments, last + 1);
   std::vector<Count> starts(late.size(), 0);
-  const double last_arrival = std::floor(late.back());
-  const Rank last = ranks - 1;
   Rank start = last - 1;
   for (Rank j = 0; j < last; ++j) {
-    const double step = last_arrival + j;
+    const double step = std::floor(late.back()) + j;
     while (start > 0 && step - (last - start) >= std::ceil(late[start])) --start;
     starts[start] += groups.range(j).count;
   }
@@ -51,37 +49,27 @@ std::vector<Count> prereduced_starts(const std::vector<double>& late, Count segm
   return starts;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  plan.parameters.try_emplace("segments", problem.ranks);
+  const Network& network = knowledge.network;
+  const Count segments = plan.parameters.try_emplace("segments", problem.ranks).first->second;
   plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
   const Count group = problem.bytes() / problem.ranks;
-  const double per_group =
-      static_cast<double>(plan.parameters.at("segments")) / static_cast<double>(problem.ranks);
-  const Seconds step =
-      std::max(1.0, per_group) * knowledge.network.alpha +
-      (knowledge.network.beta + knowledge.network.gamma) * static_cast<double>(group);
-  if (problem.ranks == 1) {
-    plan.table = {plan.parameters.at("segments")};
-  } else {
-    plan.table =
-        prereduced_starts(steps_late(plan, knowledge, step), plan.parameters.at("segments"));
-  }
+  const double per_group = static_cast<double>(segments) / static_cast<double>(problem.ranks);
+  const Seconds step = std::max(1.0, per_group) * network.alpha +
+                       (network.beta + network.gamma) * static_cast<double>(group);
+  plan.table = prereduced_starts(steps_late(plan, knowledge, step), segments);
 }
 
 }  // namespace
 
-Algorithm prereduced_ring() {
-  return {.name = "prereduced_ring",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = true,
+LATECOMER_ROW(allreduce, prereduced_ring) {
+  return {.arrival_aware = true,
           .commutative_only = true,
-          .scratch_messages = 1,
           .parameters = {{"segments", "in all; default: P, as in the paper", 1, {}}},
           .cost_formula = "2(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma at zero delay",
           .source = "Proficz 2018, section 4.2 (PRR)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_ring_walk,
           .check = check_ring_walk,
           .cost = ring_walk_cost,

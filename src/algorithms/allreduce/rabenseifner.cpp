@@ -7,13 +7,11 @@
 // length.
 // Source: Rabenseifner: Optimization of collective reduction operations, ICCS 2004.
 #include "algorithms/allreduce/folded.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/halving.hpp"
 
 namespace latecomer::allreduce {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// One core rank's way through both phases.
 class Halving {
@@ -115,19 +113,12 @@ bool tells(const Plan& plan) { return plan.problem.count >= FoldedRanks(plan.pro
 
 }  // namespace
 
-Algorithm rabenseifner() {
-  return {.name = "rabenseifner",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 2,
-          .parameters = {},
+LATECOMER_ROW(allreduce, rabenseifner) {
+  return {.scratch_messages = 2,
           .cost_formula =
               "2 log2 P alpha + 2(P-1)/P m beta + (P-1)/P m gamma; for other P 2 rounds,"
               " 2 m beta and m gamma more",
           .source = "Rabenseifner 2004",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

@@ -5,14 +5,12 @@
 // MPI_Reduce and MPI_Bcast; the least that other algorithms must beat. Keeps rank order.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), sections 4.1 and 4.4.
-#include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allreduce {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 void build(const Plan& plan, Builder& builder) {
   const Range all{0, plan.problem.count};
@@ -37,17 +35,10 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm reduce_bcast() {
-  return {.name = "reduce_bcast",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 2,
-          .parameters = {},
+LATECOMER_ROW(allreduce, reduce_bcast) {
+  return {.scratch_messages = 2,
           .cost_formula = "ceil(log2 P)(2 alpha + 2 m beta + m gamma)",
           .source = "Thakur, Rabenseifner and Gropp 2005 (binomial reduce and broadcast)",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

@@ -5,29 +5,23 @@
 // Source: Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations,
 // J. Parallel Distrib. Comput. 69 (2009); "ring" of Proficz 2018.
 #include "algorithms/allreduce/ring_walk.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
-void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   plan.order = order_by_arrival(plan.problem.ranks, {});
   plan.table = even_starts(plan.problem.ranks, plan.problem.ranks);
 }
 
 }  // namespace
 
-Algorithm ring() {
-  return {.name = "ring",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = true,
-          .scratch_messages = 1,
-          .parameters = {},
+LATECOMER_ROW(allreduce, ring) {
+  return {.commutative_only = true,
           .cost_formula = "2(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
           .source = "Patarasuk and Yuan 2009",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_ring_walk,
           .check = check_ring_walk,
           .cost = ring_walk_cost,

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "algorithms/allreduce/ring_walk.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/pipeline.hpp"
 
 namespace latecomer::allreduce {
@@ -42,7 +42,7 @@ Count best_per_rank(const Problem& problem, const Network& network) {
   return best;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   if (!plan.parameters.contains("segments")) {
     plan.parameters["segments"] = problem.ranks * best_per_rank(problem, knowledge.network);
@@ -53,17 +53,12 @@ void complete(Plan& plan, const Knowledge& knowledge) {
 
 }  // namespace
 
-Algorithm segmented_ring() {
-  return {.name = "segmented_ring",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = true,
-          .scratch_messages = 1,
+LATECOMER_ROW(allreduce, segmented_ring) {
+  return {.commutative_only = true,
           .parameters = {{"segments", "in all; default: by the cost", 1, {}}},
           .cost_formula = "2S(P-1)/P alpha + 2(P-1)/P m beta + m/S gamma",
           .source = "segmented ring of Open MPI; segment count as in Proficz 2018",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_ring_walk,
           .check = check_ring_walk,
           .cost = ring_walk_cost,

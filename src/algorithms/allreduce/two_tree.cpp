@@ -14,8 +14,8 @@
 // algorithms for full bandwidth broadcast, reduction and scan, Parallel Computing 35 (2009).
 #include <algorithm>
 
-#include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
+#include "algorithms/row.hpp"
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
@@ -64,7 +64,7 @@ Seconds predict(const Problem& problem, const TwoTrees& trees, Count segments,
   return (transfers + lost(ranks, segment)) * segment.transfer + combines * segment.combine;
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const TwoTrees trees(problem.ranks);
   const auto time = [&](Count segments) {
@@ -145,7 +145,6 @@ Cost cost_of(const TwoTrees& trees, Rank rank, const Count (&halves)[2]) {
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   const Count segments = plan.parameters.at("segments");
-  if (ranks == 1) return {};
   const TwoTrees trees(ranks);
   const Count first = Partition(plan.problem.count, segments).begin(half(segments));
   Cost most{rounds(ranks, trees.rounds_down(), segments), 0, 0};
@@ -158,20 +157,14 @@ Cost cost(const Plan& plan) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return 0;
-  return predict(plan.problem, TwoTrees(ranks), plan.parameters.at("segments"), network);
+  return predict(plan.problem, TwoTrees(plan.problem.ranks), plan.parameters.at("segments"),
+                 network);
 }
 
 }  // namespace
 
-Algorithm two_tree() {
-  return {.name = "two_tree",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 2,
+LATECOMER_ROW(allreduce, two_tree) {
+  return {.scratch_messages = 2,
           .parameters = {{"segments",
                           "in all, half of them along each tree; default: the best for"
                           " the pipeline",
@@ -179,7 +172,7 @@ Algorithm two_tree() {
                           {}}},
           .cost_formula = "about (4h+2(S-2))(alpha + m/S beta) + h m/S gamma, h = log2 P",
           .source = "Sanders, Speck and Traeff 2009",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
           .time = time,

@@ -3,29 +3,22 @@
 // Cost: ceil(log2 P)(alpha + m beta). The fewest rounds; use it for short vectors.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2.
-#include "algorithms/bcast/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
-
-moving::Moves moves(const Plan& plan) {
+moving::Moves moves(const Plan& plan, Rank /*of*/) {
   const Rotated tree(plan.problem.ranks, plan.problem.root);
   moving::Moves all;
   moving::add_binomial(
       all, plan.problem.ranks, [&](Rank position) { return tree.rank(position); },
       {0, plan.problem.count}, true);
   return all;
-}
-
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  moving::build(moves(plan), store, builder.me());
 }
 
 Cost cost(const Plan& plan) {
@@ -40,18 +33,10 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm binomial() {
-  return {.name = "binomial",
-          .collective = Collective::bcast,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "ceil(log2 P)(alpha + m beta)",
+LATECOMER_ROW(bcast, binomial) {
+  return {.cost_formula = "ceil(log2 P)(alpha + m beta)",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
           .time_after_last = moving::time_after_last_of<moves>};

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/after_last.hpp"
-#include "algorithms/moving/store.hpp"
 #include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
 
 namespace latecomer::bcast {
 namespace {
@@ -25,40 +23,11 @@ Count segments_sent(const Plan& plan) {
 
 }  // namespace
 
-std::vector<Parameter> chain_parameters() {
-  return {{"segments",
-           "in all; default: the best for the pipeline, sent eagerly",
-           1,
-           {},
-           false,
-           TakenOver::in_proportion}};
-}
-
-void complete_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
-  if (plan.parameters.contains("segments")) return;
-  const Problem& problem = plan.problem;
-  Plan tried = plan;
-  const Count best = best_segments(problem.count, [&](Count segments) {
-    tried.parameters["segments"] = segments;
+void fill_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
+  fill_eager_segments(plan, network, [&](const Plan& tried) {
     return arrivals.empty() ? chain_time(tried, network)
                             : chain_time_after_last(tried, network, arrivals);
   });
-  const Count least = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
-  plan.parameters["segments"] = std::max(best, std::min(least, most_segments(problem.count)));
-}
-
-void build_chain(const Plan& plan, Builder& builder) {
-  const auto at = std::find(plan.order.begin(), plan.order.end(), builder.me());
-  const auto next = at + 1;
-  const Partition segments = segments_of(plan);
-  const bool head = at == plan.order.begin();
-  moving::Store store(plan, builder);
-  for (Count s = 0; s < plan.parameters.at("segments"); ++s) {
-    const Range range = segments.range(s);
-    if (range.empty()) return;
-    if (!head) store.receive(*(at - 1), range);
-    if (next != plan.order.end()) store.send({builder.me(), *next, range, head});
-  }
 }
 
 Cost chain_cost(const Plan& plan) {

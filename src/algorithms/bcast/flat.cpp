@@ -4,18 +4,16 @@
 // are late.
 // Source: the flat tree of Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance
 // analysis of MPI collective operations, Cluster Computing 10 (2007).
-#include "algorithms/bcast/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
 using moving::Moves;
 
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
-
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   const Problem& problem = plan.problem;
   Moves all;
   for (Rank rank = 0; rank < problem.ranks; ++rank) {
@@ -25,11 +23,6 @@ Moves moves(const Plan& plan) {
   return all;
 }
 
-void build(const Plan& plan, Builder& builder) {
-  moving::Store store(plan, builder);
-  moving::build(moves(plan), store, builder.me());
-}
-
 Cost cost(const Plan& plan) {
   const Count others = plan.problem.ranks - 1;
   return {others, others * plan.problem.count, 0};
@@ -37,7 +30,6 @@ Cost cost(const Plan& plan) {
 
 Seconds time(const Plan& plan, const Network& network) {
   const Rank others = plan.problem.ranks - 1;
-  if (others == 0) return 0;
   const Count bytes = plan.problem.bytes();
   // All ask at once.
   return others * network.occupancy(bytes) + network.transfer(bytes) - network.occupancy(bytes);
@@ -45,18 +37,10 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm flat() {
-  return {.name = "flat",
-          .collective = Collective::bcast,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "(P-1)(alpha + m beta)",
+LATECOMER_ROW(bcast, flat) {
+  return {.cost_formula = "(P-1)(alpha + m beta)",
           .source = "Pjesivac-Grbovic et al. 2007 (flat tree)",
-          .complete = complete,
-          .build = build,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
           .time_after_last = moving::time_after_last_of<moves>};

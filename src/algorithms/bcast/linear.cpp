@@ -1,40 +1,73 @@
-// Linear: a pipelined chain in the order of the ranks, from the root on.
+// Linear: a pipelined chain from the root on; in the order of the ranks, or sorted: in the order in
+// which they arrive, so that early ranks have the vector, and may leave, before the late ones come.
 //
-// Cost, S segments: (S+P-2)(alpha + m/S beta). Long vectors need little more than m beta; use it
-// for them, on few ranks. Source: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra:
-// Performance analysis of MPI collective operations, Cluster Computing 10 (2007) (pipeline).
+// Cost, S segments: (S+P-2)(alpha + m/S beta) when all arrive together; sorted, a rank that comes
+// last gets the vector m beta after its arrival, and with background progress finds it in its
+// memory. Long vectors need little more than m beta; use them for these, on few ranks.
+// Source: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance analysis of MPI
+// collective operations, Cluster Computing 10 (2007) (pipeline); sorted: latecomer's own, in the
+// order of the linear trees of Proficz 2018.
+#include <algorithm>
+
 #include "algorithms/bcast/chain.hpp"
-#include "algorithms/bcast/rows.hpp"
+#include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "base/partition.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_sorted(Plan& plan, const Knowledge& knowledge) {
+  plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
+  const auto root = std::find(plan.order.begin(), plan.order.end(), plan.problem.root);
+  std::rotate(plan.order.begin(), root, root + 1);
+  fill_chain(plan, knowledge.network, knowledge.arrivals);
+}
+
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Rotated from_root(plan.problem.ranks, plan.problem.root);
   for (Rank at = 0; at < plan.problem.ranks; ++at) plan.order.push_back(from_root.rank(at));
-  complete_chain(plan, knowledge.network, {});
+  fill_chain(plan, knowledge.network, {});
+}
+
+/// Each rank hands segments on to the next in the plan's order as it gets them.
+void build(const Plan& plan, Builder& builder) {
+  const auto at = std::find(plan.order.begin(), plan.order.end(), builder.me());
+  const auto next = at + 1;
+  const Partition segments(plan.problem.count, plan.parameters.at("segments"));
+  const bool head = at == plan.order.begin();
+  moving::Store store(plan, builder);
+  for (Count s = 0; s < plan.parameters.at("segments"); ++s) {
+    const Range range = segments.range(s);
+    if (range.empty()) return;
+    if (!head) store.receive(*(at - 1), range);
+    if (next != plan.order.end()) store.send({builder.me(), *next, range, head});
+  }
 }
 
 }  // namespace
 
-Algorithm linear() {
-  return {.name = "linear",
-          .collective = Collective::bcast,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = chain_parameters(),
-          .cost_formula = "(S+P-2)(alpha + m/S beta)",
-          .source = "Pjesivac-Grbovic et al. 2007 (pipeline)",
-          .complete = complete,
-          .build = build_chain,
+LATECOMER_ROW(bcast, sorted_linear) {
+  return {.arrival_aware = true,
+          .parameters = {segments_parameter(kEagerSegments)},
+          .cost_formula = "(S+P-2)(alpha + m/S beta) at zero delay",
+          .source = "latecomer",
+          .fill_plan = fill_sorted,
+          .build = build,
           .check = check_root_first,
           .cost = chain_cost,
           .time = chain_time,
           .time_after_last = chain_time_after_last};
+}
+
+LATECOMER_ROW(bcast, linear) {
+  Algorithm row = row_sorted_linear();
+  row.arrival_aware = false;
+  row.cost_formula = "(S+P-2)(alpha + m/S beta)";
+  row.source = "Pjesivac-Grbovic et al. 2007 (pipeline)";
+  row.fill_plan = fill_plan;
+  return row;
 }
 
 }  // namespace latecomer::bcast

@@ -6,13 +6,9 @@
 // Source: van de Geijn; Thakur, Rabenseifner, Gropp: Optimization of collective communication
 // operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. What a rank has
 // from the tree is left out of the ring.
-#include <algorithm>
-#include <utility>
-
-#include "algorithms/bcast/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
-#include "base/partition.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
@@ -30,22 +26,22 @@ Seconds time(const Plan& plan, const Network& network) {
   return moving::scatter_allgather_time(plan.problem, network, way_of(plan));
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Rank ranks = plan.problem.ranks;
   const bool power = Rank{1} << floor_log2(ranks) == ranks;
-  const bool asked = plan.parameters.contains("allgather");
-  Count& way = plan.parameters["allgather"];
-  if (asked && power) return;
-  way = static_cast<Count>(Gathering::ring);
-  if (!power) return;
-  Plan other = plan;
-  other.parameters["allgather"] = static_cast<Count>(Gathering::doubling);
-  if (time(other, knowledge.network) < time(plan, knowledge.network)) plan = std::move(other);
+  if (power && plan.parameters.contains("allgather")) return;
+  const auto time = [&](Gathering way) {
+    return moving::scatter_allgather_time(plan.problem, knowledge.network, way);
+  };
+  const bool doubles = power && time(Gathering::doubling) < time(Gathering::ring);
+  const Gathering way = doubles ? Gathering::doubling : Gathering::ring;
+  plan.parameters["allgather"] = static_cast<Count>(way);
 }
 
-Moves moves_at(const Plan& plan, Rank place) {
+Moves moves(const Plan& plan, Rank of) {
   const Problem& problem = plan.problem;
   const Rotated from_root(problem.ranks, problem.root);
+  const Rank place = of == moving::kEverybody ? of : from_root.position(of);
   Moves all;
   moving::add_scatter_allgather(
       all, problem.ranks, [&](Rank position) { return from_root.rank(position); }, problem.count,
@@ -53,19 +49,9 @@ Moves moves_at(const Plan& plan, Rank place) {
   return all;
 }
 
-void build(const Plan& plan, Builder& builder) {
-  const Rotated from_root(plan.problem.ranks, plan.problem.root);
-  moving::Store store(plan, builder);
-  moving::build(moves_at(plan, from_root.position(builder.me())), store, builder.me());
-}
-
-/// Of long lists as if nobody were late: nobody has the whole vector before the last one hands on
-/// what it has from the root.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  const Count moves = moving::scatter_allgather_moves(plan.problem.ranks, way_of(plan));
-  if (moves > moving::kMostReplayed) return time(plan, network);
-  return moving::time_after_last(moves_at(plan, moving::kEverybody), plan, network, arrivals);
+/// Nobody has the whole vector before the last one hands on what it has from the root.
+bool replayed(const Plan& plan) {
+  return moving::scatter_allgather_moves(plan.problem.ranks, way_of(plan)) <= moving::kMostReplayed;
 }
 
 Cost cost(const Plan& plan) {
@@ -76,25 +62,19 @@ Cost cost(const Plan& plan) {
 
 }  // namespace
 
-Algorithm scatter_allgather() {
-  return {.name = "scatter_allgather",
-          .collective = Collective::bcast,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {{"allgather",
+LATECOMER_ROW(bcast, scatter_allgather) {
+  return {.parameters = {{"allgather",
                           "how the blocks come together; default: whichever takes less time; "
                           "doubling for a power of two only",
                           0,
                           {"ring", "doubling"}}},
           .cost_formula = "(ceil(log2 P) + P-1) alpha + 2(P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
-          .build = build,
+          .fill_plan = fill_plan,
+          .build = moving::build_of<moves>,
           .cost = cost,
           .time = time,
-          .time_after_last = time_after_last};
+          .time_after_last = moving::time_after_last_or<moves, replayed, time>};
 }
 
 }  // namespace latecomer::bcast

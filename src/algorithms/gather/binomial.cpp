@@ -6,14 +6,12 @@
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.5.
 #include <algorithm>
 
-#include "algorithms/gather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
+#include "algorithms/row.hpp"
 #include "algorithms/subtrees.hpp"
 
 namespace latecomer::gather {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// An inner rank keeps its subtree's parts in scratch, in the order of the vector.
 class Walk {
@@ -66,7 +64,7 @@ class Walk {
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }
 
 /// A subtree's parts that wrap around the last rank are two messages.
-moving::Moves moves(const Plan& plan) {
+moving::Moves moves(const Plan& plan, Rank /*of*/) {
   const Subtrees subtrees(plan.problem);
   moving::Moves all;
   for (Rank bit = 1; bit < plan.problem.ranks; bit *= 2) {
@@ -106,17 +104,9 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm binomial() {
-  return {.name = "binomial",
-          .collective = Collective::gather,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
+LATECOMER_ROW(gather, binomial) {
+  return {.cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

@@ -8,10 +8,10 @@
 // positions are latecomer's own.
 #include <numeric>
 
-#include "algorithms/gather/rows.hpp"
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/packed.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
 #include "schedule/builder.hpp"
@@ -81,7 +81,7 @@ class Readiness {
   std::vector<Seconds> at_;
 };
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = positions(plan.problem, knowledge.arrivals);
   const PackedTree tree(plan.problem, plan.order);
   const std::vector<Seconds> ready = Readiness(plan, tree, knowledge)();
@@ -103,7 +103,7 @@ void add_subtree(Moves& all, const Plan& plan, const PackedTree& tree, Rank posi
   }
 }
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   const PackedTree tree(plan.problem, plan.order);
   Moves all;
   add_subtree(all, plan, tree, 0);
@@ -158,17 +158,11 @@ Cost cost(const Plan& plan) {
 
 }  // namespace
 
-Algorithm sorted_binomial() {
-  return {.name = "sorted_binomial",
-          .collective = Collective::gather,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
+LATECOMER_ROW(gather, sorted_binomial) {
+  return {.arrival_aware = true,
           .cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta at zero delay",
           .source = "Proficz 2020 (SBN; with background progress BSBN)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check,
           .cost = cost,

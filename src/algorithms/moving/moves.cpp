@@ -30,6 +30,14 @@ bool all_have_parts(const Problem& problem) {
   return std::ranges::none_of(problem.parts, [](Count part) { return part == 0; });
 }
 
+void fill_rank_order(Plan& plan, const Knowledge& /*knowledge*/) {
+  plan.order = order_by_arrival(plan.problem.ranks, {});
+}
+
+void fill_sorted_order(Plan& plan, const Knowledge& knowledge) {
+  plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
+}
+
 void add(Moves& moves, const Move& move) {
   interruption_point();
   if (!move.range.empty()) moves.push_back(move);

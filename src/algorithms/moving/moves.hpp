@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "schedule/problem.hpp"
+#include "schedule/plan.hpp"
 
 namespace latecomer::moving {
 
@@ -23,6 +23,10 @@ struct Move {
 };
 using Moves = std::vector<Move>;
 
+/// Of whom a row lists the moves: of one rank those that it sends and receives, perhaps with
+/// others, or those of all.
+inline constexpr Rank kEverybody = -1;
+
 /// Which rank stands at a position of a pattern.
 using RankAt = std::function<Rank(Rank position)>;
 
@@ -32,6 +36,10 @@ using RankAt = std::function<Rank(Rank position)>;
 /// Whether each rank has something to send, so that messages can tell of all.
 [[nodiscard]] bool all_have_parts(const Problem& problem);
 
+// `fill_plan` of rows in which the root serves one rank after another.
+void fill_rank_order(Plan& plan, const Knowledge& knowledge);
+void fill_sorted_order(Plan& plan, const Knowledge& knowledge);  // as they are to arrive
+
 /// Leaves out what has no elements.
 void add(Moves& moves, const Move& move);
 /// Position 0 hands `range` to all positions along a binomial tree, the largest subtree first.
@@ -40,7 +48,6 @@ void add_binomial(Moves& moves, Rank ranks, const RankAt& rank_at, Range range, 
 
 /// How the blocks that a scatter left on all ranks come together everywhere.
 enum class Gathering : std::uint8_t { ring, doubling };
-inline constexpr Rank kEverybody = -1;
 /// Position 0 hands the vector out in `ranks` blocks along a binomial tree, and these are gathered
 /// everywhere, a ring leaving out what a rank has from the tree. Doubling: a power of two.
 /// `place`: of the ring only what this position sends and receives.

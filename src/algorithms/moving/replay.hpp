@@ -24,15 +24,35 @@ inline constexpr Count kMostReplayed = 4096;
 [[nodiscard]] Seconds time_after_last(const Moves& moves, const Plan& plan, const Network& network,
                                       const std::vector<Seconds>& arrivals);
 
-// The same as functions of a row whose moves are `moves(plan)`.
-template <Moves (*moves)(const Plan& plan)>
+// The same as functions of a row with such moves.
+template <Moves (*moves)(const Plan& plan, Rank of)>
 [[nodiscard]] Seconds time_of(const Plan& plan, const Network& network) {
-  return time(moves(plan), plan, network);
+  return time(moves(plan, kEverybody), plan, network);
 }
-template <Moves (*moves)(const Plan& plan)>
+template <Moves (*moves)(const Plan& plan, Rank of)>
 [[nodiscard]] Seconds time_after_last_of(const Plan& plan, const Network& network,
                                          const std::vector<Seconds>& arrivals) {
-  return time_after_last(moves(plan), plan, network, arrivals);
+  return time_after_last(moves(plan, kEverybody), plan, network, arrivals);
+}
+
+// Of a row whose list of moves may be too long to be replayed: then it takes `otherwise`, as if
+// nobody were late, which is never less.
+template <Moves (*moves)(const Plan& plan, Rank of), bool (*replayed)(const Plan& plan),
+          Seconds (*otherwise)(const Plan& plan, const Network& network)>
+[[nodiscard]] Seconds time_or(const Plan& plan, const Network& network) {
+  return replayed(plan) ? time_of<moves>(plan, network) : otherwise(plan, network);
+}
+template <Moves (*moves)(const Plan& plan, Rank of), bool (*replayed)(const Plan& plan),
+          Seconds (*otherwise)(const Plan& plan, const Network& network)>
+[[nodiscard]] Seconds time_after_last_or(const Plan& plan, const Network& network,
+                                         const std::vector<Seconds>& arrivals) {
+  return replayed(plan) ? time_after_last_of<moves>(plan, network, arrivals)
+                        : otherwise(plan, network);
+}
+
+/// `replayed` of those in which every rank sends up to P messages.
+[[nodiscard]] inline bool few_pairs(const Plan& plan) {
+  return Count{plan.problem.ranks} * plan.problem.ranks <= kMostReplayed;
 }
 
 }  // namespace latecomer::moving

@@ -1,5 +1,7 @@
 #include "algorithms/moving/store.hpp"
 
+#include <algorithm>
+
 #include "base/interruption.hpp"
 
 namespace latecomer::moving {
@@ -32,7 +34,30 @@ void Store::receive(Rank from, Range range) {
   builder_.copy(landing, builder_.output(range));
 }
 
-void build(const Moves& moves, Store& store, Rank me) {
+namespace {
+
+Count overlap(Range a, Range b) {
+  return std::max<Count>(0, std::min(a.end(), b.end()) - std::max(a.begin, b.begin));
+}
+
+void put_own(const Moves& moves, const Problem& problem, Rank me, Store& store) {
+  const Range own = problem.before(me);
+  Count brought = 0;
+  bool joined = false;  // own data travel together with others'
+  for (const Move& move : moves) {
+    if (move.to == me) brought += overlap(move.range, own);
+    joined |= move.from == me && move.own && overlap(move.range, own) < move.range.count;
+  }
+  if (brought == own.count || overlap(own, problem.after(me)) < own.count) return;
+  joined ? store.join_own() : store.keep_own();
+}
+
+}  // namespace
+
+void build(const Moves& moves, const Plan& plan, Builder& builder) {
+  const Rank me = builder.me();
+  Store store(plan, builder);
+  put_own(moves, plan.problem, me, store);
   for (const Move& move : moves) {
     interruption_point();
     if (move.from == me) store.send(move);

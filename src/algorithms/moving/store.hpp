@@ -29,7 +29,14 @@ class Store {
   Slice early_;  // scratch for the whole vector, once it is needed
 };
 
-/// Writes this rank's share.
-void build(const Moves& moves, Store& store, Rank me);
+/// Writes this rank's share of the moves. What it is to keep of its own it puts in its output
+/// first, unless messages bring that too.
+void build(const Moves& moves, const Plan& plan, Builder& builder);
+
+/// The same as a function of a row with such moves.
+template <Moves (*moves)(const Plan& plan, Rank of)>
+void build_of(const Plan& plan, Builder& builder) {
+  build(moves(plan, builder.me()), plan, builder);
+}
 
 }  // namespace latecomer::moving

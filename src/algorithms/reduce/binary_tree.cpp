@@ -8,10 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/reduce/rows.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
-#include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::reduce {
@@ -60,7 +58,7 @@ Count segments_of(const Plan& plan) {
   return std::min(plan.parameters.at("segments"), std::max<Count>(1, plan.problem.count));
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const auto time = [&](Count segments) { return predict(problem, segments, knowledge.network); };
   plan.parameters.try_emplace("segments", best_segments(problem.count, time));
@@ -88,7 +86,6 @@ void build(const Plan& plan, Builder& builder) {
 
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
-  if (problem.ranks == 1) return {};
   const auto first = static_cast<Count>(std::llround(one_segment(problem, 1, 0)));
   const Count children = std::min<Count>(2, problem.ranks - 1);
   return {first + most_received(problem) * (segments_of(plan) - 1), problem.count,
@@ -96,27 +93,17 @@ Cost cost(const Plan& plan) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  return plan.problem.ranks == 1 ? 0 : predict(plan.problem, segments_of(plan), network);
+  return predict(plan.problem, segments_of(plan), network);
 }
 
 }  // namespace
 
-Algorithm binary_tree() {
-  return {.name = "binary_tree",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 3,
-          .parameters = {{"segments",
-                          "in all; default: the best for the pipeline",
-                          1,
-                          {},
-                          false,
-                          TakenOver::in_proportion}},
+LATECOMER_ROW(reduce, binary_tree) {
+  return {.scratch_messages = 3,
+          .parameters = {segments_parameter(kBestSegments)},
           .cost_formula = "(2(h-1)+2(S-1))(alpha + m/S beta) + h m/S gamma for P+1 = 2^h",
           .source = "Marendic 2012, section 2.1 (binary tree)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
           .time = time};

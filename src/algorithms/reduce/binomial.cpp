@@ -6,15 +6,13 @@
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.4; the baseline of Marendic 2012.
 #include "algorithms/reduce/binomial_time.hpp"
-#include "algorithms/reduce/rows.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::reduce {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// The rank at the tree's root.
 Rank tree_root(const Problem& problem) { return problem.commutative ? problem.root : 0; }
@@ -37,7 +35,7 @@ Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
   const Count levels = ceil_log2(problem.ranks);
   const Count more = tree_root(problem) == problem.root ? 0 : 1;
-  return {levels + more, problem.ranks > 1 ? problem.count : 0, levels * problem.count};
+  return {levels + more, problem.count, levels * problem.count};
 }
 
 Seconds time(const Plan& plan, const Network& network) {
@@ -55,17 +53,10 @@ Seconds time_after_last(const Plan& plan, const Network& network,
 
 }  // namespace
 
-Algorithm binomial() {
-  return {.name = "binomial",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 3,
-          .parameters = {},
+LATECOMER_ROW(reduce, binomial) {
+  return {.scratch_messages = 3,
           .cost_formula = "ceil(log2 P)(alpha + m beta + m gamma)",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

@@ -5,7 +5,6 @@
 #include "algorithms/after_last.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
 
 namespace latecomer::reduce {
 namespace {
@@ -111,27 +110,6 @@ struct Stage {
 };
 
 }  // namespace
-
-std::vector<Parameter> chain_parameters() {
-  return {{"segments",
-           "in all; default: the best for the pipeline, sent eagerly",
-           1,
-           {},
-           false,
-           TakenOver::in_proportion}};
-}
-
-void complete_chain(Plan& plan, const Network& network, const ChainTime& time) {
-  if (plan.parameters.contains("segments")) return;
-  const Problem& problem = plan.problem;
-  Plan tried = plan;
-  const Count best = best_segments(problem.count, [&](Count segments) {
-    tried.parameters["segments"] = segments;
-    return time(tried, network);
-  });
-  const Count least = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
-  plan.parameters["segments"] = std::max(best, std::min(least, most_segments(problem.count)));
-}
 
 void build_chain(const Plan& plan, Builder& builder) { Line(plan, builder).run(); }
 

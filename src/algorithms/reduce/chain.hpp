@@ -2,24 +2,16 @@
 // ranks in the plan's order, from both ends to the root, which may stand anywhere in it.
 #pragma once
 
-#include <functional>
-
-#include "algorithms/registry.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::reduce {
 
-/// Seconds that a chain with a plan's segments takes.
-using ChainTime = std::function<Seconds(const Plan& plan, const Network& network)>;
 /// When all ranks arrive together.
 [[nodiscard]] Seconds chain_time(const Plan& plan, const Network& network);
 /// The mean of exit minus last arrival, of a line that the root is the end of.
 [[nodiscard]] Seconds chain_time_after_last(const Plan& plan, const Network& network,
                                             const std::vector<Seconds>& arrivals);
 
-std::vector<Parameter> chain_parameters();
-/// By default as many segments as make `time` shortest, but small enough to be sent eagerly where a
-/// handshake costs anything.
-void complete_chain(Plan& plan, const Network& network, const ChainTime& time);
 void build_chain(const Plan& plan, Builder& builder);
 Cost chain_cost(const Plan& plan);
 

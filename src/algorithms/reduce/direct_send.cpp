@@ -7,15 +7,13 @@
 #include <algorithm>
 
 #include "algorithms/reduce/block_gather.hpp"
-#include "algorithms/reduce/rows.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
+#include "algorithms/row.hpp"
 #include "base/partition.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::reduce {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// In each step every rank sends to one and receives from one. What comes first comes from the
 /// neighbour below, then from farther down, and from rank P-1 down to the neighbour above: two runs
@@ -61,7 +59,6 @@ Cost cost(const Plan& plan) {
 
 Seconds time(const Plan& plan, const Network& network) {
   const Problem& problem = plan.problem;
-  if (problem.ranks == 1) return 0;
   const Count longest = Partition(problem.count, problem.ranks).longest();
   const Seconds step = network.transfer(longest * problem.element_bytes);
   return static_cast<double>(problem.ranks - 1) * step +
@@ -70,17 +67,10 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm direct_send() {
-  return {.name = "direct_send",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 3,
-          .parameters = {},
+LATECOMER_ROW(reduce, direct_send) {
+  return {.scratch_messages = 3,
           .cost_formula = "(P-1 + ceil(log2 P)) alpha + 2 (P-1)/P m beta + (P-1)/P m gamma",
           .source = "Marendic 2012, equation 3",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time};

@@ -2,13 +2,11 @@
 //
 // Cost: (P-1)(alpha + m beta) + m gamma. The root's link carries all; use it for very few ranks.
 // Source: equation 1 of Marendic 2012.
-#include "algorithms/reduce/rows.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::reduce {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 void build(const Plan& plan, Builder& builder) {
   const Problem& problem = plan.problem;
@@ -27,13 +25,12 @@ void build(const Plan& plan, Builder& builder) {
 
 Cost cost(const Plan& plan) {
   const Count others = plan.problem.ranks - 1;
-  return {others, others > 0 ? plan.problem.count : 0, others * plan.problem.count};
+  return {others, plan.problem.count, others * plan.problem.count};
 }
 
 /// What comes in is combined meanwhile, except the last.
 Seconds time(const Plan& plan, const Network& network) {
   const auto others = static_cast<double>(plan.problem.ranks - 1);
-  if (others == 0) return 0;
   const Seconds transfer = network.transfer(plan.problem.bytes());
   const Seconds combine = network.combining(plan.problem.bytes());
   return transfer + (others - 1) * std::max(transfer, combine) + combine;
@@ -41,17 +38,10 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm linear() {
-  return {.name = "linear",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 3,
-          .parameters = {},
+LATECOMER_ROW(reduce, linear) {
+  return {.scratch_messages = 3,
           .cost_formula = "(P-1)(alpha + m beta) + m gamma",
           .source = "Marendic 2012, equation 1",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time};

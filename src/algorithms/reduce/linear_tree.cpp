@@ -1,41 +1,69 @@
-// Linear tree: the pipelined chain. Where the operator commutes it runs once around the ranks and
-// ends in the root; otherwise two chains in rank order, from rank 0 and from rank P-1, meet there.
+// Linear tree: the pipelined chain (chain.cpp). Where the operator commutes it runs once around the
+// ranks and ends in the root; otherwise two chains in rank order, from rank 0 and from rank P-1,
+// meet there. Sorted: by arrival, the root last. The early ranks reduce while the late ones
+// compute; a late root finds the sum of all others on its doorstep, with background progress in its
+// scratch.
 //
-// Cost, S segments: (S+P-2)(alpha + m/S beta) + (P-1) m/S gamma, close to m beta for long vectors;
-// of two chains that meet, twice as much. Use it for long vectors.
-// Source: the "linear tree" of Proficz 2018, section 4.1, without the way back.
+// Cost, S segments: (S+P-2)(alpha + m/S beta) + (P-1) m/S gamma when all arrive together, close to
+// m beta for long vectors; of two chains that meet, twice as much. Sorted, with one late rank that
+// is not the root about (S+1)(alpha + m/S beta) after it, close to m beta, the least possible. Use
+// them for long vectors. Source: the "linear tree" and SLT of Proficz 2018, section 4.1, without
+// the way back; sorted, it stands for the segmented reduction of Marendic et al. 2016
+// (Clairvoyant), whose aim it shares: as many segments as can be are reduced by the ranks that are
+// there.
+#include <algorithm>
+
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/chain.hpp"
-#include "algorithms/reduce/rows.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::reduce {
 namespace {
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const Rotated line(problem.ranks, problem.commutative ? problem.root + 1 : 0);
   for (Rank at = 0; at < problem.ranks; ++at) plan.order.push_back(line.rank(at));
-  complete_chain(plan, knowledge.network, chain_time);
+  fill_eager_segments(plan, knowledge.network,
+                      [&](const Plan& tried) { return chain_time(tried, knowledge.network); });
+}
+
+void fill_sorted(Plan& plan, const Knowledge& knowledge) {
+  const Problem& problem = plan.problem;
+  const bool known = !knowledge.arrivals.empty();
+  const auto& arrivals = known ? knowledge.arrivals : std::vector<Seconds>(problem.ranks, 0);
+  plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
+  std::erase(plan.order, problem.root);
+  plan.order.push_back(problem.root);
+  fill_eager_segments(plan, knowledge.network, [&](const Plan& tried) {
+    return chain_time_after_last(tried, knowledge.network, arrivals);
+  });
 }
 
 }  // namespace
 
-Algorithm linear_tree() {
-  return {.name = "linear_tree",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 3,
-          .parameters = chain_parameters(),
+LATECOMER_ROW(reduce, linear_tree) {
+  return {.scratch_messages = 3,
+          .parameters = {segments_parameter(kEagerSegments)},
           .cost_formula = "(S+P-2)(alpha + m/S beta) + (P-1) m/S gamma",
           .source = "Proficz 2018, section 4.1 (linear tree)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build_chain,
           .check = check_ordered,
           .cost = chain_cost,
           .time = chain_time};
+}
+
+LATECOMER_ROW(reduce, sorted_linear_tree) {
+  Algorithm row = row_linear_tree();
+  row.arrival_aware = true;
+  row.commutative_only = true;
+  row.cost_formula = "(S+P-2)(alpha + m/S beta) + (P-1) m/S gamma at zero delay";
+  row.source = "Proficz 2018, section 4.1 (SLT), for reduce";
+  row.fill_plan = fill_sorted;
+  row.check = check_root_last;
+  row.time_after_last = chain_time_after_last;
+  return row;
 }
 
 }  // namespace latecomer::reduce

@@ -9,15 +9,13 @@
 // Marendic 2012.
 #include <algorithm>
 
-#include "algorithms/reduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/halving.hpp"
 #include "patterns/powers.hpp"
 #include "schedule/builder.hpp"
 
 namespace latecomer::reduce {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// The core of a power of two, the root always among it.
 class Core {
@@ -172,19 +170,12 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm rabenseifner() {
-  return {.name = "rabenseifner",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 3,
-          .parameters = {},
+LATECOMER_ROW(reduce, rabenseifner) {
+  return {.scratch_messages = 3,
           .cost_formula =
               "2 log2 P alpha + 2(P-1)/P m beta + (P-1)/P m gamma; for other P 1 round,"
               " m beta and m gamma more",
           .source = "Rabenseifner 2004; Marendic 2012, equation 4",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time};

@@ -16,8 +16,8 @@
 
 #include "algorithms/after_last.hpp"
 #include "algorithms/plan_checks.hpp"
-#include "algorithms/reduce/rows.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
+#include "algorithms/row.hpp"
 
 namespace latecomer::reduce {
 namespace {
@@ -110,7 +110,7 @@ Merges merges_of(const Plan& plan) {
 }
 
 /// The order: ranks as they send, at last the one that has the result. The table: to whom.
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const std::vector<Seconds> together(static_cast<std::size_t>(problem.ranks), 0);
   const MergeClock clock(problem, knowledge.network,
@@ -159,7 +159,6 @@ void build(const Plan& plan, Builder& builder) {
 /// Of the tree that the plan has: of that for ranks that arrive together the rounds are log2 P.
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
-  if (problem.ranks == 1) return {};
   std::vector<Count> rounds(plan.order.size());
   std::vector<Count> received(plan.order.size());
   for (const auto& [from, to] : merges_of(plan).all) {
@@ -188,17 +187,13 @@ Seconds time_after_last(const Plan& plan, const Network& network,
 
 }  // namespace
 
-Algorithm static_tree() {
-  return {.name = "static_tree",
-          .collective = Collective::reduce,
-          .kind = Kind::program,
-          .arrival_aware = true,
+LATECOMER_ROW(reduce, static_tree) {
+  return {.arrival_aware = true,
           .commutative_only = true,
           .scratch_messages = 3,
-          .parameters = {},
           .cost_formula = "ceil(log2 P)(alpha + m beta + m gamma) at zero delay",
           .source = "Marendic 2012, algorithm 1",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check,
           .cost = cost,

@@ -6,13 +6,11 @@
 #include <algorithm>
 
 #include "algorithms/moving/replay.hpp"
-#include "algorithms/scatter/rows.hpp"
+#include "algorithms/row.hpp"
 #include "algorithms/subtrees.hpp"
 
 namespace latecomer::scatter {
 namespace {
-
-void complete(Plan& /*plan*/, const Knowledge& /*knowledge*/) {}
 
 /// An inner rank keeps its subtree's parts in scratch, in the order of the vector.
 class Walk {
@@ -60,7 +58,7 @@ class Walk {
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).run(); }
 
 /// A subtree's parts that wrap around the last rank are two messages.
-moving::Moves moves(const Plan& plan) {
+moving::Moves moves(const Plan& plan, Rank /*of*/) {
   const Rank ranks = plan.problem.ranks;
   const Subtrees subtrees(plan.problem);
   moving::Moves all;
@@ -99,17 +97,9 @@ Seconds time(const Plan& plan, const Network& network) {
 
 }  // namespace
 
-Algorithm binomial() {
-  return {.name = "binomial",
-          .collective = Collective::scatter,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
-          .cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
+LATECOMER_ROW(scatter, binomial) {
+  return {.cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .complete = complete,
           .build = build,
           .cost = cost,
           .time = time,

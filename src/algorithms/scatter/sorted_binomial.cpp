@@ -8,7 +8,7 @@
 #include "algorithms/moving/replay.hpp"
 #include "algorithms/packed.hpp"
 #include "algorithms/plan_checks.hpp"
-#include "algorithms/scatter/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "schedule/builder.hpp"
 
@@ -33,7 +33,7 @@ void visit(Rank ranks, Rank position, std::vector<Rank>& visited) {
   for (const Rank child : children(ranks, position)) visit(ranks, child, visited);
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Rank ranks = plan.problem.ranks;
   std::vector<Rank> sorted = order_by_arrival(ranks, knowledge.arrivals);
   const auto root = std::find(sorted.begin(), sorted.end(), plan.problem.root);
@@ -52,7 +52,7 @@ void add_subtree(Moves& all, const PackedTree& tree, Rank ranks, Rank position) 
   for (const Rank child : children(ranks, position)) add_subtree(all, tree, ranks, child);
 }
 
-Moves moves(const Plan& plan) {
+Moves moves(const Plan& plan, Rank /*of*/) {
   Moves all;
   add_subtree(all, PackedTree(plan.problem, plan.order), plan.problem.ranks, 0);
   return all;
@@ -105,17 +105,11 @@ Cost cost(const Plan& plan) {
 
 }  // namespace
 
-Algorithm sorted_binomial() {
-  return {.name = "sorted_binomial",
-          .collective = Collective::scatter,
-          .kind = Kind::program,
-          .arrival_aware = true,
-          .commutative_only = false,
-          .scratch_messages = 1,
-          .parameters = {},
+LATECOMER_ROW(scatter, sorted_binomial) {
+  return {.arrival_aware = true,
           .cost_formula = "ceil(log2 P) alpha + (P-1)/P m beta at zero delay",
           .source = "Proficz 2020 (SBN; with background progress BSBN)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check_root_first,
           .cost = cost,

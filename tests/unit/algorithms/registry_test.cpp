@@ -30,11 +30,75 @@ TEST(Registry, RowsAreSortedAndComplete) {
       EXPECT_LT(std::pair(rows[i - 1].collective, rows[i - 1].name),
                 std::pair(row.collective, row.name));
     }
-    EXPECT_FALSE(row.source.empty()) << row.name;
-    EXPECT_FALSE(row.cost_formula.empty()) << row.name;
     EXPECT_EQ(row.kind == Kind::program, row.build != nullptr) << row.name;
     EXPECT_EQ(row.kind == Kind::protocol, row.party != nullptr) << row.name;
+    EXPECT_EQ(row.kind == Kind::native, row.cost == nullptr) << row.name;
   }
+}
+
+Algorithm usable() {
+  return {.cost_formula = "alpha",
+          .source = "a test",
+          .build = [](const Plan& /*plan*/, Builder& /*builder*/) {},
+          .cost = [](const Plan& /*plan*/) { return Cost{}; }};
+}
+Algorithm without_build() {
+  Algorithm row = usable();
+  row.build = nullptr;
+  return row;
+}
+Algorithm without_cost() {
+  Algorithm row = usable();
+  row.cost = nullptr;
+  return row;
+}
+Algorithm without_formula() {
+  Algorithm row = usable();
+  row.cost_formula = {};
+  return row;
+}
+Algorithm without_source() {
+  Algorithm row = usable();
+  row.source = {};
+  return row;
+}
+
+std::string error_of_rows(const std::vector<DeclaredRow>& rows) {
+  try {
+    (void)make_rows(rows);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(MakeRows, ErrorsNameTheRowAndItsLack) {
+  const auto error = [](Algorithm (*row)()) { return error_of_rows({{"reduce", "new", row}}); };
+  const std::string start = "row of reduce: 'new' is not usable; right would be one with ";
+  EXPECT_EQ(error(usable), "no error");
+  EXPECT_EQ(error(without_build), start + "either `build` or `party`");
+  EXPECT_EQ(error(without_cost), start + "`cost`");
+  EXPECT_EQ(error(without_formula), start + "`cost_formula`");
+  EXPECT_EQ(error(without_source), start + "`source`");
+}
+
+TEST(MakeRows, RefusesTwoOfOneNameAndUnknownCollectives) {
+  EXPECT_EQ(error_of_rows({{"reduce", "new", usable}, {"bcast", "new", usable}}), "no error");
+  EXPECT_NE(error_of_rows({{"reduce", "new", usable}, {"every", "new", usable}})
+                .find("row of reduce: 'new' is not usable; right would be one with a name of its "
+                      "own"),
+            std::string::npos);
+  EXPECT_NE(error_of_rows({{"bcast", "native", usable}}).find("row of bcast: 'native'"),
+            std::string::npos);
+  EXPECT_NE(error_of_rows({{"scan", "new", usable}}).find("'scan' is not usable"),
+            std::string::npos);
+}
+
+TEST(MakeRows, EveryCollectiveHasARowForEvery) {
+  const std::vector<Algorithm> rows = make_rows(std::vector<DeclaredRow>{{"every", "new", usable}});
+  EXPECT_EQ(rows.size(), 2 * kCollectives);  // and `native`
+  EXPECT_EQ(rows.front().collective, Collective::allgather);
+  EXPECT_EQ(rows.back().collective, Collective::scatter);
 }
 
 TEST(Registry, TextsNeedNoEscapesInJson) {

@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "algorithms/allreduce/early_owners/planning.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::allreduce {
@@ -75,10 +75,6 @@ class Walk {
 };
 
 void build(const Plan& plan, Builder& builder) {
-  if (plan.problem.ranks == 1) {
-    const Range all{0, plan.problem.count};
-    return builder.copy(builder.input(all), builder.output(all));
-  }
   builder.pace_by_receivers();
   Walk walk(plan, builder);
   for (const Hop& hop : planned_timetable(plan)->hops) walk.take(hop);
@@ -108,11 +104,8 @@ bool tells(const Plan& plan) { return plan.problem.count > 0; }
 
 }  // namespace
 
-Algorithm early_owners() {
-  return {.name = "early_owners",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = true,
+LATECOMER_ROW(allreduce, early_owners) {
+  return {.arrival_aware = true,
           .commutative_only = true,
           .scratch_messages = 2,
           .parameters = {{"blocks",
@@ -123,7 +116,7 @@ Algorithm early_owners() {
                           TakenOver::in_proportion}},
           .cost_formula = "(K - 1 + ceil(log2 P))(alpha + m/K beta) after one late rank",
           .source = "own; one late rank as in Devraj et al. 2025",
-          .complete = plan_early_owners,
+          .fill_plan = plan_early_owners,
           .build = build,
           .check = check_early_owners,
           .cost = cost,

@@ -1,12 +1,20 @@
-// Who can still send, and receive, in a round.
+// The messages of early owners, and who can still send, and receive one, in a round.
 #pragma once
 
 #include <vector>
 
 #include "algorithms/allreduce/early_owners/bit_rows.hpp"
-#include "algorithms/allreduce/early_owners/timetable.hpp"
 
 namespace latecomer::allreduce {
+
+/// A block goes from one rank to another: a partial result, which the receiver combines with its
+/// own and the sender is rid of, or the final one.
+struct Hop {
+  Rank from = 0;
+  Rank to = 0;
+  Count block = 0;
+  bool final = false;
+};
 
 class FreePorts {
  public:

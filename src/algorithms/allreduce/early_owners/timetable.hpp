@@ -3,18 +3,9 @@
 
 #include <vector>
 
-#include "base/types.hpp"
+#include "algorithms/allreduce/early_owners/ports.hpp"
 
 namespace latecomer::allreduce {
-
-/// A block goes from one rank to another: a partial result, which the receiver combines with its
-/// own and the sender is rid of, or the final one.
-struct Hop {
-  Rank from = 0;
-  Rank to = 0;
-  Count block = 0;
-  bool final = false;
-};
 
 struct Timetable {
   std::vector<Hop> hops;     // in the order of their rounds

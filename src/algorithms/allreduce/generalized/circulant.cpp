@@ -6,13 +6,13 @@
 // Source: Traeff: Optimal, non-pipelined reduce-scatter and allreduce algorithms, arXiv:2410.14234.
 #include "algorithms/allreduce/generalized/cost.hpp"
 #include "algorithms/allreduce/generalized/walk.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/shrinking.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
-void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   Design design;
   design.distance = Distance::far;
   const Count order = plan.problem.ranks;
@@ -27,17 +27,12 @@ void build(const Plan& plan, Builder& builder) {
 
 }  // namespace
 
-Algorithm circulant() {
-  return {.name = "circulant",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = true,
+LATECOMER_ROW(allreduce, circulant) {
+  return {.commutative_only = true,
           .scratch_messages = 2,
-          .parameters = {},
           .cost_formula = "2 ceil(log2 P) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
           .source = "Traeff 2024",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check_levels,
           .cost = level_cost,

@@ -15,7 +15,7 @@
 #include "algorithms/allreduce/generalized/choose.hpp"
 #include "algorithms/allreduce/generalized/cost.hpp"
 #include "algorithms/allreduce/generalized/walk.hpp"
-#include "algorithms/allreduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/factors.hpp"
 
@@ -53,7 +53,7 @@ std::vector<Factors> groups(const Plan& plan) {
   return useful_groups(ranks);
 }
 
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const bool exact = plan.problem.exact;
   const Count rounding =
       asked(plan, "rounding").value_or(static_cast<Count>(exact ? Rounding::any : Rounding::same));
@@ -79,12 +79,8 @@ void build(const Plan& plan, Builder& builder) {
 
 }  // namespace
 
-Algorithm generalized() {
-  return {.name = "generalized",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = false,
-          .commutative_only = true,
+LATECOMER_ROW(allreduce, generalized) {
+  return {.commutative_only = true,
           .scratch_messages = 3,
           .parameters =
               {{"group",
@@ -110,7 +106,7 @@ Algorithm generalized() {
               "s alpha + 2(P-1)/P m beta + (P-1)/P m gamma for s >= 2 ceil(log2 P);"
               " with fewer steps more beta and gamma",
           .source = "Kolmakov and Zhang 2020, extended",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check_levels,
           .cost = level_cost,

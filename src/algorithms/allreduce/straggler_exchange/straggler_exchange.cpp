@@ -15,11 +15,11 @@
 #include <bit>
 
 #include "algorithms/after_last.hpp"
-#include "algorithms/allreduce/rows.hpp"
 #include "algorithms/allreduce/straggler_exchange/play.hpp"
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
 #include "algorithms/chosen.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
@@ -34,14 +34,12 @@ constexpr Rank kMostPlayed = 128;
 /// Other numbers of ranks have the pre-reduced ring instead.
 bool exchanges(Rank ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
 
-bool replaced(const Plan& plan) { return plan.algorithm != "straggler_exchange"; }
-
 /// The last to arrive goes to the end, the others keep their order: plans differ only by who is
 /// last.
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   if (!exchanges(plan.problem.ranks)) {
     plan.algorithm = "prereduced_ring";
-    return chosen(plan).complete(plan, knowledge);
+    return chosen(plan).fill_plan(plan, knowledge);
   }
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
   std::sort(plan.order.begin(), plan.order.end() - 1);
@@ -122,11 +120,7 @@ class Walk {
   Slice sum_;  // of all early ranks in the end
 };
 
-void build(const Plan& plan, Builder& builder) {
-  const Range all{0, plan.problem.count};
-  if (plan.problem.ranks == 1) return builder.copy(builder.input(all), builder.output(all));
-  Walk(plan, builder).build();
-}
+void build(const Plan& plan, Builder& builder) { Walk(plan, builder).build(); }
 
 /// What a position sends in the exchange, in elements.
 Count sent_by(Rank position, const ExchangeRounds& rounds, const Partition& blocks) {
@@ -141,9 +135,7 @@ Count sent_by(Rank position, const ExchangeRounds& rounds, const Partition& bloc
 Count transfers(Rank ranks) { return Count{2} * (ranks - 2) + floor_log2(ranks); }
 
 Cost cost(const Plan& plan) {
-  if (replaced(plan)) return cost_chosen(plan);
   const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return {};
   const Partition blocks(plan.problem.count, ranks - 1);
   const ExchangeRounds rounds(ranks);
   Count sent = sent_by(ranks - 1, rounds, blocks);
@@ -166,8 +158,6 @@ Seconds by_rounds(const Plan& plan, const Network& network) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  if (replaced(plan)) return time_chosen(plan, network);
-  if (plan.problem.ranks == 1) return 0;
   if (plan.problem.ranks > kMostPlayed) return by_rounds(plan, network);
   const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
   return std::ranges::max(play_exchange(plan, network, together));
@@ -175,8 +165,6 @@ Seconds time(const Plan& plan, const Network& network) {
 
 Seconds time_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  if (replaced(plan)) return chosen(plan).time_after_last(plan, network, arrivals);
-  if (plan.problem.ranks == 1) return 0;
   if (plan.problem.ranks > kMostPlayed) return by_rounds(plan, network);
   return mean_exit_after_last(play_exchange(plan, network, arrivals), arrivals);
 }
@@ -188,19 +176,14 @@ bool worth_planning(const Problem& problem, const Network& /*network*/) {
 
 }  // namespace
 
-Algorithm straggler_exchange() {
-  return {.name = "straggler_exchange",
-          .collective = Collective::allreduce,
-          .kind = Kind::program,
-          .arrival_aware = true,
+LATECOMER_ROW(allreduce, straggler_exchange) {
+  return {.arrival_aware = true,
           .commutative_only = true,
-          .scratch_messages = 1,
-          .parameters = {},
           .cost_formula =
               "(2P-4+log2 P)(alpha + m/(P-1) beta) + m gamma; P-2 transfers less after "
               "one late rank; for P not a power of two that of prereduced_ring",
           .source = "Devraj et al. 2025 (StragglAR)",
-          .complete = complete,
+          .fill_plan = fill_plan,
           .build = build,
           .check = check,
           .cost = cost,

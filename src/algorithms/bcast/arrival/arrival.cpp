@@ -14,28 +14,14 @@
 // group.
 #include <algorithm>
 
-#include "algorithms/after_last.hpp"
-#include "algorithms/bcast/arrival/arrival_clock.hpp"
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
-#include "algorithms/bcast/arrival/estimate.hpp"
+#include "algorithms/bcast/arrival/prices.hpp"
 #include "algorithms/bcast/chain.hpp"
-#include "algorithms/bcast/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/pipeline.hpp"
 
 namespace latecomer::bcast {
 namespace {
-
-constexpr std::string_view kAhead = "arrival_nb";
-
-/// Segments on their way from one rank to another that are played one by one, which takes about a
-/// microsecond each; of more the exits are estimated.
-constexpr Count kMostPlayed = 4096;
-
-Feeding feeding_of(const Plan& plan) {
-  const Problem& problem = plan.problem;
-  return {problem.ranks, problem.root, std::min(plan.parameters.at("segments"), problem.count),
-          plan.algorithm == kAhead ? kAnnounced : 0};
-}
 
 class ArrivalParty final : public Party {
  public:
@@ -58,67 +44,36 @@ std::unique_ptr<Party> party(const Plan& plan, Rank me) {
 
 /// Those of a chain of all ranks; short enough to be sent to one that is absent. At most as many as
 /// a word can number.
-void complete(Plan& plan, const Knowledge& knowledge) {
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const bool asked = plan.parameters.contains("segments");
-  complete_chain(plan, knowledge.network, {});
+  fill_chain(plan, knowledge.network, {});
   Count& segments = plan.parameters["segments"];
   const bool ahead = plan.algorithm == kAhead && !asked;
   if (ahead) segments = std::max(segments, eager_parts(problem.bytes(), knowledge.network));
   segments = std::min(segments, most_segments(problem.count));
 }
 
-std::vector<Seconds> exits(const Plan& plan, const Network& network,
-                           const std::vector<Seconds>& arrivals) {
-  const Feeding feeding = feeding_of(plan);
-  const Partition segments(plan.problem.count, plan.parameters.at("segments"));
-  const Count bytes = segments.longest() * plan.problem.element_bytes;
-  if (feeding.ranks * feeding.segments > kMostPlayed) {
-    return estimated_exits(network, bytes, feeding, arrivals);
-  }
-  ArrivalClock clock(network, bytes, feeding, arrivals);
-  clock.run();
-  std::vector<Seconds> all;
-  for (Rank rank = 0; rank < plan.problem.ranks; ++rank) all.push_back(clock.exit(rank));
-  return all;
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
-  return std::ranges::max(exits(plan, network, together));
-}
-
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  return mean_exit_after_last(exits(plan, network, arrivals), arrivals);
-}
-
-Algorithm row(std::string_view name, std::string_view segments) {
-  return {.name = name,
-          .collective = Collective::bcast,
-          .kind = Kind::protocol,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 0,
+Algorithm row(std::string_view segments) {
+  return {.scratch_messages = 0,
           .parameters = {{"segments", segments, 1, {}}},
           .cost_formula = "about (S+P-2)(alpha + m/S beta) + P alpha",
           .source = "Patarasuk and Yuan 2008; later groups are served by earlier ones",
-          .complete = complete,
-          .build = nullptr,
+          .fill_plan = fill_plan,
           .cost = chain_cost,
-          .time = time,
-          .time_after_last = time_after_last,
+          .time = arrival_time,
+          .time_after_last = arrival_after_last,
           .party = party};
 }
 
 }  // namespace
 
-Algorithm arrival_b() {
-  return row("arrival_b", "in all, at most 65536; default: the best for a chain of all ranks");
+LATECOMER_ROW(bcast, arrival_b) {
+  return row("in all, at most 65536; default: the best for a chain of all ranks");
 }
-Algorithm arrival_nb() {
-  return row(kAhead,
-             "in all, at most 65536; default: the best for a chain of all ranks, sent eagerly");
+
+LATECOMER_ROW(bcast, arrival_nb) {
+  return row("in all, at most 65536; default: the best for a chain of all ranks, sent eagerly");
 }
 
 }  // namespace latecomer::bcast

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/after_last.hpp"
 #include "base/interruption.hpp"
 
 namespace latecomer::reduce {
@@ -64,6 +65,37 @@ void LineClock::hand_over(Rank to) {
   const Seconds there = ports_.pass(tail, to, now, occupancy_);
   last.exit = ports_.sent(tail);
   root.exit = std::max(root.exit, there);
+}
+
+namespace {
+
+/// The line as it is when all are gone, by the ranks' arrivals.
+LineClock clock_after(const Plan& plan, const Network& network,
+                      const std::vector<Seconds>& arrivals) {
+  std::vector<Seconds> by_position;
+  for (const Rank rank : plan.order) by_position.push_back(arrivals[rank]);
+  LineClock clock(network, plan.problem.bytes(), by_position);
+  clock.run();
+  const auto root = std::find(plan.order.begin(), plan.order.end(), plan.problem.root);
+  if (plan.order.back() != plan.problem.root)
+    clock.hand_over(static_cast<Rank>(root - plan.order.begin()));
+  return clock;
+}
+
+}  // namespace
+
+Seconds line_time(const Plan& plan, const Network& network) {
+  const std::vector<Seconds> together(plan.order.size(), 0);
+  const LineClock clock = clock_after(plan, network, together);
+  return clock.exit(static_cast<Rank>(plan.order.size()) - 1);
+}
+
+Seconds line_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  const LineClock clock = clock_after(plan, network, arrivals);
+  std::vector<Seconds> exits;
+  for (Rank at = 0; at < plan.problem.ranks; ++at) exits.push_back(clock.exit(at));
+  return mean_exit_after_last(exits, arrivals);
 }
 
 }  // namespace latecomer::reduce

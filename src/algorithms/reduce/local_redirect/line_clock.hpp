@@ -8,6 +8,7 @@
 #include "algorithms/agenda.hpp"
 #include "algorithms/reduce/local_redirect/line_rank.hpp"
 #include "base/network.hpp"
+#include "schedule/plan.hpp"
 
 namespace latecomer::reduce {
 
@@ -49,5 +50,10 @@ class LineClock {
   Ports ports_;
   Agenda<Event> events_;
 };
+
+// Of a plan of local_redirect: when all arrive together, and the mean of exit minus last arrival.
+[[nodiscard]] Seconds line_time(const Plan& plan, const Network& network);
+[[nodiscard]] Seconds line_after_last(const Plan& plan, const Network& network,
+                                      const std::vector<Seconds>& arrivals);
 
 }  // namespace latecomer::reduce

@@ -8,13 +8,10 @@
 // length and unknown arrivals. Keeps rank order: then the line begins at rank 0, and another root
 // than the last rank gets the result in one message more. Otherwise the line ends in the root.
 // Source: Marendic 2012, section 4, algorithm 2; line_rank.hpp says what differs.
-#include <algorithm>
-
-#include "algorithms/after_last.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/local_redirect/line_clock.hpp"
 #include "algorithms/reduce/local_redirect/merging.hpp"
-#include "algorithms/reduce/rows.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
@@ -47,7 +44,7 @@ std::unique_ptr<Party> party(const Plan& plan, Rank me) {
   return std::make_unique<MergingParty>(plan, me);
 }
 
-void complete(Plan& plan, const Knowledge& /*knowledge*/) {
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   const Problem& problem = plan.problem;
   const Rotated line(problem.ranks, problem.commutative ? problem.root + 1 : 0);
   for (Rank at = 0; at < problem.ranks; ++at) plan.order.push_back(line.rank(at));
@@ -58,54 +55,20 @@ Count handed_over(const Plan& plan) { return plan.order.back() == plan.problem.r
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
   const Count levels = ceil_log2(problem.ranks);
-  return {levels + handed_over(plan), problem.ranks > 1 ? problem.count : 0,
-          floor_log2(problem.ranks) * problem.count};
-}
-
-/// The line as it is when all are gone, by the ranks' arrivals.
-LineClock clock_after(const Plan& plan, const Network& network,
-                      const std::vector<Seconds>& arrivals) {
-  std::vector<Seconds> by_position;
-  for (const Rank rank : plan.order) by_position.push_back(arrivals[rank]);
-  LineClock clock(network, plan.problem.bytes(), by_position);
-  clock.run();
-  const auto root = std::find(plan.order.begin(), plan.order.end(), plan.problem.root);
-  if (handed_over(plan) > 0) clock.hand_over(static_cast<Rank>(root - plan.order.begin()));
-  return clock;
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const std::vector<Seconds> together(plan.order.size(), 0);
-  const LineClock clock = clock_after(plan, network, together);
-  return clock.exit(static_cast<Rank>(plan.order.size()) - 1);
-}
-
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  const LineClock clock = clock_after(plan, network, arrivals);
-  std::vector<Seconds> exits;
-  for (Rank at = 0; at < plan.problem.ranks; ++at) exits.push_back(clock.exit(at));
-  return mean_exit_after_last(exits, arrivals);
+  return {levels + handed_over(plan), problem.count, floor_log2(problem.ranks) * problem.count};
 }
 
 }  // namespace
 
-Algorithm local_redirect() {
-  return {.name = "local_redirect",
-          .collective = Collective::reduce,
-          .kind = Kind::protocol,
-          .arrival_aware = false,
-          .commutative_only = false,
-          .scratch_messages = 2,
-          .parameters = {},
+LATECOMER_ROW(reduce, local_redirect) {
+  return {.scratch_messages = 2,
           .cost_formula = "about ceil(log2 P)(6 alpha + m beta + m gamma) at zero delay",
           .source = "Marendic 2012, algorithm 2",
-          .complete = complete,
-          .build = nullptr,
+          .fill_plan = fill_plan,
           .check = check_ordered,
           .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last,
+          .time = line_time,
+          .time_after_last = line_after_last,
           .party = party};
 }
 

@@ -1,0 +1,101 @@
+// A row of the registry: what a file of this folder says of its algorithm, and how it declares it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "protocol/party.hpp"
+#include "schedule/builder.hpp"
+#include "schedule/plan.hpp"
+
+namespace latecomer {
+
+/// program: runs a program on the engine; protocol: a state machine that decides while it runs;
+/// native: the MPI library's own collective.
+enum class Kind : std::uint8_t { program, protocol, native };
+[[nodiscard]] std::string_view to_string(Kind kind);
+
+/// What the busiest rank does when all arrive together: the closed form that tests compare with
+/// the counted program.
+struct Cost {
+  Count rounds = 0;    // transfers that follow each other on the longest path
+  Count sent = 0;      // elements, by the rank that sends most
+  Count combined = 0;  // elements, by the rank that combines most
+};
+
+/// Of a parameter whose default takes long to find, when a plan is made like another one.
+enum class TakenOver : std::uint8_t { no, as_it_is, in_proportion };
+
+struct Parameter {
+  std::string_view name;
+  std::string_view meaning;  // with its default
+  Count minimum;
+  std::vector<std::string_view> choices;  // names of the values 0, 1, ...; empty: a number
+  bool factors = false;                   // or a list such as 12x2x2 (base/factors.hpp)
+  TakenOver taken_over = TakenOver::no;
+};
+
+/// A row gives the members that have no default, and `build` or `party`; others where they differ.
+struct Algorithm {
+  // GCC reports members that have no initialiser where a row leaves them out.
+  // NOLINTBEGIN(readability-redundant-member-init)
+
+  // Set by the registry.
+  std::string_view name = {};
+  Collective collective = Collective::allgather;
+  Kind kind = Kind::program;
+
+  bool arrival_aware = false;
+  bool commutative_only = false;
+  Count scratch_messages = 1;  // scratch per rank is at most this many times the message
+  std::vector<Parameter> parameters = {};
+  // NOLINTEND(readability-redundant-member-init)
+  std::string_view cost_formula;  // in alpha, beta, gamma, m bytes, P ranks
+  std::string_view source;
+
+  /// Fills in the parameters that are missing, the order and the table. Null: there are none.
+  void (*fill_plan)(Plan& plan, const Knowledge& knowledge) = nullptr;
+  /// Writes the operations of one rank, of two or more, of a plan that is filled in. Null for what
+  /// runs no program.
+  void (*build)(const Plan& plan, Builder& builder) = nullptr;
+  /// Throws Error for the ranks, order or table of a plan that was read, where `fill_plan` cannot
+  /// have made such. Null: its plans have neither order nor table.
+  void (*check)(const Plan& plan) = nullptr;
+  /// Of two ranks or more. Null for native.
+  Cost (*cost)(const Plan& plan);
+  /// How long it takes, by a closed form, when all of two ranks or more arrive together. Null: by
+  /// Hockney's model, from the cost (`hockney_time`).
+  Seconds (*time)(const Plan& plan, const Network& network) = nullptr;
+  /// The mean over the ranks of exit minus last arrival, by a closed form, when they arrive so (one
+  /// entry a rank, seconds). Null: as when all arrive together.
+  Seconds (*time_after_last)(const Plan& plan, const Network& network,
+                             const std::vector<Seconds>& arrivals) = nullptr;
+  /// Whether its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
+  /// do not, empty messages tell besides.
+  bool (*tells)(const Plan& plan) = nullptr;
+  /// Whether it may be worth the time of planning where nobody asks for it by name. Null: always.
+  bool (*worth_planning)(const Problem& problem, const Network& network) = nullptr;
+  /// What takes part in a protocol's calls, of one rank of a plan that is filled in. Null for
+  /// others.
+  std::unique_ptr<Party> (*party)(const Plan& plan, Rank me) = nullptr;
+};
+
+/// `tells` of rows whose messages always tell all ranks of each other.
+inline bool always_tells(const Plan& /*plan*/) { return true; }
+
+/// Declares the algorithm `name` of `collective`, or of `every` collective; the row that its body
+/// returns follows. It stands in the namespace latecomer::collective of a file of this folder,
+/// where the build (cmake/rows.cmake) finds it and lists it in `declared_rows`.
+#define LATECOMER_ROW(collective, name) ::latecomer::Algorithm row_##name()
+
+struct DeclaredRow {
+  std::string_view collective;  // or "every"
+  std::string_view name;
+  Algorithm (*row)();
+};
+/// All that this folder declares, in no order.
+[[nodiscard]] std::span<const DeclaredRow> declared_rows();
+
+}  // namespace latecomer
