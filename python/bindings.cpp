@@ -13,10 +13,10 @@
 
 #include "algorithms/planning_cost.hpp"
 #include "algorithms/registry.hpp"
-#include "arrival/bound.hpp"
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 #include "base/parse.hpp"
+#include "bounds/lower_bound.hpp"
 #include "capi/core/listing.hpp"
 #include "latecomer/latecomer.h"
 #include "parties/make_party.hpp"

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "arrival/call_sequence.hpp"
 #include "choose/plan_cache.hpp"
 #include "choose/review.hpp"
 #include "choose/track.hpp"
+#include "forecast/call_sequence.hpp"
 
 namespace latecomer {
 

@@ -18,9 +18,9 @@
 #include <optional>
 #include <string>
 
-#include "arrival/call_sequence.hpp"
 #include "choose/call_class.hpp"
 #include "choose/policy.hpp"
+#include "forecast/call_sequence.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {

@@ -6,14 +6,14 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "runtime/background/background.hpp"
-#include "runtime/background/wish.hpp"
-#include "runtime/default_network.hpp"
-#include "runtime/environment.hpp"
+#include "runtime/connection/predecessors.hpp"
 #include "runtime/finalize.hpp"
-#include "runtime/predecessors.hpp"
-#include "runtime/settings.hpp"
-#include "runtime/statistics/ledger.hpp"
+#include "runtime/progress/background.hpp"
+#include "runtime/progress/wish.hpp"
+#include "runtime/report/ledger.hpp"
+#include "runtime/settings/default_network.hpp"
+#include "runtime/settings/environment.hpp"
+#include "runtime/settings/settings.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {

@@ -8,12 +8,12 @@
 
 #include "choose/chooser.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/background/turn.hpp"
-#include "runtime/compute_phase.hpp"
-#include "runtime/link.hpp"
-#include "runtime/program_cache.hpp"
-#include "runtime/shortcuts.hpp"
-#include "runtime/statistics/statistics.hpp"
+#include "runtime/call/compute_phase.hpp"
+#include "runtime/call/program_cache.hpp"
+#include "runtime/call/shortcuts.hpp"
+#include "runtime/connection/link.hpp"
+#include "runtime/progress/turn.hpp"
+#include "runtime/report/statistics.hpp"
 
 namespace latecomer {
 
@@ -23,11 +23,11 @@ struct Tuning {
   Seconds long_wait = 30;
 };
 
-/// Whether what each rank sets for itself is alike on all ranks (runtime/settings.hpp).
+/// Whether what each rank sets for itself is alike on all ranks (runtime/settings/settings.hpp).
 enum class Settings : std::uint8_t { unknown, alike, different };
 
 class PersistentCall;
-/// Of one communicator, carried out first to last (runtime/persistent.hpp).
+/// Of one communicator, carried out first to last (runtime/call/persistent.hpp).
 using StartedCalls = std::deque<PersistentCall*>;
 class Background;
 

@@ -2,9 +2,9 @@
 
 #include <mutex>
 
-#include "runtime/background/progress_thread.hpp"
 #include "runtime/comm_state.hpp"
-#include "runtime/predecessors.hpp"
+#include "runtime/connection/predecessors.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "arrival/forecasts.hpp"
+#include "forecast/forecasts.hpp"
 #include "schedule/problem.hpp"
 #include "telemetry/stamps.hpp"
 

@@ -1,6 +1,6 @@
 // The common clock: with made-up local clocks whose offsets and drifts are known, and with the real
 // ones, which differ only where hosts have time namespaces of their own.
-#include "runtime/clocks/clocks.hpp"
+#include "runtime/connection/clocks/clocks.hpp"
 
 #include <time.h>
 
@@ -10,14 +10,14 @@
 #include <numeric>
 #include <thread>
 
+#include "base/last_error.hpp"
 #include "base/random.hpp"
-#include "capi/core/last_error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/clocks/clock_sync.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/connection/clocks/clock_sync.hpp"
 
 namespace latecomer::testing {
 namespace {

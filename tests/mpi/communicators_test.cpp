@@ -3,8 +3,8 @@
 
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/background/background.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/progress/background.hpp"
 #include "try_reduction.hpp"
 
 extern "C" int latecomer_test_c_header(MPI_Comm comm);

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "capi/core/last_error.hpp"
+#include "base/last_error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/comm_state.hpp"
-#include "runtime/log.hpp"
+#include "runtime/report/log.hpp"
 #include "variable.hpp"
 
 namespace latecomer::testing {

@@ -1,6 +1,6 @@
 // The small messages between ranks when something seems wrong: what is a disagreement, and what is
 // only a rank that is late.
-#include "runtime/control.hpp"
+#include "runtime/connection/control.hpp"
 
 #include <sched.h>
 

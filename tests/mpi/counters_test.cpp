@@ -5,7 +5,7 @@
 #include "capi/mpi/calls.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/call.hpp"
+#include "runtime/call/call.hpp"
 #include "runtime/comm_state.hpp"
 #include "try_reduction.hpp"
 

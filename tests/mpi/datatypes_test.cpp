@@ -1,5 +1,5 @@
 // Datatypes: those that MPI defines, by whatever name, and how those that users make lie in memory.
-#include "runtime/datatypes.hpp"
+#include "runtime/call/datatypes.hpp"
 
 #include <complex>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "returned_errors_everywhere.hpp"
 #include "runner.hpp"
-#include "runtime/operators.hpp"
+#include "runtime/call/operators.hpp"
 #include "transports/mpi/datatype.hpp"
 #include "transports/mpi/layout.hpp"
 

@@ -6,14 +6,14 @@
 #include <thread>
 #include <vector>
 
-#include "capi/core/last_error.hpp"
+#include "base/last_error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "returned_errors_everywhere.hpp"
 #include "runner.hpp"
+#include "runtime/call/run.hpp"
 #include "runtime/comm_state.hpp"
-#include "runtime/run.hpp"
 #include "variable.hpp"
 #include "with_thread.hpp"
 

@@ -1,14 +1,14 @@
 // What the ranks of a new link learn of each other, and what follows from it.
-#include "runtime/introduction.hpp"
+#include "runtime/connection/introduction.hpp"
 
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "returned_errors_everywhere.hpp"
 #include "runner.hpp"
-#include "runtime/background/wish.hpp"
 #include "runtime/comm_state.hpp"
-#include "runtime/connect.hpp"
+#include "runtime/connection/connect.hpp"
+#include "runtime/progress/wish.hpp"
 
 namespace latecomer::testing {
 namespace {

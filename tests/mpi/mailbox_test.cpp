@@ -9,7 +9,7 @@
 #include "allocations.hpp"
 #include "communicator.hpp"
 #include "runner.hpp"
-#include "runtime/background/post.hpp"
+#include "runtime/progress/post.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer::testing {

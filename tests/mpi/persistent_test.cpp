@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/last_error.hpp"
 #include "base/random.hpp"
-#include "capi/core/last_error.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"

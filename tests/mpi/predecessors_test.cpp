@@ -1,5 +1,5 @@
 // Communicators of the same ranks, one after the other.
-#include "runtime/predecessors.hpp"
+#include "runtime/connection/predecessors.hpp"
 
 #include <list>
 #include <vector>

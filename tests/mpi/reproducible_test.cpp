@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "algorithms/registry.hpp"
-#include "capi/core/last_error.hpp"
+#include "base/last_error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
-#include "runtime/predecessors.hpp"
+#include "runtime/connection/predecessors.hpp"
 
 namespace latecomer::testing {
 namespace {

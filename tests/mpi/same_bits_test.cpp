@@ -10,7 +10,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/operators.hpp"
+#include "runtime/call/operators.hpp"
 
 namespace latecomer::testing {
 namespace {

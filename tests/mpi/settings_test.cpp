@@ -1,6 +1,6 @@
 // What ranks set differently is found out in the first handled call: then the MPI library serves
 // all of them, with one warning.
-#include "runtime/settings.hpp"
+#include "runtime/settings/settings.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -9,8 +9,8 @@
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/background/background.hpp"
-#include "runtime/run.hpp"
+#include "runtime/call/run.hpp"
+#include "runtime/progress/background.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
 

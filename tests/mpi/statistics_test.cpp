@@ -1,6 +1,6 @@
 // Statistics by key and by call site: nothing is lost, nothing counted twice, and they stay
 // bounded.
-#include "runtime/statistics/statistics.hpp"
+#include "runtime/report/statistics.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,15 +13,15 @@
 #include <sstream>
 #include <thread>
 
+#include "base/last_error.hpp"
 #include "base/parse.hpp"
 #include "base/random.hpp"
-#include "capi/core/last_error.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/comm_state.hpp"
-#include "runtime/statistics/counters.hpp"
-#include "runtime/statistics/stats_file.hpp"
-#include "runtime/statistics/stats_report.hpp"
+#include "runtime/report/counters.hpp"
+#include "runtime/report/stats_file.hpp"
+#include "runtime/report/stats_report.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "communicator.hpp"
-#include "runtime/background/background.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/progress/background.hpp"
 #include "thread_helpers.hpp"
 #include "try_reduction.hpp"
 

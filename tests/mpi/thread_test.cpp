@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "communicator.hpp"
-#include "runtime/background/background.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/progress/background.hpp"
 #include "thread_helpers.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <thread>
 
-#include "capi/core/last_error.hpp"
+#include "base/last_error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/call/run.hpp"
 #include "runtime/comm_state.hpp"
-#include "runtime/run.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
 #include "with_thread.hpp"

@@ -12,7 +12,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/comm_state.hpp"
-#include "runtime/predecessors.hpp"
+#include "runtime/connection/predecessors.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
-#include "arrival/bound.hpp"
+#include "bounds/lower_bound.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

@@ -71,4 +71,4 @@ def test_the_environment_is_asked_in_one_place_of_each_language():
         for path in folder.rglob("*.cpp")
         if asked.search(path.read_text())
     }
-    assert places_found == {"runtime/environment.cpp"}
+    assert places_found == {"runtime/settings/environment.cpp"}

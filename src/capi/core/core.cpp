@@ -5,7 +5,7 @@
 
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "capi/core/last_error.hpp"
+#include "base/last_error.hpp"
 #include "capi/core/listing.hpp"
 #include "latecomer/latecomer.h"
 #include "parties/make_party.hpp"

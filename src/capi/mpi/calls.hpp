@@ -1,7 +1,7 @@
 // The collectives of the C API as calls, from MPI's argument lists.
 #pragma once
 
-#include "runtime/call.hpp"
+#include "runtime/call/call.hpp"
 
 namespace latecomer::calls {
 

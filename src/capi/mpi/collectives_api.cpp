@@ -5,7 +5,7 @@
 #include "capi/mpi/guard.hpp"
 #include "capi/mpi/request.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/carry_out.hpp"
+#include "runtime/call/carry_out.hpp"
 
 namespace {
 

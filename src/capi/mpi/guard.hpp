@@ -6,10 +6,10 @@
 #include <mutex>
 #include <new>
 
-#include "capi/core/last_error.hpp"
-#include "runtime/call.hpp"
+#include "base/last_error.hpp"
+#include "runtime/call/call.hpp"
+#include "runtime/call/persistent.hpp"
 #include "runtime/comm_state.hpp"
-#include "runtime/persistent.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {

@@ -5,8 +5,8 @@
 #include "base/error.hpp"
 #include "capi/mpi/guard.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/configure.hpp"
-#include "runtime/hooks.hpp"
+#include "runtime/call/hooks.hpp"
+#include "runtime/settings/configure.hpp"
 
 using latecomer::CommState;
 

@@ -1,7 +1,7 @@
 // What a latecomer_request points to.
 #pragma once
 
-#include "runtime/persistent.hpp"
+#include "runtime/call/persistent.hpp"
 
 struct latecomer_request_s {
   latecomer::PersistentCall call;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/background/background.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/progress/background.hpp"
 #include "scenes.hpp"
 
 namespace scenes {

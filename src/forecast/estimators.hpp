@@ -1,0 +1,51 @@
+// All estimators over one signal: each predicts the next pattern from the patterns that were added.
+#pragma once
+
+#include "forecast/pattern_history.hpp"
+
+namespace latecomer {
+
+/// Estimators by number, for a history of `depth` patterns: 0 repeats the last pattern, k - 1 the
+/// one of k calls ago (a rank that is late in every k-th call), up to `depth` calls ago; then the
+/// mean of the last 8 patterns, the exponential mean, the trend and the shift. Means are what
+/// Marendic 2012 proposes for arrivals, exponential ones are future work of Proficz 2021.
+struct EstimatorNumbers {
+  int depth = PatternHistory::kLongest;
+
+  [[nodiscard]] constexpr int moving_average() const { return depth; }
+  [[nodiscard]] constexpr int exponential_average() const { return depth + 1; }
+  [[nodiscard]] constexpr int trend() const { return depth + 2; }
+  [[nodiscard]] constexpr int shift() const { return depth + 3; }
+  [[nodiscard]] constexpr int count() const { return depth + 4; }
+
+  /// How many of its predictions must have been seen before it may be chosen: two, and one for
+  /// which they could vouch. A period must have been gone through once more: before that it may fit
+  /// only because nothing has happened in it yet.
+  [[nodiscard]] constexpr int trial(int number) const {
+    return number < depth ? std::max(3, number + 1) : 3;
+  }
+  /// Whether leaving out calls like those before hardly changes what it predicts.
+  [[nodiscard]] constexpr bool steady(int number) const {
+    return number == 0 || number == moving_average() || number == exponential_average();
+  }
+};
+
+class Estimators {
+ public:
+  explicit Estimators(Rank ranks, int depth = PatternHistory::kLongest) : history_(ranks, depth) {}
+
+  void add(std::span<const float> pattern) { history_.add(pattern); }
+  /// Calls were left out: of patterns before nobody knows how many calls ago they were.
+  void note_gap() { history_.note_gap(); }
+  /// Whether there are patterns enough for the estimator to say anything.
+  [[nodiscard]] bool ready(int number) const;
+  /// The next pattern, seconds, by an estimator that is ready.
+  void predict(int number, std::span<float> next) const;
+
+ private:
+  void moving_average(std::span<float> next) const;
+
+  PatternHistory history_;
+};
+
+}  // namespace latecomer

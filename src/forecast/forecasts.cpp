@@ -1,0 +1,96 @@
+#include "forecast/forecasts.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace latecomer {
+
+Forecasts::Forecasts(Rank ranks) : ranks_(ranks) {
+  if (ranks < 1) throw Error("ranks", std::to_string(ranks), "a whole number from 1 up");
+}
+
+HistoryKey Forecasts::enter(CallKey key) {
+  const HistoryKey history = sequence_.place(key);
+  sequence_.add(key);
+  return history;
+}
+
+Estimate Forecasts::next(const HistoryKey& history) const {
+  const auto entry = entries_.find(best(history));
+  if (entry != entries_.end()) return entry->second.forecast.next();
+  return {.arrivals = std::vector<Seconds>(static_cast<std::size_t>(ranks_))};
+}
+
+const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds least_step) {
+  expected_.clear();
+  const auto found = entries_.find(best(history));
+  if (found == entries_.end() || !found->second.forecast.trusted()) return expected_;
+  auto& [forecast, grid, snapped, used] = found->second;
+  if (snapped != forecast.version()) {
+    snapped = forecast.version();
+    const std::span<float> arrivals = room(Room::expected, static_cast<std::size_t>(ranks_));
+    forecast.arrivals(arrivals);
+    grid.snap(arrivals, least_step, forecast.usual_error());
+  }
+  grid.last(expected_);
+  return expected_;
+}
+
+bool Forecasts::trusted(const HistoryKey& history) const {
+  const auto entry = entries_.find(history);
+  return entry != entries_.end() && entry->second.forecast.trusted();
+}
+
+HistoryKey Forecasts::best(const HistoryKey& history) const {
+  if (history.period == 0 || trusted(history) || !trusted({history.key})) return history;
+  return {history.key};
+}
+
+void Forecasts::observe(const HistoryKey& history, const Observation& observation) {
+  check(observation, ranks_);
+  ++observations_;
+  add({history.key}, observation);
+  if (history.period != 0) add(history, observation);
+}
+
+/// Nothing where there is no room for another history.
+void Forecasts::add(const HistoryKey& history, const Observation& observation) {
+  auto found = entries_.find(history);
+  if (found == entries_.end()) {
+    if (!make_room()) return;
+    found = entries_.emplace(history, Entry{Forecast(ranks_)}).first;
+    taken_ += entry_memory(found->second.forecast);
+  }
+  Entry& entry = found->second;
+  entry.used = observations_;
+  const bool may_search = taken_ + entry.forecast.search_memory() <= allowance(ranks_);
+  taken_ -= entry_memory(entry.forecast);
+  entry.forecast.add(observation, may_search);
+  taken_ += entry_memory(entry.forecast);
+}
+
+/// For one history more. Those in use keep theirs: a loop over more kinds of calls than there is
+/// room for would otherwise forget each of them before it comes again.
+bool Forecasts::make_room() {
+  const std::size_t needed = Forecast::allowance(ranks_);
+  while (entries_.size() == kMost || taken_ + needed > allowance(ranks_)) {
+    const auto oldest = std::min_element(
+        entries_.begin(), entries_.end(),
+        [](const auto& one, const auto& other) { return one.second.used < other.second.used; });
+    if (oldest == entries_.end() || observations_ - oldest->second.used <= kIdle) return false;
+    taken_ -= entry_memory(oldest->second.forecast);
+    entries_.erase(oldest);
+  }
+  return true;
+}
+
+std::size_t Forecasts::entry_memory(const Forecast& forecast) const {
+  return forecast.memory() + sizeof(decltype(entries_)::value_type) - sizeof(Forecast) +
+         ArrivalGrid::memory(ranks_) + 64;
+}
+
+std::size_t Forecasts::memory() const { return sizeof(Forecasts) + taken_; }
+
+}  // namespace latecomer

@@ -1,0 +1,197 @@
+#include "runtime/call/call.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/call/datatypes.hpp"
+#include "runtime/call/operators.hpp"
+#include "transports/mpi/layout.hpp"
+#include "transports/mpi/user_code.hpp"
+
+namespace latecomer {
+namespace {
+
+/// A datatype of a call; MPI is asked for its size once, if at all.
+class Sized {
+ public:
+  explicit Sized(MPI_Datatype type) : type_(type) {}
+  [[nodiscard]] bool null() const { return type_ == MPI_DATATYPE_NULL; }
+  [[nodiscard]] bool named() const { return combiner_of(type_) == MPI_COMBINER_NAMED; }
+  [[nodiscard]] Count size() const {
+    if (size_ < 0) size_ = size_of(type_);
+    return size_;
+  }
+
+ private:
+  MPI_Datatype type_;
+  mutable Count size_ = -1;
+};
+
+/// What the arguments of one call mean on one rank.
+class Reading {
+ public:
+  Reading(const Call& call, Rank ranks, Rank me)
+      : call_(call), ranks_(ranks), me_(me), send_(call.sendtype), recv_(call.recvtype) {}
+
+  [[nodiscard]] bool wrong() const;
+  [[nodiscard]] Problem problem() const;
+
+ private:
+  [[nodiscard]] bool root() const { return !rooted(call_.collective) || me_ == call_.root; }
+  [[nodiscard]] bool wrong_parts() const;
+  [[nodiscard]] bool wrong_reduction() const;
+  [[nodiscard]] bool wrong_gathering() const;
+  [[nodiscard]] bool wrong_scattering() const;
+  void add_reduction(Problem& problem) const;
+  void add_moved(Problem& problem) const;
+
+  const Call& call_;
+  Rank ranks_, me_;
+  Sized send_, recv_;
+};
+
+/// MPI_BOTTOM, which derived types may count from, is a null pointer too.
+bool missing(const void* data, Count count, const Sized& type) {
+  return data == nullptr && count != 0 && type.size() != 0 && type.named();
+}
+
+bool wrong_side(const void* data, Count count, const Sized& type) {
+  return count < 0 || type.null() || missing(data, count, type);
+}
+
+bool Reading::wrong() const {
+  if (rooted(call_.collective) && (call_.root < 0 || call_.root >= ranks_)) return true;
+  switch (call_.collective) {
+    case Collective::allreduce:
+    case Collective::reduce:
+      return wrong_reduction();
+    case Collective::allgather:
+    case Collective::gather:
+      return wrong_gathering();
+    case Collective::scatter:
+      return wrong_scattering();
+    case Collective::bcast:
+      return wrong_side(call_.recvbuf, call_.recvcount, recv_) || call_.recvbuf == MPI_IN_PLACE;
+  }
+  return true;
+}
+
+bool Reading::wrong_parts() const {
+  if (call_.recvcounts == nullptr) return wrong_side(call_.recvbuf, call_.recvcount, recv_);
+  if (call_.recvcounts == kNoCounts || call_.displs == nullptr || recv_.null()) return true;
+  return std::any_of(call_.recvcounts, call_.recvcounts + ranks_,
+                     [&](int count) { return wrong_side(call_.recvbuf, count, recv_); });
+}
+
+bool Reading::wrong_reduction() const {
+  if (call_.op == MPI_OP_NULL) return true;
+  if (wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
+  if (!root()) return call_.sendbuf == MPI_IN_PLACE;
+  if (missing(call_.recvbuf, call_.sendcount, send_)) return true;
+  return call_.recvbuf == MPI_IN_PLACE || (call_.sendcount > 0 && call_.sendbuf == call_.recvbuf);
+}
+
+/// Of all-gather, gather: what this rank receives of itself must be as long as what it sends.
+bool Reading::wrong_gathering() const {
+  if (root() && (wrong_parts() || call_.recvbuf == MPI_IN_PLACE)) return true;
+  if (call_.sendbuf == MPI_IN_PLACE) return !root();
+  if (wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
+  if (!root()) return false;
+  const Count received = call_.recvcounts == nullptr ? call_.recvcount : call_.recvcounts[me_];
+  return call_.sendcount * send_.size() != received * recv_.size();
+}
+
+bool Reading::wrong_scattering() const {
+  if (root() && wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
+  if (call_.recvbuf == MPI_IN_PLACE) return !root();
+  if (wrong_side(call_.recvbuf, call_.recvcount, recv_)) return true;
+  return root() && call_.sendcount * send_.size() != call_.recvcount * recv_.size();
+}
+
+Problem Reading::problem() const {
+  Problem problem;
+  problem.collective = call_.collective;
+  problem.ranks = ranks_;
+  problem.root = rooted(call_.collective) ? call_.root : 0;
+  problem.in_place = call_.in_place();
+  if (combines(call_.collective)) {
+    add_reduction(problem);
+  } else {
+    add_moved(problem);
+  }
+  return problem;
+}
+
+void Reading::add_reduction(Problem& problem) const {
+  problem.count = call_.sendcount;
+  problem.element_bytes = send_.size();
+  problem.exact = exact(call_.op, call_.sendtype);
+  if (kind_of(call_.op) == OperatorKind::built_in) return;
+  int commutative = 0;
+  PMPI_Op_commutative(call_.op, &commutative);
+  problem.commutative = commutative != 0;
+}
+
+void Reading::add_moved(Problem& problem) const {
+  problem.element_bytes = 1;
+  if (call_.recvcounts != nullptr) {
+    for (Rank rank = 0; rank < problem.ranks; ++rank) {
+      problem.parts.push_back(call_.recvcounts[rank] * recv_.size());
+    }
+    problem.count = std::accumulate(problem.parts.begin(), problem.parts.end(), Count{0});
+    return;
+  }
+  // Of the root all that is significant is the side that holds the whole vector.
+  const bool sends = problem.collective == Collective::gather    ? !root()
+                     : problem.collective == Collective::scatter ? root()
+                                                                 : false;
+  const Count bytes = sends ? call_.sendcount * send_.size() : call_.recvcount * recv_.size();
+  problem.count = parted(problem.collective) ? problem.ranks * bytes : bytes;
+}
+
+int allgather_natively(const Call& call, int sendcount) {
+  if (call.recvcounts == nullptr) {
+    return PMPI_Allgather(call.sendbuf, sendcount, call.sendtype, call.recvbuf,
+                          static_cast<int>(call.recvcount), call.recvtype, call.comm);
+  }
+  const int* const counts = call.recvcounts == kNoCounts ? nullptr : call.recvcounts;
+  return PMPI_Allgatherv(call.sendbuf, sendcount, call.sendtype, call.recvbuf, counts, call.displs,
+                         call.recvtype, call.comm);
+}
+
+}  // namespace
+
+int Call::native() const {
+  const UserCode called;
+  const auto sent = static_cast<int>(sendcount);
+  const auto received = static_cast<int>(recvcount);
+  switch (collective) {
+    case Collective::allreduce:
+      return PMPI_Allreduce(sendbuf, recvbuf, sent, sendtype, op, comm);
+    case Collective::reduce:
+      return PMPI_Reduce(sendbuf, recvbuf, sent, sendtype, op, root, comm);
+    case Collective::bcast:
+      return PMPI_Bcast(recvbuf, received, recvtype, root, comm);
+    case Collective::allgather:
+      return allgather_natively(*this, sent);
+    case Collective::gather:
+      return PMPI_Gather(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
+    case Collective::scatter:
+      return PMPI_Scatter(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
+  }
+  return MPI_ERR_OTHER;
+}
+
+bool wrong(const Call& call, Rank ranks, Rank me) { return Reading(call, ranks, me).wrong(); }
+
+Problem problem_of(const Call& call, Rank ranks, Rank me) {
+  return Reading(call, ranks, me).problem();
+}
+
+std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me) {
+  const Reading reading(call, ranks, me);
+  if (reading.wrong()) return std::nullopt;
+  return reading.problem();
+}
+
+}  // namespace latecomer

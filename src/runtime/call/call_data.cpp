@@ -1,0 +1,175 @@
+#include "runtime/call/call_data.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace latecomer {
+namespace {
+
+constexpr Count kAtOnce = Count{1} << 30;  // bytes: MPI counts packed ones in int
+
+char* at(const void* buffer, MPI_Aint offset) {
+  return const_cast<char*>(static_cast<const char*>(buffer)) + offset;
+}
+
+// A single element may be longer than an int counts: MPI 4 packs it, earlier ones cannot.
+#if MPI_VERSION >= 4
+using Packed = MPI_Count;
+constexpr auto pack_piece = PMPI_Pack_c;
+constexpr auto unpack_piece = PMPI_Unpack_c;
+#else
+using Packed = int;
+constexpr auto pack_piece = PMPI_Pack;
+constexpr auto unpack_piece = PMPI_Unpack;
+#endif
+
+/// Calls work(address, elements, bytes, how many bytes) for parts that MPI takes at once.
+template <class Work>
+int in_pieces(const void* buffer, Count count, const Layout& layout, char* bytes, Work work) {
+  if (layout.size == 0) return MPI_SUCCESS;
+  if (!std::in_range<Packed>(layout.size)) return MPI_ERR_COUNT;
+  const Count most = std::max<Count>(1, kAtOnce / layout.size);
+  int code = MPI_SUCCESS;
+  for (Count done = 0; done < count && code == MPI_SUCCESS; done += most) {
+    const Count now = std::min(most, count - done);
+    code = work(at(buffer, done * layout.extent), static_cast<int>(now), bytes + done * layout.size,
+                static_cast<Packed>(now * layout.size));
+  }
+  return code;
+}
+
+int pack(const void* from, Count count, const Layout& layout, char* to, MPI_Comm comm) {
+  return in_pieces(from, count, layout, to,
+                   [&](const void* user, int now, char* bytes, Packed size) {
+                     Packed position = 0;
+                     return pack_piece(user, now, layout.type, bytes, size, &position, comm);
+                   });
+}
+
+int unpack(const char* from, Count count, const Layout& layout, void* to, MPI_Comm comm) {
+  return in_pieces(to, count, layout, const_cast<char*>(from),
+                   [&](void* user, int now, const char* bytes, Packed size) {
+                     Packed position = 0;
+                     return unpack_piece(bytes, size, &position, user, now, layout.type, comm);
+                   });
+}
+
+/// Bytes that nobody needs to clear: all of them will be written.
+std::unique_ptr<char[]> unset(Count bytes) {
+  return std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+CallData::CallData(const Call& call, const Problem& planned, Rank me)
+    : call_(call), problem_(planned), planned_in_place_(planned.in_place_at(me)), me_(me) {
+  problem_.in_place = call.in_place();
+  if (combines(call.collective)) {
+    input_ = call.in_place() ? nullptr : call.sendbuf;
+    output_ = call.recvbuf;
+  } else {
+    place_input();
+    place_output();
+  }
+  if (problem_.in_place_at(me) != planned_in_place_) adapt();
+}
+
+Layout CallData::layout() const {
+  return Layout(combines(call_.collective) ? call_.sendtype : MPI_BYTE);
+}
+
+Count CallData::part_bytes() const { return problem_.part(me_).count * problem_.element_bytes; }
+
+void CallData::place_input() {
+  if (problem_.input(me_).empty()) return;
+  const Layout layout(call_.sendtype);
+  if (in_a_row(layout)) {
+    input_ = at(call_.sendbuf, layout.true_lb);
+    return;
+  }
+  packed_input_ = unset(problem_.input(me_).count);
+  const Count all =
+      call_.sendcount * (call_.collective == Collective::scatter ? problem_.ranks : 1);
+  code_ = pack(call_.sendbuf, all, layout, packed_input_.get(), call_.comm);
+  input_ = packed_input_.get();
+}
+
+std::vector<CallData::Block> CallData::received_blocks() const {
+  const bool gathers =
+      call_.collective == Collective::allgather || call_.collective == Collective::gather;
+  if (call_.recvcounts == nullptr) return {{0, call_.recvcount * (gathers ? problem_.ranks : 1)}};
+  std::vector<Block> blocks;
+  for (Rank rank = 0; rank < problem_.ranks; ++rank) {
+    blocks.push_back({call_.displs[rank], call_.recvcounts[rank]});
+  }
+  return blocks;
+}
+
+bool CallData::received_in_a_row(const Layout& layout) const {
+  if (!in_a_row(layout)) return false;
+  Count next = 0;
+  for (const Block& block : received_blocks()) {
+    if (block.count > 0 && block.first != next) return false;
+    next += block.count;
+  }
+  return true;
+}
+
+void CallData::place_output() {
+  if (problem_.output(me_).empty()) return;
+  const Layout layout(call_.recvtype);
+  if (received_in_a_row(layout)) {
+    output_ = at(call_.recvbuf, layout.true_lb);
+    return;
+  }
+  packed_output_ = unset(problem_.output(me_).count);
+  output_ = packed_output_.get();
+  if (problem_.in_place_at(me_)) pack_own_part(layout);
+}
+
+char* CallData::own_part_of_output() const {
+  const Count first = combines(call_.collective) ? 0 : problem_.part(me_).begin;
+  return static_cast<char*>(output_) + first * problem_.element_bytes;
+}
+
+void CallData::pack_own_part(const Layout& layout) {
+  const Count count = call_.recvcounts == nullptr ? call_.recvcount : call_.recvcounts[me_];
+  const Count first = call_.recvcounts == nullptr ? me_ * call_.recvcount : call_.displs[me_];
+  const void* const own = at(call_.recvbuf, first * layout.extent);
+  code_ = pack(own, count, layout, own_part_of_output(), call_.comm);
+}
+
+/// The program is for calls in place, and this one is not, or the other way round. Elements lie in
+/// a row: such programs were begun before the arrival, which is for built-in datatypes only.
+void CallData::adapt() {
+  const auto bytes = static_cast<std::size_t>(part_bytes());
+  const bool scatters = call_.collective == Collective::scatter;
+  if (planned_in_place_ && scatters) {
+    std::memcpy(output_, at(input_, problem_.part(me_).begin), bytes);
+  } else if (planned_in_place_) {
+    std::memcpy(own_part_of_output(), input_, bytes);
+  } else if (scatters) {
+    aside_ = unset(part_bytes());
+    output_ = aside_.get();
+  } else {
+    aside_ = unset(part_bytes());
+    std::memcpy(aside_.get(), own_part_of_output(), bytes);
+    input_ = aside_.get();
+  }
+}
+
+int CallData::finish() {
+  if (!packed_output_) return MPI_SUCCESS;
+  const Layout layout(call_.recvtype);
+  const char* next = packed_output_.get();
+  for (const Block& block : received_blocks()) {
+    void* const to = at(call_.recvbuf, block.first * layout.extent);
+    const int code = unpack(next, block.count, layout, to, call_.comm);
+    if (code != MPI_SUCCESS) return code;
+    next += block.count * layout.size;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,55 @@
+// Where the data of a call lie for the time of its program: in the user's buffers, or where a
+// program does not fit them (datatypes with holes, parts that do not follow each other, a program
+// for calls in place in one that is not) in buffers of our own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/call/call.hpp"
+#include "transports/mpi/layout.hpp"
+
+namespace latecomer {
+
+class CallData {
+ public:
+  /// `planned`: the problem of the program, which may differ from the call's in `in_place`.
+  /// Throws std::bad_alloc.
+  CallData(const Call& call, const Problem& planned, Rank me);
+
+  /// Of the elements of the program.
+  [[nodiscard]] Layout layout() const;
+  [[nodiscard]] const void* input() const { return input_; }
+  [[nodiscard]] void* output() const { return output_; }
+  /// MPI's code: whether the data could be brought into a row.
+  [[nodiscard]] int code() const { return code_; }
+  /// The program is done: the result goes to the user's buffer. Returns MPI's code.
+  [[nodiscard]] int finish();
+
+ private:
+  /// Elements of one datatype, `first` elements from the begin of a user's buffer.
+  struct Block {
+    Count first = 0;
+    Count count = 0;
+  };
+
+  void place_input();
+  void place_output();
+  void adapt();
+  [[nodiscard]] Count part_bytes() const;
+  [[nodiscard]] char* own_part_of_output() const;
+  [[nodiscard]] std::vector<Block> received_blocks() const;
+  [[nodiscard]] bool received_in_a_row(const Layout& layout) const;
+  void pack_own_part(const Layout& layout);
+
+  const Call& call_;
+  Problem problem_;  // the call's own
+  bool planned_in_place_;
+  Rank me_;
+  const void* input_ = nullptr;
+  void* output_ = nullptr;
+  std::unique_ptr<char[]> packed_input_, packed_output_, aside_;
+  int code_ = MPI_SUCCESS;
+};
+
+}  // namespace latecomer

@@ -1,0 +1,460 @@
+#include "runtime/call/carry_out.hpp"
+
+#include <cmath>
+#include <mutex>
+#include <new>
+
+#include "base/error.hpp"
+#include "base/last_error.hpp"
+#include "runtime/call/call_data.hpp"
+#include "runtime/call/datatypes.hpp"
+#include "runtime/call/operators.hpp"
+#include "runtime/call/persistent.hpp"
+#include "runtime/call/run.hpp"
+#include "runtime/connection/clocks/clock_sync.hpp"
+#include "runtime/connection/connect.hpp"
+#include "runtime/connection/letters.hpp"
+#include "runtime/connection/predecessors.hpp"
+#include "runtime/progress/background.hpp"
+#include "runtime/report/log.hpp"
+#include "runtime/settings/settings.hpp"
+#include "transports/mpi/user_code.hpp"
+
+namespace latecomer {
+namespace {
+
+/// How a call ended.
+struct Ending {
+  int code = MPI_SUCCESS;
+  Became became = &latecomer_stats::native;
+  bool told = false;        // telemetry knows of its arrivals
+  CallClass* of = nullptr;  // of a call under automatic choice, where it has one
+  bool raise = false;       // the program's error handler is still to be called
+  bool decided = false;     // about the call, by all ranks
+  Seconds library = 0;      // that the MPI library's own collective took
+};
+
+// --- Failures ---
+
+/// This rank will do no more in its call, for which the others wait: they are told.
+void give_up(CommState& state, const std::string& why) {
+  if (!state.broken.empty()) return;  // an exception may become a failure on its way
+  state.broken = why;
+  if (!state.link) return;
+  state.link->control.alarm();
+  state.link->abandon();
+}
+
+/// An operator of the program's may leave a call by an exception.
+class Within {
+ public:
+  explicit Within(CommState& state) : state_(state) {}
+  ~Within() {
+    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
+  }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  void end() { ended_ = true; }
+
+ private:
+  CommState& state_;
+  bool ended_ = false;
+};
+
+/// The others are told before anything else.
+Ending fail(CommState& state, const Outcome& outcome) {
+  give_up(state, outcome.why);
+  const std::string text = describe(state.comm) + ": " + outcome.why;
+  log_line(text);
+  set_last_error(text);
+  return {.code = outcome.code, .became = &latecomer_stats::failed, .raise = true};
+}
+
+Ending refuse(CommState& state) {
+  set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
+  return {.code = disagreement_class(), .became = &latecomer_stats::failed, .raise = true};
+}
+
+// --- Learning ---
+
+/// All ranks have just been here: the time to compare clocks, if it is due.
+Outcome note_arrivals(CommState& state) {
+  Watch* const watch = state.chooser.watch();
+  if (watch == nullptr) return {};
+  state.chooser.learn();
+  if (!state.clock_refresh.due(watch->last_arrival())) return {};
+  return refresh_clocks(*state.link, {state.comm, state.tuning.long_wait});
+}
+
+/// All ranks have been in the call: nobody who tells the others waits for one who still computes.
+Outcome tell_all(CommState& state, Seconds arrived) {
+  Link& link = *state.link;
+  if (!state.telling) {
+    Problem problem;
+    problem.ranks = state.ranks;
+    state.telling = std::make_unique<Prepared>(std::make_shared<const Plan>(telling_plan(problem)),
+                                               false, state.rank, 0);
+  }
+  const Prepared& telling = *state.telling;
+  link.control.enter(Control::Part::telling, telling.frame().plan_hash);
+  Courier& courier = state.chooser.watch()->tell_of(arrived, link.clocks.now());
+  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
+  link.transport.begin(std::move(none), MPI_SUM, {link.calls, telling.frame().plan_hash}, &courier);
+  Protocol& protocol = telling.protocol(link.transport, {state.tuning.window, true});
+  const Outcome outcome =
+      run(protocol, link, {state.comm, state.tuning.long_wait, 0, &telling.plan});
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  link.end_call();
+  state.chooser.watch()->told();
+  return outcome;
+}
+
+/// After a call whose own messages told nothing: all ranks tell each other now, if that is worth
+/// it.
+Outcome tell_afterwards(CommState& state, bool tell, Seconds arrived) {
+  if (state.chooser.watch() == nullptr) return {};
+  if (!tell) {
+    state.chooser.miss();
+    return {};
+  }
+  const Outcome told = tell_all(state, arrived);
+  return told.code == MPI_SUCCESS ? note_arrivals(state) : told;
+}
+
+int least_of_all(CommState& state, Review& review) {
+  const TurnGivenUp given_up(state.turn);
+  const UserCode called;
+  const auto count = static_cast<int>(review.values().size());
+  return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
+                        state.comm);
+}
+
+/// The ranks review the last calls: all of them have just been in one, which ended so, with an
+/// error or not. Before the first review an earlier communicator of theirs may stand in.
+Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
+  Inheritance inheritance(state, Inheritance::Of::everything);
+  Review all = Chooser::review(*ending.of, may_connect(state));
+  all.offer(inheritance.lineage());
+  const int code = least_of_all(state, all);
+  if (ending.code == MPI_SUCCESS) ending.code = code;
+  if (code != MPI_SUCCESS) return ending;
+  if (all.agreed()) {
+    inheritance.accept();
+    ending.of = &state.chooser.class_of(problem);
+    return ending;
+  }
+  if (!state.chooser.reviewed(*ending.of, problem, all)) return ending;
+  const Outcome connected = connect_for_choice(state);
+  return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
+}
+
+/// The same of a class that is decided about, on the link: a rank that failed is not waited for.
+Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
+  Link& link = *state.link;
+  link.control.enter(Control::Part::review, 0);
+  Letters letters(link, {state.comm, state.tuning.long_wait}, Tags::kReview,
+                  "to review the last calls");
+  const Review all = collect(letters, state.ranks, state.rank, Chooser::review(*ending.of, true),
+                             [](Review& mine, const Review& theirs) { mine.merge(theirs); });
+  if (letters.failed()) return fail(state, letters.outcome());
+  state.chooser.reviewed(*ending.of, problem, all);
+  return ending;
+}
+
+// --- The ways of a call ---
+
+/// Where MPI refuses the call it calls the program's error handler.
+int natively(CommState& state, const Call& call) {
+  const TurnGivenUp given_up(state.turn);
+  return call.native();
+}
+
+/// A rank may leave a call to the library because of its arguments, which MPI lets differ or which
+/// are wrong: why the call must fail then.
+std::optional<std::string> leave(CommState& state, const Request& request) {
+  const bool chosen = request.by_library == &latecomer_stats::native;  // on all ranks
+  if (!state.link || chosen || !state.broken.empty()) return std::nullopt;
+  return state.link->control.leave(state.calls);
+}
+
+/// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
+Ending serve_by_library(CommState& state, const Request& request, Became became, CallClass* of,
+                        Seconds entered) {
+  state.chooser.skip();
+  const Ending ending{natively(state, request.call), became, false, of};
+  if (of == nullptr || !Chooser::watched(*of, monotonic_clock() - entered)) return ending;
+  return review_watched(state, request.problem, ending);
+}
+
+/// Carries a plan out; where `begun` is given, it was started ahead of this rank's arrival.
+Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
+                Seconds arrived) {
+  Link& link = *state.link;
+  Watch* const watch = state.chooser.tells(prepared.plan) ? state.chooser.watch() : nullptr;
+  link.control.enter(Control::Part::plan, prepared.frame().plan_hash);
+  CallData data(call, prepared.plan.problem, state.rank);
+  if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
+  Protocol* protocol = begun;
+  if (begun != nullptr) {
+    if (watch != nullptr) watch->arrive(arrived);
+    link.transport.bind(data.input(), data.output());
+  } else {
+    Courier* const courier = watch != nullptr ? &watch->enter(arrived) : nullptr;
+    Buffers buffers(data.layout(), data.input(), data.output(), link.scratch,
+                    prepared.frame().scratch_count);
+    link.transport.begin(std::move(buffers), call.op, {link.calls, prepared.frame().plan_hash},
+                         courier);
+    const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
+    protocol = &prepared.protocol(link.transport, options);
+  }
+  Within call_of_others(state);
+  const Outcome outcome =
+      run(*protocol, link, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
+          begun != nullptr ? Begun::before : Begun::now);
+  call_of_others.end();
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  link.end_call();
+  if (watch != nullptr) watch->leave(link.clocks.now());
+  const int code = data.finish();
+  return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
+}
+
+Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
+                   bool tell, Seconds arrived) {
+  Outcome outcome = perform(state, call, prepared, begun, arrived);
+  if (begun != nullptr) state.background->end_call();
+  if (outcome.code == MPI_SUCCESS) {
+    outcome = state.chooser.tells(prepared.plan) ? note_arrivals(state)
+                                                 : tell_afterwards(state, tell, arrived);
+  }
+  if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
+  if (Watch* const watch = state.chooser.watch()) watch->concluded(state.link->clocks.now());
+  return {MPI_SUCCESS, &latecomer_stats::handled, state.chooser.tells(prepared.plan) || tell};
+}
+
+Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arrived) {
+  state.parameters = "as=native";
+  Ending ending{MPI_SUCCESS, &latecomer_stats::native};
+  const Seconds entered = monotonic_clock();
+  ending.code = natively(state, call);
+  ending.library = monotonic_clock() - entered;
+  if (ending.code != MPI_SUCCESS) return ending;
+  const Outcome told = tell_afterwards(state, tell, arrived);
+  if (told.code != MPI_SUCCESS) return fail(state, told);
+  ending.told = tell;
+  return ending;
+}
+
+/// No candidate takes the problem, on no rank.
+Ending follow_refusal(CommState& state, const Call& call, const std::string& why) {
+  set_last_error(why);
+  state.chooser.miss();
+  return {natively(state, call), &latecomer_stats::fallback_plan};
+}
+
+/// In words, as an answer to the choice that was set.
+const std::string& parameters_of(const CommState& state, Prepared& prepared) {
+  const Algorithm& row = *state.choice(prepared.plan.problem.collective).algorithm;
+  if (prepared.asked != row.name) {
+    prepared.asked = row.name;
+    prepared.parameters = describe_parameters(prepared.plan, row.name);
+  }
+  return prepared.parameters;
+}
+
+/// The call that comes now is decided about and carried out.
+Ending follow_verdict(CommState& state, const Request& request, Seconds arrived) {
+  const Call& call = request.call;
+  Verdict verdict;
+  Prepared* prepared = nullptr;
+  Protocol* begun = nullptr;
+  if (state.background && state.background->serves(request)) {
+    const Outcome joined = state.background->join(request, verdict, prepared);
+    if (joined.code != MPI_SUCCESS) return fail(state, joined);
+    begun = state.background->begun();
+  } else {
+    if (state.background) {
+      const Outcome obstacle = state.background->obstacle();
+      if (obstacle.code != MPI_SUCCESS) return fail(state, obstacle);
+    }
+    ++state.link->calls;
+    (void)state.chooser.expect(request.problem);
+    verdict = state.chooser.decide(request.problem);
+    if (verdict.way == Verdict::Way::plan)
+      prepared = &prepare(state, verdict.plan, call.in_place());
+  }
+  switch (verdict.way) {
+    case Verdict::Way::library:
+      return follow_library(state, call, verdict.tell, arrived);
+    case Verdict::Way::refused:
+      return follow_refusal(state, call, verdict.why);
+    case Verdict::Way::plan:
+      break;
+  }
+  const std::string& parameters = parameters_of(state, *prepared);
+  if (state.parameters != parameters) state.parameters = parameters;
+  return follow_plan(state, call, *prepared, begun, verdict.tell, arrived);
+}
+
+Ending handle(CommState& state, const Request& request, Seconds entered) try {
+  if (request.by_library != nullptr) {
+    if (const auto wrong = leave(state, request))
+      return fail(state, {disagreement_class(), *wrong});
+    return serve_by_library(state, request, request.by_library, nullptr, entered);
+  }
+  if (!state.broken.empty()) return refuse(state);
+  if (state.settings == Settings::different) {
+    return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+  }
+  const Problem& problem = request.problem;
+  CallClass* of = nullptr;
+  if (state.chooser.policy().chooses(problem.collective)) {
+    const bool worth = Chooser::worth_a_class(problem);
+    of = worth ? &state.chooser.class_of(problem) : nullptr;
+    if (!worth || Chooser::left_alone(*of)) {
+      return serve_by_library(state, request, &latecomer_stats::native, of, entered);
+    }
+  }
+  if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
+    if (!state.link_failed) return fail(state, connected);
+    set_last_error(connected.why);
+    return serve_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
+  }
+  // A rank that never waits hears of no failure while it calls.
+  if (const auto wrong = state.link->control.read()) {
+    return fail(state, {disagreement_class(), *wrong});
+  }
+  if (state.settings == Settings::different) {
+    return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+  }
+  const Seconds inside = monotonic_clock() - entered;
+  const bool announced = state.background && state.background->serves(request);
+  Ending ending = follow_verdict(state, request, state.link->clocks.now() - inside);
+  ending.of = of;
+  ending.decided = of != nullptr && !announced && ending.code == MPI_SUCCESS;
+  return ending;
+} catch (const std::exception& error) {
+  if (UserCode::threw()) {
+    ++state.stats.failed;
+    throw;
+  }
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return fail(state, memory ? Outcome{MPI_ERR_NO_MEM, "no memory for the call"}
+                            : Outcome{MPI_ERR_OTHER, error.what()});
+} catch (...) {
+  ++state.stats.failed;  // of an operator of the program's, which may throw anything
+  throw;
+}
+
+// --- Records ---
+
+/// Mean over the ranks of |expected - actual|; none if nothing was expected.
+std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
+                                      const std::vector<Seconds>& actual) {
+  if (expected.empty() || expected.size() != actual.size()) return std::nullopt;
+  Seconds sum = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) sum += std::abs(expected[i] - actual[i]);
+  return sum / static_cast<Seconds>(actual.size());
+}
+
+std::optional<EndedCall::Told> telemetry_of(const CommState& state, const Ending& ending) {
+  const Watch* const watch = state.chooser.watch();
+  if (!ending.told || watch == nullptr || !watch->watched()) return std::nullopt;
+  return EndedCall::Told{watch->history().period, watch->history().position,
+                         std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
+                         estimate_error(state.chooser.expected(), watch->last())};
+}
+
+/// True if other calls with the same arguments mean the same. Where ranks choose, that must be
+/// alike on all of them; handles of what a program made may come again for something else, and on
+/// some ranks only.
+bool lasting(const CommState& state, const Call& call) {
+  if (call.recvcounts != nullptr) return false;
+  if (state.intercommunicator || state.choice(call.collective).algorithm->kind == Kind::native) {
+    return true;
+  }
+  const auto stays = [](MPI_Datatype type) {
+    return type == MPI_DATATYPE_NULL || predefined(type) != nullptr;
+  };
+  if (!combines(call.collective)) return stays(call.sendtype) && stays(call.recvtype);
+  return stays(call.sendtype) && kind_of(call.op) == OperatorKind::built_in;
+}
+
+/// True if the MPI library carries out all calls like this one, but for those that a class looks
+/// at. A call that goes to it for another reason may do so on this rank alone, and others may have
+/// to hear of it.
+bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
+  const bool alone = state.intercommunicator || state.ranks == 1;
+  const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
+                           : ending.became == &latecomer_stats::native;
+  return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
+}
+
+/// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
+void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
+  ++(state.stats.*ending.became);
+  EndedCall ended{state.calls, request.problem, request.call.site, ending.became};
+  if (state.background) ended.before_arrival = state.background->take_ahead();
+  state.stats.before_arrival += ended.before_arrival;
+  ended.inside = monotonic_clock() - entered;
+  ended.well = ending.code == MPI_SUCCESS;
+  const bool handled = ending.became == &latecomer_stats::handled;
+  if (handled) {
+    ended.algorithm = state.choice(request.call.collective).algorithm->name;
+    ended.parameters = state.parameters;
+  }
+  ended.told = telemetry_of(state, ending);
+  const Statistics::Records records = state.statistics.add(ended);
+  if (takes_shortcut(state, request, ending)) {
+    state.shortcuts.add(request.call, ending.became, ending.of, state.chooser, records,
+                        ended.inside);
+  }
+}
+
+/// The records too: the progress thread may begin the next call at once.
+Ending in_turn(CommState& state, const Request& request, Seconds entered) {
+  const std::lock_guard hold(state.turn);
+  state.turn.begin_call();
+  Ending ending = handle(state, request, entered);
+  record(state, request, ending, entered);
+  if (!ending.decided) return ending;
+  const Seconds inside = monotonic_clock() - entered;
+  if (!state.chooser.served(*ending.of, ending.library, inside)) return ending;
+  return review_decided(state, request.problem, ending);
+}
+
+int take(Shortcut& shortcut, CommState& state, const Call& call) {
+  state.chooser.skip();
+  const bool timed = shortcut.next_is_timed();
+  const Seconds entered = timed ? monotonic_clock() : 0;
+  const int code = call.native();
+  if (timed) shortcut.last_inside = monotonic_clock() - entered;
+  if (shortcut.of != nullptr) Chooser::watched(*shortcut.of, shortcut.last_inside);
+  shortcut.count(state.calls);
+  ++(state.stats.*shortcut.became);
+  return code;
+}
+
+int carry_out(CommState& state, const Call& call) {
+  ++state.calls;
+  if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
+    return take(*known, state, call);
+  }
+  const Seconds entered = monotonic_clock();
+  const Request request = understand(state, call);
+  const Ending ending = in_turn(state, request, entered);
+  return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
+}
+
+}  // namespace
+
+int carry_out(const Call& call) {
+  CommState* const state = state_for_call(call.comm);
+  if (state == nullptr) return call.native();
+  if (!state->started->empty()) carry_out_started(*state);
+  return carry_out(*state, call);
+}
+
+int carry_out_now(const Call& call) { return carry_out(state_of(call.comm), call); }
+
+}  // namespace latecomer

@@ -1,0 +1,22 @@
+// A collective call: the straight way from its arguments to its end.
+//
+//   arguments -> request (request.hpp: problem, understood once)
+//             -> verdict (choose/chooser.hpp, or rank 0's announcement: library, refused, plan)
+//             -> run     (the MPI library's function, or the plan's program on the link)
+//             -> learn   (arrivals and exits, told to all ranks)
+//             -> record  (statistics)
+//
+// Calls that the MPI library has carried out before, and of which nothing is to be learned now,
+// take a shortcut (shortcuts.hpp) past all of it.
+#pragma once
+
+#include "runtime/call/call.hpp"
+
+namespace latecomer {
+
+/// Returns MPI's code; errors went through the communicator's error handler.
+int carry_out(const Call& call);
+/// The same before persistent calls that are started: they have their turn later.
+int carry_out_now(const Call& call);
+
+}  // namespace latecomer

@@ -1,0 +1,39 @@
+#include "runtime/call/compute_phase.hpp"
+
+#include "base/error.hpp"
+#include "base/parse.hpp"
+
+namespace latecomer {
+
+void ComputePhase::begin(Seconds now) {
+  *this = {};
+  running_ = true;
+  begun_ = now;
+}
+
+void ComputePhase::check_begun(const char* what) const {
+  if (!running_) throw Error(what, "no computing phase", "latecomer_compute_begin before it");
+}
+
+/// The rest is taken to go on as it went so far.
+void ComputePhase::edge(Seconds now, double fraction) {
+  check_begun("edge");
+  if (!(fraction >= 0 && fraction <= 1)) {
+    throw Error("fraction", format_number(fraction), "a number from 0 to 1");
+  }
+  if (fraction > 0 ? fraction <= fraction_ : fraction_ > 0) {
+    throw Error("fraction", format_number(fraction),
+                "one above " + format_number(fraction_) + ", that of the edge before");
+  }
+  fraction_ = fraction;
+  if (fraction > 0) arrival_ = begun_ + (now - begun_) / fraction;
+}
+
+void ComputePhase::end(Seconds now) {
+  check_begun("end of computing");
+  running_ = false;
+  fraction_ = 1;
+  arrival_ = now;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,44 @@
+#include "runtime/call/hooks.hpp"
+
+#include "runtime/progress/background.hpp"
+#include "transports/mpi/tags.hpp"
+
+namespace latecomer {
+namespace {
+
+/// Any look at MPI moves what is under way.
+void look_once(CommState& state) {
+  if (state.background) {
+    state.background->step();
+  } else if (state.link) {
+    int found = 0;
+    PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kControl, state.link->comm->get(), &found, MPI_STATUS_IGNORE);
+  }
+}
+
+void pass_on(CommState& state) {
+  const ComputePhase& phase = state.phase;
+  if (state.background && phase.fraction() > 0) {
+    state.background->report(state.link->clocks.common(phase.arrival()), phase.fraction());
+  }
+  look_once(state);
+}
+
+}  // namespace
+
+void compute_begin(CommState& state) {
+  state.phase.begin(monotonic_clock());
+  look_once(state);
+}
+
+void compute_edge(CommState& state, double fraction) {
+  state.phase.edge(monotonic_clock(), fraction);
+  pass_on(state);
+}
+
+void compute_end(CommState& state) {
+  state.phase.end(monotonic_clock());
+  pass_on(state);
+}
+
+}  // namespace latecomer

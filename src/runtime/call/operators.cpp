@@ -1,0 +1,88 @@
+#include "runtime/call/operators.hpp"
+
+#include <array>
+
+#include "base/error.hpp"
+#include "runtime/call/datatypes.hpp"
+
+namespace latecomer {
+namespace {
+
+struct BuiltIn {
+  MPI_Op op;
+  OperatorSet set;
+};
+
+/// The place in here is an operator's number.
+const std::array<BuiltIn, 12>& operators() {
+  static const std::array<BuiltIn, 12> all = {{{MPI_SUM, kArithmetic},
+                                               {MPI_PROD, kArithmetic},
+                                               {MPI_MAX, kExtrema},
+                                               {MPI_MIN, kExtrema},
+                                               {MPI_LAND, kLogical},
+                                               {MPI_LOR, kLogical},
+                                               {MPI_LXOR, kLogical},
+                                               {MPI_BAND, kBitwise},
+                                               {MPI_BOR, kBitwise},
+                                               {MPI_BXOR, kBitwise},
+                                               {MPI_MAXLOC, kLocation},
+                                               {MPI_MINLOC, kLocation}}};
+  return all;
+}
+
+OperatorSet set_of(MPI_Op op) {
+  for (const BuiltIn& each : operators()) {
+    if (each.op == op) return each.set;
+  }
+  return kNoOperators;
+}
+
+bool whole_numbers(Content content) {
+  switch (content) {
+    case Content::signed_integer:
+    case Content::unsigned_integer:
+    case Content::character:
+    case Content::byte:
+    case Content::integer_and_int:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+OperatorKind kind_of(MPI_Op op) {
+  return set_of(op) == kNoOperators ? OperatorKind::user : OperatorKind::built_in;
+}
+
+bool defined_on(MPI_Op op, MPI_Datatype type) {
+  const OperatorSet set = set_of(op);
+  if (set == kNoOperators) return false;
+  const Predefined* const known = meaning_of(type);
+  return known != nullptr && (known->operators & set) != 0;
+}
+
+/// Of floating-point numbers not even the maximum is: with a NaN or two zeros it depends on the
+/// order.
+bool exact(MPI_Op op, MPI_Datatype type) {
+  const OperatorSet set = set_of(op);
+  if (set == kLogical || set == kBitwise) return true;
+  const Predefined* const known = set == kNoOperators ? nullptr : meaning_of(type);
+  return known != nullptr && whole_numbers(known->content);
+}
+
+std::optional<std::uint16_t> number_of(MPI_Op op) {
+  for (std::size_t i = 0; i < operators().size(); ++i) {
+    if (operators()[i].op == op) return static_cast<std::uint16_t>(i);
+  }
+  return std::nullopt;
+}
+
+MPI_Op operator_numbered(std::uint16_t number) {
+  if (number < operators().size()) return operators()[number].op;
+  throw Error("number of an operator", std::to_string(number),
+              "one below " + std::to_string(operators().size()));
+}
+
+}  // namespace latecomer

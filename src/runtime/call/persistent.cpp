@@ -1,0 +1,70 @@
+#include "runtime/call/persistent.hpp"
+
+#include "base/error.hpp"
+#include "runtime/call/carry_out.hpp"
+#include "runtime/connection/connect.hpp"
+
+namespace latecomer {
+namespace {
+
+/// What the first start needs, so that it costs nothing then. A refusal is told when it is waited
+/// for, as that of any call.
+void prepare_early(CommState& state, const Call& arguments) try {
+  const Request request = understand(state, arguments);
+  if (request.by_library != nullptr) return;
+  if (const auto plan = state.chooser.likely_plan(request.problem)) {
+    (void)prepare(state, plan, arguments.in_place());
+  }
+} catch (const Error&) {
+}
+
+}  // namespace
+
+PersistentCall::PersistentCall(const Call& arguments) : arguments_(arguments) {
+  CommState& state = state_of(arguments.comm);
+  prepare_early(state, arguments);
+  comm_ = state.started;
+}
+
+std::shared_ptr<StartedCalls> PersistentCall::queue() const {
+  auto started = comm_.lock();
+  if (!started) throw Error("request", "of a communicator that was freed", "one of a living one");
+  return started;
+}
+
+void PersistentCall::start() {
+  const auto started = queue();
+  if (stage_ != Stage::inactive) {
+    throw Error("request", "started", "one that was waited for since its last start");
+  }
+  started->push_back(this);
+  stage_ = Stage::started;
+}
+
+int PersistentCall::wait() {
+  if (stage_ == Stage::inactive) return MPI_SUCCESS;
+  const auto started = queue();
+  while (stage_ == Stage::started) carry_out_first(*started);
+  stage_ = Stage::inactive;
+  return code_;
+}
+
+void PersistentCall::carry_out_first(StartedCalls& started) {
+  PersistentCall& first = *started.front();
+  started.pop_front();
+  first.stage_ = Stage::ended;
+  first.code_ = MPI_ERR_OTHER;  // should it throw
+  first.code_ = carry_out_now(first.arguments_);
+}
+
+void carry_out_started(CommState& state) {
+  const std::shared_ptr<StartedCalls> started = state.started;
+  while (!started->empty()) PersistentCall::carry_out_first(*started);
+}
+
+void refuse_while_started(const CommState& state, const char* what) {
+  if (state.started->empty()) return;
+  throw Error(what, "set while a request is started", "to wait for the request first");
+}
+
+}  // namespace latecomer

@@ -1,0 +1,59 @@
+#include "runtime/call/program_cache.hpp"
+
+#include <algorithm>
+
+#include "engine/program_party.hpp"
+
+namespace latecomer {
+namespace {
+
+Plan with(const Plan& plan, bool in_place) {
+  Plan own = plan;
+  own.problem.in_place = in_place;
+  return own;
+}
+
+/// An operation, its index and its dependencies take about as much.
+std::size_t bytes_of(const Party& party) {
+  constexpr std::size_t kOperation = 200;
+  const auto* const program = dynamic_cast<const ProgramParty*>(&party);
+  return program == nullptr ? kOperation : kOperation * program->program().operations.size();
+}
+
+}  // namespace
+
+Prepared::Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count most_eager)
+    : shared(std::move(made)),
+      plan(with(*shared, in_place)),
+      eager(most_eager),
+      party(make_party(plan, me, eager)),
+      bytes(bytes_of(*party)) {}
+
+Protocol& Prepared::protocol(Transport& transport, const ProtocolOptions& options) const {
+  if (!joined_ || !joined_->restart(options)) joined_ = party->join(transport, options);
+  return *joined_;
+}
+
+Prepared& ProgramCache::get(const std::shared_ptr<const Plan>& plan, bool in_place, Rank me,
+                            Count eager) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& each) {
+    return (each->shared == plan || *each->shared == *plan) && each->eager == eager &&
+           each->plan.problem.in_place == in_place;
+  });
+  if (found != entries_.end()) {
+    std::rotate(found, found + 1, entries_.end());
+    return *entries_.back();
+  }
+  auto made = std::make_unique<Prepared>(plan, in_place, me, eager);
+  ++built_;
+  std::size_t bytes = 0;
+  for (const auto& each : entries_) bytes += each->bytes;
+  while (!entries_.empty() && bytes + made->bytes > kMostBytes) {
+    bytes -= entries_.front()->bytes;
+    entries_.erase(entries_.begin());
+  }
+  entries_.push_back(std::move(made));
+  return *entries_.back();
+}
+
+}  // namespace latecomer

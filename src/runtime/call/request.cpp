@@ -1,0 +1,55 @@
+#include "runtime/call/request.hpp"
+
+#include "runtime/call/operators.hpp"
+#include "runtime/comm_state.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr MPI_Count kLargestElement = MPI_Count{1} << 30;  // MPI packs at most 2 GiB at once
+
+/// Where data are only moved, any types do.
+bool types_fit(const Request& request) {
+  const Call& call = request.call;
+  if (!combines(call.collective)) return true;
+  if (call.op == MPI_REPLACE || call.op == MPI_NO_OP) return false;
+  if (kind_of(call.op) == OperatorKind::built_in) return defined_on(call.op, call.sendtype);
+  const Count bytes = request.problem.element_bytes;
+  return bytes > 0 && bytes <= kLargestElement;
+}
+
+Became reason(const CommState& state, const Request& request) {
+  const Algorithm& algorithm = *state.choice(request.call.collective).algorithm;
+  const Problem& problem = request.problem;
+  if (algorithm.kind == Kind::native) return &latecomer_stats::native;
+  if (problem.count == 0 || state.ranks == 1) return &latecomer_stats::fallback_trivial;
+  if (!types_fit(request)) return &latecomer_stats::fallback_type;
+  if (!problem.commutative && algorithm.commutative_only)
+    return &latecomer_stats::fallback_operator;
+  return nullptr;
+}
+
+}  // namespace
+
+Request understand(const CommState& state, const Call& call) {
+  Request request{call, {}, nullptr};
+  request.problem.collective = call.collective;
+  // Of an intercommunicator the library knows the sides.
+  if (state.intercommunicator) {
+    const bool native = state.choice(call.collective).algorithm->kind == Kind::native;
+    request.by_library =
+        native ? &latecomer_stats::native : &latecomer_stats::fallback_intercommunicator;
+    return request;
+  }
+  std::optional<Problem> problem = checked_problem_of(call, state.ranks, state.rank);
+  if (!problem) {
+    request.by_library = &latecomer_stats::fallback_arguments;
+    return request;
+  }
+  request.problem = std::move(*problem);
+  request.problem.in_place = false;  // each rank's own affair: nothing is decided by it
+  request.by_library = reason(state, request);
+  return request;
+}
+
+}  // namespace latecomer

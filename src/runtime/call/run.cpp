@@ -1,0 +1,103 @@
+#include "runtime/call/run.hpp"
+
+#include "runtime/call/waiting.hpp"
+
+namespace latecomer {
+namespace {
+
+int make_disagreement_class() {
+  int made = MPI_ERR_OTHER;
+  if (PMPI_Add_error_class(&made) != MPI_SUCCESS) return MPI_ERR_OTHER;
+  PMPI_Add_error_string(made, "latecomer: the ranks do not follow the same plan");
+  return made;
+}
+
+/// One call's wait for messages.
+class Run {
+ public:
+  Run(Protocol& protocol, Link& link, const RunOptions& options)
+      : protocol_(protocol), link_(link), options_(options), waiting_(link, options) {}
+
+  Outcome operator()(Begun begun) {
+    if (begun == Begun::now) protocol_.start();
+    protocol_.arrive();
+    while (protocol_.status() == Status::running && !waiting_.trouble()) {
+      if (link_.transport.poll(protocol_)) {
+        waiting_.progressed();
+      } else {
+        waiting_.pause([this] { report(); });
+      }
+    }
+    if (waiting_.trouble()) return {disagreement_class(), *waiting_.trouble() + here()};
+    if (protocol_.status() == Status::done) return {};
+    Outcome failed = failure_of(protocol_, link_);
+    failed.why += here();
+    return failed;
+  }
+
+ private:
+  /// A rank that is merely late will find the question when it arrives.
+  void report() {
+    waiting_.say(protocol_.waiting_for());
+    for (const Rank peer : asked()) link_.control.ask(peer);
+    ask_further();
+  }
+  /// Those waited for may have left. Two that wait with different plans need not wait for each
+  /// other: with each report ranks twice as far away are asked.
+  void ask_further() {
+    int ranks = 1;
+    int me = 0;
+    PMPI_Comm_size(link_.comm->get(), &ranks);
+    PMPI_Comm_rank(link_.comm->get(), &me);
+    if (distance_ >= ranks) return;
+    link_.control.ask((me + distance_) % ranks);
+    link_.control.ask((me - distance_ + ranks) % ranks);
+    distance_ *= 2;
+  }
+  /// What this rank does, for whoever compares.
+  [[nodiscard]] std::string here() const {
+    return options_.plan == nullptr ? "" : "; here it is " + in_words(*options_.plan);
+  }
+  /// Who is to say whether it follows the same plan: of whoever listens for words anybody.
+  [[nodiscard]] std::vector<Rank> asked() const {
+    std::vector<Rank> peers = link_.transport.awaited();
+    if (!peers.empty() || !protocol_.listens()) return peers;
+    int ranks = 1;
+    int me = 0;
+    PMPI_Comm_size(link_.comm->get(), &ranks);
+    PMPI_Comm_rank(link_.comm->get(), &me);
+    for (Rank peer = 0; peer < ranks; ++peer) {
+      if (peer != me) peers.push_back(peer);
+    }
+    return peers;
+  }
+
+  Protocol& protocol_;
+  Link& link_;
+  RunOptions options_;
+  Waiting waiting_;
+  Rank distance_ = 1;  // of those asked with the next report
+};
+
+}  // namespace
+
+int disagreement_class() {
+  static const int made = make_disagreement_class();
+  return made;
+}
+
+Outcome run(Protocol& protocol, Link& link, const RunOptions& options, Begun begun) {
+  return Run(protocol, link, options)(begun);
+}
+
+Outcome failure_of(const Protocol& protocol, const Link& link) {
+  const int code = link.transport.error();
+  if (code == MPI_SUCCESS) return {disagreement_class(), protocol.failure()};
+  int category = MPI_SUCCESS;
+  PMPI_Error_class(code, &category);
+  if (category != MPI_ERR_TRUNCATE) return {code, protocol.failure()};
+  return {disagreement_class(), protocol.failure() + ": its length is not the planned one, so " +
+                                    "that rank follows another plan"};
+}
+
+}  // namespace latecomer

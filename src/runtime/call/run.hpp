@@ -1,0 +1,34 @@
+// Carries a protocol through on a communicator's link until it is done or fails.
+#pragma once
+
+#include "protocol/protocol.hpp"
+#include "runtime/connection/link.hpp"
+#include "schedule/plan.hpp"
+
+namespace latecomer {
+
+struct Outcome {
+  int code = MPI_SUCCESS;
+  std::string why;  // of a failure
+};
+
+struct RunOptions {
+  MPI_Comm user;  // for reports
+  Seconds long_wait;
+  std::uint64_t calls_ahead = 0;  // the call waited in, after those begun
+  const Plan* plan = nullptr;     // of the call, where there is one
+};
+
+/// Whether the protocol was started before: then it only arrives.
+enum class Begun : std::uint8_t { now, before };
+
+[[nodiscard]] Outcome run(Protocol& protocol, Link& link, const RunOptions& options,
+                          Begun begun = Begun::now);
+
+/// Why a protocol failed on the link.
+[[nodiscard]] Outcome failure_of(const Protocol& protocol, const Link& link);
+
+/// The error class of "ranks follow different plans" and of a failure that another rank told of.
+[[nodiscard]] int disagreement_class();
+
+}  // namespace latecomer

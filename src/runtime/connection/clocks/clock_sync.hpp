@@ -1,0 +1,21 @@
+// Gives a communicator's ranks a common clock and keeps it right. Down a binomial tree of the
+// clocks (Hunold, Carpen-Amarie: Hierarchical clock synchronization in MPI, 2018) each leader asks
+// its parent for the common time again and again, in a few small messages; then, down a binomial
+// tree of the ranks that share its clock, each takes over what its leader knows. Together that is
+// O(log P) rounds, and no message at all where all ranks read one clock.
+#pragma once
+
+#include "runtime/call/run.hpp"
+#include "runtime/connection/link.hpp"
+
+namespace latecomer {
+
+/// Collective over the link's ranks, between calls. Fails as a call does: with MPI's code, or when
+/// another rank failed.
+[[nodiscard]] Outcome set_up_clocks(Link& link, const RunOptions& options);
+
+/// The same with fewer questions, once there is a common clock: it bounds the error anew and tells
+/// the drift. All ranks must decide alike to call it: ClockRefresh.
+[[nodiscard]] Outcome refresh_clocks(Link& link, const RunOptions& options);
+
+}  // namespace latecomer

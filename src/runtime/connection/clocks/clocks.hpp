@@ -1,0 +1,61 @@
+// The clock that a communicator's ranks share: rank 0's. runtime/connection/clocks/clock_sync.hpp
+// keeps it right.
+#pragma once
+
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "clocks/clock.hpp"
+#include "runtime/connection/clocks/clock_groups.hpp"
+
+namespace latecomer {
+
+/// CLOCK_MONOTONIC, in seconds.
+[[nodiscard]] inline Seconds monotonic_clock() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+class Clocks {
+ public:
+  using LocalClock = Seconds (*)();
+
+  explicit Clocks(ClockGroups groups, LocalClock clock = monotonic_clock)
+      : groups_(std::move(groups)), local_(clock) {}
+
+  [[nodiscard]] const ClockGroups& groups() const { return groups_; }
+  /// Whether there is a common clock: it was set up.
+  [[nodiscard]] bool ready() const { return ready_; }
+
+  [[nodiscard]] Seconds local() const { return local_(); }
+  /// The common time at a local one, in seconds. It may step when the clocks are refreshed.
+  [[nodiscard]] Seconds common(Seconds local_time) const { return model_.common(local_time); }
+  [[nodiscard]] Seconds now() const { return common(local()); }
+  /// How far now() is from rank 0's clock at most; two ranks differ by the sum of theirs at most.
+  /// Infinite while there is no common clock.
+  [[nodiscard]] Seconds error() const {
+    return ready_ ? model_.error_at(local()) : std::numeric_limits<double>::infinity();
+  }
+  [[nodiscard]] const ClockModel& model() const { return model_; }
+
+  /// Of a leader: what it has asked for.
+  void learn(const ClockModel& fit) {
+    history_.add(fit);
+    take(history_.model());
+  }
+  /// Of the others: what their leader knows.
+  void take(const ClockModel& model) {
+    model_ = model;
+    ready_ = true;
+  }
+
+ private:
+  ClockGroups groups_;
+  LocalClock local_;
+  bool ready_ = false;
+  ClockHistory history_;
+  ClockModel model_;
+};
+
+}  // namespace latecomer

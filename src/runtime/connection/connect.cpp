@@ -1,0 +1,60 @@
+#include "runtime/connection/connect.hpp"
+
+#include "runtime/connection/clocks/clock_sync.hpp"
+#include "runtime/settings/settings.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr int kMostLinks = 256;  // of a process, made for automatic choices
+
+}  // namespace
+
+bool may_connect(const CommState& state) {
+  return state.link != nullptr || (!state.link_failed && InternalComm::living() < kMostLinks);
+}
+
+Outcome make_link(CommState& state) {
+  const int code = state.ensure_link();
+  if (code == MPI_SUCCESS) return {};
+  if (state.link_failed) return {code, "MPI could not make another communicator beside this one"};
+  return {code, "MPI could not tell all ranks of each other"};
+}
+
+/// A link that is made in a call shows what the ranks have set. Of one that was made before its
+/// first call they may have set more since, each for itself.
+Outcome connect(CommState& state) {
+  const bool fresh = state.link == nullptr;
+  const Outcome made = make_link(state);
+  if (made.code != MPI_SUCCESS) return made;
+  state.link->control.come(state.calls, state.link->calls + 1);
+  if (fresh) conclude(state, state.link->introduced);
+  return compare_settings(state);
+}
+
+Outcome watch_arrivals(CommState& state) {
+  if (!state.link->clocks.ready()) {
+    const Outcome set = set_up_clocks(*state.link, {state.comm, state.tuning.long_wait});
+    if (set.code != MPI_SUCCESS) return set;
+  }
+  state.chooser.watch_arrivals();
+  return {};
+}
+
+Outcome connect_for_choice(CommState& state) {
+  const Outcome connected = connect(state);
+  if (state.link_failed) {
+    state.chooser.give_up();
+    return {};
+  }
+  if (connected.code != MPI_SUCCESS || state.chooser.watch() != nullptr) return connected;
+  return watch_arrivals(state);
+}
+
+Prepared& prepare(CommState& state, const std::shared_ptr<const Plan>& plan, bool in_place) {
+  const Network& network = state.chooser.policy().network;
+  const Count eager = network.eager_elements(plan->problem.element_bytes);
+  return state.programs.get(plan, in_place, state.rank, eager);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,55 @@
+// How the ranks of a new link introduce themselves: one message tells every rank all that it must
+// know of each other one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+/// Whether a rank is to have a progress thread (runtime/progress/wish.hpp).
+enum class ProgressWish : std::uint64_t { none, not_allowed, thread };
+
+/// What some ranks have set for themselves, as it travels (runtime/settings/settings.hpp).
+struct SettingHashes {
+  static constexpr std::size_t kMost = 15;  // of any version
+
+  std::array<std::uint64_t, kMost> values{};
+  std::uint64_t differing = 0;  // bit i: the i-th is not alike on all of these ranks
+  bool operator==(const SettingHashes&) const = default;
+};
+
+/// Adds what other ranks told.
+void merge(SettingHashes& mine, const SettingHashes& others);
+
+/// One rank's.
+struct Introduction {
+  std::uint64_t machine = 0;  // containers and network namespaces count with their host
+  std::uint64_t clock = 0;    // of a running kernel and a time namespace; 0: not known
+  ProgressWish progress = ProgressWish::none;
+  std::uint64_t link = 0;  // counts this process' links; rank 0's is the link's number
+  SettingHashes settings;
+};
+
+/// Of this process; the rest is the caller's.
+[[nodiscard]] Introduction introduction_of_place();
+
+/// By rank.
+using Introductions = std::vector<Introduction>;
+
+/// Collective over `comm`. Returns MPI's code; `all` is complete if it is MPI_SUCCESS.
+[[nodiscard]] int introduce(MPI_Comm comm, const Introduction& mine, Introductions& all);
+
+/// Whether the ranks on this rank's machine outnumber its cores.
+[[nodiscard]] bool ranks_outnumber_cores(const Introductions& all, Rank me, long cores);
+
+/// What each rank's clock is known by.
+[[nodiscard]] std::vector<std::uint64_t> clocks_of(const Introductions& all);
+
+[[nodiscard]] SettingHashes settings_of(const Introductions& all);
+
+}  // namespace latecomer

@@ -1,0 +1,43 @@
+#include "runtime/connection/letters.hpp"
+
+#include <cstring>
+
+#include "runtime/call/waiting.hpp"
+
+namespace latecomer {
+
+/// Until the letter has left: this rank may compute for long from now on.
+void Letters::send_bytes(Rank peer, const void* content, std::size_t size) {
+  if (failed()) return;
+  mailbox_.send(peer, content, size);
+  wait(peer, [this] { return mailbox_.idle(); });
+}
+
+void Letters::receive_bytes(Rank peer, void* content, std::size_t size) {
+  wait(peer, [&] {
+    const auto envelope = mailbox_.receive_from(peer);
+    if (!envelope || envelope->content.size() != size) return false;
+    std::memcpy(content, envelope->content.data(), size);
+    return true;
+  });
+}
+
+template <class Done>
+void Letters::wait(Rank peer, Done&& done) {
+  Waiting waiting(link_, options_);
+  while (!failed() && !done()) {
+    check();
+    waiting.pause([&] {
+      waiting.say("for rank " + std::to_string(peer) + ' ' + purpose_);
+      if (when_ == When::in_call) link_.control.ask(peer);
+    });
+    if (waiting.trouble()) outcome_ = {disagreement_class(), *waiting.trouble()};
+  }
+}
+
+void Letters::check() {
+  if (mailbox_.error() == MPI_SUCCESS) return;
+  outcome_ = {mailbox_.error(), "a message " + purpose_ + " failed"};
+}
+
+}  // namespace latecomer

@@ -1,0 +1,79 @@
+// Small messages of the runtime between two ranks, outside of a call's own: each wait for one
+// reports, and ends when another rank failed.
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+#include "patterns/trees.hpp"
+#include "runtime/call/run.hpp"
+#include "runtime/connection/link.hpp"
+#include "transports/mpi/mailbox.hpp"
+
+namespace latecomer {
+
+/// After a failure nothing more is sent or received.
+class Letters {
+ public:
+  /// In a call, a rank that is waited for long is asked which call it is in.
+  enum class When : std::uint8_t { between_calls, in_call };
+
+  /// `purpose`, of the reports: "to set the clock".
+  Letters(Link& link, const RunOptions& options, int tag, std::string purpose,
+          When when = When::in_call)
+      : link_(link),
+        options_(options),
+        when_(when),
+        mailbox_(link.comm->get(), tag),
+        purpose_(std::move(purpose)) {}
+
+  [[nodiscard]] bool failed() const { return outcome_.code != MPI_SUCCESS; }
+  [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+
+  template <class Content>
+  void send(Rank peer, const Content& content) {
+    static_assert(std::is_trivially_copyable_v<Content>);
+    send_bytes(peer, &content, sizeof content);
+  }
+  template <class Content>
+  void receive(Rank peer, Content& content) {
+    static_assert(std::is_trivially_copyable_v<Content>);
+    receive_bytes(peer, &content, sizeof content);
+  }
+
+ private:
+  void send_bytes(Rank peer, const void* content, std::size_t size);
+  void receive_bytes(Rank peer, void* content, std::size_t size);
+  template <class Done>
+  void wait(Rank peer, Done&& done);
+  void check();
+
+  Link& link_;
+  RunOptions options_;
+  When when_;
+  Mailbox mailbox_;
+  std::string purpose_;
+  Outcome outcome_;
+};
+
+/// `content` of all ranks, on all ranks: up a binomial tree and down again. `merge(all, theirs)`
+/// adds those of others.
+template <class Content, class Merge>
+Content collect(Letters& letters, Rank ranks, Rank me, Content all, Merge&& merge) {
+  const TreeNode node = binomial_node(ranks, me);
+  for (const TreeNode::Child& child : node.children) {
+    Content theirs{};
+    letters.receive(child.rank, theirs);
+    if (!letters.failed()) merge(all, theirs);
+  }
+  if (!node.root()) {
+    letters.send(node.parent, all);
+    letters.receive(node.parent, all);
+  }
+  for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+    letters.send(child->rank, all);
+  }
+  return all;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,207 @@
+#include "runtime/connection/predecessors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "runtime/finalize.hpp"
+#include "runtime/progress/background.hpp"
+#include "runtime/progress/wish.hpp"
+#include "transports/mpi/user_code.hpp"
+
+namespace latecomer {
+
+struct Predecessor {
+  std::uint64_t ranks;  // fingerprint
+  Lineage lineage;
+  Chooser chooser;
+  Settings settings;
+  Network compared;
+  bool threads;  // all ranks have progress threads
+  std::uint64_t calls;
+  std::unique_ptr<Link> link;  // null: there was none
+  ClockRefresh clock_refresh;
+  int refused = 0;         // offers that not all ranks made
+  bool remembered = true;  // more than the link
+
+  /// Once: it changes the lineage.
+  void forget() {
+    if (!std::exchange(remembered, false)) return;
+    Chooser fresh(chooser.rank(), chooser.ranks());
+    fresh.policy() = std::move(chooser.policy());
+    fresh.linked(lineage);
+    lineage = fresh.lineage();
+    chooser = std::move(fresh);
+  }
+};
+
+namespace {
+
+using Left = std::unique_ptr<Predecessor>;
+
+class Predecessors {
+ public:
+  static Predecessors& instance() {
+    static auto& made = *new Predecessors;  // communicators may be freed after static objects
+    return made;
+  }
+
+  void add(Left left) {
+    Left surplus;
+    const std::lock_guard hold(guard_);
+    all_.push_back(std::move(left));
+    if (all_.size() > kMost) {
+      surplus = std::move(all_.front());
+      all_.pop_front();
+    }
+    if (all_.size() <= kRemembered) return;
+    all_[all_.size() - 1 - kRemembered]->forget();
+  }
+  /// Null if none fits. Ranks that have left the same ones, in any order, take the same one.
+  template <class Fits>
+  Left take(Fits&& fits) {
+    const std::lock_guard hold(guard_);
+    auto best = all_.end();
+    for (auto each = all_.begin(); each != all_.end(); ++each) {
+      if (!fits(**each)) continue;
+      if (best == all_.end() || order(**each) < order(**best)) best = each;
+    }
+    if (best == all_.end()) return nullptr;
+    Left taken = std::move(*best);
+    all_.erase(best);
+    return taken;
+  }
+  /// Not all ranks have it: another one is offered first the next time.
+  void give_back(Left left) {
+    const std::lock_guard hold(guard_);
+    ++left->refused;
+    if (all_.size() < kMost) all_.push_front(std::move(left));
+  }
+  /// While MPI is there.
+  [[nodiscard]] bool open() {
+    const std::lock_guard hold(guard_);
+    return open_;
+  }
+  void open_until_finalize() {
+    const std::lock_guard hold(guard_);
+    open_ = open_ || end_with_mpi();
+  }
+  void clear() {
+    const std::lock_guard hold(guard_);
+    all_.clear();
+  }
+  void close() {
+    clear();
+    const std::lock_guard hold(guard_);
+    open_ = false;
+  }
+
+ private:
+  static std::tuple<int, Lineage> order(const Predecessor& one) {
+    return {one.refused, one.lineage};
+  }
+
+  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kRemembered = 8;  // of more than the link
+
+  std::mutex guard_;
+  bool open_ = false;
+  std::deque<Left> all_;
+};
+
+/// Of which processes the ranks are: a few of them tell most groups apart, and a lineage tells all.
+std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
+  const std::array<int, 4> some = {0, 1 % ranks, ranks / 2, ranks - 1};
+  std::array<int, 6> known = {me, ranks};
+  int initialized = 0;  // not with sessions alone
+  PMPI_Initialized(&initialized);
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  if (initialized != 0 && PMPI_Comm_group(comm, &group) == MPI_SUCCESS) {
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(group, static_cast<int>(some.size()), some.data(), world,
+                               known.data() + 2);
+    PMPI_Group_free(&world);
+    PMPI_Group_free(&group);
+  }
+  return fnv1a({reinterpret_cast<const char*>(known.data()), sizeof known});
+}
+
+}  // namespace
+
+bool leave_to_successor(CommState& state) {
+  const Lineage lineage = state.chooser.lineage();
+  const bool usable =
+      state.broken.empty() && !state.link_failed && state.settings != Settings::different;
+  if (lineage == 0 || !usable || !Predecessors::instance().open()) return false;
+  const bool threads = state.background != nullptr;
+  if (threads) {
+    const std::lock_guard hold(state.turn);
+    if (!state.background->idle()) return false;
+  }
+  state.background.reset();
+  const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
+  Predecessors::instance().add(std::make_unique<Predecessor>(
+      Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared, threads,
+                  state.calls, std::move(state.link), state.clock_refresh}));
+  return true;
+}
+
+void forget_predecessors() { Predecessors::instance().clear(); }
+
+void end_predecessors() { Predecessors::instance().close(); }
+
+Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
+  const bool known = what == Of::link ? state.link != nullptr : state.chooser.lineage() != 0;
+  const ProgressWish wish = progress_wish();
+  if (known || wish == ProgressWish::not_allowed) return;
+  const bool threads = wish == ProgressWish::thread;
+  Predecessors::instance().open_until_finalize();
+  const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
+  predecessor_ = Predecessors::instance().take([&](const Predecessor& left) {
+    if (left.ranks != ranks || left.threads != threads) return false;
+    return what == Of::link ? left.link != nullptr
+                            : left.chooser.policy() == state.chooser.policy();
+  });
+}
+
+Inheritance::~Inheritance() {
+  if (predecessor_) Predecessors::instance().give_back(std::move(predecessor_));
+}
+
+Lineage Inheritance::lineage() const { return predecessor_ ? predecessor_->lineage : 0; }
+
+void Inheritance::accept() {
+  const Left left = std::move(predecessor_);
+  state_.link = std::move(left->link);
+  state_.calls += left->calls;
+  if (state_.link) state_.link->go_on_after(state_.calls);
+  state_.clock_refresh = left->clock_refresh;
+  state_.shortcuts.clear();
+  if (left->threads) state_.background = std::make_unique<Background>(state_);
+  if (what_ == Of::link) {
+    state_.chooser.linked(left->lineage);
+    return state_.chooser.take_over_watch(std::move(left->chooser));
+  }
+  state_.settings = left->settings;
+  state_.compared = left->compared;
+  state_.chooser.take_over(std::move(left->chooser));
+}
+
+void take_over_link(CommState& state) {
+  if (state.link) return;
+  Inheritance inheritance(state, Inheritance::Of::link);
+  Review all;
+  all.offer(inheritance.lineage());
+  const auto count = static_cast<int>(all.values().size());
+  const UserCode called;
+  const int code =
+      PMPI_Allreduce(MPI_IN_PLACE, all.values().data(), count, MPI_DOUBLE, MPI_MIN, state.comm);
+  if (code == MPI_SUCCESS && all.agreed()) inheritance.accept();
+}
+
+}  // namespace latecomer

@@ -1,0 +1,298 @@
+#include "runtime/progress/background.hpp"
+
+#include <bit>
+#include <cmath>
+#include <mutex>
+
+#include "base/error.hpp"
+#include "runtime/call/waiting.hpp"
+#include "runtime/connection/connect.hpp"
+#include "runtime/finalize.hpp"
+
+namespace latecomer {
+namespace {
+
+/// An announcement takes one start-up a level of the tree, and the question before it two more.
+/// That is to be a hundredth of the least time of the call at most: of an all-reduce two vectors'
+/// on a link, of others one.
+bool worth_announcing(const Problem& problem, const Network& network) {
+  const auto levels = std::bit_width(static_cast<unsigned>(problem.ranks - 1));
+  const Seconds announcing = (levels + 2) * network.alpha;
+  const double vectors = problem.collective == Collective::allreduce ? 2 : 1;
+  return announcing <= 0.01 * vectors * network.beta * static_cast<double>(problem.bytes());
+}
+
+/// How long a rank without a plan waits until it asks, in start-ups: in balanced calls rank 0 comes
+/// by itself.
+constexpr double kPatience = 4;
+
+std::string in_words(const Description& what) {
+  return std::string(to_string(static_cast<Collective>(what.collective))) + " of " +
+         std::to_string(what.count) + " elements, root " + std::to_string(what.root) +
+         ", operator " + std::to_string(what.op) + ", type " + std::to_string(what.type);
+}
+
+std::uint32_t number_of(const Algorithm& row) {
+  return static_cast<std::uint32_t>(&row - registry(row.collective).data());
+}
+
+/// Reports that say nothing new are not sent.
+bool differs(Seconds arrival, Seconds before, Seconds now) {
+  constexpr double kPart = 1.0 / 32;
+  return std::abs(arrival - before) > kPart * std::abs(arrival - now);
+}
+
+}  // namespace
+
+Background::Background(CommState& state)
+    : state_(state),
+      post_(state.link->comm->get(), state.link->owner),
+      node_(binomial_node(state.ranks, state.rank)),
+      sequencer_(state.ranks) {
+  state.link->threads = true;
+  (void)end_with_mpi();
+  ProgressThread::instance().add(*this);
+}
+
+Background::~Background() { ProgressThread::instance().remove(*this); }
+
+// --- The progress thread ---
+
+bool Background::serve() {
+  if (!state_.turn.try_lock()) return false;
+  const std::lock_guard hold(state_.turn, std::adopt_lock);
+  return step();
+}
+
+bool Background::step() try {
+  if (failure_.code != MPI_SUCCESS || !state_.broken.empty()) return false;
+  bool moved = read_letters();
+  moved = issue_asked() || moved;
+  moved = begin_announced() || moved;
+  moved = advance() || moved;
+  if (post_.error() != MPI_SUCCESS)
+    fail({post_.error(), "letters between progress threads failed"});
+  return moved;
+} catch (const std::exception& error) {
+  fail({MPI_ERR_OTHER, error.what()});
+  return false;
+}
+
+bool Background::read_letters() {
+  bool any = false;
+  while (const auto delivered = post_.receive()) {
+    any = true;
+    take(*delivered);
+  }
+  return any;
+}
+
+void Background::take(const Delivered& delivered) {
+  const Letter& letter = delivered.letter;
+  switch (letter.kind) {
+    case Letter::Kind::ask:
+      return sequencer_.note_ask(letter);
+    case Letter::Kind::report:
+      return sequencer_.note_report(delivered.from, letter);
+    case Letter::Kind::plan:
+    case Letter::Kind::native:
+      return announce(letter);
+  }
+}
+
+/// To the subtrees, deeper ones first, and to this rank itself.
+void Background::announce(const Letter& letter) {
+  for (auto child = node_.children.rbegin(); child != node_.children.rend(); ++child) {
+    post_.send(child->rank, letter);
+  }
+  announced_.insert_or_assign(letter.call, letter);
+}
+
+/// Rank 0: a rank is in a call that this one has not come to.
+bool Background::issue_asked() {
+  const std::uint64_t call = next_call();
+  sequencer_.forget(call - 1);
+  const auto what = sequencer_.asked(call);
+  if (!what || announced_.contains(call)) return false;
+  issue(*what);
+  return true;
+}
+
+void Background::issue(const Description& what) { announce(plan_call(what)); }
+
+Problem Background::problem_of(const Description& what) const {
+  Problem problem = latecomer::problem_of(what, state_.ranks);
+  problem.in_place = in_place(problem.collective);
+  return problem;
+}
+
+/// From what rank 0 knows; the others do as it says.
+Letter Background::plan_call(const Description& what) {
+  Letter letter{Letter::Kind::native, next_call(), what, 0, 0, 0, {}};
+  const Problem problem = problem_of(what);
+  state_.chooser.expect_instead(arrivals_of(letter.call, problem));
+  const Verdict verdict = state_.chooser.decide(problem, true);
+  letter.weight = verdict.tell ? 1 : 0;
+  letter.arrival = verdict.predicted;
+  if (verdict.row != nullptr) letter.row = number_of(*verdict.row);
+  if (verdict.way == Verdict::Way::refused) letter.text = verdict.why;
+  if (verdict.way != Verdict::Way::plan) return letter;
+  letter.kind = Letter::Kind::plan;
+  letter.text = to_text(*verdict.plan);
+  return letter;
+}
+
+/// Expected from earlier calls, and as reports say.
+std::vector<Seconds> Background::arrivals_of(std::uint64_t call, const Problem& problem) {
+  std::vector<Seconds> expected = state_.chooser.expect(problem);
+  if (!state_.chooser.policy().online) return expected;
+  return sequencer_.blend(call, std::move(expected), state_.link->clocks.now());
+}
+
+/// This rank still computes, and is to come to this call next.
+bool Background::begin_announced() {
+  const auto found = announced_.find(next_call());
+  if (protocol_ || found == announced_.end() || found->second.kind != Letter::Kind::plan)
+    return false;
+  const auto collective = static_cast<Collective>(found->second.what.collective);
+  begin(found->second, in_place(collective));
+  return true;
+}
+
+/// Every rank's chooser hears of every call once; rank 0's has when it planned it.
+void Background::expect(const Letter& letter) {
+  if (state_.rank == 0) return;
+  const Problem problem = problem_of(letter.what);
+  (void)state_.chooser.expect(problem);
+  const auto rows = registry(problem.collective);
+  const auto row = std::min<std::size_t>(letter.row, rows.size() - 1);
+  state_.chooser.adopt(problem, rows[row], letter.arrival);
+}
+
+void Background::begin(const Letter& letter, bool in_place) {
+  Plan plan = parse_plan(letter.text);
+  Problem problem = problem_of(letter.what);
+  plan.problem.exact = problem.exact;
+  problem.in_place = plan.problem.in_place;  // rank 0's own
+  if (plan.problem != problem) {
+    throw Error("plan from rank 0", in_words(plan), "one for " + in_words(letter.what));
+  }
+  check_plan(plan);
+  expect(letter);
+  prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
+  Link& link = *state_.link;
+  const bool telling = state_.chooser.tells(prepared_->plan);
+  Courier* const courier = telling ? &state_.chooser.watch()->begin() : nullptr;
+  link.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr, link.scratch,
+                               prepared_->frame().scratch_count),
+                       op_of(letter.what), {letter.call, prepared_->frame().plan_hash}, courier);
+  protocol_ = prepared_->party->join(link.transport, {state_.tuning.window, true});
+  protocol_->start();
+}
+
+bool Background::advance() {
+  if (!protocol_ || protocol_->status() != Status::running) return false;
+  const bool moved = state_.link->transport.poll(*protocol_);
+  if (protocol_->status() == Status::failed) fail(failure_of(*protocol_, *state_.link));
+  return moved;
+}
+
+/// The others may wait for this rank, which may compute for long: they are told at once.
+void Background::fail(Outcome outcome) {
+  failure_ = std::move(outcome);
+  end_call();
+  state_.link->control.alarm();
+  state_.link->abandon();
+}
+
+// --- The program's threads ---
+
+bool Background::serves(const Request& request) const {
+  // A protocol does nothing before the arrival.
+  if (state_.choice(request.problem.collective).algorithm->kind == Kind::protocol) return false;
+  const auto what = describe_call(request.call, state_.ranks, state_.rank);
+  return what && worth_announcing(problem_of(*what), state_.compared);
+}
+
+Outcome Background::join(const Request& request, Verdict& verdict, Prepared*& prepared) try {
+  if (!protocol_) prepared_ = nullptr;
+  if (failure_.code != MPI_SUCCESS) return failure_;
+  const Call& call = request.call;
+  const Description what = *describe_call(call, state_.ranks, state_.rank);
+  Outcome outcome = wait_for_plan(what);
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  const auto found = announced_.find(next_call());
+  const Letter letter = std::move(found->second);
+  announced_.erase(announced_.begin(), std::next(found));
+  if (letter.what != what) {
+    return {disagreement_class(), "rank 0 announced a call of " + in_words(letter.what) +
+                                      ", and this rank is in one of " + in_words(what)};
+  }
+  verdict.tell = letter.weight > 0;
+  if (letter.kind == Letter::Kind::native) {
+    expect(letter);
+    ++state_.link->calls;
+    verdict.why = letter.text;
+    if (!letter.text.empty()) verdict.way = Verdict::Way::refused;
+    return {};
+  }
+  ahead_ = protocol_ ? protocol_->done() : 0;
+  if (!protocol_) begin(letter, call.in_place());
+  ++state_.link->calls;
+  in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
+  verdict.way = Verdict::Way::plan;
+  prepared = prepared_;
+  return {};
+} catch (const Error& error) {
+  return {MPI_ERR_OTHER, error.what()};
+}
+
+Outcome Background::wait_for_plan(const Description& what) {
+  const std::uint64_t call = next_call();
+  // Also where this rank needs none: an MPI library may take no more messages from a rank of whom
+  // many wait to be received (libfabric's tcp provider: 64), and the call's own come after them.
+  read_letters();
+  sequencer_.forget(call - 1);
+  if (state_.rank == 0 && !announced_.contains(call)) issue(what);
+  Waiting waiting(*state_.link, {state_.comm, state_.tuning.long_wait, 1});
+  const Seconds entered = monotonic_clock();
+  bool asked = false;
+  while (!announced_.contains(call)) {
+    if (read_letters()) {
+      waiting.progressed();
+      continue;
+    }
+    if (!asked && monotonic_clock() - entered > kPatience * state_.chooser.policy().network.alpha) {
+      post_.send(0, {Letter::Kind::ask, call, what, 0, 0, 0, {}});
+      asked = true;
+    }
+    waiting.pause([&] {
+      waiting.say("for rank 0 to announce the call's plan");
+      state_.link->control.ask(0);
+    });
+    if (waiting.trouble()) return {disagreement_class(), *waiting.trouble()};
+    if (post_.error() != MPI_SUCCESS) return {post_.error(), "asking for the call's plan failed"};
+  }
+  return {};
+}
+
+Outcome Background::obstacle() const {
+  if (!protocol_) return failure_;
+  return {disagreement_class(), "rank 0 announced a call of " +
+                                    in_words(announced_.at(next_call()).what) +
+                                    ", and this rank is in another one"};
+}
+
+void Background::report(Seconds arrival, double weight) {
+  if (state_.chooser.watch() == nullptr) return;
+  const Seconds now = state_.link->clocks.now();
+  const bool first = reported_call_ != next_call();
+  if (!first && !differs(arrival, reported_, now)) return;
+  reported_ = arrival;
+  reported_call_ = next_call();
+  const Letter letter{Letter::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
+  if (state_.rank == 0) return sequencer_.note_report(0, letter);
+  post_.send(0, letter);
+}
+
+}  // namespace latecomer

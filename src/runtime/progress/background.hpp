@@ -1,0 +1,103 @@
+// What the progress thread does for one communicator. Rank 0 announces the plan of a call when the
+// first rank has entered it, down a binomial tree of progress threads; the ranks that still compute
+// begin it at once: what does not depend on their arrival is done when they come
+// (docs/decisions/0015).
+//
+// All of it runs with the communicator's turn taken, by the progress thread or by the program's.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "patterns/trees.hpp"
+#include "runtime/call/request.hpp"
+#include "runtime/call/run.hpp"
+#include "runtime/comm_state.hpp"
+#include "runtime/progress/post.hpp"
+#include "runtime/progress/progress_thread.hpp"
+#include "runtime/progress/sequencer.hpp"
+
+namespace latecomer {
+
+class Background final : public Served {
+ public:
+  /// All ranks make one, for a state that has a link and outlives it.
+  explicit Background(CommState& state);
+  /// Waits for nobody.
+  ~Background() override;
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  // --- The progress thread's ---
+
+  bool serve() override;
+
+  // --- The program's threads' ---
+
+  /// Whether such a call is announced, the same on all ranks: a built-in operator on a built-in
+  /// type, or data that are only moved, and a vector beside which the announcement costs little.
+  [[nodiscard]] bool serves(const Request& request) const;
+  /// This rank entered the next call, which is served: waits for rank 0's verdict; `prepared` is
+  /// set where that is a plan. Fails as calls do.
+  [[nodiscard]] Outcome join(const Request& request, Verdict& verdict, Prepared*& prepared);
+  /// After join, with a plan: what was begun, and is to be carried through.
+  [[nodiscard]] Protocol* begun() { return protocol_.get(); }
+  /// The plan of the call that was begun last; null: there was none.
+  [[nodiscard]] const Prepared* prepared() const { return prepared_; }
+  /// That was carried through, or failed.
+  void end_call() { protocol_.reset(); }
+  /// Operations that the last call joined had done before its arrival. Told once.
+  [[nodiscard]] std::uint64_t take_ahead() { return std::exchange(ahead_, 0); }
+  /// For a call that is not served: why it must fail, if another one was begun in its place or the
+  /// thread's work failed.
+  [[nodiscard]] Outcome obstacle() const;
+
+  /// This rank will enter the next call at `arrival`, on the common clock; `weight`: the part of
+  /// its computation that this rests on. Told to rank 0 where it can make a difference.
+  void report(Seconds arrival, double weight);
+  /// No call was begun that is not over, and nothing failed.
+  [[nodiscard]] bool idle() const { return !protocol_ && failure_.code == MPI_SUCCESS; }
+  /// What the progress thread does, now. False: there was nothing.
+  bool step();
+
+ private:
+  [[nodiscard]] std::uint64_t next_call() const { return state_.link->calls + 1; }
+  bool read_letters();
+  void take(const Delivered& delivered);
+  void announce(const Letter& letter);
+  bool issue_asked();
+  void issue(const Description& what);
+  [[nodiscard]] Letter plan_call(const Description& what);
+  [[nodiscard]] std::vector<Seconds> arrivals_of(std::uint64_t call, const Problem& problem);
+  [[nodiscard]] Problem problem_of(const Description& what) const;
+  [[nodiscard]] bool in_place(Collective collective) const {
+    return in_place_[static_cast<std::size_t>(collective)];
+  }
+  bool begin_announced();
+  void expect(const Letter& letter);
+  void begin(const Letter& letter, bool in_place);
+  bool advance();
+  void fail(Outcome outcome);
+  [[nodiscard]] Outcome wait_for_plan(const Description& what);
+
+  CommState& state_;
+  Post post_;
+  TreeNode node_;  // whom announcements come from and go to
+  Sequencer sequencer_;
+  std::map<std::uint64_t, Letter> announced_;  // by call; those to come
+  Outcome failure_;                            // of the thread's work; told by the next call
+
+  // The call that was begun.
+  std::unique_ptr<Protocol> protocol_;
+  Prepared* prepared_ = nullptr;
+  std::uint64_t ahead_ = 0;
+  // As the last call of each collective was: what is begun ahead expects it again.
+  std::array<bool, kCollectives> in_place_{};
+  Seconds reported_ = 0;  // the arrival that rank 0 was told last
+  std::uint64_t reported_call_ = 0;
+};
+
+}  // namespace latecomer

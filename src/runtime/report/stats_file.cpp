@@ -1,0 +1,98 @@
+#include "runtime/report/stats_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/settings/environment.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr int kMostTried = 16;  // names for the new file; others may be left over
+
+std::string name_of_job() {
+  const auto step = environment("SLURM_STEP_ID");
+  for (const char* const variable : {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"}) {
+    const auto name = environment(variable);
+    if (name) return *name + (std::string(variable) == "SLURM_JOB_ID" && step ? "." + *step : "");
+  }
+  return std::to_string(getppid());
+}
+
+/// A part of a file's name.
+std::string as_word(std::string text) {
+  const auto odd = [](unsigned char c) {
+    return std::isalnum(c) == 0 && std::string_view("-_.@").find(c) == std::string_view::npos;
+  };
+  std::replace_if(text.begin(), text.end(), odd, '_');
+  return text;
+}
+
+std::string reason() { return std::strerror(errno); }
+
+/// Opens a file that was not there, and names it; below 0 if it cannot be made.
+int open_new(const std::string& beside, std::string& name) {
+  int file = -1;
+  for (int i = 0; i < kMostTried; ++i) {
+    name = beside + '.' + std::to_string(getpid()) + '.' + std::to_string(i);
+    file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) break;
+  }
+  return file;
+}
+
+bool write_all(int file, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t more = write(file, text.data() + done, text.size() - done);
+    if (more < 0 && errno != EINTR) return false;
+    if (more > 0) done += static_cast<std::size_t>(more);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string stats_file_name(const std::string& pattern, Rank rank) {
+  std::string name;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : ' ';
+    if (next == 'r') {
+      name += std::to_string(rank);
+    } else if (next == 'p') {
+      name += std::to_string(getpid());
+    } else if (next == 'j') {
+      name += as_word(name_of_job());
+    } else {
+      name += pattern[i];
+      continue;
+    }
+    ++i;
+  }
+  return name;
+}
+
+bool is_of_each_rank(const std::string& pattern) {
+  return pattern.find("%r") != std::string::npos || pattern.find("%p") != std::string::npos;
+}
+
+std::string write_stats_file(const std::string& name, const std::string& text) {
+  struct stat found{};
+  if (lstat(name.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return "no regular file";
+  std::string fresh;
+  const int file = open_new(name, fresh);
+  if (file < 0) return reason();
+  std::string failure = write_all(file, text) ? "" : reason();
+  if (close(file) != 0 && failure.empty()) failure = reason();
+  if (failure.empty() && std::rename(fresh.c_str(), name.c_str()) != 0) failure = reason();
+  if (!failure.empty()) unlink(fresh.c_str());
+  return failure;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,191 @@
+#include "runtime/settings/configure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/parse.hpp"
+#include "runtime/call/persistent.hpp"
+#include "runtime/connection/connect.hpp"
+#include "runtime/connection/predecessors.hpp"
+#include "runtime/settings/default_network.hpp"
+#include "runtime/settings/settings.hpp"
+#include "transports/mpi/user_code.hpp"
+
+namespace latecomer {
+namespace {
+
+/// What a rank brings to the agreement.
+struct Wish {
+  std::optional<Choice> choice;
+  std::string trouble;  // why there is none
+};
+
+Wish read_wish(std::string_view collective, std::string_view text) try {
+  return {parse_choice(parse_collective(collective), text), ""};
+} catch (const Error& error) {
+  return {std::nullopt, error.what()};
+}
+
+std::uint64_t hash_of(const Choice& choice) {
+  std::string text(to_string(choice.algorithm->collective));
+  text += ':' + std::string(choice.algorithm->name);
+  for (const auto& [name, value] : choice.parameters) text += ':' + name + std::to_string(value);
+  return fnv1a(text);
+}
+
+using Numbers = std::array<std::uint64_t, 5>;
+
+int largest_of_all(CommState& state, const Numbers& mine, Numbers& largest) {
+  const TurnGivenUp given_up(state.turn);
+  const UserCode called;
+  return PMPI_Allreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_UINT64_T,
+                        MPI_MAX, state.comm);
+}
+
+/// One reduction tells every rank whether all could read their text and all mean the same. A rank
+/// that could not (no `meaning`) knows better why: that is its caller's to throw. It also tells
+/// whether all are in the same mode, on which it depends when they will compare the rest.
+void agree(CommState& state, const std::string& what, std::string_view text,
+           std::optional<std::uint64_t> meaning) {
+  const std::uint64_t hash = meaning.value_or(0);
+  const std::uint64_t mode = state.chooser.policy().reproducible ? 1 : 0;
+  const Numbers mine = {meaning ? 0U : 1U, hash, ~hash, mode, ~mode};
+  Numbers largest{};
+  const int code = largest_of_all(state, mine, largest);
+  if (code != MPI_SUCCESS) throw RefusedByMpi{code};
+  state.settings = Settings::unknown;
+  if (largest[3] != ~largest[4]) find_different(state, "reproducible");
+  if (!meaning) return;
+  if (largest[0] != 0) {
+    throw Error(what, std::string(text), "one that every rank can use, and one cannot");
+  }
+  if (largest[1] != ~largest[2]) {
+    throw Error(what, std::string(text), "one that means the same on every rank");
+  }
+}
+
+void check_ranks(const CommState& state, int ranks) {
+  if (ranks == state.ranks) return;
+  throw Error("number of arrivals", std::to_string(ranks),
+              std::to_string(state.ranks) + ", one for each rank");
+}
+
+[[noreturn]] void refuse_arrival(Seconds seconds) {
+  throw Error("arrival", format_number(seconds), "a finite number of seconds");
+}
+
+/// Whether latecomer carries such calls out in any case.
+bool handles(const Algorithm& row) { return row.kind != Kind::native && row.name != "auto"; }
+
+/// What calls took says nothing any more.
+void forget_calls(CommState& state) {
+  state.chooser.forget();
+  state.shortcuts.clear();
+}
+
+/// Here all ranks are together; in the first call they would wait for the last one unreported.
+void link_up(CommState& state) {
+  take_over_link(state);
+  const Outcome made = make_link(state);
+  if (made.code != MPI_SUCCESS) throw std::runtime_error("communicator: " + made.why);
+}
+
+/// Arrivals are watched from now on where calls are latecomer's in any case. An automatic choice
+/// watches them when its calls have become worth it.
+void watch_if_needed(CommState& state, bool anew) {
+  const Policy& policy = state.chooser.policy();
+  const auto any = [&](auto&& is) {
+    return std::any_of(policy.choices.begin(), policy.choices.end(),
+                       [&](const Choice& each) { return is(*each.algorithm); });
+  };
+  const bool automatic = any([](const Algorithm& row) { return row.name == "auto"; });
+  const bool watched = state.chooser.watch() != nullptr;
+  if (!policy.online && !automatic) return state.chooser.watch_no_more();
+  const bool needed = policy.online && any(handles);
+  if (watched ? !anew : !needed) return;
+  link_up(state);
+  const Outcome outcome = watch_arrivals(state);
+  if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
+}
+
+}  // namespace
+
+void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
+  Wish wish = read_wish(collective, text);
+  agree(state, "algorithm", text,
+        wish.choice ? std::optional(hash_of(*wish.choice)) : std::nullopt);
+  if (!wish.choice) throw std::runtime_error(wish.trouble);
+  const Algorithm& row = *wish.choice->algorithm;
+  state.choice(row.collective) = std::move(*wish.choice);
+  forget_calls(state);
+  if (state.ranks == 1 || state.settings == Settings::different) return;
+  watch_if_needed(state, false);
+  if (handles(row) || state.chooser.policy().reproducible) link_up(state);
+}
+
+void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
+  refuse_while_started(state, "arrivals");
+  Policy& policy = state.chooser.policy();
+  state.chooser.expect_anew();
+  if (arrivals == nullptr) return policy.given.clear();
+  check_ranks(state, ranks);
+  if (policy.online) {
+    throw Error("arrivals", "given by the program", "none while the estimate is \"online\"");
+  }
+  for (int i = 0; i < ranks; ++i) {
+    if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
+  }
+  policy.given.assign(arrivals, arrivals + ranks);
+}
+
+void set_estimate(CommState& state, std::string_view text) {
+  const bool known = text == "given" || text == "online";
+  agree(state, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  if (!known) throw Error("estimate", std::string(text), "given or online");
+  state.chooser.policy().online = text == "online" && state.ranks > 1;
+  state.chooser.policy().given.clear();
+  forget_calls(state);
+  if (state.settings != Settings::different) watch_if_needed(state, true);
+}
+
+Pattern pattern_of(const CommState& state, int ranks) {
+  if (!state.chooser.policy().online) {
+    throw Error("estimate", "given", "\"online\", which knows a pattern");
+  }
+  check_ranks(state, ranks);
+  Pattern pattern;
+  if (const Watch* const watch = state.chooser.watch()) {
+    pattern = {watch->last(), watch->expected_again().arrivals};
+  }
+  pattern.last.resize(static_cast<std::size_t>(ranks));
+  pattern.expected.resize(static_cast<std::size_t>(ranks));
+  return pattern;
+}
+
+void set_reproducible(CommState& state, int on) {
+  const bool known = on == 0 || on == 1;
+  const std::string text = std::to_string(on);
+  agree(state, "reproducible", text, known ? std::optional(fnv1a(text)) : std::nullopt);
+  if (!known) throw Error("reproducible", text, "0 or 1");
+  state.chooser.policy().reproducible = on == 1;
+  state.settings = Settings::unknown;
+  forget_calls(state);
+}
+
+void set_network(CommState& state, std::string_view text) {
+  refuse_while_started(state, "network");
+  const Network network = text.empty() ? default_network() : read_network(text);
+  state.chooser.policy().network = with_handshake(network);
+  forget_calls(state);
+}
+
+void set_long_wait(CommState& state, Seconds seconds) {
+  if (!(seconds > 0)) throw Error("long wait", format_number(seconds), "seconds above 0");
+  state.tuning.long_wait = seconds;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,43 @@
+#include "runtime/settings/environment.hpp"
+
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "base/error.hpp"
+#include "runtime/report/log.hpp"
+
+namespace latecomer {
+namespace {
+
+/// Programs of MPI's sessions alone, which have no MPI_COMM_WORLD, are not served.
+bool speaks_for_job() {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> environment(const char* variable) {
+  const char* const value = secure_getenv(variable);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+bool environment_flag(const char* variable) {
+  const std::string text = environment(variable).value_or("0");
+  if (text == "0" || text == "1") return text == "1";
+  report_unused(variable, Error("value", text, "0 or 1").what());
+  return false;
+}
+
+void report_unused(const char* variable, const std::string& why) {
+  static std::mutex guard;
+  static std::set<std::string> told;
+  const std::lock_guard lock(guard);
+  if (!told.insert(variable).second || !speaks_for_job()) return;
+  log_line(std::string(variable) + " is not used: " + why);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,75 @@
+#include "runtime/settings/settings.hpp"
+
+#include "base/hash.hpp"
+#include "latecomer/latecomer.h"
+#include "runtime/connection/letters.hpp"
+#include "runtime/report/log.hpp"
+#include "transports/mpi/tags.hpp"
+
+namespace latecomer {
+namespace {
+
+std::uint64_t hash_of_version(const CommState&) { return fnv1a(latecomer_version()); }
+
+/// None matters in reproducible mode.
+std::uint64_t hash_of_network(const CommState& state) {
+  if (state.chooser.policy().reproducible) return 0;
+  return fnv1a(to_string(state.chooser.policy().network));
+}
+
+std::uint64_t hash_of_mode(const CommState& state) {
+  return state.chooser.policy().reproducible ? 1 : 0;
+}
+
+constexpr Setting kSettings[] = {
+    {"library version", hash_of_version},
+    {"reproducible", hash_of_mode},
+    {"network", hash_of_network},
+};
+static_assert(std::size(kSettings) <= SettingHashes::kMost);
+
+}  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+SettingHashes hashes_of(const CommState& state) {
+  SettingHashes hashes;
+  for (std::size_t i = 0; i < settings().size(); ++i) hashes.values[i] = settings()[i].hash(state);
+  return hashes;
+}
+
+std::string names_of_differing(const SettingHashes& all) {
+  if ((all.differing & 1) != 0) return std::string(settings().front().name);
+  std::string names;
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    if ((all.differing >> i & 1) == 0) continue;
+    names += (names.empty() ? "" : ", ") + std::string(settings()[i].name);
+  }
+  return names;
+}
+
+void find_different(CommState& state, const std::string& names) {
+  state.settings = Settings::different;
+  if (state.rank != 0) return;
+  log_line(describe(state.comm) + ": not set alike on all ranks: " + names +
+           "; the MPI library's own collectives serve this communicator");
+}
+
+void conclude(CommState& state, const SettingHashes& all) {
+  state.settings = all.differing == 0 ? Settings::alike : Settings::different;
+  state.compared =
+      state.chooser.policy().reproducible ? with_handshake({}) : state.chooser.policy().network;
+  if (state.settings == Settings::different) find_different(state, names_of_differing(all));
+}
+
+Outcome compare_settings(CommState& state) {
+  if (state.settings != Settings::unknown) return {};
+  Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
+                  "to compare settings");
+  const SettingHashes all = collect(letters, state.ranks, state.rank, hashes_of(state), merge);
+  if (letters.failed()) return letters.outcome();
+  conclude(state, all);
+  return {};
+}
+
+}  // namespace latecomer

@@ -1,0 +1,234 @@
+#include "bounds/lower_bound.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reference/reference.hpp"
+
+namespace latecomer {
+namespace {
+
+// Long messages only: no rank receives before it arrives.
+constexpr Network kUnit{.alpha = 0, .beta = 1, .gamma = 0, .eager_limit = 0};
+
+Seconds least(const std::vector<Seconds>& arrivals, const Network& network = kUnit) {
+  return least_after_last({Collective::allreduce, static_cast<Rank>(arrivals.size()), 1, 1},
+                          arrivals, network);
+}
+
+TEST(Bound, BalancedIsTheClassicalOne) {
+  EXPECT_DOUBLE_EQ(least({0, 0, 0, 0}), 1.5);
+  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(48, 7.0)), 2 * 47.0 / 48);
+}
+
+TEST(Bound, OneLateRankMeetsOneTransferAtItsTurningPoint) {
+  const Rank ranks = 8;
+  const auto late = [&](Seconds delay) {
+    std::vector<Seconds> arrivals(ranks, 0.0);
+    arrivals[2] = delay;
+    return least(arrivals);
+  };
+  EXPECT_NEAR(late(0.5), (2.0 * 7 - 7 * 0.5) / 8, 1e-12);
+  EXPECT_NEAR(late(6.0 / 7), 1, 1e-12);
+  EXPECT_DOUBLE_EQ(late(100), 1);
+}
+
+TEST(Bound, ManyLateTogether) {
+  std::vector<Seconds> arrivals(16, 0.0);
+  for (int i = 0; i < 4; ++i) arrivals[static_cast<std::size_t>(i)] = 100;
+  EXPECT_NEAR(least(arrivals), (16 + 4 - 1) / 16.0, 1e-12);
+}
+
+TEST(Bound, TrivialCasesAndLatency) {
+  EXPECT_EQ(least({5}), 0);
+  EXPECT_EQ(least_after_last({Collective::allreduce, 4, 0, 1}, {}, kUnit), 0);
+  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(9, 0.0), {.alpha = 100, .beta = 1}), 401);
+}
+
+TEST(Bound, LatePartsNeedAllRoundsAfterTheyLeft) {
+  std::vector<Seconds> arrivals(8, 0.0);
+  arrivals[5] = 1000;
+  EXPECT_DOUBLE_EQ(least(arrivals, {.alpha = 2, .beta = 1, .eager_limit = 0}), 1 + 3 * 2);
+  // Two ports tell two others in a round.
+  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(9, 0.0), {.alpha = 100, .beta = 1, .ports = 2}), 200);
+}
+
+/// Half of the ranks late by half a vector: they could have received in the meantime.
+TEST(Bound, BackgroundProgressLowersIt) {
+  const Network network{.alpha = 0, .beta = 1, .eager_limit = 0};
+  std::vector<Seconds> arrivals(16, 0.0);
+  for (std::size_t i = 8; i < 16; ++i) arrivals[i] = 0.5;
+  const Problem problem{Collective::allreduce, 16, 1, 1};
+  const Seconds foreground = least_after_last(problem, arrivals, network);
+  const Seconds background = least_after_last(problem, arrivals, network, Progress::background);
+  EXPECT_DOUBLE_EQ(foreground, (8 * 0.5 + 2 * 15) / 16 - 0.5);
+  EXPECT_DOUBLE_EQ(background, (15.0 + 8 - 1) / 16);
+  // A network that takes in messages on its own does so before the arrival.
+  EXPECT_DOUBLE_EQ(least_after_last(problem, arrivals, {.alpha = 0, .beta = 1}), background);
+}
+
+TEST(Bound, RanksOfANodeCountAsOne) {
+  const Network shared{.alpha = 0, .beta = 1, .per_node = 4};
+  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(16, 0.0), shared), 2 * 3.0 / 4);
+  const Network alone{.alpha = 5, .beta = 7, .per_node = 4, .local_alpha = 1, .local_beta = 1};
+  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(4, 0.0), alone), 2 + 1);
+}
+
+TEST(Bound, WhatPassesAtOnceComesSooner) {
+  const Network shaped{.alpha = 1, .beta = 1, .burst = 10};
+  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(2, 0.0), shaped), 1);
+  // With two ports the burst is more than the vector's part on each: still no time below 0.
+  EXPECT_DOUBLE_EQ(
+      least(std::vector<Seconds>(2, 0.0), {.alpha = 0, .beta = 1, .ports = 2, .burst = 9}), 0);
+  const Problem problem{Collective::allreduce, 2, 30, 1};
+  EXPECT_DOUBLE_EQ(least_after_last(problem, {0, 100}, shaped), 1 + 20);
+}
+
+struct World {
+  Network network;
+  Progress progress = Progress::foreground;
+};
+
+std::vector<World> worlds() {
+  std::vector<World> all;
+  for (const Progress progress : {Progress::foreground, Progress::background}) {
+    for (const Count eager : {0, 65536}) {
+      for (const Count ports : {1, 2}) {
+        for (const Rank per_node : {1, 3}) {
+          for (const Count burst : {0, 20000}) {
+            Network network;
+            network.eager_limit = eager;
+            network.ports = ports;
+            network.per_node = per_node;
+            network.burst = burst;
+            all.push_back({network, progress});
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+void expect_no_run_beats_it(const Algorithm& row, const Problem& problem, const World& world,
+                            int pattern) {
+  SimulationOptions options;
+  options.network = world.network;
+  for (const Seconds spread : {1e-4, 1e-2}) {
+    options.arrivals = testing::arrival_pattern(pattern, problem.ranks, spread, 7);
+    const Parameters parameters = {{"progress", static_cast<Count>(world.progress)}};
+    const Plan plan = make_plan(row, problem, parameters, {options.arrivals, options.network});
+    const Seconds last = *std::max_element(options.arrivals.begin(), options.arrivals.end());
+    const Seconds took = simulate(build_programs(plan), options).last_exit() - last;
+    EXPECT_GE(took + 1e-11,
+              least_after_last(problem, options.arrivals, options.network, world.progress))
+        << to_text(plan) << to_string(world.network) << "\narrivals " << pattern;
+  }
+}
+
+class BoundOf : public ::testing::TestWithParam<Collective> {};
+
+TEST_P(BoundOf, NoSimulatedRunBeatsIt) {
+  for (const Algorithm& row : registry(GetParam())) {
+    if (row.kind != Kind::program) continue;
+    for (const Rank ranks : {2, 3, 8, 13}) {
+      Problem problem{row.collective, ranks, 1 << 14};
+      if (rooted(row.collective)) problem.root = ranks / 2;
+      for (const World& world : worlds()) {
+        for (int pattern = 0; pattern < testing::kArrivalPatterns; ++pattern) {
+          expect_no_run_beats_it(row, problem, world, pattern);
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Collectives, BoundOf, ::testing::ValuesIn(all_collectives()),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
+
+// --- The others than all-reduce: alpha 1, a byte 1, parts of 2 bytes on 4 ranks ---
+
+constexpr Network kSteps{.alpha = 1, .beta = 1, .gamma = 0, .eager_limit = 0};
+
+Seconds least_of(Collective collective, const std::vector<Seconds>& arrivals, Rank root = 0,
+                 Progress progress = Progress::foreground) {
+  const Problem problem{collective, 4, 8, 1, root};
+  return least_after_last(problem, arrivals, kSteps, progress);
+}
+
+TEST(Bound, OfAllgather) {
+  EXPECT_DOUBLE_EQ(least_of(Collective::allgather, {0, 0, 0, 0}), 1 + 6);
+  // The late rank's part needs two rounds, and it takes in three parts itself,
+  EXPECT_DOUBLE_EQ(least_of(Collective::allgather, {100, 0, 0, 0}), 1 + 6);
+  // unless it did so before.
+  EXPECT_DOUBLE_EQ(least_of(Collective::allgather, {100, 0, 0, 0}, 0, Progress::background), 4);
+  EXPECT_DOUBLE_EQ(least_of(Collective::allgather, {100, 100, 0, 0}, 0, Progress::background), 5);
+}
+
+TEST(Bound, OfBroadcast) {
+  EXPECT_DOUBLE_EQ(least_of(Collective::bcast, {0, 0, 0, 0}), 8 + 2);
+  EXPECT_DOUBLE_EQ(least_of(Collective::bcast, {0, 0, 0, 100}), 8 + 1);
+  EXPECT_DOUBLE_EQ(least_of(Collective::bcast, {0, 0, 0, 100}, 0, Progress::background), 0);
+  EXPECT_DOUBLE_EQ(least_of(Collective::bcast, {0, 0, 0, 100}, 3, Progress::background), 8 + 2);
+}
+
+TEST(Bound, OfGatherAndScatter) {
+  EXPECT_DOUBLE_EQ(least_of(Collective::gather, {0, 0, 0, 0}), 1 + 6);
+  EXPECT_DOUBLE_EQ(least_of(Collective::gather, {0, 0, 100, 0}), 1 + 2);
+  EXPECT_DOUBLE_EQ(least_of(Collective::gather, {100, 0, 0, 0}), 1 + 6);
+  EXPECT_DOUBLE_EQ(least_of(Collective::gather, {100, 0, 0, 0}, 0, Progress::background), 0);
+  EXPECT_DOUBLE_EQ(least_of(Collective::scatter, {0, 0, 0, 0}), 1 + 6);
+  EXPECT_DOUBLE_EQ(least_of(Collective::scatter, {0, 0, 100, 0}), 1 + 2);
+  EXPECT_DOUBLE_EQ(least_of(Collective::scatter, {0, 0, 100, 0}, 0, Progress::background), 0);
+  EXPECT_DOUBLE_EQ(least_of(Collective::scatter, {0, 0, 100, 0}, 2), 1 + 6);
+}
+
+TEST(Bound, OfReduce) {
+  EXPECT_DOUBLE_EQ(least_of(Collective::reduce, {0, 0, 0, 0}), 8 + 1);
+  EXPECT_DOUBLE_EQ(least_of(Collective::reduce, {100, 0, 0, 0}), 8 + 1);
+  EXPECT_DOUBLE_EQ(least_of(Collective::reduce, {100, 0, 0, 0}, 0, Progress::background), 0);
+  // Short vectors need their rounds.
+  EXPECT_DOUBLE_EQ(least_after_last({Collective::reduce, 9, 1, 1}, {}, {.alpha = 10, .beta = 1}),
+                   40);
+}
+
+/// One late rank: nothing but the rounds of its own part is left.
+TEST(Bound, LateDoublingMeetsIt) {
+  const Rank ranks = 16;
+  Network network{.alpha = 1, .beta = 0, .gamma = 0, .eager_limit = 0};
+  std::vector<Seconds> arrivals(ranks, 0);
+  arrivals[5] = 100;
+  const Problem problem{Collective::allgather, ranks, ranks};
+  const Plan plan = make_plan(find_algorithm(Collective::allgather, "late_doubling"), problem, {},
+                              {arrivals, network, false, true});
+  SimulationOptions options;
+  options.network = network;
+  options.arrivals = arrivals;
+  EXPECT_DOUBLE_EQ(simulate(build_programs(plan), options).last_exit() - 100, 4);
+  EXPECT_DOUBLE_EQ(least_after_last(problem, arrivals, network, Progress::background), 4);
+}
+
+/// Chains, rings and trees with equal segments, one to a message.
+TEST(Bound, NoScheduleInBlocksBeatsItsOwn) {
+  for (const std::string name : {"segmented_ring", "sorted_linear_tree", "prereduced_ring",
+                                 "dual_root", "pipelined_tree", "two_tree"}) {
+    const Algorithm& row = find_algorithm(Collective::allreduce, name);
+    for (const Rank ranks : {2, 5, 8, 16}) {
+      for (const Count blocks : {Count{ranks}, Count{4} * ranks}) {
+        SimulationOptions options;
+        const Problem problem{row.collective, ranks, Count{ranks} * 4 * 1000};
+        options.arrivals = testing::arrival_pattern(1, ranks, 1e-2, 7);
+        const Plan plan =
+            make_plan(row, problem, {{"segments", blocks}}, {options.arrivals, options.network});
+        const Seconds last = *std::max_element(options.arrivals.begin(), options.arrivals.end());
+        const Seconds took = simulate(build_programs(plan), options).last_exit() - last;
+        EXPECT_GE(took * (1 + 1e-9), least_in_blocks(problem, blocks, options.network))
+            << to_text(plan);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace latecomer

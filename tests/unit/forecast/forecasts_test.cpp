@@ -1,0 +1,157 @@
+#include "forecast/forecasts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "unit/forecast/histories.hpp"
+
+namespace latecomer {
+namespace {
+
+using namespace testing;
+
+constexpr Rank kRanks = 4;
+constexpr Seconds kDelay = 0.05;
+
+/// Makes the loop's calls; a small letter is the same key, with a late rank. Returns what each call
+/// of the last round was told.
+std::vector<Estimate> rounds(Forecasts& forecasts, std::string_view loop, int times) {
+  Loop program(kRanks, kDelay / 20, base_seed());
+  std::vector<Estimate> told;
+  for (int round = 0; round < times; ++round) {
+    told.clear();
+    for (const char letter : loop) {
+      const bool late = letter >= 'a';
+      const HistoryKey history = forecasts.enter(static_cast<CallKey>(late ? letter - 32 : letter));
+      told.push_back(forecasts.next(history));
+      forecasts.observe(history, program.call(one_late(kRanks, 2, late ? kDelay : 0)));
+    }
+  }
+  return told;
+}
+
+Rank latest(const Estimate& estimate) {
+  const auto last = std::max_element(estimate.arrivals.begin(), estimate.arrivals.end());
+  return static_cast<Rank>(last - estimate.arrivals.begin());
+}
+
+bool knows_it(const Estimate& estimate) {
+  return estimate.trusted && latest(estimate) == 2 && estimate.arrivals[2] > kDelay * 0.8;
+}
+
+TEST(Forecasts, EachKeyHasItsOwn) {
+  Forecasts forecasts(kRanks);
+  const auto told = rounds(forecasts, "AbC", 5);
+  EXPECT_FALSE(knows_it(told[0]));
+  EXPECT_TRUE(knows_it(told[1]));
+  EXPECT_FALSE(knows_it(told[2]));
+}
+
+TEST(Forecasts, SoHasEachPlaceOfAKey) {
+  Forecasts forecasts(kRanks);
+  const auto told = rounds(forecasts, "aABC", 7);
+  EXPECT_TRUE(knows_it(told[0]));
+  EXPECT_EQ(told[0].method, "lateness_last_value");  // told apart by the place, not by a period
+  EXPECT_FALSE(knows_it(told[1]));
+  EXPECT_FALSE(knows_it(told[2]));
+}
+
+TEST(Forecasts, KeysAloneCannotTellEqualCallsApart) {
+  Forecasts forecasts(kRanks);
+  const auto told = rounds(forecasts, "aAAAAAAAAAAAAAAA", 5);
+  EXPECT_TRUE(knows_it(told[0]));
+  EXPECT_TRUE(told[0].method.ends_with("periodic")) << told[0].method;
+  for (std::size_t call = 1; call < told.size(); ++call) EXPECT_FALSE(knows_it(told[call])) << call;
+}
+
+TEST(Forecasts, ANewPlaceIsToldWhatItsKeyDid) {
+  Forecasts forecasts(kRanks);
+  rounds(forecasts, "aa", 10);
+  EXPECT_TRUE(knows_it(forecasts.next({'A', 3, 1})));
+  EXPECT_FALSE(forecasts.next({'B', 3, 2}).trusted);
+}
+
+TEST(Forecasts, HistoriesInUseStayAndIdleOnesGo) {
+  constexpr CallKey kKinds = 40;  // more than there is room for at first
+  Forecasts forecasts(kRanks);
+  const auto observe = [&](CallKey key) { forecasts.observe({key}, {{0, 0, 0, 1}, {}}); };
+  const auto known = [&](CallKey key) { return forecasts.next({key}).method != "none"; };
+  const auto count = [&](CallKey from, CallKey to) {
+    int all = 0;
+    for (CallKey key = from; key < to; ++key) all += known(key) ? 1 : 0;
+    return all;
+  };
+  for (CallKey key = 0; key < kKinds; ++key) observe(key);
+  const int first = count(0, kKinds);
+  EXPECT_GE(first, 8);
+  EXPECT_LT(first, kKinds);
+  EXPECT_EQ(count(0, static_cast<CallKey>(first)), first);  // not pushed out by those that follow
+  for (int round = 0; round < 900; ++round) {
+    for (CallKey key = 0; key < kKinds; ++key) observe(key);
+  }
+  EXPECT_GE(count(0, kKinds), 3 * kKinds / 4);  // searches are over, and what they took is free
+  for (CallKey key = 1000; key < 1000 + 20 * kKinds; ++key) observe(key);
+  EXPECT_LT(count(0, kKinds), kKinds);
+}
+
+/// What `kinds` kinds of calls, some of them twice in the loop, come to take at most.
+std::size_t memory(Rank ranks, int kinds, int rounds) {
+  Forecasts forecasts(ranks);
+  std::size_t most = 0;
+  Observation seen{Times(static_cast<std::size_t>(ranks)), {}};
+  for (int round = 0; round < rounds; ++round) {
+    for (int kind = 0; kind < kinds; ++kind) {
+      seen.arrivals[static_cast<std::size_t>(kind % ranks)] = round * kind;
+      forecasts.observe(forecasts.enter(static_cast<CallKey>(kind / 2)), seen);
+      (void)forecasts.expect({static_cast<CallKey>(kind / 2)});
+    }
+    most = std::max(most, forecasts.memory());
+  }
+  return most;
+}
+
+TEST(Forecasts, MemoryIsBounded) {
+  for (const Rank ranks : {1, 2, 256, 4096}) {
+    const auto each = static_cast<std::size_t>(ranks);
+    const int rounds = ranks > 1000 ? 20 : 150;
+    // Of 64 KiB + 64 bytes a rank, and of 256 KiB + 256: the rest is for other parts.
+    EXPECT_LE(memory(ranks, 1, rounds), (20u << 10U) + 24 * each) << ranks;
+    for (const int kinds : {8, 64}) {
+      EXPECT_LE(memory(ranks, kinds, rounds), (132u << 10U) + 192 * each) << ranks << ", " << kinds;
+    }
+  }
+}
+
+TEST(Forecasts, MemoryIsWhatIsAllocated) {
+  for (const Rank ranks : {2, 256, 4096}) {
+    Forecasts forecasts(ranks);
+    const std::size_t before = forecasts.memory();
+    forecasts.observe({1}, {Times(static_cast<std::size_t>(ranks)), {}});
+    EXPECT_GE(before, sizeof(Forecasts));
+    EXPECT_GE(forecasts.memory() - before, Forecast(ranks).memory());
+  }
+}
+
+TEST(Forecasts, WhatIsNotTrustedIsExpectedTogether) {
+  Forecasts forecasts(kRanks);
+  EXPECT_EQ(forecasts.expect({'A'}), Times{});
+  rounds(forecasts, "Ab", 8);
+  EXPECT_EQ(forecasts.expect({'A'}), Times{});
+  const Times late = forecasts.expect({'B'});
+  ASSERT_EQ(late.size(), 4u);
+  EXPECT_NEAR(late[2], kDelay, kDelay / 8);
+  EXPECT_EQ(forecasts.expect({'B'}), late);
+}
+
+TEST(Forecasts, BadInputIsAnError) {
+  EXPECT_THROW(Forecasts(0), Error);
+  Forecasts forecasts(2);
+  EXPECT_THROW(forecasts.observe({'A'}, {{1.0}, {}}), Error);
+  EXPECT_EQ(forecasts.next({'A'}).method, "none");
+}
+
+}  // namespace
+}  // namespace latecomer
