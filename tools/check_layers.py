@@ -1,7 +1,7 @@
 """Checks that each folder includes or imports the folders that the architecture allows it.
 
 Usage: python tools/check_layers.py [ROOT]. Prints every include and import that breaks a layer,
-every folder that is allowed and not used, and every cycle of Python packages or files, and exits 1.
+every folder that is allowed and not used, and every cycle of packages or files, and exits 1.
 The table is that of docs/architecture.md below ROOT; without it the script exits 2.
 """
 
@@ -157,6 +157,17 @@ def cycle(graph: Mapping[str, list[str]]) -> list[str]:
     return next(filter(None, (visit(node, []) for node in graph)), [])
 
 
+def units(root: Path) -> dict[str, list[str]]:
+    """The units below src, a source and its header each, and those that they include."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((root / "src").rglob("*.[ch]pp")):
+        unit = path.relative_to(root / "src").with_suffix("").as_posix()
+        named = INCLUDE.findall(path.read_text(encoding="utf-8"))
+        included = [Path(name).with_suffix("").as_posix() for name in named]
+        found.setdefault(unit, []).extend(name for name in included if name != unit)
+    return found
+
+
 def check_python(root: Path, table: Table) -> list[str]:
     """Every breach of the Python package, as `file: what`, and every cycle."""
     package = Package(root / PACKAGE)
@@ -201,6 +212,8 @@ def check(root: Path) -> list[str]:
     if (bindings := root / BINDINGS).exists():
         text = bindings.read_text(encoding="utf-8")
         problems += [f"{BINDINGS}: {what}" for what in layers.breaches(BINDINGS, text)]
+    if around := cycle(units(root)):
+        problems.append(f"src: files include each other: {', '.join(around)}")
     return problems + layers.unused() + check_python(root, python_table_of(document))
 
 

@@ -78,16 +78,4 @@ struct CommState {
   int ensure_link();
 };
 
-/// The communicator's state, made at the first request. Throws Error if MPI cannot attach it.
-[[nodiscard]] CommState& state_of(MPI_Comm comm);
-
-/// True if this thread's last call was on this communicator, which is still there.
-[[nodiscard]] bool used_last(MPI_Comm comm);
-/// MPI ends: no communicator is there any more.
-void forget_last();
-
-/// The same as state_of() for a call. Null where the communicator must be left alone: it is none,
-/// or it is being freed, and a delete function of the program's own makes a last call on it.
-[[nodiscard]] CommState* state_for_call(MPI_Comm comm);
-
 }  // namespace latecomer

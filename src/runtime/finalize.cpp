@@ -1,21 +1,26 @@
 #include "runtime/finalize.hpp"
 
 #include <mutex>
+#include <set>
 
-#include "runtime/comm_state.hpp"
-#include "runtime/connection/predecessors.hpp"
 #include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
 namespace {
 
+std::mutex guard;
+std::set<void (*)()>& ends() {
+  static auto& made = *new std::set<void (*)()>;  // MPI may end after static objects
+  return made;
+}
+
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
 int finalizing(MPI_Comm, int, void*, void*) {
   constexpr Seconds kAtMost = 0.1;
-  forget_last();
   ProgressThread::instance().stop();
-  end_predecessors();
+  const std::lock_guard hold(guard);
+  for (void (*const end)() : ends()) end();
   (void)Mailbox::finish(kAtMost);
   return MPI_SUCCESS;
 }
@@ -29,12 +34,15 @@ void attach() {
 
 }  // namespace
 
-bool end_with_mpi() {
+bool end_with_mpi(void (*end)()) {
   int initialized = 0;  // not with sessions alone: then there is no MPI_COMM_SELF
   PMPI_Initialized(&initialized);
   if (initialized == 0) return false;
   static std::once_flag once;
   std::call_once(once, attach);
+  if (end == nullptr) return true;
+  const std::lock_guard hold(guard);
+  ends().insert(end);
   return true;
 }
 

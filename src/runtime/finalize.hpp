@@ -4,8 +4,8 @@
 
 namespace latecomer {
 
-/// From now on MPI_Finalize does so. Any number of times. False: MPI was not initialized but by
-/// sessions.
-bool end_with_mpi();
+/// From now on MPI_Finalize does so, and calls `end`, if given, once the progress thread has
+/// stopped. Any number of times. False: MPI was not initialized but by sessions.
+bool end_with_mpi(void (*end)() = nullptr);
 
 }  // namespace latecomer

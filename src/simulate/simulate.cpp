@@ -1,21 +1,9 @@
 #include "simulate/simulate.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 #include "base/interruption.hpp"
-#include "simulate/outcome.hpp"
 #include "simulate/virtual_network.hpp"
 
 namespace latecomer {
-
-Seconds Simulation::last_exit() const { return *std::max_element(exits.begin(), exits.end()); }
-
-Seconds Simulation::mean_elapsed() const {
-  const Seconds in = std::accumulate(arrivals.begin(), arrivals.end(), 0.0);
-  const Seconds out = std::accumulate(exits.begin(), exits.end(), 0.0);
-  return (out - in) / static_cast<double>(exits.size());
-}
 
 Simulation simulate(const Parties& parties, const SimulationOptions& options) {
   Simulation result = begin_simulation(parties.size(), options);

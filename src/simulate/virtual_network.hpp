@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "protocol/protocol.hpp"
-#include "simulate/simulate.hpp"
+#include "simulate/simulation.hpp"
 
 namespace latecomer {
 

@@ -5,10 +5,9 @@
 
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
-#include "schedule/program.hpp"
+#include "verify/words.hpp"
 
 namespace latecomer {
 
@@ -22,11 +21,6 @@ struct Rule {
 /// operation by operation in an order of execution. `same-tree` and `same-slices` come last: who
 /// uses an exact operator may pass over their counterexamples.
 [[nodiscard]] std::span<const Rule> rules();
-
-struct Counterexample {
-  std::string_view rule;
-  std::string text;  // what is wrong, where, and the operations that show it
-};
 
 /// `programs[r]` is rank r's; they may come from anywhere, nothing is taken for granted. Nothing:
 /// they carry out the problem, in whatever order ranks arrive and messages move.

@@ -1,9 +1,21 @@
-// The words of counterexamples.
+// Counterexamples, and their words.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
-#include "verify/verify.hpp"
+#include "schedule/program.hpp"
+
+namespace latecomer {
+
+struct Counterexample {
+  std::string_view rule;
+  std::string text;  // the fault, its place, and the operations that show it
+};
+
+}  // namespace latecomer
 
 namespace latecomer::verifier {
 

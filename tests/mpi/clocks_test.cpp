@@ -16,7 +16,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"
 
 namespace latecomer::testing {

@@ -3,7 +3,7 @@
 
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/progress/background.hpp"
 #include "try_reduction.hpp"
 

@@ -12,7 +12,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/report/log.hpp"
 #include "variable.hpp"
 

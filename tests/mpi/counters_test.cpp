@@ -5,8 +5,8 @@
 #include "capi/mpi/calls.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/attachment.hpp"
 #include "runtime/call/call.hpp"
-#include "runtime/comm_state.hpp"
 #include "try_reduction.hpp"
 
 namespace latecomer::testing {

@@ -12,8 +12,8 @@
 #include "latecomer/latecomer_mpi.h"
 #include "returned_errors_everywhere.hpp"
 #include "runner.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/call/run.hpp"
-#include "runtime/comm_state.hpp"
 #include "variable.hpp"
 #include "with_thread.hpp"
 

@@ -6,7 +6,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "returned_errors_everywhere.hpp"
 #include "runner.hpp"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/progress/wish.hpp"
 

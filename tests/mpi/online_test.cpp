@@ -7,7 +7,7 @@
 #include "kinds.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "try_reduction.hpp"
 
 namespace latecomer::testing {

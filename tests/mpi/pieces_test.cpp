@@ -2,7 +2,7 @@
 #include "algorithms/registry.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "try_reduction.hpp"
 
 namespace latecomer::testing {

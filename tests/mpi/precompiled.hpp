@@ -12,4 +12,4 @@
 #include <vector>
 
 #include "runner.hpp"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"

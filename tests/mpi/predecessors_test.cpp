@@ -9,6 +9,7 @@
 #include "kinds.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
+#include "runtime/attachment.hpp"
 #include "try_reduction.hpp"
 
 namespace latecomer::testing {

@@ -13,7 +13,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
 

@@ -9,6 +9,7 @@
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/attachment.hpp"
 #include "runtime/call/run.hpp"
 #include "runtime/progress/background.hpp"
 #include "try_reduction.hpp"

@@ -18,7 +18,7 @@
 #include "base/random.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/report/counters.hpp"
 #include "runtime/report/stats_file.hpp"
 #include "runtime/report/stats_report.hpp"

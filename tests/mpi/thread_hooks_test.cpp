@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "communicator.hpp"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/progress/background.hpp"
 #include "thread_helpers.hpp"
 #include "try_reduction.hpp"

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "communicator.hpp"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/progress/background.hpp"
 #include "thread_helpers.hpp"
 #include "try_reduction.hpp"

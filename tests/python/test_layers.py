@@ -26,6 +26,7 @@ def test_the_broken_tree_is_rejected_for_each_breach():
         "transports/mpi/unprofiled.hpp: calls MPI_Send",
         'examples/inner.hpp: includes "engine/engine.hpp"',
         'python/bindings.cpp: includes "engine/engine.hpp"',
+        "src: files include each other: transports/mpi/first, transports/mpi/second",
         "schedule: may use base, and does not",
         "python/latecomer/base/proof.py: imports evidence, which is no part of the product",
         "python/latecomer/base/upward.py: imports core.first",

@@ -5,7 +5,7 @@
 #include "capi/mpi/guard.hpp"
 #include "capi/mpi/request.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/call/carry_out.hpp"
+#include "runtime/call/persistent.hpp"
 
 namespace {
 
@@ -13,7 +13,7 @@ using latecomer::Call;
 namespace calls = latecomer::calls;
 
 int enter(const Call& call) {
-  return latecomer::communicate(call, [&] { return latecomer::carry_out(call); });
+  return latecomer::communicate(call, [&] { return latecomer::carry_out_in_order(call); });
 }
 
 int announce(const Call& call, latecomer_request* request) {

@@ -7,9 +7,9 @@
 #include <new>
 
 #include "base/last_error.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/call/call.hpp"
 #include "runtime/call/persistent.hpp"
-#include "runtime/comm_state.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {

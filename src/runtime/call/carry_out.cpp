@@ -9,7 +9,6 @@
 #include "runtime/call/call_data.hpp"
 #include "runtime/call/datatypes.hpp"
 #include "runtime/call/operators.hpp"
-#include "runtime/call/persistent.hpp"
 #include "runtime/call/run.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"
 #include "runtime/connection/connect.hpp"
@@ -435,6 +434,8 @@ int take(Shortcut& shortcut, CommState& state, const Call& call) {
   return code;
 }
 
+}  // namespace
+
 int carry_out(CommState& state, const Call& call) {
   ++state.calls;
   if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
@@ -445,16 +446,5 @@ int carry_out(CommState& state, const Call& call) {
   const Ending ending = in_turn(state, request, entered);
   return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
 }
-
-}  // namespace
-
-int carry_out(const Call& call) {
-  CommState* const state = state_for_call(call.comm);
-  if (state == nullptr) return call.native();
-  if (!state->started->empty()) carry_out_started(*state);
-  return carry_out(*state, call);
-}
-
-int carry_out_now(const Call& call) { return carry_out(state_of(call.comm), call); }
 
 }  // namespace latecomer

@@ -10,13 +10,11 @@
 // take a shortcut (shortcuts.hpp) past all of it.
 #pragma once
 
-#include "runtime/call/call.hpp"
+#include "runtime/comm_state.hpp"
 
 namespace latecomer {
 
 /// Returns MPI's code; errors went through the communicator's error handler.
-int carry_out(const Call& call);
-/// The same before persistent calls that are started: they have their turn later.
-int carry_out_now(const Call& call);
+int carry_out(CommState& state, const Call& call);
 
 }  // namespace latecomer

@@ -1,7 +1,9 @@
 #include "runtime/call/persistent.hpp"
 
 #include "base/error.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/call/carry_out.hpp"
+#include "runtime/call/request.hpp"
 #include "runtime/connection/connect.hpp"
 
 namespace latecomer {
@@ -54,7 +56,14 @@ void PersistentCall::carry_out_first(StartedCalls& started) {
   started.pop_front();
   first.stage_ = Stage::ended;
   first.code_ = MPI_ERR_OTHER;  // should it throw
-  first.code_ = carry_out_now(first.arguments_);
+  first.code_ = carry_out(state_of(first.arguments_.comm), first.arguments_);
+}
+
+int carry_out_in_order(const Call& call) {
+  CommState* const state = state_for_call(call.comm);
+  if (state == nullptr) return call.native();
+  if (!state->started->empty()) carry_out_started(*state);
+  return carry_out(*state, call);
 }
 
 void carry_out_started(CommState& state) {

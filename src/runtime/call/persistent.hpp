@@ -36,6 +36,10 @@ class PersistentCall {
   int code_ = MPI_SUCCESS;
 };
 
+/// Carries out a call that is not persistent, after those that were started. Returns MPI's code;
+/// errors went through the communicator's error handler.
+int carry_out_in_order(const Call& call);
+
 /// Whatever was started on the communicator comes before another collective on it.
 void carry_out_started(CommState& state);
 

@@ -2,15 +2,12 @@
 // MPI makes equal on all ranks, but for wrong arguments: those are for the MPI library to refuse.
 #pragma once
 
-#include "latecomer/latecomer_mpi.h"
 #include "runtime/call/call.hpp"
+#include "runtime/report/statistics.hpp"
 
 namespace latecomer {
 
 struct CommState;
-
-/// The counter of what became of a call.
-using Became = std::uint64_t latecomer_stats::*;
 
 struct Request {
   const Call& call;

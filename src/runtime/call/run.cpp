@@ -15,7 +15,7 @@ int make_disagreement_class() {
 /// One call's wait for messages.
 class Run {
  public:
-  Run(Protocol& protocol, Link& link, const RunOptions& options)
+  Run(Protocol& protocol, Link& link, const WaitOptions& options)
       : protocol_(protocol), link_(link), options_(options), waiting_(link, options) {}
 
   Outcome operator()(Begun begun) {
@@ -74,7 +74,7 @@ class Run {
 
   Protocol& protocol_;
   Link& link_;
-  RunOptions options_;
+  WaitOptions options_;
   Waiting waiting_;
   Rank distance_ = 1;  // of those asked with the next report
 };
@@ -86,7 +86,7 @@ int disagreement_class() {
   return made;
 }
 
-Outcome run(Protocol& protocol, Link& link, const RunOptions& options, Begun begun) {
+Outcome run(Protocol& protocol, Link& link, const WaitOptions& options, Begun begun) {
   return Run(protocol, link, options)(begun);
 }
 

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "protocol/protocol.hpp"
-#include "runtime/connection/link.hpp"
-#include "schedule/plan.hpp"
+#include "runtime/call/waiting.hpp"
 
 namespace latecomer {
 
@@ -12,17 +11,10 @@ struct Outcome {
   std::string why;  // of a failure
 };
 
-struct RunOptions {
-  MPI_Comm user;  // for reports
-  Seconds long_wait;
-  std::uint64_t calls_ahead = 0;  // the call waited in, after those begun
-  const Plan* plan = nullptr;     // of the call, where there is one
-};
-
 /// Whether the protocol was started before: then it only arrives.
 enum class Begun : std::uint8_t { now, before };
 
-[[nodiscard]] Outcome run(Protocol& protocol, Link& link, const RunOptions& options,
+[[nodiscard]] Outcome run(Protocol& protocol, Link& link, const WaitOptions& options,
                           Begun begun = Begun::now);
 
 /// Why a protocol failed on the link.

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "choose/chooser.hpp"
-#include "runtime/call/request.hpp"
+#include "runtime/call/call.hpp"
 #include "runtime/report/statistics.hpp"
 
 namespace latecomer {

@@ -6,15 +6,22 @@
 #include <string>
 
 #include "runtime/call/long_wait.hpp"
-#include "runtime/call/run.hpp"
 #include "runtime/connection/link.hpp"
+#include "schedule/plan.hpp"
 #include "transports/mpi/backoff.hpp"
 
 namespace latecomer {
 
+struct WaitOptions {
+  MPI_Comm user;  // for reports
+  Seconds long_wait;
+  std::uint64_t calls_ahead = 0;  // the call waited in, after those begun
+  const Plan* plan = nullptr;     // of the call, where there is one
+};
+
 class Waiting {
  public:
-  Waiting(Link& link, const RunOptions& options)
+  Waiting(Link& link, const WaitOptions& options)
       : link_(link),
         options_(options),
         wait_(options.long_wait),
@@ -40,7 +47,7 @@ class Waiting {
   void listen();
 
   Link& link_;
-  RunOptions options_;
+  WaitOptions options_;
   LongWait wait_;
   Backoff backoff_;
   Seconds next_control_ = 0;

@@ -19,7 +19,7 @@ class Letters {
   enum class When : std::uint8_t { between_calls, in_call };
 
   /// `purpose`, of the reports: "to set the clock".
-  Letters(Link& link, const RunOptions& options, int tag, std::string purpose,
+  Letters(Link& link, const WaitOptions& options, int tag, std::string purpose,
           When when = When::in_call)
       : link_(link),
         options_(options),
@@ -49,7 +49,7 @@ class Letters {
   void check();
 
   Link& link_;
-  RunOptions options_;
+  WaitOptions options_;
   When when_;
   Mailbox mailbox_;
   std::string purpose_;

@@ -88,7 +88,7 @@ class Predecessors {
   }
   void open_until_finalize() {
     const std::lock_guard hold(guard_);
-    open_ = open_ || end_with_mpi();
+    open_ = open_ || end_with_mpi(end_predecessors);
   }
   void clear() {
     const std::lock_guard hold(guard_);

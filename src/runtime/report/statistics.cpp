@@ -64,8 +64,8 @@ void KeyRecord::count(std::string_view algorithm, std::string_view parameters, s
   if (last) last_choice = static_cast<int32_t>(found - choices.begin());
 }
 
-void Statistics::Records::add(std::uint64_t latecomer_stats::* became, std::uint64_t count,
-                              Seconds inside, std::uint64_t number) const {
+void Statistics::Records::add(Became became, std::uint64_t count, Seconds inside,
+                              std::uint64_t number) const {
   key->calls.*became += count;
   key->times.inside += inside;
   key->count("native", {}, number, count);

@@ -2,7 +2,7 @@
 
 #include <deque>
 
-#include "simulate/outcome.hpp"
+#include "simulate/simulation.hpp"
 #include "transports/simgrid/transport.hpp"
 
 namespace latecomer {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 #include "runtime/progress/background.hpp"
 #include "scenes.hpp"
 

@@ -61,7 +61,7 @@ std::vector<const Algorithm*> rows() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Interruption, EveryRow, testing::ValuesIn(rows()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Interruption, EveryRow, ::testing::ValuesIn(rows()), [](const auto& info) {
   return std::string(to_string(info.param->collective)) + '_' + std::string(info.param->name);
 });
 

@@ -37,7 +37,7 @@ bool enough(const std::vector<ClockSample>& samples, std::size_t fewest) {
 
 class ClockSync {
  public:
-  ClockSync(Link& link, const RunOptions& options, std::size_t questions)
+  ClockSync(Link& link, const WaitOptions& options, std::size_t questions)
       : letters_(link, options, Tags::kClock, "to set the clock", Letters::When::between_calls),
         clocks_(link.clocks),
         questions_(questions) {
@@ -109,17 +109,17 @@ class ClockSync {
   int me_ = 0;
 };
 
-Outcome synchronize(Link& link, const RunOptions& options, std::size_t questions) {
+Outcome synchronize(Link& link, const WaitOptions& options, std::size_t questions) {
   return ClockSync(link, options, questions)();
 }
 
 }  // namespace
 
-Outcome set_up_clocks(Link& link, const RunOptions& options) {
+Outcome set_up_clocks(Link& link, const WaitOptions& options) {
   return synchronize(link, options, kSetUpQuestions);
 }
 
-Outcome refresh_clocks(Link& link, const RunOptions& options) {
+Outcome refresh_clocks(Link& link, const WaitOptions& options) {
   return synchronize(link, options, kRefreshQuestions);
 }
 

@@ -12,10 +12,10 @@ namespace latecomer {
 
 /// Collective over the link's ranks, between calls. Fails as a call does: with MPI's code, or when
 /// another rank failed.
-[[nodiscard]] Outcome set_up_clocks(Link& link, const RunOptions& options);
+[[nodiscard]] Outcome set_up_clocks(Link& link, const WaitOptions& options);
 
 /// The same with fewer questions, once there is a common clock: it bounds the error anew and tells
 /// the drift. All ranks must decide alike to call it: ClockRefresh.
-[[nodiscard]] Outcome refresh_clocks(Link& link, const RunOptions& options);
+[[nodiscard]] Outcome refresh_clocks(Link& link, const WaitOptions& options);
 
 }  // namespace latecomer

@@ -1,4 +1,4 @@
-#include "runtime/comm_state.hpp"
+#include "runtime/attachment.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -105,7 +105,7 @@ int attach(MPI_Comm comm, CommState& state) {
 }
 
 CommState& make_state(MPI_Comm comm) {
-  (void)end_with_mpi();
+  (void)end_with_mpi(forget_last);
   auto fresh = std::make_unique<CommState>(comm);
   if (attach(comm, *fresh) != MPI_SUCCESS) {
     throw Error("communicator", "its attributes", "one that takes another attribute");

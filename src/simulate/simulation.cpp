@@ -1,8 +1,19 @@
-#include "simulate/outcome.hpp"
+#include "simulate/simulation.hpp"
+
+#include <algorithm>
+#include <numeric>
 
 #include "base/error.hpp"
 
 namespace latecomer {
+
+Seconds Simulation::last_exit() const { return *std::max_element(exits.begin(), exits.end()); }
+
+Seconds Simulation::mean_elapsed() const {
+  const Seconds in = std::accumulate(arrivals.begin(), arrivals.end(), 0.0);
+  const Seconds out = std::accumulate(exits.begin(), exits.end(), 0.0);
+  return (out - in) / static_cast<double>(exits.size());
+}
 
 Simulation begin_simulation(std::size_t ranks, const SimulationOptions& options) {
   Simulation result;

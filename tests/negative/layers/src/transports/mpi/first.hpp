@@ -1,0 +1,2 @@
+#pragma once
+#include "transports/mpi/second.hpp"

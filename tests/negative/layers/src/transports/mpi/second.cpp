@@ -1,0 +1,3 @@
+#include "transports/mpi/second.hpp"
+
+#include "transports/mpi/first.hpp"
