@@ -3,9 +3,9 @@
 Usage: ./test [SUITE ...]; without names all of them. Exits 1 if anything failed. Each suite has a
 deadline, after which it counts as failed.
 
-Two lanes run at once, the suites of a lane one after another. Those that start ranks and hosts wait
-most of the time; those that compile and compute take the cores that are left, at the lowest
-priority, so that they make nobody wait for a rank.
+The suites of MPI programs come first and have the machine for themselves: beside others their
+ranks, which yield while they wait, took three times as long. Then the Python tests, which wait for
+programs and hosts, run beside the suites that compile and compute at the lowest priority.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Suite:
     counts: str = "exit"  # gtest, pytest (`N passed`), or exit: one test, passed if it exits 0
     deadline_s: float = 1200
     needs: list[str] | None = None  # a command that builds it, run first
-    waits: bool = False  # it is of the lane whose suites mostly wait
+    place: str = "beside"  # alone: before the others; first or beside: lanes that run at once
 
 
 @dataclass
@@ -93,7 +93,7 @@ def mpi_suites() -> list[Suite]:
     ).stdout  # fmt: skip
     names = re.findall(r"Test\s+#\d+: (\S+)", listing)
     ctest = ["ctest", "--test-dir", "build/release", "--output-on-failure", "-V", "-R"]
-    return [Suite(name, [*ctest, f"^{name}$"], "pytest", 400, waits=True) for name in names]
+    return [Suite(name, [*ctest, f"^{name}$"], "pytest", 400, place="alone") for name in names]
 
 
 def suites() -> list[Suite]:
@@ -116,7 +116,7 @@ def suites() -> list[Suite]:
               needs=sanitized("tsan", "threads_tests")),
         *mpi_suites(),
         Suite("python", [*pytest, "-n", jobs, "--dist", "worksteal", "tests/python"], "pytest",
-              waits=True),
+              place="first"),
     ]  # fmt: skip
 
 
@@ -178,11 +178,11 @@ PRINTING = threading.Lock()
 
 def run(suite: Suite) -> Counts:
     begin = time.monotonic()
-    lane = [] if suite.waits else ["nice", "-n", "19"]
-    code, output = execute([*lane, *suite.needs], 1200) if suite.needs else (0, "")
+    priority = ["nice", "-n", "19"] if suite.place == "beside" else []
+    code, output = execute([*priority, *suite.needs], 1200) if suite.needs else (0, "")
     if code == 0:
         start = execute_in_shards if suite.counts == "gtest" else execute
-        code, output = start([*lane, *suite.command], suite.deadline_s)
+        code, output = start([*priority, *suite.command], suite.deadline_s)
     counts = count(suite, code, output)
     took = time.monotonic() - begin
     with PRINTING:
@@ -216,10 +216,11 @@ def main() -> int:
     (ROOT / "build").mkdir(exist_ok=True)
     (ROOT / "build" / "tidy_files").write_text("\n".join(checked_files()) + "\n")
     chosen = choose(sys.argv[1:])
-    lanes = [[suite for suite in chosen if suite.waits == waits] for waits in (True, False)]
-    total = Counts()
-    with ThreadPoolExecutor(len(lanes)) as pool:
-        for counts in pool.map(run_lane, lanes):
+    places = ("alone", "first", "beside")
+    alone, first, beside = ([each for each in chosen if each.place == at] for at in places)
+    total = run_lane(alone)
+    with ThreadPoolExecutor(2) as pool:
+        for counts in pool.map(run_lane, (first, beside)):
             total.add(counts)
     skipped = f", {total.skipped} skipped" if total.skipped else ""
     print(f"{total.passed} passed, {total.failed} failed{skipped}")
