@@ -109,23 +109,23 @@ MPI_TEST(a_repeated_call_reuses_program_and_scratch) {
   };
   call(context.seed);
   const CommState& state = state_of(comm);
-  CHECK_EQ(state.link->scratch.capacity(), 0U);  // given back
+  const bool alone = !state.background;  // otherwise the thread may have begun the next call
+  if (alone) CHECK_EQ(state.link->scratch.capacity(), 0U);  // given back
   const std::size_t scratch = Scratch::unused();
-  CHECK(scratch > 0);
+  if (alone) CHECK(scratch > 0);
   const std::vector<double> late(static_cast<std::size_t>(context.ranks), 1.0);
   for (std::uint64_t i = 1; i < 5; ++i) {
     call(context.seed + i);
     // Other arrivals, but the ring's plan does not depend on them.
     latecomer_set_arrivals(comm, late.data(), context.ranks);
   }
-  const bool plans = !state.background;  // announced ones are kept apart
-  CHECK_EQ(state.chooser.plans().plans_made(), plans ? 1U : 0U);
+  CHECK_EQ(state.chooser.plans().plans_made(), alone ? 1U : 0U);  // announced ones are kept apart
   CHECK_EQ(state.programs.programs_built(), 1U);
   latecomer_set_network(comm, "alpha=1ms");  // may change any plan; this one it does not
   call(context.seed);
-  CHECK_EQ(state.chooser.plans().plans_made(), plans ? 2U : 0U);
+  CHECK_EQ(state.chooser.plans().plans_made(), alone ? 2U : 0U);
   CHECK_EQ(state.programs.programs_built(), 1U);
-  CHECK_EQ(Scratch::unused(), scratch);
+  if (alone) CHECK_EQ(Scratch::unused(), scratch);
 }
 
 /// What is attached to MPI_COMM_WORLD stays until MPI_Finalize.

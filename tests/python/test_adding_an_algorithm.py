@@ -93,7 +93,7 @@ def test_it_is_right(home):
 
 
 PRICE = """
-from latecomer import programs
+from latecomer.core import programs
 for ranks in (2, 5, 8):
     for count in (ranks * 100, ranks * 100000):
         problem = programs.problem(ranks=ranks, count=count, collective="allgather")
