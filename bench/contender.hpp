@@ -20,7 +20,7 @@ class Contender {
   Contender& operator=(const Contender&) = delete;
 
   [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
-  /// Whether its calls become better with their number.
+  /// True if its calls become better with their number.
   [[nodiscard]] bool learns() const { return algorithm_ == "auto"; }
   /// Whether latecomer carried out the last call; otherwise the MPI library did.
   [[nodiscard]] bool handled() const { return handled_ > handled_before_; }

@@ -272,7 +272,7 @@ Seconds processor_time() {
   return static_cast<Seconds>(time.tv_sec) + 1e-9 * static_cast<Seconds>(time.tv_nsec);
 }
 
-/// What planning a call takes (evidence/planning_time.py).
+/// The time that planning a call takes (evidence/planning_time.py).
 class PlanningTime {
  public:
   PlanningTime(const Problem& problem, const std::string& name, Arrivals arrivals,

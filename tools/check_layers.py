@@ -86,7 +86,7 @@ class Layers:
         return found
 
     def unused(self) -> list[str]:
-        """What the table allows and no file needs."""
+        """The folders that the table allows and no file needs."""
         return [f"{layer}: may use {folder}, and does not" for layer, allowed in self.table.items()
                 for folder in allowed if folder not in self.used[layer]]  # fmt: skip
 

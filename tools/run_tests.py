@@ -3,9 +3,9 @@
 Usage: ./test [SUITE ...]; without names all of them. Exits 1 if anything failed. Each suite has a
 deadline, after which it counts as failed.
 
-The suites of MPI programs come first and have the machine for themselves: beside others their
-ranks, which yield while they wait, took three times as long. Then the Python tests, which wait for
-programs and hosts, run beside the suites that compile and compute at the lowest priority.
+The suites of MPI programs come first and have the machine for themselves: beside compilers their
+ranks, which yield while they wait, took two to four times as long. Then the Python tests, which
+wait for programs and hosts, run beside the suites that compile and compute at the lowest priority.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ void check_parameter(const Algorithm& algorithm, std::string_view name, Count va
 /// Throws Error for an operator that the algorithm does not take.
 void check_accepts(const Algorithm& algorithm, const Problem& problem);
 
-/// What the plan's row says of it; nothing for one rank.
+/// The cost by the plan's row; nothing for one rank.
 [[nodiscard]] Cost cost_of(const Plan& plan);
 /// Seconds by Hockney's model: so many rounds of messages of equal length, and what is combined.
 [[nodiscard]] Seconds hockney_time(const Problem& problem, const Cost& cost,

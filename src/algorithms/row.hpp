@@ -17,7 +17,7 @@ namespace latecomer {
 enum class Kind : std::uint8_t { program, protocol, native };
 [[nodiscard]] std::string_view to_string(Kind kind);
 
-/// What the busiest rank does when all arrive together: the closed form that tests compare with
+/// The work of the busiest rank when all arrive together: the closed form that tests compare with
 /// the counted program.
 struct Cost {
   Count rounds = 0;    // transfers that follow each other on the longest path
@@ -25,7 +25,7 @@ struct Cost {
   Count combined = 0;  // elements, by the rank that combines most
 };
 
-/// Of a parameter whose default takes long to find, when a plan is made like another one.
+/// A default that takes long to find, when a plan is made like another one.
 enum class TakenOver : std::uint8_t { no, as_it_is, in_proportion };
 
 struct Parameter {
@@ -63,7 +63,7 @@ struct Algorithm {
   /// Throws Error for the ranks, order or table of a plan that was read, where `fill_plan` cannot
   /// have made such. Null: its plans have neither order nor table.
   void (*check)(const Plan& plan) = nullptr;
-  /// Of two ranks or more. Null for native.
+  /// For two ranks or more. Null for native.
   Cost (*cost)(const Plan& plan);
   /// How long it takes, by a closed form, when all of two ranks or more arrive together. Null: by
   /// Hockney's model, from the cost (`hockney_time`).
@@ -72,12 +72,12 @@ struct Algorithm {
   /// entry a rank, seconds). Null: as when all arrive together.
   Seconds (*time_after_last)(const Plan& plan, const Network& network,
                              const std::vector<Seconds>& arrivals) = nullptr;
-  /// Whether its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
+  /// True if its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
   /// do not, empty messages tell besides.
   bool (*tells)(const Plan& plan) = nullptr;
-  /// Whether it may be worth the time of planning where nobody asks for it by name. Null: always.
+  /// True if it may be worth the time of planning where nobody asks for it by name. Null: always.
   bool (*worth_planning)(const Problem& problem, const Network& network) = nullptr;
-  /// What takes part in a protocol's calls, of one rank of a plan that is filled in. Null for
+  /// Makes one rank's part in a protocol's calls, by a plan that is filled in. Null for
   /// others.
   std::unique_ptr<Party> (*party)(const Plan& plan, Rank me) = nullptr;
 };

@@ -63,7 +63,7 @@ class Review {
     return -values_[place(by, ago) + 1];
   }
 
-  /// Whether each process may have another link.
+  /// True if each process may have another link.
   void set_room(bool room) { values_[kRoom] = room ? 1 : 0; }
   [[nodiscard]] bool room() const { return values_[kRoom] > 0; }
 

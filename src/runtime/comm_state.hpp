@@ -23,11 +23,11 @@ struct Tuning {
   Seconds long_wait = 30;
 };
 
-/// Whether what each rank sets for itself is alike on all ranks (runtime/settings/settings.hpp).
+/// The ranks' own settings, compared (runtime/settings/settings.hpp).
 enum class Settings : std::uint8_t { unknown, alike, different };
 
 class PersistentCall;
-/// Of one communicator, carried out first to last (runtime/call/persistent.hpp).
+/// A communicator's started calls, carried out first to last (runtime/call/persistent.hpp).
 using StartedCalls = std::deque<PersistentCall*>;
 class Background;
 

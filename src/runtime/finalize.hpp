@@ -4,8 +4,9 @@
 
 namespace latecomer {
 
-/// From now on MPI_Finalize does so, and calls `end`, if given, once the progress thread has
-/// stopped. Any number of times. False: MPI was not initialized but by sessions.
+/// From now on MPI_Finalize does so, and calls each `end` that was given, in no order, once the
+/// progress thread has stopped. Any number of times. False: MPI was not initialized but by
+/// sessions.
 bool end_with_mpi(void (*end)() = nullptr);
 
 }  // namespace latecomer

@@ -1,4 +1,4 @@
-// What most files of these tests include, read once.
+// Most files of these tests include these headers, which are read once.
 #pragma once
 
 #include <algorithm>

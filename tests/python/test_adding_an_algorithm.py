@@ -30,7 +30,7 @@ def listing() -> str:
 
 
 def list_rows(folder: Path, output: Path) -> subprocess.CompletedProcess:
-    """What the build does to find the rows below a folder."""
+    """Lists the rows below a folder as the build does."""
     cmake = shutil.which("cmake") or Path(sys.executable).with_name("cmake")
     script = ROOT / "cmake" / "rows.cmake"
     return run(cmake, f"-DFOLDER={folder}", f"-DOUTPUT={output}", "-P", script)

@@ -45,7 +45,7 @@ def test_every_verb_has_help_with_an_example(capsys):
         assert re.search(r"Example: +latecomer", capsys.readouterr().out), verb
 
 
-# What a page tells the reader to write.
+# A page tells the reader to write these.
 NEW = {"src/algorithms/allgather/direct.cpp"}
 TOPS = ("bench", "cmake", "docs", "examples", "include", "python", "src", "tests", "tools")
 FILE = re.compile(r"[\w.-]+(/[\w.-]+)+\.(cpp|hpp|h|c|py|md|cmake|toml|txt|sh|json|svg)")

@@ -1,1 +1,1 @@
-"""What every other package may use: errors, output, environment variables, memory."""
+"""Errors, output, environment variables and memory: every other package may use them."""

@@ -48,7 +48,7 @@ class Result:
         return say(self.footer())
 
     def footer(self) -> str:
-        """What was measured and used, in one line."""
+        """The measurement and its setting, in one line."""
         form = "{ranks} ranks, {rounds} rounds; version {version}, {mpi}, {place}, {date}"
         return form.format(**self.used)
 

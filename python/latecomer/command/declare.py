@@ -22,7 +22,7 @@ def bad_value(option: str, text: str) -> UsageError:
 
 @dataclass(frozen=True)
 class Option:
-    """What a verb says of one option, or of an argument that has no name."""
+    """The declaration of one option, or of an argument that has no name."""
 
     names: tuple[str, ...]  # spellings, as in ("--svg", "--picture"); empty: an argument
     metavar: str  # of the value; "": a flag

@@ -1,4 +1,4 @@
-"""What `--help` prints."""
+"""The texts that `--help` prints."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ Look = Mapping[str, object]  # keyword arguments of a line
 
 
 def as_element(draw: Callable[[], Figure]) -> str:
-    """What is drawn as an element for an HTML page, with its colours."""
+    """The drawing as an element for an HTML page, with its colours."""
     text = io.StringIO()
     with styled():
         draw().savefig(text, format="svg", transparent=True, metadata=ANONYMOUS)

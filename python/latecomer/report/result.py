@@ -45,7 +45,7 @@ class Result:
         return f"{text.getvalue()}latecomer {self.footer()}\n"
 
     def footer(self) -> str:
-        """What was measured and used, in one line."""
+        """The measurement and its setting, in one line."""
         form = "{collective} of {bytes} bytes, {type} {op}, {ranks} ranks, estimate {estimate}; "
         form += "version {version}, {mpi}, {network}, seed {seed}; costs {costs_from}"
         return form.format(**self.used)

@@ -11,10 +11,10 @@
 
 namespace latecomer {
 
-/// Whether a rank is to have a progress thread (runtime/progress/wish.hpp).
+/// A rank's wish for a progress thread (runtime/progress/wish.hpp).
 enum class ProgressWish : std::uint64_t { none, not_allowed, thread };
 
-/// What some ranks have set for themselves, as it travels (runtime/settings/settings.hpp).
+/// The settings of some ranks, as they travel (runtime/settings/settings.hpp).
 struct SettingHashes {
   static constexpr std::size_t kMost = 15;  // of any version
 
