@@ -145,3 +145,26 @@ def test_a_row_that_cannot_be_read_is_refused(tmp_path):
     done = list_rows(tmp_path, tmp_path / "rows")
     assert done.returncode != 0
     assert "right would be LATECOMER_ROW(collective, name) {" in " ".join(done.stderr.split())
+
+
+def test_a_file_that_comes_or_goes_changes_the_list(tmp_path):
+    tree, build = tmp_path / "tree", tmp_path / "build"
+    for part in ("cmake", "src", "include"):
+        shutil.copytree(ROOT / part, tree / part)
+    shutil.copy(ROOT / "CMakeLists.txt", tree)
+    cmake = shutil.which("cmake") or Path(sys.executable).with_name("cmake")
+    without = [f"-DLATECOMER_{part}=OFF" for part in ("TESTS", "PYTHON", "MPI", "SIMGRID")]
+    done = run(cmake, "-G", "Ninja", "-S", tree, "-B", build, *without)
+    assert done.returncode == 0, done.stderr
+    new = tree / "src" / "algorithms" / "allgather" / "direct.cpp"
+
+    def is_listed() -> bool:
+        done = run(cmake, "--build", build, "--target", "rows.cpp")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return "allgather::row_direct}" in (build / "rows.cpp").read_text()
+
+    assert not is_listed()
+    new.write_text(listing(), encoding="utf-8")
+    assert is_listed()
+    new.unlink()
+    assert not is_listed()
