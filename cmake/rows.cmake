@@ -1,4 +1,4 @@
-# Writes the list of all algorithms: cmake -DFOLDER=src/algorithms -DOUTPUT=rows.cpp -P rows.cmake
+# Writes the list of all algorithms: cmake -DFOLDER=src -DOUTPUT=rows.cpp -P rows.cmake
 # Every line `LATECOMER_ROW(collective, name) {` of a .cpp file below FOLDER becomes an entry.
 set(declarations "")
 set(entries "")
@@ -8,7 +8,7 @@ list(SORT files)
 foreach(file ${files})
   file(STRINGS ${file} lines REGEX "LATECOMER_ROW *\\(")
   foreach(line ${lines})
-    if(NOT line MATCHES "^LATECOMER_ROW\\(([a-z0-9_]+), ([a-z0-9_]+)\\) {$")
+    if(NOT line MATCHES "^LATECOMER_ROW\\(([a-z0-9_]+), ([a-z0-9_]+)\\) {")
       message(FATAL_ERROR
         "${file}: '${line}' is not usable; right would be LATECOMER_ROW(collective, name) {")
     endif()

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <ctime>
 
-#include "algorithms/planning_cost.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/interruption.hpp"
@@ -20,6 +19,8 @@
 #include "capi/core/listing.hpp"
 #include "latecomer/latecomer.h"
 #include "parties/make_party.hpp"
+#include "price/planning_cost.hpp"
+#include "price/price.hpp"
 #include "rehearse/rehearsal.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
@@ -113,9 +114,9 @@ class PyPlan {
     return std::pair(std::string(found->rule), found->text);
   }
 
-  /// Seconds when all arrive together, by the closed form.
+  /// Seconds when all arrive together, by the plan's cost.
   [[nodiscard]] Seconds time() const {
-    return interruptible([&] { return closed_form_time(plan_, network_); });
+    return interruptible([&] { return hockney_time(plan_.problem, cost_of(plan_), network_); });
   }
 
   /// Runs on the virtual network with other arrivals and another seed of the jitter than planned

@@ -91,10 +91,6 @@ const Algorithm& row_of(const Plan& plan) {
   return find_algorithm(plan.problem.collective, plan.algorithm);
 }
 
-Seconds saved(const Plan& plan, const Network& network) {
-  return network.saved(cost_of(plan).sent * plan.problem.element_bytes);
-}
-
 /// All that one rank alone has to do.
 void keep_own(const Problem& problem, Builder& builder) {
   const Range own = problem.after(0);
@@ -265,32 +261,6 @@ Plan plan_like(const Plan& representative, const Problem& problem, const Paramet
 
 Cost cost_of(const Plan& plan) {
   return plan.problem.ranks == 1 ? Cost{} : row_of(plan).cost(plan);
-}
-
-Seconds hockney_time(const Problem& problem, const Cost& cost, const Network& network) {
-  const Count bytes = cost.sent * problem.element_bytes;
-  const Count each = cost.rounds > 0 ? bytes / cost.rounds : 0;
-  return static_cast<double>(cost.rounds) * network.transfer(each) +
-         network.combining(cost.combined * problem.element_bytes);
-}
-
-Seconds closed_form_time(const Plan& plan, const Network& network) {
-  if (plan.problem.ranks == 1) return 0;
-  const Algorithm& row = row_of(plan);
-  return row.time == nullptr ? hockney_time(plan.problem, row.cost(plan), network)
-                             : row.time(plan, network);
-}
-
-Seconds balanced_time(const Plan& plan, const Network& network) {
-  return closed_form_time(plan, network) - saved(plan, network);
-}
-
-Seconds mean_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  const auto time_after_last = row_of(plan).time_after_last;
-  const bool priced = plan.problem.ranks > 1 && !arrivals.empty() && time_after_last != nullptr;
-  if (!priced) return balanced_time(plan, network);
-  return time_after_last(plan, network, arrivals) - saved(plan, network);
 }
 
 Plan telling_plan(const Problem& problem) {

@@ -25,13 +25,6 @@ namespace latecomer {
 /// Whether the algorithm can carry out the problem; if not, `why` says what it needs.
 [[nodiscard]] bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* why);
 
-/// Whether who chooses among the rows should look at it.
-[[nodiscard]] inline bool may_pay(const Algorithm& row, const Problem& problem,
-                                  const Network& network) {
-  const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
-  return worth && accepts(row, problem, nullptr);
-}
-
 /// The complete plan, the same on every rank that calls it with the same arguments. Throws Error
 /// for a problem or parameters that the algorithm does not take, and for arrivals of another
 /// length than the ranks.
@@ -54,22 +47,6 @@ void check_accepts(const Algorithm& algorithm, const Problem& problem);
 
 /// The cost by the plan's row; nothing for one rank.
 [[nodiscard]] Cost cost_of(const Plan& plan);
-/// Seconds by Hockney's model: so many rounds of messages of equal length, and what is combined.
-[[nodiscard]] Seconds hockney_time(const Problem& problem, const Cost& cost,
-                                   const Network& network);
-/// Seconds when all arrive together, by the row's closed form; where it has none, `hockney_time` of
-/// its cost.
-[[nodiscard]] Seconds closed_form_time(const Plan& plan, const Network& network);
-
-/// Seconds when all arrive together, links being rested: `closed_form_time` less what a burst
-/// saves.
-[[nodiscard]] Seconds balanced_time(const Plan& plan, const Network& network);
-
-/// The mean over the ranks of exit minus last arrival that is to be expected, links being rested.
-/// `arrivals` empty: all arrive together.
-[[nodiscard]] Seconds mean_after_last(const Plan& plan, const Network& network,
-                                      const std::vector<Seconds>& arrivals);
-
 /// Moves no data: all ranks tell each other, as beside a call that another library carries out.
 [[nodiscard]] Plan telling_plan(const Problem& problem);
 

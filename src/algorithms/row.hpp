@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/cost.hpp"
 #include "protocol/party.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/plan.hpp"
@@ -16,14 +17,6 @@ namespace latecomer {
 /// native: the MPI library's own collective.
 enum class Kind : std::uint8_t { program, protocol, native };
 [[nodiscard]] std::string_view to_string(Kind kind);
-
-/// The work of the busiest rank when all arrive together: the closed form that tests compare with
-/// the counted program.
-struct Cost {
-  Count rounds = 0;    // transfers that follow each other on the longest path
-  Count sent = 0;      // elements, by the rank that sends most
-  Count combined = 0;  // elements, by the rank that combines most
-};
 
 /// A default that takes long to find, when a plan is made like another one.
 enum class TakenOver : std::uint8_t { no, as_it_is, in_proportion };
@@ -65,12 +58,10 @@ struct Algorithm {
   void (*check)(const Plan& plan) = nullptr;
   /// For two ranks or more. Null for native.
   Cost (*cost)(const Plan& plan);
-  /// How long it takes, by a closed form, when all of two ranks or more arrive together. Null: by
-  /// Hockney's model, from the cost (`hockney_time`).
-  Seconds (*time)(const Plan& plan, const Network& network) = nullptr;
-  /// The mean over the ranks of exit minus last arrival, by a closed form, when they arrive so (one
-  /// entry a rank, seconds). Null: as when all arrive together.
-  Seconds (*time_after_last)(const Plan& plan, const Network& network,
+  /// The mean over the ranks of exit minus last arrival, seconds, by a closed form, when they arrive
+  /// so (one entry a rank, seconds). Null: its price is found by running the programs on the virtual
+  /// network.
+  Seconds (*mean_after_last)(const Plan& plan, const Network& network,
                              const std::vector<Seconds>& arrivals) = nullptr;
   /// True if its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
   /// do not, empty messages tell besides.

@@ -31,5 +31,11 @@ void fill_eager_segments(Plan& plan, const Network& network, const Time& time) {
   const Count least = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
   plan.parameters["segments"] = std::max(best, std::min(least, most_segments(problem.count)));
 }
+/// The same for ranks that arrive together.
+inline void fill_eager_segments(Plan& plan, const Network& network, Cost (*cost)(const Plan&)) {
+  fill_eager_segments(plan, network, [&](const Plan& tried) {
+    return hockney_time(tried.problem, cost(tried), network);
+  });
+}
 
 }  // namespace latecomer

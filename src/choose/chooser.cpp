@@ -6,7 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "algorithms/planning_cost.hpp"
+#include "price/planning_cost.hpp"
+#include "price/price.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
 
@@ -501,8 +502,7 @@ Seconds Chooser::price_of(const CallClass& of, const Candidate& steady,
                           const std::vector<Seconds>& arrivals) const {
   const Collective collective = steady.row->collective;
   const bool exact = of.steady.size() > 1 || (rooted(collective) && combines(collective));
-  const Seconds after_last = exact ? mean_after_last(*steady.plan, known_.network, arrivals)
-                                   : balanced_time(*steady.plan, known_.network);
+  const Seconds after_last = mean_after_last(*steady.plan, known_.network, arrivals, exact);
   return as_price(after_last, collective, arrivals);
 }
 
@@ -527,7 +527,7 @@ void Chooser::price(CallClass& of, const Problem& problem) {
   }
   known_.arrivals = expected_;
   for (const Algorithm& row : registry(problem.collective)) {
-    const bool candidate = row.time_after_last != nullptr && row.arrival_aware &&
+    const bool candidate = row.arrival_aware && row.name != "auto" &&
                            may_pay(row, problem, known_.network);
     if (!candidate) continue;
     const CachedPlan& cached = plans_for_call().get({&row, {}}, problem, known_);

@@ -3,6 +3,8 @@
 #include <bit>
 #include <utility>
 
+#include "price/price.hpp"
+
 namespace latecomer {
 namespace {
 

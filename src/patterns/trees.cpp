@@ -61,36 +61,4 @@ TreeNode binomial_node(Rank count, Rank rank) {
   return node;
 }
 
-Seconds WrittenTree::time_up(Seconds transfer, Seconds combine, Receiving receiving) const {
-  std::vector<Seconds> ready;  // of the subtrees that nobody has received yet
-  for (const std::size_t children : children_) {
-    const auto mine = ready.end() - static_cast<std::ptrdiff_t>(children);
-    if (receiving == Receiving::as_they_come) std::sort(mine, ready.end());
-    Seconds received = 0;
-    Seconds combined = 0;
-    for (auto child = mine; child != ready.end(); ++child) {
-      received = std::max(received, *child) + transfer;
-      combined = std::max(combined, received) + combine;
-    }
-    ready.erase(mine, ready.end());
-    ready.push_back(combined);
-  }
-  return ready.front();
-}
-
-Seconds WrittenTree::time_down(Seconds transfer) const {
-  std::vector<Seconds> below;  // how long the subtrees take that nobody has served yet
-  for (const std::size_t children : children_) {
-    Seconds sent = 0;
-    Seconds last = 0;
-    for (std::size_t i = 0; i < children; ++i) {
-      sent += transfer;
-      last = std::max(last, sent + below.back());
-      below.pop_back();
-    }
-    below.push_back(last);
-  }
-  return below.front();
-}
-
 }  // namespace latecomer

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <vector>
 
 #include "base/types.hpp"
@@ -46,45 +47,41 @@ struct TreeNode {
 /// `rank`'s place in the binomial tree with root 0: rank r's parent is r without its lowest bit.
 [[nodiscard]] TreeNode binomial_node(Rank count, Rank rank);
 
-/// Whether a rank receives its children's blocks in their order, as they must where senders wait
-/// for their receivers, or as they come.
-enum class Receiving : std::uint8_t { in_order, as_they_come };
+/// What follows each other in a tree through which one block goes, one port a rank, where combining
+/// two blocks takes less time than a transfer.
+struct TreeSteps {
+  Count transfers = 0;
+  Count combines = 0;
 
-/// A tree that is written down once, so that times of many block lengths cost little.
-class WrittenTree {
- public:
-  template <typename NodeOf>
-  WrittenTree(const NodeOf& node_of, Rank root) {
-    write(node_of, root);
-  }
-
-  /// The time from when all ranks start until the root has combined one block of all of them, one
-  /// port a rank; `transfer` is the time of a block on a link, `combine` that of combining two.
-  [[nodiscard]] Seconds time_up(Seconds transfer, Seconds combine,
-                                Receiving receiving = Receiving::in_order) const;
-  /// The time until a block that the root hands to its children, last child first, is everywhere.
-  [[nodiscard]] Seconds time_down(Seconds transfer) const;
-
- private:
-  template <typename NodeOf>
-  void write(const NodeOf& node_of, Rank rank) {
-    const std::vector<TreeNode::Child> children = node_of(rank).children;
-    for (const TreeNode::Child& child : children) write(node_of, child.rank);
-    children_.push_back(children.size());
-  }
-
-  std::vector<std::size_t> children_;  // of each rank, a rank after its children
+  auto operator<=>(const TreeSteps&) const = default;
 };
 
-/// The same of the tree below `rank`, once.
+/// From the start until `root` has the combined blocks of all ranks below it, which it takes from
+/// its children in their order.
 template <typename NodeOf>
-[[nodiscard]] Seconds time_up(const NodeOf& node_of, Rank rank, Seconds transfer, Seconds combine,
-                              Receiving receiving = Receiving::in_order) {
-  return WrittenTree(node_of, rank).time_up(transfer, combine, receiving);
+[[nodiscard]] TreeSteps steps_up(const NodeOf& node_of, Rank root) {
+  TreeSteps received;
+  TreeSteps combined;
+  for (const TreeNode::Child& child : node_of(root).children) {
+    received = std::max(received, steps_up(node_of, child.rank));
+    ++received.transfers;
+    combined = std::max(combined, received);
+    ++combined.combines;
+  }
+  return combined;
 }
+
+/// The transfers until a block that `root` hands to its children, the last child first, is
+/// everywhere below it.
 template <typename NodeOf>
-[[nodiscard]] Seconds time_down(const NodeOf& node_of, Rank rank, Seconds transfer) {
-  return WrittenTree(node_of, rank).time_down(transfer);
+[[nodiscard]] Count steps_down(const NodeOf& node_of, Rank root) {
+  const std::vector<TreeNode::Child> children = node_of(root).children;
+  Count sent = 0;
+  Count last = 0;
+  for (auto child = children.rbegin(); child != children.rend(); ++child) {
+    last = std::max(last, ++sent + steps_down(node_of, child->rank));
+  }
+  return last;
 }
 
 }  // namespace latecomer

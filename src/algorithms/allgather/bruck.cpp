@@ -7,7 +7,7 @@
 // in multiport message-passing systems, IEEE Trans. Parallel Distrib. Syst. 8 (1997).
 #include <algorithm>
 
-#include "algorithms/moving/prices.hpp"
+#include "algorithms/moving/moves.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 
@@ -59,7 +59,10 @@ void build(const Plan& plan, Builder& builder) {
 
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
-  return {ceil_log2(ranks), (ranks - 1) * moving::longest_part(plan.problem), 0};
+  const Count part = moving::longest_part(plan.problem);
+  // In the last round of a power of two partners exchange.
+  const Count exchanged = 1 << ceil_log2(ranks) == ranks ? ranks / 2 * part : 0;
+  return {ceil_log2(ranks), (ranks - 1) * part, 0, exchanged};
 }
 
 bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
@@ -71,7 +74,6 @@ LATECOMER_ROW(allgather, bruck) {
           .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
           .build = build,
           .cost = cost,
-          .time = moving::bruck_time,
           .tells = tells};
 }
 

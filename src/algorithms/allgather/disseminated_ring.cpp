@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
@@ -95,8 +94,8 @@ class PreSteps {
   std::vector<Rank> sent_;
 };
 
-/// All, or of the ring only what one rank sends and receives.
-Moves moves(const Plan& plan, Rank of) {
+/// All of the early ranks', and of the ring what one rank sends and receives.
+Moves moves(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
@@ -108,12 +107,8 @@ Moves moves(const Plan& plan, Rank of) {
     moving::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
   };
   for (Rank step = 0; step + 1 < ranks; ++step) {
-    if (of != moving::kEverybody) {
-      hand_on(of, step);
-      hand_on((of + ranks - 1) % ranks, step);
-      continue;
-    }
-    for (Rank rank = 0; rank < ranks; ++rank) hand_on(rank, step);
+    hand_on(me, step);
+    hand_on((me + ranks - 1) % ranks, step);
   }
   return all;
 }
@@ -122,16 +117,6 @@ Moves moves(const Plan& plan, Rank of) {
 Cost cost(const Plan& plan) {
   const Count rounds = plan.problem.ranks - 1;
   return {rounds, rounds * moving::longest_part(plan.problem), 0};
-}
-
-Seconds by_rounds(const Plan& plan, const Network& network) {
-  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
-  return (plan.problem.ranks - 1) * network.transfer(bytes);
-}
-
-/// Where its price is known: otherwise it is the ring's.
-bool worth_planning(const Problem& problem, const Network& /*network*/) {
-  return Count{problem.ranks} * problem.ranks <= moving::kMostReplayed;
 }
 
 }  // namespace
@@ -143,10 +128,7 @@ LATECOMER_ROW(allgather, disseminated_ring) {
           .fill_plan = fill_plan,
           .build = moving::build_of<moves>,
           .check = check,
-          .cost = cost,
-          .time = moving::time_or<moves, moving::few_pairs, by_rounds>,
-          .time_after_last = moving::time_after_last_or<moves, moving::few_pairs, by_rounds>,
-          .worth_planning = worth_planning};
+          .cost = cost};
 }
 
 }  // namespace latecomer::allgather

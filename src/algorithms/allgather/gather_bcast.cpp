@@ -4,11 +4,9 @@
 // Cost: (P-1 + ceil(log2 P)) alpha + (P-1)/P m beta + ceil(log2 P) m beta. A baseline: others are
 // better when all arrive together.
 // Source: "LNBC" of Proficz 2021.
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/trees.hpp"
 
 namespace latecomer::allgather {
 namespace {
@@ -26,19 +24,10 @@ Moves moves(const Plan& plan, Rank /*of*/) {
 }
 
 Cost cost(const Plan& plan) {
-  const Count levels = ceil_log2(plan.problem.ranks);
-  return {plan.problem.ranks - 1 + levels, levels * plan.problem.count, 0};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
   const Problem& problem = plan.problem;
-  Seconds gathered = 0;
-  for (const Range& part : moving::parts_of(problem)) {
-    if (part.begin == 0 || part.empty()) continue;  // rank 0's own, or none
-    gathered += network.transfer(part.count * problem.element_bytes);
-  }
-  const auto node_of = [&](Rank rank) { return binomial_node(problem.ranks, rank); };
-  return gathered + time_down(node_of, 0, network.transfer(problem.bytes()));
+  const Count levels = ceil_log2(problem.ranks);
+  const Count gathered = problem.count - problem.part(0).count;
+  return {problem.ranks - 1 + levels, gathered + levels * problem.count};
 }
 
 bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
@@ -50,8 +39,6 @@ LATECOMER_ROW(allgather, gather_bcast) {
           .source = "LNBC of Proficz 2021",
           .build = moving::build_of<moves>,
           .cost = cost,
-          .time = time,
-          .time_after_last = moving::time_after_last_of<moves>,
           .tells = tells};
 }
 

@@ -10,7 +10,6 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
@@ -144,7 +143,7 @@ std::vector<Rank> tree_of(const Plan& plan, const std::vector<Rank>& positions, 
   return tree;
 }
 
-/// The ring of the early ranks; of one place of the order, or of all.
+/// What one place of the order sends and receives in the ring of the early ranks.
 void add_ring(Moves& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
   const Rank early = plan.problem.ranks - late_of(plan);
   if (place >= early) return;
@@ -153,37 +152,32 @@ void add_ring(Moves& all, const Plan& plan, const std::vector<Range>& parts, Ran
     moving::add(all, {plan.order[at], plan.order[(at + 1) % early], parts[source], round == 0});
   };
   for (Rank round = 0; round + 1 < early; ++round) {
-    if (place != moving::kEverybody) {
-      hand_on(place, round);
-      hand_on((place + early - 1) % early, round);
-      continue;
-    }
-    for (Rank at = 0; at < early; ++at) hand_on(at, round);
+    hand_on(place, round);
+    hand_on((place + early - 1) % early, round);
   }
 }
 
-/// Early parts to late ranks, to each in another order.
+/// What one place sends or receives of the early parts that go to late ranks, to each in another
+/// order.
 void add_deliveries(Moves& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
   const Rank early = plan.problem.ranks - late_of(plan);
   for (Rank l = early; l < plan.problem.ranks; ++l) {
-    const bool every = place == moving::kEverybody || place == l;
     for (Rank e = 0; e < early; ++e) {
       const Rank at = (e + l) % early;
-      if (!every && at != place) continue;
+      if (place != l && place != at) continue;
       moving::add(all, {plan.order[at], plan.order[l], parts[plan.order[at]], true, true});
     }
   }
 }
 
-/// Of a rank in the order.
+/// A rank's place in the order.
 Rank place_of(const Plan& plan, Rank rank) {
-  if (rank == moving::kEverybody) return rank;
   return static_cast<Rank>(std::ranges::find(plan.order, rank) - plan.order.begin());
 }
 
-Moves moves(const Plan& plan, Rank of) {
+Moves moves(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
-  const Rank place = place_of(plan, of);
+  const Rank place = place_of(plan, me);
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
   add_ring(all, plan, parts, place);
@@ -199,57 +193,11 @@ Moves moves(const Plan& plan, Rank of) {
   return all;
 }
 
-/// How many children a position of a binomial tree has.
-Count children(Rank position, Rank ranks) {
-  Count all = 0;
-  for (Rank bit = 1; position + bit < ranks && (position & bit) == 0; bit *= 2) ++all;
-  return all;
-}
-
-/// Elements, by rank.
-std::vector<Count> sent_by_rank(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  const Rank early = ranks - late_of(plan);
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  std::vector<Count> sent(parts.size(), 0);
-  Count of_early = 0;
-  for (Rank at = 0; at < early; ++at) of_early += parts[plan.order[at]].count;
-  for (Rank at = 0; at < early; ++at) {
-    const Rank me = plan.order[at];
-    const Rank next = plan.order[(at + 1) % early];
-    sent[me] = of_early - parts[next].count + late_of(plan) * parts[me].count;
-  }
-  const std::vector<Rank> positions = largest_first(ranks);
-  for (Rank i = early; i < ranks; ++i) {
-    const std::vector<Rank> tree = tree_of(plan, positions, i);
-    for (Rank at = 0; at < ranks; ++at) {
-      sent[tree[at]] += children(at, ranks) * parts[plan.order[i]].count;
-    }
-  }
-  return sent;
-}
-
+/// The ring's, and a broadcast of each late rank.
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   const Count rounds = ranks - 1 + Count{late_of(plan)} * ceil_log2(ranks);
-  if (late_of(plan) == 0) return {rounds, (ranks - 1) * moving::longest_part(plan.problem), 0};
-  return {rounds, std::ranges::max(sent_by_rank(plan)), 0};
-}
-
-/// Of long lists by the steps that `late` is chosen by.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  if (!moving::few_pairs(plan)) {
-    const std::vector<Seconds> sorted = sorted_by(plan.order, arrivals);
-    return Exits(sorted, step_of(plan, network)).mean(late_of(plan)) - std::ranges::max(arrivals);
-  }
-  return moving::time_after_last(moves(plan, moving::kEverybody), plan, network, arrivals);
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  if (moving::few_pairs(plan)) return moving::time(moves(plan, moving::kEverybody), plan, network);
-  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
-  return Exits(together, step_of(plan, network)).ready(late_of(plan));
+  return {rounds, rounds * moving::longest_part(plan.problem)};
 }
 
 }  // namespace
@@ -266,9 +214,7 @@ LATECOMER_ROW(allgather, late_doubling) {
           .fill_plan = fill_plan,
           .build = moving::build_of<moves>,
           .check = check,
-          .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last};
+          .cost = cost};
 }
 
 }  // namespace latecomer::allgather

@@ -5,7 +5,6 @@
 // such pattern: then it is planned as the ring (as Open MPI does).
 // Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on terascale
 // Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
-#include "algorithms/moving/prices.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
@@ -52,28 +51,21 @@ Move sent(const std::vector<Range>& parts, Rank rank, Rank round) {
   return {rank, to, pair, round == 1};
 }
 
-Moves moves(const Plan& plan, Rank of) {
+Moves moves(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
   for (Rank round = 0; round < ranks / 2; ++round) {
-    if (of == moving::kEverybody) {
-      for (Rank rank = 0; rank < ranks; ++rank) moving::add(all, sent(parts, rank, round));
-    } else {
-      moving::add(all, sent(parts, of, round));
-      moving::add(all, sent(parts, partner(of, round, ranks), round));
-    }
+    moving::add(all, sent(parts, me, round));
+    moving::add(all, sent(parts, partner(me, round, ranks), round));
   }
   return all;
 }
 
 Cost cost(const Plan& plan) {
   const Count longest = moving::longest_part(plan.problem);
-  return {plan.problem.ranks / 2, (plan.problem.ranks - 1) * longest, 0};
-}
-
-bool replayed(const Plan& plan) {
-  return Count{plan.problem.ranks} * plan.problem.ranks / 2 <= moving::kMostReplayed;
+  const Count sent = (plan.problem.ranks - 1) * longest;
+  return {plan.problem.ranks / 2, sent, 0, sent};
 }
 
 }  // namespace
@@ -84,10 +76,7 @@ LATECOMER_ROW(allgather, neighbor_exchange) {
           .fill_plan = fill_plan,
           .build = moving::build_of<moves>,
           .check = check,
-          .cost = cost,
-          .time = moving::neighbor_exchange_time,
-          .time_after_last =
-              moving::time_after_last_or<moves, replayed, moving::neighbor_exchange_time>};
+          .cost = cost};
 }
 
 }  // namespace latecomer::allgather

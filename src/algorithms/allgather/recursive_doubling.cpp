@@ -8,7 +8,6 @@
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1.
 #include <algorithm>
 
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
@@ -28,7 +27,7 @@ Range stretch(const FoldedRanks& folded, const std::vector<Range>& parts, Rank f
   return {begin, parts[folded.rank(last - 1)].end() - begin};
 }
 
-Moves moves(const Plan& plan, Rank /*of*/) {
+Moves moves(const Plan& plan, Rank /*me*/) {
   const Rank ranks = plan.problem.ranks;
   const FoldedRanks folded(ranks);
   const std::vector<Range> parts = moving::parts_of(plan.problem);
@@ -50,38 +49,19 @@ Moves moves(const Plan& plan, Rank /*of*/) {
 }
 
 Cost cost(const Plan& plan) {
-  const FoldedRanks folded(plan.problem.ranks);
-  Count most = 0;
-  std::vector<Count> sent(static_cast<std::size_t>(plan.problem.ranks));
-  for (const moving::Move& move : moves(plan, moving::kEverybody)) {
-    most = std::max(most, sent[static_cast<std::size_t>(move.from)] += move.range.count);
-  }
-  return {folded.log2 + (folded.extra > 0 ? 2 : 0), most, 0};
-}
-
-bool replayed(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  return Count{ranks} * (floor_log2(ranks) + 1) <= moving::kMostReplayed;
-}
-
-Seconds by_rounds(const Plan& plan, const Network& network) {
   const Problem& problem = plan.problem;
   const FoldedRanks folded(problem.ranks);
   const std::vector<Range> parts = moving::parts_of(problem);
-  const bool more = folded.extra > 0;
-  Seconds sum = 0;
-  if (more) {
-    sum += network.transfer(moving::longest_part(problem) * problem.element_bytes) +
-           network.transfer(problem.bytes());
-  }
+  Cost cost;
   for (Rank bit = 1; bit < folded.core; bit *= 2) {
     Count longest = 0;
     for (Rank at = 0; at < folded.core; at += bit) {
       longest = std::max(longest, stretch(folded, parts, at, at + bit).count);
     }
-    sum += network.exchanging(longest * problem.element_bytes);
+    cost = cost + Cost{1, longest, 0, longest};
   }
-  return sum;
+  if (folded.extra == 0) return cost;
+  return cost + Cost{2, moving::longest_part(problem) + problem.count};
 }
 
 bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
@@ -93,8 +73,6 @@ LATECOMER_ROW(allgather, recursive_doubling) {
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .build = moving::build_of<moves>,
           .cost = cost,
-          .time = moving::time_or<moves, replayed, by_rounds>,
-          .time_after_last = moving::time_after_last_or<moves, replayed, by_rounds>,
           .tells = tells};
 }
 

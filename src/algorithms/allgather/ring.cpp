@@ -4,7 +4,6 @@
 // vectors and balanced arrivals. Parts may differ in length.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1; "RING" of Proficz 2021.
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 
 using moving::Moves;
 
-Moves moves(const Plan& plan, Rank of) {
+Moves moves(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
@@ -22,12 +21,8 @@ Moves moves(const Plan& plan, Rank of) {
     moving::add(all, {rank, (rank + 1) % ranks, part, round == 0});
   };
   for (Rank round = 0; round + 1 < ranks; ++round) {
-    if (of == moving::kEverybody) {
-      for (Rank rank = 0; rank < ranks; ++rank) hand_on(rank, round);
-    } else {
-      hand_on(of, round);
-      hand_on((of + ranks - 1) % ranks, round);
-    }
+    hand_on(me, round);
+    hand_on((me + ranks - 1) % ranks, round);
   }
   return all;
 }
@@ -37,21 +32,13 @@ Cost cost(const Plan& plan) {
   return {rounds, rounds * moving::longest_part(plan.problem), 0};
 }
 
-/// With parts that differ the longest one is on some link in every round.
-Seconds time(const Plan& plan, const Network& network) {
-  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
-  return (plan.problem.ranks - 1) * network.transfer(bytes);
-}
-
 }  // namespace
 
 LATECOMER_ROW(allgather, ring) {
   return {.cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .build = moving::build_of<moves>,
-          .cost = cost,
-          .time = time,
-          .time_after_last = moving::time_after_last_or<moves, moving::few_pairs, time>};
+          .cost = cost};
 }
 
 }  // namespace latecomer::allgather

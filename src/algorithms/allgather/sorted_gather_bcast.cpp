@@ -6,7 +6,6 @@
 // Cost: (P-1) alpha + (P-1)/P m beta and the broadcast's. Use it where one rank is so late that the
 // others' parts are at rank 0 by then: what is left after its arrival is a part and a broadcast.
 // Source: Proficz 2021, listing 3 (BSLB).
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
@@ -31,85 +30,38 @@ void add_broadcast(Moves& all, const Problem& problem, Handing way, Rank place) 
   }
 }
 
-bool replayed(const Problem& problem) {
-  return moving::scatter_allgather_moves(problem.ranks, moving::Gathering::ring) <=
-         moving::kMostReplayed;
-}
-
-Seconds broadcast_time(const Plan& plan, const Network& network, Handing way) {
-  const Problem& problem = plan.problem;
-  if (replayed(problem)) {
-    Moves all;
-    add_broadcast(all, problem, way, moving::kEverybody);
-    return moving::time(all, plan, network);
-  }
-  if (way == Handing::scatter_ring) {
-    return moving::scatter_allgather_time(problem, network, moving::Gathering::ring);
-  }
-  return ceil_log2(problem.ranks) * network.transfer(problem.bytes());
+/// Of handing the vector out.
+Cost handing_cost(const Problem& problem, Handing way) {
+  const Count levels = ceil_log2(problem.ranks);
+  if (way == Handing::binomial) return {levels, levels * problem.count};
+  return moving::scatter_allgather_cost(problem.ranks, problem.count, moving::Gathering::ring);
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
   if (plan.parameters.contains("bcast")) return;
   const Network& network = knowledge.network;
-  const bool parts = broadcast_time(plan, network, Handing::scatter_ring) <
-                     broadcast_time(plan, network, Handing::binomial);
+  const auto time = [&](Handing way) {
+    return hockney_time(plan.problem, handing_cost(plan.problem, way), network);
+  };
+  const bool parts = time(Handing::scatter_ring) < time(Handing::binomial);
   plan.parameters["bcast"] = static_cast<Count>(parts ? Handing::scatter_ring : Handing::binomial);
 }
 
-Moves moves(const Plan& plan, Rank of) {
+Moves moves(const Plan& plan, Rank me) {
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
   for (const Rank rank : plan.order) {
     if (rank != 0) moving::add(all, {rank, 0, parts[rank], true});
   }
-  add_broadcast(all, plan.problem, handing(plan), of);
+  add_broadcast(all, plan.problem, handing(plan), me);
   return all;
-}
-
-/// When rank 0 has all parts: one after another, none before its sender has arrived, and in the
-/// foreground, where they are long, not before rank 0 has.
-Seconds gathered_at(const Plan& plan, const Network& network,
-                    const std::vector<Seconds>& arrivals) {
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  const bool early = plan.progress == Progress::background;
-  Seconds link = std::ranges::min(arrivals);
-  for (const Rank rank : plan.order) {
-    const Count bytes = parts[rank].count * plan.problem.element_bytes;
-    if (rank == 0 || bytes == 0) continue;
-    const bool waits = bytes > network.eager_limit && !early;
-    const Seconds both = waits ? std::max(arrivals[rank], arrivals[0]) : arrivals[rank];
-    link = std::max(link, both) + network.transfer(bytes);
-  }
-  return std::max(link, arrivals[0]);
-}
-
-/// Of long lists as if all left with the last one.
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  if (!replayed(plan.problem)) {
-    return gathered_at(plan, network, arrivals) + broadcast_time(plan, network, handing(plan)) -
-           std::ranges::max(arrivals);
-  }
-  return moving::time_after_last(moves(plan, moving::kEverybody), plan, network, arrivals);
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
-  if (!replayed(plan.problem)) return time_after_last(plan, network, together);
-  return moving::time(moves(plan, moving::kEverybody), plan, network);
 }
 
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
-  const Count levels = ceil_log2(problem.ranks);
-  if (plan.parameters.at("bcast") == static_cast<Count>(Handing::binomial)) {
-    return {problem.ranks - 1 + levels, levels * problem.count, 0};
-  }
-  const moving::Work spread =
-      moving::scatter_allgather_work(problem.ranks, problem.count, moving::Gathering::ring);
-  return {problem.ranks - 1 + spread.rounds, spread.sent, 0};
+  const Cost gathered{problem.ranks - 1, problem.count - problem.part(0).count};
+  return gathered + handing_cost(problem, handing(plan));
 }
 
 }  // namespace
@@ -125,9 +77,7 @@ LATECOMER_ROW(allgather, sorted_gather_bcast) {
           .fill_plan = fill_plan,
           .build = moving::build_of<moves>,
           .check = check_ordered,
-          .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last};
+          .cost = cost};
 }
 
 }  // namespace latecomer::allgather

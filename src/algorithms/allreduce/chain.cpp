@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "algorithms/after_last.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::allreduce {
@@ -55,15 +54,6 @@ void override_segment(const Plan& plan, const Place& place, Count s, Builder& bu
   const Slice result = builder.output(place.parts.range(s));
   if (!place.tail()) builder.recv(plan.order[place.giver()], result);
   if (place.taker() >= 0) builder.send(plan.order[place.taker()], result);
-}
-
-/// `rounds` transfers of a segment, and its combines on the way.
-Seconds pipeline_time(const Plan& plan, const Network& network, Count rounds) {
-  const Problem& problem = plan.problem;
-  const Count longest = Partition(problem.count, plan.parameters.at("segments")).longest();
-  const Count bytes = longest * problem.element_bytes;
-  return static_cast<double>(rounds) * network.transfer(bytes) +
-         static_cast<double>(problem.ranks - 1) * network.combining(bytes);
 }
 
 // When the ranks of a chain with the override ring leave, if they arrive at given times.
@@ -138,34 +128,22 @@ void build_chain(const Plan& plan, Builder& builder) {
 }
 
 Cost chain_cost(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return {};
-  const Count segments =
-      std::min(plan.parameters.at("segments"), std::max<Count>(1, plan.problem.count));
+  const Count ranks = plan.problem.ranks;
+  const Count most = std::max<Count>(1, plan.problem.count);
+  const Count segments = std::min(plan.parameters.at("segments"), most);
   const bool back = plan.parameters.at("override") == static_cast<Count>(Override::back);
-  Cost cost;
-  cost.sent = (ranks == 2 ? 1 : 2) * plan.problem.count;
-  cost.combined = plan.problem.count;
-  if (ranks == 2) {
-    cost.rounds = segments + 1;
-  } else if (back) {
-    cost.rounds = 2 * (segments + ranks - 2);  // an upper bound: both loops one after the other
-  } else {
-    cost.rounds = std::max<Count>(segments, ranks) + segments + ranks - 3;
-  }
-  return cost;
+  Count rounds = std::max(segments, ranks) + segments + ranks - 3;
+  if (back) rounds = 2 * (segments + ranks - 2);  // an upper bound: one loop after the other
+  if (ranks == 2) rounds = segments + 1;
+  const Count longest = Partition(plan.problem.count, segments).longest();
+  return {rounds, rounds * longest, (ranks - 1) * longest};
 }
 
-Seconds chain_time(const Plan& plan, const Network& network) {
-  if (plan.problem.ranks == 1) return 0;
-  return pipeline_time(plan, network, chain_cost(plan).rounds);
-}
-
-Seconds chain_time_after_last(const Plan& plan, const Network& network,
+Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
   if (plan.problem.ranks == 1) return 0;
   if (plan.parameters.at("override") != static_cast<Count>(Override::ring)) {
-    return chain_time(plan, network);
+    return hockney_time(plan.problem, chain_cost(plan), network);
   }
   std::vector<Seconds> by_position;
   for (const Rank rank : plan.order) by_position.push_back(arrivals[rank]);

@@ -11,10 +11,8 @@ namespace latecomer::allreduce {
 /// after the last arrival. `back`: to where the partial results came from.
 enum class Override : std::uint8_t { ring, back };
 
-/// When all ranks arrive together.
-[[nodiscard]] Seconds chain_time(const Plan& plan, const Network& network);
 /// The mean of exit minus last arrival; for other overrides than `ring` an upper bound.
-[[nodiscard]] Seconds chain_time_after_last(const Plan& plan, const Network& network,
+[[nodiscard]] Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                                             const std::vector<Seconds>& arrivals);
 
 std::vector<Parameter> chain_parameters();

@@ -11,7 +11,6 @@
 // operator does not commute. Source: Traeff: A doubly-pipelined, dual-root reduction-to-all
 // algorithm and implementation, arXiv:2109.12626 (2021), algorithm 1.
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "algorithms/segments.hpp"
@@ -22,64 +21,41 @@ namespace {
 /// The ranks of the lower tree; the upper one has the rest.
 Rank lower_ranks(Rank ranks) { return (ranks + 1) / 2; }
 
-/// The lower tree, which is the higher one. Children get the result in the order in which they
-/// send.
-struct LowerTree {
-  explicit LowerTree(Rank ranks)
-      : up([=](Rank rank) { return post_order_node(0, lower_ranks(ranks), rank); },
-           lower_ranks(ranks) - 1),
-        down(
-            [=](Rank rank) {
-              TreeNode node = post_order_node(0, lower_ranks(ranks), rank);
-              std::reverse(node.children.begin(), node.children.end());
-              return node;
-            },
-            lower_ranks(ranks) - 1) {}
-
-  /// From the start to the last rank's first segment.
-  [[nodiscard]] Seconds first_segment(Seconds transfer, Seconds combine) const {
-    return up.time_up(transfer, combine) + transfer + combine + down.time_down(transfer);
-  }
-
-  WrittenTree up, down;
-};
-
-/// The messages of a segment that the busiest rank receives.
-Count partners(Rank ranks) { return std::min<Count>(3, lower_ranks(ranks)); }
-
-/// One segment more in step: the busiest rank's rounds, and what its combines hold up two of them
-/// in a row.
-Seconds step(Rank ranks, const SegmentTime& segment) {
-  // Two ranks combine one segment while they swap the next.
-  const double combines = ranks <= 2 ? 0 : lower_ranks(ranks) > 4 ? 1.5 : 1;
-  const auto rounds = static_cast<double>(partners(ranks));
-  return rounds * std::max(segment.transfer + combines / rounds * segment.combine, segment.combine);
+/// The transfers and combines from the start until the last rank of the lower tree, the higher one,
+/// has the first segment. Children get the result in the order in which they send.
+TreeSteps first_segment(Rank ranks) {
+  const Rank root = lower_ranks(ranks) - 1;
+  const auto up = [&](Rank rank) { return post_order_node(0, lower_ranks(ranks), rank); };
+  const auto down = [&](Rank rank) {
+    TreeNode node = up(rank);
+    std::reverse(node.children.begin(), node.children.end());
+    return node;
+  };
+  TreeSteps steps = steps_up(up, root);
+  steps.transfers += 1 + steps_down(down, root);
+  ++steps.combines;
+  return steps;
 }
 
-/// Segments so short that they leave without waiting for their receivers get into each other's way,
-/// the more where combines bring ranks out of step: then one round in seven is lost.
-Seconds eager_step(Rank ranks, const SegmentTime& segment) {
-  const bool out_of_step = segment.combine > 0 && lower_ranks(ranks) > 4;
-  return std::max(step(ranks, segment), out_of_step ? 3.5 * segment.transfer : 0);
-}
-
-Seconds predict(const Problem& problem, const LowerTree& tree, Count segments,
-                const Network& network) {
+/// Each segment after the first takes the rounds of the busiest rank, which receives it from as many
+/// partners, and its combines hold up two of them in a row.
+Cost cost_of(const Problem& problem, const TreeSteps& first, Count segments) {
   const Rank ranks = problem.ranks;
-  const SegmentTime segment(problem, segments, network);
-  const Seconds first = tree.first_segment(segment.transfer, segment.combine);
-  const auto more = static_cast<double>(segment.count - 1);
-  if (!segment.eager || more == 0) return first + more * step(ranks, segment);
-  const Count waiting = ranks == 3 ? 0 : partners(ranks) - 1;  // of three, one keeps step
-  const auto drain = static_cast<double>(waiting) * segment.transfer;
-  return first + more * eager_step(ranks, segment) + drain;
+  const Count more = std::min(segments, std::max<Count>(1, problem.count)) - 1;
+  const Count partners = std::min<Count>(3, lower_ranks(ranks));
+  // Two ranks combine one segment while they swap the next.
+  const Count held_up = ranks <= 2 ? 0 : lower_ranks(ranks) > 4 ? 3 * more / 2 : more;
+  const Count rounds = first.transfers + partners * more;
+  const Count longest = Partition(problem.count, more + 1).longest();
+  const Count exchanges = 1 + partners * more;
+  return {rounds, rounds * longest, (first.combines + held_up) * longest, exchanges * longest};
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const LowerTree tree(problem.ranks);
+  const TreeSteps first = first_segment(problem.ranks);
   const auto time = [&](Count segments) {
-    return predict(problem, tree, segments, knowledge.network);
+    return hockney_time(problem, cost_of(problem, first, segments), knowledge.network);
   };
   plan.parameters.try_emplace("segments", best_segments(problem.count, time));
 }
@@ -174,15 +150,7 @@ class DualRoot {
 void build(const Plan& plan, Builder& builder) { DualRoot(plan, builder).build(); }
 
 Cost cost(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  const Count each = partners(ranks) * plan.problem.count;
-  const auto first = static_cast<Count>(std::llround(LowerTree(ranks).first_segment(1, 0)));
-  return {first + partners(ranks) * (plan.parameters.at("segments") - 1), each, each};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  return predict(plan.problem, LowerTree(plan.problem.ranks), plan.parameters.at("segments"),
-                 network);
+  return cost_of(plan.problem, first_segment(plan.problem.ranks), plan.parameters.at("segments"));
 }
 
 }  // namespace
@@ -195,7 +163,6 @@ LATECOMER_ROW(allreduce, dual_root) {
           .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
-          .time = time,
           .tells = always_tells};
 }
 

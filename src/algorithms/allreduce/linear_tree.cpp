@@ -16,8 +16,7 @@ namespace {
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters.try_emplace("override", static_cast<Count>(Override::ring));
   plan.order = order_by_arrival(plan.problem.ranks, {});
-  fill_eager_segments(plan, knowledge.network,
-                      [&](const Plan& tried) { return chain_time(tried, knowledge.network); });
+  fill_eager_segments(plan, knowledge.network, chain_cost);
 }
 
 void fill_sorted(Plan& plan, const Knowledge& knowledge) {
@@ -27,7 +26,7 @@ void fill_sorted(Plan& plan, const Knowledge& knowledge) {
   plan.parameters.try_emplace("override", static_cast<Count>(Override::ring));
   plan.order = order_by_arrival(ranks, knowledge.arrivals);
   fill_eager_segments(plan, knowledge.network, [&](const Plan& tried) {
-    return chain_time_after_last(tried, knowledge.network, arrivals);
+    return chain_mean_after_last(tried, knowledge.network, arrivals);
   });
 }
 
@@ -41,7 +40,6 @@ LATECOMER_ROW(allreduce, linear_tree) {
           .build = build_chain,
           .check = check_ordered,
           .cost = chain_cost,
-          .time = chain_time,
           .tells = always_tells};
 }
 
@@ -52,7 +50,7 @@ LATECOMER_ROW(allreduce, sorted_linear_tree) {
   row.cost_formula = "(max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma at zero delay";
   row.source = "Proficz 2018, section 4.1 (SLT)";
   row.fill_plan = fill_sorted;
-  row.time_after_last = chain_time_after_last;
+  row.mean_after_last = chain_mean_after_last;
   return row;
 }
 

@@ -6,19 +6,34 @@
 // for long vectors, and m/S gamma a level. What dual_root is measured against; keeps rank order.
 // Source: Traeff 2021 (see dual_root), "User-Allreduce1", which counts h from one more.
 #include <algorithm>
-#include <cmath>
 
-#include "algorithms/allreduce/prices.hpp"
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "algorithms/segments.hpp"
 
 namespace latecomer::allreduce {
 namespace {
 
+/// The transfers and combines of the first segment, up and down.
+TreeSteps first_segment(Rank ranks) {
+  const auto node_of = [&](Rank rank) { return post_order_node(0, ranks, rank); };
+  TreeSteps steps = steps_up(node_of, ranks - 1);
+  steps.transfers += steps_down(node_of, ranks - 1);
+  return steps;
+}
+
+/// Each segment after the first enters the busiest rank from each child, and leaves it to each.
+Cost cost_of(const Problem& problem, const TreeSteps& first, Count segments) {
+  const Count more = std::min(segments, std::max<Count>(1, problem.count)) - 1;
+  const Count children = std::min<Count>(2, problem.ranks - 1);
+  const Count rounds = first.transfers + 2 * children * more;
+  const Count longest = Partition(problem.count, more + 1).longest();
+  return {rounds, rounds * longest, first.combines * longest};
+}
+
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
-  const PostOrderTree tree(plan.problem.ranks);
+  const TreeSteps first = first_segment(plan.problem.ranks);
   const auto time = [&](Count segments) {
-    return tree.time(plan.problem, segments, knowledge.network);
+    return hockney_time(plan.problem, cost_of(plan.problem, first, segments), knowledge.network);
   };
   plan.parameters.try_emplace("segments", best_segments(plan.problem.count, time));
 }
@@ -34,19 +49,7 @@ void build(const Plan& plan, Builder& builder) {
 }
 
 Cost cost(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  const PostOrderTree tree(ranks);
-  const Count children = tree.most_children();
-  const auto first = static_cast<Count>(std::llround(tree.one_segment(1, 0)));
-  // The busiest sender is the root or its child with more ranks below.
-  const Count below = std::min<Count>(3, ranks / 2);
-  return {first + 2 * children * (plan.parameters.at("segments") - 1),
-          std::max(children, below) * plan.problem.count, children * plan.problem.count};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  return PostOrderTree(plan.problem.ranks)
-      .time(plan.problem, plan.parameters.at("segments"), network);
+  return cost_of(plan.problem, first_segment(plan.problem.ranks), plan.parameters.at("segments"));
 }
 
 }  // namespace
@@ -59,7 +62,6 @@ LATECOMER_ROW(allreduce, pipelined_tree) {
           .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
-          .time = time,
           .tells = always_tells};
 }
 

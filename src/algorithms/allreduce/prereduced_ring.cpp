@@ -73,8 +73,7 @@ LATECOMER_ROW(allreduce, prereduced_ring) {
           .build = build_ring_walk,
           .check = check_ring_walk,
           .cost = ring_walk_cost,
-          .time = ring_walk_time,
-          .time_after_last = ring_walk_time_after_last};
+          .mean_after_last = ring_walk_mean_after_last};
 }
 
 }  // namespace latecomer::allreduce

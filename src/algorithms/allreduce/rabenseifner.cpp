@@ -86,26 +86,10 @@ void build(const Plan& plan, Builder& builder) { build_folded(plan, builder, hal
 /// Exact where P's power of two divides the count; rounded up otherwise.
 Cost cost(const Plan& plan) {
   const FoldedRanks folded(plan.problem.ranks);
-  const Count more = folded.extra > 0 ? 1 : 0;
   const Count m = plan.problem.count;
-  const Count block = Partition(m, folded.core).longest();
-  const Count halving = (folded.core - 1) * block;
-  return {2 * (folded.log2 + more), 2 * halving + more * m, halving + more * m};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const FoldedRanks folded(plan.problem.ranks);
-  const Partition parts(plan.problem.count, folded.core);
-  const auto bytes = [&](Count blocks) {
-    return parts.range(0, blocks).count * plan.problem.element_bytes;
-  };
-  const Count all = plan.problem.bytes();
-  const bool more = folded.extra > 0;
-  Seconds time = more ? 2 * network.transfer(all) + network.combining(all) : 0;
-  for (Count blocks = folded.core / 2; blocks > 0; blocks /= 2) {
-    time += 2 * network.exchanging(bytes(blocks)) + network.combining(bytes(blocks));
-  }
-  return time;
+  const Count halving = (folded.core - 1) * Partition(m, folded.core).longest();
+  const Cost both{2 * folded.log2, 2 * halving, halving, 2 * halving};
+  return folded.extra == 0 ? both : both + Cost{2, 2 * m, m};
 }
 
 /// Every rank of the core completes a part of the vector, and so hears of all, if there is one.
@@ -121,7 +105,6 @@ LATECOMER_ROW(allreduce, rabenseifner) {
           .source = "Rabenseifner 2004",
           .build = build,
           .cost = cost,
-          .time = time,
           .tells = tells};
 }
 

@@ -7,7 +7,6 @@
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005).
 #include "algorithms/allreduce/folded.hpp"
-#include "algorithms/allreduce/prices.hpp"
 #include "algorithms/row.hpp"
 
 namespace latecomer::allreduce {
@@ -40,9 +39,9 @@ void build(const Plan& plan, Builder& builder) { build_folded(plan, builder, exc
 
 Cost cost(const Plan& plan) {
   const FoldedRanks folded(plan.problem.ranks);
-  const Count more = folded.extra > 0 ? 1 : 0;
   const Count m = plan.problem.count;
-  return {folded.log2 + 2 * more, (folded.log2 + more) * m, (folded.log2 + more) * m};
+  const Cost exchanges{folded.log2, folded.log2 * m, folded.log2 * m, folded.log2 * m};
+  return folded.extra == 0 ? exchanges : exchanges + Cost{2, 2 * m, m};
 }
 
 }  // namespace
@@ -52,8 +51,6 @@ LATECOMER_ROW(allreduce, recursive_doubling) {
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .build = build,
           .cost = cost,
-          .time = recursive_doubling_time,
-          .time_after_last = recursive_doubling_after_last,
           .tells = always_tells};
 }
 

@@ -22,15 +22,7 @@ void build(const Plan& plan, Builder& builder) {
 
 Cost cost(const Plan& plan) {
   const Count levels = ceil_log2(plan.problem.ranks);
-  return {2 * levels, levels * plan.problem.count, levels * plan.problem.count};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const Rank ranks = plan.problem.ranks;
-  const Count bytes = plan.problem.bytes();
-  const Seconds transfer = network.transfer(bytes);
-  const auto node_of = [&](Rank rank) { return binomial_node(ranks, rank); };
-  return time_up(node_of, 0, transfer, network.combining(bytes)) + time_down(node_of, 0, transfer);
+  return {2 * levels, 2 * levels * plan.problem.count, levels * plan.problem.count};
 }
 
 }  // namespace
@@ -41,7 +33,6 @@ LATECOMER_ROW(allreduce, reduce_bcast) {
           .source = "Thakur, Rabenseifner and Gropp 2005 (binomial reduce and broadcast)",
           .build = build,
           .cost = cost,
-          .time = time,
           .tells = always_tells};
 }
 

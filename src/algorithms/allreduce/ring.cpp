@@ -24,8 +24,7 @@ LATECOMER_ROW(allreduce, ring) {
           .fill_plan = fill_plan,
           .build = build_ring_walk,
           .check = check_ring_walk,
-          .cost = ring_walk_cost,
-          .time = ring_walk_time};
+          .cost = ring_walk_cost};
 }
 
 }  // namespace latecomer::allreduce

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "algorithms/after_last.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "base/interruption.hpp"
 #include "base/partition.hpp"
@@ -167,27 +166,15 @@ Cost ring_walk_cost(const Plan& plan) {
   const auto segments = std::accumulate(plan.table.begin(), plan.table.end(), Count{0});
   const Count longest = Partition(plan.problem.count, segments).longest();
   Count sends = 0;
-  Count fewest_starts = segments;
   for (Rank i = 0; i < ranks; ++i) {
     const Count next = plan.table[(i + 1) % ranks];
     sends = std::max(sends, 2 * segments - next - plan.table[(i + 2) % ranks]);
-    fewest_starts = std::min(fewest_starts, plan.table[i]);
   }
   // The busiest link, or with few segments the way of one of them.
   const Count rounds = std::max(sends, Count{2} * (ranks - 1));
-  return {rounds, sends * longest, (segments - fewest_starts) * longest};
-}
-
-Seconds ring_walk_time(const Plan& plan, const Network& network) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return 0;
-  const Count segments = std::accumulate(plan.table.begin(), plan.table.end(), Count{0});
-  const Count bytes =
-      Partition(plan.problem.count, segments).longest() * plan.problem.element_bytes;
   // With several segments to a rank, combining one overlaps with moving the next.
   const Count exposed = segments > ranks ? 1 : ranks - 1;
-  return static_cast<double>(ring_walk_cost(plan).rounds) * network.transfer(bytes) +
-         static_cast<double>(exposed) * network.combining(bytes);
+  return {rounds, rounds * longest, exposed * longest};
 }
 
 std::vector<Count> even_starts(Rank ranks, Count segments) {
@@ -197,9 +184,11 @@ std::vector<Count> even_starts(Rank ranks, Count segments) {
   return starts;
 }
 
-Seconds ring_walk_time_after_last(const Plan& plan, const Network& network,
+Seconds ring_walk_mean_after_last(const Plan& plan, const Network& network,
                                   const std::vector<Seconds>& arrivals) {
-  if (plan.problem.ranks > kMostWalked) return ring_walk_time(plan, network);
+  if (plan.problem.ranks > kMostWalked) {
+    return hockney_time(plan.problem, ring_walk_cost(plan), network);
+  }
   return mean_exit_after_last(TimedWalk(plan, network, arrivals)(), arrivals);
 }
 

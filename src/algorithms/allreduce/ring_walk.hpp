@@ -15,10 +15,8 @@ namespace latecomer::allreduce {
 void check_ring_walk(const Plan& plan);
 void build_ring_walk(const Plan& plan, Builder& builder);
 Cost ring_walk_cost(const Plan& plan);
-/// Seconds when all ranks arrive together.
-[[nodiscard]] Seconds ring_walk_time(const Plan& plan, const Network& network);
 /// The mean of exit minus last arrival.
-[[nodiscard]] Seconds ring_walk_time_after_last(const Plan& plan, const Network& network,
+[[nodiscard]] Seconds ring_walk_mean_after_last(const Plan& plan, const Network& network,
                                                 const std::vector<Seconds>& arrivals);
 /// n for segments spread evenly over the positions.
 std::vector<Count> even_starts(Rank ranks, Count segments);

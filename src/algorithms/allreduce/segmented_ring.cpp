@@ -25,7 +25,7 @@ Seconds time(const Problem& problem, Count per_rank, const Network& network) {
   Plan plan;
   plan.problem = problem;
   plan.table = even_starts(problem.ranks, per_rank * problem.ranks);
-  return ring_walk_time(plan, network);
+  return hockney_time(problem, ring_walk_cost(plan), network);
 }
 
 /// The fastest; eager ones where long messages need a handshake, if they do not cost much more.
@@ -61,8 +61,7 @@ LATECOMER_ROW(allreduce, segmented_ring) {
           .fill_plan = fill_plan,
           .build = build_ring_walk,
           .check = check_ring_walk,
-          .cost = ring_walk_cost,
-          .time = ring_walk_time};
+          .cost = ring_walk_cost};
 }
 
 }  // namespace latecomer::allreduce

@@ -7,22 +7,6 @@
 
 namespace latecomer::allreduce {
 
-/// A vector's segments on a network: the longest one's transfer and combine.
-struct SegmentTime {
-  SegmentTime(const Problem& problem, Count segments, const Network& network)
-      : count(std::min(segments, std::max<Count>(1, problem.count))) {
-    const Count bytes = Partition(problem.count, count).longest() * problem.element_bytes;
-    transfer = network.transfer(bytes);
-    combine = network.combining(bytes);
-    eager = bytes <= network.eager_limit;
-  }
-
-  Count count;
-  Seconds transfer;
-  Seconds combine;
-  bool eager;
-};
-
 /// One rank's part in the reduction of a range of the vector along one tree, block by block, and in
 /// the way of the result back. First all `up`, then `turn`, then all `down`; or `combine` and
 /// `hand_out` where the result comes from somewhere else.

@@ -34,41 +34,32 @@ Count rounds(Rank ranks, Count way, Count segments) {
   return 2 * (ranks == 3 ? 3 : way) + 4 * (half(segments) - 1);
 }
 
-/// Rounds that are lost after the first segments where segments are so short that they leave
-/// without waiting for their receivers and take ports from others: on the virtual network about so
-/// many.
-double lost(Rank ranks, const SegmentTime& segment) {
-  if (!segment.eager || ranks <= 4 || segment.count <= 2) return 0;
-  return 1 + 0.2 * static_cast<double>(segment.count - 2);
-}
-
 /// The whole vector up the first tree and down again.
-Seconds undivided(Rank ranks, const TwoTrees& trees, const SegmentTime& whole) {
+Cost undivided(const Problem& problem, const TwoTrees& trees) {
   const auto node_of = [&](Rank rank) { return trees.node(rank, 0); };
-  const Rank root = ranks % 2 == 1 ? ranks - 1 : in_order_root(ranks);
-  const Receiving receiving = whole.eager ? Receiving::as_they_come : Receiving::in_order;
-  return time_up(node_of, root, whole.transfer, whole.combine, receiving) +
-         time_down(node_of, root, whole.transfer);
+  const Rank root = problem.ranks % 2 == 1 ? problem.ranks - 1 : in_order_root(problem.ranks);
+  const TreeSteps up = steps_up(node_of, root);
+  const Count rounds = up.transfers + steps_down(node_of, root);
+  return {rounds, rounds * problem.count, up.combines * problem.count};
 }
 
-Seconds predict(const Problem& problem, const TwoTrees& trees, Count segments,
-                const Network& network) {
+Cost cost_of(const Problem& problem, const TwoTrees& trees, Count segments) {
   const Rank ranks = problem.ranks;
-  const SegmentTime segment(problem, segments, network);
-  if (segment.count == 1) return undivided(ranks, trees, segment);
-  const auto transfers = static_cast<double>(rounds(ranks, trees.rounds_down(), segment.count));
+  const Count count = std::min(segments, std::max<Count>(1, problem.count));
+  if (count == 1) return undivided(problem, trees);
+  const Count longest = Partition(problem.count, count).longest();
+  const Count transfers = rounds(ranks, trees.rounds_down(), count);
   // A combine a level, and one that holds up each pair of segments on the way up; two ranks combine
   // while they swap the next.
-  const Count held_up = ranks == 2 ? 0 : half(segment.count) - 1;
-  const auto combines = static_cast<double>(floor_log2(ranks) + held_up);
-  return (transfers + lost(ranks, segment)) * segment.transfer + combines * segment.combine;
+  const Count held_up = ranks == 2 ? 0 : half(count) - 1;
+  return {transfers, transfers * longest, (floor_log2(ranks) + held_up) * longest};
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const TwoTrees trees(problem.ranks);
   const auto time = [&](Count segments) {
-    return predict(problem, trees, segments, knowledge.network);
+    return hockney_time(problem, cost_of(problem, trees, segments), knowledge.network);
   };
   const Count each = best_segments(problem.count / 2, [&](Count half) { return time(2 * half); });
   plan.parameters.try_emplace("segments", time(1) <= time(2 * each) ? 1 : 2 * each);
@@ -130,35 +121,8 @@ class TwoWalks {
 
 void build(const Plan& plan, Builder& builder) { TwoWalks(plan, builder).build(); }
 
-/// What `rank` sends and combines.
-Cost cost_of(const TwoTrees& trees, Rank rank, const Count (&halves)[2]) {
-  Cost cost;
-  for (const int tree : {0, 1}) {
-    const TreeNode& node = trees.node(rank, tree);
-    const auto children = static_cast<Count>(node.children.size());
-    cost.sent += (children + (node.root() ? 0 : 1)) * halves[tree];
-    cost.combined += children * halves[tree];
-  }
-  return cost;
-}
-
 Cost cost(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  const Count segments = plan.parameters.at("segments");
-  const TwoTrees trees(ranks);
-  const Count first = Partition(plan.problem.count, segments).begin(half(segments));
-  Cost most{rounds(ranks, trees.rounds_down(), segments), 0, 0};
-  for (Rank rank = 0; rank < ranks; ++rank) {
-    const Cost mine = cost_of(trees, rank, {first, plan.problem.count - first});
-    most.sent = std::max(most.sent, mine.sent);
-    most.combined = std::max(most.combined, mine.combined);
-  }
-  return most;
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  return predict(plan.problem, TwoTrees(plan.problem.ranks), plan.parameters.at("segments"),
-                 network);
+  return cost_of(plan.problem, TwoTrees(plan.problem.ranks), plan.parameters.at("segments"));
 }
 
 }  // namespace
@@ -175,7 +139,6 @@ LATECOMER_ROW(allreduce, two_tree) {
           .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
-          .time = time,
           .tells = always_tells};
 }
 

@@ -3,7 +3,6 @@
 // Cost: ceil(log2 P)(alpha + m beta). The fewest rounds; use it for short vectors.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2.
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
@@ -12,7 +11,7 @@
 namespace latecomer::bcast {
 namespace {
 
-moving::Moves moves(const Plan& plan, Rank /*of*/) {
+moving::Moves moves(const Plan& plan, Rank /*me*/) {
   const Rotated tree(plan.problem.ranks, plan.problem.root);
   moving::Moves all;
   moving::add_binomial(
@@ -26,20 +25,13 @@ Cost cost(const Plan& plan) {
   return {levels, levels * plan.problem.count, 0};
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  const auto node_of = [&](Rank rank) { return binomial_node(plan.problem.ranks, rank); };
-  return time_down(node_of, 0, network.transfer(plan.problem.bytes()));
-}
-
 }  // namespace
 
 LATECOMER_ROW(bcast, binomial) {
   return {.cost_formula = "ceil(log2 P)(alpha + m beta)",
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .build = moving::build_of<moves>,
-          .cost = cost,
-          .time = time,
-          .time_after_last = moving::time_after_last_of<moves>};
+          .cost = cost};
 }
 
 }  // namespace latecomer::bcast

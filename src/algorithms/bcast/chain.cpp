@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "algorithms/after_last.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::bcast {
@@ -25,25 +24,20 @@ Count segments_sent(const Plan& plan) {
 
 void fill_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
   fill_eager_segments(plan, network, [&](const Plan& tried) {
-    return arrivals.empty() ? chain_time(tried, network)
-                            : chain_time_after_last(tried, network, arrivals);
+    return arrivals.empty() ? hockney_time(plan.problem, chain_cost(tried), network)
+                            : chain_mean_after_last(tried, network, arrivals);
   });
 }
 
 Cost chain_cost(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return {};
-  return {segments_sent(plan) + ranks - 2, plan.problem.count, 0};
-}
-
-Seconds chain_time(const Plan& plan, const Network& network) {
-  return static_cast<double>(chain_cost(plan).rounds) * network.transfer(segment_bytes(plan));
+  const Count rounds = segments_sent(plan) + plan.problem.ranks - 2;
+  return {rounds, rounds * segments_of(plan).longest()};
 }
 
 /// Every link passes a segment each c = alpha + m/S beta, so a rank is described by when its first
 /// segment leaves: not before it came and the rank has arrived (which its thread need not wait
 /// for), nor, if it waits for its receiver, before that has arrived.
-Seconds chain_time_after_last(const Plan& plan, const Network& network,
+Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
   if (plan.problem.ranks == 1 || plan.problem.count == 0) return 0;
   const Count bytes = segment_bytes(plan);

@@ -9,8 +9,7 @@ namespace latecomer::bcast {
 /// Fills in the segments for a plan with its order; `arrivals` empty: all arrive together.
 void fill_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals);
 Cost chain_cost(const Plan& plan);
-Seconds chain_time(const Plan& plan, const Network& network);
-Seconds chain_time_after_last(const Plan& plan, const Network& network,
+Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals);
 
 }  // namespace latecomer::bcast

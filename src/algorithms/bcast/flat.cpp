@@ -4,7 +4,6 @@
 // are late.
 // Source: the flat tree of Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance
 // analysis of MPI collective operations, Cluster Computing 10 (2007).
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 
 using moving::Moves;
 
-Moves moves(const Plan& plan, Rank /*of*/) {
+Moves moves(const Plan& plan, Rank /*me*/) {
   const Problem& problem = plan.problem;
   Moves all;
   for (Rank rank = 0; rank < problem.ranks; ++rank) {
@@ -28,22 +27,13 @@ Cost cost(const Plan& plan) {
   return {others, others * plan.problem.count, 0};
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  const Rank others = plan.problem.ranks - 1;
-  const Count bytes = plan.problem.bytes();
-  // All ask at once.
-  return others * network.occupancy(bytes) + network.transfer(bytes) - network.occupancy(bytes);
-}
-
 }  // namespace
 
 LATECOMER_ROW(bcast, flat) {
   return {.cost_formula = "(P-1)(alpha + m beta)",
           .source = "Pjesivac-Grbovic et al. 2007 (flat tree)",
           .build = moving::build_of<moves>,
-          .cost = cost,
-          .time = time,
-          .time_after_last = moving::time_after_last_of<moves>};
+          .cost = cost};
 }
 
 }  // namespace latecomer::bcast

@@ -57,8 +57,7 @@ LATECOMER_ROW(bcast, sorted_linear) {
           .build = build,
           .check = check_root_first,
           .cost = chain_cost,
-          .time = chain_time,
-          .time_after_last = chain_time_after_last};
+          .mean_after_last = chain_mean_after_last};
 }
 
 LATECOMER_ROW(bcast, linear) {

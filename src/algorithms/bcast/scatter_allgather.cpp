@@ -6,7 +6,6 @@
 // Source: van de Geijn; Thakur, Rabenseifner, Gropp: Optimization of collective communication
 // operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. What a rank has
 // from the tree is left out of the ring.
-#include "algorithms/moving/replay.hpp"
 #include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
@@ -22,8 +21,8 @@ Gathering way_of(const Plan& plan) {
   return static_cast<Gathering>(plan.parameters.at("allgather"));
 }
 
-Seconds time(const Plan& plan, const Network& network) {
-  return moving::scatter_allgather_time(plan.problem, network, way_of(plan));
+Cost cost_of(const Problem& problem, Gathering way) {
+  return moving::scatter_allgather_cost(problem.ranks, problem.count, way);
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
@@ -31,34 +30,24 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const bool power = Rank{1} << floor_log2(ranks) == ranks;
   if (power && plan.parameters.contains("allgather")) return;
   const auto time = [&](Gathering way) {
-    return moving::scatter_allgather_time(plan.problem, knowledge.network, way);
+    return hockney_time(plan.problem, cost_of(plan.problem, way), knowledge.network);
   };
   const bool doubles = power && time(Gathering::doubling) < time(Gathering::ring);
   const Gathering way = doubles ? Gathering::doubling : Gathering::ring;
   plan.parameters["allgather"] = static_cast<Count>(way);
 }
 
-Moves moves(const Plan& plan, Rank of) {
+Moves moves(const Plan& plan, Rank me) {
   const Problem& problem = plan.problem;
   const Rotated from_root(problem.ranks, problem.root);
-  const Rank place = of == moving::kEverybody ? of : from_root.position(of);
   Moves all;
   moving::add_scatter_allgather(
       all, problem.ranks, [&](Rank position) { return from_root.rank(position); }, problem.count,
-      way_of(plan), place);
+      way_of(plan), from_root.position(me));
   return all;
 }
 
-/// Nobody has the whole vector before the last one hands on what it has from the root.
-bool replayed(const Plan& plan) {
-  return moving::scatter_allgather_moves(plan.problem.ranks, way_of(plan)) <= moving::kMostReplayed;
-}
-
-Cost cost(const Plan& plan) {
-  const Problem& problem = plan.problem;
-  const auto work = moving::scatter_allgather_work(problem.ranks, problem.count, way_of(plan));
-  return {work.rounds, work.sent, 0};
-}
+Cost cost(const Plan& plan) { return cost_of(plan.problem, way_of(plan)); }
 
 }  // namespace
 
@@ -72,9 +61,7 @@ LATECOMER_ROW(bcast, scatter_allgather) {
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .fill_plan = fill_plan,
           .build = moving::build_of<moves>,
-          .cost = cost,
-          .time = time,
-          .time_after_last = moving::time_after_last_or<moves, replayed, time>};
+          .cost = cost};
 }
 
 }  // namespace latecomer::bcast

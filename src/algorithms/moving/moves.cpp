@@ -30,14 +30,6 @@ bool all_have_parts(const Problem& problem) {
   return std::ranges::none_of(problem.parts, [](Count part) { return part == 0; });
 }
 
-void fill_rank_order(Plan& plan, const Knowledge& /*knowledge*/) {
-  plan.order = order_by_arrival(plan.problem.ranks, {});
-}
-
-void fill_sorted_order(Plan& plan, const Knowledge& knowledge) {
-  plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
-}
-
 void add(Moves& moves, const Move& move) {
   interruption_point();
   if (!move.range.empty()) moves.push_back(move);
@@ -83,8 +75,8 @@ void add_ring(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& 
     if (block >= to && block < subtree_end(to, ranks)) return;
     add(moves, {rank_at(at), rank_at(to), blocks.range(block), at == 0, true});
   };
-  const Rank first = place == kEverybody ? 0 : std::max<Rank>(0, place - 1);
-  const Rank last = place == kEverybody ? ranks - 2 : std::min<Rank>(place, ranks - 2);
+  const Rank first = std::max<Rank>(0, place - 1);
+  const Rank last = std::min<Rank>(place, ranks - 2);
   for (Rank round = 0; round + 1 < ranks; ++round) {
     for (Rank at = first; at <= last; ++at) hand_on(at, round);
   }
@@ -111,26 +103,16 @@ void add_scatter_allgather(Moves& moves, Rank ranks, const RankAt& rank_at, Coun
   add_ring(moves, ranks, rank_at, blocks, place);
 }
 
-Count scatter_allgather_moves(Rank ranks, Gathering way) {
-  return Count{ranks} * (way == Gathering::ring ? ranks : ceil_log2(ranks) + 1);
-}
-
-Seconds scatter_allgather_time(const Problem& problem, const Network& network, Gathering way) {
-  const Rank ranks = problem.ranks;
-  const Count block = Partition(problem.count, ranks).longest() * problem.element_bytes;
-  Seconds scattered = 0;
-  Seconds gathered = way == Gathering::ring ? (ranks - 1) * network.transfer(block) : 0;
+Cost scatter_allgather_cost(Rank ranks, Count count, Gathering way) {
+  const Count block = Partition(count, ranks).longest();
+  Cost scattered;
+  Cost doubled;
   for (Rank bit = 1; bit < ranks; bit *= 2) {
-    scattered += network.transfer(std::min(bit, ranks - bit) * block);
-    if (way == Gathering::doubling) gathered += network.exchanging(bit * block);
+    scattered = scattered + Cost{1, std::min(bit, ranks - bit) * block};
+    // The scatter has left some with what the first round would bring.
+    doubled = doubled + Cost{1, bit * block, 0, bit == 1 ? 0 : bit * block};
   }
-  return scattered + gathered;
-}
-
-Work scatter_allgather_work(Rank ranks, Count count, Gathering way) {
-  const Count levels = ceil_log2(ranks);
-  const Count others = count - Partition(count, ranks).range(0).count;
-  return {levels + (way == Gathering::ring ? ranks - 1 : levels), 2 * others};
+  return scattered + (way == Gathering::doubling ? doubled : Cost{ranks - 1, (ranks - 1) * block});
 }
 
 }  // namespace latecomer::moving

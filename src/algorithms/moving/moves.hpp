@@ -1,11 +1,11 @@
-// Algorithms that only move data, as the messages of all ranks in one list: what their programs are
-// written from, and what tells when ranks leave.
+// Algorithms that only move data, as the messages of all ranks in one list, from which each rank's
+// program is written.
 #pragma once
 
 #include <functional>
 #include <vector>
 
-#include "base/network.hpp"
+#include "algorithms/cost.hpp"
 #include "schedule/plan.hpp"
 
 namespace latecomer::moving {
@@ -23,10 +23,6 @@ struct Move {
 };
 using Moves = std::vector<Move>;
 
-/// Of whom a row lists the moves: of one rank those that it sends and receives, perhaps with
-/// others, or those of all.
-inline constexpr Rank kEverybody = -1;
-
 /// Which rank stands at a position of a pattern.
 using RankAt = std::function<Rank(Rank position)>;
 
@@ -35,10 +31,6 @@ using RankAt = std::function<Rank(Rank position)>;
 [[nodiscard]] Count longest_part(const Problem& problem);
 /// Whether each rank has something to send, so that messages can tell of all.
 [[nodiscard]] bool all_have_parts(const Problem& problem);
-
-// `fill_plan` of rows in which the root serves one rank after another.
-void fill_rank_order(Plan& plan, const Knowledge& knowledge);
-void fill_sorted_order(Plan& plan, const Knowledge& knowledge);  // as they are to arrive
 
 /// Leaves out what has no elements.
 void add(Moves& moves, const Move& move);
@@ -50,19 +42,10 @@ void add_binomial(Moves& moves, Rank ranks, const RankAt& rank_at, Range range, 
 enum class Gathering : std::uint8_t { ring, doubling };
 /// Position 0 hands the vector out in `ranks` blocks along a binomial tree, and these are gathered
 /// everywhere, a ring leaving out what a rank has from the tree. Doubling: a power of two.
-/// `place`: of the ring only what this position sends and receives.
+/// Of the ring it adds only what position `place` sends and receives.
 void add_scatter_allgather(Moves& moves, Rank ranks, const RankAt& rank_at, Count count,
-                           Gathering way, Rank place = kEverybody);
-/// How many moves that is at most.
-[[nodiscard]] Count scatter_allgather_moves(Rank ranks, Gathering way);
-/// When all arrive together.
-[[nodiscard]] Seconds scatter_allgather_time(const Problem& problem, const Network& network,
-                                             Gathering way);
-/// Transfers that follow each other, and elements sent by position 0, which sends most.
-struct Work {
-  Count rounds = 0;
-  Count sent = 0;
-};
-[[nodiscard]] Work scatter_allgather_work(Rank ranks, Count count, Gathering way);
+                           Gathering way, Rank place);
+/// The cost of both, of a vector of so many elements.
+[[nodiscard]] Cost scatter_allgather_cost(Rank ranks, Count count, Gathering way);
 
 }  // namespace latecomer::moving

@@ -34,7 +34,7 @@ class Store {
 void build(const Moves& moves, const Plan& plan, Builder& builder);
 
 /// The same as a function of a row with such moves.
-template <Moves (*moves)(const Plan& plan, Rank of)>
+template <Moves (*moves)(const Plan& plan, Rank me)>
 void build_of(const Plan& plan, Builder& builder) {
   build(moves(plan, builder.me()), plan, builder);
 }

@@ -6,7 +6,6 @@
 // root is the last rank, and another root gets each segment in one round more.
 // Source: "binary tree reduction" of Marendic 2012; the tree is that of Traeff 2021.
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/segments.hpp"
@@ -39,28 +38,27 @@ Count most_received(const Problem& problem) {
   return std::max(children, static_cast<Count>(below) + 1);
 }
 
-/// From the start until the root has the only segment.
-Seconds one_segment(const Problem& problem, Seconds transfer, Seconds combine) {
+/// The transfers and combines of the first segment.
+TreeSteps first_segment(const Problem& problem) {
   const Tree tree(problem);
-  const auto node_of = [&](Rank place) { return tree.node(place); };
-  return time_up(node_of, problem.ranks - 1, transfer, combine) + (tree.hands_over ? transfer : 0);
+  TreeSteps steps = steps_up([&](Rank place) { return tree.node(place); }, problem.ranks - 1);
+  steps.transfers += tree.hands_over ? 1 : 0;
+  return steps;
 }
 
-Seconds predict(const Problem& problem, Count segments, const Network& network) {
-  const Count bytes = Partition(problem.count, segments).longest() * problem.element_bytes;
-  const Seconds transfer = network.transfer(bytes);
-  const Seconds combine = network.combining(bytes);
-  const auto more = static_cast<double>((segments - 1) * most_received(problem));
-  return one_segment(problem, transfer, combine) + more * std::max(transfer, combine);
-}
-
-Count segments_of(const Plan& plan) {
-  return std::min(plan.parameters.at("segments"), std::max<Count>(1, plan.problem.count));
+Cost cost_of(const Problem& problem, const TreeSteps& first, Count segments) {
+  const Count more = std::min(segments, std::max<Count>(1, problem.count)) - 1;
+  const Count rounds = first.transfers + more * most_received(problem);
+  const Count longest = Partition(problem.count, more + 1).longest();
+  return {rounds, rounds * longest, first.combines * longest};
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const auto time = [&](Count segments) { return predict(problem, segments, knowledge.network); };
+  const TreeSteps first = first_segment(problem);
+  const auto time = [&](Count segments) {
+    return hockney_time(problem, cost_of(problem, first, segments), knowledge.network);
+  };
   plan.parameters.try_emplace("segments", best_segments(problem.count, time));
 }
 
@@ -85,15 +83,7 @@ void build(const Plan& plan, Builder& builder) {
 }
 
 Cost cost(const Plan& plan) {
-  const Problem& problem = plan.problem;
-  const auto first = static_cast<Count>(std::llround(one_segment(problem, 1, 0)));
-  const Count children = std::min<Count>(2, problem.ranks - 1);
-  return {first + most_received(problem) * (segments_of(plan) - 1), problem.count,
-          children * problem.count};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  return predict(plan.problem, segments_of(plan), network);
+  return cost_of(plan.problem, first_segment(plan.problem), plan.parameters.at("segments"));
 }
 
 }  // namespace
@@ -105,8 +95,7 @@ LATECOMER_ROW(reduce, binary_tree) {
           .source = "Marendic 2012, section 2.1 (binary tree)",
           .fill_plan = fill_plan,
           .build = build,
-          .cost = cost,
-          .time = time};
+          .cost = cost};
 }
 
 }  // namespace latecomer::reduce

@@ -5,7 +5,6 @@
 // gets the result in one round more.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.4; the baseline of Marendic 2012.
-#include "algorithms/reduce/binomial_time.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
@@ -34,21 +33,8 @@ void build(const Plan& plan, Builder& builder) {
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
   const Count levels = ceil_log2(problem.ranks);
-  const Count more = tree_root(problem) == problem.root ? 0 : 1;
-  return {levels + more, problem.count, levels * problem.count};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const Problem& problem = plan.problem;
-  const Seconds transfer = network.transfer(problem.bytes());
-  const auto node_of = [&](Rank rank) { return binomial_node(problem.ranks, rank); };
-  const Seconds more = tree_root(problem) == problem.root ? 0 : transfer;
-  return time_up(node_of, 0, transfer, network.combining(problem.bytes())) + more;
-}
-
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  return binomial_after_last(plan.problem, tree_root(plan.problem), network, arrivals);
+  const Count rounds = levels + (tree_root(problem) == problem.root ? 0 : 1);
+  return {rounds, rounds * problem.count, levels * problem.count};
 }
 
 }  // namespace
@@ -58,9 +44,7 @@ LATECOMER_ROW(reduce, binomial) {
           .cost_formula = "ceil(log2 P)(alpha + m beta + m gamma)",
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .build = build,
-          .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last};
+          .cost = cost};
 }
 
 }  // namespace latecomer::reduce

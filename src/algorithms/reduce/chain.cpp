@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "algorithms/after_last.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "base/partition.hpp"
 
@@ -115,31 +114,22 @@ void build_chain(const Plan& plan, Builder& builder) { Line(plan, builder).run()
 
 Cost chain_cost(const Plan& plan) {
   const Sides sides(plan);
-  const Count m = plan.problem.count;
   const Count segments = segments_of(plan);
-  if (sides.longer() == 0) return {};
-  if (sides.shorter() == 0) return {segments + sides.longer() - 1, m, m};
-  // Two segments of each enter the root, from when the nearer end's first is there.
-  const Count rounds = std::max(sides.shorter() + 2 * segments, sides.longer() + segments) - 1;
-  return {rounds, m, 2 * m};
-}
-
-Seconds chain_time(const Plan& plan, const Network& network) {
-  const Sides sides(plan);
-  if (sides.longer() == 0) return 0;
-  const Stage stage(plan, network);
-  const auto way = [&](Count ranks, Count segments) {
-    return static_cast<double>(ranks - 1 + segments) * stage.pass +
-           static_cast<double>(ranks) * stage.fold;
+  const Count longest = Partition(plan.problem.count, segments).longest();
+  const auto way = [&](Count ranks, Count taken) {
+    const Count rounds = ranks - 1 + taken;
+    return Cost{rounds, rounds * longest, ranks * longest};
   };
-  const Seconds farther = way(sides.longer(), stage.segments);
-  return sides.shorter() == 0 ? farther
-                              : std::max(farther, way(sides.shorter(), 2 * stage.segments));
+  const Cost farther = way(sides.longer(), segments);
+  if (sides.shorter() == 0) return farther;
+  // Two segments of each enter the root, from when the nearer end's first is there.
+  const Cost nearer = way(sides.shorter(), 2 * segments);
+  return nearer.rounds > farther.rounds ? nearer : farther;
 }
 
 /// Every rank passes on a segment each `pass`, so a chain is described by when its first segment
 /// leaves each position: at the latest of its own arrival and what comes from before.
-Seconds chain_time_after_last(const Plan& plan, const Network& network,
+Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
   const Rank ranks = plan.problem.ranks;
   if (ranks == 1) return 0;

@@ -6,10 +6,8 @@
 
 namespace latecomer::reduce {
 
-/// When all ranks arrive together.
-[[nodiscard]] Seconds chain_time(const Plan& plan, const Network& network);
 /// The mean of exit minus last arrival, of a line that the root is the end of.
-[[nodiscard]] Seconds chain_time_after_last(const Plan& plan, const Network& network,
+[[nodiscard]] Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                                             const std::vector<Seconds>& arrivals);
 
 void build_chain(const Plan& plan, Builder& builder);

@@ -6,7 +6,7 @@
 // Source: equation 3 of Marendic 2012 ("direct-send", there without the gather and on one link).
 #include <algorithm>
 
-#include "algorithms/reduce/block_gather.hpp"
+#include "algorithms/gather_scatter/part_tree.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/row.hpp"
 #include "base/partition.hpp"
@@ -34,35 +34,29 @@ Slice reduce_block(const Plan& plan, Range block, Builder& builder) {
                 : builder.fold(above.value(), Received::right, below.value(), below.value());
 }
 
+/// The tree that gathers the results.
+PartTree gathering(const Problem& problem) {
+  const Problem parted{Collective::gather, problem.ranks, problem.count};
+  return {parted, rotated_order(problem.ranks, problem.root)};
+}
+
 void build(const Plan& plan, Builder& builder) {
   const Rank ranks = plan.problem.ranks;
-  const BlockGather gather(plan.problem);
+  const Partition blocks(plan.problem.count, ranks);
   const Rotated steps(ranks, builder.me());
   for (Rank step = 1; step < ranks; ++step) {
     const Rank to = steps.rank(step);
-    builder.send(to, builder.input(gather.block(to)));
+    builder.send(to, builder.input(blocks.range(to)));
   }
-  gather.build(reduce_block(plan, gather.block(builder.me()), builder), builder);
+  const Slice result = reduce_block(plan, blocks.range(builder.me()), builder);
+  gathering(plan.problem).gather(result, {}, builder);
 }
 
 Cost cost(const Plan& plan) {
-  const Problem& problem = plan.problem;
-  const BlockGather gather(problem);
-  Cost cost{problem.ranks - 1 + ceil_log2(problem.ranks), 0, 0};
-  for (Rank rank = 0; rank < problem.ranks; ++rank) {
-    const Count block = gather.block(rank).count;
-    cost.sent = std::max(cost.sent, problem.count - block + gather.sent(rank));
-    cost.combined = std::max(cost.combined, (problem.ranks - 1) * block);
-  }
-  return cost;
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const Problem& problem = plan.problem;
-  const Count longest = Partition(problem.count, problem.ranks).longest();
-  const Seconds step = network.transfer(longest * problem.element_bytes);
-  return static_cast<double>(problem.ranks - 1) * step +
-         network.combining(longest * problem.element_bytes) + BlockGather(problem).time(network);
+  const Count others = plan.problem.ranks - 1;
+  const Count longest = Partition(plan.problem.count, plan.problem.ranks).longest();
+  const Count exchanged = others % 2 == 0 ? 0 : longest;  // with the rank half way round
+  return Cost{others, others * longest, longest, exchanged} + gathering(plan.problem).cost();
 }
 
 }  // namespace
@@ -72,8 +66,7 @@ LATECOMER_ROW(reduce, direct_send) {
           .cost_formula = "(P-1 + ceil(log2 P)) alpha + 2 (P-1)/P m beta + (P-1)/P m gamma",
           .source = "Marendic 2012, equation 3",
           .build = build,
-          .cost = cost,
-          .time = time};
+          .cost = cost};
 }
 
 }  // namespace latecomer::reduce

@@ -23,17 +23,10 @@ void build(const Plan& plan, Builder& builder) {
   fold.finish();
 }
 
+/// What comes in is combined meanwhile, except the last.
 Cost cost(const Plan& plan) {
   const Count others = plan.problem.ranks - 1;
-  return {others, plan.problem.count, others * plan.problem.count};
-}
-
-/// What comes in is combined meanwhile, except the last.
-Seconds time(const Plan& plan, const Network& network) {
-  const auto others = static_cast<double>(plan.problem.ranks - 1);
-  const Seconds transfer = network.transfer(plan.problem.bytes());
-  const Seconds combine = network.combining(plan.problem.bytes());
-  return transfer + (others - 1) * std::max(transfer, combine) + combine;
+  return {others, others * plan.problem.count, plan.problem.count};
 }
 
 }  // namespace
@@ -43,8 +36,7 @@ LATECOMER_ROW(reduce, linear) {
           .cost_formula = "(P-1)(alpha + m beta) + m gamma",
           .source = "Marendic 2012, equation 1",
           .build = build,
-          .cost = cost,
-          .time = time};
+          .cost = cost};
 }
 
 }  // namespace latecomer::reduce

@@ -24,8 +24,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const Rotated line(problem.ranks, problem.commutative ? problem.root + 1 : 0);
   for (Rank at = 0; at < problem.ranks; ++at) plan.order.push_back(line.rank(at));
-  fill_eager_segments(plan, knowledge.network,
-                      [&](const Plan& tried) { return chain_time(tried, knowledge.network); });
+  fill_eager_segments(plan, knowledge.network, chain_cost);
 }
 
 void fill_sorted(Plan& plan, const Knowledge& knowledge) {
@@ -36,7 +35,7 @@ void fill_sorted(Plan& plan, const Knowledge& knowledge) {
   std::erase(plan.order, problem.root);
   plan.order.push_back(problem.root);
   fill_eager_segments(plan, knowledge.network, [&](const Plan& tried) {
-    return chain_time_after_last(tried, knowledge.network, arrivals);
+    return chain_mean_after_last(tried, knowledge.network, arrivals);
   });
 }
 
@@ -50,8 +49,7 @@ LATECOMER_ROW(reduce, linear_tree) {
           .fill_plan = fill_plan,
           .build = build_chain,
           .check = check_ordered,
-          .cost = chain_cost,
-          .time = chain_time};
+          .cost = chain_cost};
 }
 
 LATECOMER_ROW(reduce, sorted_linear_tree) {
@@ -62,7 +60,7 @@ LATECOMER_ROW(reduce, sorted_linear_tree) {
   row.source = "Proficz 2018, section 4.1 (SLT), for reduce";
   row.fill_plan = fill_sorted;
   row.check = check_root_last;
-  row.time_after_last = chain_time_after_last;
+  row.mean_after_last = chain_mean_after_last;
   return row;
 }
 

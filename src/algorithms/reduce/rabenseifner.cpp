@@ -142,30 +142,10 @@ void build(const Plan& plan, Builder& builder) {
 /// Exact where P's power of two divides the count; rounded up otherwise.
 Cost cost(const Plan& plan) {
   const FoldedRanks folded(plan.problem.ranks);
-  const Count more = folded.extra > 0 ? 1 : 0;
   const Count m = plan.problem.count;
-  const Count block = Partition(m, folded.core).longest();
-  const Count halving = (folded.core - 1) * block;
-  // The busiest sender gathers half of the vector.
-  const Count gathered = folded.core > 1 ? folded.core / 2 * block : 0;
-  const Count sent = std::max(halving + gathered, more * m);
-  return {Count{2} * folded.log2 + more, sent, halving + more * m};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const FoldedRanks folded(plan.problem.ranks);
-  const Partition parts(plan.problem.count, folded.core);
-  const auto bytes = [&](Count blocks) {
-    return parts.range(0, blocks).count * plan.problem.element_bytes;
-  };
-  const Count all = plan.problem.bytes();
-  const bool more = folded.extra > 0;
-  Seconds time = more ? network.transfer(all) + network.combining(all) : 0;
-  for (Count blocks = folded.core / 2; blocks > 0; blocks /= 2) {
-    time += network.exchanging(bytes(blocks)) + network.combining(bytes(blocks)) +
-            network.transfer(bytes(blocks));
-  }
-  return time;
+  const Count halving = (folded.core - 1) * Partition(m, folded.core).longest();
+  const Cost both{2 * folded.log2, 2 * halving, halving, halving};
+  return folded.extra == 0 ? both : both + Cost{1, m, m};
 }
 
 }  // namespace
@@ -177,8 +157,7 @@ LATECOMER_ROW(reduce, rabenseifner) {
               " m beta and m gamma more",
           .source = "Rabenseifner 2004; Marendic 2012, equation 4",
           .build = build,
-          .cost = cost,
-          .time = time};
+          .cost = cost};
 }
 
 }  // namespace latecomer::reduce

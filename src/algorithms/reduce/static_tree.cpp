@@ -14,10 +14,10 @@
 #include <queue>
 #include <utility>
 
-#include "algorithms/after_last.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/row.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::reduce {
 namespace {
@@ -159,30 +159,17 @@ void build(const Plan& plan, Builder& builder) {
 /// Of the tree that the plan has: of that for ranks that arrive together the rounds are log2 P.
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
-  std::vector<Count> rounds(plan.order.size());
-  std::vector<Count> received(plan.order.size());
+  std::vector<TreeSteps> received(plan.order.size());
+  std::vector<TreeSteps> combined(plan.order.size());
   for (const auto& [from, to] : merges_of(plan).all) {
-    rounds[to] = std::max(rounds[from], rounds[to]) + 1;
-    ++received[to];
+    received[to] = std::max(received[to], combined[from]);
+    ++received[to].transfers;
+    combined[to] = std::max(combined[to], received[to]);
+    ++combined[to].combines;
   }
-  const Count more = plan.order.back() == problem.root ? 0 : 1;
-  return {*std::max_element(rounds.begin(), rounds.end()) + more, problem.count,
-          *std::max_element(received.begin(), received.end()) * problem.count};
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  const std::vector<Seconds> together(plan.order.size(), 0);
-  const MergeClock clock(plan.problem, network, together);
-  return played(merges_of(plan), plan.problem.root, clock).ready(plan.problem.root);
-}
-
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  const MergeClock end =
-      played(merges_of(plan), plan.problem.root, MergeClock(plan.problem, network, arrivals));
-  std::vector<Seconds> exits;
-  for (const Rank rank : plan.order) exits.push_back(end.ready(rank));
-  return mean_exit_after_last(exits, arrivals);
+  const TreeSteps steps = combined[plan.order.back()];
+  const Count transfers = steps.transfers + (plan.order.back() == problem.root ? 0 : 1);
+  return {transfers, transfers * problem.count, steps.combines * problem.count};
 }
 
 }  // namespace
@@ -196,9 +183,7 @@ LATECOMER_ROW(reduce, static_tree) {
           .fill_plan = fill_plan,
           .build = build,
           .check = check,
-          .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last};
+          .cost = cost};
 }
 
 }  // namespace latecomer::reduce

@@ -10,6 +10,7 @@
 #include "algorithms/registry.hpp"
 #include "base/random.hpp"
 #include "patterns/powers.hpp"
+#include "price/price.hpp"
 
 namespace latecomer::allreduce {
 namespace {

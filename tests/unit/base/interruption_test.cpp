@@ -9,6 +9,7 @@
 #include "parties/make_party.hpp"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 namespace {

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "base/random.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 namespace {

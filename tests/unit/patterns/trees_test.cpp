@@ -85,33 +85,29 @@ TEST(BinomialTree, KeepsRankOrder) {
 }
 
 // A complete binary tree of height h: the second child's message comes after the first one's.
-TEST(TreeTimes, CompleteBinaryTree) {
+TEST(TreeSteps, OfACompleteBinaryTree) {
   for (const Rank levels : {1, 2, 3, 5}) {
     const Rank count = (1 << levels) - 1;
     const NodeOf node_of = [&](Rank rank) { return post_order_node(0, count, rank); };
-    EXPECT_EQ(time_up(node_of, count - 1, 1, 0), 2 * (levels - 1));
-    EXPECT_EQ(time_up(node_of, count - 1, 1, 0.5), 2.5 * (levels - 1));
-    EXPECT_EQ(time_up(node_of, count - 1, 1, 2), 5 * (levels - 1));
-    EXPECT_EQ(time_down(node_of, count - 1, 1), 2 * (levels - 1));
+    EXPECT_EQ(steps_up(node_of, count - 1), (TreeSteps{2 * (levels - 1), levels - 1}));
+    EXPECT_EQ(steps_down(node_of, count - 1), 2 * (levels - 1));
   }
 }
 
-TEST(TreeTimes, BinomialTree) {
+TEST(TreeSteps, OfABinomialTree) {
   const NodeOf node_of = [&](Rank rank) { return binomial_node(16, rank); };
-  EXPECT_EQ(time_up(node_of, 0, 1, 0), 4);
-  EXPECT_EQ(time_up(node_of, 0, 1, 1), 8);
-  EXPECT_EQ(time_down(node_of, 0, 1), 4);
+  EXPECT_EQ(steps_up(node_of, 0), (TreeSteps{4, 4}));
+  EXPECT_EQ(steps_down(node_of, 0), 4);
 }
 
-TEST(TreeTimes, BlocksThatComeLaterDelayTheOthersOnlyInOrder) {
+TEST(TreeSteps, BlocksThatComeLaterDelayTheOthers) {
   // Rank 0 lists the child with a child of its own first.
   const NodeOf node_of = [](Rank rank) {
     const std::vector<TreeNode::Child> children[] = {
         {{1, false}, {3, false}}, {{2, false}}, {}, {}};
     return TreeNode{-1, children[rank]};
   };
-  EXPECT_EQ(time_up(node_of, 0, 10, 1), 32);  // 10 + 1, then two transfers and one combine
-  EXPECT_EQ(time_up(node_of, 0, 10, 1, Receiving::as_they_come), 22);
+  EXPECT_EQ(steps_up(node_of, 0), (TreeSteps{3, 2}));
 }
 
 TEST(BestSegments, BalancesStartUpsAgainstFill) {

@@ -80,21 +80,14 @@ void build(const Plan& plan, Builder& builder) {
   for (const Hop& hop : planned_timetable(plan)->hops) walk.take(hop);
 }
 
-/// Rounds: an upper bound, since messages do not wait for the end of a round.
+/// An upper bound, since messages do not wait for the end of a round.
 Cost cost(const Plan& plan) {
-  const auto table = planned_timetable(plan);
-  const Partition blocks(plan.problem.count, blocks_of(plan));
-  std::vector<Count> sent(static_cast<std::size_t>(plan.problem.ranks), 0);
-  std::vector<Count> combined(sent.size(), 0);
-  for (const Hop& hop : table->hops) {
-    const Count elements = blocks.range(hop.block).count;
-    sent[hop.from] += elements;
-    if (!hop.final) combined[hop.to] += elements;
-  }
-  return {table->rounds, std::ranges::max(sent), std::ranges::max(combined)};
+  const Count rounds = balanced_rounds(plan);
+  const Count longest = Partition(plan.problem.count, blocks_of(plan)).longest();
+  return {rounds, rounds * longest, longest, 0, true};
 }
 
-Seconds time_after_last(const Plan& plan, const Network& network,
+Seconds mean_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& /*arrivals*/) {
   return planned_time(plan, network);
 }
@@ -120,8 +113,7 @@ LATECOMER_ROW(allreduce, early_owners) {
           .build = build,
           .check = check_early_owners,
           .cost = cost,
-          .time = balanced_rounds_time,
-          .time_after_last = time_after_last,
+          .mean_after_last = mean_after_last,
           .tells = tells,
           .worth_planning = worth_planning_owners};
 }

@@ -159,9 +159,8 @@ Seconds planned_time(const Plan& plan, const Network& network) {
   return (exits / plan.problem.ranks - last) * round_of(plan, network) + fill_of(plan, network);
 }
 
-Seconds balanced_rounds_time(const Plan& plan, const Network& network) {
-  const auto table = timetable(plan, std::vector<Count>(plan.problem.ranks, 0));
-  return static_cast<double>(table->rounds) * round_of(plan, network) + fill_of(plan, network);
+Count balanced_rounds(const Plan& plan) {
+  return timetable(plan, std::vector<Count>(plan.problem.ranks, 0))->rounds;
 }
 
 bool worth_planning_owners(const Problem& problem, const Network& network) {

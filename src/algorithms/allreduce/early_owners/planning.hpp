@@ -21,8 +21,8 @@ void check_early_owners(const Plan& plan);
 [[nodiscard]] std::shared_ptr<const Timetable> planned_timetable(const Plan& plan);
 /// By that: the mean exit after the last arrival.
 [[nodiscard]] Seconds planned_time(const Plan& plan, const Network& network);
-/// By a timetable of the same owners, if all arrive together.
-[[nodiscard]] Seconds balanced_rounds_time(const Plan& plan, const Network& network);
+/// Rounds of a timetable of the same owners, if all arrive together.
+[[nodiscard]] Count balanced_rounds(const Plan& plan);
 /// Whether planning may gain more than it takes.
 [[nodiscard]] bool worth_planning_owners(const Problem& problem, const Network& network);
 

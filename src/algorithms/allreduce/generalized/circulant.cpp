@@ -36,7 +36,6 @@ LATECOMER_ROW(allreduce, circulant) {
           .build = build,
           .check = check_levels,
           .cost = level_cost,
-          .time = level_time,
           .tells = levels_tell};
 }
 

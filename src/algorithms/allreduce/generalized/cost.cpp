@@ -127,17 +127,10 @@ Cost level_cost(const Plan& plan) {
   Cost cost;
   for (const Work& work : work_of(design, plan.problem.count)) {
     const Count piece = work.combined > 0 ? design.reduce_piece : design.distribute_piece;
-    cost.rounds += messages(work.sent, piece);
-    cost.sent += work.sent;
-    cost.combined += work.combined;
+    const Count shown = piece == 0 ? work.urgent : std::min(piece, work.urgent);
+    cost = cost + Cost{messages(work.sent, piece), work.sent, shown, work.exchange ? work.sent : 0};
   }
   return cost;
-}
-
-Seconds level_time(const Plan& plan, const Network& network) {
-  const Design design = from_table(plan.table, plan.problem.ranks);
-  return time_of(work_of(design, plan.problem.count),
-                 {design.reduce_piece, design.distribute_piece}, plan.problem, network);
 }
 
 }  // namespace latecomer::allreduce

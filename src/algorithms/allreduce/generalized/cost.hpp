@@ -26,8 +26,7 @@ struct Pieces {
 [[nodiscard]] Seconds time_of(const std::vector<Work>& steps, const Pieces& pieces,
                               const Problem& problem, const Network& network);
 
-/// The same of the design in a plan's table: fields of a registry row.
+/// The cost of the design in a plan's table.
 [[nodiscard]] Cost level_cost(const Plan& plan);
-[[nodiscard]] Seconds level_time(const Plan& plan, const Network& network);
 
 }  // namespace latecomer::allreduce

@@ -110,7 +110,6 @@ LATECOMER_ROW(allreduce, generalized) {
           .build = build,
           .check = check_levels,
           .cost = level_cost,
-          .time = level_time,
           .tells = levels_tell};
 }
 

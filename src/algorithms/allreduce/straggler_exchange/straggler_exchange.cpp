@@ -14,10 +14,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "algorithms/after_last.hpp"
-#include "algorithms/allreduce/straggler_exchange/play.hpp"
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
-#include "algorithms/chosen.hpp"
+#include "algorithms/registry.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
@@ -27,10 +25,6 @@
 namespace latecomer::allreduce {
 namespace {
 
-/// Playing takes about 2 P^2 steps; for more ranks it is priced as if nobody were late, which is
-/// never less.
-constexpr Rank kMostPlayed = 128;
-
 /// Other numbers of ranks have the pre-reduced ring instead.
 bool exchanges(Rank ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
 
@@ -39,7 +33,7 @@ bool exchanges(Rank ranks) { return std::has_single_bit(static_cast<unsigned>(ra
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   if (!exchanges(plan.problem.ranks)) {
     plan.algorithm = "prereduced_ring";
-    return chosen(plan).fill_plan(plan, knowledge);
+    return find_algorithm(Collective::allreduce, plan.algorithm).fill_plan(plan, knowledge);
   }
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
   std::sort(plan.order.begin(), plan.order.end() - 1);
@@ -122,56 +116,20 @@ class Walk {
 
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).build(); }
 
-/// What a position sends in the exchange, in elements.
-Count sent_by(Rank position, const ExchangeRounds& rounds, const Partition& blocks) {
-  Count sent = 0;
-  for (Rank round = 0; round < rounds.count(); ++round) {
-    const Rank block = rounds.at(position, round).sent;
-    if (block != kNoBlock) sent += blocks.range(block).count;
-  }
-  return sent;
-}
-
-Count transfers(Rank ranks) { return Count{2} * (ranks - 2) + floor_log2(ranks); }
-
+/// Both partners of the exchange send. Nearly all combining that shows is in the reduce-scatter.
 Cost cost(const Plan& plan) {
-  const Rank ranks = plan.problem.ranks;
-  const Partition blocks(plan.problem.count, ranks - 1);
-  const ExchangeRounds rounds(ranks);
-  Count sent = sent_by(ranks - 1, rounds, blocks);
-  for (Rank me = 0; me + 1 < ranks; ++me) {
-    const Count scattered = plan.problem.count - blocks.range(me).count;
-    sent = std::max(sent, scattered + sent_by(me, rounds, blocks));
-  }
-  // Position 0 combines the first block, which may be longer, but not the last one.
-  const Count more = blocks.longest() - blocks.range(ranks - 2).count;
-  return {transfers(ranks), sent, plan.problem.count + more};
+  const Count ranks = plan.problem.ranks;
+  const Count levels = floor_log2(plan.problem.ranks);
+  const Count exchanges = ranks - 2 + levels;
+  const Count rounds = ranks - 2 + exchanges;
+  const Count combines = ranks - 1 + std::max<Count>(0, levels - 2);
+  const Count longest = Partition(plan.problem.count, ranks - 1).longest();
+  return {rounds, rounds * longest, combines * longest, exchanges * longest, true};
 }
 
-/// Of combining, nearly all that shows is in the reduce-scatter.
-Seconds by_rounds(const Plan& plan, const Network& network) {
-  const Rank ranks = plan.problem.ranks;
-  const Partition blocks(plan.problem.count, ranks - 1);
-  const Count bytes = blocks.longest() * plan.problem.element_bytes;
-  return static_cast<double>(transfers(ranks)) * (network.handshake + network.occupancy(bytes)) +
-         static_cast<double>(ranks - 1) * network.combining(bytes);
-}
-
-Seconds time(const Plan& plan, const Network& network) {
-  if (plan.problem.ranks > kMostPlayed) return by_rounds(plan, network);
-  const std::vector<Seconds> together(static_cast<std::size_t>(plan.problem.ranks), 0);
-  return std::ranges::max(play_exchange(plan, network, together));
-}
-
-Seconds time_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
-  if (plan.problem.ranks > kMostPlayed) return by_rounds(plan, network);
-  return mean_exit_after_last(play_exchange(plan, network, arrivals), arrivals);
-}
-
-/// Where it is itself, and its price soon known.
+/// Where it is itself.
 bool worth_planning(const Problem& problem, const Network& /*network*/) {
-  return exchanges(problem.ranks) && problem.ranks <= kMostPlayed;
+  return exchanges(problem.ranks);
 }
 
 }  // namespace
@@ -187,8 +145,6 @@ LATECOMER_ROW(allreduce, straggler_exchange) {
           .build = build,
           .check = check,
           .cost = cost,
-          .time = time,
-          .time_after_last = time_after_last,
           .worth_planning = worth_planning};
 }
 

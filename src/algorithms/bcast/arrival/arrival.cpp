@@ -15,13 +15,21 @@
 #include <algorithm>
 
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
-#include "algorithms/bcast/arrival/prices.hpp"
 #include "algorithms/bcast/chain.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/pipeline.hpp"
 
 namespace latecomer::bcast {
 namespace {
+
+/// The one whose root sends to absent ranks as well.
+constexpr std::string_view kAhead = "arrival_nb";
+
+Feeding feeding_of(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  return {problem.ranks, problem.root, std::min(plan.parameters.at("segments"), problem.count),
+          plan.algorithm == kAhead ? kAnnounced : 0};
+}
 
 class ArrivalParty final : public Party {
  public:
@@ -54,15 +62,16 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   segments = std::min(segments, most_segments(problem.count));
 }
 
+/// That of a chain, and of words from and to the ranks, about half of them beside the segments.
+Cost cost(const Plan& plan) { return chain_cost(plan) + Cost{3 + plan.problem.ranks / 2}; }
+
 Algorithm row(std::string_view segments) {
   return {.scratch_messages = 0,
           .parameters = {{"segments", segments, 1, {}}},
           .cost_formula = "about (S+P-2)(alpha + m/S beta) + P alpha",
           .source = "Patarasuk and Yuan 2008; later groups are served by earlier ones",
           .fill_plan = fill_plan,
-          .cost = chain_cost,
-          .time = arrival_time,
-          .time_after_last = arrival_after_last,
+          .cost = cost,
           .party = party};
 }
 

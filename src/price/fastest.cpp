@@ -1,9 +1,8 @@
-// Fastest: whichever program takes the least time on the network by its closed form, for ranks that
+// Fastest: whichever program takes the least time on the network by its cost, for ranks that
 // arrive together. The plan is that program's own.
 //
 // Cost: that of the program. Use it where arrivals are balanced and the network's costs are known.
-#include "algorithms/chosen.hpp"
-#include "algorithms/row.hpp"
+#include "price/chosen.hpp"
 
 namespace latecomer::every {
 namespace {
@@ -21,7 +20,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
 LATECOMER_ROW(every, fastest) {
   return {.scratch_messages = 3,
           .cost_formula = "that of the program with the least time on the network",
-          .source = "the closed forms of the others",
+          .source = "the costs of the others",
           .fill_plan = fill_plan,
           .build = build_chosen,
           .check = check_chosen,

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "algorithms/registry.hpp"
 #include "base/error.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 

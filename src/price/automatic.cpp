@@ -1,11 +1,10 @@
-// Auto: whichever program has its ranks leave soonest after the last arrival, by closed forms, for
+// Auto: whichever program has its ranks leave soonest after the last arrival, by its price for
 // the arrivals that are expected. The plan is that program's own.
 //
 // Cost: that of the program. Use it where it is not known who will be late, or whether anybody
 // will. In MPI programs the library's own collective takes part too, and what calls took corrects
-// the closed forms (src/choose/).
-#include "algorithms/chosen.hpp"
-#include "algorithms/row.hpp"
+// the prices (src/choose/).
+#include "price/chosen.hpp"
 
 namespace latecomer::every {
 namespace {
@@ -20,7 +19,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan = cheapest_plan(
       plan.problem, knowledge, [&](const Algorithm& row) { return competes(row, known); },
       [&](const Plan& each) {
-        return mean_after_last(each, knowledge.network, knowledge.arrivals);
+        return mean_after_last(each, knowledge.network, knowledge.arrivals, true);
       });
 }
 
@@ -30,7 +29,7 @@ LATECOMER_ROW(every, auto) {
   return {.arrival_aware = true,
           .scratch_messages = 3,
           .cost_formula = "that of the program that is over soonest after the last arrival",
-          .source = "the closed forms of the others",
+          .source = "the prices of the others",
           .fill_plan = fill_plan,
           .build = build_chosen,
           .check = check_chosen,

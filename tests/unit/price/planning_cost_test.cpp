@@ -1,11 +1,12 @@
 // What planning is said to take, against what is counted: no clock is read.
-#include "algorithms/planning_cost.hpp"
+#include "price/planning_cost.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "patterns/powers.hpp"
+#include "price/price.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {

@@ -1,12 +1,12 @@
-#include "algorithms/planning_cost.hpp"
+#include "price/planning_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/moving/replay.hpp"
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 namespace {
@@ -142,13 +142,13 @@ Seconds planning_cost(const Algorithm& row, const Problem& problem, const Networ
   const double ranks = problem.ranks;
   const double levels = ranks * ceil_log2(problem.ranks);
   const double segments = segments_of(problem, network);
-  const bool listed = within(levels + ranks, moving::kMostReplayed) > 0;
+  const bool listed = within(levels + ranks, 4096) > 0;
   return kCold * kMicrosecond *
          (effort.once + effort.rank * ranks + effort.level * levels +
           effort.list * (listed ? levels : 0) +
           effort.pair * (problem.ranks <= effort.pairs_to ? ranks * ranks : 0) +
           effort.segment * segments + effort.hop * ranks * segments +
-          effort.played * within(ranks * segments, moving::kMostReplayed));
+          effort.played * within(ranks * segments, 4096));
 }
 
 namespace {

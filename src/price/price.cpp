@@ -1,0 +1,69 @@
+#include "price/price.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "parties/make_party.hpp"
+#include "simulate/simulate.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Seconds kLongest = 1e5;  // in a replay: nobody expects a rank to be later
+
+bool replayable(const Plan& plan, const Network& network) {
+  return plan.problem.ranks <= kMaxReplayedRanks &&
+         plan.problem.ranks * cost_of(plan).rounds <= kMaxReplayed &&
+         balanced_time(plan, network) < kLongest;
+}
+
+std::vector<Seconds> since_first(const std::vector<Seconds>& arrivals) {
+  const Seconds first = std::ranges::min(arrivals);
+  std::vector<Seconds> since;
+  for (const Seconds arrival : arrivals) since.push_back(std::min(arrival - first, kLongest));
+  return since;
+}
+
+}  // namespace
+
+Seconds balanced_time(const Plan& plan, const Network& network) {
+  const Cost cost = cost_of(plan);
+  return hockney_time(plan.problem, cost, network) -
+         network.saved(cost.sent * plan.problem.element_bytes);
+}
+
+bool may_pay(const Algorithm& row, const Problem& problem, const Network& network) {
+  const bool priced = !row.arrival_aware || row.mean_after_last != nullptr ||
+                      row.name == "auto" || problem.ranks <= kMaxReplayedRanks;
+  const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
+  return priced && worth && accepts(row, problem, nullptr);
+}
+
+std::vector<Seconds> replay(const Plan& plan, const Network& network,
+                            const std::vector<Seconds>& arrivals) {
+  SimulationOptions options;
+  options.network = network;
+  options.element_bytes = plan.problem.element_bytes;
+  options.arrivals = since_first(arrivals);
+  std::vector<Seconds> exits = simulate(make_parties(plan, network), options).exits;
+  for (Seconds& exit : exits) {
+    if (exit < 0) exit = std::numeric_limits<Seconds>::infinity();
+  }
+  return exits;
+}
+
+Seconds mean_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals, bool exact) {
+  const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
+  if (plan.problem.ranks == 1 || arrivals.empty()) return balanced_time(plan, network);
+  if (row.mean_after_last != nullptr) {
+    return row.mean_after_last(plan, network, arrivals) -
+           network.saved(cost_of(plan).sent * plan.problem.element_bytes);
+  }
+  const bool replayed = (row.arrival_aware || exact) && replayable(plan, network);
+  if (!replayed) return balanced_time(plan, network);
+  return mean_exit_after_last(replay(plan, network, arrivals), since_first(arrivals));
+}
+
+}  // namespace latecomer
