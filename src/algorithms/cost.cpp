@@ -18,8 +18,8 @@ Seconds hockney_time(const Problem& problem, const Cost& cost, const Network& ne
   time += rounds * network.handshake;
   if (eager || cost.exchanged == 0) return time;
   const double both_ways = bytes(cost.exchanged) / bytes(cost.sent);
-  return time + (network.exchange - 1) * (network.beta * bytes(cost.exchanged) +
-                                          both_ways * rounds * network.alpha);
+  return time + (network.exchange - 1) *
+                    (network.beta * bytes(cost.exchanged) + both_ways * rounds * network.alpha);
 }
 
 Seconds mean_exit_after_last(const std::vector<Seconds>& exits,

@@ -58,9 +58,9 @@ struct Algorithm {
   void (*check)(const Plan& plan) = nullptr;
   /// For two ranks or more. Null for native.
   Cost (*cost)(const Plan& plan);
-  /// The mean over the ranks of exit minus last arrival, seconds, by a closed form, when they arrive
-  /// so (one entry a rank, seconds). Null: its price is found by running the programs on the virtual
-  /// network.
+  /// The mean over the ranks of exit minus last arrival, seconds, by a closed form, when they
+  /// arrive so (one entry a rank, seconds). Null: its price is found by running the programs on the
+  /// virtual network.
   Seconds (*mean_after_last)(const Plan& plan, const Network& network,
                              const std::vector<Seconds>& arrivals) = nullptr;
   /// True if its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they

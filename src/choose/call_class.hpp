@@ -56,6 +56,7 @@ struct CallClass {
   Count priced_count = -1;
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
+  std::vector<const Algorithm*> unpriced;  // rows for these arrivals, the cheapest to plan last
   // Of rooted calls: what the steady candidates would take under the arrivals of the last calls.
   std::vector<std::vector<Candidate>> lately;
 };

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <utility>
 
-#include "price/planning_cost.hpp"
-#include "price/price.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
+#include "price/planning_cost.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 namespace {
@@ -496,28 +496,53 @@ void Chooser::collect_steady(CallClass& of, const Problem& problem, bool announc
   }
 }
 
-/// As it is where ranks may leave early and that costs little to know, and beside protocols.
-/// Otherwise as if nobody were late: a broadcast's replay takes a millisecond for 48 ranks.
+/// Balanced programs are priced for given arrivals in reductions, whose ranks may leave early, and
+/// where protocols compete. Elsewhere they are priced as if nobody were late.
+bool Chooser::prices_arrivals(const CallClass& of) {
+  const Collective collective = of.steady.front().row->collective;
+  return of.steady.size() > 1 || (rooted(collective) && combines(collective));
+}
+
+/// What price_of takes for all of them.
+Seconds Chooser::cost_of_prices(const CallClass& of) {
+  Seconds cost = 0;
+  if (!prices_arrivals(of)) return cost;
+  for (const Candidate& steady : of.steady) cost += replay_cost(*steady.plan);
+  return cost;
+}
+
 Seconds Chooser::price_of(const CallClass& of, const Candidate& steady,
                           const std::vector<Seconds>& arrivals) const {
   const Collective collective = steady.row->collective;
-  const bool exact = of.steady.size() > 1 || (rooted(collective) && combines(collective));
+  const bool exact = prices_arrivals(of);
   const Seconds after_last = mean_after_last(*steady.plan, known_.network, arrivals, exact);
   return as_price(after_last, collective, arrivals);
 }
 
-/// Of all candidates that have plans, for the arrivals that are expected. Where the calls have not
-/// paid for it, nothing is priced.
+/// Prices the candidates for the arrivals that are expected: the steady ones, then arrival-aware
+/// rows, those that are cheapest to plan first, as far as the calls have paid for it. Later calls
+/// with the same arrivals go on.
 void Chooser::price(CallClass& of, const Problem& problem) {
-  if (of.priced_count == problem.count && of.arrivals == expected_) return;
-  of.priced.clear();
-  of.priced_count = -1;
-  Seconds cost = 0;
-  for (const Algorithm& row : registry(problem.collective)) {
-    if (row.arrival_aware && may_pay(row, problem, known_.network)) {
-      cost += planning_cost(row, problem, known_.network);
-    }
+  if (of.priced_count != problem.count || of.arrivals != expected_) begin_pricing(of, problem);
+  while (of.priced_count >= 0 && !of.unpriced.empty()) {
+    const Algorithm& row = *of.unpriced.back();
+    const Seconds cost = planning_cost(row, problem, known_.network);
+    if (of.account < cost) return;
+    of.account -= cost;
+    of.unpriced.pop_back();
+    known_.arrivals = expected_;
+    const CachedPlan& cached = plans_for_call().get({&row, {}}, problem, known_);
+    if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
+    const Seconds after_last = mean_after_last(*cached.plan, known_.network, expected_);
+    of.priced.push_back({&row, as_price(after_last, problem.collective, expected_), cached.plan});
   }
+}
+
+void Chooser::begin_pricing(CallClass& of, const Problem& problem) {
+  of.priced.clear();
+  of.unpriced.clear();
+  of.priced_count = -1;
+  const Seconds cost = cost_of_prices(of);
   if (of.account < cost) return;
   of.account -= cost;
   of.priced_count = problem.count;
@@ -525,16 +550,13 @@ void Chooser::price(CallClass& of, const Problem& problem) {
   for (const Candidate& steady : of.steady) {
     of.priced.push_back({steady.row, price_of(of, steady, expected_), steady.plan});
   }
-  known_.arrivals = expected_;
   for (const Algorithm& row : registry(problem.collective)) {
-    const bool candidate = row.arrival_aware && row.name != "auto" &&
-                           may_pay(row, problem, known_.network);
-    if (!candidate) continue;
-    const CachedPlan& cached = plans_for_call().get({&row, {}}, problem, known_);
-    if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
-    const Seconds after_last = mean_after_last(*cached.plan, known_.network, expected_);
-    of.priced.push_back({&row, as_price(after_last, problem.collective, expected_), cached.plan});
+    const bool candidate = row.arrival_aware && row.name != "auto";
+    if (candidate && may_pay(row, problem, known_.network)) of.unpriced.push_back(&row);
   }
+  std::ranges::stable_sort(of.unpriced, std::greater<>{}, [&](const Algorithm* row) {
+    return planning_cost(*row, problem, known_.network);
+  });
 }
 
 /// One of which too little is known: first the library's collective, then the best balanced
@@ -614,6 +636,9 @@ void Chooser::learn() {
 Seconds Chooser::promised(CallClass& of, const Selection& selection,
                           const std::vector<Seconds>& arrivals) {
   if (of.steady.empty()) return selection.predicted;
+  const Seconds cost = cost_of_prices(of);
+  if (of.account < cost) return selection.predicted;
+  of.account -= cost;
   std::vector<Candidate> prices;
   Seconds promised = selection.predicted;
   for (const Candidate& steady : of.steady) {

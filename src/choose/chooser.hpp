@@ -159,8 +159,11 @@ class Chooser {
   [[nodiscard]] const CachedPlan* plan_if_paid(CallClass& of, const Algorithm& row,
                                                const Problem& problem);
   void price(CallClass& of, const Problem& problem);
+  void begin_pricing(CallClass& of, const Problem& problem);
   void collect(CallClass& of, const Problem& problem, bool announced);
   void collect_steady(CallClass& of, const Problem& problem, bool announced);
+  [[nodiscard]] static bool prices_arrivals(const CallClass& of);
+  [[nodiscard]] static Seconds cost_of_prices(const CallClass& of);
   [[nodiscard]] Seconds price_of(const CallClass& of, const Candidate& steady,
                                  const std::vector<Seconds>& arrivals) const;
   [[nodiscard]] const Candidate* to_try(CallClass& of) const;

@@ -56,14 +56,23 @@ struct TreeSteps {
   auto operator<=>(const TreeSteps&) const = default;
 };
 
-/// From the start until `root` has the combined blocks of all ranks below it, which it takes from
-/// its children in their order.
+/// A rank takes its children's blocks in their order, as it must where senders wait for their
+/// receivers, or as they come.
+enum class Receiving : std::uint8_t { in_order, as_they_come };
+
+/// From the start until `root` has the combined blocks of all ranks below it.
 template <typename NodeOf>
-[[nodiscard]] TreeSteps steps_up(const NodeOf& node_of, Rank root) {
+[[nodiscard]] TreeSteps steps_up(const NodeOf& node_of, Rank root,
+                                 Receiving receiving = Receiving::in_order) {
+  std::vector<TreeSteps> below;
+  for (const TreeNode::Child& child : node_of(root).children) {
+    below.push_back(steps_up(node_of, child.rank, receiving));
+  }
+  if (receiving == Receiving::as_they_come) std::ranges::sort(below);
   TreeSteps received;
   TreeSteps combined;
-  for (const TreeNode::Child& child : node_of(root).children) {
-    received = std::max(received, steps_up(node_of, child.rank));
+  for (const TreeSteps& steps : below) {
+    received = std::max(received, steps);
     ++received.transfers;
     combined = std::max(combined, received);
     ++combined.combines;

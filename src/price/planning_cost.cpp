@@ -16,16 +16,14 @@ struct Effort {
   double once = 0;
   double rank = 0;     // times P
   double level = 0;    // times P log2 P
-  double list = 0;     // times P log2 P while a list of so many messages is replayed
-  double pair = 0;     // times P^2 for at most `pairs_to` ranks
+  double pair = 0;     // times P^2 for at most `pairs_to` ranks: more are not replayed
   double segment = 0;  // times S
-  double hop = 0;      // times P S
-  double played = 0;   // times P S while so many are played
-  Rank pairs_to = 64;
+  double hop = 0;      // times P S, likewise
+  Rank pairs_to = kMaxReplayedRanks;
 };
 
 /// Of what nobody has measured.
-constexpr Effort kUsual{.once = 20, .rank = 2, .level = 0.2, .segment = 1};
+constexpr Effort kUsual{.once = 20, .rank = 2, .level = 0.2, .pair = 2, .segment = 1};
 
 struct Row {
   Collective collective;
@@ -36,69 +34,93 @@ struct Row {
 /// Fitted to the dearest of the arrivals in each cell of evidence/planning_time.py, so that 95 % of
 /// the cells take less.
 constexpr Row kRows[] = {
-    {Collective::allgather, "bruck", {.once = 12, .rank = 0.024}},
-    {Collective::allgather, "disseminated_ring", {.once = 5, .rank = 3.5, .pair = 0.75}},
-    {Collective::allgather, "fastest", {.once = 29, .rank = 0.59, .list = 2}},
-    {Collective::allgather, "gather_bcast", {.once = 4.5, .rank = 1.2, .level = 0.18}},
-    {Collective::allgather, "late_doubling", {.once = 6, .rank = 1.5, .pair = 0.9}},
-    {Collective::allgather, "neighbor_exchange", {.once = 7.6, .rank = 0.46, .pair = 0.49}},
-    {Collective::allgather, "recursive_doubling", {.once = 6.7, .rank = 0.39, .list = 0.99}},
-    {Collective::allgather, "ring", {.once = 4.4, .rank = 0.84, .pair = 0.73}},
-    {Collective::allgather, "sorted_gather_bcast", {.once = 10, .rank = 1.5, .pair = 0.86}},
-    {Collective::allreduce, "circulant", {.once = 26, .rank = 0.41, .list = 0.053}},
-    {Collective::allreduce, "dual_root", {.once = 17, .rank = 0.77, .segment = 0.69}},
+    {Collective::allgather, "bruck", {.once = 5.4, .rank = 0.013, .pair = 0.00012}},
+    {Collective::allgather, "disseminated_ring", {.once = 20, .pair = 4.7}},
+    {Collective::allgather, "fastest", {.once = 25, .rank = 0.077, .pair = 0.002}},
+    {Collective::allgather, "gather_bcast", {.once = 4, .rank = 0.14, .level = 0.048}},
+    {Collective::allgather,
+     "late_doubling",
+     {.once = 13, .rank = 0.31, .level = 0.087, .pair = 2.1}},
+    {Collective::allgather,
+     "neighbor_exchange",
+     {.once = 3.8, .rank = 0.17, .level = 0.0073, .pair = 8.1e-05}},
+    {Collective::allgather,
+     "recursive_doubling",
+     {.once = 7.4, .rank = 0.063, .level = 0.0091, .pair = 2.3e-05}},
+    {Collective::allgather, "ring", {.once = 4.3, .rank = 0.3, .level = 0.038}},
+    {Collective::allgather, "sorted_gather_bcast", {.once = 20, .rank = 5.8, .pair = 1.6}},
+    {Collective::allreduce, "circulant", {.once = 10, .rank = 0.24, .pair = 0.0015}},
+    {Collective::allreduce,
+     "dual_root",
+     {.once = 8.3, .rank = 0.082, .level = 0.0029, .segment = 0.12, .hop = 0.00016}},
     {Collective::allreduce, "early_owners", {.once = 12, .rank = 0.3, .hop = 0.35}},
-    {Collective::allreduce, "fastest", {.once = 33, .rank = 3.1, .pair = 0.016, .segment = 0.49}},
-    {Collective::allreduce, "generalized", {.once = 28, .rank = 0.88, .list = 0.2}},
-    {Collective::allreduce, "linear_tree", {.once = 26, .rank = 0.15, .segment = 2.5}},
-    {Collective::allreduce, "pipelined_tree", {.once = 20, .rank = 1.4, .segment = 0.4}},
+    {Collective::allreduce, "fastest", {.once = 24, .rank = 2.5, .pair = 0.0013}},
+    {Collective::allreduce,
+     "generalized",
+     {.once = 19, .rank = 1, .pair = 0.007, .segment = 0.14, .hop = 0.0014}},
+    {Collective::allreduce,
+     "linear_tree",
+     {.once = 9.1, .rank = 0.082, .pair = 5.2e-05, .segment = 1.5}},
+    {Collective::allreduce,
+     "pipelined_tree",
+     {.once = 8.1, .level = 0.035, .segment = 0.073, .hop = 0.0012}},
     {Collective::allreduce,
      "prereduced_ring",
      {.once = 10, .rank = 1.7, .pair = 0.025, .pairs_to = 256}},
-    {Collective::allreduce, "rabenseifner", {.once = 16, .rank = 0.0054}},
+    {Collective::allreduce, "rabenseifner", {.once = 11}},
+    {Collective::allreduce, "recursive_doubling", {.once = 6.9, .rank = 5.4e-05, .pair = 1.1e-05}},
+    {Collective::allreduce, "reduce_bcast", {.once = 5.9, .rank = 0.0056, .pair = 0.00014}},
+    {Collective::allreduce, "ring", {.once = 5.7, .rank = 1.3, .pair = 0.0087}},
     {Collective::allreduce,
-     "recursive_doubling",
-     {.once = 6.3, .rank = 0.027, .list = 0.0017, .pair = 0.00048}},
-    {Collective::allreduce, "reduce_bcast", {.once = 7.1, .rank = 0.076}},
-    {Collective::allreduce, "ring", {.once = 22, .rank = 1.8}},
-    {Collective::allreduce, "segmented_ring", {.once = 23, .rank = 2.2}},
-    {Collective::allreduce, "sorted_linear_tree", {.once = 21, .rank = 1.4, .segment = 2.2}},
-    {Collective::allreduce,
-     "straggler_exchange",
-     {.once = 10, .rank = 2.5, .pair = 0.045, .pairs_to = 128}},
-    {Collective::allreduce, "two_tree", {.once = 25, .rank = 3.7}},
-    {Collective::bcast, "arrival_b", {.once = 9.2, .rank = 0.079, .list = 0.00036, .played = 0.42}},
+     "segmented_ring",
+     {.once = 7.7, .rank = 1.5, .pair = 0.0056, .segment = 0.049, .hop = 0.00014}},
+    {Collective::allreduce, "sorted_linear_tree", {.once = 13, .rank = 1.2, .segment = 2}},
+    {Collective::allreduce, "straggler_exchange", {.once = 10, .rank = 2.5, .pair = 4}},
+    {Collective::allreduce, "two_tree", {.once = 21, .rank = 3.7, .segment = 0.36}},
+    {Collective::bcast,
+     "arrival_b",
+     {.once = 5.1, .rank = 0.00065, .pair = 1.7e-06, .segment = 0.0058, .hop = 6.4e-05}},
     {Collective::bcast,
      "arrival_nb",
-     {.once = 7.2, .level = 0.0058, .list = 0.0017, .played = 0.49}},
-    {Collective::bcast, "binomial", {.once = 6.4, .level = 0.1}},
-    {Collective::bcast, "fastest", {.once = 75, .rank = 1.4, .list = 0.48}},
-    {Collective::bcast, "flat", {.once = 5, .rank = 0.16, .level = 0.068, .pair = 0.0024}},
-    {Collective::bcast, "linear", {.once = 15, .rank = 0.13, .segment = 0.96}},
+     {.once = 6.7, .rank = 0.00053, .level = 4e-05, .pair = 1.1e-05}},
+    {Collective::bcast, "binomial", {.once = 5.2, .rank = 0.018, .pair = 3.9e-05}},
+    {Collective::bcast, "fastest", {.once = 29, .rank = 0.049, .segment = 0.39}},
+    {Collective::bcast, "flat", {.once = 5, .rank = 0.11, .level = 0.004}},
     {Collective::bcast,
-     "scatter_allgather",
-     {.once = 42, .rank = 0.87, .list = 0.57, .pair = 0.57}},
-    {Collective::bcast, "sorted_linear", {.once = 9.6, .rank = 0.86, .segment = 0.74}},
-    {Collective::gather, "binomial", {.once = 3.6, .rank = 1.2}},
-    {Collective::gather, "fastest", {.once = 4.8, .rank = 1.3}},
-    {Collective::gather, "linear_sync", {.once = 5, .rank = 0.65, .level = 0.07}},
-    {Collective::gather, "sorted_binomial", {.once = 3.1, .rank = 2.7}},
-    {Collective::gather, "sorted_linear_sync", {.once = 8.5, .level = 0.22}},
-    {Collective::reduce, "binary_tree", {.once = 29, .level = 0.52, .segment = 0.5}},
-    {Collective::reduce, "binomial", {.once = 7.5, .rank = 0.14}},
-    {Collective::reduce, "direct_send", {.once = 13, .rank = 1.6}},
-    {Collective::reduce, "fastest", {.once = 37, .level = 0.55, .segment = 0.72}},
-    {Collective::reduce, "linear", {.once = 4.8, .rank = 0.51}},
-    {Collective::reduce, "linear_tree", {.once = 9.2, .rank = 0.096, .segment = 1.3}},
-    {Collective::reduce, "local_redirect", {.once = 0.99, .rank = 0.34, .level = 0.082}},
-    {Collective::reduce, "rabenseifner", {.once = 28}},
-    {Collective::reduce, "sorted_linear_tree", {.once = 9.1, .rank = 0.81, .segment = 1.5}},
-    {Collective::reduce, "static_tree", {.once = 11, .level = 0.068}},
-    {Collective::scatter, "binomial", {.once = 5, .rank = 0.35, .level = 0.051}},
-    {Collective::scatter, "fastest", {.once = 5.5, .rank = 1.1}},
-    {Collective::scatter, "linear", {.once = 4.2, .rank = 1.1}},
-    {Collective::scatter, "sorted_binomial", {.once = 3.3, .rank = 2.3}},
-    {Collective::scatter, "sorted_linear", {.once = 6.2, .rank = 1.5}},
+     "linear",
+     {.once = 7.3, .rank = 0.064, .level = 0.00089, .segment = 0.49, .hop = 0.00099}},
+    {Collective::bcast, "scatter_allgather", {.once = 11, .rank = 0.4, .level = 0.0058}},
+    {Collective::bcast,
+     "sorted_linear",
+     {.once = 8.7, .rank = 0.59, .level = 0.013, .segment = 0.66, .hop = 0.00018}},
+    {Collective::gather, "binomial", {.once = 4.8, .rank = 0.059, .pair = 6.9e-05}},
+    {Collective::gather, "fastest", {.once = 5.3, .rank = 0.074, .pair = 8.8e-05}},
+    {Collective::gather,
+     "linear_sync",
+     {.once = 3.8, .rank = 0.17, .level = 0.0093, .pair = 0.00021}},
+    {Collective::gather, "sorted_binomial", {.once = 21, .rank = 1.1, .pair = 0.24}},
+    {Collective::gather, "sorted_linear_sync", {.once = 22, .rank = 0.66, .pair = 0.15}},
+    {Collective::reduce,
+     "binary_tree",
+     {.once = 14, .rank = 0.16, .level = 0.016, .segment = 0.21, .hop = 0.0056}},
+    {Collective::reduce, "binomial", {.once = 5, .rank = 0.0049, .pair = 8.5e-05}},
+    {Collective::reduce, "direct_send", {.once = 6, .rank = 1, .pair = 0.0023}},
+    {Collective::reduce, "fastest", {.once = 63, .rank = 0.72, .level = 0.022, .segment = 0.34}},
+    {Collective::reduce, "linear", {.once = 3, .rank = 0.35, .level = 0.0031, .pair = 3.1e-05}},
+    {Collective::reduce,
+     "linear_tree",
+     {.once = 6.7, .rank = 0.043, .level = 0.0024, .segment = 0.96, .hop = 0.0013}},
+    {Collective::reduce, "local_redirect", {.once = 1.9, .rank = 0.0033, .pair = 8.1e-06}},
+    {Collective::reduce, "rabenseifner", {.once = 6.8, .rank = 0.012, .pair = 0.00023}},
+    {Collective::reduce,
+     "sorted_linear_tree",
+     {.once = 11, .rank = 0.45, .level = 0.02, .segment = 1.6}},
+    {Collective::reduce, "static_tree", {.once = 24, .rank = 0.11, .level = 0.048, .pair = 0.22}},
+    {Collective::scatter, "binomial", {.once = 4.8, .rank = 0.059, .pair = 7.3e-05}},
+    {Collective::scatter, "fastest", {.once = 6.5, .rank = 0.092, .pair = 6.7e-05}},
+    {Collective::scatter, "linear", {.once = 4.3, .rank = 0.12, .level = 0.018, .pair = 0.00054}},
+    {Collective::scatter, "sorted_binomial", {.once = 24, .rank = 1.1, .pair = 0.2}},
+    {Collective::scatter, "sorted_linear", {.once = 22, .rank = 0.61, .pair = 0.15}},
 };
 
 Effort effort_of(const Algorithm& row) {
@@ -136,19 +158,13 @@ Seconds planning_cost(const Algorithm& row, const Problem& problem, const Networ
   if (row.kind == Kind::native) return 0;
   if (row.name == "auto") return cost_of_all(problem, network);
   const Effort effort = effort_of(row);
-  const auto within = [](double number, Count most) {
-    return number <= static_cast<double>(most) ? number : 0;
-  };
   const double ranks = problem.ranks;
   const double levels = ranks * ceil_log2(problem.ranks);
   const double segments = segments_of(problem, network);
-  const bool listed = within(levels + ranks, 4096) > 0;
+  const bool paired = problem.ranks <= effort.pairs_to;
   return kCold * kMicrosecond *
-         (effort.once + effort.rank * ranks + effort.level * levels +
-          effort.list * (listed ? levels : 0) +
-          effort.pair * (problem.ranks <= effort.pairs_to ? ranks * ranks : 0) +
-          effort.segment * segments + effort.hop * ranks * segments +
-          effort.played * within(ranks * segments, 4096));
+         (effort.once + effort.rank * ranks + effort.level * levels + effort.segment * segments +
+          (paired ? effort.pair * ranks * ranks + effort.hop * ranks * segments : 0));
 }
 
 namespace {
@@ -164,8 +180,12 @@ Count transfers_of(const Plan& plan) {
   const Count rounds = cost_of(plan).rounds;
   if (parted(problem.collective)) {
     // Parts that travel in another order are put in place one by one.
-    const bool reordered = rooted(problem.collective) && !plan.order.empty();
-    return reordered ? std::max<Count>(rounds, problem.ranks / 2) : rounds;
+    if (!rooted(problem.collective)) return rounds;
+    Count stretches = 1;
+    for (std::size_t i = 1; i < plan.order.size(); ++i) {
+      if (plan.order[i] != plan.order[i - 1] + 1) ++stretches;
+    }
+    return std::max<Count>(rounds, stretches / 2);
   }
   const auto asked = plan.parameters.find("segments");
   const Count pieces = asked == plan.parameters.end() ? problem.count + ceil_log2(problem.ranks)

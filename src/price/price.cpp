@@ -34,8 +34,8 @@ Seconds balanced_time(const Plan& plan, const Network& network) {
 }
 
 bool may_pay(const Algorithm& row, const Problem& problem, const Network& network) {
-  const bool priced = !row.arrival_aware || row.mean_after_last != nullptr ||
-                      row.name == "auto" || problem.ranks <= kMaxReplayedRanks;
+  const bool priced = !row.arrival_aware || row.mean_after_last != nullptr || row.name == "auto" ||
+                      problem.ranks <= kMaxReplayedRanks;
   const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
   return priced && worth && accepts(row, problem, nullptr);
 }
@@ -51,6 +51,13 @@ std::vector<Seconds> replay(const Plan& plan, const Network& network,
     if (exit < 0) exit = std::numeric_limits<Seconds>::infinity();
   }
   return exits;
+}
+
+/// A message takes the longer the more pairs of ranks there are.
+Seconds replay_cost(const Plan& plan) {
+  constexpr Seconds kMessage = 1.2e-6;
+  const double ranks = plan.problem.ranks;
+  return kMessage * (1 + ranks / 64) * ranks * static_cast<double>(1 + cost_of(plan).rounds);
 }
 
 Seconds mean_after_last(const Plan& plan, const Network& network,

@@ -37,8 +37,8 @@ TreeSteps first_segment(Rank ranks) {
   return steps;
 }
 
-/// Each segment after the first takes the rounds of the busiest rank, which receives it from as many
-/// partners, and its combines hold up two of them in a row.
+/// Each segment after the first takes the rounds of the busiest rank, which receives it from as
+/// many partners, and its combines hold up two of them in a row.
 Cost cost_of(const Problem& problem, const TreeSteps& first, Count segments) {
   const Rank ranks = problem.ranks;
   const Count more = std::min(segments, std::max<Count>(1, problem.count)) - 1;
@@ -51,11 +51,26 @@ Cost cost_of(const Problem& problem, const TreeSteps& first, Count segments) {
   return {rounds, rounds * longest, (first.combines + held_up) * longest, exchanges * longest};
 }
 
+/// Segments so short that they leave without waiting for their receivers get into each other's way,
+/// the more where combines bring ranks out of step: then one round in seven is lost, as measured on
+/// the virtual network.
+Cost of_eager_segments(const Problem& problem, Cost cost, Count segments, const Network& network) {
+  const Rank lower = lower_ranks(problem.ranks);
+  const Count longest = Partition(problem.count, segments).longest();
+  const bool eager = longest * problem.element_bytes <= network.eager_limit;
+  if (!eager || segments == 1 || problem.ranks == 3) return cost;
+  const bool out_of_step = network.gamma > 0 && lower > 4;
+  const Count lost = std::min<Count>(2, lower - 1) + (out_of_step ? (segments - 1) / 2 : 0);
+  return cost + Cost{lost, lost * longest};
+}
+
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const TreeSteps first = first_segment(problem.ranks);
   const auto time = [&](Count segments) {
-    return hockney_time(problem, cost_of(problem, first, segments), knowledge.network);
+    const Cost cost = cost_of(problem, first, segments);
+    return hockney_time(problem, of_eager_segments(problem, cost, segments, knowledge.network),
+                        knowledge.network);
   };
   plan.parameters.try_emplace("segments", best_segments(problem.count, time));
 }

@@ -35,10 +35,10 @@ Count rounds(Rank ranks, Count way, Count segments) {
 }
 
 /// The whole vector up the first tree and down again.
-Cost undivided(const Problem& problem, const TwoTrees& trees) {
+Cost undivided(const Problem& problem, const TwoTrees& trees, Receiving receiving) {
   const auto node_of = [&](Rank rank) { return trees.node(rank, 0); };
   const Rank root = problem.ranks % 2 == 1 ? problem.ranks - 1 : in_order_root(problem.ranks);
-  const TreeSteps up = steps_up(node_of, root);
+  const TreeSteps up = steps_up(node_of, root, receiving);
   const Count rounds = up.transfers + steps_down(node_of, root);
   return {rounds, rounds * problem.count, up.combines * problem.count};
 }
@@ -46,7 +46,7 @@ Cost undivided(const Problem& problem, const TwoTrees& trees) {
 Cost cost_of(const Problem& problem, const TwoTrees& trees, Count segments) {
   const Rank ranks = problem.ranks;
   const Count count = std::min(segments, std::max<Count>(1, problem.count));
-  if (count == 1) return undivided(problem, trees);
+  if (count == 1) return undivided(problem, trees, Receiving::in_order);
   const Count longest = Partition(problem.count, count).longest();
   const Count transfers = rounds(ranks, trees.rounds_down(), count);
   // A combine a level, and one that holds up each pair of segments on the way up; two ranks combine
@@ -55,11 +55,25 @@ Cost cost_of(const Problem& problem, const TwoTrees& trees, Count segments) {
   return {transfers, transfers * longest, (floor_log2(ranks) + held_up) * longest};
 }
 
+/// Segments so short that they leave without waiting for their receivers take ports from others: on
+/// the virtual network one round in five is lost after the first segments.
+Cost with_eager_segments(const Problem& problem, const TwoTrees& trees, Count segments,
+                         const Network& network) {
+  const Count longest = Partition(problem.count, segments).longest();
+  const bool eager = longest * problem.element_bytes <= network.eager_limit;
+  if (eager && segments == 1) return undivided(problem, trees, Receiving::as_they_come);
+  const Cost cost = cost_of(problem, trees, segments);
+  if (!eager || problem.ranks <= 4 || segments <= 2) return cost;
+  const Count lost = 1 + (segments - 2) / 5;
+  return cost + Cost{lost, lost * longest};
+}
+
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const TwoTrees trees(problem.ranks);
+  const Network& network = knowledge.network;
   const auto time = [&](Count segments) {
-    return hockney_time(problem, cost_of(problem, trees, segments), knowledge.network);
+    return hockney_time(problem, with_eager_segments(problem, trees, segments, network), network);
   };
   const Count each = best_segments(problem.count / 2, [&](Count half) { return time(2 * half); });
   plan.parameters.try_emplace("segments", time(1) <= time(2 * each) ? 1 : 2 * each);

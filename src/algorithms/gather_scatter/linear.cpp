@@ -6,8 +6,8 @@
 // Cost: (P-1) alpha + (P-1)/P m beta at the root. Sorted, with one late rank a single part is left
 // after its arrival. Use them for long parts. Open MPI's gather root asks each rank for its part by
 // an empty message ("linear_sync"); here the root posts long receives from one rank at a time.
-// Source: Open MPI's gather "linear_sync" and scatter "linear"; Proficz 2020 (Cluster Computing 23),
-// SLS, BSLS, SLIN and BSLN, as described in Proficz 2021.
+// Source: Open MPI's gather "linear_sync" and scatter "linear"; Proficz 2020 (Cluster Computing
+// 23), SLS, BSLS, SLIN and BSLN, as described in Proficz 2021.
 #include "algorithms/moving/moves.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"

@@ -1,8 +1,8 @@
-// Sorted binomial (SBN): a binomial tree by arrival. A gather's early ranks are the leaves that send
-// first, its latest ranks stand next to the root in small subtrees, and each rank takes its subtrees
-// in the order in which they are to be complete. A scatter's early ranks stand inside, in large
-// subtrees, which are served first. With background progress (BSBN) parts are received and handed on
-// before a rank arrives.
+// Sorted binomial (SBN): a binomial tree by arrival. A gather's early ranks are the leaves that
+// send first, its latest ranks stand next to the root in small subtrees, and each rank takes its
+// subtrees in the order in which they are to be complete. A scatter's early ranks stand inside, in
+// large subtrees, which are served first. With background progress (BSBN) parts are received and
+// handed on before a rank arrives.
 //
 // Cost: ceil(log2 P) alpha + (P-1)/P m beta at zero delay. Use it for short parts.
 // Source: Proficz 2020 (Cluster Computing 23), SBN and BSBN, as described in Proficz 2021; the
@@ -34,8 +34,7 @@ std::vector<Rank> gather_order(const Problem& problem, const std::vector<Seconds
 /// Notes when each position's subtree is to be complete; returns it for `position`.
 Seconds find_ready(const Plan& plan, const PartTree& tree, const Knowledge& knowledge,
                    Rank position, std::vector<Seconds>& ready) {
-  const Seconds arrival =
-      knowledge.arrivals.empty() ? 0 : knowledge.arrivals[tree.rank(position)];
+  const Seconds arrival = knowledge.arrivals.empty() ? 0 : knowledge.arrivals[tree.rank(position)];
   std::vector<Rank> below;
   for (const auto& [child, left] : tree.node(position).children) {
     find_ready(plan, tree, knowledge, child, ready);

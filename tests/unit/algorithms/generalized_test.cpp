@@ -40,13 +40,26 @@ std::vector<Count> moved(const std::vector<Step>& steps) {
   return all;
 }
 
+/// Elements, by the rank that combines most.
+Count most_combined(const Plan& plan) {
+  Count most = 0;
+  for (const Program& program : build_programs(plan)) {
+    Count mine = 0;
+    for (const Operation& op : program.operations) {
+      if (op.kind == OpKind::combine) mine += op.source.count;
+    }
+    most = std::max(most, mine);
+  }
+  return most;
+}
+
 TEST(Generalized, SevenRanksMoveThreeTwoOnePartsAndBack) {
   const Plan plan = plan_of("generalized:group=cyclic:steps=6", 7, 7);
   const Design design = from_table(plan.table, 7);
   EXPECT_EQ(moved(reduce_steps(design.levels[0])), (std::vector<Count>{3, 2, 1}));
   EXPECT_EQ(moved(distribute_steps(design.levels[0])), (std::vector<Count>{1, 2, 3}));
   EXPECT_EQ(level_cost(plan).sent, 12);
-  EXPECT_EQ(level_cost(plan).combined, 6);
+  EXPECT_EQ(most_combined(plan), 6);
 }
 
 /// One part at a time to the next rank is the ring; the results come back the other way round.
@@ -91,7 +104,7 @@ TEST(Generalized, KeepsNoMoreResultsThanItNeeds) {
     const Plan plan =
         plan_of("generalized:group=cyclic:piece=0:rounding=any:steps=" + steps, 48, 48);
     EXPECT_EQ(level_cost(plan).sent, expected[removed].first) << steps;
-    EXPECT_EQ(level_cost(plan).combined, expected[removed].second) << steps;
+    EXPECT_EQ(most_combined(plan), expected[removed].second) << steps;
   }
 }
 

@@ -8,8 +8,8 @@
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
 #include "algorithms/registry.hpp"
 #include "patterns/powers.hpp"
-#include "simulate/simulate.hpp"
 #include "price/price.hpp"
+#include "simulate/simulate.hpp"
 
 namespace latecomer::allreduce {
 namespace {

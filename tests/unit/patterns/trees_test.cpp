@@ -100,7 +100,7 @@ TEST(TreeSteps, OfABinomialTree) {
   EXPECT_EQ(steps_down(node_of, 0), 4);
 }
 
-TEST(TreeSteps, BlocksThatComeLaterDelayTheOthers) {
+TEST(TreeSteps, BlocksThatComeLaterDelayTheOthersOnlyInOrder) {
   // Rank 0 lists the child with a child of its own first.
   const NodeOf node_of = [](Rank rank) {
     const std::vector<TreeNode::Child> children[] = {
@@ -108,6 +108,7 @@ TEST(TreeSteps, BlocksThatComeLaterDelayTheOthers) {
     return TreeNode{-1, children[rank]};
   };
   EXPECT_EQ(steps_up(node_of, 0), (TreeSteps{3, 2}));
+  EXPECT_EQ(steps_up(node_of, 0, Receiving::as_they_come), (TreeSteps{2, 2}));
 }
 
 TEST(BestSegments, BalancesStartUpsAgainstFill) {

@@ -34,8 +34,8 @@ double allowed(const Algorithm& row) {
   // Short partial results land as they come, not in the order in which they are folded.
   const bool chosen = algorithm == "auto" || algorithm == "fastest";
   if (row.collective == Collective::reduce && (chosen || algorithm == "binary_tree")) return 0.2;
-  const bool unequal = algorithm == "recursive_doubling" || algorithm == "rabenseifner" ||
-                       algorithm == "circulant";
+  const bool unequal =
+      algorithm == "recursive_doubling" || algorithm == "rabenseifner" || algorithm == "circulant";
   if (unequal || chosen) return 0.16;
   return row.collective == Collective::reduce ? 0.1 : 0.06;
 }

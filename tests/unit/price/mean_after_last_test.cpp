@@ -85,8 +85,8 @@ class MeanAfterLast : public ::testing::TestWithParam<const Algorithm*> {};
 
 bool closed_form(const Algorithm& row) { return row.mean_after_last != nullptr; }
 
-/// How far off a closed form may be. The timetable of early_owners is in rounds: a rank that arrives
-/// within one waits for the next.
+/// How far off a closed form may be. The timetable of early_owners is in rounds: a rank that
+/// arrives within one waits for the next.
 double allowed(const Plan& plan) {
   if (!closed_form(find_algorithm(plan.problem.collective, plan.algorithm))) return 1e-9;
   return plan.algorithm == "early_owners" ? 0.3 : 0.001;
@@ -152,7 +152,8 @@ TEST(MeanAfterLast, OfBalancedRowsIsExactWhereAskedFor) {
   const std::vector<Seconds> arrivals = some_arrivals(8, 1e-3, 1);
   const Plan plan = planned("binomial", problem, kSlow, arrivals);
   EXPECT_EQ(mean_after_last(plan, kSlow, arrivals), balanced_time(plan, kSlow));
-  EXPECT_NEAR(mean_after_last(plan, kSlow, arrivals, true), simulated(plan, kSlow, arrivals), 1e-12);
+  EXPECT_NEAR(mean_after_last(plan, kSlow, arrivals, true), simulated(plan, kSlow, arrivals),
+              1e-12);
 }
 
 TEST(MeanAfterLast, WithoutArrivalsIsThatOfBalance) {

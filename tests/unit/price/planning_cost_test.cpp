@@ -54,7 +54,7 @@ std::size_t most_operations(const Plan& plan) {
   return most;
 }
 
-/// An operation takes at least 20 ns and a rank 1 ns, and what takes longer than 10 us for each of
+/// An operation takes at least 20 ns and a rank 1 ns, and what takes longer than 20 us for each of
 /// both, and for each pair of few ranks, is no sane estimate.
 TEST_P(Planning, CostsAsMuchAsTheCountedWork) {
   const Algorithm& row = *GetParam();
@@ -65,7 +65,7 @@ TEST_P(Planning, CostsAsMuchAsTheCountedWork) {
     const double ranks = problem.ranks;
     const Seconds cost = planning_cost(row, problem, network);
     EXPECT_GE(cost, 20e-9 * operations + 1e-9 * ranks);
-    EXPECT_LE(cost, 10e-6 * (70 + operations + ranks * ranks));
+    EXPECT_LE(cost, 20e-6 * (70 + operations + ranks * ranks));
   });
 }
 
@@ -115,7 +115,11 @@ TEST_P(Planning, LikeAnotherPlanIsRightAndAsGood) {
     EXPECT_EQ(like.algorithm, first.algorithm);
     const Plan found =
         make_plan(find_algorithm(problem.collective, first.algorithm), longer, {}, {{}, network});
-    EXPECT_LE(balanced_time(like, network), 1.2 * balanced_time(found, network));
+    const std::vector<Seconds> together(static_cast<std::size_t>(problem.ranks), 0);
+    const auto taken = [&](const Plan& plan) {
+      return std::ranges::max(replay(plan, network, together));
+    };
+    EXPECT_LE(taken(like), 1.2 * taken(found));
     const bool verified = row.kind == Kind::program && problem.count < (1 << 15);
     if (!verified) return;
     const auto wrong = verify(longer, build_programs(like));

@@ -15,8 +15,8 @@
 #include <bit>
 
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
-#include "algorithms/registry.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/registry.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"
