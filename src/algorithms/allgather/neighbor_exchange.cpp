@@ -1,10 +1,9 @@
 // Neighbor exchange: in each round ranks exchange with one neighbour and then with the other, first
 // their own parts, then always the two parts that they received last.
 //
-// Cost: P/2 alpha + (P-1)/P m beta for even P: half the rounds of the ring. For odd P there is no
-// such pattern: then it is planned as the ring (as Open MPI does).
-// Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on terascale
-// Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
+// Cost: P/2 alpha + (P-1)/P m beta for even P: half the rounds of the ring. For odd P it is the
+// ring. Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on
+// terascale Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
 #include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
@@ -13,7 +12,6 @@
 namespace latecomer::allgather {
 namespace {
 
-using moving::Move;
 using moving::Moves;
 
 bool odd(const Plan& plan) { return plan.problem.ranks % 2 != 0; }
@@ -42,7 +40,7 @@ Rank pair_sent(Rank rank, Rank round, Rank ranks) {
   return 2 * ((rank / 2 + away) % pairs);
 }
 
-Move sent(const std::vector<Range>& parts, Rank rank, Rank round) {
+moving::Move sent(const std::vector<Range>& parts, Rank rank, Rank round) {
   const auto ranks = static_cast<Rank>(parts.size());
   const Rank to = partner(rank, round, ranks);
   if (round == 0) return {rank, to, parts[rank], true};

@@ -1,7 +1,6 @@
 // Sorted gather, then broadcast (BSLB): all ranks send their part to rank 0, which takes them in
 // the order in which they are to arrive, in the background also before it arrives itself; then it
-// hands the vector out, along a binomial tree or by scatter and all-gather, whichever takes less
-// time.
+// hands the vector out, along a binomial tree or by scatter and all-gather.
 //
 // Cost: (P-1) alpha + (P-1)/P m beta and the broadcast's. Use it where one rank is so late that the
 // others' parts are at rank 0 by then: what is left after its arrival is a part and a broadcast.
@@ -30,7 +29,6 @@ void add_broadcast(Moves& all, const Problem& problem, Handing way, Rank place) 
   }
 }
 
-/// Of handing the vector out.
 Cost handing_cost(const Problem& problem, Handing way) {
   const Count levels = ceil_log2(problem.ranks);
   if (way == Handing::binomial) return {levels, levels * problem.count};
@@ -40,9 +38,8 @@ Cost handing_cost(const Problem& problem, Handing way) {
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order = order_by_arrival(plan.problem.ranks, knowledge.arrivals);
   if (plan.parameters.contains("bcast")) return;
-  const Network& network = knowledge.network;
   const auto time = [&](Handing way) {
-    return hockney_time(plan.problem, handing_cost(plan.problem, way), network);
+    return hockney_time(plan.problem, handing_cost(plan.problem, way), knowledge.network);
   };
   const bool parts = time(Handing::scatter_ring) < time(Handing::binomial);
   plan.parameters["bcast"] = static_cast<Count>(parts ? Handing::scatter_ring : Handing::binomial);

@@ -1,17 +1,12 @@
-// Arrival broadcasts: the root learns who has arrived and lets them have the vector from the rank
-// that is least busy, so that nobody is waited for who is absent. They decide while they run, and
-// need to expect nobody's arrival.
+// Arrival broadcasts: the root learns who has arrived and has the least busy rank send them the
+// vector, so that nobody waits for a rank that is absent. They decide while they run.
 //
-// Who comes while the root sends makes a pipelined chain behind the one that it sends to; who comes
-// when it is done begins another one (feeding_root.hpp). After the last arrival at most a chain of
-// those who came with it is left: m beta and a few words for one late rank, and about
-// (S+P-2)(alpha + m/S beta) + P alpha when all arrive together. With arrival_b the root waits for
-// those who are absent; with arrival_nb it sends to them meanwhile, one after another, which they
-// find in their memory when they come: the root leaves early, and so do they. Use them for long
-// vectors and unknown arrivals.
-// Source: Patarasuk and Yuan 2008, arrival_b and arrival_nb. There the root serves each group
-// itself; here the end of a chain serves those who come later, which saves the root a vector a
-// group.
+// Ranks that come while the root sends make a pipelined chain behind its receiver; a rank that
+// comes later begins another chain (feeding_root.hpp). m beta and a few words are left after one
+// late rank. With arrival_b the root waits for absent ranks; with arrival_nb it sends to them
+// meanwhile, one after another: the root leaves early, and so do they. Use them for long vectors
+// and unknown arrivals. Source: Patarasuk and Yuan 2008; there the root serves each group itself,
+// here the end of a chain serves those who come later.
 #include <algorithm>
 
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
@@ -50,14 +45,12 @@ std::unique_ptr<Party> party(const Plan& plan, Rank me) {
   return std::make_unique<ArrivalParty>(plan, me);
 }
 
-/// Those of a chain of all ranks; short enough to be sent to one that is absent. At most as many as
-/// a word can number.
+/// The segments of a chain of all ranks, short enough to be sent to one that is absent.
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const bool asked = plan.parameters.contains("segments");
+  const bool ahead = plan.algorithm == kAhead && !plan.parameters.contains("segments");
   fill_chain(plan, knowledge.network, {});
   Count& segments = plan.parameters["segments"];
-  const bool ahead = plan.algorithm == kAhead && !asked;
   if (ahead) segments = std::max(segments, eager_parts(problem.bytes(), knowledge.network));
   segments = std::min(segments, most_segments(problem.count));
 }
@@ -80,7 +73,6 @@ Algorithm row(std::string_view segments) {
 LATECOMER_ROW(bcast, arrival_b) {
   return row("in all, at most 65536; default: the best for a chain of all ranks");
 }
-
 LATECOMER_ROW(bcast, arrival_nb) {
   return row("in all, at most 65536; default: the best for a chain of all ranks, sent eagerly");
 }
