@@ -5,8 +5,8 @@
 
 Every number of ranks from 2 and sizes from 8 B to 16 MiB on two virtual networks, all ranks
 arriving together, for an operator that is exact. Others: ring, recursive_doubling and rabenseifner
-on the same network, and the closed forms of Kolmakov and Zhang. What the closed form says takes
-more than 1.5 times our time is not simulated. Prints the tables of docs/balanced.md. Takes about a
+on the same network, and the closed forms of Kolmakov and Zhang. Plans whose cost is
+more than 1.5 times our time are not simulated. Prints the tables of docs/balanced.md. Takes about a
 minute.
 """
 
@@ -32,7 +32,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import LogNorm  # noqa: E402
 
 OTHERS = ("ring", "recursive_doubling", "rabenseifner")
-HOPELESS = 1.5  # times our time, both by the closed form
+HOPELESS = 1.5  # times our time, both by the cost
 TABLE_RANKS = (24, 48, 96, 127)
 TABLE_BYTES = tuple(1 << power for power in range(10, 21, 2))
 COLOURS = "PuOr"  # told apart by the colour-blind; light at 1

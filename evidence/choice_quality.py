@@ -3,8 +3,8 @@
     .venv/bin/python evidence/choice_quality.py [--algorithms generalized,segmented_ring]
         [--factor 8] [--above 0.05]
 
-Virtual time on two networks, all ranks arriving together. What the closed form says takes more than
-1.3 times the default is not simulated. Takes some minutes.
+Virtual time on two networks, all ranks arriving together. Plans whose cost is more than
+1.3 times that of the default are not simulated. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from balanced_grid import Cell, cells, seconds
 from latecomer.base.output import progress_bar
 
 RANKS = [*range(2, 18), 24, 31, 48, 64, 96, 127, 128]
-HOPELESS = 1.3  # times the default's time, both by the closed form
+HOPELESS = 1.3  # times the default's time, both by the cost
 SAME_ROUNDING = "generalized:rounding=same"
 PIPELINES = ("linear_tree", "pipelined_tree", "dual_root", "two_tree")
 ALGORITHMS = ("generalized", SAME_ROUNDING, "segmented_ring", *PIPELINES)

@@ -9,7 +9,7 @@ late, or all at random. A table row has, for each number of ranks, the dearest o
 microseconds; behind it how many times as much the estimate is, against the dearest of the arrivals
 (the first and the ninth decile over ranks, networks and sizes).
 --like: making the plan of `fastest`, and one like it for a vector a tenth longer, in microseconds.
---cells: each cell as a line of JSON, for fitting the estimate (src/algorithms/planning_cost.cpp).
+--cells: each cell as a line of JSON, for fitting the estimate (src/price/planning_cost.cpp).
 """
 
 from __future__ import annotations
