@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
     from rich.progress import Progress
+
+T = TypeVar("T")
 
 _WIDE = 200  # columns of a table that no terminal shows
 
@@ -53,6 +57,9 @@ class _NoBar:
 
     def advance(self, task: int) -> None:
         pass
+
+    def track(self, items: Iterable[T], description: str = "") -> Iterable[T]:  # noqa: ARG002
+        return items
 
 
 def progress_bar() -> Progress | _NoBar:
