@@ -67,8 +67,7 @@ extern "C" {
  * floating-point numbers, since the order of combining may change; latecomer_set_reproducible
  * prevents this.
  *
- * The first call after latecomer_set_algorithm, latecomer_set_estimate or
- * latecomer_set_reproducible compares the settings of rule 2.
+ * The first call after a collective function of "Settings" compares the settings of rule 2.
  *
  * Returns MPI's codes. A handled call also fails
  * - with an error class of its own (MPI_Error_string describes it) if ranks turn out to follow
@@ -82,21 +81,27 @@ extern "C" {
  * An operator must not leave a call by longjmp. A long wait for another rank is reported on stderr
  * and goes on (latecomer_set_long_wait). Datatypes with holes are packed first where data only
  * moves. */
+/* Combines `count` elements of all ranks; every rank gets the result. */
 LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/* Combines `count` elements of all ranks; rank `root` gets the result. */
 LATECOMER_API int latecomer_reduce(const void* sendbuf, void* recvbuf, int count,
                                    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+/* Sends `count` elements of rank `root` to all ranks. */
 LATECOMER_API int latecomer_bcast(void* buffer, int count, MPI_Datatype datatype, int root,
                                   MPI_Comm comm);
+/* Collect the elements of all ranks in rank order on every rank; v: of different numbers. */
 LATECOMER_API int latecomer_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                       void* recvbuf, int recvcount, MPI_Datatype recvtype,
                                       MPI_Comm comm);
 LATECOMER_API int latecomer_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                        void* recvbuf, const int recvcounts[], const int displs[],
                                        MPI_Datatype recvtype, MPI_Comm comm);
+/* Collects `sendcount` elements of each rank in rank order on rank `root`. */
 LATECOMER_API int latecomer_gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                    void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
                                    MPI_Comm comm);
+/* Sends each rank its `recvcount` elements of rank `root`'s buffer. */
 LATECOMER_API int latecomer_scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
                                     void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
                                     MPI_Comm comm);
@@ -318,13 +323,11 @@ LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
  * call. The first LATECOMER_MOST_KEYS and LATECOMER_MOST_SITES are kept; one last entry counts all
  * further ones together.
  * Fail with MPI_ERR_ARG if there is no such index or stats is NULL.
- *
- * LATECOMER_STATS=1 in the environment prints them on stderr in MPI_Finalize, as rank 0 of
- * MPI_COMM_WORLD knows them for all its communicators. LATECOMER_STATS=FILE writes them to a file,
- * as JSON if its name ends in .json; %r in the name becomes the rank in MPI_COMM_WORLD, %p the
- * process id and %j the job's id (of PMIx, Slurm, PBS or LSF, else the id of the parent process).
- * With %r or %p every rank writes its file. An existing file is replaced; a link or a device is
- * not written to. */
+ * LATECOMER_STATS=1 in the environment prints those of all communicators of rank 0 of
+ * MPI_COMM_WORLD on stderr in MPI_Finalize. LATECOMER_STATS=FILE writes them to a file, as JSON if
+ * its name ends in .json; %r in the name becomes the rank in MPI_COMM_WORLD, %p the process id and
+ * %j the job's id (of PMIx, Slurm, PBS or LSF, else the id of the parent process). With %r or %p
+ * every rank writes its file. An existing file is replaced, but no link or device is written to. */
 LATECOMER_API int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats);
 LATECOMER_API int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats);
 
