@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from .comparison import PAPER, Comparison
 from .predict import NOT_YET, SIMULATED
 from .report import Report
-from .words import grouped
+from .sentences import grouped
 
 _ACROSS = 3  # panels beside each other
 _AXES = {

@@ -1,4 +1,4 @@
-"""Where a paper and we agree, and where not, in sentences made from the numbers."""
+"""Sentences on where our numbers agree with a paper's and where they do not."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def digits(value: float | None) -> str:
 
 
 def about_fit(fit: Fit) -> list[str]:
-    """What was fitted, how well, and what the rows cannot tell."""
+    """Sentences on the fitted costs, their errors, and the costs that the rows do not determine."""
     told = [f"network: {fit.rounded}"]
     if fit.text != fit.rounded:
-        told.append(f"exactly as used, to repeat it: --network {fit.text}")
+        told.append(f"to repeat it exactly: --network {fit.text}")
     if fit.residuals:
         costs = ", ".join(f"{name} {_cost(fit, name)}" for name in fit.errors)
         count = len(fit.residuals)
@@ -55,7 +55,7 @@ def about_fit(fit: Fit) -> list[str]:
             f"fitted on {fit.on}: {costs}{'; ' if costs else ''}{count} rows, residuals "
             f"{fit.rms:.1%} rms, largest {worst.relative:+.1%} ({where})"
         )
-        told.append(f"the rows determine {fit.determined} of {', '.join(COSTS)}")
+        told.append(f"these rows determine {fit.determined} of the costs {', '.join(COSTS)}")
     told += [f"{name}: {reason}" for name, reason in fit.reasons.items()]
     return [*told, fit.why]
 
@@ -95,7 +95,7 @@ def _ratios(rows: Sequence[Comparison]) -> str:
         return ""
     close = sum(abs(row.ratio - 1) <= CLOSE for row in known)
     worst = max(known, key=lambda row: abs(row.ratio - 1))
-    text = f"within {CLOSE:.0%} in {close} of {len(known)}"
+    text = f"{close} of {len(known)} within {CLOSE:.0%}"
     if len(known) > 1:
         text += f", median of ours / {worst.source} {median(row.ratio for row in known):.2f}"
     if abs(worst.ratio - 1) < 0.005:
@@ -112,8 +112,9 @@ def _signs(rows: Sequence[Comparison]) -> str:
     apart = median(abs(row.ours - row.paper) for row in known)
     unit = worst.number.unit
     return (
-        f"same sign in {sum(signs)} of {len(signs)}, ours is 0 in {len(known) - len(signs)} more; "
-        f"median distance {digits(apart)} {unit}; largest {_place(worst)}: {_pair(worst)}"
+        f"same sign in {sum(signs)} of {len(signs)}, and ours is 0 in "
+        f"{len(known) - len(signs)} more; median distance {digits(apart)} {unit}; "
+        f"largest {_place(worst)}: {_pair(worst)}"
     )
 
 
@@ -127,27 +128,29 @@ def _pair(row: Comparison) -> str:
 
 
 def _fastest(table: str, block: Sequence[Comparison]) -> Iterator[str]:
-    """Is the paper's winner ours too, where several algorithms were timed in one setting?"""
+    """Compare the fastest algorithms of settings in which several were timed."""
     settings = list(grouped(filter(_timed, block), _setting).values())
     same = [_same_winner(rows) for rows in settings if len(rows) > 1]
     same += [row.agrees for row in block if row.name]
     if same:
-        whose = "the paper's fastest" if block[0].source == PAPER else "by the formulas the fastest"
+        whose = "the paper's fastest algorithm"
+        if block[0].source != PAPER:
+            whose = "the fastest algorithm by the formulas"
         yield (
-            f"{table}: {whose} algorithm of those that both have is ours too, up to "
-            f"{TIE:.0%}, in {sum(map(bool, same))} of {len(same)} settings"
+            f"{table}: in {sum(map(bool, same))} of {len(same)} settings {whose} is ours too, "
+            f"or within {TIE:.0%} of it, among those that both have"
         )
     yield from _ordered(table, [rows for rows in settings if len(rows) > 2])
 
 
 def _ordered(table: str, settings: Sequence[Sequence[Comparison]]) -> Iterator[str]:
-    """Where more than two were timed: are the others in the same order, too?"""
+    """Compare the whole order of settings in which more than two algorithms were timed."""
     apart = [_setting_name(rows) for rows in settings if not _same_order(rows)]
     if settings:
-        where = f"; not at {'; '.join(dict.fromkeys(apart))}" if apart else ""
+        where = f", but not at {'; '.join(dict.fromkeys(apart))}" if apart else ""
         yield (
-            f"{table}: their whole order is ours too in {len(settings) - len(apart)} of "
-            f"{len(settings)} settings{where}"
+            f"{table}: in {len(settings) - len(apart)} of {len(settings)} settings all these "
+            f"algorithms come in the same order{where}"
         )
 
 
@@ -169,7 +172,7 @@ def _same_winner(rows: Sequence[Comparison]) -> bool:
 
 
 def _by_theory(table: str, block: Sequence[Comparison]) -> Iterator[str]:
-    """What closed forms say of a claim whose numbers are lost, apart for powers of two."""
+    """Compare a claim whose numbers are lost with closed forms, separately for powers of two."""
     rows = [row for row in block if row.number.value is None and row.number.unit == "ratio"]
     if rows and all(row.paper is not None for row in rows):
         groups = grouped(rows, lambda row: row.number.ranks & (row.number.ranks - 1) == 0)
@@ -209,7 +212,7 @@ def _setting(row: Comparison) -> tuple[object, ...]:
 
 
 def _implied(paper: Paper, fit: Fit, table: str, block: Sequence[Comparison]) -> Iterator[str]:
-    """What a difference d and a ratio s together say of the baseline: it takes d s / (1 - s)."""
+    """Derive the baseline's time d s / (1 - s) from a difference d and a ratio s."""
     told, below = [], 0
     for rows in grouped(block, lambda r: (r.number.row, r.number.column)).values():
         by = {row.number.comparison: row.number for row in rows}
@@ -221,8 +224,8 @@ def _implied(paper: Paper, fit: Fit, table: str, block: Sequence[Comparison]) ->
             told.append(f"{by['difference'].row} {found[0]:.3g} to {found[1]:.3g}, ours {ours:.3g}")
     if told:
         yield (
-            f"{table}: where difference and ratio at delay 0 together tell the baseline's own "
-            f"time, it is below ours in {below} of {len(told)} rows (ms): {'; '.join(told)}"
+            f"{table}: the baseline's own time follows from difference and ratio at delay 0; it is "
+            f"below ours in {below} of {len(told)} rows (ms): {'; '.join(told)}"
         )
 
 
