@@ -17,7 +17,7 @@ from ..launch import mpi, processes, program
 from ..options.choices import PLACES, one_of
 from ..options.errors import OptionError
 from ..results import statistics
-from .question import Question
+from .benchmark import Benchmark
 
 _DEFAULT_NODES = {"lab": 8, "local": 4}
 _DEFAULT_RATE = "200mbit"
@@ -56,7 +56,7 @@ class Place(Protocol):
     costs_from: str  # for people
     beta: float  # seconds per byte of a link; 0: not known
 
-    def limit(self, question: Question) -> statistics.Limit | None:
+    def limit(self, benchmark: Benchmark) -> statistics.Limit | None:
         """The lower bound of the time after the last arrival; None: not known."""
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
@@ -82,17 +82,17 @@ class LabPlace:
         assumed = networks.Named(lab_costs(spec), "assumed for the lab")
         self.costs, self.costs_from = _costs(self, self._program, named, assumed)
 
-    def limit(self, question: Question) -> statistics.Limit | None:
+    def limit(self, benchmark: Benchmark) -> statistics.Limit | None:
         """None if ranks share a link: the bound is for one rank on each."""
         if self._spec.per_node > 1:
             return None
         idle = lab_costs(self._spec, _LATENCY_S)  # cores are no physical limit of a network
         return statistics.LabLimit(
-            question.collective,
-            question.bytes,
+            benchmark.collective,
+            benchmark.bytes,
             core.Network(idle),
-            question.background,
-            question.root,
+            benchmark.background,
+            benchmark.root,
         )
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
@@ -119,7 +119,7 @@ class LocalPlace:
         self._program = program.of_any(family, prefix)
         self.costs, self.costs_from = _costs(self, self._program, named)
 
-    def limit(self, question: Question) -> None:
+    def limit(self, benchmark: Benchmark) -> None:
         """Nothing is known of this machine's memory as a network."""
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
@@ -146,7 +146,7 @@ class InheritedPlace:
         self._program = program.of_family(family or _family_of_job(), prefix)
         self.costs, self.costs_from = _costs(self, self._program, named)
 
-    def limit(self, question: Question) -> None:
+    def limit(self, benchmark: Benchmark) -> None:
         """Nothing is known of the network."""
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:

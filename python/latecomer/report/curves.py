@@ -1,6 +1,6 @@
 """Pictures of one number of ranks and one size: curves over the delay, or bars for one delay.
 
-Names stand beside their curves; algorithms that are not prominent are grey.
+Names stand beside their curves; algorithms that are not highlighted are grey.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from ..base.units import size
 from ..results.statistics import Row
 from . import curves, looks, scaling
+from .highlight import others
 from .lines import is_sweep
-from .prominent import others
 from .table import by_delay, delay_title
 
 

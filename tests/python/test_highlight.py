@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from latecomer.report import html, looks, plot, prominent, sweep_table
+from latecomer.report import highlight, html, looks, plot, sweep_table
 from latecomer.report.labels import apart
 from latecomer.report.lines import lines
 from test_report import USED, row, text_of
@@ -75,42 +75,42 @@ def test_a_finding_names_the_line_not_only_the_algorithm():
     assert "<b>tree s=9.0</b> is fastest" in page
 
 
-# ---- who is prominent
+# ---- highlighted lines
 
 
-def test_few_lines_are_all_prominent():
+def test_few_lines_are_all_highlighted():
     rows = crowd(slower_by_place, MANY[:9])
-    assert prominent.prominent(rows) == MANY[:9]
-    assert prominent.others(rows) == []
+    assert highlight.highlighted(rows) == MANY[:9]
+    assert highlight.others(rows) == []
     assert plot.note(rows) == ""
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_yardsticks_auto_and_who_is_fastest_are_prominent(seed):
+def test_yardsticks_auto_and_who_is_fastest_are_highlighted(seed):
     source = random.Random(seed)
     rows = crowd(lambda *_: source.uniform(1, 2))
-    named = prominent.prominent(rows)
+    named = highlight.highlighted(rows)
     fastest = [min(rows[i : i + 24], key=lambda r: r.elapsed_ms).algorithm for i in (0, 24)]
     assert {*ALWAYS, *fastest} <= set(named)
     assert len(named) == 9
-    assert sorted([*named, *prominent.others(rows)]) == sorted([*MANY, *ALWAYS])
+    assert sorted([*named, *highlight.others(rows)]) == sorted([*MANY, *ALWAYS])
 
 
 def test_merit_is_the_time_over_the_least():
     rows = crowd(lambda name, delay: {"a": 2 + delay, "b": 3, "c": 2.5}[name], ["a", "b", "c"])
-    assert prominent.by_merit(rows) == ["c", "b", "a"]
+    assert highlight.by_merit(rows) == ["c", "b", "a"]
 
 
 def test_wrong_results_have_no_merit():
     rows = [row("wrong", elapsed_ms=1.0, wrong=3), row("slow", elapsed_ms=99.0)]
-    assert prominent.by_merit(rows) == ["slow", "wrong"]
+    assert highlight.by_merit(rows) == ["slow", "wrong"]
 
 
 @pytest.mark.parametrize("ranks", [(4,), (4, 8)])
-def test_a_picture_names_the_prominent_and_lists_the_others(ranks):
+def test_a_picture_names_the_highlighted_and_lists_the_others(ranks):
     rows = [r for p in ranks for r in crowd(slower_by_place, ranks=p)]
     svg, note = plot.inline_svg(rows), plot.note(rows)
-    assert set(prominent.prominent(rows)) == {*ALWAYS, *MANY[:5]}
+    assert set(highlight.highlighted(rows)) == {*ALWAYS, *MANY[:5]}
     for name in (*ALWAYS, *MANY):
         assert (name in names_in(svg)) == (name in (*ALWAYS, *MANY[:5]))
         assert bool(re.search(rf"\b{name}\b", note.partition("):")[2])) == (name in MANY[5:])
@@ -157,12 +157,12 @@ def test_a_page_has_the_best_first_and_wrong_results_last():
     assert '<tr class="best yardstick"><th scope=row>ring' in page
 
 
-def test_a_sweeps_page_shows_the_prominent_and_folds_the_others():
+def test_a_sweeps_page_shows_the_highlighted_and_folds_the_others():
     rows = [r for p in (4, 8) for r in crowd(slower_by_place, ranks=p)]
     page = html.page(rows, USED)
     assert "The other 15 algorithms" in page
     first, *folded = tables(page)
-    assert first == prominent.prominent(rows)
+    assert first == highlight.highlighted(rows)
     assert [name for own in folded for name in own] == MANY[5:]
     assert max(map(len, folded)) <= 9
     assert page.index("<details>") > page.index(">ring</th>")

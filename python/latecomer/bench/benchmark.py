@@ -15,7 +15,7 @@ _PROGRAMS = {"reversed": "wrong", "as-configured": "declared"}  # words of the p
 
 
 @dataclass(frozen=True)
-class Question:
+class Benchmark:
     """What to measure; times in seconds."""
 
     collective: str
@@ -39,7 +39,7 @@ class Question:
         check_progress(self.progress, self.algorithms)
         check_imbalance(self)
 
-    def on(self, ranks: int) -> Question:
+    def on(self, ranks: int) -> Benchmark:
         """The same for so many ranks: where each has a part of the vector, parts are equal.
 
         Raises OptionError.
@@ -98,16 +98,16 @@ class Question:
         return [word for name, value in values.items() for word in (f"--{name}", str(value))]
 
 
-def check_imbalance(question: Question) -> None:
+def check_imbalance(benchmark: Benchmark) -> None:
     """Does it go with the other options? Raises OptionError."""
-    kind, option = question.imbalance, f"--imbalance {question.imbalance}"
+    kind, option = benchmark.imbalance, f"--imbalance {benchmark.imbalance}"
     if one_of("--imbalance", kind, IMBALANCES) == "phase":
         return
-    if question.op == NO_OPERATOR:
+    if benchmark.op == NO_OPERATOR:
         remedy = "use allreduce or reduce: it combines nothing"
-        raise OptionError(f"{option} with --collective", question.collective, remedy)
-    if kind == "data" and question.op != "over":
-        raise OptionError(f"{option} with --op", question.op, "use over: it skips clear pixels")
-    if question.estimate == "reversed":
+        raise OptionError(f"{option} with --collective", benchmark.collective, remedy)
+    if kind == "data" and benchmark.op != "over":
+        raise OptionError(f"{option} with --op", benchmark.op, "use over: it skips clear pixels")
+    if benchmark.estimate == "reversed":
         remedy = "leave one of them out: nobody arrives late"
-        raise OptionError(f"{option} with --estimate", question.estimate, remedy)
+        raise OptionError(f"{option} with --estimate", benchmark.estimate, remedy)

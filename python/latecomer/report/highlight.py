@@ -17,7 +17,7 @@ _ALWAYS = ("native", *MODELS, "ring", "auto")
 _MOST = 9  # names that can be read beside a picture, and columns that fit on a page
 
 
-def prominent(rows: Sequence[Row]) -> list[str]:
+def highlighted(rows: Sequence[Row]) -> list[str]:
     """Names of `lines`: all if they are few, else yardsticks, auto, and the best of the others."""
     found = lines(rows)
     if len(found) <= _MOST:
@@ -30,8 +30,8 @@ def prominent(rows: Sequence[Row]) -> list[str]:
 
 
 def others(rows: Sequence[Row]) -> list[str]:
-    """Names of the lines that are not prominent, the best first."""
-    named = prominent(rows)
+    """Names of the lines that are not highlighted, the best first."""
+    named = highlighted(rows)
     return [name for name in by_merit(rows) if name not in named]
 
 

@@ -22,7 +22,7 @@ _BUILT_IN = ("sum", "max")
 
 
 @dataclass(frozen=True)
-class Question:
+class Sweep:
     """What to simulate; times in seconds."""
 
     collective: str
