@@ -41,7 +41,7 @@ def iterations(size: str) -> int:
 
 
 def environment(library: mpi.Family) -> dict[str, str]:
-    """What makes a run use this library, also a program built against an older version of it."""
+    """The variables that make a run use this library, also a program built against an older one."""
     folder = library.mpirun.resolve().parent
     if library.found != "LATECOMER_MPI":
         return {**os.environ, "LATECOMER_MPI": ""}

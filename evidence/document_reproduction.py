@@ -24,7 +24,7 @@ def page() -> str:
 
 
 def section(name: str) -> str:
-    """What is said of one paper."""
+    """The section of one paper."""
     from evidence.reproduce.job import Wanted, run
     from evidence.reproduce.sentences import about_fit
 

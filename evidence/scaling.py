@@ -37,7 +37,7 @@ CHEAP = 30_000  # operations of a simulation that takes less than a tenth of a s
 
 
 def main() -> None:
-    """Both pictures."""
+    """Draw the pictures."""
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
     ranks = range(2, options.most_ranks + 1)

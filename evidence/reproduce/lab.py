@@ -72,7 +72,7 @@ def plan(paper: Paper, nodes: int, scale: float) -> list[Run]:
 
 
 def scaled(number: Number, nodes: int, scale: float) -> Number:
-    """The same setting on fewer nodes with links of another rate."""
+    """The setting on fewer nodes with links of another rate."""
     least = nodes * ELEMENT_BYTES
     size = max(least, round(number.bytes * scale / least) * least)
     return replace(number, ranks=nodes, bytes=size if number.bytes > 0 else number.bytes)

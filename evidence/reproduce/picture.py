@@ -89,7 +89,7 @@ def _figure(report: Report) -> Figure:
 
 
 def _key(panels: Sequence[Panel]) -> str:
-    """What the marks stand for, of those that are there."""
+    """The legend of the marks in the picture."""
     rows = [row for panel in panels for row in panel.rows]
     sources = dict.fromkeys("the paper" if r.source == PAPER else r.source for r in rows)
     drawn = {

@@ -83,7 +83,7 @@ def _flat(report: Report, row: Comparison) -> dict[str, object]:
 
 
 def _repeated(report: Report, row: Comparison) -> dict[str, str]:
-    """What was simulated or put into a formula, and on which network; empty: nothing was."""
+    """The simulated programs and formulas, and their network; empty: there were none."""
     number, paper = row.number, report.paper
     if row.reason:
         return dict.fromkeys(("program", "baseline_program", "network"), "")
@@ -257,7 +257,7 @@ _KINDS: tuple[tuple[str, Callable[[Comparison], str], Callable[[Comparison], boo
 
 
 def footer(report: Report) -> str:
-    """What was used, in one line."""
+    """The settings in one line."""
     used = report.used
     text = f"{report.paper.name}; version {used['version']}, {used['iterations']} draws of random "
     lab = f"; lab {used['lab']}" if "lab" in used else ""

@@ -1,4 +1,4 @@
-"""What is asked of a benchmark: the options, checked and settled."""
+"""A benchmark: its checked options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROGRAMS = {"reversed": "wrong", "as-configured": "declared"}  # words of the p
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What to measure; times in seconds."""
+    """Options of a benchmark; times in seconds."""
 
     collective: str
     algorithms: list[str]
@@ -40,7 +40,7 @@ class Benchmark:
         check_imbalance(self)
 
     def on(self, ranks: int) -> Benchmark:
-        """The same for so many ranks: where each has a part of the vector, parts are equal.
+        """The benchmark for so many ranks: where each has a part of the vector, parts are equal.
 
         Raises OptionError.
         """
@@ -54,7 +54,7 @@ class Benchmark:
 
     @property
     def background(self) -> bool:
-        """Do ranks receive before they arrive?"""
+        """Tell whether ranks receive before they arrive."""
         return runs_ahead(self.progress, self.algorithms)
 
     @property
@@ -99,7 +99,7 @@ class Benchmark:
 
 
 def check_imbalance(benchmark: Benchmark) -> None:
-    """Does it go with the other options? Raises OptionError."""
+    """Check that --imbalance goes with the other options. Raises OptionError."""
     kind, option = benchmark.imbalance, f"--imbalance {benchmark.imbalance}"
     if one_of("--imbalance", kind, IMBALANCES) == "phase":
         return

@@ -23,7 +23,7 @@ LEARNING_CALLS = 9  # that the program makes with auto before the others begin
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run; `trouble` says why it ended early."""
+    """The outcome of a run; `trouble` says why it ended early."""
 
     samples: samples.Samples
     trouble: str | None

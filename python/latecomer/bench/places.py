@@ -1,4 +1,4 @@
-"""Where the benchmark program runs: in the lab, on this machine as it is, or in a given MPI job."""
+"""Places that run the benchmark program: the lab, this machine as it is, or a given MPI job."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .benchmark import Benchmark
 _DEFAULT_NODES = {"lab": 8, "local": 4}
 _DEFAULT_RATE = "200mbit"
 
-# What the plans of the lab assume besides its bandwidth, until it is calibrated. alpha: a small
+# Costs that plans of the lab assume besides its bandwidth, until it is calibrated. alpha: a small
 # message between two idle hosts takes some 100 us, 65 us of them on a core, and all hosts share
 # this machine's cores (rings and doubling of 1 KiB, 5 to 16 hosts). gamma: two vectors of 4 MiB
 # added on one core. handshake: two more small messages. exchange: links that run half duplex where
@@ -47,7 +47,7 @@ def lab_costs(spec: lab.LabSpec, alpha: float | None = None) -> str:
 
 
 class Place(Protocol):
-    """Where the benchmark program runs."""
+    """A place that runs the benchmark program."""
 
     rank: int  # of this process; 0 where it starts all of them
     ranks: int

@@ -1,4 +1,4 @@
-"""Where the model does not fit what was measured, in sentences."""
+"""Sentences on the places where the model does not fit the measured times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SLOWER = 1.05
 
 
 def findings(fit: Fit) -> list[str]:
-    """For people."""
+    """The sentences, for people."""
     return [*_fits(fit), *_crowding(fit), *_burst(fit), *_exchange(fit), *_doubts(fit)]
 
 

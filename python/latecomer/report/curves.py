@@ -29,7 +29,7 @@ def figure(rows: Sequence[Row]) -> Figure:
 
 
 def is_bars(rows: Sequence[Row]) -> bool:
-    """Is the picture one of bars, since nothing varies but the algorithm?"""
+    """Tell whether the picture is one of bars, since nothing varies but the algorithm."""
     return len(by_delay(rows)) == 1
 
 

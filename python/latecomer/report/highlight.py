@@ -1,4 +1,4 @@
-"""Which lines a picture names and a page shows first where there are too many for all.
+"""Choice of the lines that a picture names and a page shows first, where there are too many.
 
 The others are not left out: pictures draw them grey and list them, pages have them further down.
 """
@@ -57,7 +57,7 @@ def _alone(rows: Sequence[Row]) -> set[str]:
 
 
 def _cases(rows: Sequence[Row]) -> Iterable[dict[str, float]]:
-    """For each number of ranks, size and delay what pictures show first, by the line's name."""
+    """The times that pictures show first, by the line's name, for each ranks, size and delay."""
     column = "after_last_ms" if is_sweep(rows) else "elapsed_ms"
     cases: dict[tuple, dict[str, float]] = {}
     for name, own in lines(rows).items():

@@ -60,7 +60,7 @@ def _what(rows: Sequence[Row]) -> str:
 
 
 def note(rows: Sequence[Row]) -> str:
-    """Which lines are grey and have no name, if any; the best first."""
+    """A sentence that lists the grey lines, the best first; "" if there are none."""
     grey = [] if curves.is_bars(rows) else others(rows)
     if not grey:
         return ""

@@ -32,7 +32,7 @@ HOW_TO_READ = (
 
 
 def findings(rows: Sequence[Row]) -> Iterator[str]:
-    """How often each algorithm is fastest."""
+    """Sentences that count how often each algorithm is fastest."""
     found = table_lines(rows)
     winners = Counter(name for line in found for name in line.fastest).most_common()
     ties = " (equal times count for each)" if any(len(line.fastest) > 1 for line in found) else ""

@@ -39,7 +39,7 @@ class Case:
 
     @property
     def simulations(self) -> int:
-        """How many are asked for."""
+        """The number of simulations that are asked for."""
         return len(self.job) * len(self.sweep.algorithms)
 
     def rows(self, advance: Advance) -> list[statistics.Row]:
@@ -99,7 +99,7 @@ class Case:
         return Run("as=native" if native else found["parameters"], found["exits"], found["wrong"])
 
     def _plan(self, program: str, late: Delays) -> Any:
-        """What the ranks agree on; one is enough where arrivals make no difference."""
+        """The plan of the ranks; one plan is enough where arrivals make no difference."""
         known = self._known(program, late)
         key = program, tuple(known or ())
         if key not in self._plans:
@@ -108,7 +108,7 @@ class Case:
         return self._plans[key]
 
     def _known(self, program: str, late: Delays) -> Delays | None:
-        """What an algorithm is told of the arrivals; None if they make no difference to it."""
+        """The arrivals that an algorithm is told; None if they make no difference to it."""
         aware = registry.is_arrival_aware(self.sweep.collective, program)
         return _estimate(self.sweep.estimate, late) if aware else None
 
@@ -144,6 +144,6 @@ class Case:
 
 
 def _estimate(estimate: str, late: Delays) -> Delays:
-    """What algorithms are told: the truth, or that the last one comes first."""
+    """The arrivals that algorithms are told: true ones, or reversed ones."""
     latest = max(late)
     return late if estimate == "perfect" else [latest - each for each in late]

@@ -21,7 +21,7 @@ _PESSIMISTIC = (
 
 @dataclass(frozen=True)
 class Run:
-    """What one simulation found."""
+    """The result of one simulation."""
 
     parameters: str  # as used
     exits: Sequence[float]  # seconds, of each rank

@@ -1,4 +1,4 @@
-"""What the simulations of a sweep take of memory."""
+"""The memory that the simulations of a sweep take."""
 
 from __future__ import annotations
 

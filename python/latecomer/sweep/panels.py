@@ -1,4 +1,4 @@
-"""Can a picture hold a sweep? Told before it is simulated."""
+"""Checks, before a sweep is simulated, that a picture can hold it."""
 
 from __future__ import annotations
 

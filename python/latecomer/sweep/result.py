@@ -1,4 +1,4 @@
-"""What comes out of simulations: rows with what was used to get them."""
+"""The result of simulations: rows, and the settings that they were made with."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def simulate_all(
 def _rows(
     sweep: Sweep, engine: Engine, shapes: Sequence[tuple[int, int]]
 ) -> Iterator[list[statistics.Row]]:
-    """Of one case after the other."""
+    """Rows of one case after the other."""
     cases = [Case(sweep, ranks, count, engine) for ranks, count in shapes]
     total = sum(case.simulations for case in cases)
     if len(cases) > 1:

@@ -1,4 +1,4 @@
-"""What is asked of the virtual network: the options, checked and settled."""
+"""A sweep: the checked options of simulations over lists of ranks and sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BUILT_IN = ("sum", "max")
 
 @dataclass(frozen=True)
 class Sweep:
-    """What to simulate; times in seconds."""
+    """Options of the simulations of a sweep; times in seconds."""
 
     collective: str
     algorithms: list[str]  # of the registry with parameters, or models of a library's choice
@@ -48,17 +48,17 @@ class Sweep:
 
     @property
     def commutative(self) -> bool:
-        """Does the operator commute?"""
+        """Tell whether the operator commutes."""
         return self.op == NO_OPERATOR or OPERATORS[self.op].commutes
 
     @property
     def exact(self) -> bool:
-        """Does it give the same bits in whatever order it combines?"""
+        """Tell whether the operator gives the same bits in whatever order it combines."""
         return self.op == NO_OPERATOR or (self.op in _BUILT_IN and self.type.startswith("int"))
 
     @property
     def element_bytes(self) -> int:
-        """Of what the operator works on."""
+        """The size of an element that the operator combines."""
         numbers = 1 if self.op == NO_OPERATOR else OPERATORS[self.op].numbers
         return TYPE_BYTES[self.type] * numbers
 
@@ -72,7 +72,7 @@ class Sweep:
         return count * TYPE_BYTES[self.type]
 
     def elements(self, count: int) -> int:
-        """Of the operator, in a vector of so many numbers."""
+        """The number of elements that the operator combines, in a vector of so many numbers."""
         return self.bytes(count) // self.element_bytes
 
     def program(self, algorithm: str, ranks: int, count: int) -> str:
@@ -84,7 +84,7 @@ class Sweep:
         return MODELS[algorithm](call)
 
     def _with_progress(self, algorithm: str) -> str:
-        """With a thread, arrival-aware programs run ahead of the arrival unless told not to."""
+        """Add the parameter by which arrival-aware programs run ahead of the arrival."""
         name, *parameters = algorithm.split(":")
         told = any(parameter.startswith("progress=") for parameter in parameters)
         aware = registry.is_arrival_aware(self.collective, name)
@@ -98,13 +98,13 @@ class Sweep:
 
     @property
     def background(self) -> bool:
-        """Do ranks receive before they arrive?"""
+        """Tell whether ranks receive before they arrive."""
         return choose.runs_ahead(self.progress, self.algorithms)
 
     def plan(
         self, program: str, ranks: int, count: int, known: Sequence[float] | None = None
     ) -> core.Plan:
-        """For arrivals that the ranks know of (None: all together), in seconds."""
+        """The plan for arrivals that the ranks know (None: all together), in seconds."""
         return make_plan(self._problem(ranks, count), program, known, self.network)
 
     def _problem(self, ranks: int, count: int) -> core.Problem:
@@ -133,12 +133,12 @@ class Sweep:
 
     @property
     def remembers(self) -> bool:
-        """Does a call depend on those before it?"""
+        """Tell whether a call depends on those before it."""
         return self.estimate == "online"
 
     @property
     def jitter(self) -> bool:
-        """Does the network differ from one iteration to the next?"""
+        """Tell whether the network differs from one iteration to the next."""
         return self.network.jitter > 0
 
     def job(self, ranks: int) -> list[Iteration]:
@@ -152,7 +152,7 @@ class Sweep:
         return [each for block in blocks for each in (block if each_counts else _distinct(block))]
 
     def jitter_seeds(self, number: int) -> list[int]:
-        """Of the network, for each iteration."""
+        """The seed of the network's jitter, for each iteration."""
         source = random.Random(f"{self.network.seed} {self.seed}")
         return [source.getrandbits(32) for _ in range(number)]
 
@@ -225,7 +225,7 @@ def _read_nodes(option: str, text: str) -> int:
 
 
 def choose_pattern(arrival: str, late_rank: int | None, ranks: Sequence[int]) -> Pattern:
-    """Who is late. Raises OptionError and ArrivalError."""
+    """Read the arrival pattern. Raises OptionError and ArrivalError."""
     pattern = choose.choose_pattern(arrival, late_rank)
     if pattern.name == "onelate" and late_rank is None and ranks[0] <= pattern.late_rank:
         what = f"onelate makes rank {pattern.late_rank} late, and there is only"

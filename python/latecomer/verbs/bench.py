@@ -220,5 +220,5 @@ def place_and_costs(place: str | None, network: str | None) -> tuple[str | None,
 
 
 def be_quiet() -> None:
-    """Of all ranks of a job only the first one speaks; programs that it starts do not care."""
+    """Make this rank of a job silent, so that only the first one speaks."""
     sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the process ends

@@ -98,7 +98,7 @@ def calibrate(
 
 
 def _length(text: str) -> float:
-    """Of the measurement, in seconds. Raises OptionError and ValueError."""
+    """Read the seconds of the measurement. Raises OptionError and ValueError."""
     from ..core.compiled import core
 
     length = core.parse_seconds("--seconds", text)
