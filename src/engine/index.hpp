@@ -26,7 +26,7 @@ class ProgramIndex {
     return op.kind == OpKind::recv && op.target.count > eager_;
   }
 
-  /// Whether a courier's words travel along with it.
+  /// Whether a piggyback's words travel along with it.
   [[nodiscard]] bool tells(OpIndex index) const { return !tells_.empty() && tells_[index]; }
 
   /// How many operations each one waits for.

@@ -17,7 +17,7 @@ struct Message {
   Rank peer = -1;
   Slice data;
   bool first = false;
-  bool tells = false;  // what a courier sends travels along
+  bool tells = false;  // what a piggyback sends travels along
   bool paced = false;  // leaves when its receive is posted, however short it is
 };
 

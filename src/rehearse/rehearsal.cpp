@@ -73,7 +73,7 @@ const std::vector<Seconds>& Rehearsal::expect() {
 
 Simulation Rehearsal::run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked) {
   options_.arrivals = arrivals;
-  options_.couriers = couriers_;
+  options_.piggybacks = piggybacks_;
   const Parties parties = make_parties(plan, options_.network);
   std::optional<CheckedMemory> memory;
   const bool check = setting_.check && checked != nullptr;
@@ -93,7 +93,7 @@ Plan Rehearsal::native_plan() const {
 
 /// The call is the library's, and nothing is done about it but comparing how long it took.
 void Rehearsal::only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals) {
-  couriers_.clear();
+  piggybacks_.clear();
   chooser_.skip();
   for (Watch& other : watches_) other.miss();
   call.exits = run(native_plan(), arrivals, &call).exits;
@@ -134,7 +134,7 @@ Review Rehearsal::review() const {
 
 void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
                        const std::vector<Seconds>& arrivals) {
-  couriers_.clear();
+  piggybacks_.clear();
   Seconds library = 0;
   bool told = true;
   if (verdict.way == Verdict::Way::plan) {
@@ -170,7 +170,7 @@ void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
 /// What tells nobody of arrivals on its way: they are told afterwards.
 void Rehearsal::tell_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    couriers_.push_back(&watch(rank).tell_of(clock_ + arrivals[rank], clock_ + call.exits[rank]));
+    piggybacks_.push_back(&watch(rank).tell_of(clock_ + arrivals[rank], clock_ + call.exits[rank]));
   }
   call.exits = run(telling_plan(setting_.problem), call.exits, nullptr).exits;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).told();
@@ -178,7 +178,7 @@ void Rehearsal::tell_afterwards(Call& call, const std::vector<Seconds>& arrivals
 
 void Rehearsal::run_and_tell(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    couriers_.push_back(&watch(rank).enter(clock_ + arrivals[rank]));
+    piggybacks_.push_back(&watch(rank).enter(clock_ + arrivals[rank]));
   }
   call.exits = run(plan, arrivals, &call).exits;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {

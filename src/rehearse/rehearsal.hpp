@@ -74,7 +74,7 @@ class Rehearsal {
   Chooser chooser_;            // rank 0's; what the others expect is compared with it
   std::deque<Watch> watches_;  // of the other ranks
   std::array<std::deque<Inside>, 2> durations_;  // of the last calls, by how they were served
-  std::vector<Courier*> couriers_;
+  std::vector<Piggyback*> piggybacks_;
   SimulationOptions options_;
   Seconds clock_ = 0;  // when the last call was over
 };

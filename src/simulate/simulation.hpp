@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "protocol/courier.hpp"
 #include "protocol/party.hpp"
+#include "protocol/piggyback.hpp"
 #include "simulate/memory.hpp"
 
 namespace latecomer {
@@ -18,7 +18,7 @@ struct SimulationOptions {
   Count element_bytes = 4;
   ProtocolOptions engine;
   std::vector<Memory>* memory = nullptr;  // one a rank; null: time only
-  std::vector<Courier*> couriers;         // one a rank; empty: nothing travels along
+  std::vector<Piggyback*> piggybacks;     // one a rank; empty: nothing travels along
   bool trace = false;
 };
 

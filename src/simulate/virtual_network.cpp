@@ -235,7 +235,7 @@ Seconds VirtualNetwork::on_link(const Flight& flight, Count bytes) {
 Ticks VirtualNetwork::duration(const Flight& flight) {
   const Network& network = options_.network;
   const Count bytes = flight.source.count * options_.element_bytes +
-                      static_cast<Count>(flight.words.size()) +
+                      static_cast<Count>(flight.piggybacked.size()) +
                       (flight.word ? static_cast<Count>(sizeof(std::uint64_t)) : 0);
   const bool local = network.node(flight.from) == network.node(flight.to);
   Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
@@ -270,9 +270,9 @@ void VirtualNetwork::deliver(FlightId id) {
   if (options_.memory != nullptr) {
     (*options_.memory)[static_cast<std::size_t>(flight.to)].write(flight.target, flight.payload);
   }
-  if (!flight.words.empty()) {
-    options_.couriers[static_cast<std::size_t>(flight.to)]->unpack(flight.words.data(),
-                                                                   flight.words.size());
+  if (!flight.piggybacked.empty()) {
+    options_.piggybacks[static_cast<std::size_t>(flight.to)]->unpack(flight.piggybacked.data(),
+                                                                     flight.piggybacked.size());
   }
   complete(flight.to, {flight.recv_token, 0, flight.plan_hash});
 }
@@ -331,8 +331,8 @@ void VirtualNetwork::End::send(const Message& message, std::uint64_t plan_hash, 
   flight.paced = message.paced;
   flight.plan_hash = plan_hash;
   flight.send_token = token;
-  if (message.tells && !network_.options_.couriers.empty()) {
-    network_.options_.couriers[static_cast<std::size_t>(rank_)]->pack(flight.words);
+  if (message.tells && !network_.options_.piggybacks.empty()) {
+    network_.options_.piggybacks[static_cast<std::size_t>(rank_)]->pack(flight.piggybacked);
   }
   flight.send_posted = true;
   network_.posted(id, true);

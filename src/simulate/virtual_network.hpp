@@ -53,7 +53,7 @@ class VirtualNetwork {
     bool paced = false;
     std::optional<std::uint64_t> word;  // told, and nothing else
     Elements payload;
-    std::vector<char> words;  // that travel along
+    std::vector<char> piggybacked;  // data that travel along
   };
   /// The flights of one pair and direction. They follow each other, however many ports there are.
   struct Lane {

@@ -13,7 +13,7 @@ struct Entry {
   float elapsed;
   std::array<std::uint32_t, 2> arrival;  // a double, without the gap that one would leave
 };
-static_assert(sizeof(Entry) <= Courier::kMostBytesPerRank);
+static_assert(sizeof(Entry) <= Piggyback::kMaxBytesPerRank);
 
 }  // namespace
 
@@ -43,10 +43,10 @@ void Stamps::pack(std::vector<char>& to) {
   }
 }
 
-void Stamps::unpack(const char* words, std::size_t bytes) {
-  for (; bytes >= sizeof(Entry); words += sizeof(Entry), bytes -= sizeof(Entry)) {
+void Stamps::unpack(const char* data, std::size_t bytes) {
+  for (; bytes >= sizeof(Entry); data += sizeof(Entry), bytes -= sizeof(Entry)) {
     Entry entry{};
-    std::memcpy(&entry, words, sizeof entry);
+    std::memcpy(&entry, data, sizeof entry);
     if (entry.rank >= stamps_.size()) return;
     learn(static_cast<Rank>(entry.rank),
           {std::bit_cast<double>(entry.arrival), entry.elapsed_before, entry.elapsed});

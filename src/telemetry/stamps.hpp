@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "protocol/courier.hpp"
+#include "protocol/piggyback.hpp"
 
 namespace latecomer {
 
@@ -22,7 +22,7 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-class Stamps final : public Courier {
+class Stamps final : public Piggyback {
  public:
   explicit Stamps(Rank ranks) : stamps_(static_cast<std::size_t>(ranks)) {
     known_.reserve(stamps_.size());
@@ -39,7 +39,7 @@ class Stamps final : public Courier {
   [[nodiscard]] const std::vector<Stamp>& all() const { return stamps_; }
 
   void pack(std::vector<char>& to) override;
-  void unpack(const char* words, std::size_t bytes) override;
+  void unpack(const char* data, std::size_t bytes) override;
 
  private:
   void learn(Rank rank, const Stamp& stamp);

@@ -28,12 +28,12 @@ Seconds Watch::last_arrival() const {
   return arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
 }
 
-Courier& Watch::begin() {
+Piggyback& Watch::begin() {
   stamps_.begin();
   return stamps_;
 }
 
-Courier& Watch::tell_of(Seconds arrived, Seconds left) {
+Piggyback& Watch::tell_of(Seconds arrived, Seconds left) {
   arrived_ = arrived;
   left_ = left;
   stamps_.begin();

@@ -24,17 +24,17 @@ class Watch {
 
   /// The call begins, at the latest when this rank enters it. Returns what travels along with its
   /// messages.
-  Courier& begin();
+  Piggyback& begin();
   /// This rank enters the call that began, `now` on the clock that all ranks share.
   void arrive(Seconds now);
   /// Both.
-  Courier& enter(Seconds now) {
-    Courier& courier = begin();
+  Piggyback& enter(Seconds now) {
+    Piggyback& piggyback = begin();
     arrive(now);
-    return courier;
+    return piggyback;
   }
   /// The same of a call that another library has carried out by now: what is told comes after it.
-  Courier& tell_of(Seconds arrived, Seconds left);
+  Piggyback& tell_of(Seconds arrived, Seconds left);
   /// It leaves: all ranks have told. Not after tell_of, where the call was over already.
   void leave(Seconds now);
   /// What had to be done after the call that this rank left is done: it counts as part of it.

@@ -20,9 +20,9 @@ class LinkCalls {
 
   /// Elements are MPI_UINT64_T. Returns why it failed; empty: it did not.
   const std::string& operator()(std::uint64_t number, const void* input, void* output, MPI_Op op,
-                                Courier* courier = nullptr) {
+                                Piggyback* piggyback = nullptr) {
     transport_.begin(Buffers(Layout(MPI_UINT64_T), input, output, scratch_, frame().scratch_count),
-                     op, {number, frame().plan_hash}, courier);
+                     op, {number, frame().plan_hash}, piggyback);
     if (!protocol_ || !protocol_->restart({})) protocol_ = party_->join(transport_, {});
     protocol_->start();
     protocol_->arrive();

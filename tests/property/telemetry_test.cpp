@@ -37,7 +37,7 @@ Heard call(const Plan& plan, const Network& network, const std::vector<Seconds>&
     Stamps& own = stamps.emplace_back(plan.problem.ranks);
     own.begin();
     own.arrive(rank, {arrivals[rank], static_cast<float>(rank)});
-    options.couriers.push_back(&own);
+    options.piggybacks.push_back(&own);
   }
   Heard heard{true, simulate(build_programs(plan), options)};
   for (const Stamps& own : stamps) {
@@ -161,7 +161,7 @@ class Series {
       options.arrivals.push_back(clock_ + delay(rank));
       Watch& watch = watches_[rank];
       plans.push_back(make_plan(row_, problem, {}, {watch.expect(problem), {}, true}));
-      options.couriers.push_back(&watch.enter(options.arrivals[rank]));
+      options.piggybacks.push_back(&watch.enter(options.arrivals[rank]));
       programs.push_back(build_program(plans.back(), rank));
     }
     for (const Plan& plan : plans) {

@@ -96,9 +96,10 @@ Outcome tell_all(CommState& state, Seconds arrived) {
   }
   const Prepared& telling = *state.telling;
   link.control.enter(Control::Part::telling, telling.frame().plan_hash);
-  Courier& courier = state.chooser.watch()->tell_of(arrived, link.clocks.now());
+  Piggyback& piggyback = state.chooser.watch()->tell_of(arrived, link.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
-  link.transport.begin(std::move(none), MPI_SUM, {link.calls, telling.frame().plan_hash}, &courier);
+  link.transport.begin(std::move(none), MPI_SUM, {link.calls, telling.frame().plan_hash},
+                       &piggyback);
   Protocol& protocol = telling.protocol(link.transport, {state.tuning.window, true});
   const Outcome outcome =
       run(protocol, link, {state.comm, state.tuning.long_wait, 0, &telling.plan});
@@ -198,11 +199,11 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
     if (watch != nullptr) watch->arrive(arrived);
     link.transport.bind(data.input(), data.output());
   } else {
-    Courier* const courier = watch != nullptr ? &watch->enter(arrived) : nullptr;
+    Piggyback* const piggyback = watch != nullptr ? &watch->enter(arrived) : nullptr;
     Buffers buffers(data.layout(), data.input(), data.output(), link.scratch,
                     prepared.frame().scratch_count);
     link.transport.begin(std::move(buffers), call.op, {link.calls, prepared.frame().plan_hash},
-                         courier);
+                         piggyback);
     const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
     protocol = &prepared.protocol(link.transport, options);
   }

@@ -182,10 +182,10 @@ void Background::begin(const Letter& letter, bool in_place) {
   prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
   Link& link = *state_.link;
   const bool telling = state_.chooser.tells(prepared_->plan);
-  Courier* const courier = telling ? &state_.chooser.watch()->begin() : nullptr;
+  Piggyback* const piggyback = telling ? &state_.chooser.watch()->begin() : nullptr;
   link.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr, link.scratch,
                                prepared_->frame().scratch_count),
-                       op_of(letter.what), {letter.call, prepared_->frame().plan_hash}, courier);
+                       op_of(letter.what), {letter.call, prepared_->frame().plan_hash}, piggyback);
   protocol_ = prepared_->party->join(link.transport, {state_.tuning.window, true});
   protocol_->start();
 }

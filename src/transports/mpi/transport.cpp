@@ -16,7 +16,7 @@ constexpr std::size_t kTests = 32;      // of channels, in one poll
 /// In front of a first message.
 struct Head {
   std::uint64_t plan_hash;
-  std::uint64_t words;  // bytes that go along
+  std::uint64_t piggybacked;  // bytes between the head and the elements
 };
 
 /// The elements that are copied at most.
@@ -45,9 +45,9 @@ MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit, std::size_t staged_
   peers_.resize(static_cast<std::size_t>(ranks));
 }
 
-void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Courier* courier) {
+void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback) {
   buffers_.emplace(std::move(buffers));
-  courier_ = courier;
+  piggyback_ = piggyback;
   op_ = op;
   call_ = call;
   words_.begin(call.number);
@@ -55,7 +55,7 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Courier* 
   // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
   // than its receive beyond the buffer, over shared memory.
   const Layout& layout = buffers_->layout();
-  room_ = sizeof(Head) + most_told() + packed_bytes(layout, fitting(layout));
+  room_ = sizeof(Head) + max_piggybacked() + packed_bytes(layout, fitting(layout));
   most_staged_receives_ = std::max<std::size_t>(1, staged_bytes_ / room_);
   last_staged_ = 0;
   error_ = MPI_SUCCESS;
@@ -161,15 +161,15 @@ void MpiTransport::stage(Slot& slot) {
     last_staged_ = std::max(last_staged_, slot.token);
     return;
   }
-  words_to_tell_.clear();
-  if (slot.tells && courier_ != nullptr) courier_->pack(words_to_tell_);
-  const std::size_t words = words_to_tell_.size();
-  const Head head{slot.plan_hash, words};
-  reserve(slot, sizeof head + words + packed_bytes(layout, slot.staged_count));
+  piggybacked_.clear();
+  if (slot.tells && piggyback_ != nullptr) piggyback_->pack(piggybacked_);
+  const std::size_t piggybacked = piggybacked_.size();
+  const Head head{slot.plan_hash, piggybacked};
+  reserve(slot, sizeof head + piggybacked + packed_bytes(layout, slot.staged_count));
   std::memcpy(slot.staged.data(), &head, sizeof head);
-  std::copy(words_to_tell_.begin(), words_to_tell_.end(), slot.staged.data() + sizeof head);
+  std::copy(piggybacked_.begin(), piggybacked_.end(), slot.staged.data() + sizeof head);
   slot.error = pack(*buffers_, {slot.data, 0, slot.staged_count},
-                    slot.staged.data() + sizeof head + words, comm_);
+                    slot.staged.data() + sizeof head + piggybacked, comm_);
 }
 
 void MpiTransport::reserve(Slot& slot, std::size_t bytes) {
@@ -184,10 +184,11 @@ void MpiTransport::unstage(Slot& slot, int bytes) {
   std::memcpy(&head, slot.staged.data(), std::min(received, sizeof head));
   slot.hash = head.plan_hash;
   const std::size_t elements = packed_bytes(buffers_->layout(), slot.staged_count);
-  slot.wrong_size = head.words > most_told() || received != sizeof head + head.words + elements;
+  slot.wrong_size =
+      head.piggybacked > max_piggybacked() || received != sizeof head + head.piggybacked + elements;
   if (slot.wrong_size) return;
-  if (courier_ != nullptr) courier_->unpack(slot.staged.data() + sizeof head, head.words);
-  slot.error = unpack(*buffers_, slot.staged.data() + sizeof head + head.words,
+  if (piggyback_ != nullptr) piggyback_->unpack(slot.staged.data() + sizeof head, head.piggybacked);
+  slot.error = unpack(*buffers_, slot.staged.data() + sizeof head + head.piggybacked,
                       {slot.data, 0, slot.staged_count}, comm_);
 }
 

@@ -1,6 +1,6 @@
 // The transport over MPI: non-blocking point-to-point messages on a communicator that nobody else
 // uses. The first message of each pair and direction carries the sender's plan hash, and those that
-// tell what a courier sends along, in front of the data, as one message (of a long one, its
+// tell what a piggyback sends along, in front of the data, as one message (of a long one, its
 // beginning).
 // Messages and combines of more elements than MPI's int can count are done in pieces. Long messages
 // to one peer leave one after another: MPI would send them side by side, and all would be late.
@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "protocol/courier.hpp"
+#include "protocol/piggyback.hpp"
 #include "protocol/protocol.hpp"
 #include "transports/mpi/local.hpp"
 #include "transports/mpi/open_requests.hpp"
@@ -44,8 +44,8 @@ class MpiTransport final : public Transport {
     std::uint64_t number;
     std::uint64_t plan_hash;
   };
-  /// Begins a call; the one before must be finished or abandoned. `courier` may be null.
-  void begin(Buffers buffers, MPI_Op op, const Call& call, Courier* courier = nullptr);
+  /// Begins a call; the one before must be finished or abandoned. `piggyback` may be null.
+  void begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback = nullptr);
   /// This rank arrives in a call that began without its input and output: until then only scratch
   /// is touched.
   void bind(const void* input, void* output) { buffers_->bind(input, output); }
@@ -163,7 +163,9 @@ class MpiTransport final : public Transport {
   bool deliver(Protocol& protocol);
   bool hear(Protocol& protocol);
   bool work();
-  [[nodiscard]] std::size_t most_told() const { return Courier::kMostBytesPerRank * peers_.size(); }
+  [[nodiscard]] std::size_t max_piggybacked() const {
+    return Piggyback::kMaxBytesPerRank * peers_.size();
+  }
 
   MPI_Comm comm_;
   Count piece_limit_;
@@ -175,7 +177,7 @@ class MpiTransport final : public Transport {
   std::optional<Buffers> buffers_;
   MPI_Op op_ = MPI_OP_NULL;
   Call call_{};
-  Courier* courier_ = nullptr;
+  Piggyback* piggyback_ = nullptr;
   int error_ = MPI_SUCCESS;
 
   std::vector<Peer> peers_;
@@ -192,7 +194,7 @@ class MpiTransport final : public Transport {
   std::size_t most_staged_receives_ = 1;
   std::size_t room_ = 0;   // of each, bytes
   Token last_staged_ = 0;  // the last one of the program that was posted
-  std::vector<char> words_to_tell_;
+  std::vector<char> piggybacked_;
   std::vector<Completion> finished_, delivering_;
   std::optional<Local> local_;
 };

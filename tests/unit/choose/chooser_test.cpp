@@ -109,11 +109,11 @@ class World {
         arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
     const auto arrival = [&](std::size_t rank) { return arrivals.empty() ? 0 : arrivals[rank]; };
     const Seconds exit = time + last_arrival + taken;
-    Courier& courier = chooser.watch()->tell_of(time + arrival(0), exit);
+    Piggyback& piggyback = chooser.watch()->tell_of(time + arrival(0), exit);
     for (std::size_t rank = 1; rank < ranks_; ++rank) {
       std::vector<char> words;
       others_[rank - 1].tell_of(time + arrival(rank), exit).pack(words);
-      courier.unpack(words.data(), words.size());
+      piggyback.unpack(words.data(), words.size());
     }
     chooser.watch()->told();
     chooser.learn();
