@@ -55,7 +55,7 @@ void Watch::leave(Seconds now) {
 
 void Watch::told() {
   observe();
-  const std::vector<Stamp>& stamps = stamps_.all();
+  const std::vector<ArrivalStamp>& stamps = stamps_.all();
   seen_.exits_before.resize(stamps.size());
   for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
     seen_.exits_before[rank] = stamps[rank].arrival + stamps[rank].elapsed;
@@ -65,7 +65,7 @@ void Watch::told() {
 }
 
 void Watch::observe() {
-  const std::vector<Stamp>& stamps = stamps_.all();
+  const std::vector<ArrivalStamp>& stamps = stamps_.all();
   taken_before_.reset();
   if (before_.watched && !before_.exits_known) {
     seen_.exits_before.resize(stamps.size());

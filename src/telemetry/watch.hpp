@@ -8,7 +8,7 @@
 
 #include "forecast/forecasts.hpp"
 #include "schedule/problem.hpp"
-#include "telemetry/stamps.hpp"
+#include "telemetry/arrival_stamps.hpp"
 
 namespace latecomer {
 
@@ -76,7 +76,7 @@ class Watch {
   void observe();
 
   Rank me_;
-  Stamps stamps_;
+  ArrivalStamps stamps_;
   Forecasts forecasts_;
   HistoryKey history_;
   bool forecasts_this_ = false;

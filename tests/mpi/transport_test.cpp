@@ -9,7 +9,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "link_calls.hpp"
 #include "runner.hpp"
-#include "telemetry/stamps.hpp"
+#include "telemetry/arrival_stamps.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -54,7 +54,7 @@ MPI_TEST(calls_after_the_first_allocate_nothing) {
       const Plan plan = plan_of(Collective::allreduce, algorithm, problem, true);
       LinkCalls calls(transport, plan, context.rank);
       Data data(problem, calls.frame(), context.rank);
-      Stamps stamps(context.ranks);
+      ArrivalStamps stamps(context.ranks);
       std::uint64_t number = 0;
       const auto call = [&] {
         stamps.begin();

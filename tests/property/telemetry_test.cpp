@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 #include "reference/reference.hpp"
-#include "telemetry/stamps.hpp"
+#include "telemetry/arrival_stamps.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {
@@ -28,22 +28,22 @@ std::vector<Seconds> some_arrivals(Rank ranks, std::uint64_t seed) {
 
 /// One call of the plan, with telemetry.
 Heard call(const Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
-  std::deque<Stamps> stamps;
+  std::deque<ArrivalStamps> stamps;
   SimulationOptions options;
   options.network = network;
   options.arrivals = arrivals;
   options.element_bytes = plan.problem.element_bytes;
   for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-    Stamps& own = stamps.emplace_back(plan.problem.ranks);
+    ArrivalStamps& own = stamps.emplace_back(plan.problem.ranks);
     own.begin();
     own.arrive(rank, {arrivals[rank], static_cast<float>(rank)});
     options.piggybacks.push_back(&own);
   }
   Heard heard{true, simulate(build_programs(plan), options)};
-  for (const Stamps& own : stamps) {
+  for (const ArrivalStamps& own : stamps) {
     if (!own.complete()) heard.all = false;
     for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-      const Stamp right{arrivals[rank], static_cast<float>(rank)};
+      const ArrivalStamp right{arrivals[rank], static_cast<float>(rank)};
       if (own.complete() && own.all()[rank] != right) heard.all = false;
     }
   }

@@ -6,7 +6,7 @@
 
 #include "algorithms/registry.hpp"
 #include "engine/program_party.hpp"
-#include "telemetry/stamps.hpp"
+#include "telemetry/arrival_stamps.hpp"
 
 namespace {
 
@@ -128,8 +128,8 @@ TEST(EngineRestart, ProtocolsJoinAgainUnlessTheySayOtherwise) {
 }
 
 TEST(StampsMemory, TellingAgainAllocatesNothing) {
-  Stamps ours(100);
-  Stamps theirs(100);
+  ArrivalStamps ours(100);
+  ArrivalStamps theirs(100);
   std::vector<char> words;
   const auto call = [&] {
     words.clear();
@@ -148,12 +148,12 @@ TEST(StampsMemory, TellingAgainAllocatesNothing) {
 }
 
 TEST(StampsMemory, PackingAppends) {
-  Stamps stamps(2);
+  ArrivalStamps stamps(2);
   stamps.arrive(1, {3, 0, 0});
   std::vector<char> words = {'x'};
   stamps.pack(words);
   EXPECT_EQ(words.front(), 'x');
-  Stamps read(2);
+  ArrivalStamps read(2);
   read.unpack(words.data() + 1, words.size() - 1);
   EXPECT_EQ(read.all()[1].arrival, 3);
 }

@@ -1,4 +1,4 @@
-#include "telemetry/stamps.hpp"
+#include "telemetry/arrival_stamps.hpp"
 
 #include <array>
 #include <bit>
@@ -17,12 +17,12 @@ static_assert(sizeof(Entry) <= Piggyback::kMaxBytesPerRank);
 
 }  // namespace
 
-void Stamps::begin() {
+void ArrivalStamps::begin() {
   heard_.assign(stamps_.size(), false);
   known_.clear();
 }
 
-void Stamps::learn(Rank rank, const Stamp& stamp) {
+void ArrivalStamps::learn(Rank rank, const ArrivalStamp& stamp) {
   const auto at = static_cast<std::size_t>(rank);
   if (heard_[at]) return;
   heard_[at] = true;
@@ -30,12 +30,12 @@ void Stamps::learn(Rank rank, const Stamp& stamp) {
   known_.push_back(rank);
 }
 
-void Stamps::pack(std::vector<char>& to) {
+void ArrivalStamps::pack(std::vector<char>& to) {
   const std::size_t before = to.size();
   to.resize(before + known_.size() * sizeof(Entry));
   char* next = to.data() + before;
   for (const Rank rank : known_) {
-    const Stamp& stamp = stamps_[static_cast<std::size_t>(rank)];
+    const ArrivalStamp& stamp = stamps_[static_cast<std::size_t>(rank)];
     const Entry entry{static_cast<std::uint32_t>(rank), stamp.elapsed_before, stamp.elapsed,
                       std::bit_cast<std::array<std::uint32_t, 2>>(stamp.arrival)};
     std::memcpy(next, &entry, sizeof entry);
@@ -43,7 +43,7 @@ void Stamps::pack(std::vector<char>& to) {
   }
 }
 
-void Stamps::unpack(const char* data, std::size_t bytes) {
+void ArrivalStamps::unpack(const char* data, std::size_t bytes) {
   for (; bytes >= sizeof(Entry); data += sizeof(Entry), bytes -= sizeof(Entry)) {
     Entry entry{};
     std::memcpy(&entry, data, sizeof entry);

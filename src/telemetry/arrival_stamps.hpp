@@ -14,17 +14,17 @@
 namespace latecomer {
 
 /// What a rank tells of itself, seconds on the clock that all ranks share.
-struct Stamp {
+struct ArrivalStamp {
   Seconds arrival = 0;
   float elapsed_before = 0;  // exit minus arrival of the call before; 0: there was none
   float elapsed = 0;         // of this call, where it is over before anything is told; else 0
 
-  bool operator==(const Stamp&) const = default;
+  bool operator==(const ArrivalStamp&) const = default;
 };
 
-class Stamps final : public Piggyback {
+class ArrivalStamps final : public Piggyback {
  public:
-  explicit Stamps(Rank ranks) : stamps_(static_cast<std::size_t>(ranks)) {
+  explicit ArrivalStamps(Rank ranks) : stamps_(static_cast<std::size_t>(ranks)) {
     known_.reserve(stamps_.size());
     begin();
   }
@@ -32,19 +32,19 @@ class Stamps final : public Piggyback {
   /// A new call.
   void begin();
   /// This rank arrives.
-  void arrive(Rank me, const Stamp& stamp) { learn(me, stamp); }
+  void arrive(Rank me, const ArrivalStamp& stamp) { learn(me, stamp); }
 
   [[nodiscard]] bool complete() const { return known_.size() == stamps_.size(); }
   /// One a rank; those that are not known are the last call's.
-  [[nodiscard]] const std::vector<Stamp>& all() const { return stamps_; }
+  [[nodiscard]] const std::vector<ArrivalStamp>& all() const { return stamps_; }
 
   void pack(std::vector<char>& to) override;
   void unpack(const char* data, std::size_t bytes) override;
 
  private:
-  void learn(Rank rank, const Stamp& stamp);
+  void learn(Rank rank, const ArrivalStamp& stamp);
 
-  std::vector<Stamp> stamps_;
+  std::vector<ArrivalStamp> stamps_;
   std::vector<bool> heard_;
   std::vector<Rank> known_;  // in the order in which they were heard of
 };
