@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostDoublings = 7;  // of the calls between two that ar
 constexpr std::uint64_t kMostUses = 12;      // of a candidate of which nothing becomes known
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
-constexpr Seconds kLinkTime = 400e-6;             // of a link, for each doubling of the ranks
+constexpr Seconds kConnectTime = 400e-6;          // of a link, for each doubling of the ranks
 constexpr Seconds kOwnStep = 5e-6;                // of a program's step, however fast the network
 constexpr Seconds kLook = 3e-6;                   // expecting and deciding, without planning
 constexpr double kPaid = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
@@ -150,8 +150,8 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   return of;
 }
 
-void Chooser::linked(std::uint64_t link) {
-  linked_ = true;
+void Chooser::connected(std::uint64_t link) {
+  connected_ = true;
   descend(lineage_, link);
 }
 
@@ -230,9 +230,9 @@ bool Chooser::activate(CallClass& of, const Problem& problem, const Review& all)
   spent_ += of.elapsed * static_cast<double>(of.calls - of.reviewed);
   of.reviewed = of.calls;
   const int steps = std::max(1, ceil_log2(ranks_));
-  const bool room = linked_ || all.room();
+  const bool room = connected_ || all.room();
   const bool may_gain = room && median(transfer, count) > kOwnStep * steps;
-  const Seconds needed = linked_ ? 0 : kLinkTime * steps / kSetUp;
+  const Seconds needed = connected_ ? 0 : kConnectTime * steps / kSetUp;
   if (may_gain && spent_ >= needed) {
     of.active = true;
     of.next_event = 0;

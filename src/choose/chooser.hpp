@@ -95,7 +95,7 @@ class Chooser {
   bool reviewed(CallClass& of, const Problem& problem, const Review& all);
   /// A link is there, of this number: further classes need none. Without one nothing is ever
   /// active.
-  void linked(std::uint64_t link);
+  void connected(std::uint64_t link);
   /// There can be none.
   void give_up();
   /// A call was carried out about which nothing was decided.
@@ -179,7 +179,7 @@ class Chooser {
   Rank me_;
   Rank ranks_;
   Policy policy_;
-  bool linked_ = false;
+  bool connected_ = false;
   Lineage lineage_ = 0;
   bool skipped_ = false;
   std::map<CallKey, CallClass> classes_;

@@ -21,7 +21,7 @@ Rehearsal::Rehearsal(Setting setting)
 
 void Rehearsal::watch_arrivals() {
   const Rank ranks = setting_.problem.ranks;
-  chooser_.linked(1);
+  chooser_.connected(1);
   chooser_.watch_arrivals();
   for (Rank rank = 1; rank < ranks; ++rank) watches_.emplace_back(rank, ranks);
 }

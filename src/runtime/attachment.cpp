@@ -144,12 +144,12 @@ CommState::~CommState() {
   background.reset();
 }
 
-int CommState::ensure_link() {
-  if (link) return MPI_SUCCESS;
+int CommState::ensure_resources() {
+  if (resources) return MPI_SUCCESS;
   std::unique_ptr<InternalComm> internal;
   int code = InternalComm::make(comm, internal);
-  link_failed = code != MPI_SUCCESS;
-  if (link_failed) return code;
+  resources_failed = code != MPI_SUCCESS;
+  if (resources_failed) return code;
   Introduction mine = introduction_of_place();
   mine.progress = progress_wish();
   mine.settings = hashes_of(*this);
@@ -159,8 +159,8 @@ int CommState::ensure_link() {
     internal->keep();  // freeing it is for all ranks, and some may not
     return code;
   }
-  link = std::make_unique<Link>(std::move(internal), all, rank, tuning.piece_limit);
-  chooser.linked(link->number);
+  resources = std::make_unique<CommResources>(std::move(internal), all, rank, tuning.piece_limit);
+  chooser.connected(resources->number);
   if (all_have_progress_threads(all, comm, rank)) {
     background = std::make_unique<Background>(*this);
   }

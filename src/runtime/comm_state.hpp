@@ -11,7 +11,7 @@
 #include "runtime/call/compute_phase.hpp"
 #include "runtime/call/program_cache.hpp"
 #include "runtime/call/shortcuts.hpp"
-#include "runtime/connection/link.hpp"
+#include "runtime/connection/comm_resources.hpp"
 #include "runtime/progress/turn.hpp"
 #include "runtime/report/statistics.hpp"
 
@@ -19,7 +19,7 @@ namespace latecomer {
 
 struct Tuning {
   std::uint32_t window = 64;                        // requests in flight per peer and direction
-  Count piece_limit = MpiTransport::kLargestPiece;  // elements; read when the link is made
+  Count piece_limit = MpiTransport::kLargestPiece;  // elements; read when the resources are made
   Seconds long_wait = 30;
 };
 
@@ -51,9 +51,9 @@ struct CommState {
 
   // Calls that latecomer handles.
   Tuning tuning;
-  std::unique_ptr<Link> link;  // made for the first of them, or when all ranks choose
-  bool link_failed = false;    // MPI could make none
-  ClockRefresh clock_refresh;  // of the link's clocks, while arrivals are watched
+  std::unique_ptr<CommResources> resources;  // made for the first of them
+  bool resources_failed = false;             // MPI could make none
+  ClockRefresh clock_refresh;                // while arrivals are watched
   ProgramCache programs;
   std::unique_ptr<Prepared> telling;  // tells all ranks of a call that the MPI library carried out
   std::string broken;                 // why it is of no further use; empty: it is
@@ -74,8 +74,8 @@ struct CommState {
   [[nodiscard]] Choice& choice(Collective of) { return chooser.policy().choice(of); }
   [[nodiscard]] const Choice& choice(Collective of) const { return chooser.policy().choice(of); }
   /// Collective the first time. Returns MPI's code; nobody's error handler is called. After an
-  /// error without `link_failed` the ranks may differ in whether they have one.
-  int ensure_link();
+  /// error without `resources_failed` the ranks may differ in whether they have one.
+  int ensure_resources();
 };
 
 }  // namespace latecomer

@@ -154,7 +154,7 @@ MPI_TEST(an_exception_of_our_own_is_an_error_on_all_ranks) {
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "ring");
   latecomer_set_long_wait(comm, 0.2);
-  if (context.rank == 0) state_of(comm).link->clocks = Clocks({}, broken_clock);
+  if (context.rank == 0) state_of(comm).resources->clocks = Clocks({}, broken_clock);
   const int mine = 1;
   int result = 0;
   const CapturedStderr captured;

@@ -88,7 +88,7 @@ MPI_TEST(a_link_that_is_made_before_the_first_call_compares_nothing_yet) {
   if (context.ranks == 1) return;
   const Communicator comm;
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "ring"), MPI_SUCCESS);
-  CHECK(state_of(comm).link != nullptr);
+  CHECK(state_of(comm).resources != nullptr);
   CHECK(state_of(comm).settings == Settings::unknown);
   if (context.rank == 1) latecomer_set_network(comm, "alpha=1us,beta=1ns");
   CapturedStderr captured;

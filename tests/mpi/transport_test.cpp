@@ -7,9 +7,9 @@
 #include "base/random.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "link_calls.hpp"
 #include "runner.hpp"
 #include "telemetry/arrival_stamps.hpp"
+#include "transport_calls.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -52,7 +52,7 @@ MPI_TEST(calls_after_the_first_allocate_nothing) {
       MpiTransport transport(comm);
       const Problem problem{Collective::allreduce, context.ranks, count, 8};
       const Plan plan = plan_of(Collective::allreduce, algorithm, problem, true);
-      LinkCalls calls(transport, plan, context.rank);
+      TransportCalls calls(transport, plan, context.rank);
       Data data(problem, calls.frame(), context.rank);
       ArrivalStamps stamps(context.ranks);
       std::uint64_t number = 0;
@@ -85,7 +85,7 @@ MPI_TEST(every_program_ends_with_room_for_one_message) {
         const std::string name(row.name);
         const Problem problem{collective, context.ranks, count, 8};
         const Plan plan = plan_of(collective, name.c_str(), problem, true);
-        LinkCalls calls(transport, plan, context.rank);
+        TransportCalls calls(transport, plan, context.rank);
         Data data(problem, calls.frame(), context.rank);
         CHECK_EQ(calls(++number, data.input.data(), data.output.data(), MPI_SUM), "");
         if (collective == Collective::allreduce) CHECK_TEXT(data.right_sum(), name);
@@ -196,7 +196,7 @@ MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
   Values output(1000);
   if (context.rank == 1) {
     MpiTransport transport(comm);
-    LinkCalls calls(transport, plan, 1);
+    TransportCalls calls(transport, plan, 1);
     const std::string why = calls(1, nullptr, output.data(), MPI_SUM);
     CHECK_EQ(why, "rank 0 follows another plan than rank 1");
     (void)transport.abandon();

@@ -125,7 +125,7 @@ MPI_TEST(a_few_short_calls_make_nothing) {
     CHECK_EQ(out[0], i);
   }
   const CommState& state = state_of(comm);
-  CHECK(state.link == nullptr);
+  CHECK(state.resources == nullptr);
   CHECK(state.chooser.watch() == nullptr);
   CHECK_EQ(state.chooser.plans().plans_made(), 0U);
 }
@@ -225,7 +225,7 @@ MPI_TEST(links_are_made_for_few_communicators_only) {
                                    MPI_SUM, comms.back()),
                MPI_SUCCESS);
     }
-    links += state_of(comms.back()).link ? 1 : 0;
+    links += state_of(comms.back()).resources ? 1 : 0;
   }
   CHECK(links <= 256);
 }
@@ -252,7 +252,7 @@ MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
     calls(comm, true);
   }
   bool linked = false;
-  for (const Communicator& comm : comms) linked = linked || state_of(comm).link;
+  for (const Communicator& comm : comms) linked = linked || state_of(comm).resources;
   if (linked) return;  // on a busy machine short calls take long
   const std::size_t each = (bytes_in_use() - before) / comms.size();
   CHECK_TEXT(each < kMost + 64 * static_cast<std::size_t>(context.ranks),
@@ -293,7 +293,7 @@ MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
   const std::int64_t before = without_scratch();
   choose_all(comm);
   calls(comm, true);
-  CHECK(state_of(comm).link != nullptr);
+  CHECK(state_of(comm).resources != nullptr);
   const std::int64_t used = without_scratch() - before;
   CHECK_TEXT(used < kMost + 256 * std::int64_t{context.ranks},
              std::to_string(used) + " bytes, of them plans " +

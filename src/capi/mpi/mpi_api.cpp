@@ -122,7 +122,8 @@ int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {
 int latecomer_get_clock_error(MPI_Comm comm, double* seconds) {
   return configure(comm, [&](CommState& state) {
     if (seconds == nullptr) refuse_null("seconds");
-    *seconds = state.link ? state.link->clocks.error() : std::numeric_limits<double>::infinity();
+    *seconds =
+        state.resources ? state.resources->clocks.error() : std::numeric_limits<double>::infinity();
   });
 }
 

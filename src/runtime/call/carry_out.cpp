@@ -39,9 +39,9 @@ struct Ending {
 void give_up(CommState& state, const std::string& why) {
   if (!state.broken.empty()) return;  // an exception may become a failure on its way
   state.broken = why;
-  if (!state.link) return;
-  state.link->control.alarm();
-  state.link->abandon();
+  if (!state.resources) return;
+  state.resources->control.alarm();
+  state.resources->abandon();
 }
 
 /// An operator of the program's may leave a call by an exception.
@@ -82,12 +82,12 @@ Outcome note_arrivals(CommState& state) {
   if (watch == nullptr) return {};
   state.chooser.learn();
   if (!state.clock_refresh.due(watch->last_arrival())) return {};
-  return refresh_clocks(*state.link, {state.comm, state.tuning.long_wait});
+  return refresh_clocks(*state.resources, {state.comm, state.tuning.long_wait});
 }
 
 /// All ranks have been in the call: nobody who tells the others waits for one who still computes.
 Outcome tell_all(CommState& state, Seconds arrived) {
-  Link& link = *state.link;
+  CommResources& resources = *state.resources;
   if (!state.telling) {
     Problem problem;
     problem.ranks = state.ranks;
@@ -95,16 +95,16 @@ Outcome tell_all(CommState& state, Seconds arrived) {
                                                false, state.rank, 0);
   }
   const Prepared& telling = *state.telling;
-  link.control.enter(Control::Part::telling, telling.frame().plan_hash);
-  Piggyback& piggyback = state.chooser.watch()->tell_of(arrived, link.clocks.now());
-  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, link.scratch, 0);
-  link.transport.begin(std::move(none), MPI_SUM, {link.calls, telling.frame().plan_hash},
-                       &piggyback);
-  Protocol& protocol = telling.protocol(link.transport, {state.tuning.window, true});
+  resources.control.enter(Control::Part::telling, telling.frame().plan_hash);
+  Piggyback& piggyback = state.chooser.watch()->tell_of(arrived, resources.clocks.now());
+  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, resources.scratch, 0);
+  resources.transport.begin(std::move(none), MPI_SUM, {resources.calls, telling.frame().plan_hash},
+                            &piggyback);
+  Protocol& protocol = telling.protocol(resources.transport, {state.tuning.window, true});
   const Outcome outcome =
-      run(protocol, link, {state.comm, state.tuning.long_wait, 0, &telling.plan});
+      run(protocol, resources, {state.comm, state.tuning.long_wait, 0, &telling.plan});
   if (outcome.code != MPI_SUCCESS) return outcome;
-  link.end_call();
+  resources.end_call();
   state.chooser.watch()->told();
   return outcome;
 }
@@ -150,9 +150,9 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
 
 /// The same of a class that is decided about, on the link: a rank that failed is not waited for.
 Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
-  Link& link = *state.link;
-  link.control.enter(Control::Part::review, 0);
-  Letters letters(link, {state.comm, state.tuning.long_wait}, Tags::kReview,
+  CommResources& resources = *state.resources;
+  resources.control.enter(Control::Part::review, 0);
+  Letters letters(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
                   "to review the last calls");
   const Review all = collect(letters, state.ranks, state.rank, Chooser::review(*ending.of, true),
                              [](Review& mine, const Review& theirs) { mine.merge(theirs); });
@@ -173,8 +173,8 @@ int natively(CommState& state, const Call& call) {
 /// are wrong: why the call must fail then.
 std::optional<std::string> leave(CommState& state, const Request& request) {
   const bool chosen = request.by_library == &latecomer_stats::native;  // on all ranks
-  if (!state.link || chosen || !state.broken.empty()) return std::nullopt;
-  return state.link->control.leave(state.calls);
+  if (!state.resources || chosen || !state.broken.empty()) return std::nullopt;
+  return state.resources->control.leave(state.calls);
 }
 
 /// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
@@ -189,32 +189,32 @@ Ending serve_by_library(CommState& state, const Request& request, Became became,
 /// Carries a plan out; where `begun` is given, it was started ahead of this rank's arrival.
 Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
                 Seconds arrived) {
-  Link& link = *state.link;
+  CommResources& resources = *state.resources;
   Watch* const watch = state.chooser.tells(prepared.plan) ? state.chooser.watch() : nullptr;
-  link.control.enter(Control::Part::plan, prepared.frame().plan_hash);
+  resources.control.enter(Control::Part::plan, prepared.frame().plan_hash);
   CallData data(call, prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   Protocol* protocol = begun;
   if (begun != nullptr) {
     if (watch != nullptr) watch->arrive(arrived);
-    link.transport.bind(data.input(), data.output());
+    resources.transport.bind(data.input(), data.output());
   } else {
     Piggyback* const piggyback = watch != nullptr ? &watch->enter(arrived) : nullptr;
-    Buffers buffers(data.layout(), data.input(), data.output(), link.scratch,
+    Buffers buffers(data.layout(), data.input(), data.output(), resources.scratch,
                     prepared.frame().scratch_count);
-    link.transport.begin(std::move(buffers), call.op, {link.calls, prepared.frame().plan_hash},
-                         piggyback);
+    resources.transport.begin(std::move(buffers), call.op,
+                              {resources.calls, prepared.frame().plan_hash}, piggyback);
     const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
-    protocol = &prepared.protocol(link.transport, options);
+    protocol = &prepared.protocol(resources.transport, options);
   }
   Within call_of_others(state);
   const Outcome outcome =
-      run(*protocol, link, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
+      run(*protocol, resources, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
           begun != nullptr ? Begun::before : Begun::now);
   call_of_others.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
-  link.end_call();
-  if (watch != nullptr) watch->leave(link.clocks.now());
+  resources.end_call();
+  if (watch != nullptr) watch->leave(resources.clocks.now());
   const int code = data.finish();
   return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
 }
@@ -228,7 +228,7 @@ Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared,
                                                  : tell_afterwards(state, tell, arrived);
   }
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  if (Watch* const watch = state.chooser.watch()) watch->concluded(state.link->clocks.now());
+  if (Watch* const watch = state.chooser.watch()) watch->concluded(state.resources->clocks.now());
   return {MPI_SUCCESS, &latecomer_stats::handled, state.chooser.tells(prepared.plan) || tell};
 }
 
@@ -277,7 +277,7 @@ Ending follow_verdict(CommState& state, const Request& request, Seconds arrived)
       const Outcome obstacle = state.background->obstacle();
       if (obstacle.code != MPI_SUCCESS) return fail(state, obstacle);
     }
-    ++state.link->calls;
+    ++state.resources->calls;
     (void)state.chooser.expect(request.problem);
     verdict = state.chooser.decide(request.problem);
     if (verdict.way == Verdict::Way::plan)
@@ -316,12 +316,12 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
     }
   }
   if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
-    if (!state.link_failed) return fail(state, connected);
+    if (!state.resources_failed) return fail(state, connected);
     set_last_error(connected.why);
     return serve_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
   }
   // A rank that never waits hears of no failure while it calls.
-  if (const auto wrong = state.link->control.read()) {
+  if (const auto wrong = state.resources->control.read()) {
     return fail(state, {disagreement_class(), *wrong});
   }
   if (state.settings == Settings::different) {
@@ -329,7 +329,7 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
   }
   const Seconds inside = monotonic_clock() - entered;
   const bool announced = state.background && state.background->serves(request);
-  Ending ending = follow_verdict(state, request, state.link->clocks.now() - inside);
+  Ending ending = follow_verdict(state, request, state.resources->clocks.now() - inside);
   ending.of = of;
   ending.decided = of != nullptr && !announced && ending.code == MPI_SUCCESS;
   return ending;

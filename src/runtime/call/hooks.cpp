@@ -10,16 +10,17 @@ namespace {
 void look_once(CommState& state) {
   if (state.background) {
     state.background->step();
-  } else if (state.link) {
+  } else if (state.resources) {
     int found = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kControl, state.link->comm->get(), &found, MPI_STATUS_IGNORE);
+    PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kControl, state.resources->comm->get(), &found,
+                MPI_STATUS_IGNORE);
   }
 }
 
 void pass_on(CommState& state) {
   const ComputePhase& phase = state.phase;
   if (state.background && phase.fraction() > 0) {
-    state.background->report(state.link->clocks.common(phase.arrival()), phase.fraction());
+    state.background->report(state.resources->clocks.common(phase.arrival()), phase.fraction());
   }
   look_once(state);
 }

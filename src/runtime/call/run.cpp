@@ -15,14 +15,17 @@ int make_disagreement_class() {
 /// One call's wait for messages.
 class Run {
  public:
-  Run(Protocol& protocol, Link& link, const WaitOptions& options)
-      : protocol_(protocol), link_(link), options_(options), waiting_(link, options) {}
+  Run(Protocol& protocol, CommResources& resources, const WaitOptions& options)
+      : protocol_(protocol),
+        resources_(resources),
+        options_(options),
+        waiting_(resources, options) {}
 
   Outcome operator()(Begun begun) {
     if (begun == Begun::now) protocol_.start();
     protocol_.arrive();
     while (protocol_.status() == Status::running && !waiting_.trouble()) {
-      if (link_.transport.poll(protocol_)) {
+      if (resources_.transport.poll(protocol_)) {
         waiting_.progressed();
       } else {
         waiting_.pause([this] { report(); });
@@ -30,7 +33,7 @@ class Run {
     }
     if (waiting_.trouble()) return {disagreement_class(), *waiting_.trouble() + here()};
     if (protocol_.status() == Status::done) return {};
-    Outcome failed = failure_of(protocol_, link_);
+    Outcome failed = failure_of(protocol_, resources_);
     failed.why += here();
     return failed;
   }
@@ -39,7 +42,7 @@ class Run {
   /// A rank that is merely late will find the question when it arrives.
   void report() {
     waiting_.say(protocol_.waiting_for());
-    for (const Rank peer : asked()) link_.control.ask(peer);
+    for (const Rank peer : asked()) resources_.control.ask(peer);
     ask_further();
   }
   /// Those waited for may have left. Two that wait with different plans need not wait for each
@@ -47,11 +50,11 @@ class Run {
   void ask_further() {
     int ranks = 1;
     int me = 0;
-    PMPI_Comm_size(link_.comm->get(), &ranks);
-    PMPI_Comm_rank(link_.comm->get(), &me);
+    PMPI_Comm_size(resources_.comm->get(), &ranks);
+    PMPI_Comm_rank(resources_.comm->get(), &me);
     if (distance_ >= ranks) return;
-    link_.control.ask((me + distance_) % ranks);
-    link_.control.ask((me - distance_ + ranks) % ranks);
+    resources_.control.ask((me + distance_) % ranks);
+    resources_.control.ask((me - distance_ + ranks) % ranks);
     distance_ *= 2;
   }
   /// What this rank does, for whoever compares.
@@ -60,12 +63,12 @@ class Run {
   }
   /// Who is to say whether it follows the same plan: of whoever listens for words anybody.
   [[nodiscard]] std::vector<Rank> asked() const {
-    std::vector<Rank> peers = link_.transport.awaited();
+    std::vector<Rank> peers = resources_.transport.awaited();
     if (!peers.empty() || !protocol_.listens()) return peers;
     int ranks = 1;
     int me = 0;
-    PMPI_Comm_size(link_.comm->get(), &ranks);
-    PMPI_Comm_rank(link_.comm->get(), &me);
+    PMPI_Comm_size(resources_.comm->get(), &ranks);
+    PMPI_Comm_rank(resources_.comm->get(), &me);
     for (Rank peer = 0; peer < ranks; ++peer) {
       if (peer != me) peers.push_back(peer);
     }
@@ -73,7 +76,7 @@ class Run {
   }
 
   Protocol& protocol_;
-  Link& link_;
+  CommResources& resources_;
   WaitOptions options_;
   Waiting waiting_;
   Rank distance_ = 1;  // of those asked with the next report
@@ -86,12 +89,12 @@ int disagreement_class() {
   return made;
 }
 
-Outcome run(Protocol& protocol, Link& link, const WaitOptions& options, Begun begun) {
-  return Run(protocol, link, options)(begun);
+Outcome run(Protocol& protocol, CommResources& resources, const WaitOptions& options, Begun begun) {
+  return Run(protocol, resources, options)(begun);
 }
 
-Outcome failure_of(const Protocol& protocol, const Link& link) {
-  const int code = link.transport.error();
+Outcome failure_of(const Protocol& protocol, const CommResources& resources) {
+  const int code = resources.transport.error();
   if (code == MPI_SUCCESS) return {disagreement_class(), protocol.failure()};
   int category = MPI_SUCCESS;
   PMPI_Error_class(code, &category);

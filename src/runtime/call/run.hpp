@@ -14,11 +14,11 @@ struct Outcome {
 /// Whether the protocol was started before: then it only arrives.
 enum class Begun : std::uint8_t { now, before };
 
-[[nodiscard]] Outcome run(Protocol& protocol, Link& link, const WaitOptions& options,
+[[nodiscard]] Outcome run(Protocol& protocol, CommResources& resources, const WaitOptions& options,
                           Begun begun = Begun::now);
 
 /// Why a protocol failed on the link.
-[[nodiscard]] Outcome failure_of(const Protocol& protocol, const Link& link);
+[[nodiscard]] Outcome failure_of(const Protocol& protocol, const CommResources& resources);
 
 /// The error class of "ranks follow different plans" and of a failure that another rank told of.
 [[nodiscard]] int disagreement_class();

@@ -12,7 +12,7 @@ constexpr Seconds kControlInterval = 1e-3;
 void Waiting::say(const std::string& for_what) const {
   const std::string what = options_.plan == nullptr ? "" : " (" + in_words(*options_.plan) + ')';
   log_line(describe(options_.user) + ", call " +
-           std::to_string(link_.calls - link_.earlier + options_.calls_ahead) + what +
+           std::to_string(resources_.calls - resources_.earlier + options_.calls_ahead) + what +
            ": waiting for " + std::to_string(wait_.waited()) + " s " + for_what +
            "; a rank that is waited for may be in the MPI library");
 }
@@ -20,7 +20,7 @@ void Waiting::say(const std::string& for_what) const {
 void Waiting::listen() {
   if (wait_.now() < next_control_) return;
   next_control_ = wait_.now() + kControlInterval;
-  trouble_ = link_.control.read();
+  trouble_ = resources_.control.read();
 }
 
 }  // namespace latecomer

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/call/long_wait.hpp"
-#include "runtime/connection/link.hpp"
+#include "runtime/connection/comm_resources.hpp"
 #include "schedule/plan.hpp"
 #include "transports/mpi/backoff.hpp"
 
@@ -21,11 +21,11 @@ struct WaitOptions {
 
 class Waiting {
  public:
-  Waiting(Link& link, const WaitOptions& options)
-      : link_(link),
+  Waiting(CommResources& resources, const WaitOptions& options)
+      : resources_(resources),
         options_(options),
         wait_(options.long_wait),
-        backoff_(kRankSleeps, link.crowded) {}
+        backoff_(kRankSleeps, resources.crowded) {}
 
   void progressed() {
     wait_.progressed();
@@ -46,7 +46,7 @@ class Waiting {
  private:
   void listen();
 
-  Link& link_;
+  CommResources& resources_;
   WaitOptions options_;
   LongWait wait_;
   Backoff backoff_;

@@ -11,11 +11,11 @@ namespace latecomer {
 [[nodiscard]] bool may_connect(const CommState& state);
 
 /// Collective. A link is made unless it is there. Fails as a call does, also where MPI could not
-/// make another communicator (`link_failed`).
-[[nodiscard]] Outcome make_link(CommState& state);
+/// make another communicator (`resources_failed`).
+[[nodiscard]] Outcome make_resources(CommState& state);
 
 /// Collective, in a call. A link is made unless it is there, and settings are compared unless they
-/// were. Fails as make_link() does.
+/// were. Fails as make_resources() does.
 [[nodiscard]] Outcome connect(CommState& state);
 
 /// Collective, when a first class of calls became active: as connect(), and arrivals are watched.

@@ -50,8 +50,8 @@ Introduction introduction_of_place() {
   Introduction mine;
   mine.machine = hash_of_machine(boot);
   mine.clock = hash_of_clock(boot);
-  static std::atomic<std::uint64_t> links{0};
-  mine.link = ++links;
+  static std::atomic<std::uint64_t> made{0};
+  mine.number = ++made;
   return mine;
 }
 

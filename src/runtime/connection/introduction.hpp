@@ -1,5 +1,5 @@
-// How the ranks of a new link introduce themselves: one message tells every rank all that it must
-// know of each other one.
+// How the ranks of new CommResources introduce themselves: one all-gather gives every rank all that
+// it must know of every other rank.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct Introduction {
   std::uint64_t machine = 0;  // containers and network namespaces count with their host
   std::uint64_t clock = 0;    // of a running kernel and a time namespace; 0: not known
   ProgressWish progress = ProgressWish::none;
-  std::uint64_t link = 0;  // counts this process' links; rank 0's is the link's number
+  std::uint64_t number = 0;  // of CommResources that this process has made; rank 0's counts
   SettingHashes settings;
 };
 

@@ -24,12 +24,12 @@ void Letters::receive_bytes(Rank peer, void* content, std::size_t size) {
 
 template <class Done>
 void Letters::wait(Rank peer, Done&& done) {
-  Waiting waiting(link_, options_);
+  Waiting waiting(resources_, options_);
   while (!failed() && !done()) {
     check();
     waiting.pause([&] {
       waiting.say("for rank " + std::to_string(peer) + ' ' + purpose_);
-      if (when_ == When::in_call) link_.control.ask(peer);
+      if (when_ == When::in_call) resources_.control.ask(peer);
     });
     if (waiting.trouble()) outcome_ = {disagreement_class(), *waiting.trouble()};
   }

@@ -7,7 +7,7 @@
 
 #include "patterns/trees.hpp"
 #include "runtime/call/run.hpp"
-#include "runtime/connection/link.hpp"
+#include "runtime/connection/comm_resources.hpp"
 #include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
@@ -19,12 +19,12 @@ class Letters {
   enum class When : std::uint8_t { between_calls, in_call };
 
   /// `purpose`, of the reports: "to set the clock".
-  Letters(Link& link, const WaitOptions& options, int tag, std::string purpose,
+  Letters(CommResources& resources, const WaitOptions& options, int tag, std::string purpose,
           When when = When::in_call)
-      : link_(link),
+      : resources_(resources),
         options_(options),
         when_(when),
-        mailbox_(link.comm->get(), tag),
+        mailbox_(resources.comm->get(), tag),
         purpose_(std::move(purpose)) {}
 
   [[nodiscard]] bool failed() const { return outcome_.code != MPI_SUCCESS; }
@@ -48,7 +48,7 @@ class Letters {
   void wait(Rank peer, Done&& done);
   void check();
 
-  Link& link_;
+  CommResources& resources_;
   WaitOptions options_;
   When when_;
   Mailbox mailbox_;

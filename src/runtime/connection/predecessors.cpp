@@ -23,7 +23,7 @@ struct Predecessor {
   Network compared;
   bool threads;  // all ranks have progress threads
   std::uint64_t calls;
-  std::unique_ptr<Link> link;  // null: there was none
+  std::unique_ptr<CommResources> resources;  // null: there was none
   ClockRefresh clock_refresh;
   int refused = 0;         // offers that not all ranks made
   bool remembered = true;  // more than the link
@@ -33,7 +33,7 @@ struct Predecessor {
     if (!std::exchange(remembered, false)) return;
     Chooser fresh(chooser.rank(), chooser.ranks());
     fresh.policy() = std::move(chooser.policy());
-    fresh.linked(lineage);
+    fresh.connected(lineage);
     lineage = fresh.lineage();
     chooser = std::move(fresh);
   }
@@ -136,7 +136,7 @@ std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
 bool leave_to_successor(CommState& state) {
   const Lineage lineage = state.chooser.lineage();
   const bool usable =
-      state.broken.empty() && !state.link_failed && state.settings != Settings::different;
+      state.broken.empty() && !state.resources_failed && state.settings != Settings::different;
   if (lineage == 0 || !usable || !Predecessors::instance().open()) return false;
   const bool threads = state.background != nullptr;
   if (threads) {
@@ -147,7 +147,7 @@ bool leave_to_successor(CommState& state) {
   const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
   Predecessors::instance().add(std::make_unique<Predecessor>(
       Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared, threads,
-                  state.calls, std::move(state.link), state.clock_refresh}));
+                  state.calls, std::move(state.resources), state.clock_refresh}));
   return true;
 }
 
@@ -156,7 +156,8 @@ void forget_predecessors() { Predecessors::instance().clear(); }
 void end_predecessors() { Predecessors::instance().close(); }
 
 Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
-  const bool known = what == Of::link ? state.link != nullptr : state.chooser.lineage() != 0;
+  const bool known =
+      what == Of::resources ? state.resources != nullptr : state.chooser.lineage() != 0;
   const ProgressWish wish = progress_wish();
   if (known || wish == ProgressWish::not_allowed) return;
   const bool threads = wish == ProgressWish::thread;
@@ -164,8 +165,8 @@ Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what)
   const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
   predecessor_ = Predecessors::instance().take([&](const Predecessor& left) {
     if (left.ranks != ranks || left.threads != threads) return false;
-    return what == Of::link ? left.link != nullptr
-                            : left.chooser.policy() == state.chooser.policy();
+    return what == Of::resources ? left.resources != nullptr
+                                 : left.chooser.policy() == state.chooser.policy();
   });
 }
 
@@ -177,14 +178,14 @@ Lineage Inheritance::lineage() const { return predecessor_ ? predecessor_->linea
 
 void Inheritance::accept() {
   const Left left = std::move(predecessor_);
-  state_.link = std::move(left->link);
+  state_.resources = std::move(left->resources);
   state_.calls += left->calls;
-  if (state_.link) state_.link->go_on_after(state_.calls);
+  if (state_.resources) state_.resources->go_on_after(state_.calls);
   state_.clock_refresh = left->clock_refresh;
   state_.shortcuts.clear();
   if (left->threads) state_.background = std::make_unique<Background>(state_);
-  if (what_ == Of::link) {
-    state_.chooser.linked(left->lineage);
+  if (what_ == Of::resources) {
+    state_.chooser.connected(left->lineage);
     return state_.chooser.take_over_watch(std::move(left->chooser));
   }
   state_.settings = left->settings;
@@ -192,9 +193,9 @@ void Inheritance::accept() {
   state_.chooser.take_over(std::move(left->chooser));
 }
 
-void take_over_link(CommState& state) {
-  if (state.link) return;
-  Inheritance inheritance(state, Inheritance::Of::link);
+void take_over_resources(CommState& state) {
+  if (state.resources) return;
+  Inheritance inheritance(state, Inheritance::Of::resources);
   Review all;
   all.offer(inheritance.lineage());
   const auto count = static_cast<int>(all.values().size());

@@ -19,7 +19,7 @@ class Inheritance {
  public:
   enum class Of : std::uint8_t {
     everything,  // of a communicator with the same policy
-    link,        // of any, and when its ranks arrived
+    resources,   // of any, and when its ranks arrived
   };
 
   /// There is nothing where the state has learned something, or has a link.
@@ -41,7 +41,7 @@ class Inheritance {
 };
 
 /// Collective: a link is taken over if all ranks have the same one.
-void take_over_link(CommState& state);
+void take_over_resources(CommState& state);
 
 /// What was left is given up.
 void forget_predecessors();

@@ -46,10 +46,10 @@ bool differs(Seconds arrival, Seconds before, Seconds now) {
 
 Background::Background(CommState& state)
     : state_(state),
-      post_(state.link->comm->get(), state.link->owner),
+      post_(state.resources->comm->get(), state.resources->owner),
       node_(binomial_node(state.ranks, state.rank)),
       sequencer_(state.ranks) {
-  state.link->threads = true;
+  state.resources->threads = true;
   (void)end_with_mpi();
   ProgressThread::instance().add(*this);
 }
@@ -146,7 +146,7 @@ Letter Background::plan_call(const Description& what) {
 std::vector<Seconds> Background::arrivals_of(std::uint64_t call, const Problem& problem) {
   std::vector<Seconds> expected = state_.chooser.expect(problem);
   if (!state_.chooser.policy().online) return expected;
-  return sequencer_.blend(call, std::move(expected), state_.link->clocks.now());
+  return sequencer_.blend(call, std::move(expected), state_.resources->clocks.now());
 }
 
 /// This rank still computes, and is to come to this call next.
@@ -180,20 +180,21 @@ void Background::begin(const Letter& letter, bool in_place) {
   check_plan(plan);
   expect(letter);
   prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
-  Link& link = *state_.link;
+  CommResources& resources = *state_.resources;
   const bool telling = state_.chooser.tells(prepared_->plan);
   Piggyback* const piggyback = telling ? &state_.chooser.watch()->begin() : nullptr;
-  link.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr, link.scratch,
-                               prepared_->frame().scratch_count),
-                       op_of(letter.what), {letter.call, prepared_->frame().plan_hash}, piggyback);
-  protocol_ = prepared_->party->join(link.transport, {state_.tuning.window, true});
+  resources.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr,
+                                    resources.scratch, prepared_->frame().scratch_count),
+                            op_of(letter.what), {letter.call, prepared_->frame().plan_hash},
+                            piggyback);
+  protocol_ = prepared_->party->join(resources.transport, {state_.tuning.window, true});
   protocol_->start();
 }
 
 bool Background::advance() {
   if (!protocol_ || protocol_->status() != Status::running) return false;
-  const bool moved = state_.link->transport.poll(*protocol_);
-  if (protocol_->status() == Status::failed) fail(failure_of(*protocol_, *state_.link));
+  const bool moved = state_.resources->transport.poll(*protocol_);
+  if (protocol_->status() == Status::failed) fail(failure_of(*protocol_, *state_.resources));
   return moved;
 }
 
@@ -201,8 +202,8 @@ bool Background::advance() {
 void Background::fail(Outcome outcome) {
   failure_ = std::move(outcome);
   end_call();
-  state_.link->control.alarm();
-  state_.link->abandon();
+  state_.resources->control.alarm();
+  state_.resources->abandon();
 }
 
 // --- The program's threads ---
@@ -231,14 +232,14 @@ Outcome Background::join(const Request& request, Verdict& verdict, Prepared*& pr
   verdict.tell = letter.weight > 0;
   if (letter.kind == Letter::Kind::native) {
     expect(letter);
-    ++state_.link->calls;
+    ++state_.resources->calls;
     verdict.why = letter.text;
     if (!letter.text.empty()) verdict.way = Verdict::Way::refused;
     return {};
   }
   ahead_ = protocol_ ? protocol_->done() : 0;
   if (!protocol_) begin(letter, call.in_place());
-  ++state_.link->calls;
+  ++state_.resources->calls;
   in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
   verdict.way = Verdict::Way::plan;
   prepared = prepared_;
@@ -254,7 +255,7 @@ Outcome Background::wait_for_plan(const Description& what) {
   read_letters();
   sequencer_.forget(call - 1);
   if (state_.rank == 0 && !announced_.contains(call)) issue(what);
-  Waiting waiting(*state_.link, {state_.comm, state_.tuning.long_wait, 1});
+  Waiting waiting(*state_.resources, {state_.comm, state_.tuning.long_wait, 1});
   const Seconds entered = monotonic_clock();
   bool asked = false;
   while (!announced_.contains(call)) {
@@ -268,7 +269,7 @@ Outcome Background::wait_for_plan(const Description& what) {
     }
     waiting.pause([&] {
       waiting.say("for rank 0 to announce the call's plan");
-      state_.link->control.ask(0);
+      state_.resources->control.ask(0);
     });
     if (waiting.trouble()) return {disagreement_class(), *waiting.trouble()};
     if (post_.error() != MPI_SUCCESS) return {post_.error(), "asking for the call's plan failed"};
@@ -285,7 +286,7 @@ Outcome Background::obstacle() const {
 
 void Background::report(Seconds arrival, double weight) {
   if (state_.chooser.watch() == nullptr) return;
-  const Seconds now = state_.link->clocks.now();
+  const Seconds now = state_.resources->clocks.now();
   const bool first = reported_call_ != next_call();
   if (!first && !differs(arrival, reported_, now)) return;
   reported_ = arrival;

@@ -64,7 +64,7 @@ class Background final : public Served {
   bool step();
 
  private:
-  [[nodiscard]] std::uint64_t next_call() const { return state_.link->calls + 1; }
+  [[nodiscard]] std::uint64_t next_call() const { return state_.resources->calls + 1; }
   bool read_letters();
   void take(const Delivered& delivered);
   void announce(const Letter& letter);

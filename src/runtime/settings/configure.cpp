@@ -88,9 +88,9 @@ void forget_calls(CommState& state) {
 }
 
 /// Here all ranks are together; in the first call they would wait for the last one unreported.
-void link_up(CommState& state) {
-  take_over_link(state);
-  const Outcome made = make_link(state);
+void make_resources_together(CommState& state) {
+  take_over_resources(state);
+  const Outcome made = make_resources(state);
   if (made.code != MPI_SUCCESS) throw std::runtime_error("communicator: " + made.why);
 }
 
@@ -107,7 +107,7 @@ void watch_if_needed(CommState& state, bool anew) {
   if (!policy.online && !automatic) return state.chooser.watch_no_more();
   const bool needed = policy.online && any(handles);
   if (watched ? !anew : !needed) return;
-  link_up(state);
+  make_resources_together(state);
   const Outcome outcome = watch_arrivals(state);
   if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
 }
@@ -124,7 +124,7 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   forget_calls(state);
   if (state.ranks == 1 || state.settings == Settings::different) return;
   watch_if_needed(state, false);
-  if (handles(row) || state.chooser.policy().reproducible) link_up(state);
+  if (handles(row) || state.chooser.policy().reproducible) make_resources_together(state);
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {

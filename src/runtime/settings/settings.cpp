@@ -64,7 +64,7 @@ void conclude(CommState& state, const SettingHashes& all) {
 
 Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
-  Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
+  Letters letters(*state.resources, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
                   "to compare settings");
   const SettingHashes all = collect(letters, state.ranks, state.rank, hashes_of(state), merge);
   if (letters.failed()) return letters.outcome();

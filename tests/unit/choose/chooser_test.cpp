@@ -96,7 +96,7 @@ class World {
     if (of == nullptr || !Chooser::watched(*of, seconds)) return "native";
     ++reviews;
     if (chooser.reviewed(*of, problem, Chooser::review(*of, true)) && !chooser.watch()) {
-      chooser.linked(1);
+      chooser.connected(1);
       chooser.watch_arrivals();
     }
     return "native";

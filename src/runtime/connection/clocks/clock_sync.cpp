@@ -37,11 +37,12 @@ bool enough(const std::vector<ClockSample>& samples, std::size_t fewest) {
 
 class ClockSync {
  public:
-  ClockSync(Link& link, const WaitOptions& options, std::size_t questions)
-      : letters_(link, options, Tags::kClock, "to set the clock", Letters::When::between_calls),
-        clocks_(link.clocks),
+  ClockSync(CommResources& resources, const WaitOptions& options, std::size_t questions)
+      : letters_(resources, options, Tags::kClock, "to set the clock",
+                 Letters::When::between_calls),
+        clocks_(resources.clocks),
         questions_(questions) {
-    PMPI_Comm_rank(link.comm->get(), &me_);
+    PMPI_Comm_rank(resources.comm->get(), &me_);
   }
 
   Outcome operator()() {
@@ -109,18 +110,18 @@ class ClockSync {
   int me_ = 0;
 };
 
-Outcome synchronize(Link& link, const WaitOptions& options, std::size_t questions) {
-  return ClockSync(link, options, questions)();
+Outcome synchronize(CommResources& resources, const WaitOptions& options, std::size_t questions) {
+  return ClockSync(resources, options, questions)();
 }
 
 }  // namespace
 
-Outcome set_up_clocks(Link& link, const WaitOptions& options) {
-  return synchronize(link, options, kSetUpQuestions);
+Outcome set_up_clocks(CommResources& resources, const WaitOptions& options) {
+  return synchronize(resources, options, kSetUpQuestions);
 }
 
-Outcome refresh_clocks(Link& link, const WaitOptions& options) {
-  return synchronize(link, options, kRefreshQuestions);
+Outcome refresh_clocks(CommResources& resources, const WaitOptions& options) {
+  return synchronize(resources, options, kRefreshQuestions);
 }
 
 }  // namespace latecomer

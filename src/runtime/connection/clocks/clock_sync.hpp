@@ -6,16 +6,16 @@
 #pragma once
 
 #include "runtime/call/run.hpp"
-#include "runtime/connection/link.hpp"
+#include "runtime/connection/comm_resources.hpp"
 
 namespace latecomer {
 
 /// Collective over the link's ranks, between calls. Fails as a call does: with MPI's code, or when
 /// another rank failed.
-[[nodiscard]] Outcome set_up_clocks(Link& link, const WaitOptions& options);
+[[nodiscard]] Outcome set_up_clocks(CommResources& resources, const WaitOptions& options);
 
 /// The same with fewer questions, once there is a common clock: it bounds the error anew and tells
 /// the drift. All ranks must decide alike to call it: ClockRefresh.
-[[nodiscard]] Outcome refresh_clocks(Link& link, const WaitOptions& options);
+[[nodiscard]] Outcome refresh_clocks(CommResources& resources, const WaitOptions& options);
 
 }  // namespace latecomer

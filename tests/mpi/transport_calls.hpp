@@ -11,9 +11,9 @@
 namespace latecomer::testing {
 
 /// One plan's calls, one after another.
-class LinkCalls {
+class TransportCalls {
  public:
-  LinkCalls(MpiTransport& transport, const Plan& plan, Rank me)
+  TransportCalls(MpiTransport& transport, const Plan& plan, Rank me)
       : transport_(transport), party_(make_party(plan, me, plan.problem.count)) {}
 
   [[nodiscard]] const Frame& frame() const { return party_->frame(); }
