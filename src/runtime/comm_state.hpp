@@ -12,7 +12,7 @@
 #include "runtime/call/program_cache.hpp"
 #include "runtime/call/shortcuts.hpp"
 #include "runtime/connection/comm_resources.hpp"
-#include "runtime/progress/turn.hpp"
+#include "runtime/progress/comm_lock.hpp"
 #include "runtime/report/statistics.hpp"
 
 namespace latecomer {
@@ -57,7 +57,7 @@ struct CommState {
   ProgramCache programs;
   std::unique_ptr<Prepared> telling;  // tells all ranks of a call that the MPI library carried out
   std::string broken;                 // why it is of no further use; empty: it is
-  Turn turn;                          // a thread of the program, or the progress thread
+  CommLock lock;                      // of this state
   std::unique_ptr<Background> background;  // null: not all ranks have a progress thread
   std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
 

@@ -12,7 +12,7 @@
 namespace latecomer::testing {
 namespace {
 
-/// Rank 0's progress thread cannot take its turn: the others say whom they wait for, and go on.
+/// Rank 0's progress thread cannot take the lock: the others say whom they wait for, and go on.
 MPI_TEST(a_long_wait_for_the_plan_is_reported) {
   if (!applies(context)) return;
   const Communicator comm;
@@ -21,7 +21,7 @@ MPI_TEST(a_long_wait_for_the_plan_is_reported) {
   latecomer_set_long_wait(comm, 0.05);
   std::vector<int> mine(kMany, 1), result(mine);
   if (context.rank == 0) {
-    const std::lock_guard hold(state_of(comm).turn);
+    const std::lock_guard hold(state_of(comm).lock);
     MPI_Barrier(MPI_COMM_WORLD);
     sleep_for(0.5);
   } else {

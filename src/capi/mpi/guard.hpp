@@ -51,8 +51,8 @@ inline const char* outside_of_mpi() {
   return flag != 0 ? "MPI is gone: nothing can be called after MPI_Finalize" : nullptr;
 }
 
-/// Runs `work` on the communicator's state, `before` it without the turn: error handlers of the
-/// program's are called there.
+/// Runs `work` on the communicator's state with its lock held. `before` runs first, without the
+/// lock: it may call error handlers of the program.
 template <class Work, class Before = void (*)(CommState&)>
 int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
@@ -60,7 +60,7 @@ int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
   return guarded(MPI_ERR_ARG, [&] {
     CommState& state = state_of(comm);
     before(state);
-    const std::lock_guard hold(state.turn);
+    const std::lock_guard hold(state.lock);
     work(state);
     return MPI_SUCCESS;
   });

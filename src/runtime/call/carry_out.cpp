@@ -122,7 +122,7 @@ Outcome tell_afterwards(CommState& state, bool tell, Seconds arrived) {
 }
 
 int least_of_all(CommState& state, Review& review) {
-  const TurnGivenUp given_up(state.turn);
+  const ReleasedCommLock released(state.lock);
   const UserCode called;
   const auto count = static_cast<int>(review.values().size());
   return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
@@ -165,7 +165,7 @@ Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
 
 /// Where MPI refuses the call it calls the program's error handler.
 int natively(CommState& state, const Call& call) {
-  const TurnGivenUp given_up(state.turn);
+  const ReleasedCommLock released(state.lock);
   return call.native();
 }
 
@@ -412,9 +412,9 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
 }
 
 /// The records too: the progress thread may begin the next call at once.
-Ending in_turn(CommState& state, const Request& request, Seconds entered) {
-  const std::lock_guard hold(state.turn);
-  state.turn.begin_call();
+Ending execute_locked(CommState& state, const Request& request, Seconds entered) {
+  const std::lock_guard hold(state.lock);
+  state.lock.begin_call();
   Ending ending = handle(state, request, entered);
   record(state, request, ending, entered);
   if (!ending.decided) return ending;
@@ -444,7 +444,7 @@ int carry_out(CommState& state, const Call& call) {
   }
   const Seconds entered = monotonic_clock();
   const Request request = understand(state, call);
-  const Ending ending = in_turn(state, request, entered);
+  const Ending ending = execute_locked(state, request, entered);
   return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
 }
 

@@ -140,7 +140,7 @@ bool leave_to_successor(CommState& state) {
   if (lineage == 0 || !usable || !Predecessors::instance().open()) return false;
   const bool threads = state.background != nullptr;
   if (threads) {
-    const std::lock_guard hold(state.turn);
+    const std::lock_guard hold(state.lock);
     if (!state.background->idle()) return false;
   }
   state.background.reset();

@@ -59,8 +59,8 @@ Background::~Background() { ProgressThread::instance().remove(*this); }
 // --- The progress thread ---
 
 bool Background::serve() {
-  if (!state_.turn.try_lock()) return false;
-  const std::lock_guard hold(state_.turn, std::adopt_lock);
+  if (!state_.lock.try_lock()) return false;
+  const std::lock_guard hold(state_.lock, std::adopt_lock);
   return step();
 }
 

@@ -3,7 +3,8 @@
 // begin it at once: what does not depend on their arrival is done when they come
 // (docs/decisions/0015).
 //
-// All of it runs with the communicator's turn taken, by the progress thread or by the program's.
+// All functions run with the communicator's lock held, by the progress thread or by one of the
+// program's.
 #pragma once
 
 #include <array>

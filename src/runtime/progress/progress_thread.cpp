@@ -37,7 +37,7 @@ ProgressThread& ProgressThread::instance() {
 }
 
 void ProgressThread::add(Served& served) {
-  const std::lock_guard hold(turn_);
+  const std::lock_guard hold(lock_);
   all_.push_back(&served);
   if (process_ == 0) start();
   ++changes_;
@@ -45,7 +45,7 @@ void ProgressThread::add(Served& served) {
 }
 
 void ProgressThread::remove(const Served& served) {
-  const std::lock_guard hold(turn_);
+  const std::lock_guard hold(lock_);
   all_.erase(std::remove(all_.begin(), all_.end(), &served), all_.end());
 }
 
@@ -70,10 +70,10 @@ void ProgressThread::run() {
     const unsigned seen = changes_;
     bool moved = false;
     bool empty = false;
-    if (turn_.try_lock()) {
+    if (lock_.try_lock()) {
       empty = all_.empty();
       moved = serve_all();
-      turn_.unlock();
+      lock_.unlock();
     }
     if (empty) {
       changes_.wait(seen);

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/progress/turn.hpp"
+#include "runtime/progress/comm_lock.hpp"
 
 namespace latecomer {
 
@@ -40,7 +40,7 @@ class ProgressThread {
   void run();
   bool serve_all();
 
-  Turn turn_;
+  CommLock lock_;
   std::vector<Served*> all_;
   std::atomic<unsigned> changes_{0};  // of all_, and the end: what a thread without work waits for
   std::atomic<bool> ending_{false};

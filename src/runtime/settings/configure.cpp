@@ -40,7 +40,7 @@ std::uint64_t hash_of(const Choice& choice) {
 using Numbers = std::array<std::uint64_t, 5>;
 
 int largest_of_all(CommState& state, const Numbers& mine, Numbers& largest) {
-  const TurnGivenUp given_up(state.turn);
+  const ReleasedCommLock released(state.lock);
   const UserCode called;
   return PMPI_Allreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_UINT64_T,
                         MPI_MAX, state.comm);

@@ -1,5 +1,5 @@
-// What users set on a communicator. All functions throw Error and then change nothing. With the
-// communicator's turn; before a collective one started calls are carried out.
+// What users set on a communicator. All functions throw Error and then change nothing. The caller
+// holds the communicator's lock, and has executed started calls before a collective function.
 #pragma once
 
 #include <string_view>

@@ -66,7 +66,7 @@ void strike_beside_the_thread(MPI_Comm comm) {
   latecomer::CommState& state = latecomer::state_of(comm);
   for (bool begun = false; !begun;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    const std::lock_guard hold(state.turn);
+    const std::lock_guard hold(state.lock);
     const latecomer::Protocol* const protocol = state.background->begun();
     begun = protocol != nullptr && protocol->done() > 0;
   }
