@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/finalize.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "runtime/progress/wish.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/settings/default_network.hpp"
@@ -141,7 +141,7 @@ CommState::CommState(MPI_Comm user)
 CommState::~CommState() {
   ledger_close(*this);
   if (leave_to_successor(*this)) return;
-  background.reset();
+  async_progress.reset();
 }
 
 int CommState::ensure_resources() {
@@ -162,7 +162,7 @@ int CommState::ensure_resources() {
   resources = std::make_unique<CommResources>(std::move(internal), all, rank, tuning.piece_limit);
   chooser.connected(resources->number);
   if (all_have_progress_threads(all, comm, rank)) {
-    background = std::make_unique<Background>(*this);
+    async_progress = std::make_unique<AsyncProgress>(*this);
   }
   return MPI_SUCCESS;
 }

@@ -29,7 +29,7 @@ enum class Settings : std::uint8_t { unknown, alike, different };
 class PersistentCall;
 /// A communicator's started calls, carried out first to last (runtime/call/persistent.hpp).
 using StartedCalls = std::deque<PersistentCall*>;
-class Background;
+class AsyncProgress;
 
 struct CommState {
   explicit CommState(MPI_Comm user);
@@ -58,7 +58,7 @@ struct CommState {
   std::unique_ptr<Prepared> telling;  // tells all ranks of a call that the MPI library carried out
   std::string broken;                 // why it is of no further use; empty: it is
   CommLock lock;                      // of this state
-  std::unique_ptr<Background> background;  // null: not all ranks have a progress thread
+  std::unique_ptr<AsyncProgress> async_progress;  // null: not all ranks have a progress thread
   std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
 
   // Records.

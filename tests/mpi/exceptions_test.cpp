@@ -241,7 +241,7 @@ MPI_TEST(nothing_stays_locked_when_an_error_handler_jumps) {
     CHECK_EQ(latecomer_bcast(&value, 1, MPI_INT, 0, comm), MPI_SUCCESS);
     bool free = false;
     std::thread([&] {
-      while (!(free = state.lock.try_lock()) && state.background) std::this_thread::yield();
+      while (!(free = state.lock.try_lock()) && state.async_progress) std::this_thread::yield();
       if (free) state.lock.unlock();
     }).join();
     CHECK(free);

@@ -243,7 +243,7 @@ MPI_TEST(the_mean_estimate_error_is_shown) {
       CHECK_TEXT(json.find(in_json + format_number(mean)) != std::string::npos, json);
     }
   }
-  if (context.rank == 0 || !state_of(comm).background) CHECK(expected > 0);
+  if (context.rank == 0 || !state_of(comm).async_progress) CHECK(expected > 0);
 }
 
 MPI_TEST(places_in_the_period_have_keys_of_their_own) {

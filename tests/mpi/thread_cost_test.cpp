@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "communicator.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "thread_helpers.hpp"
 #include "transports/mpi/backoff.hpp"
 

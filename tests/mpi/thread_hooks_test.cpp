@@ -4,7 +4,7 @@
 
 #include "communicator.hpp"
 #include "runtime/attachment.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "thread_helpers.hpp"
 #include "try_reduction.hpp"
 
@@ -31,7 +31,7 @@ MPI_TEST(hooks_tell_who_will_be_late) {
       CHECK_EQ(latecomer_compute_begin(comm), MPI_SUCCESS);
     }
     try_allreduce(comm, kinds.named("int sum"), {kMany, false, 0}, context.seed, "hooks");
-    CHECK_EQ(state_of(comm).background->prepared()->plan.order.back(), late);
+    CHECK_EQ(state_of(comm).async_progress->prepared()->plan.order.back(), late);
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "communicator.hpp"
 #include "runtime/attachment.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "thread_helpers.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
@@ -139,7 +139,7 @@ MPI_TEST(forecasts_are_made_from_what_the_calls_showed) {
   CHECK_EQ(latecomer_get_pattern(comm, last.data(), expected.data(), context.ranks), MPI_SUCCESS);
   CHECK_EQ(std::max_element(last.begin(), last.end()) - last.begin(), late);
   CHECK_EQ(std::max_element(expected.begin(), expected.end()) - expected.begin(), late);
-  CHECK_EQ(state_of(comm).background->prepared()->plan.order.back(), late);
+  CHECK_EQ(state_of(comm).async_progress->prepared()->plan.order.back(), late);
 }
 
 std::atomic<int> elsewhere{0};

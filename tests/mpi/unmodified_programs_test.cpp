@@ -315,7 +315,7 @@ MPI_TEST(a_handled_call_allocates_nothing) {
         return latecomer_allreduce(in.data(), out.data(), 2000, MPI_DOUBLE, MPI_SUM, comm);
       };
       for (int i = 0; i < 200; ++i) CHECK_EQ(call(), MPI_SUCCESS);
-      if (state_of(comm).background) continue;  // its letters are texts
+      if (state_of(comm).async_progress) continue;  // its letters are texts
       const std::size_t made = fewest_allocations(100, call);
       CHECK_TEXT(made == 0, std::string(algorithm) + (online ? ", online: " : ": ") +
                                 std::to_string(made) + " allocations a call");

@@ -14,7 +14,7 @@
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/letters.hpp"
 #include "runtime/connection/predecessors.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/settings/settings.hpp"
 #include "transports/mpi/user_code.hpp"
@@ -222,7 +222,7 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
 Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
                    bool tell, Seconds arrived) {
   Outcome outcome = perform(state, call, prepared, begun, arrived);
-  if (begun != nullptr) state.background->end_call();
+  if (begun != nullptr) state.async_progress->end_call();
   if (outcome.code == MPI_SUCCESS) {
     outcome = state.chooser.tells(prepared.plan) ? note_arrivals(state)
                                                  : tell_afterwards(state, tell, arrived);
@@ -268,13 +268,13 @@ Ending follow_verdict(CommState& state, const Request& request, Seconds arrived)
   Verdict verdict;
   Prepared* prepared = nullptr;
   Protocol* begun = nullptr;
-  if (state.background && state.background->serves(request)) {
-    const Outcome joined = state.background->join(request, verdict, prepared);
+  if (state.async_progress && state.async_progress->announces(request)) {
+    const Outcome joined = state.async_progress->enter_call(request, verdict, prepared);
     if (joined.code != MPI_SUCCESS) return fail(state, joined);
-    begun = state.background->begun();
+    begun = state.async_progress->begun();
   } else {
-    if (state.background) {
-      const Outcome obstacle = state.background->obstacle();
+    if (state.async_progress) {
+      const Outcome obstacle = state.async_progress->obstacle();
       if (obstacle.code != MPI_SUCCESS) return fail(state, obstacle);
     }
     ++state.resources->calls;
@@ -328,7 +328,7 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
     return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
   }
   const Seconds inside = monotonic_clock() - entered;
-  const bool announced = state.background && state.background->serves(request);
+  const bool announced = state.async_progress && state.async_progress->announces(request);
   Ending ending = follow_verdict(state, request, state.resources->clocks.now() - inside);
   ending.of = of;
   ending.decided = of != nullptr && !announced && ending.code == MPI_SUCCESS;
@@ -394,7 +394,7 @@ bool takes_shortcut(const CommState& state, const Request& request, const Ending
 void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
   ++(state.stats.*ending.became);
   EndedCall ended{state.calls, request.problem, request.call.site, ending.became};
-  if (state.background) ended.before_arrival = state.background->take_ahead();
+  if (state.async_progress) ended.before_arrival = state.async_progress->take_operations_ahead();
   state.stats.before_arrival += ended.before_arrival;
   ended.inside = monotonic_clock() - entered;
   ended.well = ending.code == MPI_SUCCESS;

@@ -1,6 +1,6 @@
 #include "runtime/call/hooks.hpp"
 
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer {
@@ -8,8 +8,8 @@ namespace {
 
 /// Any look at MPI moves what is under way.
 void look_once(CommState& state) {
-  if (state.background) {
-    state.background->step();
+  if (state.async_progress) {
+    state.async_progress->progress_locked();
   } else if (state.resources) {
     int found = 0;
     PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kControl, state.resources->comm->get(), &found,
@@ -19,8 +19,9 @@ void look_once(CommState& state) {
 
 void pass_on(CommState& state) {
   const ComputePhase& phase = state.phase;
-  if (state.background && phase.fraction() > 0) {
-    state.background->report(state.resources->clocks.common(phase.arrival()), phase.fraction());
+  if (state.async_progress && phase.fraction() > 0) {
+    state.async_progress->report_expected_arrival(state.resources->clocks.common(phase.arrival()),
+                                                  phase.fraction());
   }
   look_once(state);
 }

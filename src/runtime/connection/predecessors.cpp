@@ -9,7 +9,7 @@
 
 #include "base/hash.hpp"
 #include "runtime/finalize.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "runtime/progress/wish.hpp"
 #include "transports/mpi/user_code.hpp"
 
@@ -138,12 +138,12 @@ bool leave_to_successor(CommState& state) {
   const bool usable =
       state.broken.empty() && !state.resources_failed && state.settings != Settings::different;
   if (lineage == 0 || !usable || !Predecessors::instance().open()) return false;
-  const bool threads = state.background != nullptr;
+  const bool threads = state.async_progress != nullptr;
   if (threads) {
     const std::lock_guard hold(state.lock);
-    if (!state.background->idle()) return false;
+    if (!state.async_progress->idle()) return false;
   }
-  state.background.reset();
+  state.async_progress.reset();
   const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
   Predecessors::instance().add(std::make_unique<Predecessor>(
       Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared, threads,
@@ -183,7 +183,7 @@ void Inheritance::accept() {
   if (state_.resources) state_.resources->go_on_after(state_.calls);
   state_.clock_refresh = left->clock_refresh;
   state_.shortcuts.clear();
-  if (left->threads) state_.background = std::make_unique<Background>(state_);
+  if (left->threads) state_.async_progress = std::make_unique<AsyncProgress>(state_);
   if (what_ == Of::resources) {
     state_.chooser.connected(left->lineage);
     return state_.chooser.take_over_watch(std::move(left->chooser));

@@ -1,5 +1,5 @@
-// The progress thread: one of a process, for all its communicators. It moves what can move without
-// the program's threads, and sleeps while nothing comes.
+// The progress thread: a process has one for all its communicators. It makes progress on calls
+// while the program's threads compute, and sleeps while no message comes.
 #pragma once
 
 #include <sys/types.h>
@@ -12,13 +12,13 @@
 
 namespace latecomer {
 
-/// What the thread serves: one of a communicator.
-class Served {
+/// The work of one communicator that the progress thread drives.
+class Progressable {
  public:
-  virtual ~Served() = default;
+  virtual ~Progressable() = default;
 
-  /// Does what there is to do, without waiting for anybody. False: nothing was.
-  virtual bool serve() = 0;
+  /// Makes what progress is possible without waiting. Returns false if there was none.
+  virtual bool progress() = 0;
 };
 
 class ProgressThread {
@@ -27,9 +27,9 @@ class ProgressThread {
   static ProgressThread& instance();
 
   /// The first one starts the thread. Throws std::system_error if there can be none.
-  void add(Served& served);
+  void add(Progressable& progressable);
   /// After this the thread does not touch it.
-  void remove(const Served& served);
+  void remove(const Progressable& progressable);
   /// Ends the thread for good.
   void stop();
 
@@ -38,10 +38,10 @@ class ProgressThread {
 
   void start();
   void run();
-  bool serve_all();
+  bool progress_all();
 
   CommLock lock_;
-  std::vector<Served*> all_;
+  std::vector<Progressable*> all_;
   std::atomic<unsigned> changes_{0};  // of all_, and the end: what a thread without work waits for
   std::atomic<bool> ending_{false};
   pid_t process_ = 0;  // that the thread was started in; 0: not yet

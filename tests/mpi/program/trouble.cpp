@@ -10,7 +10,7 @@
 
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/attachment.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "scenes.hpp"
 
 namespace scenes {
@@ -67,7 +67,7 @@ void strike_beside_the_thread(MPI_Comm comm) {
   for (bool begun = false; !begun;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const std::lock_guard hold(state.lock);
-    const latecomer::Protocol* const protocol = state.background->begun();
+    const latecomer::Protocol* const protocol = state.async_progress->begun();
     begun = protocol != nullptr && protocol->done() > 0;
   }
   strike();

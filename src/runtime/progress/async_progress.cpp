@@ -1,4 +1,4 @@
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 
 #include <bit>
 #include <cmath>
@@ -44,7 +44,7 @@ bool differs(Seconds arrival, Seconds before, Seconds now) {
 
 }  // namespace
 
-Background::Background(CommState& state)
+AsyncProgress::AsyncProgress(CommState& state)
     : state_(state),
       post_(state.resources->comm->get(), state.resources->owner),
       node_(binomial_node(state.ranks, state.rank)),
@@ -54,20 +54,20 @@ Background::Background(CommState& state)
   ProgressThread::instance().add(*this);
 }
 
-Background::~Background() { ProgressThread::instance().remove(*this); }
+AsyncProgress::~AsyncProgress() { ProgressThread::instance().remove(*this); }
 
 // --- The progress thread ---
 
-bool Background::serve() {
+bool AsyncProgress::progress() {
   if (!state_.lock.try_lock()) return false;
   const std::lock_guard hold(state_.lock, std::adopt_lock);
-  return step();
+  return progress_locked();
 }
 
-bool Background::step() try {
+bool AsyncProgress::progress_locked() try {
   if (failure_.code != MPI_SUCCESS || !state_.broken.empty()) return false;
-  bool moved = read_letters();
-  moved = issue_asked() || moved;
+  bool moved = read_messages();
+  moved = plan_requested() || moved;
   moved = begin_announced() || moved;
   moved = advance() || moved;
   if (post_.error() != MPI_SUCCESS)
@@ -78,7 +78,7 @@ bool Background::step() try {
   return false;
 }
 
-bool Background::read_letters() {
+bool AsyncProgress::read_messages() {
   bool any = false;
   while (const auto delivered = post_.receive()) {
     any = true;
@@ -87,7 +87,7 @@ bool Background::read_letters() {
   return any;
 }
 
-void Background::take(const Delivered& delivered) {
+void AsyncProgress::take(const Delivered& delivered) {
   const Letter& letter = delivered.letter;
   switch (letter.kind) {
     case Letter::Kind::ask:
@@ -101,7 +101,7 @@ void Background::take(const Delivered& delivered) {
 }
 
 /// To the subtrees, deeper ones first, and to this rank itself.
-void Background::announce(const Letter& letter) {
+void AsyncProgress::announce(const Letter& letter) {
   for (auto child = node_.children.rbegin(); child != node_.children.rend(); ++child) {
     post_.send(child->rank, letter);
   }
@@ -109,25 +109,25 @@ void Background::announce(const Letter& letter) {
 }
 
 /// Rank 0: a rank is in a call that this one has not come to.
-bool Background::issue_asked() {
+bool AsyncProgress::plan_requested() {
   const std::uint64_t call = next_call();
   sequencer_.forget(call - 1);
   const auto what = sequencer_.asked(call);
   if (!what || announced_.contains(call)) return false;
-  issue(*what);
+  plan_and_announce(*what);
   return true;
 }
 
-void Background::issue(const Description& what) { announce(plan_call(what)); }
+void AsyncProgress::plan_and_announce(const Description& what) { announce(plan_call(what)); }
 
-Problem Background::problem_of(const Description& what) const {
+Problem AsyncProgress::problem_of(const Description& what) const {
   Problem problem = latecomer::problem_of(what, state_.ranks);
   problem.in_place = in_place(problem.collective);
   return problem;
 }
 
 /// From what rank 0 knows; the others do as it says.
-Letter Background::plan_call(const Description& what) {
+Letter AsyncProgress::plan_call(const Description& what) {
   Letter letter{Letter::Kind::native, next_call(), what, 0, 0, 0, {}};
   const Problem problem = problem_of(what);
   state_.chooser.expect_instead(arrivals_of(letter.call, problem));
@@ -143,14 +143,14 @@ Letter Background::plan_call(const Description& what) {
 }
 
 /// Expected from earlier calls, and as reports say.
-std::vector<Seconds> Background::arrivals_of(std::uint64_t call, const Problem& problem) {
+std::vector<Seconds> AsyncProgress::arrivals_of(std::uint64_t call, const Problem& problem) {
   std::vector<Seconds> expected = state_.chooser.expect(problem);
   if (!state_.chooser.policy().online) return expected;
   return sequencer_.blend(call, std::move(expected), state_.resources->clocks.now());
 }
 
 /// This rank still computes, and is to come to this call next.
-bool Background::begin_announced() {
+bool AsyncProgress::begin_announced() {
   const auto found = announced_.find(next_call());
   if (protocol_ || found == announced_.end() || found->second.kind != Letter::Kind::plan)
     return false;
@@ -160,7 +160,7 @@ bool Background::begin_announced() {
 }
 
 /// Every rank's chooser hears of every call once; rank 0's has when it planned it.
-void Background::expect(const Letter& letter) {
+void AsyncProgress::expect(const Letter& letter) {
   if (state_.rank == 0) return;
   const Problem problem = problem_of(letter.what);
   (void)state_.chooser.expect(problem);
@@ -169,7 +169,7 @@ void Background::expect(const Letter& letter) {
   state_.chooser.adopt(problem, rows[row], letter.arrival);
 }
 
-void Background::begin(const Letter& letter, bool in_place) {
+void AsyncProgress::begin(const Letter& letter, bool in_place) {
   Plan plan = parse_plan(letter.text);
   Problem problem = problem_of(letter.what);
   plan.problem.exact = problem.exact;
@@ -191,7 +191,7 @@ void Background::begin(const Letter& letter, bool in_place) {
   protocol_->start();
 }
 
-bool Background::advance() {
+bool AsyncProgress::advance() {
   if (!protocol_ || protocol_->status() != Status::running) return false;
   const bool moved = state_.resources->transport.poll(*protocol_);
   if (protocol_->status() == Status::failed) fail(failure_of(*protocol_, *state_.resources));
@@ -199,7 +199,7 @@ bool Background::advance() {
 }
 
 /// The others may wait for this rank, which may compute for long: they are told at once.
-void Background::fail(Outcome outcome) {
+void AsyncProgress::fail(Outcome outcome) {
   failure_ = std::move(outcome);
   end_call();
   state_.resources->control.alarm();
@@ -208,14 +208,15 @@ void Background::fail(Outcome outcome) {
 
 // --- The program's threads ---
 
-bool Background::serves(const Request& request) const {
+bool AsyncProgress::announces(const Request& request) const {
   // A protocol does nothing before the arrival.
   if (state_.choice(request.problem.collective).algorithm->kind == Kind::protocol) return false;
   const auto what = describe_call(request.call, state_.ranks, state_.rank);
   return what && worth_announcing(problem_of(*what), state_.compared);
 }
 
-Outcome Background::join(const Request& request, Verdict& verdict, Prepared*& prepared) try {
+Outcome AsyncProgress::enter_call(const Request& request, Verdict& verdict,
+                                  Prepared*& prepared) try {
   if (!protocol_) prepared_ = nullptr;
   if (failure_.code != MPI_SUCCESS) return failure_;
   const Call& call = request.call;
@@ -237,7 +238,7 @@ Outcome Background::join(const Request& request, Verdict& verdict, Prepared*& pr
     if (!letter.text.empty()) verdict.way = Verdict::Way::refused;
     return {};
   }
-  ahead_ = protocol_ ? protocol_->done() : 0;
+  operations_ahead_ = protocol_ ? protocol_->done() : 0;
   if (!protocol_) begin(letter, call.in_place());
   ++state_.resources->calls;
   in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
@@ -248,18 +249,18 @@ Outcome Background::join(const Request& request, Verdict& verdict, Prepared*& pr
   return {MPI_ERR_OTHER, error.what()};
 }
 
-Outcome Background::wait_for_plan(const Description& what) {
+Outcome AsyncProgress::wait_for_plan(const Description& what) {
   const std::uint64_t call = next_call();
   // Also where this rank needs none: an MPI library may take no more messages from a rank of whom
   // many wait to be received (libfabric's tcp provider: 64), and the call's own come after them.
-  read_letters();
+  read_messages();
   sequencer_.forget(call - 1);
-  if (state_.rank == 0 && !announced_.contains(call)) issue(what);
+  if (state_.rank == 0 && !announced_.contains(call)) plan_and_announce(what);
   Waiting waiting(*state_.resources, {state_.comm, state_.tuning.long_wait, 1});
   const Seconds entered = monotonic_clock();
   bool asked = false;
   while (!announced_.contains(call)) {
-    if (read_letters()) {
+    if (read_messages()) {
       waiting.progressed();
       continue;
     }
@@ -277,21 +278,22 @@ Outcome Background::wait_for_plan(const Description& what) {
   return {};
 }
 
-Outcome Background::obstacle() const {
+Outcome AsyncProgress::obstacle() const {
   if (!protocol_) return failure_;
   return {disagreement_class(), "rank 0 announced a call of " +
                                     in_words(announced_.at(next_call()).what) +
                                     ", and this rank is in another one"};
 }
 
-void Background::report(Seconds arrival, double weight) {
+void AsyncProgress::report_expected_arrival(Seconds arrival, double weight) {
   if (state_.chooser.watch() == nullptr) return;
   const Seconds now = state_.resources->clocks.now();
   const bool first = reported_call_ != next_call();
   if (!first && !differs(arrival, reported_, now)) return;
   reported_ = arrival;
   reported_call_ = next_call();
-  const Letter letter{Letter::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
+  const Letter letter{
+      Letter::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
   if (state_.rank == 0) return sequencer_.note_report(0, letter);
   post_.send(0, letter);
 }

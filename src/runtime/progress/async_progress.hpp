@@ -23,27 +23,27 @@
 
 namespace latecomer {
 
-class Background final : public Served {
+class AsyncProgress final : public Progressable {
  public:
   /// All ranks make one, for a state that has a link and outlives it.
-  explicit Background(CommState& state);
+  explicit AsyncProgress(CommState& state);
   /// Waits for nobody.
-  ~Background() override;
-  Background(const Background&) = delete;
-  Background& operator=(const Background&) = delete;
+  ~AsyncProgress() override;
+  AsyncProgress(const AsyncProgress&) = delete;
+  AsyncProgress& operator=(const AsyncProgress&) = delete;
 
   // --- The progress thread's ---
 
-  bool serve() override;
+  bool progress() override;
 
   // --- The program's threads' ---
 
   /// Whether such a call is announced, the same on all ranks: a built-in operator on a built-in
   /// type, or data that are only moved, and a vector beside which the announcement costs little.
-  [[nodiscard]] bool serves(const Request& request) const;
+  [[nodiscard]] bool announces(const Request& request) const;
   /// This rank entered the next call, which is served: waits for rank 0's verdict; `prepared` is
   /// set where that is a plan. Fails as calls do.
-  [[nodiscard]] Outcome join(const Request& request, Verdict& verdict, Prepared*& prepared);
+  [[nodiscard]] Outcome enter_call(const Request& request, Verdict& verdict, Prepared*& prepared);
   /// After join, with a plan: what was begun, and is to be carried through.
   [[nodiscard]] Protocol* begun() { return protocol_.get(); }
   /// The plan of the call that was begun last; null: there was none.
@@ -51,26 +51,28 @@ class Background final : public Served {
   /// That was carried through, or failed.
   void end_call() { protocol_.reset(); }
   /// Operations that the last call joined had done before its arrival. Told once.
-  [[nodiscard]] std::uint64_t take_ahead() { return std::exchange(ahead_, 0); }
+  [[nodiscard]] std::uint64_t take_operations_ahead() {
+    return std::exchange(operations_ahead_, 0);
+  }
   /// For a call that is not served: why it must fail, if another one was begun in its place or the
   /// thread's work failed.
   [[nodiscard]] Outcome obstacle() const;
 
   /// This rank will enter the next call at `arrival`, on the common clock; `weight`: the part of
   /// its computation that this rests on. Told to rank 0 where it can make a difference.
-  void report(Seconds arrival, double weight);
+  void report_expected_arrival(Seconds arrival, double weight);
   /// No call was begun that is not over, and nothing failed.
   [[nodiscard]] bool idle() const { return !protocol_ && failure_.code == MPI_SUCCESS; }
   /// What the progress thread does, now. False: there was nothing.
-  bool step();
+  bool progress_locked();
 
  private:
   [[nodiscard]] std::uint64_t next_call() const { return state_.resources->calls + 1; }
-  bool read_letters();
+  bool read_messages();
   void take(const Delivered& delivered);
   void announce(const Letter& letter);
-  bool issue_asked();
-  void issue(const Description& what);
+  bool plan_requested();
+  void plan_and_announce(const Description& what);
   [[nodiscard]] Letter plan_call(const Description& what);
   [[nodiscard]] std::vector<Seconds> arrivals_of(std::uint64_t call, const Problem& problem);
   [[nodiscard]] Problem problem_of(const Description& what) const;
@@ -94,7 +96,7 @@ class Background final : public Served {
   // The call that was begun.
   std::unique_ptr<Protocol> protocol_;
   Prepared* prepared_ = nullptr;
-  std::uint64_t ahead_ = 0;
+  std::uint64_t operations_ahead_ = 0;
   // As the last call of each collective was: what is begun ahead expects it again.
   std::array<bool, kCollectives> in_place_{};
   Seconds reported_ = 0;  // the arrival that rank 0 was told last
