@@ -9,7 +9,7 @@
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/progress/async_progress.hpp"
-#include "runtime/progress/wish.hpp"
+#include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/settings/default_network.hpp"
 #include "runtime/settings/environment.hpp"
@@ -151,7 +151,7 @@ int CommState::ensure_resources() {
   resources_failed = code != MPI_SUCCESS;
   if (resources_failed) return code;
   Introduction mine = introduction_of_place();
-  mine.progress = progress_wish();
+  mine.progress = progress_mode();
   mine.settings = hashes_of(*this);
   Introductions all;
   code = introduce(internal->get(), mine, all);

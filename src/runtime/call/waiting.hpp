@@ -25,7 +25,7 @@ class Waiting {
       : resources_(resources),
         options_(options),
         wait_(options.long_wait),
-        backoff_(kRankSleeps, resources.crowded) {}
+        backoff_(kRankSleeps, resources.oversubscribed) {}
 
   void progressed() {
     wait_.progressed();

@@ -20,7 +20,7 @@ struct CommResources {
                 Count piece_limit)
       : comm(std::move(internal)),
         introduced(settings_of(all)),
-        crowded(ranks_outnumber_cores(all, me, sysconf(_SC_NPROCESSORS_ONLN))),
+        oversubscribed(is_oversubscribed(all, me, sysconf(_SC_NPROCESSORS_ONLN))),
         clocks(group_clocks(clocks_of(all), me)),
         control(comm->get()),
         transport(comm->get(), piece_limit),
@@ -55,7 +55,7 @@ struct CommResources {
 
   std::unique_ptr<InternalComm> comm;
   SettingHashes introduced;  // as they were when the ranks introduced themselves
-  bool crowded;              // ranks share cores
+  bool oversubscribed;       // this machine has more ranks than cores
   Clocks clocks;
   Control control;
   Scratch scratch;

@@ -66,7 +66,7 @@ int introduce(MPI_Comm comm, const Introduction& mine, Introductions& all) {
   return PMPI_Allgather(&mine, kNumbers, MPI_UINT64_T, all.data(), kNumbers, MPI_UINT64_T, comm);
 }
 
-bool ranks_outnumber_cores(const Introductions& all, Rank me, long cores) {
+bool is_oversubscribed(const Introductions& all, Rank me, long cores) {
   const auto here = [machine = all[static_cast<std::size_t>(me)].machine](const Introduction& one) {
     return one.machine == machine;
   };

@@ -11,8 +11,8 @@
 
 namespace latecomer {
 
-/// A rank's wish for a progress thread (runtime/progress/wish.hpp).
-enum class ProgressWish : std::uint64_t { none, not_allowed, thread };
+/// A rank's progress mode (runtime/progress/progress_mode.hpp).
+enum class ProgressMode : std::uint64_t { none, not_allowed, thread };
 
 /// The settings of some ranks, as they travel (runtime/settings/settings.hpp).
 struct SettingHashes {
@@ -30,7 +30,7 @@ void merge(SettingHashes& mine, const SettingHashes& others);
 struct Introduction {
   std::uint64_t machine = 0;  // containers and network namespaces count with their host
   std::uint64_t clock = 0;    // of a running kernel and a time namespace; 0: not known
-  ProgressWish progress = ProgressWish::none;
+  ProgressMode progress = ProgressMode::none;
   std::uint64_t number = 0;  // of CommResources that this process has made; rank 0's counts
   SettingHashes settings;
 };
@@ -44,8 +44,8 @@ using Introductions = std::vector<Introduction>;
 /// Collective over `comm`. Returns MPI's code; `all` is complete if it is MPI_SUCCESS.
 [[nodiscard]] int introduce(MPI_Comm comm, const Introduction& mine, Introductions& all);
 
-/// Whether the ranks on this rank's machine outnumber its cores.
-[[nodiscard]] bool ranks_outnumber_cores(const Introductions& all, Rank me, long cores);
+/// True if more ranks run on this rank's machine than it has cores.
+[[nodiscard]] bool is_oversubscribed(const Introductions& all, Rank me, long cores);
 
 /// What each rank's clock is known by.
 [[nodiscard]] std::vector<std::uint64_t> clocks_of(const Introductions& all);

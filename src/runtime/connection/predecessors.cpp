@@ -10,7 +10,7 @@
 #include "base/hash.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/progress/async_progress.hpp"
-#include "runtime/progress/wish.hpp"
+#include "runtime/progress/progress_mode.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
@@ -158,9 +158,9 @@ void end_predecessors() { Predecessors::instance().close(); }
 Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
   const bool known =
       what == Of::resources ? state.resources != nullptr : state.chooser.lineage() != 0;
-  const ProgressWish wish = progress_wish();
-  if (known || wish == ProgressWish::not_allowed) return;
-  const bool threads = wish == ProgressWish::thread;
+  const ProgressMode mode = progress_mode();
+  if (known || mode == ProgressMode::not_allowed) return;
+  const bool threads = mode == ProgressMode::thread;
   Predecessors::instance().open_until_finalize();
   const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
   predecessor_ = Predecessors::instance().take([&](const Predecessor& left) {

@@ -15,8 +15,9 @@ namespace {
 constexpr const char* kVariable = "LATECOMER_STATS";
 constexpr std::size_t kMostFreed = 64;  // communicators that are told one by one
 
-/// What LATECOMER_STATS asks for: "" nothing, "1" a text on stderr, else the name of a file.
-std::string wish() {
+/// Where statistics go, by LATECOMER_STATS: "" nowhere, "1" a text on stderr, otherwise a file of
+/// this name.
+std::string destination() {
   const std::string text = environment(kVariable).value_or("0");
   return text == "0" ? "" : text;
 }
@@ -35,8 +36,8 @@ CommStats stats_of(CommState& state) {
 
 class Ledger {
  public:
-  Ledger() : wish_(wish()) {
-    if (wish_.empty()) return;
+  Ledger() : destination_(destination()) {
+    if (destination_.empty()) return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &told_.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &told_.ranks);
     int keyval = MPI_KEYVAL_INVALID;
@@ -45,12 +46,12 @@ class Ledger {
   }
 
   void open(CommState& state) {
-    if (wish_.empty()) return;
+    if (destination_.empty()) return;
     const std::lock_guard lock(guard_);
     open_.push_back(&state);
   }
   void close(CommState& state) {
-    if (wish_.empty()) return;
+    if (destination_.empty()) return;
     const std::lock_guard lock(guard_);
     if (std::erase(open_, &state) == 0 || total(state.stats) == 0) return;
     if (told_.communicators.size() < kMostFreed) {
@@ -74,19 +75,19 @@ class Ledger {
       if (total(state->stats) > 0) told_.communicators.push_back(stats_of(*state));
     }
     open_.clear();
-    if (wish_ == "1") {
+    if (destination_ == "1") {
       if (told_.rank == 0) log_text(stats_text(told_));
       return;
     }
-    if (told_.rank != 0 && !is_of_each_rank(wish_)) return;
-    const std::string name = stats_file_name(wish_, told_.rank);
+    if (told_.rank != 0 && !is_of_each_rank(destination_)) return;
+    const std::string name = stats_file_name(destination_, told_.rank);
     const std::string why =
         write_stats_file(name, name.ends_with(".json") ? stats_json(told_) : stats_text(told_));
     if (why.empty()) return;
     log_line(std::string(kVariable) + ": cannot write the file '" + name + "' (" + why + ')');
   }
 
-  std::string wish_;
+  std::string destination_;
   std::mutex guard_;
   std::vector<CommState*> open_;  // in the order in which they came
   ProcessStats told_;

@@ -19,12 +19,12 @@ namespace latecomer {
 namespace {
 
 /// What a rank brings to the agreement.
-struct Wish {
+struct ParsedChoice {
   std::optional<Choice> choice;
   std::string trouble;  // why there is none
 };
 
-Wish read_wish(std::string_view collective, std::string_view text) try {
+ParsedChoice parse(std::string_view collective, std::string_view text) try {
   return {parse_choice(parse_collective(collective), text), ""};
 } catch (const Error& error) {
   return {std::nullopt, error.what()};
@@ -115,12 +115,12 @@ void watch_if_needed(CommState& state, bool anew) {
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
-  Wish wish = read_wish(collective, text);
+  ParsedChoice parsed = parse(collective, text);
   agree(state, "algorithm", text,
-        wish.choice ? std::optional(hash_of(*wish.choice)) : std::nullopt);
-  if (!wish.choice) throw std::runtime_error(wish.trouble);
-  const Algorithm& row = *wish.choice->algorithm;
-  state.choice(row.collective) = std::move(*wish.choice);
+        parsed.choice ? std::optional(hash_of(*parsed.choice)) : std::nullopt);
+  if (!parsed.choice) throw std::runtime_error(parsed.trouble);
+  const Algorithm& row = *parsed.choice->algorithm;
+  state.choice(row.collective) = std::move(*parsed.choice);
   forget_calls(state);
   if (state.ranks == 1 || state.settings == Settings::different) return;
   watch_if_needed(state, false);

@@ -1,4 +1,4 @@
-#include "runtime/progress/wish.hpp"
+#include "runtime/progress/progress_mode.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,13 +13,13 @@ namespace {
 constexpr const char* kVariable = "LATECOMER_PROGRESS";
 constexpr const char* kThread = "LATECOMER_PROGRESS=thread";
 
-bool read_wish(const std::string& text) {
+bool read_mode(const std::string& text) {
   if (text != "none" && text != "thread") throw Error("progress", text, "none or thread");
   return text == "thread";
 }
 
 bool asked_for() try {
-  return read_wish(environment(kVariable).value_or("none"));
+  return read_mode(environment(kVariable).value_or("none"));
 } catch (const Error& error) {
   report_unused(kVariable, error.what());
   return false;
@@ -50,20 +50,20 @@ void say_some_only(MPI_Comm user, std::ptrdiff_t ready, std::ptrdiff_t ranks) {
 
 }  // namespace
 
-ProgressWish progress_wish() {
-  if (!asked_for()) return ProgressWish::none;
+ProgressMode progress_mode() {
+  if (!asked_for()) return ProgressMode::none;
   const bool allowed = thread_level() == MPI_THREAD_MULTIPLE;
-  return allowed ? ProgressWish::thread : ProgressWish::not_allowed;
+  return allowed ? ProgressMode::thread : ProgressMode::not_allowed;
 }
 
 bool all_have_progress_threads(const Introductions& all, MPI_Comm user, Rank me) {
-  const auto number = [&](ProgressWish wish) {
+  const auto number = [&](ProgressMode mode) {
     return std::count_if(all.begin(), all.end(),
-                         [wish](const Introduction& one) { return one.progress == wish; });
+                         [mode](const Introduction& one) { return one.progress == mode; });
   };
   const auto ranks = std::ssize(all);
-  const auto ready = number(ProgressWish::thread);
-  const auto not_allowed = number(ProgressWish::not_allowed);
+  const auto ready = number(ProgressMode::thread);
+  const auto not_allowed = number(ProgressMode::not_allowed);
   if (ready == ranks) return true;
   if (not_allowed == ranks) {
     say_not_allowed();
