@@ -1,6 +1,6 @@
 #include "runtime/call/run.hpp"
 
-#include "runtime/call/waiting.hpp"
+#include "runtime/call/stall_monitor.hpp"
 
 namespace latecomer {
 namespace {
@@ -19,19 +19,19 @@ class Run {
       : protocol_(protocol),
         resources_(resources),
         options_(options),
-        waiting_(resources, options) {}
+        monitor_(resources, options) {}
 
   Outcome operator()(Begun begun) {
     if (begun == Begun::now) protocol_.start();
     protocol_.arrive();
-    while (protocol_.status() == Status::running && !waiting_.trouble()) {
+    while (protocol_.status() == Status::running && !monitor_.trouble()) {
       if (resources_.transport.poll(protocol_)) {
-        waiting_.progressed();
+        monitor_.progressed();
       } else {
-        waiting_.pause([this] { report(); });
+        monitor_.pause([this] { report(); });
       }
     }
-    if (waiting_.trouble()) return {disagreement_class(), *waiting_.trouble() + here()};
+    if (monitor_.trouble()) return {disagreement_class(), *monitor_.trouble() + here()};
     if (protocol_.status() == Status::done) return {};
     Outcome failed = failure_of(protocol_, resources_);
     failed.why += here();
@@ -41,7 +41,7 @@ class Run {
  private:
   /// A rank that is merely late will find the question when it arrives.
   void report() {
-    waiting_.say(protocol_.waiting_for());
+    monitor_.report(protocol_.waiting_for());
     for (const Rank peer : asked()) resources_.control.ask(peer);
     ask_further();
   }
@@ -78,7 +78,7 @@ class Run {
   Protocol& protocol_;
   CommResources& resources_;
   WaitOptions options_;
-  Waiting waiting_;
+  StallMonitor monitor_;
   Rank distance_ = 1;  // of those asked with the next report
 };
 

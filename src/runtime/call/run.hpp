@@ -2,7 +2,7 @@
 #pragma once
 
 #include "protocol/protocol.hpp"
-#include "runtime/call/waiting.hpp"
+#include "runtime/call/stall_monitor.hpp"
 
 namespace latecomer {
 

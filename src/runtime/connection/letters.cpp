@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/call/waiting.hpp"
+#include "runtime/call/stall_monitor.hpp"
 
 namespace latecomer {
 
@@ -24,14 +24,14 @@ void Letters::receive_bytes(Rank peer, void* content, std::size_t size) {
 
 template <class Done>
 void Letters::wait(Rank peer, Done&& done) {
-  Waiting waiting(resources_, options_);
+  StallMonitor monitor(resources_, options_);
   while (!failed() && !done()) {
     check();
-    waiting.pause([&] {
-      waiting.say("for rank " + std::to_string(peer) + ' ' + purpose_);
+    monitor.pause([&] {
+      monitor.report("for rank " + std::to_string(peer) + ' ' + purpose_);
       if (when_ == When::in_call) resources_.control.ask(peer);
     });
-    if (waiting.trouble()) outcome_ = {disagreement_class(), *waiting.trouble()};
+    if (monitor.trouble()) outcome_ = {disagreement_class(), *monitor.trouble()};
   }
 }
 

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "runtime/call/waiting.hpp"
+#include "runtime/call/stall_monitor.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/finalize.hpp"
 
@@ -256,23 +256,23 @@ Outcome AsyncProgress::wait_for_plan(const Description& what) {
   read_messages();
   sequencer_.forget(call - 1);
   if (state_.rank == 0 && !announced_.contains(call)) plan_and_announce(what);
-  Waiting waiting(*state_.resources, {state_.comm, state_.tuning.long_wait, 1});
+  StallMonitor monitor(*state_.resources, {state_.comm, state_.tuning.long_wait, 1});
   const Seconds entered = monotonic_clock();
   bool asked = false;
   while (!announced_.contains(call)) {
     if (read_messages()) {
-      waiting.progressed();
+      monitor.progressed();
       continue;
     }
     if (!asked && monotonic_clock() - entered > kPatience * state_.chooser.policy().network.alpha) {
       post_.send(0, {Letter::Kind::ask, call, what, 0, 0, 0, {}});
       asked = true;
     }
-    waiting.pause([&] {
-      waiting.say("for rank 0 to announce the call's plan");
+    monitor.pause([&] {
+      monitor.report("for rank 0 to announce the call's plan");
       state_.resources->control.ask(0);
     });
-    if (waiting.trouble()) return {disagreement_class(), *waiting.trouble()};
+    if (monitor.trouble()) return {disagreement_class(), *monitor.trouble()};
     if (post_.error() != MPI_SUCCESS) return {post_.error(), "asking for the call's plan failed"};
   }
   return {};

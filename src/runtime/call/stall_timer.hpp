@@ -1,4 +1,5 @@
-// Tells when a wait has become long: once after `limit`, then at doubling intervals.
+// Measures a wait, and when to report it as a stall: once after `limit` seconds, then at doubling
+// intervals.
 #pragma once
 
 #include <chrono>
@@ -7,14 +8,14 @@
 
 namespace latecomer {
 
-class LongWait {
+class StallTimer {
  public:
-  explicit LongWait(Seconds limit) : limit_(limit) {}
+  explicit StallTimer(Seconds limit) : limit_(limit) {}
 
   void progressed() { waiting_ = false; }
-  /// Nothing came. True: a report is due.
+  /// Called when no message came. Returns true if a report is due.
   bool idle();
-  /// Since the last progress that idle() noticed.
+  /// The seconds since the first idle() after the last progress.
   [[nodiscard]] Seconds waited() const { return now_ - since_; }
   [[nodiscard]] Seconds now() const { return now_; }
 
@@ -26,7 +27,7 @@ class LongWait {
   Seconds next_ = 0;
 };
 
-inline bool LongWait::idle() {
+inline bool StallTimer::idle() {
   using Clock = std::chrono::steady_clock;
   now_ = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
   if (!waiting_) {

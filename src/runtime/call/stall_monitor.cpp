@@ -1,4 +1,4 @@
-#include "runtime/call/waiting.hpp"
+#include "runtime/call/stall_monitor.hpp"
 
 #include "runtime/report/log.hpp"
 
@@ -9,17 +9,17 @@ constexpr Seconds kControlInterval = 1e-3;
 
 }  // namespace
 
-void Waiting::say(const std::string& for_what) const {
+void StallMonitor::report(const std::string& for_what) const {
   const std::string what = options_.plan == nullptr ? "" : " (" + in_words(*options_.plan) + ')';
   log_line(describe(options_.user) + ", call " +
            std::to_string(resources_.calls - resources_.earlier + options_.calls_ahead) + what +
-           ": waiting for " + std::to_string(wait_.waited()) + " s " + for_what +
+           ": waiting for " + std::to_string(timer_.waited()) + " s " + for_what +
            "; a rank that is waited for may be in the MPI library");
 }
 
-void Waiting::listen() {
-  if (wait_.now() < next_control_) return;
-  next_control_ = wait_.now() + kControlInterval;
+void StallMonitor::check_failures() {
+  if (timer_.now() < next_control_) return;
+  next_control_ = timer_.now() + kControlInterval;
   trouble_ = resources_.control.read();
 }
 
