@@ -69,7 +69,7 @@ int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
 /// The same for functions that all ranks call together: calls that were started come first.
 template <class Work>
 int configure_together(MPI_Comm comm, Work&& work) {
-  return configure(comm, work, carry_out_started);
+  return configure(comm, work, execute_started);
 }
 
 /// Runs `work` for a collective call; what it throws goes through the communicator's error handler.

@@ -25,10 +25,10 @@ class PersistentCall {
 
  private:
   enum class Stage : std::uint8_t { inactive, started, ended };
-  friend void carry_out_started(CommState& state);
+  friend void execute_started(CommState& state);
 
   [[nodiscard]] std::shared_ptr<StartedCalls> queue() const;
-  static void carry_out_first(StartedCalls& started);
+  static void execute_first(StartedCalls& started);
 
   Call arguments_;
   std::weak_ptr<StartedCalls> comm_;
@@ -38,10 +38,10 @@ class PersistentCall {
 
 /// Carries out a call that is not persistent, after those that were started. Returns MPI's code;
 /// errors went through the communicator's error handler.
-int carry_out_in_order(const Call& call);
+int execute_in_order(const Call& call);
 
 /// Whatever was started on the communicator comes before another collective on it.
-void carry_out_started(CommState& state);
+void execute_started(CommState& state);
 
 /// Throws Error if calls are started: `what` would change their plans on some ranks only.
 void refuse_while_started(const CommState& state, const char* what);

@@ -15,6 +15,6 @@
 namespace latecomer {
 
 /// Returns MPI's code; errors went through the communicator's error handler.
-int carry_out(CommState& state, const Call& call);
+int execute(CommState& state, const Call& call);
 
 }  // namespace latecomer

@@ -1,4 +1,4 @@
-#include "runtime/call/carry_out.hpp"
+#include "runtime/call/execute.hpp"
 
 #include <cmath>
 #include <mutex>
@@ -164,7 +164,7 @@ Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
 // --- The ways of a call ---
 
 /// Where MPI refuses the call it calls the program's error handler.
-int natively(CommState& state, const Call& call) {
+int execute_natively(CommState& state, const Call& call) {
   const ReleasedCommLock released(state.lock);
   return call.native();
 }
@@ -178,17 +178,17 @@ std::optional<std::string> leave(CommState& state, const Request& request) {
 }
 
 /// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
-Ending serve_by_library(CommState& state, const Request& request, Became became, CallClass* of,
-                        Seconds entered) {
+Ending execute_by_library(CommState& state, const Request& request, Became became, CallClass* of,
+                          Seconds entered) {
   state.chooser.skip();
-  const Ending ending{natively(state, request.call), became, false, of};
+  const Ending ending{execute_natively(state, request.call), became, false, of};
   if (of == nullptr || !Chooser::watched(*of, monotonic_clock() - entered)) return ending;
   return review_watched(state, request.problem, ending);
 }
 
 /// Carries a plan out; where `begun` is given, it was started ahead of this rank's arrival.
-Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
-                Seconds arrived) {
+Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
+                     Seconds arrived) {
   CommResources& resources = *state.resources;
   Watch* const watch = state.chooser.tells(prepared.plan) ? state.chooser.watch() : nullptr;
   resources.control.enter(Control::Part::plan, prepared.frame().plan_hash);
@@ -219,9 +219,9 @@ Outcome perform(CommState& state, const Call& call, const Prepared& prepared, Pr
   return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
 }
 
-Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
-                   bool tell, Seconds arrived) {
-  Outcome outcome = perform(state, call, prepared, begun, arrived);
+Ending execute_plan_and_learn(CommState& state, const Call& call, const Prepared& prepared,
+                              Protocol* begun, bool tell, Seconds arrived) {
+  Outcome outcome = execute_plan(state, call, prepared, begun, arrived);
   if (begun != nullptr) state.async_progress->end_call();
   if (outcome.code == MPI_SUCCESS) {
     outcome = state.chooser.tells(prepared.plan) ? note_arrivals(state)
@@ -232,11 +232,11 @@ Ending follow_plan(CommState& state, const Call& call, const Prepared& prepared,
   return {MPI_SUCCESS, &latecomer_stats::handled, state.chooser.tells(prepared.plan) || tell};
 }
 
-Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arrived) {
+Ending execute_library(CommState& state, const Call& call, bool tell, Seconds arrived) {
   state.parameters = "as=native";
   Ending ending{MPI_SUCCESS, &latecomer_stats::native};
   const Seconds entered = monotonic_clock();
-  ending.code = natively(state, call);
+  ending.code = execute_natively(state, call);
   ending.library = monotonic_clock() - entered;
   if (ending.code != MPI_SUCCESS) return ending;
   const Outcome told = tell_afterwards(state, tell, arrived);
@@ -246,10 +246,10 @@ Ending follow_library(CommState& state, const Call& call, bool tell, Seconds arr
 }
 
 /// No candidate takes the problem, on no rank.
-Ending follow_refusal(CommState& state, const Call& call, const std::string& why) {
+Ending execute_refused(CommState& state, const Call& call, const std::string& why) {
   set_last_error(why);
   state.chooser.miss();
-  return {natively(state, call), &latecomer_stats::fallback_plan};
+  return {execute_natively(state, call), &latecomer_stats::fallback_plan};
 }
 
 /// In words, as an answer to the choice that was set.
@@ -263,7 +263,7 @@ const std::string& parameters_of(const CommState& state, Prepared& prepared) {
 }
 
 /// The call that comes now is decided about and carried out.
-Ending follow_verdict(CommState& state, const Request& request, Seconds arrived) {
+Ending decide_and_execute(CommState& state, const Request& request, Seconds arrived) {
   const Call& call = request.call;
   Verdict verdict;
   Prepared* prepared = nullptr;
@@ -285,26 +285,26 @@ Ending follow_verdict(CommState& state, const Request& request, Seconds arrived)
   }
   switch (verdict.way) {
     case Verdict::Way::library:
-      return follow_library(state, call, verdict.tell, arrived);
+      return execute_library(state, call, verdict.tell, arrived);
     case Verdict::Way::refused:
-      return follow_refusal(state, call, verdict.why);
+      return execute_refused(state, call, verdict.why);
     case Verdict::Way::plan:
       break;
   }
   const std::string& parameters = parameters_of(state, *prepared);
   if (state.parameters != parameters) state.parameters = parameters;
-  return follow_plan(state, call, *prepared, begun, verdict.tell, arrived);
+  return execute_plan_and_learn(state, call, *prepared, begun, verdict.tell, arrived);
 }
 
-Ending handle(CommState& state, const Request& request, Seconds entered) try {
+Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   if (request.by_library != nullptr) {
     if (const auto wrong = leave(state, request))
       return fail(state, {disagreement_class(), *wrong});
-    return serve_by_library(state, request, request.by_library, nullptr, entered);
+    return execute_by_library(state, request, request.by_library, nullptr, entered);
   }
   if (!state.broken.empty()) return refuse(state);
   if (state.settings == Settings::different) {
-    return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+    return execute_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
   }
   const Problem& problem = request.problem;
   CallClass* of = nullptr;
@@ -312,24 +312,24 @@ Ending handle(CommState& state, const Request& request, Seconds entered) try {
     const bool worth = Chooser::worth_a_class(problem);
     of = worth ? &state.chooser.class_of(problem) : nullptr;
     if (!worth || Chooser::left_alone(*of)) {
-      return serve_by_library(state, request, &latecomer_stats::native, of, entered);
+      return execute_by_library(state, request, &latecomer_stats::native, of, entered);
     }
   }
   if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
     if (!state.resources_failed) return fail(state, connected);
     set_last_error(connected.why);
-    return serve_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
+    return execute_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
   }
   // A rank that never waits hears of no failure while it calls.
   if (const auto wrong = state.resources->control.read()) {
     return fail(state, {disagreement_class(), *wrong});
   }
   if (state.settings == Settings::different) {
-    return serve_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+    return execute_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
   }
   const Seconds inside = monotonic_clock() - entered;
   const bool announced = state.async_progress && state.async_progress->announces(request);
-  Ending ending = follow_verdict(state, request, state.resources->clocks.now() - inside);
+  Ending ending = decide_and_execute(state, request, state.resources->clocks.now() - inside);
   ending.of = of;
   ending.decided = of != nullptr && !announced && ending.code == MPI_SUCCESS;
   return ending;
@@ -415,7 +415,7 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
 Ending execute_locked(CommState& state, const Request& request, Seconds entered) {
   const std::lock_guard hold(state.lock);
   state.lock.begin_call();
-  Ending ending = handle(state, request, entered);
+  Ending ending = dispatch(state, request, entered);
   record(state, request, ending, entered);
   if (!ending.decided) return ending;
   const Seconds inside = monotonic_clock() - entered;
@@ -423,7 +423,7 @@ Ending execute_locked(CommState& state, const Request& request, Seconds entered)
   return review_decided(state, request.problem, ending);
 }
 
-int take(Shortcut& shortcut, CommState& state, const Call& call) {
+int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
   state.chooser.skip();
   const bool timed = shortcut.next_is_timed();
   const Seconds entered = timed ? monotonic_clock() : 0;
@@ -437,10 +437,10 @@ int take(Shortcut& shortcut, CommState& state, const Call& call) {
 
 }  // namespace
 
-int carry_out(CommState& state, const Call& call) {
+int execute(CommState& state, const Call& call) {
   ++state.calls;
   if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
-    return take(*known, state, call);
+    return execute_shortcut(*known, state, call);
   }
   const Seconds entered = monotonic_clock();
   const Request request = understand(state, call);
