@@ -259,7 +259,7 @@ MPI_TEST(the_clock_is_not_waited_for_when_a_rank_failed) {
   const auto comm = Communicator::returning_errors();
   CommResources& resources = skewed_resources(context, comm, context.ranks);
   if (context.rank == 0) {
-    resources.control.alarm();
+    resources.failures.announce_failure();
     MPI_Barrier(MPI_COMM_WORLD);
     return;
   }

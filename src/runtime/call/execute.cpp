@@ -40,7 +40,7 @@ void give_up(CommState& state, const std::string& why) {
   if (!state.broken.empty()) return;  // an exception may become a failure on its way
   state.broken = why;
   if (!state.resources) return;
-  state.resources->control.alarm();
+  state.resources->failures.announce_failure();
   state.resources->abandon();
 }
 
@@ -95,7 +95,7 @@ Outcome tell_all(CommState& state, Seconds arrived) {
                                                false, state.rank, 0);
   }
   const Prepared& telling = *state.telling;
-  resources.control.enter(Control::Part::telling, telling.frame().plan_hash);
+  resources.failures.enter_part(FailureDetector::Part::telling, telling.frame().plan_hash);
   Piggyback& piggyback = state.chooser.watch()->tell_of(arrived, resources.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, resources.scratch, 0);
   resources.transport.begin(std::move(none), MPI_SUM, {resources.calls, telling.frame().plan_hash},
@@ -151,7 +151,7 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
 /// The same of a class that is decided about, on the link: a rank that failed is not waited for.
 Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
   CommResources& resources = *state.resources;
-  resources.control.enter(Control::Part::review, 0);
+  resources.failures.enter_part(FailureDetector::Part::review, 0);
   Letters letters(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
                   "to review the last calls");
   const Review all = collect(letters, state.ranks, state.rank, Chooser::review(*ending.of, true),
@@ -174,7 +174,7 @@ int execute_natively(CommState& state, const Call& call) {
 std::optional<std::string> leave(CommState& state, const Request& request) {
   const bool chosen = request.by_library == &latecomer_stats::native;  // on all ranks
   if (!state.resources || chosen || !state.broken.empty()) return std::nullopt;
-  return state.resources->control.leave(state.calls);
+  return state.resources->failures.leave_to_library(state.calls);
 }
 
 /// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
@@ -191,7 +191,7 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
                      Seconds arrived) {
   CommResources& resources = *state.resources;
   Watch* const watch = state.chooser.tells(prepared.plan) ? state.chooser.watch() : nullptr;
-  resources.control.enter(Control::Part::plan, prepared.frame().plan_hash);
+  resources.failures.enter_part(FailureDetector::Part::plan, prepared.frame().plan_hash);
   CallData data(call, prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   Protocol* protocol = begun;
@@ -321,7 +321,7 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
     return execute_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
   }
   // A rank that never waits hears of no failure while it calls.
-  if (const auto wrong = state.resources->control.read()) {
+  if (const auto wrong = state.resources->failures.check()) {
     return fail(state, {disagreement_class(), *wrong});
   }
   if (state.settings == Settings::different) {

@@ -12,7 +12,7 @@ void look_once(CommState& state) {
     state.async_progress->progress_locked();
   } else if (state.resources) {
     int found = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kControl, state.resources->comm->get(), &found,
+    PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kFailures, state.resources->comm->get(), &found,
                 MPI_STATUS_IGNORE);
   }
 }

@@ -42,7 +42,7 @@ class Run {
   /// A rank that is merely late will find the question when it arrives.
   void report() {
     monitor_.report(protocol_.waiting_for());
-    for (const Rank peer : asked()) resources_.control.ask(peer);
+    for (const Rank peer : asked()) resources_.failures.ask(peer);
     ask_further();
   }
   /// Those waited for may have left. Two that wait with different plans need not wait for each
@@ -53,8 +53,8 @@ class Run {
     PMPI_Comm_size(resources_.comm->get(), &ranks);
     PMPI_Comm_rank(resources_.comm->get(), &me);
     if (distance_ >= ranks) return;
-    resources_.control.ask((me + distance_) % ranks);
-    resources_.control.ask((me - distance_ + ranks) % ranks);
+    resources_.failures.ask((me + distance_) % ranks);
+    resources_.failures.ask((me - distance_ + ranks) % ranks);
     distance_ *= 2;
   }
   /// What this rank does, for whoever compares.

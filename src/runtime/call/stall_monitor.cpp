@@ -5,7 +5,7 @@
 namespace latecomer {
 namespace {
 
-constexpr Seconds kControlInterval = 1e-3;
+constexpr Seconds kFailureCheckInterval = 1e-3;
 
 }  // namespace
 
@@ -18,9 +18,9 @@ void StallMonitor::report(const std::string& for_what) const {
 }
 
 void StallMonitor::check_failures() {
-  if (timer_.now() < next_control_) return;
-  next_control_ = timer_.now() + kControlInterval;
-  trouble_ = resources_.control.read();
+  if (timer_.now() < next_check_) return;
+  next_check_ = timer_.now() + kFailureCheckInterval;
+  trouble_ = resources_.failures.check();
 }
 
 }  // namespace latecomer

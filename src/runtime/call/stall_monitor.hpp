@@ -50,7 +50,7 @@ class StallMonitor {
   WaitOptions options_;
   StallTimer timer_;
   Backoff backoff_;
-  Seconds next_control_ = 0;
+  Seconds next_check_ = 0;
   std::optional<std::string> trouble_;
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/connection/clocks/clocks.hpp"
-#include "runtime/connection/control.hpp"
+#include "runtime/connection/failure_detector.hpp"
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/connection/introduction.hpp"
 #include "transports/mpi/transport.hpp"
@@ -22,14 +22,14 @@ struct CommResources {
         introduced(settings_of(all)),
         oversubscribed(is_oversubscribed(all, me, sysconf(_SC_NPROCESSORS_ONLN))),
         clocks(group_clocks(clocks_of(all), me)),
-        control(comm->get()),
+        failures(comm->get()),
         transport(comm->get(), piece_limit),
         number(all.front().number) {}
   /// Keeps the MPI communicator, unfreed, where a message may be under way that nobody will
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
-    control.read();
-    if (control.used() || transport.words_used() || threads) comm->keep();
+    failures.check();
+    if (failures.used() || transport.words_used() || threads) comm->keep();
     abandon();
   }
   CommResources(const CommResources&) = delete;
@@ -40,7 +40,7 @@ struct CommResources {
   void go_on_after(std::uint64_t position) {
     earlier = calls;
     ++owner;
-    control.go_on_after(position, calls);
+    failures.continue_after(position, calls);
   }
   /// A call is over: other calls may use its memory.
   void end_call() {
@@ -57,7 +57,7 @@ struct CommResources {
   SettingHashes introduced;  // as they were when the ranks introduced themselves
   bool oversubscribed;       // this machine has more ranks than cores
   Clocks clocks;
-  Control control;
+  FailureDetector failures;
   Scratch scratch;
   MpiTransport transport;
   std::uint64_t number;       // the same on all ranks, and different for other resources of theirs

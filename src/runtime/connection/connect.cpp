@@ -29,7 +29,7 @@ Outcome connect(CommState& state) {
   const bool fresh = state.resources == nullptr;
   const Outcome made = make_resources(state);
   if (made.code != MPI_SUCCESS) return made;
-  state.resources->control.come(state.calls, state.resources->calls + 1);
+  state.resources->failures.enter_call(state.calls, state.resources->calls + 1);
   if (fresh) conclude(state, state.resources->introduced);
   return compare_settings(state);
 }

@@ -29,7 +29,7 @@ void Letters::wait(Rank peer, Done&& done) {
     check();
     monitor.pause([&] {
       monitor.report("for rank " + std::to_string(peer) + ' ' + purpose_);
-      if (when_ == When::in_call) resources_.control.ask(peer);
+      if (when_ == When::in_call) resources_.failures.ask(peer);
     });
     if (monitor.trouble()) outcome_ = {disagreement_class(), *monitor.trouble()};
   }

@@ -202,7 +202,7 @@ bool AsyncProgress::advance() {
 void AsyncProgress::fail(Outcome outcome) {
   failure_ = std::move(outcome);
   end_call();
-  state_.resources->control.alarm();
+  state_.resources->failures.announce_failure();
   state_.resources->abandon();
 }
 
@@ -270,7 +270,7 @@ Outcome AsyncProgress::wait_for_plan(const Description& what) {
     }
     monitor.pause([&] {
       monitor.report("for rank 0 to announce the call's plan");
-      state_.resources->control.ask(0);
+      state_.resources->failures.ask(0);
     });
     if (monitor.trouble()) return {disagreement_class(), *monitor.trouble()};
     if (post_.error() != MPI_SUCCESS) return {post_.error(), "asking for the call's plan failed"};
@@ -292,8 +292,7 @@ void AsyncProgress::report_expected_arrival(Seconds arrival, double weight) {
   if (!first && !differs(arrival, reported_, now)) return;
   reported_ = arrival;
   reported_call_ = next_call();
-  const Letter letter{
-      Letter::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
+  const Letter letter{Letter::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
   if (state_.rank == 0) return sequencer_.note_report(0, letter);
   post_.send(0, letter);
 }

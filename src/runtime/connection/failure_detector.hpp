@@ -14,59 +14,59 @@
 
 namespace latecomer {
 
-class Control {
+class FailureDetector {
  public:
-  explicit Control(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kControl) {}
+  explicit FailureDetector(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kFailures) {}
 
   /// What a rank does in a call.
   enum class Part : std::uint64_t { none, plan, telling, review, left };
 
   /// Calls from now on are another communicator's, of the same ranks, numbered on from these.
-  void go_on_after(std::uint64_t position, std::uint64_t calls);
+  void continue_after(std::uint64_t position, std::uint64_t calls);
   /// This rank comes to a call and has no plan yet. `position`: among all calls of the
   /// communicator, whoever carries them out; `call`: among those of latecomer.
-  void come(std::uint64_t position, std::uint64_t call);
+  void enter_call(std::uint64_t position, std::uint64_t call);
   /// It follows a plan of this hash; `part`: plan, or telling afterwards.
-  void enter(Part part, std::uint64_t plan_hash);
+  void enter_part(Part part, std::uint64_t plan_hash);
   /// It leaves a call to the MPI library because of its own arguments. A text: another rank waits
   /// for it there, or in an earlier call that it left so. Alarms stay unread: after a failure all
   /// ranks may go on with calls of the library.
-  std::optional<std::string> leave(std::uint64_t position);
+  std::optional<std::string> leave_to_library(std::uint64_t position);
 
   /// Tells `peer` where this rank waits, once a part of a call.
   void ask(Rank peer);
   /// Tells all other ranks that this one failed.
-  void alarm();
+  void announce_failure();
   /// Reads what came. A text: another rank failed, or follows another plan in one of the last
   /// calls.
-  std::optional<std::string> read();
+  std::optional<std::string> check();
   /// Whether any message was sent or received: some may still be under way.
   [[nodiscard]] bool used() const { return mailbox_.used(); }
 
  private:
   static constexpr std::size_t kHistory = 16;
 
-  enum Kind : std::uint64_t { kAsk, kAlarm };
+  enum Kind : std::uint64_t { kAsk, kFailed };
   struct Place {
     std::uint64_t position = 0;
     std::uint64_t call = 0;
     Part part = Part::none;
     std::uint64_t plan_hash = 0;  // 0: no plan yet
   };
-  struct Letter {
+  struct Notice {
     std::uint64_t kind;
     Place from;
   };
   struct Received {
     Rank from;
-    Letter letter;
+    Notice notice;
   };
 
-  void be_at(const Place& place);
+  void set_place(const Place& place);
   void send(Rank peer, Kind kind);
   void receive();
-  [[nodiscard]] bool to_come(const Letter& letter) const;
-  [[nodiscard]] std::optional<std::string> judge(const Received& received) const;
+  [[nodiscard]] bool is_ahead(const Notice& notice) const;
+  [[nodiscard]] std::optional<std::string> conflict_of(const Received& received) const;
 
   MPI_Comm comm_;
   Mailbox mailbox_;
