@@ -29,7 +29,7 @@ struct CommResources {
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
     failures.check();
-    if (failures.used() || transport.words_used() || threads) comm->keep();
+    if (failures.used() || transport.control_used() || threads) comm->keep();
     abandon();
   }
   CommResources(const CommResources&) = delete;

@@ -11,12 +11,12 @@ namespace latecomer {
 
 class Tags {
  public:
-  // Outside of calls, and words, which name theirs
+  // Messages outside of calls, and control messages, which name their call.
   static constexpr int kFailures = 0;  // failure_detector.hpp
   static constexpr int kClock = 1;     // clock_sync.hpp
   static constexpr int kSettings = 2;  // settings.hpp
-  static constexpr int kLetters = 3;   // background/post.hpp
-  static constexpr int kWords = 4;     // words.hpp
+  static constexpr int kPlans = 3;     // progress/plan_channel.hpp
+  static constexpr int kControl = 4;   // control_channel.hpp
   static constexpr int kReview = 5;    // execute.cpp
 
   explicit Tags(MPI_Comm comm) {

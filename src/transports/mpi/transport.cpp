@@ -39,7 +39,7 @@ MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit, std::size_t staged_
       staged_bytes_(staged_bytes),
       tags_(comm),
       local_work_(comm, piece_limit),
-      words_(comm) {
+      control_(comm) {
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
   peers_.resize(static_cast<std::size_t>(ranks));
@@ -50,7 +50,7 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback
   piggyback_ = piggyback;
   op_ = op;
   call_ = call;
-  words_.begin(call.number);
+  control_.begin(call.number);
   staging_.begin_call();
   // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
   // than its receive beyond the buffer, over shared memory.
@@ -257,13 +257,13 @@ bool MpiTransport::poll(Protocol& protocol) {
 bool MpiTransport::hear(Protocol& protocol) {
   bool heard = false;
   while (protocol.status() == Status::running) {
-    const auto word = words_.next();
-    if (!word) break;
-    protocol.told(word->from, word->word);
+    const auto message = control_.receive();
+    if (!message) break;
+    protocol.told(message->from, message->payload);
     heard = true;
   }
-  // Words have no completion; a protocol fails with any that has an error.
-  if (words_.error() != MPI_SUCCESS) finished_.push_back({0, words_.error(), 0});
+  // Control messages have no completion: their error is delivered as one of any operation.
+  if (control_.error() != MPI_SUCCESS) finished_.push_back({0, control_.error(), 0});
   return heard;
 }
 

@@ -16,11 +16,11 @@
 
 #include "protocol/piggyback.hpp"
 #include "protocol/protocol.hpp"
+#include "transports/mpi/control_channel.hpp"
 #include "transports/mpi/local.hpp"
 #include "transports/mpi/open_requests.hpp"
 #include "transports/mpi/staging.hpp"
 #include "transports/mpi/tags.hpp"
-#include "transports/mpi/words.hpp"
 
 namespace latecomer {
 
@@ -59,11 +59,11 @@ class MpiTransport final : public Transport {
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
-  void tell(Rank peer, std::uint64_t word) override { words_.tell(peer, word); }
+  void tell(Rank peer, std::uint64_t word) override { control_.send(peer, word); }
 
   /// Whether a protocol told words: some may be under way for good, so that the communicator's
   /// context must not be used for anything but further calls.
-  [[nodiscard]] bool words_used() const { return words_.used(); }
+  [[nodiscard]] bool control_used() const { return control_.used(); }
   /// A call is over, well: memory for its messages is left to the next one.
   void end_call() { staging_.end_call(); }
   /// First messages, and those that tell, whose receives are posted.
@@ -173,7 +173,7 @@ class MpiTransport final : public Transport {
   Tags tags_;
   Staging staging_;
   LocalWork local_work_;
-  Words words_;
+  ControlChannel control_;
   std::optional<Buffers> buffers_;
   MPI_Op op_ = MPI_OP_NULL;
   Call call_{};

@@ -70,7 +70,7 @@ class Calls {
     if (problem.root != context_.rank) CHECK(output == input);
   }
   /// Told or asked for in all calls: words may be left under way.
-  void expect_used() { CHECK(transport_.words_used()); }
+  void expect_used() { CHECK(transport_.control_used()); }
 
  private:
   Values run(const Plan& plan, MPI_Op op, const Values& input) {
