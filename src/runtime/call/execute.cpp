@@ -10,9 +10,9 @@
 #include "runtime/call/datatypes.hpp"
 #include "runtime/call/operators.hpp"
 #include "runtime/call/run.hpp"
+#include "runtime/connection/blocking_channel.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"
 #include "runtime/connection/connect.hpp"
-#include "runtime/connection/letters.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/progress/async_progress.hpp"
 #include "runtime/report/log.hpp"
@@ -152,11 +152,12 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
 Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
   CommResources& resources = *state.resources;
   resources.failures.enter_part(FailureDetector::Part::review, 0);
-  Letters letters(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
-                  "to review the last calls");
-  const Review all = collect(letters, state.ranks, state.rank, Chooser::review(*ending.of, true),
-                             [](Review& mine, const Review& theirs) { mine.merge(theirs); });
-  if (letters.failed()) return fail(state, letters.outcome());
+  BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
+                          "to review the last calls");
+  const Review all =
+      tree_allreduce(channel, state.ranks, state.rank, Chooser::review(*ending.of, true),
+                     [](Review& mine, const Review& theirs) { mine.merge(theirs); });
+  if (channel.failed()) return fail(state, channel.outcome());
   state.chooser.reviewed(*ending.of, problem, all);
   return ending;
 }

@@ -46,7 +46,7 @@ bool differs(Seconds arrival, Seconds before, Seconds now) {
 
 AsyncProgress::AsyncProgress(CommState& state)
     : state_(state),
-      post_(state.resources->comm->get(), state.resources->owner),
+      channel_(state.resources->comm->get(), state.resources->owner),
       node_(binomial_node(state.ranks, state.rank)),
       sequencer_(state.ranks) {
   state.resources->threads = true;
@@ -70,8 +70,8 @@ bool AsyncProgress::progress_locked() try {
   moved = plan_requested() || moved;
   moved = begin_announced() || moved;
   moved = advance() || moved;
-  if (post_.error() != MPI_SUCCESS)
-    fail({post_.error(), "letters between progress threads failed"});
+  if (channel_.error() != MPI_SUCCESS)
+    fail({channel_.error(), "messages between progress threads failed"});
   return moved;
 } catch (const std::exception& error) {
   fail({MPI_ERR_OTHER, error.what()});
@@ -80,39 +80,39 @@ bool AsyncProgress::progress_locked() try {
 
 bool AsyncProgress::read_messages() {
   bool any = false;
-  while (const auto delivered = post_.receive()) {
+  while (const auto received = channel_.receive()) {
     any = true;
-    take(*delivered);
+    take(*received);
   }
   return any;
 }
 
-void AsyncProgress::take(const Delivered& delivered) {
-  const Letter& letter = delivered.letter;
-  switch (letter.kind) {
-    case Letter::Kind::ask:
-      return sequencer_.note_ask(letter);
-    case Letter::Kind::report:
-      return sequencer_.note_report(delivered.from, letter);
-    case Letter::Kind::plan:
-    case Letter::Kind::native:
-      return announce(letter);
+void AsyncProgress::take(const ReceivedPlanMessage& received) {
+  const PlanMessage& message = received.message;
+  switch (message.kind) {
+    case PlanMessage::Kind::request:
+      return sequencer_.note_request(message);
+    case PlanMessage::Kind::report:
+      return sequencer_.note_report(received.from, message);
+    case PlanMessage::Kind::plan:
+    case PlanMessage::Kind::native:
+      return announce(message);
   }
 }
 
 /// To the subtrees, deeper ones first, and to this rank itself.
-void AsyncProgress::announce(const Letter& letter) {
+void AsyncProgress::announce(const PlanMessage& message) {
   for (auto child = node_.children.rbegin(); child != node_.children.rend(); ++child) {
-    post_.send(child->rank, letter);
+    channel_.send(child->rank, message);
   }
-  announced_.insert_or_assign(letter.call, letter);
+  announced_.insert_or_assign(message.call, message);
 }
 
 /// Rank 0: a rank is in a call that this one has not come to.
 bool AsyncProgress::plan_requested() {
   const std::uint64_t call = next_call();
   sequencer_.forget(call - 1);
-  const auto what = sequencer_.asked(call);
+  const auto what = sequencer_.requested(call);
   if (!what || announced_.contains(call)) return false;
   plan_and_announce(*what);
   return true;
@@ -127,19 +127,19 @@ Problem AsyncProgress::problem_of(const Description& what) const {
 }
 
 /// From what rank 0 knows; the others do as it says.
-Letter AsyncProgress::plan_call(const Description& what) {
-  Letter letter{Letter::Kind::native, next_call(), what, 0, 0, 0, {}};
+PlanMessage AsyncProgress::plan_call(const Description& what) {
+  PlanMessage message{PlanMessage::Kind::native, next_call(), what, 0, 0, 0, {}};
   const Problem problem = problem_of(what);
-  state_.chooser.expect_instead(arrivals_of(letter.call, problem));
+  state_.chooser.expect_instead(arrivals_of(message.call, problem));
   const Verdict verdict = state_.chooser.decide(problem, true);
-  letter.weight = verdict.tell ? 1 : 0;
-  letter.arrival = verdict.predicted;
-  if (verdict.row != nullptr) letter.row = number_of(*verdict.row);
-  if (verdict.way == Verdict::Way::refused) letter.text = verdict.why;
-  if (verdict.way != Verdict::Way::plan) return letter;
-  letter.kind = Letter::Kind::plan;
-  letter.text = to_text(*verdict.plan);
-  return letter;
+  message.weight = verdict.tell ? 1 : 0;
+  message.arrival = verdict.predicted;
+  if (verdict.row != nullptr) message.row = number_of(*verdict.row);
+  if (verdict.way == Verdict::Way::refused) message.text = verdict.why;
+  if (verdict.way != Verdict::Way::plan) return message;
+  message.kind = PlanMessage::Kind::plan;
+  message.text = to_text(*verdict.plan);
+  return message;
 }
 
 /// Expected from earlier calls, and as reports say.
@@ -152,7 +152,7 @@ std::vector<Seconds> AsyncProgress::arrivals_of(std::uint64_t call, const Proble
 /// This rank still computes, and is to come to this call next.
 bool AsyncProgress::begin_announced() {
   const auto found = announced_.find(next_call());
-  if (protocol_ || found == announced_.end() || found->second.kind != Letter::Kind::plan)
+  if (protocol_ || found == announced_.end() || found->second.kind != PlanMessage::Kind::plan)
     return false;
   const auto collective = static_cast<Collective>(found->second.what.collective);
   begin(found->second, in_place(collective));
@@ -160,32 +160,32 @@ bool AsyncProgress::begin_announced() {
 }
 
 /// Every rank's chooser hears of every call once; rank 0's has when it planned it.
-void AsyncProgress::expect(const Letter& letter) {
+void AsyncProgress::expect(const PlanMessage& message) {
   if (state_.rank == 0) return;
-  const Problem problem = problem_of(letter.what);
+  const Problem problem = problem_of(message.what);
   (void)state_.chooser.expect(problem);
   const auto rows = registry(problem.collective);
-  const auto row = std::min<std::size_t>(letter.row, rows.size() - 1);
-  state_.chooser.adopt(problem, rows[row], letter.arrival);
+  const auto row = std::min<std::size_t>(message.row, rows.size() - 1);
+  state_.chooser.adopt(problem, rows[row], message.arrival);
 }
 
-void AsyncProgress::begin(const Letter& letter, bool in_place) {
-  Plan plan = parse_plan(letter.text);
-  Problem problem = problem_of(letter.what);
+void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
+  Plan plan = parse_plan(message.text);
+  Problem problem = problem_of(message.what);
   plan.problem.exact = problem.exact;
   problem.in_place = plan.problem.in_place;  // rank 0's own
   if (plan.problem != problem) {
-    throw Error("plan from rank 0", in_words(plan), "one for " + in_words(letter.what));
+    throw Error("plan from rank 0", in_words(plan), "one for " + in_words(message.what));
   }
   check_plan(plan);
-  expect(letter);
+  expect(message);
   prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
   CommResources& resources = *state_.resources;
   const bool telling = state_.chooser.tells(prepared_->plan);
   Piggyback* const piggyback = telling ? &state_.chooser.watch()->begin() : nullptr;
-  resources.transport.begin(Buffers(Layout(type_of(letter.what)), nullptr, nullptr,
+  resources.transport.begin(Buffers(Layout(type_of(message.what)), nullptr, nullptr,
                                     resources.scratch, prepared_->frame().scratch_count),
-                            op_of(letter.what), {letter.call, prepared_->frame().plan_hash},
+                            op_of(message.what), {message.call, prepared_->frame().plan_hash},
                             piggyback);
   protocol_ = prepared_->party->join(resources.transport, {state_.tuning.window, true});
   protocol_->start();
@@ -224,22 +224,22 @@ Outcome AsyncProgress::enter_call(const Request& request, Verdict& verdict,
   Outcome outcome = wait_for_plan(what);
   if (outcome.code != MPI_SUCCESS) return outcome;
   const auto found = announced_.find(next_call());
-  const Letter letter = std::move(found->second);
+  const PlanMessage message = std::move(found->second);
   announced_.erase(announced_.begin(), std::next(found));
-  if (letter.what != what) {
-    return {disagreement_class(), "rank 0 announced a call of " + in_words(letter.what) +
+  if (message.what != what) {
+    return {disagreement_class(), "rank 0 announced a call of " + in_words(message.what) +
                                       ", and this rank is in one of " + in_words(what)};
   }
-  verdict.tell = letter.weight > 0;
-  if (letter.kind == Letter::Kind::native) {
-    expect(letter);
+  verdict.tell = message.weight > 0;
+  if (message.kind == PlanMessage::Kind::native) {
+    expect(message);
     ++state_.resources->calls;
-    verdict.why = letter.text;
-    if (!letter.text.empty()) verdict.way = Verdict::Way::refused;
+    verdict.why = message.text;
+    if (!message.text.empty()) verdict.way = Verdict::Way::refused;
     return {};
   }
   operations_ahead_ = protocol_ ? protocol_->done() : 0;
-  if (!protocol_) begin(letter, call.in_place());
+  if (!protocol_) begin(message, call.in_place());
   ++state_.resources->calls;
   in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
   verdict.way = Verdict::Way::plan;
@@ -258,22 +258,24 @@ Outcome AsyncProgress::wait_for_plan(const Description& what) {
   if (state_.rank == 0 && !announced_.contains(call)) plan_and_announce(what);
   StallMonitor monitor(*state_.resources, {state_.comm, state_.tuning.long_wait, 1});
   const Seconds entered = monotonic_clock();
-  bool asked = false;
+  bool requested = false;
   while (!announced_.contains(call)) {
     if (read_messages()) {
       monitor.progressed();
       continue;
     }
-    if (!asked && monotonic_clock() - entered > kPatience * state_.chooser.policy().network.alpha) {
-      post_.send(0, {Letter::Kind::ask, call, what, 0, 0, 0, {}});
-      asked = true;
+    if (!requested &&
+        monotonic_clock() - entered > kPatience * state_.chooser.policy().network.alpha) {
+      channel_.send(0, {PlanMessage::Kind::request, call, what, 0, 0, 0, {}});
+      requested = true;
     }
     monitor.pause([&] {
       monitor.report("for rank 0 to announce the call's plan");
       state_.resources->failures.ask(0);
     });
     if (monitor.trouble()) return {disagreement_class(), *monitor.trouble()};
-    if (post_.error() != MPI_SUCCESS) return {post_.error(), "asking for the call's plan failed"};
+    if (channel_.error() != MPI_SUCCESS)
+      return {channel_.error(), "asking for the call's plan failed"};
   }
   return {};
 }
@@ -292,9 +294,9 @@ void AsyncProgress::report_expected_arrival(Seconds arrival, double weight) {
   if (!first && !differs(arrival, reported_, now)) return;
   reported_ = arrival;
   reported_call_ = next_call();
-  const Letter letter{Letter::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
-  if (state_.rank == 0) return sequencer_.note_report(0, letter);
-  post_.send(0, letter);
+  const PlanMessage message{PlanMessage::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
+  if (state_.rank == 0) return sequencer_.note_report(0, message);
+  channel_.send(0, message);
 }
 
 }  // namespace latecomer

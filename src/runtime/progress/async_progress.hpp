@@ -17,7 +17,7 @@
 #include "runtime/call/request.hpp"
 #include "runtime/call/run.hpp"
 #include "runtime/comm_state.hpp"
-#include "runtime/progress/post.hpp"
+#include "runtime/progress/plan_channel.hpp"
 #include "runtime/progress/progress_thread.hpp"
 #include "runtime/progress/sequencer.hpp"
 
@@ -69,29 +69,29 @@ class AsyncProgress final : public Progressable {
  private:
   [[nodiscard]] std::uint64_t next_call() const { return state_.resources->calls + 1; }
   bool read_messages();
-  void take(const Delivered& delivered);
-  void announce(const Letter& letter);
+  void take(const ReceivedPlanMessage& received);
+  void announce(const PlanMessage& message);
   bool plan_requested();
   void plan_and_announce(const Description& what);
-  [[nodiscard]] Letter plan_call(const Description& what);
+  [[nodiscard]] PlanMessage plan_call(const Description& what);
   [[nodiscard]] std::vector<Seconds> arrivals_of(std::uint64_t call, const Problem& problem);
   [[nodiscard]] Problem problem_of(const Description& what) const;
   [[nodiscard]] bool in_place(Collective collective) const {
     return in_place_[static_cast<std::size_t>(collective)];
   }
   bool begin_announced();
-  void expect(const Letter& letter);
-  void begin(const Letter& letter, bool in_place);
+  void expect(const PlanMessage& message);
+  void begin(const PlanMessage& message, bool in_place);
   bool advance();
   void fail(Outcome outcome);
   [[nodiscard]] Outcome wait_for_plan(const Description& what);
 
   CommState& state_;
-  Post post_;
+  PlanChannel channel_;
   TreeNode node_;  // whom announcements come from and go to
   Sequencer sequencer_;
-  std::map<std::uint64_t, Letter> announced_;  // by call; those to come
-  Outcome failure_;                            // of the thread's work; told by the next call
+  std::map<std::uint64_t, PlanMessage> announced_;  // by call; those to come
+  Outcome failure_;                                 // of the thread's work; told by the next call
 
   // The call that was begun.
   std::unique_ptr<Protocol> protocol_;

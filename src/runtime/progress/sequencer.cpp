@@ -4,13 +4,13 @@
 
 namespace latecomer {
 
-void Sequencer::note_report(Rank from, const Letter& report) {
+void Sequencer::note_report(Rank from, const PlanMessage& report) {
   reports_[static_cast<std::size_t>(from)] = {report.call, report.arrival, report.weight};
 }
 
-std::optional<Description> Sequencer::asked(std::uint64_t call) const {
-  const auto found = asked_.find(call);
-  return found == asked_.end() ? std::nullopt : std::optional(found->second);
+std::optional<Description> Sequencer::requested(std::uint64_t call) const {
+  const auto found = requested_.find(call);
+  return found == requested_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<Seconds> Sequencer::blend(std::uint64_t call, std::vector<Seconds> forecast,

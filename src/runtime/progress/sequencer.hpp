@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/progress/post.hpp"
+#include "runtime/progress/plan_channel.hpp"
 
 namespace latecomer {
 
@@ -15,12 +15,16 @@ class Sequencer {
   explicit Sequencer(Rank ranks) : reports_(static_cast<std::size_t>(ranks)) {}
 
   /// A rank is in a call, and has no plan.
-  void note_ask(const Letter& ask) { asked_.try_emplace(ask.call, ask.what); }
-  void note_report(Rank from, const Letter& report);
+  void note_request(const PlanMessage& request) {
+    requested_.try_emplace(request.call, request.what);
+  }
+  void note_report(Rank from, const PlanMessage& report);
   /// What `call` was asked for as, if it was.
-  [[nodiscard]] std::optional<Description> asked(std::uint64_t call) const;
+  [[nodiscard]] std::optional<Description> requested(std::uint64_t call) const;
   /// All calls up to this one are planned.
-  void forget(std::uint64_t call) { asked_.erase(asked_.begin(), asked_.upper_bound(call)); }
+  void forget(std::uint64_t call) {
+    requested_.erase(requested_.begin(), requested_.upper_bound(call));
+  }
 
   /// The arrivals to plan `call` with, seconds after the earliest: the forecast of earlier calls
   /// (empty: there is none), and where a rank reported, its own word, which weighs as much as the
@@ -36,8 +40,8 @@ class Sequencer {
     double weight = 0;
   };
 
-  std::map<std::uint64_t, Description> asked_;  // by call
-  std::vector<Report> reports_;                 // the last of each rank
+  std::map<std::uint64_t, Description> requested_;  // by call
+  std::vector<Report> reports_;                     // the last of each rank
 };
 
 }  // namespace latecomer

@@ -2,7 +2,7 @@
 
 #include "base/hash.hpp"
 #include "latecomer/latecomer.h"
-#include "runtime/connection/letters.hpp"
+#include "runtime/connection/blocking_channel.hpp"
 #include "runtime/report/log.hpp"
 #include "transports/mpi/tags.hpp"
 
@@ -64,10 +64,11 @@ void conclude(CommState& state, const SettingHashes& all) {
 
 Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
-  Letters letters(*state.resources, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
-                  "to compare settings");
-  const SettingHashes all = collect(letters, state.ranks, state.rank, hashes_of(state), merge);
-  if (letters.failed()) return letters.outcome();
+  BlockingChannel channel(*state.resources, {state.comm, state.tuning.long_wait, 1},
+                          Tags::kSettings, "to compare settings");
+  const SettingHashes all =
+      tree_allreduce(channel, state.ranks, state.rank, hashes_of(state), merge);
+  if (channel.failed()) return channel.outcome();
   conclude(state, all);
   return {};
 }

@@ -12,15 +12,15 @@
 
 namespace latecomer {
 
-struct Letter {
+struct PlanMessage {
   enum class Kind : std::uint64_t {
-    ask,     // for the plan of a call that the sender has entered
-    plan,    // it, in its text form
-    native,  // the call is the MPI library's; the text says why, if that was not the choice
-    report,  // when the sender will arrive
+    request,  // for the plan of a call that the sender has entered
+    plan,     // it, in its text form
+    native,   // the call is the MPI library's; the text says why, if that was not the choice
+    report,   // when the sender will arrive
   };
 
-  Kind kind = Kind::ask;
+  Kind kind = Kind::request;
   std::uint64_t call = 0;
   Description what{};
   Seconds arrival = 0;    // of a report, on the common clock; of a plan or a native call its price
@@ -30,21 +30,21 @@ struct Letter {
   std::string text;
 };
 
-struct Delivered {
+struct ReceivedPlanMessage {
   Rank from = -1;
-  Letter letter;
+  PlanMessage message;
 };
 
 /// One thread at a time.
-class Post {
+class PlanChannel {
  public:
   /// The communicator outlives the post. `owner`: of the link; letters between posts of an earlier
   /// one, which may still be under way, are dropped.
-  Post(MPI_Comm comm, std::uint64_t owner);
+  PlanChannel(MPI_Comm comm, std::uint64_t owner);
 
-  void send(Rank to, const Letter& letter);
+  void send(Rank to, const PlanMessage& message);
   /// The next letter that has come; nothing else is waited for. One that cannot be read is dropped.
-  std::optional<Delivered> receive();
+  std::optional<ReceivedPlanMessage> receive();
   /// MPI's code of the first failure.
   [[nodiscard]] int error() const { return mailbox_.error(); }
 

@@ -1,4 +1,4 @@
-#include "runtime/connection/letters.hpp"
+#include "runtime/connection/blocking_channel.hpp"
 
 #include <cstring>
 
@@ -7,13 +7,13 @@
 namespace latecomer {
 
 /// Until the letter has left: this rank may compute for long from now on.
-void Letters::send_bytes(Rank peer, const void* content, std::size_t size) {
+void BlockingChannel::send_bytes(Rank peer, const void* content, std::size_t size) {
   if (failed()) return;
   mailbox_.send(peer, content, size);
   wait(peer, [this] { return mailbox_.idle(); });
 }
 
-void Letters::receive_bytes(Rank peer, void* content, std::size_t size) {
+void BlockingChannel::receive_bytes(Rank peer, void* content, std::size_t size) {
   wait(peer, [&] {
     const auto envelope = mailbox_.receive_from(peer);
     if (!envelope || envelope->content.size() != size) return false;
@@ -23,7 +23,7 @@ void Letters::receive_bytes(Rank peer, void* content, std::size_t size) {
 }
 
 template <class Done>
-void Letters::wait(Rank peer, Done&& done) {
+void BlockingChannel::wait(Rank peer, Done&& done) {
   StallMonitor monitor(resources_, options_);
   while (!failed() && !done()) {
     check();
@@ -35,7 +35,7 @@ void Letters::wait(Rank peer, Done&& done) {
   }
 }
 
-void Letters::check() {
+void BlockingChannel::check() {
   if (mailbox_.error() == MPI_SUCCESS) return;
   outcome_ = {mailbox_.error(), "a message " + purpose_ + " failed"};
 }

@@ -13,14 +13,14 @@
 namespace latecomer {
 
 /// After a failure nothing more is sent or received.
-class Letters {
+class BlockingChannel {
  public:
   /// In a call, a rank that is waited for long is asked which call it is in.
   enum class When : std::uint8_t { between_calls, in_call };
 
   /// `purpose`, of the reports: "to set the clock".
-  Letters(CommResources& resources, const WaitOptions& options, int tag, std::string purpose,
-          When when = When::in_call)
+  BlockingChannel(CommResources& resources, const WaitOptions& options, int tag,
+                  std::string purpose, When when = When::in_call)
       : resources_(resources),
         options_(options),
         when_(when),
@@ -59,19 +59,19 @@ class Letters {
 /// `content` of all ranks, on all ranks: up a binomial tree and down again. `merge(all, theirs)`
 /// adds those of others.
 template <class Content, class Merge>
-Content collect(Letters& letters, Rank ranks, Rank me, Content all, Merge&& merge) {
+Content tree_allreduce(BlockingChannel& channel, Rank ranks, Rank me, Content all, Merge&& merge) {
   const TreeNode node = binomial_node(ranks, me);
   for (const TreeNode::Child& child : node.children) {
     Content theirs{};
-    letters.receive(child.rank, theirs);
-    if (!letters.failed()) merge(all, theirs);
+    channel.receive(child.rank, theirs);
+    if (!channel.failed()) merge(all, theirs);
   }
   if (!node.root()) {
-    letters.send(node.parent, all);
-    letters.receive(node.parent, all);
+    channel.send(node.parent, all);
+    channel.receive(node.parent, all);
   }
   for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-    letters.send(child->rank, all);
+    channel.send(child->rank, all);
   }
   return all;
 }
