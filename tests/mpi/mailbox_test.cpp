@@ -108,13 +108,13 @@ MPI_TEST(letters_that_cannot_be_read_are_dropped) {
     words[at] = value;
     raw.send(context.rank, words, size);
   };
-  CHECK(known(Description{}, context.ranks));
-  CHECK(!known({0, 0, 0, kCollectives, 0}, context.ranks));
-  CHECK(!known({0, 100, 0, 0, 0}, context.ranks));
-  CHECK(!known({0, 0, 1000, 0, 0}, context.ranks));
-  CHECK(!known({0, 0, 0, 0, context.ranks}, context.ranks));
-  CHECK(!known({0, 0, 0, 0, -1}, context.ranks));
-  CHECK(!known({~std::uint64_t{0}, 0, 0, 0, 0}, context.ranks));
+  CHECK(is_valid(CallSignature{}, context.ranks));
+  CHECK(!is_valid({0, 0, 0, kCollectives, 0}, context.ranks));
+  CHECK(!is_valid({0, 100, 0, 0, 0}, context.ranks));
+  CHECK(!is_valid({0, 0, 1000, 0, 0}, context.ranks));
+  CHECK(!is_valid({0, 0, 0, 0, context.ranks}, context.ranks));
+  CHECK(!is_valid({0, 0, 0, 0, -1}, context.ranks));
+  CHECK(!is_valid({~std::uint64_t{0}, 0, 0, 0, 0}, context.ranks));
   send_changed(0, 2, 72);                                  // owner
   send_changed(1, 4, 72);                                  // kind
   send_changed(4, std::uint64_t{kCollectives} << 32, 72);  // collective

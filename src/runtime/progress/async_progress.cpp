@@ -26,10 +26,10 @@ bool worth_announcing(const Problem& problem, const Network& network) {
 /// by itself.
 constexpr double kPatience = 4;
 
-std::string in_words(const Description& what) {
-  return std::string(to_string(static_cast<Collective>(what.collective))) + " of " +
-         std::to_string(what.count) + " elements, root " + std::to_string(what.root) +
-         ", operator " + std::to_string(what.op) + ", type " + std::to_string(what.type);
+std::string in_words(const CallSignature& signature) {
+  return std::string(to_string(static_cast<Collective>(signature.collective))) + " of " +
+         std::to_string(signature.count) + " elements, root " + std::to_string(signature.root) +
+         ", operator " + std::to_string(signature.op) + ", type " + std::to_string(signature.type);
 }
 
 std::uint32_t number_of(const Algorithm& row) {
@@ -112,24 +112,26 @@ void AsyncProgress::announce(const PlanMessage& message) {
 bool AsyncProgress::plan_requested() {
   const std::uint64_t call = next_call();
   sequencer_.forget(call - 1);
-  const auto what = sequencer_.requested(call);
-  if (!what || announced_.contains(call)) return false;
-  plan_and_announce(*what);
+  const auto signature = sequencer_.requested(call);
+  if (!signature || announced_.contains(call)) return false;
+  plan_and_announce(*signature);
   return true;
 }
 
-void AsyncProgress::plan_and_announce(const Description& what) { announce(plan_call(what)); }
+void AsyncProgress::plan_and_announce(const CallSignature& signature) {
+  announce(plan_call(signature));
+}
 
-Problem AsyncProgress::problem_of(const Description& what) const {
-  Problem problem = latecomer::problem_of(what, state_.ranks);
+Problem AsyncProgress::problem_of(const CallSignature& signature) const {
+  Problem problem = latecomer::problem_of(signature, state_.ranks);
   problem.in_place = in_place(problem.collective);
   return problem;
 }
 
 /// From what rank 0 knows; the others do as it says.
-PlanMessage AsyncProgress::plan_call(const Description& what) {
-  PlanMessage message{PlanMessage::Kind::native, next_call(), what, 0, 0, 0, {}};
-  const Problem problem = problem_of(what);
+PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
+  PlanMessage message{PlanMessage::Kind::native, next_call(), signature, 0, 0, 0, {}};
+  const Problem problem = problem_of(signature);
   state_.chooser.expect_instead(arrivals_of(message.call, problem));
   const Verdict verdict = state_.chooser.decide(problem, true);
   message.weight = verdict.tell ? 1 : 0;
@@ -154,7 +156,7 @@ bool AsyncProgress::begin_announced() {
   const auto found = announced_.find(next_call());
   if (protocol_ || found == announced_.end() || found->second.kind != PlanMessage::Kind::plan)
     return false;
-  const auto collective = static_cast<Collective>(found->second.what.collective);
+  const auto collective = static_cast<Collective>(found->second.signature.collective);
   begin(found->second, in_place(collective));
   return true;
 }
@@ -162,7 +164,7 @@ bool AsyncProgress::begin_announced() {
 /// Every rank's chooser hears of every call once; rank 0's has when it planned it.
 void AsyncProgress::expect(const PlanMessage& message) {
   if (state_.rank == 0) return;
-  const Problem problem = problem_of(message.what);
+  const Problem problem = problem_of(message.signature);
   (void)state_.chooser.expect(problem);
   const auto rows = registry(problem.collective);
   const auto row = std::min<std::size_t>(message.row, rows.size() - 1);
@@ -171,11 +173,11 @@ void AsyncProgress::expect(const PlanMessage& message) {
 
 void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
   Plan plan = parse_plan(message.text);
-  Problem problem = problem_of(message.what);
+  Problem problem = problem_of(message.signature);
   plan.problem.exact = problem.exact;
   problem.in_place = plan.problem.in_place;  // rank 0's own
   if (plan.problem != problem) {
-    throw Error("plan from rank 0", in_words(plan), "one for " + in_words(message.what));
+    throw Error("plan from rank 0", in_words(plan), "one for " + in_words(message.signature));
   }
   check_plan(plan);
   expect(message);
@@ -183,9 +185,9 @@ void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
   CommResources& resources = *state_.resources;
   const bool telling = state_.chooser.tells(prepared_->plan);
   Piggyback* const piggyback = telling ? &state_.chooser.watch()->begin() : nullptr;
-  resources.transport.begin(Buffers(Layout(type_of(message.what)), nullptr, nullptr,
+  resources.transport.begin(Buffers(Layout(type_of(message.signature)), nullptr, nullptr,
                                     resources.scratch, prepared_->frame().scratch_count),
-                            op_of(message.what), {message.call, prepared_->frame().plan_hash},
+                            op_of(message.signature), {message.call, prepared_->frame().plan_hash},
                             piggyback);
   protocol_ = prepared_->party->join(resources.transport, {state_.tuning.window, true});
   protocol_->start();
@@ -211,8 +213,8 @@ void AsyncProgress::fail(Outcome outcome) {
 bool AsyncProgress::announces(const Request& request) const {
   // A protocol does nothing before the arrival.
   if (state_.choice(request.problem.collective).algorithm->kind == Kind::protocol) return false;
-  const auto what = describe_call(request.call, state_.ranks, state_.rank);
-  return what && worth_announcing(problem_of(*what), state_.compared);
+  const auto signature = signature_of(request.call, state_.ranks, state_.rank);
+  return signature && worth_announcing(problem_of(*signature), state_.compared);
 }
 
 Outcome AsyncProgress::enter_call(const Request& request, Verdict& verdict,
@@ -220,15 +222,15 @@ Outcome AsyncProgress::enter_call(const Request& request, Verdict& verdict,
   if (!protocol_) prepared_ = nullptr;
   if (failure_.code != MPI_SUCCESS) return failure_;
   const Call& call = request.call;
-  const Description what = *describe_call(call, state_.ranks, state_.rank);
-  Outcome outcome = wait_for_plan(what);
+  const CallSignature signature = *signature_of(call, state_.ranks, state_.rank);
+  Outcome outcome = wait_for_plan(signature);
   if (outcome.code != MPI_SUCCESS) return outcome;
   const auto found = announced_.find(next_call());
   const PlanMessage message = std::move(found->second);
   announced_.erase(announced_.begin(), std::next(found));
-  if (message.what != what) {
-    return {disagreement_class(), "rank 0 announced a call of " + in_words(message.what) +
-                                      ", and this rank is in one of " + in_words(what)};
+  if (message.signature != signature) {
+    return {disagreement_class(), "rank 0 announced a call of " + in_words(message.signature) +
+                                      ", and this rank is in one of " + in_words(signature)};
   }
   verdict.tell = message.weight > 0;
   if (message.kind == PlanMessage::Kind::native) {
@@ -249,13 +251,13 @@ Outcome AsyncProgress::enter_call(const Request& request, Verdict& verdict,
   return {MPI_ERR_OTHER, error.what()};
 }
 
-Outcome AsyncProgress::wait_for_plan(const Description& what) {
+Outcome AsyncProgress::wait_for_plan(const CallSignature& signature) {
   const std::uint64_t call = next_call();
   // Also where this rank needs none: an MPI library may take no more messages from a rank of whom
   // many wait to be received (libfabric's tcp provider: 64), and the call's own come after them.
   read_messages();
   sequencer_.forget(call - 1);
-  if (state_.rank == 0 && !announced_.contains(call)) plan_and_announce(what);
+  if (state_.rank == 0 && !announced_.contains(call)) plan_and_announce(signature);
   StallMonitor monitor(*state_.resources, {state_.comm, state_.tuning.long_wait, 1});
   const Seconds entered = monotonic_clock();
   bool requested = false;
@@ -266,7 +268,7 @@ Outcome AsyncProgress::wait_for_plan(const Description& what) {
     }
     if (!requested &&
         monotonic_clock() - entered > kPatience * state_.chooser.policy().network.alpha) {
-      channel_.send(0, {PlanMessage::Kind::request, call, what, 0, 0, 0, {}});
+      channel_.send(0, {PlanMessage::Kind::request, call, signature, 0, 0, 0, {}});
       requested = true;
     }
     monitor.pause([&] {
@@ -283,7 +285,7 @@ Outcome AsyncProgress::wait_for_plan(const Description& what) {
 Outcome AsyncProgress::obstacle() const {
   if (!protocol_) return failure_;
   return {disagreement_class(), "rank 0 announced a call of " +
-                                    in_words(announced_.at(next_call()).what) +
+                                    in_words(announced_.at(next_call()).signature) +
                                     ", and this rank is in another one"};
 }
 

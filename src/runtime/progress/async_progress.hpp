@@ -72,10 +72,10 @@ class AsyncProgress final : public Progressable {
   void take(const ReceivedPlanMessage& received);
   void announce(const PlanMessage& message);
   bool plan_requested();
-  void plan_and_announce(const Description& what);
-  [[nodiscard]] PlanMessage plan_call(const Description& what);
+  void plan_and_announce(const CallSignature& signature);
+  [[nodiscard]] PlanMessage plan_call(const CallSignature& signature);
   [[nodiscard]] std::vector<Seconds> arrivals_of(std::uint64_t call, const Problem& problem);
-  [[nodiscard]] Problem problem_of(const Description& what) const;
+  [[nodiscard]] Problem problem_of(const CallSignature& signature) const;
   [[nodiscard]] bool in_place(Collective collective) const {
     return in_place_[static_cast<std::size_t>(collective)];
   }
@@ -84,7 +84,7 @@ class AsyncProgress final : public Progressable {
   void begin(const PlanMessage& message, bool in_place);
   bool advance();
   void fail(Outcome outcome);
-  [[nodiscard]] Outcome wait_for_plan(const Description& what);
+  [[nodiscard]] Outcome wait_for_plan(const CallSignature& signature);
 
   CommState& state_;
   PlanChannel channel_;

@@ -13,14 +13,14 @@ struct Head {
   std::uint64_t owner;
   PlanMessage::Kind kind;
   std::uint64_t call;
-  Description what;
+  CallSignature signature;
   Seconds arrival;
   double weight;
   std::uint32_t row;
 };
 
 std::vector<char> pack(const PlanMessage& message, std::uint64_t owner) {
-  const Head head{owner,           message.kind,   message.call, message.what,
+  const Head head{owner,           message.kind,   message.call, message.signature,
                   message.arrival, message.weight, message.row};
   std::vector<char> bytes(sizeof head + message.text.size());
   std::memcpy(bytes.data(), &head, sizeof head);
@@ -34,11 +34,12 @@ std::optional<PlanMessage> unpack(std::span<const char> bytes, Rank ranks, std::
   if (bytes.size() < sizeof head) return std::nullopt;
   std::memcpy(&head, bytes.data(), sizeof head);
   const auto text = bytes.subspan(sizeof head);
-  if (head.owner != owner || head.kind > PlanMessage::Kind::report || !known(head.what, ranks))
+  if (head.owner != owner || head.kind > PlanMessage::Kind::report ||
+      !is_valid(head.signature, ranks))
     return std::nullopt;
   return PlanMessage{head.kind,
                      head.call,
-                     head.what,
+                     head.signature,
                      head.arrival,
                      head.weight,
                      head.row,

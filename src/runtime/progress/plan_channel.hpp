@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/progress/codes.hpp"
+#include "runtime/progress/call_signature.hpp"
 #include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
@@ -22,7 +22,7 @@ struct PlanMessage {
 
   Kind kind = Kind::request;
   std::uint64_t call = 0;
-  Description what{};
+  CallSignature signature{};
   Seconds arrival = 0;    // of a report, on the common clock; of a plan or a native call its price
   double weight = 0;      // of a report: the part of the computation that it rests on; of a plan or
                           // a native call: whether ranks tell of it afterwards, 1 or 0

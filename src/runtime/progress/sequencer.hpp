@@ -16,11 +16,11 @@ class Sequencer {
 
   /// A rank is in a call, and has no plan.
   void note_request(const PlanMessage& request) {
-    requested_.try_emplace(request.call, request.what);
+    requested_.try_emplace(request.call, request.signature);
   }
   void note_report(Rank from, const PlanMessage& report);
   /// What `call` was asked for as, if it was.
-  [[nodiscard]] std::optional<Description> requested(std::uint64_t call) const;
+  [[nodiscard]] std::optional<CallSignature> requested(std::uint64_t call) const;
   /// All calls up to this one are planned.
   void forget(std::uint64_t call) {
     requested_.erase(requested_.begin(), requested_.upper_bound(call));
@@ -40,8 +40,8 @@ class Sequencer {
     double weight = 0;
   };
 
-  std::map<std::uint64_t, Description> requested_;  // by call
-  std::vector<Report> reports_;                     // the last of each rank
+  std::map<std::uint64_t, CallSignature> requested_;  // by call
+  std::vector<Report> reports_;                       // the last of each rank
 };
 
 }  // namespace latecomer

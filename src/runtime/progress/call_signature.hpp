@@ -10,26 +10,26 @@
 namespace latecomer {
 
 /// A call, as far as all ranks know it alike.
-struct Description {
+struct CallSignature {
   std::uint64_t count = 0;  // of the whole vector
   std::uint16_t op = 0;
   std::uint16_t type = 0;
   std::uint16_t collective = 0;
   std::int32_t root = 0;
 
-  bool operator==(const Description&) const = default;
+  bool operator==(const CallSignature&) const = default;
 };
 
 /// Nothing for operators and datatypes of the user's own, for pairs of numbers, and for parts that
 /// differ in length.
-[[nodiscard]] std::optional<Description> describe_call(const Call& call, Rank ranks, Rank me);
+[[nodiscard]] std::optional<CallSignature> signature_of(const Call& call, Rank ranks, Rank me);
 
 /// Whether it is a call of one of `ranks` ranks: what the functions below take.
-[[nodiscard]] bool known(const Description& what, Rank ranks);
+[[nodiscard]] bool is_valid(const CallSignature& signature, Rank ranks);
 
-[[nodiscard]] MPI_Op op_of(const Description& what);
-[[nodiscard]] MPI_Datatype type_of(const Description& what);
+[[nodiscard]] MPI_Op op_of(const CallSignature& signature);
+[[nodiscard]] MPI_Datatype type_of(const CallSignature& signature);
 /// Not in place.
-[[nodiscard]] Problem problem_of(const Description& what, Rank ranks);
+[[nodiscard]] Problem problem_of(const CallSignature& signature, Rank ranks);
 
 }  // namespace latecomer
