@@ -25,7 +25,7 @@ namespace {
 /// How a call ended.
 struct Ending {
   int code = MPI_SUCCESS;
-  Became became = &latecomer_stats::native;
+  CallCounter counter = &latecomer_stats::native;
   bool told = false;        // telemetry knows of its arrivals
   CallClass* of = nullptr;  // of a call under automatic choice, where it has one
   bool raise = false;       // the program's error handler is still to be called
@@ -66,12 +66,12 @@ Ending fail(CommState& state, const Outcome& outcome) {
   const std::string text = describe(state.comm) + ": " + outcome.why;
   log_line(text);
   set_last_error(text);
-  return {.code = outcome.code, .became = &latecomer_stats::failed, .raise = true};
+  return {.code = outcome.code, .counter = &latecomer_stats::failed, .raise = true};
 }
 
 Ending refuse(CommState& state) {
   set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
-  return {.code = disagreement_class(), .became = &latecomer_stats::failed, .raise = true};
+  return {.code = disagreement_class(), .counter = &latecomer_stats::failed, .raise = true};
 }
 
 // --- Learning ---
@@ -179,10 +179,10 @@ std::optional<std::string> leave(CommState& state, const Request& request) {
 }
 
 /// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
-Ending execute_by_library(CommState& state, const Request& request, Became became, CallClass* of,
-                          Seconds entered) {
+Ending execute_by_library(CommState& state, const Request& request, CallCounter counter,
+                          CallClass* of, Seconds entered) {
   state.chooser.skip();
-  const Ending ending{execute_natively(state, request.call), became, false, of};
+  const Ending ending{execute_natively(state, request.call), counter, false, of};
   if (of == nullptr || !Chooser::watched(*of, monotonic_clock() - entered)) return ending;
   return review_watched(state, request.problem, ending);
 }
@@ -358,12 +358,12 @@ std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
   return sum / static_cast<Seconds>(actual.size());
 }
 
-std::optional<EndedCall::Told> telemetry_of(const CommState& state, const Ending& ending) {
+std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const Ending& ending) {
   const Watch* const watch = state.chooser.watch();
   if (!ending.told || watch == nullptr || !watch->watched()) return std::nullopt;
-  return EndedCall::Told{watch->history().period, watch->history().position,
-                         std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
-                         estimate_error(state.chooser.expected(), watch->last())};
+  return EndedCall::Telemetry{watch->history().period, watch->history().position,
+                              std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
+                              estimate_error(state.chooser.expected(), watch->last())};
 }
 
 /// True if other calls with the same arguments mean the same. Where ranks choose, that must be
@@ -387,27 +387,27 @@ bool lasting(const CommState& state, const Call& call) {
 bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
   const bool alone = state.intercommunicator || state.ranks == 1;
   const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
-                           : ending.became == &latecomer_stats::native;
+                           : ending.counter == &latecomer_stats::native;
   return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
 }
 
 /// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
 void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
-  ++(state.stats.*ending.became);
-  EndedCall ended{state.calls, request.problem, request.call.site, ending.became};
+  ++(state.stats.*ending.counter);
+  EndedCall ended{state.calls, request.problem, request.call.site, ending.counter};
   if (state.async_progress) ended.before_arrival = state.async_progress->take_operations_ahead();
   state.stats.before_arrival += ended.before_arrival;
   ended.inside = monotonic_clock() - entered;
   ended.well = ending.code == MPI_SUCCESS;
-  const bool handled = ending.became == &latecomer_stats::handled;
+  const bool handled = ending.counter == &latecomer_stats::handled;
   if (handled) {
     ended.algorithm = state.choice(request.call.collective).algorithm->name;
     ended.parameters = state.parameters;
   }
-  ended.told = telemetry_of(state, ending);
+  ended.telemetry = telemetry_of(state, ending);
   const Statistics::Records records = state.statistics.add(ended);
   if (takes_shortcut(state, request, ending)) {
-    state.shortcuts.add(request.call, ending.became, ending.of, state.chooser, records,
+    state.shortcuts.add(request.call, ending.counter, ending.of, state.chooser, records,
                         ended.inside);
   }
 }
@@ -432,7 +432,7 @@ int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
   if (timed) shortcut.last_inside = monotonic_clock() - entered;
   if (shortcut.of != nullptr) Chooser::watched(*shortcut.of, shortcut.last_inside);
   shortcut.count(state.calls);
-  ++(state.stats.*shortcut.became);
+  ++(state.stats.*shortcut.counter);
   return code;
 }
 

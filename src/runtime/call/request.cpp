@@ -18,7 +18,7 @@ bool types_fit(const Request& request) {
   return bytes > 0 && bytes <= kLargestElement;
 }
 
-Became reason(const CommState& state, const Request& request) {
+CallCounter reason(const CommState& state, const Request& request) {
   const Algorithm& algorithm = *state.choice(request.call.collective).algorithm;
   const Problem& problem = request.problem;
   if (algorithm.kind == Kind::native) return &latecomer_stats::native;

@@ -11,8 +11,8 @@ struct CommState;
 
 struct Request {
   const Call& call;
-  Problem problem;              // but for its collective nothing where arguments are wrong
-  Became by_library = nullptr;  // why it is not latecomer's to decide about; null: it is
+  Problem problem;                   // but for its collective nothing where arguments are wrong
+  CallCounter by_library = nullptr;  // why it is not latecomer's to decide about; null: it is
 };
 
 [[nodiscard]] Request understand(const CommState& state, const Call& call);

@@ -23,9 +23,9 @@ struct alignas(64) Shortcut {
   MPI_Op op = MPI_OP_NULL;
   const void* site = nullptr;
 
-  CallClass* of = nullptr;    // null: the MPI library's for good
-  std::uint64_t version = 0;  // of the chooser's classes
-  Became became = nullptr;    // what such calls count as
+  CallClass* of = nullptr;        // null: the MPI library's for good
+  std::uint64_t version = 0;      // of the chooser's classes
+  CallCounter counter = nullptr;  // what such calls count as
   Statistics::Records records;
 
   // Calls since settle().
@@ -47,7 +47,7 @@ struct alignas(64) Shortcut {
   /// What was counted becomes part of the records.
   void settle() {
     if (calls == 0) return;
-    records.add(became, calls, inside, last_call);
+    records.add(counter, calls, inside, last_call);
     calls = 0;
     inside = 0;
   }
@@ -64,15 +64,15 @@ class Shortcuts {
   [[nodiscard]] Shortcut* find(const Call& call, const Chooser& chooser) {
     if (call.recvcounts != nullptr) return nullptr;
     Shortcut& at = place(call);
-    if (at.became == nullptr || !at.fits(key_of(call))) return nullptr;
+    if (at.counter == nullptr || !at.fits(key_of(call))) return nullptr;
     if (at.of == nullptr) return &at;
     const bool due = at.version != chooser.version() || at.of->calls + 1 >= at.of->next_event;
     return due ? nullptr : &at;
   }
-  void add(const Call& call, Became became, CallClass* of, const Chooser& chooser,
+  void add(const Call& call, CallCounter counter, CallClass* of, const Chooser& chooser,
            const Statistics::Records& records, Seconds inside) {
     Shortcut made = key_of(call);
-    made.became = became;
+    made.counter = counter;
     made.of = of;
     made.version = chooser.version();
     made.records = records;
