@@ -38,16 +38,16 @@ struct CallClass {
   Durations decided;  // those decided about since the last review, all in
 
   // Alike on all ranks.
-  Seconds elapsed = 0;             // of a usual call, waiting included
-  bool brief = false;              // it takes less than kBrief
-  Seconds account = 0;             // planning time that the calls have paid for
-  std::uint64_t reviewed = 0;      // the call of the last review
-  std::uint64_t accounted = 0;     // the last call that paid into the account
-  std::uint64_t used = 0;          // the event of the communicator that used it last
-  std::uint64_t untold = 0;        // calls in a row that nobody told of
-  std::uint64_t settled = 0;       // told of in a row, the library's, with nobody late
-  std::uint64_t review_after = 0;  // calls that are decided about
-  std::uint64_t vain = 0;          // reviews in a row that found deciding dearer than the library
+  Seconds elapsed = 0;                  // of a usual call, waiting included
+  bool brief = false;                   // it takes less than kBrief
+  Seconds account = 0;                  // planning time that the calls have paid for
+  std::uint64_t reviewed = 0;           // the call of the last review
+  std::uint64_t accounted = 0;          // the last call that paid into the account
+  std::uint64_t used = 0;               // the event of the communicator that used it last
+  std::uint64_t unobserved = 0;         // calls in a row that nobody told of
+  std::uint64_t balanced_in_a_row = 0;  // told of in a row, the library's, with nobody late
+  std::uint64_t review_after = 0;       // calls that are decided about
+  std::uint64_t vain = 0;  // reviews in a row that found deciding dearer than the library
   const Algorithm* current = nullptr;
   std::map<std::string_view, Track> tracks;  // by row
   // The candidates of the last call that need no estimate: the best balanced program, protocols.

@@ -327,7 +327,7 @@ Verdict Chooser::decide_as_set(const Problem& problem, bool announced) try {
   const Choice& set = policy_.choice(problem.collective);
   Verdict verdict{.row = set.algorithm};
   std::uint64_t& calls = announced ? announced_rooted_calls_ : rooted_calls_;
-  verdict.tell = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
+  verdict.exchange_arrivals = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
   note({});
   if (is_native(*set.algorithm)) return verdict;
   know(problem.collective, announced);
@@ -398,31 +398,31 @@ Verdict Chooser::decide(const Problem& problem, bool announced) {
   Track& track = of.tracks[chosen.row->name];
   note({of.key, chosen.row, chosen.predicted, track.uses() == 0 && !library_so_far});
   track.use(of.calls);
-  const std::uint64_t every = trial != nullptr ? 1 : calls_between_tellings(of, chosen, problem);
-  verdict.tell = of.untold + 1 >= every;
-  of.untold = verdict.tell ? 0 : of.untold + 1;
+  const std::uint64_t every = trial != nullptr ? 1 : calls_between_exchanges(of, chosen, problem);
+  verdict.exchange_arrivals = of.unobserved + 1 >= every;
+  of.unobserved = verdict.exchange_arrivals ? 0 : of.unobserved + 1;
   of.next_event = 0;
   if (trial == nullptr && is_native(*chosen.row)) {
-    rest(of, every, verdict.tell);
+    rest(of, every, verdict.exchange_arrivals);
   } else if (trial == nullptr) {
-    of.settled = 0;
+    of.balanced_in_a_row = 0;
   }
   return verdict;
 }
 
 /// The library's collective was chosen: until the next event calls take the shortcut. Where
 /// somebody is expected late a look is worth it in each call that is long beside it.
-void Chooser::rest(CallClass& of, std::uint64_t every, bool told) {
-  std::uint64_t pause = every - of.untold;
+void Chooser::rest(CallClass& of, std::uint64_t every, bool observed) {
+  std::uint64_t pause = every - of.unobserved;
   if (late(expected_)) {
-    of.settled = 0;
+    of.balanced_in_a_row = 0;
     const double look = kLook / (kLooking * std::max(of.elapsed, 1e-9));
     pause = std::min(pause, 1 + static_cast<std::uint64_t>(look));
-  } else if (told) {
-    ++of.settled;
+  } else if (observed) {
+    ++of.balanced_in_a_row;
   }
   of.next_event = next_event(of, pause);
-  of.untold += of.next_event - of.calls - 1;
+  of.unobserved += of.next_event - of.calls - 1;
 }
 
 void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predicted) {
@@ -575,14 +575,15 @@ const Candidate& Chooser::best_of(const CallClass& of) const {
 }
 
 /// So that telling costs at most kTelling of the calls since it was last done.
-std::uint64_t Chooser::calls_between_tellings(const CallClass& of, const Candidate& chosen,
-                                              const Problem& problem) const {
-  if (rooted(problem.collective)) return kRootedEvery << std::min(of.settled, kMostDoublings);
+std::uint64_t Chooser::calls_between_exchanges(const CallClass& of, const Candidate& chosen,
+                                               const Problem& problem) const {
+  if (rooted(problem.collective))
+    return kRootedEvery << std::min(of.balanced_in_a_row, kMostDoublings);
   const Prices prices(of);
   const Seconds call = std::max(of.elapsed, prices.of(chosen));
   if (!(call > 0)) return kRootedEvery;
-  const Seconds telling = ceil_log2(problem.ranks) * known_.network.transfer(0) * prices.usual();
-  return 1 + static_cast<std::uint64_t>(std::min(1e6, telling / (kTelling * call)));
+  const Seconds exchange = ceil_log2(problem.ranks) * known_.network.transfer(0) * prices.usual();
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
 }
 
 /// The next call that is told of, or in which something is tried again.

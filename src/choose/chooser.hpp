@@ -36,7 +36,7 @@ struct Verdict {
   std::shared_ptr<const Plan> plan = nullptr;
   const Algorithm* row = nullptr;  // that was chosen
   Seconds predicted = 0;           // its price
-  bool tell = false;               // all ranks of the arrivals, where the call's messages do not
+  bool exchange_arrivals = false;  // all ranks of the arrivals, where the call's messages do not
   std::string why = {};            // NOLINT(readability-redundant-member-init): of a refusal
 };
 
@@ -48,10 +48,10 @@ class Chooser {
   /// number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
   // What these may take, of the time of the calls that they are for.
-  static constexpr double kPlanning = 0.01;  // what it is expected to take: half as much
-  static constexpr double kSetUp = 0.02;     // making a link
-  static constexpr double kLooking = 0.01;   // at who is expected, where the library is chosen
-  static constexpr double kTelling = 0.01;   // telling of arrivals after calls of the library
+  static constexpr double kPlanning = 0.01;    // what it is expected to take: half as much
+  static constexpr double kSetUp = 0.02;       // making a link
+  static constexpr double kLooking = 0.01;     // at who is expected, where the library is chosen
+  static constexpr double kExchanging = 0.01;  // telling of arrivals after calls of the library
 
   Chooser(Rank me, Rank ranks) : me_(me), ranks_(ranks) {}
 
@@ -110,7 +110,9 @@ class Chooser {
   [[nodiscard]] Watch* watch() { return watch_.get(); }
   [[nodiscard]] const Watch* watch() const { return watch_.get(); }
   /// Whether a plan's own messages tell all ranks of the arrivals.
-  [[nodiscard]] bool tells(const Plan& plan) const { return watch_ != nullptr && plan.telemetry; }
+  [[nodiscard]] bool piggybacks(const Plan& plan) const {
+    return watch_ != nullptr && plan.telemetry;
+  }
 
   /// Who is expected when in the call that comes now; empty: all together, or nobody knows. Once
   /// for each call that is decided about.
@@ -165,10 +167,10 @@ class Chooser {
                                  const std::vector<Seconds>& arrivals) const;
   [[nodiscard]] const Candidate* to_try(CallClass& of) const;
   [[nodiscard]] const Candidate& best_of(const CallClass& of) const;
-  [[nodiscard]] std::uint64_t calls_between_tellings(const CallClass& of, const Candidate& chosen,
-                                                     const Problem& problem) const;
+  [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& of, const Candidate& chosen,
+                                                      const Problem& problem) const;
   [[nodiscard]] std::uint64_t next_event(const CallClass& of, std::uint64_t every) const;
-  void rest(CallClass& of, std::uint64_t every, bool told);
+  void rest(CallClass& of, std::uint64_t every, bool observed);
   void note(const Selection& selection);
   void learn(const Selection& selection, std::optional<Seconds> taken,
              const std::vector<Seconds>& arrivals);

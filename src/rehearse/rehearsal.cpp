@@ -38,9 +38,9 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   options_.element_bytes = setting_.problem.element_bytes;
   Policy& policy = chooser_.policy();
   policy.online = given == nullptr;
-  const std::vector<Seconds> told = given != nullptr ? *given : std::vector<Seconds>{};
-  if (policy.given != told) chooser_.expect_anew();
-  policy.given = told;
+  const std::vector<Seconds> expected = given != nullptr ? *given : std::vector<Seconds>{};
+  if (policy.given != expected) chooser_.expect_anew();
+  policy.given = expected;
   Call call;
   call.algorithm = "native";
   const bool worth = !automatic() || Chooser::worth_a_class(setting_.problem);
@@ -136,13 +136,13 @@ void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
                        const std::vector<Seconds>& arrivals) {
   piggybacks_.clear();
   Seconds library = 0;
-  bool told = true;
+  bool observed = true;
   if (verdict.way == Verdict::Way::plan) {
     call.algorithm = verdict.plan->algorithm;
     call.parameters = describe_parameters(*verdict.plan, setting_.choice.algorithm->name);
   }
-  if (verdict.way == Verdict::Way::plan && chooser_.tells(*verdict.plan)) {
-    run_and_tell(call, *verdict.plan, arrivals);
+  if (verdict.way == Verdict::Way::plan && chooser_.piggybacks(*verdict.plan)) {
+    run_with_piggyback(call, *verdict.plan, arrivals);
   } else {
     const bool native = verdict.way != Verdict::Way::plan;
     call.exits = run(native ? native_plan() : *verdict.plan, arrivals, &call).exits;
@@ -151,10 +151,10 @@ void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
       library = inside.least;
       note(Reviewed::library, inside);
     }
-    if (verdict.tell) tell_afterwards(call, arrivals);
-    told = verdict.tell;
+    if (verdict.exchange_arrivals) exchange_afterwards(call, arrivals);
+    observed = verdict.exchange_arrivals;
   }
-  if (told) {
+  if (observed) {
     chooser_.learn();
   } else {
     for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).miss();
@@ -168,15 +168,17 @@ void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
 }
 
 /// What tells nobody of arrivals on its way: they are told afterwards.
-void Rehearsal::tell_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
+void Rehearsal::exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    piggybacks_.push_back(&watch(rank).tell_of(clock_ + arrivals[rank], clock_ + call.exits[rank]));
+    piggybacks_.push_back(
+        &watch(rank).begin_exchange(clock_ + arrivals[rank], clock_ + call.exits[rank]));
   }
   call.exits = run(telling_plan(setting_.problem), call.exits, nullptr).exits;
-  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).told();
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).end_exchange();
 }
 
-void Rehearsal::run_and_tell(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals) {
+void Rehearsal::run_with_piggyback(Call& call, const Plan& plan,
+                                   const std::vector<Seconds>& arrivals) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     piggybacks_.push_back(&watch(rank).enter(clock_ + arrivals[rank]));
   }

@@ -67,8 +67,8 @@ class Rehearsal {
   [[nodiscard]] Review review() const;
   void follow(Call& call, const Verdict& verdict, CallClass* of,
               const std::vector<Seconds>& arrivals);
-  void run_and_tell(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
-  void tell_afterwards(Call& call, const std::vector<Seconds>& arrivals);
+  void run_with_piggyback(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
+  void exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals);
 
   Setting setting_;
   Chooser chooser_;            // rank 0's; what the others expect is compared with it

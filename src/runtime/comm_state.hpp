@@ -55,9 +55,10 @@ struct CommState {
   bool resources_failed = false;             // MPI could make none
   ClockRefresh clock_refresh;                // while arrivals are watched
   ProgramCache programs;
-  std::unique_ptr<Prepared> telling;  // tells all ranks of a call that the MPI library carried out
-  std::string broken;                 // why it is of no further use; empty: it is
-  CommLock lock;                      // of this state
+  std::unique_ptr<Prepared>
+      arrival_exchange;  // tells all ranks of a call that the MPI library carried out
+  std::string broken;    // why it is of no further use; empty: it is
+  CommLock lock;         // of this state
   std::unique_ptr<AsyncProgress> async_progress;  // null: not all ranks have a progress thread
   std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
 

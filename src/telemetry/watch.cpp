@@ -33,7 +33,7 @@ Piggyback& Watch::begin() {
   return stamps_;
 }
 
-Piggyback& Watch::tell_of(Seconds arrived, Seconds left) {
+Piggyback& Watch::begin_exchange(Seconds arrived, Seconds left) {
   arrived_ = arrived;
   left_ = left;
   stamps_.begin();
@@ -53,7 +53,7 @@ void Watch::leave(Seconds now) {
   before_ = {false, static_cast<float>(now - arrived_), true};
 }
 
-void Watch::told() {
+void Watch::end_exchange() {
   observe();
   const std::vector<ArrivalStamp>& stamps = stamps_.all();
   seen_.exits_before.resize(stamps.size());

@@ -34,13 +34,13 @@ class Watch {
     return piggyback;
   }
   /// The same of a call that another library has carried out by now: what is told comes after it.
-  Piggyback& tell_of(Seconds arrived, Seconds left);
+  Piggyback& begin_exchange(Seconds arrived, Seconds left);
   /// It leaves: all ranks have told. Not after tell_of, where the call was over already.
   void leave(Seconds now);
   /// What had to be done after the call that this rank left is done: it counts as part of it.
   void concluded(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
   /// All have told of a call that was over.
-  void told();
+  void end_exchange();
   /// A call that nobody tells of, over by now.
   void miss() { before_ = {}; }
 

@@ -59,13 +59,13 @@ MPI_TEST(a_rank_that_tells_disagrees_with_nobody) {
   const auto tell = [](FailureDetector& failures) {
     failures.enter_call(1, 1);
     failures.enter_part(Part::plan, 77);
-    failures.enter_part(Part::telling, 5);
+    failures.enter_part(Part::exchange, 5);
   };
   question(context, tell, [](FailureDetector& failures) {
     failures.enter_call(1, 1);
     failures.enter_part(Part::plan, 77);
     CHECK(!failures.check());
-    failures.enter_part(Part::telling, 5);
+    failures.enter_part(Part::exchange, 5);
     CHECK(!failures.check());
   });
   question(

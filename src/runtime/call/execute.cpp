@@ -26,11 +26,11 @@ namespace {
 struct Ending {
   int code = MPI_SUCCESS;
   CallCounter counter = &latecomer_stats::native;
-  bool told = false;        // telemetry knows of its arrivals
-  CallClass* of = nullptr;  // of a call under automatic choice, where it has one
-  bool raise = false;       // the program's error handler is still to be called
-  bool decided = false;     // about the call, by all ranks
-  Seconds library = 0;      // that the MPI library's own collective took
+  bool arrivals_known = false;  // telemetry knows of its arrivals
+  CallClass* of = nullptr;      // of a call under automatic choice, where it has one
+  bool raise = false;           // the program's error handler is still to be called
+  bool decided = false;         // about the call, by all ranks
+  Seconds library = 0;          // that the MPI library's own collective took
 };
 
 // --- Failures ---
@@ -86,39 +86,39 @@ Outcome note_arrivals(CommState& state) {
 }
 
 /// All ranks have been in the call: nobody who tells the others waits for one who still computes.
-Outcome tell_all(CommState& state, Seconds arrived) {
+Outcome exchange_arrivals(CommState& state, Seconds arrived) {
   CommResources& resources = *state.resources;
-  if (!state.telling) {
+  if (!state.arrival_exchange) {
     Problem problem;
     problem.ranks = state.ranks;
-    state.telling = std::make_unique<Prepared>(std::make_shared<const Plan>(telling_plan(problem)),
-                                               false, state.rank, 0);
+    state.arrival_exchange = std::make_unique<Prepared>(
+        std::make_shared<const Plan>(telling_plan(problem)), false, state.rank, 0);
   }
-  const Prepared& telling = *state.telling;
-  resources.failures.enter_part(FailureDetector::Part::telling, telling.frame().plan_hash);
-  Piggyback& piggyback = state.chooser.watch()->tell_of(arrived, resources.clocks.now());
+  const Prepared& exchange = *state.arrival_exchange;
+  resources.failures.enter_part(FailureDetector::Part::exchange, exchange.frame().plan_hash);
+  Piggyback& piggyback = state.chooser.watch()->begin_exchange(arrived, resources.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, resources.scratch, 0);
-  resources.transport.begin(std::move(none), MPI_SUM, {resources.calls, telling.frame().plan_hash},
+  resources.transport.begin(std::move(none), MPI_SUM, {resources.calls, exchange.frame().plan_hash},
                             &piggyback);
-  Protocol& protocol = telling.protocol(resources.transport, {state.tuning.window, true});
+  Protocol& protocol = exchange.protocol(resources.transport, {state.tuning.window, true});
   const Outcome outcome =
-      run(protocol, resources, {state.comm, state.tuning.long_wait, 0, &telling.plan});
+      run(protocol, resources, {state.comm, state.tuning.long_wait, 0, &exchange.plan});
   if (outcome.code != MPI_SUCCESS) return outcome;
   resources.end_call();
-  state.chooser.watch()->told();
+  state.chooser.watch()->end_exchange();
   return outcome;
 }
 
 /// After a call whose own messages told nothing: all ranks tell each other now, if that is worth
 /// it.
-Outcome tell_afterwards(CommState& state, bool tell, Seconds arrived) {
+Outcome exchange_afterwards(CommState& state, bool exchange, Seconds arrived) {
   if (state.chooser.watch() == nullptr) return {};
-  if (!tell) {
+  if (!exchange) {
     state.chooser.miss();
     return {};
   }
-  const Outcome told = tell_all(state, arrived);
-  return told.code == MPI_SUCCESS ? note_arrivals(state) : told;
+  const Outcome exchanged = exchange_arrivals(state, arrived);
+  return exchanged.code == MPI_SUCCESS ? note_arrivals(state) : exchanged;
 }
 
 int least_of_all(CommState& state, Review& review) {
@@ -191,7 +191,7 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
 Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
                      Seconds arrived) {
   CommResources& resources = *state.resources;
-  Watch* const watch = state.chooser.tells(prepared.plan) ? state.chooser.watch() : nullptr;
+  Watch* const watch = state.chooser.piggybacks(prepared.plan) ? state.chooser.watch() : nullptr;
   resources.failures.enter_part(FailureDetector::Part::plan, prepared.frame().plan_hash);
   CallData data(call, prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
@@ -221,28 +221,30 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
 }
 
 Ending execute_plan_and_learn(CommState& state, const Call& call, const Prepared& prepared,
-                              Protocol* begun, bool tell, Seconds arrived) {
+                              Protocol* begun, bool exchange, Seconds arrived) {
   Outcome outcome = execute_plan(state, call, prepared, begun, arrived);
   if (begun != nullptr) state.async_progress->end_call();
   if (outcome.code == MPI_SUCCESS) {
-    outcome = state.chooser.tells(prepared.plan) ? note_arrivals(state)
-                                                 : tell_afterwards(state, tell, arrived);
+    outcome = state.chooser.piggybacks(prepared.plan)
+                  ? note_arrivals(state)
+                  : exchange_afterwards(state, exchange, arrived);
   }
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
   if (Watch* const watch = state.chooser.watch()) watch->concluded(state.resources->clocks.now());
-  return {MPI_SUCCESS, &latecomer_stats::handled, state.chooser.tells(prepared.plan) || tell};
+  return {MPI_SUCCESS, &latecomer_stats::handled,
+          state.chooser.piggybacks(prepared.plan) || exchange};
 }
 
-Ending execute_library(CommState& state, const Call& call, bool tell, Seconds arrived) {
+Ending execute_library(CommState& state, const Call& call, bool exchange, Seconds arrived) {
   state.parameters = "as=native";
   Ending ending{MPI_SUCCESS, &latecomer_stats::native};
   const Seconds entered = monotonic_clock();
   ending.code = execute_natively(state, call);
   ending.library = monotonic_clock() - entered;
   if (ending.code != MPI_SUCCESS) return ending;
-  const Outcome told = tell_afterwards(state, tell, arrived);
-  if (told.code != MPI_SUCCESS) return fail(state, told);
-  ending.told = tell;
+  const Outcome exchanged = exchange_afterwards(state, exchange, arrived);
+  if (exchanged.code != MPI_SUCCESS) return fail(state, exchanged);
+  ending.arrivals_known = exchange;
   return ending;
 }
 
@@ -286,7 +288,7 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
   }
   switch (verdict.way) {
     case Verdict::Way::library:
-      return execute_library(state, call, verdict.tell, arrived);
+      return execute_library(state, call, verdict.exchange_arrivals, arrived);
     case Verdict::Way::refused:
       return execute_refused(state, call, verdict.why);
     case Verdict::Way::plan:
@@ -294,7 +296,7 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
   }
   const std::string& parameters = parameters_of(state, *prepared);
   if (state.parameters != parameters) state.parameters = parameters;
-  return execute_plan_and_learn(state, call, *prepared, begun, verdict.tell, arrived);
+  return execute_plan_and_learn(state, call, *prepared, begun, verdict.exchange_arrivals, arrived);
 }
 
 Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
@@ -360,7 +362,7 @@ std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
 
 std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const Ending& ending) {
   const Watch* const watch = state.chooser.watch();
-  if (!ending.told || watch == nullptr || !watch->watched()) return std::nullopt;
+  if (!ending.arrivals_known || watch == nullptr || !watch->watched()) return std::nullopt;
   return EndedCall::Telemetry{watch->history().period, watch->history().position,
                               std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
                               estimate_error(state.chooser.expected(), watch->last())};

@@ -19,7 +19,7 @@ class FailureDetector {
   explicit FailureDetector(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kFailures) {}
 
   /// What a rank does in a call.
-  enum class Part : std::uint64_t { none, plan, telling, review, left };
+  enum class Part : std::uint64_t { none, plan, exchange, review, left };
 
   /// Calls from now on are another communicator's, of the same ranks, numbered on from these.
   void continue_after(std::uint64_t position, std::uint64_t calls);

@@ -134,7 +134,7 @@ PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
   const Problem problem = problem_of(signature);
   state_.chooser.expect_instead(arrivals_of(message.call, problem));
   const Verdict verdict = state_.chooser.decide(problem, true);
-  message.weight = verdict.tell ? 1 : 0;
+  message.weight = verdict.exchange_arrivals ? 1 : 0;
   message.arrival = verdict.predicted;
   if (verdict.row != nullptr) message.row = number_of(*verdict.row);
   if (verdict.way == Verdict::Way::refused) message.text = verdict.why;
@@ -183,8 +183,8 @@ void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
   expect(message);
   prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
   CommResources& resources = *state_.resources;
-  const bool telling = state_.chooser.tells(prepared_->plan);
-  Piggyback* const piggyback = telling ? &state_.chooser.watch()->begin() : nullptr;
+  const bool piggybacks = state_.chooser.piggybacks(prepared_->plan);
+  Piggyback* const piggyback = piggybacks ? &state_.chooser.watch()->begin() : nullptr;
   resources.transport.begin(Buffers(Layout(type_of(message.signature)), nullptr, nullptr,
                                     resources.scratch, prepared_->frame().scratch_count),
                             op_of(message.signature), {message.call, prepared_->frame().plan_hash},
@@ -232,7 +232,7 @@ Outcome AsyncProgress::enter_call(const Request& request, Verdict& verdict,
     return {disagreement_class(), "rank 0 announced a call of " + in_words(message.signature) +
                                       ", and this rank is in one of " + in_words(signature)};
   }
-  verdict.tell = message.weight > 0;
+  verdict.exchange_arrivals = message.weight > 0;
   if (message.kind == PlanMessage::Kind::native) {
     expect(message);
     ++state_.resources->calls;

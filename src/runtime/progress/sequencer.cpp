@@ -23,8 +23,8 @@ std::vector<Seconds> Sequencer::blend(std::uint64_t call, std::vector<Seconds> f
     const Report& report = reports_[rank];
     if (!current(report)) continue;
     const double weight = has_forecast ? report.weight : 1;
-    const Seconds told = std::max(report.arrival - now, 0.0);
-    forecast[rank] = weight * told + (1 - weight) * forecast[rank];
+    const Seconds reported = std::max(report.arrival - now, 0.0);
+    forecast[rank] = weight * reported + (1 - weight) * forecast[rank];
   }
   const Seconds earliest = *std::min_element(forecast.begin(), forecast.end());
   for (Seconds& arrival : forecast) arrival -= earliest;

@@ -38,8 +38,8 @@ class Ledger {
  public:
   Ledger() : destination_(destination()) {
     if (destination_.empty()) return;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &told_.rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &told_.ranks);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &stats_.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &stats_.ranks);
     int keyval = MPI_KEYVAL_INVALID;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize, &keyval, nullptr);
     PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, this);
@@ -54,35 +54,35 @@ class Ledger {
     if (destination_.empty()) return;
     const std::lock_guard lock(guard_);
     if (std::erase(open_, &state) == 0 || total(state.stats) == 0) return;
-    if (told_.communicators.size() < kMostFreed) {
-      told_.communicators.push_back(stats_of(state));
+    if (stats_.communicators.size() < kMostFreed) {
+      stats_.communicators.push_back(stats_of(state));
       return;
     }
-    ++told_.further_communicators;
-    add(told_.further_calls, state.stats);
+    ++stats_.further_communicators;
+    add(stats_.further_calls, state.stats);
   }
 
  private:
   /// MPI deletes the attributes of MPI_COMM_SELF first of all in MPI_Finalize.
   static int finalize(MPI_Comm, int, void* ledger, void*) {
-    static_cast<Ledger*>(ledger)->tell();
+    static_cast<Ledger*>(ledger)->report();
     return MPI_SUCCESS;
   }
 
-  void tell() {
+  void report() {
     const std::lock_guard lock(guard_);
     for (CommState* const state : open_) {
-      if (total(state->stats) > 0) told_.communicators.push_back(stats_of(*state));
+      if (total(state->stats) > 0) stats_.communicators.push_back(stats_of(*state));
     }
     open_.clear();
     if (destination_ == "1") {
-      if (told_.rank == 0) log_text(stats_text(told_));
+      if (stats_.rank == 0) log_text(stats_text(stats_));
       return;
     }
-    if (told_.rank != 0 && !is_of_each_rank(destination_)) return;
-    const std::string name = stats_file_name(destination_, told_.rank);
+    if (stats_.rank != 0 && !is_of_each_rank(destination_)) return;
+    const std::string name = stats_file_name(destination_, stats_.rank);
     const std::string why =
-        write_stats_file(name, name.ends_with(".json") ? stats_json(told_) : stats_text(told_));
+        write_stats_file(name, name.ends_with(".json") ? stats_json(stats_) : stats_text(stats_));
     if (why.empty()) return;
     log_line(std::string(kVariable) + ": cannot write the file '" + name + "' (" + why + ')');
   }
@@ -90,7 +90,7 @@ class Ledger {
   std::string destination_;
   std::mutex guard_;
   std::vector<CommState*> open_;  // in the order in which they came
-  ProcessStats told_;
+  ProcessStats stats_;
 };
 
 Ledger& ledger() {

@@ -34,9 +34,9 @@ bool environment_flag(const char* variable) {
 
 void report_unused(const char* variable, const std::string& why) {
   static std::mutex guard;
-  static std::set<std::string> told;
+  static std::set<std::string> reported;
   const std::lock_guard lock(guard);
-  if (!told.insert(variable).second || !speaks_for_job()) return;
+  if (!reported.insert(variable).second || !speaks_for_job()) return;
   log_line(std::string(variable) + " is not used: " + why);
 }
 

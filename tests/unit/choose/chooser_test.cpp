@@ -64,9 +64,9 @@ class World {
     const Seconds all_in = taken + overhead * balanced(problem);
     const Seconds alone = taken;
     if (rooted(problem.collective)) taken -= waited(arrivals);
-    const bool tells = verdict.plan && chooser.tells(*verdict.plan);
-    if (verdict.tell || tells) tell(arrivals, taken);
-    told += verdict.tell || tells ? 1 : 0;
+    const bool piggybacks = verdict.plan && chooser.piggybacks(*verdict.plan);
+    if (verdict.exchange_arrivals || piggybacks) observe(arrivals, taken);
+    observed += verdict.exchange_arrivals || piggybacks ? 1 : 0;
     last = verdict;
     if (chooser.served(of, verdict.plan ? 0 : alone, all_in)) {
       (void)chooser.reviewed(of, problem, Chooser::review(of, true));
@@ -76,7 +76,7 @@ class World {
 
   Chooser chooser;
   Verdict last;
-  int told = 0;
+  int observed = 0;
   int reviews = 0;
   Seconds time = 0;
   double overhead = 0;  // of a call that is decided about, which nobody tells of
@@ -103,19 +103,19 @@ class World {
   }
 
   /// All ranks say when they came, and left after `taken` from the last arrival on.
-  void tell(const std::vector<Seconds>& arrivals, Seconds taken) {
+  void observe(const std::vector<Seconds>& arrivals, Seconds taken) {
     time += 1;
     const Seconds last_arrival =
         arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
     const auto arrival = [&](std::size_t rank) { return arrivals.empty() ? 0 : arrivals[rank]; };
     const Seconds exit = time + last_arrival + taken;
-    Piggyback& piggyback = chooser.watch()->tell_of(time + arrival(0), exit);
+    Piggyback& piggyback = chooser.watch()->begin_exchange(time + arrival(0), exit);
     for (std::size_t rank = 1; rank < ranks_; ++rank) {
       std::vector<char> words;
-      others_[rank - 1].tell_of(time + arrival(rank), exit).pack(words);
+      others_[rank - 1].begin_exchange(time + arrival(rank), exit).pack(words);
       piggyback.unpack(words.data(), words.size());
     }
-    chooser.watch()->told();
+    chooser.watch()->end_exchange();
     chooser.learn();
     time = exit;
   }
@@ -347,11 +347,11 @@ TEST(Chooser, TellsOfShortCallsOfTheLibraryNowAndThen) {
     const Problem problem{Collective::allreduce, 16, count, 4};
     const auto machine = [](auto row) { return row == "native" ? 0.5 : 1; };
     play(world, 2000, {}, machine, problem);
-    const int before = world.told;
+    const int before = world.observed;
     play(world, 1000, {}, machine, problem);
-    EXPECT_GT(world.told, before);
+    EXPECT_GT(world.observed, before);
     if (count == Count{1} << 12) {
-      EXPECT_LT(world.told - before, 300);
+      EXPECT_LT(world.observed - before, 300);
     }
   }
 }
@@ -495,7 +495,7 @@ TEST(Chooser, ChoosesTheSameWhenToldTheSame) {
       const double factor = 0.5 + random.uniform();
       const auto machine = [&](auto row) { return row == "native" ? 1 : factor; };
       ASSERT_EQ(one.call(problem, machine, given), other.call(problem, machine, given)) << i;
-      ASSERT_EQ(one.told, other.told);
+      ASSERT_EQ(one.observed, other.observed);
     }
   }
 }
