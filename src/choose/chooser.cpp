@@ -323,21 +323,21 @@ void Chooser::know(Collective collective, bool announced) {
   known_.arrivals = expected_;
 }
 
-Verdict Chooser::decide_as_set(const Problem& problem, bool announced) try {
+Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
   const Choice& set = policy_.choice(problem.collective);
-  Verdict verdict{.row = set.algorithm};
+  Decision decision{.row = set.algorithm};
   std::uint64_t& calls = announced ? announced_rooted_calls_ : rooted_calls_;
-  verdict.exchange_arrivals = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
+  decision.exchange_arrivals = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
   note({});
-  if (is_native(*set.algorithm)) return verdict;
+  if (is_native(*set.algorithm)) return decision;
   know(problem.collective, announced);
-  verdict.plan = plans_for_call().get(set, problem, known_).plan;
-  verdict.way = Verdict::Way::plan;
-  return verdict;
+  decision.plan = plans_for_call().get(set, problem, known_).plan;
+  decision.action = Decision::Action::plan;
+  return decision;
 } catch (const Error& error) {
-  Verdict verdict{.way = Verdict::Way::refused};
-  verdict.why = error.what();
-  return verdict;
+  Decision decision{.action = Decision::Action::refused};
+  decision.why = error.what();
+  return decision;
 }
 
 std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
@@ -378,7 +378,7 @@ class Chooser::Prices {
   double usual_ = 1;
 };
 
-Verdict Chooser::decide(const Problem& problem, bool announced) {
+Decision Chooser::decide(const Problem& problem, bool announced) {
   if (!policy_.chooses(problem.collective)) return decide_as_set(problem, announced);
   CallClass& of = announced ? announced_class_of(problem) : class_of(problem);
   ++of.calls;
@@ -392,22 +392,22 @@ Verdict Chooser::decide(const Problem& problem, bool announced) {
     of.current = chosen.row;
     of.tracks[chosen.row->name].confirm();
   }
-  Verdict verdict{.plan = chosen.plan, .row = chosen.row, .predicted = chosen.predicted};
-  if (chosen.plan) verdict.way = Verdict::Way::plan;
+  Decision decision{.plan = chosen.plan, .row = chosen.row, .predicted = chosen.predicted};
+  if (chosen.plan) decision.action = Decision::Action::plan;
   const bool library_so_far = of.tracks.empty();
   Track& track = of.tracks[chosen.row->name];
   note({of.key, chosen.row, chosen.predicted, track.uses() == 0 && !library_so_far});
   track.use(of.calls);
   const std::uint64_t every = trial != nullptr ? 1 : calls_between_exchanges(of, chosen, problem);
-  verdict.exchange_arrivals = of.unobserved + 1 >= every;
-  of.unobserved = verdict.exchange_arrivals ? 0 : of.unobserved + 1;
+  decision.exchange_arrivals = of.unobserved + 1 >= every;
+  of.unobserved = decision.exchange_arrivals ? 0 : of.unobserved + 1;
   of.next_event = 0;
   if (trial == nullptr && is_native(*chosen.row)) {
-    rest(of, every, verdict.exchange_arrivals);
+    rest(of, every, decision.exchange_arrivals);
   } else if (trial == nullptr) {
     of.balanced_in_a_row = 0;
   }
-  return verdict;
+  return decision;
 }
 
 /// The library's collective was chosen: until the next event calls take the shortcut. Where

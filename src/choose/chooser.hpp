@@ -26,13 +26,13 @@
 namespace latecomer {
 
 /// What is done about one call.
-struct Verdict {
-  enum class Way : std::uint8_t {
+struct Decision {
+  enum class Action : std::uint8_t {
     library,  // the MPI library's own collective, which was chosen
     refused,  // the same, since the algorithm that was set does not take the problem
     plan,     // the plan is carried out
   };
-  Way way = Way::library;
+  Action action = Action::library;
   std::shared_ptr<const Plan> plan = nullptr;
   const Algorithm* row = nullptr;  // that was chosen
   Seconds predicted = 0;           // its price
@@ -122,7 +122,7 @@ class Chooser {
   [[nodiscard]] const std::vector<Seconds>& expected() const { return expected_; }
   /// About the call that was expected. `announced`: by rank 0 for all ranks, so that it may begin
   /// before its arrivals; protocols do not. What rank 0 knows of such calls is its own.
-  [[nodiscard]] Verdict decide(const Problem& problem, bool announced = false);
+  [[nodiscard]] Decision decide(const Problem& problem, bool announced = false);
   /// A call of the class took `inside` seconds on this rank with all that was done about it; of
   /// them `library` the MPI library's own collective, 0 if a plan was carried out. Not of calls
   /// that rank 0 announced. True as of watched().
@@ -153,7 +153,7 @@ class Chooser {
   bool activate(CallClass& of, const Problem& problem, const Review& all);
   void judge(CallClass& of, Collective collective, const Review& all);
   void know(Collective collective, bool announced);
-  [[nodiscard]] Verdict decide_as_set(const Problem& problem, bool announced);
+  [[nodiscard]] Decision decide_as_set(const Problem& problem, bool announced);
   [[nodiscard]] PlanCache& plans_for_call() {
     return known_.background ? announced_plans_ : plans_;
   }

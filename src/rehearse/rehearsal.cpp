@@ -47,9 +47,9 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   CallClass* const of = automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
   if (worth && (of == nullptr || !Chooser::left_alone(*of))) {
     call.expected = expect();
-    const Verdict verdict = chooser_.decide(setting_.problem);
-    if (verdict.way == Verdict::Way::refused) throw std::runtime_error(verdict.why);
-    follow(call, verdict, of, arrivals);
+    const Decision decision = chooser_.decide(setting_.problem);
+    if (decision.action == Decision::Action::refused) throw std::runtime_error(decision.why);
+    follow(call, decision, of, arrivals);
   } else {
     only_watch(call, of, arrivals);
   }
@@ -132,27 +132,27 @@ Review Rehearsal::review() const {
   return all;
 }
 
-void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
+void Rehearsal::follow(Call& call, const Decision& decision, CallClass* of,
                        const std::vector<Seconds>& arrivals) {
   piggybacks_.clear();
   Seconds library = 0;
   bool observed = true;
-  if (verdict.way == Verdict::Way::plan) {
-    call.algorithm = verdict.plan->algorithm;
-    call.parameters = describe_parameters(*verdict.plan, setting_.choice.algorithm->name);
+  if (decision.action == Decision::Action::plan) {
+    call.algorithm = decision.plan->algorithm;
+    call.parameters = describe_parameters(*decision.plan, setting_.choice.algorithm->name);
   }
-  if (verdict.way == Verdict::Way::plan && chooser_.piggybacks(*verdict.plan)) {
-    run_with_piggyback(call, *verdict.plan, arrivals);
+  if (decision.action == Decision::Action::plan && chooser_.piggybacks(*decision.plan)) {
+    run_with_piggyback(call, *decision.plan, arrivals);
   } else {
-    const bool native = verdict.way != Verdict::Way::plan;
-    call.exits = run(native ? native_plan() : *verdict.plan, arrivals, &call).exits;
+    const bool native = decision.action != Decision::Action::plan;
+    call.exits = run(native ? native_plan() : *decision.plan, arrivals, &call).exits;
     if (native && of != nullptr) {
       const Inside inside = inside_of(call, arrivals);
       library = inside.least;
       note(Reviewed::library, inside);
     }
-    if (verdict.exchange_arrivals) exchange_afterwards(call, arrivals);
-    observed = verdict.exchange_arrivals;
+    if (decision.exchange_arrivals) exchange_afterwards(call, arrivals);
+    observed = decision.exchange_arrivals;
   }
   if (observed) {
     chooser_.learn();

@@ -65,7 +65,7 @@ class Rehearsal {
   [[nodiscard]] static Inside inside_of(const Call& call, const std::vector<Seconds>& arrivals);
   void note(Reviewed by, const Inside& inside);
   [[nodiscard]] Review review() const;
-  void follow(Call& call, const Verdict& verdict, CallClass* of,
+  void follow(Call& call, const Decision& decision, CallClass* of,
               const std::vector<Seconds>& arrivals);
   void run_with_piggyback(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
   void exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals);

@@ -268,11 +268,11 @@ const std::string& parameters_of(const CommState& state, Prepared& prepared) {
 /// The call that comes now is decided about and carried out.
 Ending decide_and_execute(CommState& state, const Request& request, Seconds arrived) {
   const Call& call = request.call;
-  Verdict verdict;
+  Decision decision;
   Prepared* prepared = nullptr;
   Protocol* begun = nullptr;
   if (state.async_progress && state.async_progress->announces(request)) {
-    const Outcome joined = state.async_progress->enter_call(request, verdict, prepared);
+    const Outcome joined = state.async_progress->enter_call(request, decision, prepared);
     if (joined.code != MPI_SUCCESS) return fail(state, joined);
     begun = state.async_progress->begun();
   } else {
@@ -282,21 +282,21 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
     }
     ++state.resources->calls;
     (void)state.chooser.expect(request.problem);
-    verdict = state.chooser.decide(request.problem);
-    if (verdict.way == Verdict::Way::plan)
-      prepared = &prepare(state, verdict.plan, call.in_place());
+    decision = state.chooser.decide(request.problem);
+    if (decision.action == Decision::Action::plan)
+      prepared = &prepare(state, decision.plan, call.in_place());
   }
-  switch (verdict.way) {
-    case Verdict::Way::library:
-      return execute_library(state, call, verdict.exchange_arrivals, arrived);
-    case Verdict::Way::refused:
-      return execute_refused(state, call, verdict.why);
-    case Verdict::Way::plan:
+  switch (decision.action) {
+    case Decision::Action::library:
+      return execute_library(state, call, decision.exchange_arrivals, arrived);
+    case Decision::Action::refused:
+      return execute_refused(state, call, decision.why);
+    case Decision::Action::plan:
       break;
   }
   const std::string& parameters = parameters_of(state, *prepared);
   if (state.parameters != parameters) state.parameters = parameters;
-  return execute_plan_and_learn(state, call, *prepared, begun, verdict.exchange_arrivals, arrived);
+  return execute_plan_and_learn(state, call, *prepared, begun, decision.exchange_arrivals, arrived);
 }
 
 Ending dispatch(CommState& state, const Request& request, Seconds entered) try {

@@ -1,7 +1,7 @@
 // A collective call: the straight way from its arguments to its end.
 //
 //   arguments -> request (request.hpp: problem, understood once)
-//             -> verdict (choose/chooser.hpp, or rank 0's announcement: library, refused, plan)
+//             -> decision (choose/chooser.hpp, or rank 0's announcement: library, refused, plan)
 //             -> run     (the MPI library's function, or the plan's program on the link)
 //             -> learn   (arrivals and exits, told to all ranks)
 //             -> record  (statistics)

@@ -133,14 +133,14 @@ PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
   PlanMessage message{PlanMessage::Kind::native, next_call(), signature, 0, 0, 0, {}};
   const Problem problem = problem_of(signature);
   state_.chooser.expect_instead(arrivals_of(message.call, problem));
-  const Verdict verdict = state_.chooser.decide(problem, true);
-  message.weight = verdict.exchange_arrivals ? 1 : 0;
-  message.arrival = verdict.predicted;
-  if (verdict.row != nullptr) message.row = number_of(*verdict.row);
-  if (verdict.way == Verdict::Way::refused) message.text = verdict.why;
-  if (verdict.way != Verdict::Way::plan) return message;
+  const Decision decision = state_.chooser.decide(problem, true);
+  message.weight = decision.exchange_arrivals ? 1 : 0;
+  message.arrival = decision.predicted;
+  if (decision.row != nullptr) message.row = number_of(*decision.row);
+  if (decision.action == Decision::Action::refused) message.text = decision.why;
+  if (decision.action != Decision::Action::plan) return message;
   message.kind = PlanMessage::Kind::plan;
-  message.text = to_text(*verdict.plan);
+  message.text = to_text(*decision.plan);
   return message;
 }
 
@@ -217,7 +217,7 @@ bool AsyncProgress::announces(const Request& request) const {
   return signature && worth_announcing(problem_of(*signature), state_.compared);
 }
 
-Outcome AsyncProgress::enter_call(const Request& request, Verdict& verdict,
+Outcome AsyncProgress::enter_call(const Request& request, Decision& decision,
                                   Prepared*& prepared) try {
   if (!protocol_) prepared_ = nullptr;
   if (failure_.code != MPI_SUCCESS) return failure_;
@@ -232,19 +232,19 @@ Outcome AsyncProgress::enter_call(const Request& request, Verdict& verdict,
     return {disagreement_class(), "rank 0 announced a call of " + in_words(message.signature) +
                                       ", and this rank is in one of " + in_words(signature)};
   }
-  verdict.exchange_arrivals = message.weight > 0;
+  decision.exchange_arrivals = message.weight > 0;
   if (message.kind == PlanMessage::Kind::native) {
     expect(message);
     ++state_.resources->calls;
-    verdict.why = message.text;
-    if (!message.text.empty()) verdict.way = Verdict::Way::refused;
+    decision.why = message.text;
+    if (!message.text.empty()) decision.action = Decision::Action::refused;
     return {};
   }
   operations_ahead_ = protocol_ ? protocol_->done() : 0;
   if (!protocol_) begin(message, call.in_place());
   ++state_.resources->calls;
   in_place_[static_cast<std::size_t>(call.collective)] = call.in_place();
-  verdict.way = Verdict::Way::plan;
+  decision.action = Decision::Action::plan;
   prepared = prepared_;
   return {};
 } catch (const Error& error) {

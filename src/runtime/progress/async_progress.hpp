@@ -41,9 +41,9 @@ class AsyncProgress final : public Progressable {
   /// Whether such a call is announced, the same on all ranks: a built-in operator on a built-in
   /// type, or data that are only moved, and a vector beside which the announcement costs little.
   [[nodiscard]] bool announces(const Request& request) const;
-  /// This rank entered the next call, which is served: waits for rank 0's verdict; `prepared` is
+  /// This rank entered the next call, which is served: waits for rank 0's decision; `prepared` is
   /// set where that is a plan. Fails as calls do.
-  [[nodiscard]] Outcome enter_call(const Request& request, Verdict& verdict, Prepared*& prepared);
+  [[nodiscard]] Outcome enter_call(const Request& request, Decision& decision, Prepared*& prepared);
   /// After join, with a plan: what was begun, and is to be carried through.
   [[nodiscard]] Protocol* begun() { return protocol_.get(); }
   /// The plan of the call that was begun last; null: there was none.

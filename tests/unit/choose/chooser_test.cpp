@@ -57,25 +57,25 @@ class World {
     }
     if (Chooser::left_alone(of)) return watch(problem, &of, machine);
     (void)chooser.expect(problem);
-    const Verdict verdict = chooser.decide(problem);
+    const Decision decision = chooser.decide(problem);
     const std::vector<Seconds>& arrivals = actual.empty() ? given : actual;
-    const Seconds predicted = verdict.predicted > 0 ? verdict.predicted : balanced(problem);
-    Seconds taken = predicted * machine(verdict.row->name);
+    const Seconds predicted = decision.predicted > 0 ? decision.predicted : balanced(problem);
+    Seconds taken = predicted * machine(decision.row->name);
     const Seconds all_in = taken + overhead * balanced(problem);
     const Seconds alone = taken;
     if (rooted(problem.collective)) taken -= waited(arrivals);
-    const bool piggybacks = verdict.plan && chooser.piggybacks(*verdict.plan);
-    if (verdict.exchange_arrivals || piggybacks) observe(arrivals, taken);
-    observed += verdict.exchange_arrivals || piggybacks ? 1 : 0;
-    last = verdict;
-    if (chooser.served(of, verdict.plan ? 0 : alone, all_in)) {
+    const bool piggybacks = decision.plan && chooser.piggybacks(*decision.plan);
+    if (decision.exchange_arrivals || piggybacks) observe(arrivals, taken);
+    observed += decision.exchange_arrivals || piggybacks ? 1 : 0;
+    last = decision;
+    if (chooser.served(of, decision.plan ? 0 : alone, all_in)) {
       (void)chooser.reviewed(of, problem, Chooser::review(of, true));
     }
-    return verdict.row->name;
+    return decision.row->name;
   }
 
   Chooser chooser;
-  Verdict last;
+  Decision last;
   int observed = 0;
   int reviews = 0;
   Seconds time = 0;
@@ -507,8 +507,8 @@ TEST(Chooser, AnnouncedCallsAreApart) {
   warm_up(rank_1);
   for (int i = 0; i < 50; ++i) {
     for (World* const world : {&rank_0, &rank_1}) (void)world->chooser.expect(kProblem);
-    const Verdict verdict = rank_0.chooser.decide(kProblem, true);
-    rank_1.chooser.adopt(kProblem, *verdict.row, verdict.predicted);
+    const Decision decision = rank_0.chooser.decide(kProblem, true);
+    rank_1.chooser.adopt(kProblem, *decision.row, decision.predicted);
     const Problem other{Collective::allreduce, 16, 1 << 18, 4};
     ASSERT_EQ(rank_0.call(other, same), rank_1.call(other, same)) << i;
   }
