@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "choose/feedback.hpp"
 #include "choose/plan_cache.hpp"
 #include "choose/review.hpp"
-#include "choose/track.hpp"
 #include "forecast/call_sequence.hpp"
 
 namespace latecomer {
@@ -40,24 +40,24 @@ struct CallClass {
   // Alike on all ranks.
   Seconds elapsed = 0;                  // of a usual call, waiting included
   bool brief = false;                   // it takes less than kBrief
-  Seconds account = 0;                  // planning time that the calls have paid for
+  Seconds budget = 0;                   // planning time that the calls have paid for
   std::uint64_t reviewed = 0;           // the call of the last review
-  std::uint64_t accounted = 0;          // the last call that paid into the account
+  std::uint64_t budgeted = 0;           // the last call that paid into the account
   std::uint64_t used = 0;               // the event of the communicator that used it last
   std::uint64_t unobserved = 0;         // calls in a row that nobody told of
   std::uint64_t balanced_in_a_row = 0;  // told of in a row, the library's, with nobody late
   std::uint64_t review_after = 0;       // calls that are decided about
-  std::uint64_t vain = 0;  // reviews in a row that found deciding dearer than the library
+  std::uint64_t futile_reviews = 0;  // reviews in a row that found deciding dearer than the library
   const Algorithm* current = nullptr;
-  std::map<std::string_view, Track> tracks;  // by row
+  std::map<std::string_view, Feedback> feedback;  // by row
   // The candidates of the last call that need no estimate: the best balanced program, protocols.
-  std::vector<Candidate> steady;
+  std::vector<Candidate> arrival_independent;
   // The last prices of all that have a plan, and for which call and arrivals.
   Count priced_count = -1;
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
   // Of rooted calls: what the steady candidates would take under the arrivals of the last calls.
-  std::vector<std::vector<Candidate>> lately;
+  std::vector<std::vector<Candidate>> recent_prices;
 };
 
 }  // namespace latecomer

@@ -65,7 +65,7 @@ class Chooser {
   /// Other arrivals are given.
   void expect_anew();
   /// Of what was learned so far.
-  [[nodiscard]] Lineage lineage() const { return lineage_; }
+  [[nodiscard]] StateHash state_hash() const { return state_hash_; }
   /// What was learned so far gives way to what another communicator of the same ranks learned,
   /// under the same policy. Calls of that one are over.
   void take_over(Chooser&& other);
@@ -81,18 +81,18 @@ class Chooser {
   /// library's, and nothing is known of them.
   [[nodiscard]] static bool worth_a_class(const Problem& problem);
   /// Nothing is done about the class's next call: it is the MPI library's.
-  [[nodiscard]] static bool left_alone(const CallClass& of) {
-    return !of.active || of.calls + 1 < of.next_event;
+  [[nodiscard]] static bool left_alone(const CallClass& call_class) {
+    return !call_class.active || call_class.calls + 1 < call_class.next_event;
   }
   /// A call of the class was carried out by the MPI library in `seconds` on this rank (of no
   /// importance where it was not to be timed), and nothing else was done about it. True: its ranks
   /// are to review the last calls now.
-  static bool watched(CallClass& of, Seconds seconds);
+  static bool watched(CallClass& call_class, Seconds seconds);
   /// This rank's part of a review. `room`: whether this process may have another link.
-  [[nodiscard]] static Review review(const CallClass& of, bool room);
+  [[nodiscard]] static Review review(const CallClass& call_class, bool room);
   /// `all`: the ranks' reviews, reduced. True: the class became active; there must be a link from
   /// now on.
-  bool reviewed(CallClass& of, const Problem& problem, const Review& all);
+  bool reviewed(CallClass& call_class, const Problem& problem, const Review& all);
   /// A link is there, of this number: further classes need none. Without one nothing is ever
   /// active.
   void connected(std::uint64_t link);
@@ -126,7 +126,7 @@ class Chooser {
   /// A call of the class took `inside` seconds on this rank with all that was done about it; of
   /// them `library` the MPI library's own collective, 0 if a plan was carried out. Not of calls
   /// that rank 0 announced. True as of watched().
-  bool served(CallClass& of, Seconds library, Seconds inside) const;
+  bool measured(CallClass& call_class, Seconds library, Seconds inside) const;
   /// Rank 0 decided about the call that comes now and announced it.
   void adopt(const Problem& problem, const Algorithm& row, Seconds predicted);
   /// A plan for a call like this one, made before it comes. Throws Error as make_plan.
@@ -150,39 +150,40 @@ class Chooser {
   using Candidates = std::vector<Candidate>;
   class Prices;
 
-  bool activate(CallClass& of, const Problem& problem, const Review& all);
-  void judge(CallClass& of, Collective collective, const Review& all);
+  bool activate(CallClass& call_class, const Problem& problem, const Review& all);
+  void judge(CallClass& call_class, Collective collective, const Review& all);
   void know(Collective collective, bool announced);
   [[nodiscard]] Decision decide_as_set(const Problem& problem, bool announced);
   [[nodiscard]] PlanCache& plans_for_call() {
     return known_.background ? announced_plans_ : plans_;
   }
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
-  [[nodiscard]] const CachedPlan* plan_if_paid(CallClass& of, const Algorithm& row,
-                                               const Problem& problem);
-  void price(CallClass& of, const Problem& problem);
-  void collect(CallClass& of, const Problem& problem, bool announced);
-  void collect_steady(CallClass& of, const Problem& problem, bool announced);
-  [[nodiscard]] Seconds price_of(const CallClass& of, const Candidate& steady,
+  [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Algorithm& row,
+                                                     const Problem& problem);
+  void price(CallClass& call_class, const Problem& problem);
+  void collect(CallClass& call_class, const Problem& problem, bool announced);
+  void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool announced);
+  [[nodiscard]] Seconds price_of(const CallClass& call_class, const Candidate& candidate,
                                  const std::vector<Seconds>& arrivals) const;
-  [[nodiscard]] const Candidate* to_try(CallClass& of) const;
-  [[nodiscard]] const Candidate& best_of(const CallClass& of) const;
-  [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& of, const Candidate& chosen,
+  [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
+  [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
+  [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class,
+                                                      const Candidate& chosen,
                                                       const Problem& problem) const;
-  [[nodiscard]] std::uint64_t next_event(const CallClass& of, std::uint64_t every) const;
-  void rest(CallClass& of, std::uint64_t every, bool observed);
+  [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, std::uint64_t every) const;
+  void rest(CallClass& call_class, std::uint64_t every, bool observed);
   void note(const Selection& selection);
   void learn(const Selection& selection, std::optional<Seconds> taken,
              const std::vector<Seconds>& arrivals);
-  [[nodiscard]] Seconds promised(CallClass& of, const Selection& selection,
-                                 const std::vector<Seconds>& arrivals);
+  [[nodiscard]] Seconds price_in_hindsight(CallClass& call_class, const Selection& selection,
+                                           const std::vector<Seconds>& arrivals);
   void forget_oldest();
 
   Rank me_;
   Rank ranks_;
   Policy policy_;
   bool connected_ = false;
-  Lineage lineage_ = 0;
+  StateHash state_hash_ = 0;
   bool skipped_ = false;
   std::map<CallKey, CallClass> classes_;
   std::uint64_t version_ = 0;

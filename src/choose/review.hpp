@@ -13,8 +13,9 @@ namespace latecomer {
 
 /// Tells what one communicator's ranks learned together from what others did: alike on its ranks,
 /// and unlike any other's. 0: nothing was learned.
-using Lineage = std::uint64_t;
-inline constexpr Lineage kLineages = (Lineage{1} << 52) - 1;  // a double holds them exactly
+using StateHash = std::uint64_t;
+inline constexpr StateHash kStateHashMask =
+    (StateHash{1} << 52) - 1;  // a double holds them exactly
 
 /// How long the last calls of a kind took on this rank.
 class Durations {
@@ -68,8 +69,8 @@ class Review {
   [[nodiscard]] bool room() const { return values_[kRoom] > 0; }
 
   /// The lineage of what this rank could take over, 0 for nothing. Agreed: the same on all ranks.
-  void offer(Lineage lineage) {
-    values_[kOffer] = static_cast<double>(lineage);
+  void offer(StateHash state_hash) {
+    values_[kOffer] = static_cast<double>(state_hash);
     values_[kOffer + 1] = -values_[kOffer];
   }
   [[nodiscard]] bool agreed() const {

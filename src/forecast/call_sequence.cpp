@@ -47,7 +47,7 @@ Count class_of(Count bytes) {
 /// Of what MPI makes equal on all ranks.
 CallKey call_key(const Problem& problem) { return key_of(problem, problem.bytes()); }
 
-CallKey call_class(const Problem& problem) { return key_of(problem, class_of(problem.bytes())); }
+CallKey class_key(const Problem& problem) { return key_of(problem, class_of(problem.bytes())); }
 
 void CallSequence::add(CallKey key) {
   count_held(key);

@@ -17,7 +17,7 @@ using CallKey = std::uint64_t;
 
 /// The same for calls of about the same size, so that sizes that never repeat have a history in
 /// common: from 16 bytes on sizes fall into eighths of an octave.
-[[nodiscard]] CallKey call_class(const Problem& problem);
+[[nodiscard]] CallKey class_key(const Problem& problem);
 
 /// What a history of calls is kept for: a key, and the position in the period where the key occurs
 /// in it more than once. Period 0: the key alone says it.

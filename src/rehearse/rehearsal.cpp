@@ -44,14 +44,15 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   Call call;
   call.algorithm = "native";
   const bool worth = !automatic() || Chooser::worth_a_class(setting_.problem);
-  CallClass* const of = automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
-  if (worth && (of == nullptr || !Chooser::left_alone(*of))) {
+  CallClass* const call_class =
+      automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
+  if (worth && (call_class == nullptr || !Chooser::left_alone(*call_class))) {
     call.expected = expect();
     const Decision decision = chooser_.decide(setting_.problem);
     if (decision.action == Decision::Action::refused) throw std::runtime_error(decision.why);
-    follow(call, decision, of, arrivals);
+    follow(call, decision, call_class, arrivals);
   } else {
-    only_watch(call, of, arrivals);
+    only_watch(call, call_class, arrivals);
   }
   clock_ += *std::max_element(call.exits.begin(), call.exits.end());
   return call;
@@ -92,16 +93,17 @@ Plan Rehearsal::native_plan() const {
 }
 
 /// The call is the library's, and nothing is done about it but comparing how long it took.
-void Rehearsal::only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals) {
+void Rehearsal::only_watch(Call& call, CallClass* call_class,
+                           const std::vector<Seconds>& arrivals) {
   piggybacks_.clear();
   chooser_.skip();
   for (Watch& other : watches_) other.miss();
   call.exits = run(native_plan(), arrivals, &call).exits;
-  if (of == nullptr) return;
+  if (call_class == nullptr) return;
   const Inside inside = inside_of(call, arrivals);
-  if (of->calls > 0) note(Reviewed::library, inside);
-  if (!Chooser::watched(*of, inside.least)) return;
-  if (chooser_.reviewed(*of, setting_.problem, review())) watch_arrivals();
+  if (call_class->calls > 0) note(Reviewed::library, inside);
+  if (!Chooser::watched(*call_class, inside.least)) return;
+  if (chooser_.reviewed(*call_class, setting_.problem, review())) watch_arrivals();
 }
 
 Rehearsal::Inside Rehearsal::inside_of(const Call& call, const std::vector<Seconds>& arrivals) {
@@ -132,7 +134,7 @@ Review Rehearsal::review() const {
   return all;
 }
 
-void Rehearsal::follow(Call& call, const Decision& decision, CallClass* of,
+void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_class,
                        const std::vector<Seconds>& arrivals) {
   piggybacks_.clear();
   Seconds library = 0;
@@ -146,7 +148,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* of,
   } else {
     const bool native = decision.action != Decision::Action::plan;
     call.exits = run(native ? native_plan() : *decision.plan, arrivals, &call).exits;
-    if (native && of != nullptr) {
+    if (native && call_class != nullptr) {
       const Inside inside = inside_of(call, arrivals);
       library = inside.least;
       note(Reviewed::library, inside);
@@ -159,12 +161,12 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* of,
   } else {
     for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).miss();
   }
-  if (of == nullptr) return;
-  const auto before = of->decided.count();
+  if (call_class == nullptr) return;
+  const auto before = call_class->decided.count();
   const Inside all_in = inside_of(call, arrivals);
-  const bool due = chooser_.served(*of, library, all_in.least);
-  if (of->decided.count() > before) note(Reviewed::decided, all_in);
-  if (due) (void)chooser_.reviewed(*of, setting_.problem, review());
+  const bool due = chooser_.measured(*call_class, library, all_in.least);
+  if (call_class->decided.count() > before) note(Reviewed::decided, all_in);
+  if (due) (void)chooser_.reviewed(*call_class, setting_.problem, review());
 }
 
 /// What tells nobody of arrivals on its way: they are told afterwards.

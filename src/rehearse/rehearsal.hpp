@@ -61,11 +61,11 @@ class Rehearsal {
   [[nodiscard]] const std::vector<Seconds>& expect();
   [[nodiscard]] Plan native_plan() const;
   Simulation run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked);
-  void only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals);
+  void only_watch(Call& call, CallClass* call_class, const std::vector<Seconds>& arrivals);
   [[nodiscard]] static Inside inside_of(const Call& call, const std::vector<Seconds>& arrivals);
   void note(Reviewed by, const Inside& inside);
   [[nodiscard]] Review review() const;
-  void follow(Call& call, const Decision& decision, CallClass* of,
+  void follow(Call& call, const Decision& decision, CallClass* call_class,
               const std::vector<Seconds>& arrivals);
   void run_with_piggyback(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
   void exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals);

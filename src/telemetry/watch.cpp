@@ -13,13 +13,13 @@ Seconds mean(const std::vector<Seconds>& times) {
 }  // namespace
 
 const std::vector<Seconds>& Watch::expect(const Problem& problem) {
-  history_ = forecasts_.enter(call_class(problem));
+  history_ = forecasts_.enter(class_key(problem));
   forecasts_this_ = true;
   return forecasts_.expect(history_);
 }
 
 void Watch::enter_class(const Problem& problem) {
-  history_ = {call_class(problem)};
+  history_ = {class_key(problem)};
   forecasts_this_ = false;
 }
 

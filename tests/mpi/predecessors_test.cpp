@@ -42,20 +42,20 @@ void use(const Context& context, MPI_Comm comm) {
 
 MPI_TEST(a_later_communicator_goes_on_with_what_was_learned) {
   if (context.ranks == 1) return;
-  Lineage lineage = 0;
+  StateHash state_hash = 0;
   MPI_Comm internal = MPI_COMM_NULL;
   std::uint64_t calls = 0;
   {
     const Communicator comm = chosen("alpha=51us");
     use(context, comm);
-    lineage = state_of(comm).chooser.lineage();
+    state_hash = state_of(comm).chooser.state_hash();
     internal = state_of(comm).resources->comm->get();
     calls = state_of(comm).resources->calls;
   }
   const Communicator later = chosen("alpha=51us");
   sum_long_vectors(context, later, 2);
   const CommState& state = state_of(later);
-  CHECK_EQ(state.chooser.lineage(), lineage);
+  CHECK_EQ(state.chooser.state_hash(), state_hash);
   CHECK(state.resources != nullptr && state.resources->comm->get() == internal);
   CHECK(state.chooser.watch() != nullptr);
   sum_long_vectors(context, later, 5);
@@ -64,15 +64,15 @@ MPI_TEST(a_later_communicator_goes_on_with_what_was_learned) {
 
 MPI_TEST(another_policy_learns_anew) {
   if (context.ranks == 1) return;
-  Lineage lineage = 0;
+  StateHash state_hash = 0;
   {
     const Communicator comm = chosen("alpha=52us");
     use(context, comm);
-    lineage = state_of(comm).chooser.lineage();
+    state_hash = state_of(comm).chooser.state_hash();
   }
   const Communicator later = chosen("alpha=53us");
   sum_long_vectors(context, later, 2);
-  CHECK(state_of(later).chooser.lineage() != lineage);
+  CHECK(state_of(later).chooser.state_hash() != state_hash);
   sum_long_vectors(context, later, 20);
 }
 

@@ -26,11 +26,11 @@ namespace {
 struct Ending {
   int code = MPI_SUCCESS;
   CallCounter counter = &latecomer_stats::native;
-  bool arrivals_known = false;  // telemetry knows of its arrivals
-  CallClass* of = nullptr;      // of a call under automatic choice, where it has one
-  bool raise = false;           // the program's error handler is still to be called
-  bool decided = false;         // about the call, by all ranks
-  Seconds library = 0;          // that the MPI library's own collective took
+  bool arrivals_known = false;      // telemetry knows of its arrivals
+  CallClass* call_class = nullptr;  // of a call under automatic choice, where it has one
+  bool raise = false;               // the program's error handler is still to be called
+  bool decided = false;             // about the call, by all ranks
+  Seconds library = 0;              // that the MPI library's own collective took
 };
 
 // --- Failures ---
@@ -133,17 +133,17 @@ int least_of_all(CommState& state, Review& review) {
 /// error or not. Before the first review an earlier communicator of theirs may stand in.
 Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
-  Review all = Chooser::review(*ending.of, may_connect(state));
-  all.offer(inheritance.lineage());
+  Review all = Chooser::review(*ending.call_class, may_connect(state));
+  all.offer(inheritance.state_hash());
   const int code = least_of_all(state, all);
   if (ending.code == MPI_SUCCESS) ending.code = code;
   if (code != MPI_SUCCESS) return ending;
   if (all.agreed()) {
     inheritance.accept();
-    ending.of = &state.chooser.class_of(problem);
+    ending.call_class = &state.chooser.class_of(problem);
     return ending;
   }
-  if (!state.chooser.reviewed(*ending.of, problem, all)) return ending;
+  if (!state.chooser.reviewed(*ending.call_class, problem, all)) return ending;
   const Outcome connected = connect_for_choice(state);
   return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
 }
@@ -155,10 +155,10 @@ Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
   BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
                           "to review the last calls");
   const Review all =
-      tree_allreduce(channel, state.ranks, state.rank, Chooser::review(*ending.of, true),
+      tree_allreduce(channel, state.ranks, state.rank, Chooser::review(*ending.call_class, true),
                      [](Review& mine, const Review& theirs) { mine.merge(theirs); });
   if (channel.failed()) return fail(state, channel.outcome());
-  state.chooser.reviewed(*ending.of, problem, all);
+  state.chooser.reviewed(*ending.call_class, problem, all);
   return ending;
 }
 
@@ -180,10 +180,11 @@ std::optional<std::string> leave(CommState& state, const Request& request) {
 
 /// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
 Ending execute_by_library(CommState& state, const Request& request, CallCounter counter,
-                          CallClass* of, Seconds entered) {
+                          CallClass* call_class, Seconds entered) {
   state.chooser.skip();
-  const Ending ending{execute_natively(state, request.call), counter, false, of};
-  if (of == nullptr || !Chooser::watched(*of, monotonic_clock() - entered)) return ending;
+  const Ending ending{execute_natively(state, request.call), counter, false, call_class};
+  if (call_class == nullptr || !Chooser::watched(*call_class, monotonic_clock() - entered))
+    return ending;
   return review_watched(state, request.problem, ending);
 }
 
@@ -310,12 +311,12 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
     return execute_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
   }
   const Problem& problem = request.problem;
-  CallClass* of = nullptr;
+  CallClass* call_class = nullptr;
   if (state.chooser.policy().chooses(problem.collective)) {
     const bool worth = Chooser::worth_a_class(problem);
-    of = worth ? &state.chooser.class_of(problem) : nullptr;
-    if (!worth || Chooser::left_alone(*of)) {
-      return execute_by_library(state, request, &latecomer_stats::native, of, entered);
+    call_class = worth ? &state.chooser.class_of(problem) : nullptr;
+    if (!worth || Chooser::left_alone(*call_class)) {
+      return execute_by_library(state, request, &latecomer_stats::native, call_class, entered);
     }
   }
   if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
@@ -333,8 +334,8 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   const Seconds inside = monotonic_clock() - entered;
   const bool announced = state.async_progress && state.async_progress->announces(request);
   Ending ending = decide_and_execute(state, request, state.resources->clocks.now() - inside);
-  ending.of = of;
-  ending.decided = of != nullptr && !announced && ending.code == MPI_SUCCESS;
+  ending.call_class = call_class;
+  ending.decided = call_class != nullptr && !announced && ending.code == MPI_SUCCESS;
   return ending;
 } catch (const std::exception& error) {
   if (UserCode::threw()) {
@@ -409,7 +410,7 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
   ended.telemetry = telemetry_of(state, ending);
   const Statistics::Records records = state.statistics.add(ended);
   if (takes_shortcut(state, request, ending)) {
-    state.shortcuts.add(request.call, ending.counter, ending.of, state.chooser, records,
+    state.shortcuts.add(request.call, ending.counter, ending.call_class, state.chooser, records,
                         ended.inside);
   }
 }
@@ -422,7 +423,7 @@ Ending execute_locked(CommState& state, const Request& request, Seconds entered)
   record(state, request, ending, entered);
   if (!ending.decided) return ending;
   const Seconds inside = monotonic_clock() - entered;
-  if (!state.chooser.served(*ending.of, ending.library, inside)) return ending;
+  if (!state.chooser.measured(*ending.call_class, ending.library, inside)) return ending;
   return review_decided(state, request.problem, ending);
 }
 
@@ -432,7 +433,7 @@ int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
   const Seconds entered = timed ? monotonic_clock() : 0;
   const int code = call.native();
   if (timed) shortcut.last_inside = monotonic_clock() - entered;
-  if (shortcut.of != nullptr) Chooser::watched(*shortcut.of, shortcut.last_inside);
+  if (shortcut.call_class != nullptr) Chooser::watched(*shortcut.call_class, shortcut.last_inside);
   shortcut.count(state.calls);
   ++(state.stats.*shortcut.counter);
   return code;

@@ -23,9 +23,9 @@ struct alignas(64) Shortcut {
   MPI_Op op = MPI_OP_NULL;
   const void* site = nullptr;
 
-  CallClass* of = nullptr;        // null: the MPI library's for good
-  std::uint64_t version = 0;      // of the chooser's classes
-  CallCounter counter = nullptr;  // what such calls count as
+  CallClass* call_class = nullptr;  // null: the MPI library's for good
+  std::uint64_t version = 0;        // of the chooser's classes
+  CallCounter counter = nullptr;    // what such calls count as
   Statistics::Records records;
 
   // Calls since settle().
@@ -36,7 +36,7 @@ struct alignas(64) Shortcut {
 
   /// Those that are not timed took as long as the last one that was.
   [[nodiscard]] bool next_is_timed() const {
-    if (of != nullptr) return of->next_is_timed();
+    if (call_class != nullptr) return call_class->next_is_timed();
     return last_inside >= CallClass::kBrief || calls % CallClass::kTimed == 0;
   }
   void count(std::uint64_t number) {
@@ -65,15 +65,16 @@ class Shortcuts {
     if (call.recvcounts != nullptr) return nullptr;
     Shortcut& at = place(call);
     if (at.counter == nullptr || !at.fits(key_of(call))) return nullptr;
-    if (at.of == nullptr) return &at;
-    const bool due = at.version != chooser.version() || at.of->calls + 1 >= at.of->next_event;
+    if (at.call_class == nullptr) return &at;
+    const bool due =
+        at.version != chooser.version() || at.call_class->calls + 1 >= at.call_class->next_event;
     return due ? nullptr : &at;
   }
-  void add(const Call& call, CallCounter counter, CallClass* of, const Chooser& chooser,
+  void add(const Call& call, CallCounter counter, CallClass* call_class, const Chooser& chooser,
            const Statistics::Records& records, Seconds inside) {
     Shortcut made = key_of(call);
     made.counter = counter;
-    made.of = of;
+    made.call_class = call_class;
     made.version = chooser.version();
     made.records = records;
     made.last_inside = inside;

@@ -17,7 +17,7 @@ namespace latecomer {
 
 struct Predecessor {
   std::uint64_t ranks;  // fingerprint
-  Lineage lineage;
+  StateHash state_hash;
   Chooser chooser;
   Settings settings;
   Network compared;
@@ -33,8 +33,8 @@ struct Predecessor {
     if (!std::exchange(remembered, false)) return;
     Chooser fresh(chooser.rank(), chooser.ranks());
     fresh.policy() = std::move(chooser.policy());
-    fresh.connected(lineage);
-    lineage = fresh.lineage();
+    fresh.connected(state_hash);
+    state_hash = fresh.state_hash();
     chooser = std::move(fresh);
   }
 };
@@ -101,8 +101,8 @@ class Predecessors {
   }
 
  private:
-  static std::tuple<int, Lineage> order(const Predecessor& one) {
-    return {one.refused, one.lineage};
+  static std::tuple<int, StateHash> order(const Predecessor& one) {
+    return {one.refused, one.state_hash};
   }
 
   static constexpr std::size_t kMost = 64;
@@ -134,10 +134,10 @@ std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
 }  // namespace
 
 bool leave_to_successor(CommState& state) {
-  const Lineage lineage = state.chooser.lineage();
+  const StateHash state_hash = state.chooser.state_hash();
   const bool usable =
       state.broken.empty() && !state.resources_failed && state.settings != Settings::different;
-  if (lineage == 0 || !usable || !Predecessors::instance().open()) return false;
+  if (state_hash == 0 || !usable || !Predecessors::instance().open()) return false;
   const bool threads = state.async_progress != nullptr;
   if (threads) {
     const std::lock_guard hold(state.lock);
@@ -146,8 +146,8 @@ bool leave_to_successor(CommState& state) {
   state.async_progress.reset();
   const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
   Predecessors::instance().add(std::make_unique<Predecessor>(
-      Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared, threads,
-                  state.calls, std::move(state.resources), state.clock_refresh}));
+      Predecessor{ranks, state_hash, std::move(state.chooser), state.settings, state.compared,
+                  threads, state.calls, std::move(state.resources), state.clock_refresh}));
   return true;
 }
 
@@ -157,7 +157,7 @@ void end_predecessors() { Predecessors::instance().close(); }
 
 Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
   const bool known =
-      what == Of::resources ? state.resources != nullptr : state.chooser.lineage() != 0;
+      what == Of::resources ? state.resources != nullptr : state.chooser.state_hash() != 0;
   const ProgressMode mode = progress_mode();
   if (known || mode == ProgressMode::not_allowed) return;
   const bool threads = mode == ProgressMode::thread;
@@ -174,7 +174,7 @@ Inheritance::~Inheritance() {
   if (predecessor_) Predecessors::instance().give_back(std::move(predecessor_));
 }
 
-Lineage Inheritance::lineage() const { return predecessor_ ? predecessor_->lineage : 0; }
+StateHash Inheritance::state_hash() const { return predecessor_ ? predecessor_->state_hash : 0; }
 
 void Inheritance::accept() {
   const Left left = std::move(predecessor_);
@@ -185,7 +185,7 @@ void Inheritance::accept() {
   state_.shortcuts.clear();
   if (left->threads) state_.async_progress = std::make_unique<AsyncProgress>(state_);
   if (what_ == Of::resources) {
-    state_.chooser.connected(left->lineage);
+    state_.chooser.connected(left->state_hash);
     return state_.chooser.take_over_watch(std::move(left->chooser));
   }
   state_.settings = left->settings;
@@ -197,7 +197,7 @@ void take_over_resources(CommState& state) {
   if (state.resources) return;
   Inheritance inheritance(state, Inheritance::Of::resources);
   Review all;
-  all.offer(inheritance.lineage());
+  all.offer(inheritance.state_hash());
   const auto count = static_cast<int>(all.values().size());
   const UserCode called;
   const int code =

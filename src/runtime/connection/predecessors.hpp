@@ -30,7 +30,7 @@ class Inheritance {
   Inheritance& operator=(const Inheritance&) = delete;
 
   /// 0: there is nothing.
-  [[nodiscard]] Lineage lineage() const;
+  [[nodiscard]] StateHash state_hash() const;
   /// All ranks have offered this lineage.
   void accept();
 

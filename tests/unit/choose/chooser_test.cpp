@@ -68,7 +68,7 @@ class World {
     if (decision.exchange_arrivals || piggybacks) observe(arrivals, taken);
     observed += decision.exchange_arrivals || piggybacks ? 1 : 0;
     last = decision;
-    if (chooser.served(of, decision.plan ? 0 : alone, all_in)) {
+    if (chooser.measured(of, decision.plan ? 0 : alone, all_in)) {
       (void)chooser.reviewed(of, problem, Chooser::review(of, true));
     }
     return decision.row->name;
@@ -89,8 +89,8 @@ class World {
 
   std::string_view watch(const Problem& problem, CallClass* of, const Machine& machine) {
     chooser.skip();
-    const bool priced = of != nullptr && !of->steady.empty();
-    const Seconds price = priced ? of->steady.front().predicted : balanced(problem);
+    const bool priced = of != nullptr && !of->arrival_independent.empty();
+    const Seconds price = priced ? of->arrival_independent.front().predicted : balanced(problem);
     const Seconds seconds = price * machine("native");
     time += seconds;
     if (of == nullptr || !Chooser::watched(*of, seconds)) return "native";
@@ -440,9 +440,9 @@ Played play_unexpected(World& world, const Problem& problem, Seconds delay, doub
     };
     // Of the price of the call at hand, which is known when it is decided about.
     const auto times = [&](std::string_view name) {
-      const auto& steady = world.chooser.class_of(problem).steady;
-      Seconds predicted = steady.empty() ? 0 : steady.front().predicted;
-      for (const Candidate& each : steady) {
+      const auto& arrival_independent = world.chooser.class_of(problem).arrival_independent;
+      Seconds predicted = arrival_independent.empty() ? 0 : arrival_independent.front().predicted;
+      for (const Candidate& each : arrival_independent) {
         if (each.row->name == name) predicted = each.predicted;
       }
       return predicted > 0 ? elapsed(name) / predicted : 1.0;

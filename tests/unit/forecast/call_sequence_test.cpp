@@ -114,7 +114,7 @@ TEST(CallKey, LocalFactsAndTypesDoNotMatter) {
   EXPECT_EQ(call_key(one), call_key(other));
 }
 
-CallKey class_of(Count bytes) { return call_class(problem(Collective::allreduce, bytes)); }
+CallKey class_of(Count bytes) { return class_key(problem(Collective::allreduce, bytes)); }
 
 TEST(CallClass, ShortSizesAreToldApart) {
   std::set<CallKey> classes;
@@ -139,11 +139,11 @@ TEST(CallClass, LongerOnesFallIntoEighthsOfAnOctave) {
 TEST(CallClass, IsOfOneRootAndOperator) {
   const Problem one = problem(Collective::reduce, 1000, 1);
   Problem other = problem(Collective::reduce, 1000, 2);
-  EXPECT_NE(call_class(one), call_class(other));
+  EXPECT_NE(class_key(one), class_key(other));
   other.root = 1;
-  EXPECT_EQ(call_class(one), call_class(other));
+  EXPECT_EQ(class_key(one), class_key(other));
   other.exact = true;
-  EXPECT_NE(call_class(one), call_class(other));
+  EXPECT_NE(class_key(one), class_key(other));
 }
 
 bool has_period(const Keys& keys, std::size_t period) {

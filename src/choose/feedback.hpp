@@ -9,7 +9,7 @@ namespace latecomer {
 
 /// Nobody is judged on fewer than kSamples calls, and by the median of the last few: one slow call,
 /// as the first one often is, says nothing.
-class Track {
+class Feedback {
  public:
   static constexpr std::size_t kSamples = 3;
   static constexpr std::uint64_t kFirstPause = 50;  // calls
@@ -24,9 +24,9 @@ class Track {
   [[nodiscard]] std::uint64_t uses() const { return uses_; }
   [[nodiscard]] bool judged() const { return seen_ >= kSamples; }
   [[nodiscard]] bool known() const { return seen_ > 0; }
-  /// The lower median of the last few ratios; of `doubts` ratios as usual before the first of its
-  /// own. `usual` where nothing is known.
-  [[nodiscard]] double factor(double usual, std::size_t doubts = 0) const;
+  /// The lower median of the last few ratios; of `prior_weight` ratios as prior before the first of
+  /// its own. `prior` where nothing is known.
+  [[nodiscard]] double factor(double prior, std::size_t prior_weight = 0) const;
 
   /// Whether it was not used for so long that things may have changed, at call number `call`.
   /// `worse`: how many times the price of the best its own is. The pause is such that three calls
