@@ -20,8 +20,8 @@ float power_of_two(float value) {
 
 }  // namespace
 
-void ArrivalGrid::snap(std::span<const float> arrivals, Seconds least_step, Seconds usual_error) {
-  if (!fits(arrivals, usual_error)) round(arrivals, least_step);
+void ArrivalGrid::snap(std::span<const float> arrivals, Seconds least_step, Seconds mean_error) {
+  if (!fits(arrivals, mean_error)) round(arrivals, least_step);
 }
 
 void ArrivalGrid::last(std::vector<Seconds>& arrivals) const {
@@ -31,12 +31,12 @@ void ArrivalGrid::last(std::vector<Seconds>& arrivals) const {
   }
 }
 
-bool ArrivalGrid::fits(std::span<const float> arrivals, Seconds usual_error) const {
+bool ArrivalGrid::fits(std::span<const float> arrivals, Seconds mean_error) const {
   if (steps_.size() != arrivals.size()) return false;
   const auto difference = [&](std::size_t rank) {
     return arrivals[rank] - step_ * static_cast<float>(steps_[rank]);
   };
-  const Seconds allowed = 2 * step_ + usual_error;
+  const Seconds allowed = 2 * step_ + mean_error;
   return extremes(arrivals.size(), difference).range() <= allowed;
 }
 

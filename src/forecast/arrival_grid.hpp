@@ -15,9 +15,9 @@ class ArrivalGrid {
   /// New arrivals, seconds after the earliest one. They are rounded to multiples of a step, the
   /// least power of two of seconds from 1/32 of their imbalance and from `least_step` up. But the
   /// last ones stay if the new ones differ from them by one step of these at most, what is common
-  /// to all ranks left out, and so do estimates that are usually off by more: `usual_error` is the
+  /// to all ranks left out, and so do estimates that are usually off by more: `mean_error` is the
   /// misplacement allowed beside the step.
-  void snap(std::span<const float> arrivals, Seconds least_step, Seconds usual_error = 0);
+  void snap(std::span<const float> arrivals, Seconds least_step, Seconds mean_error = 0);
   /// The arrivals on the grid; empty: all are together.
   void last(std::vector<Seconds>& arrivals) const;
 
@@ -26,7 +26,7 @@ class ArrivalGrid {
   }
 
  private:
-  [[nodiscard]] bool fits(std::span<const float> arrivals, Seconds usual_error) const;
+  [[nodiscard]] bool fits(std::span<const float> arrivals, Seconds mean_error) const;
   void round(std::span<const float> arrivals, Seconds least_step);
 
   std::vector<std::uint8_t> steps_;  // after the earliest rank

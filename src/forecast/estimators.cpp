@@ -9,7 +9,7 @@ namespace latecomer {
 bool Estimators::ready(int number) const {
   const EstimatorNumbers numbers{history_.depth()};
   if (number == 0) return history_.size() > 0;
-  if (numbers.steady(number)) return history_.size() > 1;
+  if (numbers.gap_tolerant(number)) return history_.size() > 1;
   if (number < numbers.depth) return history_.in_a_row() > number;
   return history_.in_a_row() >= (number == numbers.trend() ? 3 : 2);
 }

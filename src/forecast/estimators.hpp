@@ -25,7 +25,7 @@ struct EstimatorNumbers {
     return number < depth ? std::max(3, number + 1) : 3;
   }
   /// Whether leaving out calls like those before hardly changes what it predicts.
-  [[nodiscard]] constexpr bool steady(int number) const {
+  [[nodiscard]] constexpr bool gap_tolerant(int number) const {
     return number == 0 || number == moving_average() || number == exponential_average();
   }
 };

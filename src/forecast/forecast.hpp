@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "forecast/attention.hpp"
 #include "forecast/estimators.hpp"
 #include "forecast/observation.hpp"
+#include "forecast/search_schedule.hpp"
 #include "forecast/track_record.hpp"
 
 namespace latecomer {
@@ -43,7 +43,7 @@ class Forecast {
   [[nodiscard]] bool trusted() const;
   void arrivals(std::span<float> after_earliest) const;
   /// Mean misplacement of the chosen estimator lately, seconds.
-  [[nodiscard]] Seconds usual_error() const;
+  [[nodiscard]] Seconds mean_error() const;
   /// Another one where they may be others.
   [[nodiscard]] std::uint32_t version() const { return version_; }
 
@@ -72,37 +72,37 @@ class Forecast {
   void keep(const Observation& observation, Pattern lateness);
   void choose();
   void begin_search();
-  void prefer_steady();
+  void prefer_gap_tolerant();
   void end_search();
-  void keep_steady();
+  void keep_gap_tolerant();
   void consider(const std::vector<Method>& methods);
   void predict(Method method, std::span<float> lateness) const;
   [[nodiscard]] const Candidate& chosen() const { return candidates_[chosen_]; }
-  [[nodiscard]] bool steady(Method method) const;
+  [[nodiscard]] bool gap_tolerant(Method method) const;
   [[nodiscard]] bool tried(const Candidate& candidate) const;
 
   Rank ranks_;
   EstimatorNumbers numbers_;
-  Attention attention_;
+  SearchSchedule schedule_;
   std::array<Estimators, 2> signals_;  // lateness, computing time
   PatternRows rows_;                   // what is predicted, and the exits it starts from
   std::vector<Candidate> candidates_;
   std::size_t chosen_ = 0;
   // Methods that a later search tries must show themselves over a period like those in use.
   int least_trial_ = 0;
-  bool steady_ = false;     // all candidates are
-  bool computing_ = false;  // a candidate looks at computing time
-  bool gaps_ = false;       // observations were left out since the last search
-  bool doubted_ = true;     // nothing was proven when the search began
+  bool gap_tolerant_ = false;  // all candidates are
+  bool computing_ = false;     // a candidate looks at computing time
+  bool gaps_ = false;          // observations were left out since the last search
+  bool doubted_ = true;        // nothing was proven when the search began
   bool known_ = false;
   std::uint32_t version_ = 0;
   bool proven_ = false;
-  int unproven_ = 0;     // observations in a row, counted up to one more than a period has
-  int right_ = 0;        // of what was proven: in a row, up to a few
-  float predicted_ = 0;  // imbalance
-  float usual_ = 0;      // largest imbalance of late, fading
+  int unproven_ = 0;            // observations in a row, counted up to one more than a period has
+  int right_ = 0;               // of what was proven: in a row, up to a few
+  float predicted_ = 0;         // imbalance
+  float recent_imbalance_ = 0;  // largest imbalance of late, fading
   // Of all that was chosen and proven: of 72 methods one is always proven by luck, but not right.
-  ClaimRecord<8> own_record_;
+  PredictionRecord<8> own_record_;
 };
 
 }  // namespace latecomer

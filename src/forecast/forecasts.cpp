@@ -30,9 +30,10 @@ const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds
   auto& [forecast, grid, snapped, used] = found->second;
   if (snapped != forecast.version()) {
     snapped = forecast.version();
-    const std::span<float> arrivals = room(Room::expected, static_cast<std::size_t>(ranks_));
+    const std::span<float> arrivals =
+        scratch_row(ScratchRow::expected, static_cast<std::size_t>(ranks_));
     forecast.arrivals(arrivals);
-    grid.snap(arrivals, least_step, forecast.usual_error());
+    grid.snap(arrivals, least_step, forecast.mean_error());
   }
   grid.last(expected_);
   return expected_;

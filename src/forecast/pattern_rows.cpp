@@ -60,8 +60,8 @@ void PatternRows::clear(int row) {
               ranks_, std::uint16_t{0});
 }
 
-std::span<float> room(Room which, std::size_t ranks) {
-  constexpr std::size_t kRooms = static_cast<std::size_t>(Room::moved) + 1;
+std::span<float> scratch_row(ScratchRow which, std::size_t ranks) {
+  constexpr std::size_t kRooms = static_cast<std::size_t>(ScratchRow::moved) + 1;
   static thread_local std::array<std::vector<float>, kRooms> rooms;
   std::vector<float>& values = rooms[static_cast<std::size_t>(which)];
   if (values.size() < ranks) values.resize(ranks);

@@ -46,8 +46,8 @@ class PatternRows {
 };
 
 /// Room for a pattern that is needed for a moment.
-enum class Room { lateness, computing, expected, blended, before, moved };
+enum class ScratchRow { lateness, computing, expected, blended, before, moved };
 /// Of the calling thread, valid until it asks for this room again.
-[[nodiscard]] std::span<float> room(Room which, std::size_t ranks);
+[[nodiscard]] std::span<float> scratch_row(ScratchRow which, std::size_t ranks);
 
 }  // namespace latecomer

@@ -58,8 +58,8 @@ std::size_t best_move(Pattern before, Pattern last, std::span<float> scratch) {
 }  // namespace
 
 void shift(const PatternHistory& history, std::span<float> next) {
-  const std::span<float> last = room(Room::moved, next.size());
-  const std::span<float> before = room(Room::before, next.size());
+  const std::span<float> last = scratch_row(ScratchRow::moved, next.size());
+  const std::span<float> before = scratch_row(ScratchRow::before, next.size());
   history.read(1, last);
   history.read(2, before);
   move_on(last, best_move(before, last, next), next);

@@ -1,7 +1,7 @@
 // How wrong an estimator was lately, and whether what it claimed came true.
 #pragma once
 
-#include "forecast/claim_record.hpp"
+#include "forecast/prediction_record.hpp"
 
 namespace latecomer {
 
@@ -34,7 +34,7 @@ class TrackRecord {
   }
 
  private:
-  ClaimRecord<kWindow> record_;
+  PredictionRecord<kWindow> record_;
 };
 
 }  // namespace latecomer

@@ -33,7 +33,7 @@ class RoughSeconds {
 
 /// Of the last `window` predictions. Claims weigh by the imbalance they predicted, seconds.
 template <std::size_t window>
-class ClaimRecord {
+class PredictionRecord {
  public:
   /// A claim was seen to be so wrong.
   void add(Seconds predicted, Seconds misplacement) {
@@ -42,7 +42,7 @@ class ClaimRecord {
     ++count_;
   }
   /// A prediction that claimed nothing was.
-  void add_unclaimed(Seconds misplacement) { add(0, misplacement); }
+  void add_without_claim(Seconds misplacement) { add(0, misplacement); }
 
   /// Predictions ever seen.
   [[nodiscard]] std::size_t count() const { return count_; }

@@ -7,10 +7,10 @@
 namespace latecomer {
 
 /// What is done with an observation, each including those before.
-enum class Look {
-  glance,  // the forecast is judged
-  few,     // the pattern is kept, the best few estimators are judged
-  all      // every estimator is
+enum class Evaluation {
+  forecast_only,  // the forecast is judged
+  few,            // the pattern is kept, the best few estimators are judged
+  all             // every estimator is
 };
 
 /// How a call was, beside what was forecast.
@@ -21,18 +21,18 @@ enum class Surprise {
          // were much later than lately
 };
 
-class Attention {
+class SearchSchedule {
  public:
   /// A history of `depth` patterns begins: with a search.
-  explicit Attention(int depth) : length_(std::max(4 * depth, kLeastSearch)), left_(length_) {}
+  explicit SearchSchedule(int depth) : length_(std::max(4 * depth, kLeastSearch)), left_(length_) {}
 
   /// For the observation that comes now. `dispensable`: leaving it out harms no estimator in use.
   /// `may_search`: whether one may begin.
-  Look next(Surprise surprise, bool dispensable, bool may_search);
+  Evaluation next(Surprise surprise, bool dispensable, bool may_search);
 
   [[nodiscard]] bool searching() const { return left_ > 0; }
   /// A search is over. `found`: an estimator that can be believed, where there was none.
-  void rest(bool found);
+  void finish_search(bool found);
 
  private:
   // Three periods of the longest one, and some: a search must see it come, go and come again.
