@@ -29,8 +29,8 @@ class Partition {
 /// The fewest parts of `bytes` that are each sent without asking the receiver: at most half the
 /// eager limit, since the libraries count their headers too. 1 where nothing is sent so.
 [[nodiscard]] inline Count eager_parts(Count bytes, const Network& network) {
-  const Count most = network.eager_limit / 2;
-  return most == 0 ? 1 : std::max<Count>(1, (bytes + most - 1) / most);
+  const Count max = network.eager_limit / 2;
+  return max == 0 ? 1 : std::max<Count>(1, (bytes + max - 1) / max);
 }
 
 }  // namespace latecomer

@@ -15,10 +15,10 @@ namespace {
 
 constexpr double kGain = 0.95;    // another candidate must be so much better than the current
 constexpr double kNoWorse = 1.5;  // than the best program may a protocol be in balance
-constexpr std::size_t kPriorWeight = 2;      // of bad luck with an arrival-aware candidate
-constexpr std::size_t kRecentCalls = 5;      // calls whose arrivals stand for the next one's
-constexpr std::uint64_t kMostDoublings = 7;  // of the calls between two that are told of
-constexpr std::uint64_t kMostUses = 12;      // of a candidate of which nothing becomes known
+constexpr std::size_t kPriorWeight = 2;     // of bad luck with an arrival-aware candidate
+constexpr std::size_t kRecentCalls = 5;     // calls whose arrivals stand for the next one's
+constexpr std::uint64_t kMaxDoublings = 7;  // of the calls between two that are told of
+constexpr std::uint64_t kMaxUses = 12;      // of a candidate of which nothing becomes known
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
 constexpr Seconds kConnectTime = 400e-6;  // of a link, for each doubling of the ranks
@@ -29,7 +29,7 @@ constexpr std::uint64_t kGrowth = 4;                     // of the calls between
 constexpr double kLoss = 0.01;              // by deciding, of the time of a class's calls
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
-constexpr std::uint64_t kMostReviewed = 256;
+constexpr std::uint64_t kMaxReviewed = 256;
 
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
@@ -128,7 +128,7 @@ CallClass& Chooser::class_of(const Problem& problem) {
   call_class.current = &row_of(problem.collective, "native");
   // A first call is often a slow one. Of long calls the second one is looked at already.
   call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 2 : 8;
-  if (classes_.size() > kMostClasses) forget_oldest();
+  if (classes_.size() > kMaxClasses) forget_oldest();
   return call_class;
 }
 
@@ -218,10 +218,10 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
   std::array<double, Review::kCalls> transfer{};
   std::array<double, Review::kCalls> mean{};
   for (std::size_t ago = 0; ago < count; ++ago) {
-    const Seconds least = all.least(Reviewed::library, ago);
-    const Seconds most = all.most(Reviewed::library, ago);
-    transfer[ago] = rooted(problem.collective) ? most : least;
-    mean[ago] = (most + least) / 2;
+    const Seconds min = all.min(Reviewed::library, ago);
+    const Seconds max = all.max(Reviewed::library, ago);
+    transfer[ago] = rooted(problem.collective) ? max : min;
+    mean[ago] = (max + min) / 2;
     mix(state_hash_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
   call_class.elapsed = median(mean, count);
@@ -260,7 +260,7 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
     std::array<double, Review::kCalls> seconds{};
     for (std::size_t ago = 0; ago < count; ++ago) {
       seconds[ago] =
-          rooted(collective) ? (all.least(by, ago) + all.most(by, ago)) / 2 : all.least(by, ago);
+          rooted(collective) ? (all.min(by, ago) + all.max(by, ago)) / 2 : all.min(by, ago);
     }
     return trimmed_mean(seconds, count);
   };
@@ -272,14 +272,14 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   const double loss = library > 0 ? decided / library - 1 : 0;
   if (loss <= kLoss) {
     call_class.futile_reviews = 0;
-    call_class.review_after = std::min(2 * call_class.review_after, kMostReviewed);
+    call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);
     return;
   }
   std::uint64_t pause = Durations::kCalls;
   if (call_class.futile_reviews > 0) {
     const double calls = std::clamp(reviewed * loss / kLoss, 1.0, 1e6);
     pause = static_cast<std::uint64_t>(calls)
-            << std::min(call_class.futile_reviews - 1, kMostDoublings);
+            << std::min(call_class.futile_reviews - 1, kMaxDoublings);
   }
   call_class.next_event = call_class.calls + 1 + pause;
   call_class.review_after = kReviewed;
@@ -558,7 +558,7 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
     return feedback == nullptr ? 0 : feedback->uses();
   };
   for (const Candidate* each : {&candidates_[0], &candidates_[1]}) {
-    if (!prices.judged(*each->row) && uses(*each) < kMostUses) return each;
+    if (!prices.judged(*each->row) && uses(*each) < kMaxUses) return each;
   }
   const Candidate& best = best_of(call_class);
   for (const Candidate& other : candidates_) {
@@ -590,7 +590,7 @@ const Candidate& Chooser::best_of(const CallClass& call_class) const {
 std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, const Candidate& chosen,
                                                const Problem& problem) const {
   if (rooted(problem.collective))
-    return kRootedEvery << std::min(call_class.balanced_in_a_row, kMostDoublings);
+    return kRootedEvery << std::min(call_class.balanced_in_a_row, kMaxDoublings);
   const Prices prices(call_class);
   const Seconds call = std::max(call_class.elapsed, prices.of(chosen));
   if (!(call > 0)) return kRootedEvery;

@@ -42,7 +42,7 @@ struct Decision {
 
 class Chooser {
  public:
-  static constexpr std::size_t kMostClasses = 64;  // the one unused longest goes
+  static constexpr std::size_t kMaxClasses = 64;  // the one unused longest goes
   /// Of rooted calls one in so many is told of: telling makes all ranks wait for the last one,
   /// which such a call by itself does not. While the library's are chosen and nobody is late the
   /// number doubles each time.

@@ -26,7 +26,7 @@ std::uint64_t Feedback::next(double worse) const {
   constexpr double kLoss = 0.01;
   const double excess = std::clamp(worse - 1, 0.0, 1e6);
   const auto pause = static_cast<std::uint64_t>(static_cast<double>(kSamples) * excess / kLoss);
-  return last_use_ + (std::max(pause, kFirstPause) << std::min(doublings_, kMostDoublings));
+  return last_use_ + (std::max(pause, kFirstPause) << std::min(doublings_, kMaxDoublings));
 }
 
 void Feedback::renew() {

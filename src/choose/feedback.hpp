@@ -13,7 +13,7 @@ class Feedback {
  public:
   static constexpr std::size_t kSamples = 3;
   static constexpr std::uint64_t kFirstPause = 50;  // calls
-  static constexpr std::uint64_t kMostDoublings = 8;
+  static constexpr std::uint64_t kMaxDoublings = 8;
 
   /// It carries out call number `call` of its class.
   void use(std::uint64_t call);

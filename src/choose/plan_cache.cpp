@@ -61,7 +61,7 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
   cached.balanced = balanced_time(plan, knowledge.network);
   cached.plan = shared(std::move(plan));
   const std::size_t bytes = bytes_of(cached);
-  while (!entries_.empty() && bytes_ + bytes > kMostBytes) drop_oldest();
+  while (!entries_.empty() && bytes_ + bytes > kMaxBytes) drop_oldest();
   const std::uint64_t key = key_of(choice, problem, knowledge);
   entries_.push_back({key, bytes, std::move(cached)});
   by_key_.emplace(key, std::prev(entries_.end()));

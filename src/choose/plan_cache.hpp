@@ -23,7 +23,7 @@ struct CachedPlan {
 
 class PlanCache {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{96} << 10;
+  static constexpr std::size_t kMaxBytes = std::size_t{96} << 10;
 
   /// Null where it would have to be made. No allocation.
   [[nodiscard]] const CachedPlan* find(const Choice& choice, const Problem& problem,

@@ -53,14 +53,12 @@ class Review {
   static constexpr std::size_t kCalls = Durations::kCalls;
 
   /// `ago`: 0 for the last call.
-  void set_call(Reviewed by, std::size_t ago, Seconds least, Seconds most) {
-    values_[place(by, ago)] = least;
-    values_[place(by, ago) + 1] = -most;
+  void set_call(Reviewed by, std::size_t ago, Seconds min, Seconds max) {
+    values_[place(by, ago)] = min;
+    values_[place(by, ago) + 1] = -max;
   }
-  [[nodiscard]] Seconds least(Reviewed by, std::size_t ago) const {
-    return values_[place(by, ago)];
-  }
-  [[nodiscard]] Seconds most(Reviewed by, std::size_t ago) const {
+  [[nodiscard]] Seconds min(Reviewed by, std::size_t ago) const { return values_[place(by, ago)]; }
+  [[nodiscard]] Seconds max(Reviewed by, std::size_t ago) const {
     return -values_[place(by, ago) + 1];
   }
 

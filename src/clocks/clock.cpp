@@ -9,7 +9,7 @@ namespace {
 
 constexpr Seconds kResolution = 1e-9;  // of the clocks
 constexpr double kWander = 0.5e-6;     // by which a drift may differ from its mean over minutes
-constexpr std::size_t kMostPast = 8;   // with kLongestInterval: the drift's mean over minutes
+constexpr std::size_t kMaxPast = 8;    // with kLongestInterval: the drift's mean over minutes
 constexpr Seconds kApart = 0.25;       // between models that are worth keeping
 constexpr Seconds kLongestInterval = 32;
 
@@ -97,7 +97,7 @@ void ClockHistory::keep() {
   model_.drift_error = drift.half();
   if (!past_.empty() && model_.origin - past_.back().origin < kApart) return;
   past_.push_back(model_);
-  if (past_.size() > kMostPast) past_.pop_front();
+  if (past_.size() > kMaxPast) past_.pop_front();
 }
 
 bool ClockRefresh::due(Seconds instant) {

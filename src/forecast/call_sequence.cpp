@@ -59,7 +59,7 @@ void CallSequence::add(CallKey key) {
   } else if (period_ == before && held(period_) > static_cast<std::uint64_t>(period_)) {
     position_ = (position_ + 1) % period_;
   } else {
-    position_ = (period_ - least_rotation()) % period_;
+    position_ = (period_ - minimal_rotation()) % period_;
   }
 }
 
@@ -83,7 +83,7 @@ int CallSequence::longest_held() const {
 }
 
 /// Where the least rotation of the last `period_` keys starts, counted from the oldest of them.
-int CallSequence::least_rotation() const {
+int CallSequence::minimal_rotation() const {
   int best = 0;
   int other = 1;
   for (int same = 0; other < period_ && same < period_;) {

@@ -57,7 +57,7 @@ class CallSequence {
   }
   void count_held(CallKey key);
   [[nodiscard]] int longest_held() const;
-  [[nodiscard]] int least_rotation() const;
+  [[nodiscard]] int minimal_rotation() const;
   [[nodiscard]] std::uint64_t held(int period) const {
     return held_[static_cast<std::size_t>(period)];
   }

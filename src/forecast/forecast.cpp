@@ -159,12 +159,12 @@ void Forecast::keep(const Observation& observation, Pattern lateness) {
 
 void Forecast::choose() {
   std::size_t best = chosen_;
-  double least = kHysteresis;
+  double min = kHysteresis;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (!tried(candidates_[i])) continue;
     const double relative = relative_score(candidates_[i].record, chosen().record);
-    if (relative >= least) continue;
-    least = relative;
+    if (relative >= min) continue;
+    min = relative;
     best = i;
   }
   chosen_ = best;
@@ -193,13 +193,13 @@ void Forecast::begin_search() {
 /// where exits change: with it most calls need no look.
 void Forecast::prefer_gap_tolerant() {
   const Candidate current = chosen();
-  double least = current.method.signal == kComputing ? 1 / kHysteresis : kMuchWorse;
+  double min = current.method.signal == kComputing ? 1 / kHysteresis : kMuchWorse;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const Candidate& one = candidates_[i];
     if (!gap_tolerant(one.method) || !tried(one) || !one.record.proven(predicted_)) continue;
     const double relative = relative_score(one.record, current.record);
-    if (relative >= least) continue;
-    least = relative;
+    if (relative >= min) continue;
+    min = relative;
     chosen_ = i;
   }
 }
@@ -209,7 +209,7 @@ void Forecast::end_search() {
   if (proven_ && !gap_tolerant(chosen().method)) prefer_gap_tolerant();
   const Candidate current = chosen();
   schedule_.finish_search(doubted_ && proven_);
-  least_trial_ = numbers_.depth;
+  min_trial_ = numbers_.depth;
   if (gap_tolerant(current.method)) return keep_gap_tolerant();
   std::vector<std::pair<double, Method>> order;
   for (const Candidate& one : candidates_) {
@@ -261,7 +261,7 @@ bool Forecast::gap_tolerant(Method method) const {
 }
 
 bool Forecast::tried(const Candidate& candidate) const {
-  const int trial = std::max(numbers_.trial(candidate.method.estimator), least_trial_);
+  const int trial = std::max(numbers_.trial(candidate.method.estimator), min_trial_);
   return candidate.record.count() >= static_cast<std::size_t>(trial);
 }
 
@@ -275,7 +275,7 @@ bool Forecast::trusted() const { return proven_ && own_record_.few_wrong(predict
 
 void Forecast::arrivals(std::span<float> after_earliest) const {
   rows_.read(kPredicted, after_earliest);
-  const float earliest = extremes_of(Pattern(after_earliest)).least;
+  const float earliest = extremes_of(Pattern(after_earliest)).min;
   for (float& arrival : after_earliest) arrival -= earliest;
 }
 

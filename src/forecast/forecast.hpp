@@ -89,7 +89,7 @@ class Forecast {
   std::vector<Candidate> candidates_;
   std::size_t chosen_ = 0;
   // Methods that a later search tries must show themselves over a period like those in use.
-  int least_trial_ = 0;
+  int min_trial_ = 0;
   bool gap_tolerant_ = false;  // all candidates are
   bool computing_ = false;     // a candidate looks at computing time
   bool gaps_ = false;          // observations were left out since the last search

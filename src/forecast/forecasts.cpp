@@ -23,7 +23,7 @@ Estimate Forecasts::next(const HistoryKey& history) const {
   return {.arrivals = std::vector<Seconds>(static_cast<std::size_t>(ranks_))};
 }
 
-const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds least_step) {
+const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds min_step) {
   expected_.clear();
   const auto found = entries_.find(best(history));
   if (found == entries_.end() || !found->second.forecast.trusted()) return expected_;
@@ -33,7 +33,7 @@ const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds
     const std::span<float> arrivals =
         scratch_row(ScratchRow::expected, static_cast<std::size_t>(ranks_));
     forecast.arrivals(arrivals);
-    grid.snap(arrivals, least_step, forecast.mean_error());
+    grid.snap(arrivals, min_step, forecast.mean_error());
   }
   grid.last(expected_);
   return expected_;
@@ -76,7 +76,7 @@ void Forecasts::add(const HistoryKey& history, const Observation& observation) {
 /// room for would otherwise forget each of them before it comes again.
 bool Forecasts::make_room() {
   const std::size_t needed = Forecast::allowance(ranks_);
-  while (entries_.size() == kMost || taken_ + needed > allowance(ranks_)) {
+  while (entries_.size() == kMax || taken_ + needed > allowance(ranks_)) {
     const auto oldest = std::min_element(
         entries_.begin(), entries_.end(),
         [](const auto& one, const auto& other) { return one.second.used < other.second.used; });

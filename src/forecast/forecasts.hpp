@@ -13,7 +13,7 @@ namespace latecomer {
 /// Equal on all ranks if they make the same calls of it in the same order.
 class Forecasts {
  public:
-  static constexpr std::size_t kMost = 64;  // histories kept
+  static constexpr std::size_t kMax = 64;  // histories kept
   /// A history that was not used for so many observations gives way to one that needs its room.
   static constexpr std::uint64_t kIdle = 128;
   /// What all histories may take, bytes.
@@ -31,9 +31,8 @@ class Forecasts {
   /// trusted the one of all calls with its key.
   [[nodiscard]] Estimate next(const HistoryKey& history) const;
   /// The same on a grid, for plans: seconds after the earliest; empty: nothing is trusted. Less
-  /// than `least_step` matters to no plan.
-  [[nodiscard]] const std::vector<Seconds>& expect(const HistoryKey& history,
-                                                   Seconds least_step = 0);
+  /// than `min_step` matters to no plan.
+  [[nodiscard]] const std::vector<Seconds>& expect(const HistoryKey& history, Seconds min_step = 0);
   /// What a call showed; it may be told later, or not at all. Throws Error as Forecast does.
   void observe(const HistoryKey& history, const Observation& observation);
 

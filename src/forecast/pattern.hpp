@@ -22,10 +22,10 @@ void pattern_of(std::span<const Seconds> times, std::span<const Seconds> less,
 
 template <typename Number>
 struct Extremes {
-  Number least;
-  Number most;
+  Number min;
+  Number max;
 
-  [[nodiscard]] Number range() const { return most - least; }
+  [[nodiscard]] Number range() const { return max - min; }
 };
 
 /// The nearest integer of a number that is not negative; std::lround is a call for each number.
@@ -39,23 +39,23 @@ template <typename Value>
 [[nodiscard]] auto extremes(std::size_t count, const Value& value) {
   using Number = decltype(value(std::size_t{0}));
   constexpr std::size_t kLanes = 8;
-  std::array<Number, kLanes> least{};
-  least.fill(value(0));
-  std::array<Number, kLanes> most = least;
+  std::array<Number, kLanes> min{};
+  min.fill(value(0));
+  std::array<Number, kLanes> max = min;
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const Number one = value(i + lane);
-      least[lane] = one < least[lane] ? one : least[lane];
-      most[lane] = one > most[lane] ? one : most[lane];
+      min[lane] = one < min[lane] ? one : min[lane];
+      max[lane] = one > max[lane] ? one : max[lane];
     }
   }
   for (; i < count; ++i) {
-    least[0] = std::min(least[0], value(i));
-    most[0] = std::max(most[0], value(i));
+    min[0] = std::min(min[0], value(i));
+    max[0] = std::max(max[0], value(i));
   }
-  return Extremes<Number>{*std::min_element(least.begin(), least.end()),
-                          *std::max_element(most.begin(), most.end())};
+  return Extremes<Number>{*std::min_element(min.begin(), min.end()),
+                          *std::max_element(max.begin(), max.end())};
 }
 
 template <typename Times>

@@ -10,14 +10,14 @@ namespace latecomer {
 namespace {
 
 constexpr float kParts = 65535;
-constexpr int kLeastExponent = -100;  // a step so small is nothing
+constexpr int kMinExponent = -100;  // a step so small is nothing
 
 /// The least power of two that `kParts` steps of reach `range` with.
 int step_exponent(float range) {
   int exponent = 0;
   const float fraction = std::frexp(range / kParts, &exponent);
   if (fraction == 0.5F) --exponent;
-  return std::max(exponent, kLeastExponent);
+  return std::max(exponent, kMinExponent);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ enum class Surprise {
 class SearchSchedule {
  public:
   /// A history of `depth` patterns begins: with a search.
-  explicit SearchSchedule(int depth) : length_(std::max(4 * depth, kLeastSearch)), left_(length_) {}
+  explicit SearchSchedule(int depth) : length_(std::max(4 * depth, kMinSearch)), left_(length_) {}
 
   /// For the observation that comes now. `dispensable`: leaving it out harms no estimator in use.
   /// `may_search`: whether one may begin.
@@ -36,7 +36,7 @@ class SearchSchedule {
 
  private:
   // Three periods of the longest one, and some: a search must see it come, go and come again.
-  static constexpr int kLeastSearch = 32;
+  static constexpr int kMinSearch = 32;
   static constexpr int kLongestPause = 64;  // searches
   static constexpr int kEarly = 4;          // after such a part of a pause a large surprise ends it
   static constexpr int kAlert = 8;          // observations after a surprise

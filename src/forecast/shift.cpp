@@ -40,15 +40,15 @@ void move_on(Pattern pattern, std::size_t ranks, std::span<float> moved) {
 std::size_t best_move(Pattern before, Pattern last, std::span<float> scratch) {
   const auto latest = std::max_element(before.begin(), before.end()) - before.begin();
   std::size_t best = 0;
-  float least = misplacement(before, last);
+  float min = misplacement(before, last);
   const Latest now = latest_ranks(last);
   for (std::size_t i = 0; i < now.count; ++i) {
     const std::size_t move =
         (now.ranks[i] + last.size() - static_cast<std::size_t>(latest)) % last.size();
     move_on(before, move, scratch);
     const float error = misplacement(Pattern(scratch), last);
-    if (error < least) {
-      least = error;
+    if (error < min) {
+      min = error;
       best = move;
     }
   }

@@ -20,10 +20,10 @@ inline constexpr Count kMostSegments = 65536;
 /// the longest segment nor the handshake of those above the eager limit.
 template <typename Time>
 [[nodiscard]] Count best_segments(Count elements, const Time& time) {
-  const Count most = most_segments(elements);
+  const Count max = most_segments(elements);
   Count best = 1;
   Seconds shortest = time(best);
-  for (Count segments = 2; segments <= most; segments += std::max<Count>(1, segments / 8)) {
+  for (Count segments = 2; segments <= max; segments += std::max<Count>(1, segments / 8)) {
     const Seconds taken = time(segments);
     if (taken >= shortest) continue;
     best = segments;

@@ -102,7 +102,7 @@ void Rehearsal::only_watch(Call& call, CallClass* call_class,
   if (call_class == nullptr) return;
   const Inside inside = inside_of(call, arrivals);
   if (call_class->calls > 0) note(Reviewed::library, inside);
-  if (!Chooser::watched(*call_class, inside.least)) return;
+  if (!Chooser::watched(*call_class, inside.min)) return;
   if (chooser_.reviewed(*call_class, setting_.problem, review())) watch_arrivals();
 }
 
@@ -111,8 +111,8 @@ Rehearsal::Inside Rehearsal::inside_of(const Call& call, const std::vector<Secon
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     inside.push_back(call.exits[rank] - arrivals[rank]);
   }
-  const auto [least, most] = std::minmax_element(inside.begin(), inside.end());
-  return {*least, *most};
+  const auto [min, max] = std::minmax_element(inside.begin(), inside.end());
+  return {*min, *max};
 }
 
 void Rehearsal::note(Reviewed by, const Inside& inside) {
@@ -127,7 +127,7 @@ Review Rehearsal::review() const {
   for (const Reviewed by : {Reviewed::library, Reviewed::decided}) {
     const auto& last = durations_[static_cast<std::size_t>(by)];
     for (std::size_t ago = 0; ago < last.size(); ++ago) {
-      all.set_call(by, ago, last[ago].least, last[ago].most);
+      all.set_call(by, ago, last[ago].min, last[ago].max);
     }
   }
   all.set_room(true);
@@ -150,7 +150,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
     call.exits = run(native ? native_plan() : *decision.plan, arrivals, &call).exits;
     if (native && call_class != nullptr) {
       const Inside inside = inside_of(call, arrivals);
-      library = inside.least;
+      library = inside.min;
       note(Reviewed::library, inside);
     }
     if (decision.exchange_arrivals) exchange_afterwards(call, arrivals);
@@ -164,7 +164,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   if (call_class == nullptr) return;
   const auto before = call_class->decided.count();
   const Inside all_in = inside_of(call, arrivals);
-  const bool due = chooser_.measured(*call_class, library, all_in.least);
+  const bool due = chooser_.measured(*call_class, library, all_in.min);
   if (call_class->decided.count() > before) note(Reviewed::decided, all_in);
   if (due) (void)chooser_.reviewed(*call_class, setting_.problem, review());
 }

@@ -49,8 +49,8 @@ class Rehearsal {
  private:
   /// How long the ranks were in a call.
   struct Inside {
-    Seconds least = 0;
-    Seconds most = 0;
+    Seconds min = 0;
+    Seconds max = 0;
   };
 
   [[nodiscard]] bool automatic() const { return setting_.choice.algorithm->name == "auto"; }

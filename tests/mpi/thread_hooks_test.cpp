@@ -43,9 +43,9 @@ MPI_TEST(hooks_that_are_wrong_cost_time_only) {
   Random own(context.seed + static_cast<std::uint64_t>(context.rank));
   for (std::uint64_t i = 0; i < 10; ++i) {
     CHECK_EQ(latecomer_compute_begin(comm), MPI_SUCCESS);
-    const double most = own.uniform();
+    const double max = own.uniform();
     for (const double part : {0.01, 0.3, 1.0})
-      CHECK_EQ(latecomer_edge(comm, part * most), MPI_SUCCESS);
+      CHECK_EQ(latecomer_edge(comm, part * max), MPI_SUCCESS);
     sleep_for(0.01 * own.uniform());
     if (own.next() % 2 == 0) CHECK_EQ(latecomer_compute_end(comm), MPI_SUCCESS);
     try_allreduce(comm, kinds.named("float sum"), {kMany, false, 0}, context.seed + i, "hooks");

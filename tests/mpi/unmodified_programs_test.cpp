@@ -232,7 +232,7 @@ MPI_TEST(links_are_made_for_few_communicators_only) {
 
 /// 64 KiB and 64 bytes a rank, whatever it calls.
 MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
-  constexpr std::size_t kMost = std::size_t{64} << 10;
+  constexpr std::size_t kMax = std::size_t{64} << 10;
   std::vector<Communicator> comms(20);
   std::vector<double> in(500, 1.0);
   std::vector<double> out(in.size());
@@ -255,14 +255,14 @@ MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
   for (const Communicator& comm : comms) linked = linked || state_of(comm).resources;
   if (linked) return;  // on a busy machine short calls take long
   const std::size_t each = (bytes_in_use() - before) / comms.size();
-  CHECK_TEXT(each < kMost + 64 * static_cast<std::size_t>(context.ranks),
+  CHECK_TEXT(each < kMax + 64 * static_cast<std::size_t>(context.ranks),
              std::to_string(each) + " bytes");
 }
 
 /// 256 KiB and 256 bytes a rank, with eight kinds of calls that are decided about.
 MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
   if (context.ranks == 1) return;
-  constexpr std::int64_t kMost = std::int64_t{256} << 10;
+  constexpr std::int64_t kMax = std::int64_t{256} << 10;
   const Count largest = Count{1} << 17;
   const std::vector<double> in(static_cast<std::size_t>(largest), 1.0);
   std::vector<double> out(in.size());
@@ -295,7 +295,7 @@ MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
   calls(comm, true);
   CHECK(state_of(comm).resources != nullptr);
   const std::int64_t used = without_scratch() - before;
-  CHECK_TEXT(used < kMost + 256 * std::int64_t{context.ranks},
+  CHECK_TEXT(used < kMax + 256 * std::int64_t{context.ranks},
              std::to_string(used) + " bytes, of them plans " +
                  std::to_string(state_of(comm).chooser.plans().bytes()));
 }

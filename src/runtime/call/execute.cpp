@@ -121,7 +121,7 @@ Outcome exchange_afterwards(CommState& state, bool exchange, Seconds arrived) {
   return exchanged.code == MPI_SUCCESS ? note_arrivals(state) : exchanged;
 }
 
-int least_of_all(CommState& state, Review& review) {
+int min_over_ranks(CommState& state, Review& review) {
   const ReleasedCommLock released(state.lock);
   const UserCode called;
   const auto count = static_cast<int>(review.values().size());
@@ -135,7 +135,7 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
   Review all = Chooser::review(*ending.call_class, may_connect(state));
   all.offer(inheritance.state_hash());
-  const int code = least_of_all(state, all);
+  const int code = min_over_ranks(state, all);
   if (ending.code == MPI_SUCCESS) ending.code = code;
   if (code != MPI_SUCCESS) return ending;
   if (all.agreed()) {

@@ -22,10 +22,10 @@ std::size_t bytes_of(const Party& party) {
 
 }  // namespace
 
-Prepared::Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count most_eager)
+Prepared::Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count max_eager)
     : shared(std::move(made)),
       plan(with(*shared, in_place)),
-      eager(most_eager),
+      eager(max_eager),
       party(make_party(plan, me, eager)),
       bytes(bytes_of(*party)) {}
 
@@ -48,7 +48,7 @@ Prepared& ProgramCache::get(const std::shared_ptr<const Plan>& plan, bool in_pla
   ++built_;
   std::size_t bytes = 0;
   for (const auto& each : entries_) bytes += each->bytes;
-  while (!entries_.empty() && bytes + made->bytes > kMostBytes) {
+  while (!entries_.empty() && bytes + made->bytes > kMaxBytes) {
     bytes -= entries_.front()->bytes;
     entries_.erase(entries_.begin());
   }

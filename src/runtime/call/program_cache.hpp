@@ -15,7 +15,7 @@ namespace latecomer {
 /// A plan and what this rank does to carry it out.
 struct Prepared {
   /// `eager`: elements of the longest message whose receive may be posted ahead of its turn.
-  Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count most_eager);
+  Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count max_eager);
 
   [[nodiscard]] const Frame& frame() const { return party->frame(); }
   /// Ready to start on the transport, which is always the same one. No allocation once it was.
@@ -35,7 +35,7 @@ struct Prepared {
 
 class ProgramCache {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 10;  // beside the last one
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 10;  // beside the last one
 
   /// Valid until the next call.
   Prepared& get(const std::shared_ptr<const Plan>& plan, bool in_place, Rank me, Count eager);

@@ -16,9 +16,9 @@ enum class ProgressMode : std::uint64_t { none, not_allowed, thread };
 
 /// The settings of some ranks, as they travel (runtime/settings/settings.hpp).
 struct SettingHashes {
-  static constexpr std::size_t kMost = 15;  // of any version
+  static constexpr std::size_t kMax = 15;  // of any version
 
-  std::array<std::uint64_t, kMost> values{};
+  std::array<std::uint64_t, kMax> values{};
   std::uint64_t differing = 0;  // bit i: the i-th is not alike on all of these ranks
   bool operator==(const SettingHashes&) const = default;
 };

@@ -54,7 +54,7 @@ class Predecessors {
     Left surplus;
     const std::lock_guard hold(guard_);
     all_.push_back(std::move(left));
-    if (all_.size() > kMost) {
+    if (all_.size() > kMax) {
       surplus = std::move(all_.front());
       all_.pop_front();
     }
@@ -79,7 +79,7 @@ class Predecessors {
   void give_back(Left left) {
     const std::lock_guard hold(guard_);
     ++left->refused;
-    if (all_.size() < kMost) all_.push_front(std::move(left));
+    if (all_.size() < kMax) all_.push_front(std::move(left));
   }
   /// While MPI is there.
   [[nodiscard]] bool open() {
@@ -105,7 +105,7 @@ class Predecessors {
     return {one.refused, one.state_hash};
   }
 
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMax = 64;
   static constexpr std::size_t kRemembered = 8;  // of more than the link
 
   std::mutex guard_;

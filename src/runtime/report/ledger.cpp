@@ -13,7 +13,7 @@ namespace latecomer {
 namespace {
 
 constexpr const char* kVariable = "LATECOMER_STATS";
-constexpr std::size_t kMostFreed = 64;  // communicators that are told one by one
+constexpr std::size_t kMaxFreed = 64;  // communicators that are told one by one
 
 /// Where statistics go, by LATECOMER_STATS: "" nowhere, "1" a text on stderr, otherwise a file of
 /// this name.
@@ -54,7 +54,7 @@ class Ledger {
     if (destination_.empty()) return;
     const std::lock_guard lock(guard_);
     if (std::erase(open_, &state) == 0 || total(state.stats) == 0) return;
-    if (stats_.communicators.size() < kMostFreed) {
+    if (stats_.communicators.size() < kMaxFreed) {
       stats_.communicators.push_back(stats_of(state));
       return;
     }

@@ -9,12 +9,12 @@ namespace {
 /// The place of `key` in `entries`, where `places` keeps it; beyond `most` the common last entry's.
 template <class Key, class Entry>
 std::size_t place_of(std::map<Key, std::size_t>& places, std::deque<Entry>& entries, const Key& key,
-                     std::size_t most, bool* fresh) {
+                     std::size_t max, bool* fresh) {
   const auto found = places.find(key);
   *fresh = false;
   if (found != places.end()) return found->second;
-  if (entries.size() > most) return most;
-  *fresh = entries.size() < most;
+  if (entries.size() > max) return max;
+  *fresh = entries.size() < max;
   entries.emplace_back();
   const std::size_t place = entries.size() - 1;
   if (*fresh) places.emplace(key, place);

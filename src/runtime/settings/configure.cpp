@@ -39,7 +39,7 @@ std::uint64_t hash_of(const Choice& choice) {
 
 using Numbers = std::array<std::uint64_t, 5>;
 
-int largest_of_all(CommState& state, const Numbers& mine, Numbers& largest) {
+int max_over_ranks(CommState& state, const Numbers& mine, Numbers& largest) {
   const ReleasedCommLock released(state.lock);
   const UserCode called;
   return PMPI_Allreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_UINT64_T,
@@ -55,7 +55,7 @@ void agree(CommState& state, const std::string& what, std::string_view text,
   const std::uint64_t mode = state.chooser.policy().reproducible ? 1 : 0;
   const Numbers mine = {meaning ? 0U : 1U, hash, ~hash, mode, ~mode};
   Numbers largest{};
-  const int code = largest_of_all(state, mine, largest);
+  const int code = max_over_ranks(state, mine, largest);
   if (code != MPI_SUCCESS) throw RefusedByMpi{code};
   state.settings = Settings::unknown;
   if (largest[3] != ~largest[4]) find_different(state, "reproducible");

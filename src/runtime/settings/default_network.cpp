@@ -14,7 +14,7 @@ namespace latecomer {
 namespace {
 
 constexpr const char* kVariable = "LATECOMER_NETWORK";
-constexpr std::size_t kMostBytes = 64 << 10;
+constexpr std::size_t kMaxBytes = 64 << 10;
 
 /// An open file, closed at the end.
 class File {
@@ -34,7 +34,7 @@ class File {
   }
   /// As far as it can be read, one byte more than allowed at most.
   [[nodiscard]] std::string text() const {
-    std::string all(kMostBytes + 1, '\0');
+    std::string all(kMaxBytes + 1, '\0');
     std::size_t size = 0;
     while (size < all.size()) {
       const ssize_t more = read(handle_, all.data() + size, all.size() - size);
@@ -54,7 +54,7 @@ std::string text_of(const std::string& name) {
   const File file(name);
   if (!file.is_open()) throw Error("network file", name, "a file that can be read");
   std::string text = file.regular() ? file.text() : "";
-  if (!file.regular() || text.size() > kMostBytes) {
+  if (!file.regular() || text.size() > kMaxBytes) {
     throw Error("network file", name, "a regular file of at most 64 KiB");
   }
   return text;

@@ -26,7 +26,7 @@ constexpr Setting kSettings[] = {
     {"reproducible", hash_of_mode},
     {"network", hash_of_network},
 };
-static_assert(std::size(kSettings) <= SettingHashes::kMost);
+static_assert(std::size(kSettings) <= SettingHashes::kMax);
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 namespace latecomer {
 namespace {
 
-constexpr std::size_t kMostSpare = 16;
+constexpr std::size_t kMaxSpare = 16;
 
 /// A request whose test fails cannot be waited for.
 bool is_done(Mailbox::Sent& sent, int& code) {
@@ -77,7 +77,7 @@ void Mailbox::forget_sent() {
     const auto next = std::next(sent);
     int code = MPI_SUCCESS;
     if (is_done(*sent, code)) {
-      if (spare_.size() < kMostSpare) {
+      if (spare_.size() < kMaxSpare) {
         spare_.splice(spare_.begin(), leaving_, sent);
       } else {
         leaving_.erase(sent);

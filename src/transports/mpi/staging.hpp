@@ -46,7 +46,7 @@ class Staging {
   struct Shelf {
     std::vector<std::unique_ptr<char[]>> free;
     std::size_t in_use = 0;
-    std::size_t most_in_use = 0;  // in the last calls
+    std::size_t max_in_use = 0;  // in the last calls
   };
 
   struct Shelves {

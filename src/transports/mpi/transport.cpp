@@ -56,7 +56,7 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback
   // than its receive beyond the buffer, over shared memory.
   const Layout& layout = buffers_->layout();
   room_ = sizeof(Head) + max_piggybacked() + packed_bytes(layout, fitting(layout));
-  most_staged_receives_ = std::max<std::size_t>(1, staged_bytes_ / room_);
+  max_staged_receives_ = std::max<std::size_t>(1, staged_bytes_ / room_);
   last_staged_ = 0;
   error_ = MPI_SUCCESS;
 }
@@ -97,7 +97,7 @@ void MpiTransport::recv(const Message& message, Token token) {
 
 /// None waits for one that comes after it in the program: nobody waits in a circle.
 bool MpiTransport::may_receive(const Slot& slot) const {
-  return !is_staged(slot) || staged_receives_ < most_staged_receives_ || slot.token < last_staged_;
+  return !is_staged(slot) || staged_receives_ < max_staged_receives_ || slot.token < last_staged_;
 }
 
 void MpiTransport::receive_next() {

@@ -191,7 +191,7 @@ class MpiTransport final : public Transport {
   OpenRequests first_requests_;
   std::vector<Slot*> receiving_;  // staged receives that are not posted yet: a heap by token
   std::size_t staged_receives_ = 0;
-  std::size_t most_staged_receives_ = 1;
+  std::size_t max_staged_receives_ = 1;
   std::size_t room_ = 0;   // of each, bytes
   Token last_staged_ = 0;  // the last one of the program that was posted
   std::vector<char> piggybacked_;

@@ -396,7 +396,7 @@ TEST(Chooser, HoldsPlansUpToALimit) {
   const Algorithm& ring = find_algorithm(Collective::allreduce, "ring");
   for (Count count = 1; count < 2000; ++count) {
     plans.get({&ring, {}}, {Collective::allreduce, 16, count, 4}, {});
-    ASSERT_LE(plans.bytes(), PlanCache::kMostBytes);
+    ASSERT_LE(plans.bytes(), PlanCache::kMaxBytes);
   }
   EXPECT_EQ(plans.plans_made(), 1999U);
   EXPECT_NE(plans.find({&ring, {}}, {Collective::allreduce, 16, 1999, 4}, {}), nullptr);
@@ -408,7 +408,7 @@ TEST(Chooser, ForgetsClassesWhereThereAreTooMany) {
   warm_up(world);
   EXPECT_TRUE(world.chooser.class_of(kProblem).active);
   const auto version = world.chooser.version();
-  for (int i = 0; i < static_cast<int>(Chooser::kMostClasses) + 1; ++i) {
+  for (int i = 0; i < static_cast<int>(Chooser::kMaxClasses) + 1; ++i) {
     world.call({Collective::allreduce, 16, Count{8} << (i % 40), i < 40 ? 1 : 3}, same);
   }
   EXPECT_NE(world.chooser.version(), version);
@@ -426,11 +426,11 @@ std::vector<Seconds> some_late(Random& random, Seconds delay) {
 /// Calls take what prices say for the arrivals that come, and nobody expects any; `worse`: how many
 /// times as long ranks of a protocol are in the call; `most`: times the delay that it may be.
 Played play_unexpected(World& world, const Problem& problem, Seconds delay, double worse = 1,
-                       double most = 1) {
+                       double max = 1) {
   Random random(7);
   Played played;
   for (int i = 0; i < 600; ++i) {
-    const auto arrivals = some_late(random, delay * std::pow(most, random.uniform()));
+    const auto arrivals = some_late(random, delay * std::pow(max, random.uniform()));
     const auto elapsed = [&](std::string_view name) {
       const bool native = name == "native";
       const Algorithm& row = find_algorithm(problem.collective, native ? "fastest" : name);
