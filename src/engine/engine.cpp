@@ -154,7 +154,7 @@ void Engine::post_message() {
   const Operation& op = index_.operation(index);
   const Slice& data = op.kind == OpKind::send ? op.source : op.target;
   const bool paced = index_.program().receiver_paced && !data.empty();
-  const Message message{op.peer, data, first, index_.tells(index), paced};
+  const Message message{op.peer, data, first, index_.piggybacks(index), paced};
   if (op.kind == OpKind::send) {
     transport_.send(message, index_.program().plan_hash, index);
   } else {

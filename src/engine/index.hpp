@@ -27,7 +27,9 @@ class ProgramIndex {
   }
 
   /// Whether a piggyback's words travel along with it.
-  [[nodiscard]] bool tells(OpIndex index) const { return !tells_.empty() && tells_[index]; }
+  [[nodiscard]] bool piggybacks(OpIndex index) const {
+    return !piggybacks_.empty() && piggybacks_[index];
+  }
 
   /// How many operations each one waits for.
   [[nodiscard]] const std::vector<std::uint32_t>& waits() const { return waits_; }
@@ -68,7 +70,7 @@ class ProgramIndex {
 
   const Program& program_;
   Count eager_;
-  std::vector<bool> tells_;  // per operation; empty: none
+  std::vector<bool> piggybacks_;  // per operation; empty: none
   std::vector<std::uint32_t> waits_;
   std::vector<OpIndex> dependents_;            // of operation i: from dependents_begin_[i]
   std::vector<std::size_t> dependents_begin_;  // to dependents_begin_[i + 1]

@@ -17,8 +17,8 @@ struct Message {
   Rank peer = -1;
   Slice data;
   bool first = false;
-  bool tells = false;  // what a piggyback sends travels along
-  bool paced = false;  // leaves when its receive is posted, however short it is
+  bool piggybacks = false;  // what a piggyback sends travels along
+  bool paced = false;       // leaves when its receive is posted, however short it is
 };
 
 /// How an operation ended.

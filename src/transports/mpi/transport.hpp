@@ -77,7 +77,7 @@ class MpiTransport final : public Transport {
  private:
   enum class Direction : std::uint8_t { send, recv };
   /// A message under way; it may consist of several pieces.
-  struct Slot {
+  struct PendingMessage {
     Token token = 0;
     Rank peer = -1;
     std::uint32_t open = 0;  // pieces under way
@@ -85,13 +85,13 @@ class MpiTransport final : public Transport {
     std::uint64_t hash = 0;  // the peer's, of a first message received
     Direction direction = Direction::send;
     bool first = false;
-    bool tells = false;
+    bool piggybacks = false;
     bool paced = false;
     bool wrong_size = false;
     Slice data;
-    std::uint32_t number = 0;     // among the messages of its pair and direction
-    std::uint64_t plan_hash = 0;  // to send with a first message
-    Slot* next = nullptr;         // to the same peer, waiting to leave after this one
+    std::uint32_t number = 0;        // among the messages of its pair and direction
+    std::uint64_t plan_hash = 0;     // to send with a first message
+    PendingMessage* next = nullptr;  // to the same peer, waiting to leave after this one
     // Of a message that is first or tells: its head, what goes along, and the elements sent with
     // it.
     Staging::Block staged;
@@ -101,7 +101,7 @@ class MpiTransport final : public Transport {
   /// One MPI request and what it should have moved.
   struct Piece {
     MPI_Request request;
-    Slot* slot;
+    PendingMessage* pending;
     MPI_Datatype type;
     int count;
     bool staged = false;
@@ -113,12 +113,12 @@ class MpiTransport final : public Transport {
     Piece* last = nullptr;
   };
   /// The messages of this call to and from one rank.
-  struct Peer {
+  struct PeerState {
     std::uint32_t sent = 0;
     std::uint32_t received = 0;
     Count leaving = 0;  // bytes of the sends under way
-    Slot* first_waiting = nullptr;
-    Slot* last_waiting = nullptr;
+    PendingMessage* first_waiting = nullptr;
+    PendingMessage* last_waiting = nullptr;
     Channel channels[2];  // by direction
   };
   struct Local {
@@ -128,40 +128,44 @@ class MpiTransport final : public Transport {
     Token token;
   };
 
-  Slot& take_slot(Token token, Direction direction, const Message& message);
-  [[nodiscard]] Peer& peer_of(const Slot& slot) {
-    return peers_[static_cast<std::size_t>(slot.peer)];
+  PendingMessage& add_message(Token token, Direction direction, const Message& message);
+  [[nodiscard]] PeerState& peer_of(const PendingMessage& pending) {
+    return peers_[static_cast<std::size_t>(pending.peer)];
   }
-  [[nodiscard]] Count bytes(const Slot& slot) const {
-    return slot.data.count * buffers_->layout().size;
+  [[nodiscard]] Count bytes(const PendingMessage& pending) const {
+    return pending.data.count * buffers_->layout().size;
   }
-  [[nodiscard]] Channel& channel_of(const Slot& slot) {
-    return peer_of(slot).channels[static_cast<int>(slot.direction)];
+  [[nodiscard]] Channel& channel_of(const PendingMessage& pending) {
+    return peer_of(pending).channels[static_cast<int>(pending.direction)];
   }
-  [[nodiscard]] bool may_leave(const Peer& peer, const Slot& slot) const;
-  void leave(Slot& slot);
+  [[nodiscard]] bool may_leave(const PeerState& peer, const PendingMessage& pending) const;
+  void leave(PendingMessage& pending);
   void leave_next();
-  [[nodiscard]] bool may_receive(const Slot& slot) const;
+  [[nodiscard]] bool may_receive(const PendingMessage& pending) const;
   void receive_next();
-  [[nodiscard]] static bool later(const Slot* a, const Slot* b) { return a->token > b->token; }
-  void post(Slot& slot);
-  [[nodiscard]] static bool is_staged(const Slot& slot) { return slot.first || slot.tells; }
-  void stage(Slot& slot);
-  void reserve(Slot& slot, std::size_t bytes);
-  void post_staged(Slot& slot);
-  void post_rest(Slot& slot);
-  MPI_Request start(Slot& slot, void* address, int count, MPI_Datatype type, int tag);
+  [[nodiscard]] static bool later(const PendingMessage* a, const PendingMessage* b) {
+    return a->token > b->token;
+  }
+  void post(PendingMessage& pending);
+  [[nodiscard]] static bool is_staged(const PendingMessage& pending) {
+    return pending.first || pending.piggybacks;
+  }
+  void stage(PendingMessage& pending);
+  void reserve(PendingMessage& pending, std::size_t bytes);
+  void post_staged(PendingMessage& pending);
+  void post_rest(PendingMessage& pending);
+  MPI_Request start(PendingMessage& pending, void* address, int count, MPI_Datatype type, int tag);
   void add_piece(const Piece& piece);
-  void unstage(Slot& slot, int bytes);
+  void unstage(PendingMessage& pending, int bytes);
 
   void collect();
   void collect_more(Channel& channel);
   void take_first(Channel& channel, const MPI_Status& status, int code);
   void forget_messages();
   void settle(const Piece& piece, const MPI_Status& status, int code);
-  void finish(Slot& slot);
+  void finish(PendingMessage& pending);
   bool deliver(Protocol& protocol);
-  bool hear(Protocol& protocol);
+  bool receive_control(Protocol& protocol);
   bool work();
   [[nodiscard]] std::size_t max_piggybacked() const {
     return Piggyback::kMaxBytesPerRank * peers_.size();
@@ -180,16 +184,17 @@ class MpiTransport final : public Transport {
   Piggyback* piggyback_ = nullptr;
   int error_ = MPI_SUCCESS;
 
-  std::vector<Peer> peers_;
-  std::vector<Rank> relieved_;  // peers to which a send ended
-  std::deque<Slot> slots_;      // their addresses stay
-  std::vector<Slot*> free_;
+  std::vector<PeerState> peers_;
+  std::vector<Rank> relieved_;           // peers to which a send ended
+  std::deque<PendingMessage> messages_;  // their addresses stay
+  std::vector<PendingMessage*> free_;
   std::deque<Piece> pieces_;  // so do theirs
   Piece* free_pieces_ = nullptr;
   std::vector<Channel*> open_;  // those with pieces under way
   std::size_t next_open_ = 0;   // the one to be tested next
   OpenRequests first_requests_;
-  std::vector<Slot*> receiving_;  // staged receives that are not posted yet: a heap by token
+  std::vector<PendingMessage*>
+      receiving_;  // staged receives that are not posted yet: a heap by token
   std::size_t staged_receives_ = 0;
   std::size_t max_staged_receives_ = 1;
   std::size_t room_ = 0;   // of each, bytes

@@ -12,7 +12,7 @@ namespace s4u = simgrid::s4u;
 
 /// A rank's part in the call: the body of its actor.
 void take_part(Protocol& protocol, SimGridTransport& transport, Seconds arrival) {
-  if (protocol.listens()) transport.listen();
+  if (protocol.listens()) transport.receive_all_control();
   protocol.start();
   while (transport.wait(protocol, arrival)) {
   }

@@ -29,7 +29,7 @@ class SimGridTransport final : public Transport {
       : me_(me), options_(options), actors_(actors), memory_(memory) {}
 
   /// From now on words are delivered. By the rank's actor, once.
-  void listen();
+  void receive_all_control();
   /// Blocks the calling actor until one operation is done or a word is there, and delivers it.
   /// False: the clock reached `until` before.
   bool wait(Protocol& protocol, Seconds until);
@@ -38,22 +38,22 @@ class SimGridTransport final : public Transport {
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
-  void tell(Rank peer, std::uint64_t word) override;
+  void tell(Rank peer, std::uint64_t control) override;
 
  private:
   /// What travels: SimGrid moves its address, and time as if it were the message.
-  struct Parcel {
+  struct Envelope {
     std::uint64_t plan_hash = 0;
     Elements elements;  // only if there is memory
   };
-  enum class Kind : std::uint8_t { send, receive, word };
+  enum class Kind : std::uint8_t { send, receive, control };
   /// A message under way, or a word to be heard, as this side sees it.
-  struct Flight {
+  struct PendingMessage {
     Kind kind = Kind::send;
     Message message;  // of a word its peer only
     Token token = 0;
-    Parcel* parcel = nullptr;       // of a receive: set by SimGrid, ours from then on
-    std::uint64_t* word = nullptr;  // set by SimGrid, its sender's
+    Envelope* envelope = nullptr;      // of a receive: set by SimGrid, ours from then on
+    std::uint64_t* control = nullptr;  // set by SimGrid, its sender's
   };
   struct Outgoing {
     Message message;
@@ -77,14 +77,14 @@ class SimGridTransport final : public Transport {
   }
   [[nodiscard]] static simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const std::string& what);
   [[nodiscard]] simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const Message& message) const;
-  [[nodiscard]] static simgrid::s4u::Mailbox* mailbox_of_words(Rank from, Rank to);
+  [[nodiscard]] static simgrid::s4u::Mailbox* control_mailbox(Rank from, Rank to);
   void put(const Outgoing& outgoing);
-  Flight& add(const Flight& flight);
-  void hear(Rank from);
+  PendingMessage& add(const PendingMessage& pending);
+  void receive_control(Rank from);
   [[nodiscard]] std::optional<std::size_t> wait_any(Seconds until);
   void finish(std::size_t index, Protocol& protocol);
   void put_next(Rank peer);
-  [[nodiscard]] Completion receive(Flight& flight);
+  [[nodiscard]] Completion receive(PendingMessage& pending);
   void work(Protocol& protocol);
 
   Rank me_;
@@ -94,8 +94,8 @@ class SimGridTransport final : public Transport {
   std::map<Rank, std::deque<Outgoing>> leaving_;  // by peer; the first is under way
   // Parallel: the activities under way, as SimGrid wants them, and what they are.
   std::vector<simgrid::s4u::ActivityPtr> activities_;
-  std::vector<std::unique_ptr<Flight>> flights_;
-  std::deque<std::uint64_t> told_;  // words stay where they are, for their receivers
+  std::vector<std::unique_ptr<PendingMessage>> pending_;
+  std::deque<std::uint64_t> control_sent_;  // words stay where they are, for their receivers
   std::optional<Local> local_;
 };
 
