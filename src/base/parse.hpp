@@ -10,7 +10,7 @@
 namespace latecomer {
 
 [[nodiscard]] double parse_number(std::string_view what, std::string_view text);
-/// "4Mi" too; `least` or more.
+/// Reads "4Mi" too; the count must be at least `min`.
 [[nodiscard]] Count parse_count(std::string_view what, std::string_view text, Count min = 0);
 [[nodiscard]] Count parse_bytes(std::string_view what, std::string_view text);      // "64KiB"
 [[nodiscard]] Seconds parse_seconds(std::string_view what, std::string_view text);  // "50us"

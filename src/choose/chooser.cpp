@@ -13,15 +13,15 @@
 namespace latecomer {
 namespace {
 
-constexpr double kGain = 0.95;    // another candidate must be so much better than the current
-constexpr double kNoWorse = 1.5;  // than the best program may a protocol be in balance
-constexpr std::size_t kPriorWeight = 2;     // of bad luck with an arrival-aware candidate
-constexpr std::size_t kRecentCalls = 5;     // calls whose arrivals stand for the next one's
-constexpr std::uint64_t kMaxDoublings = 7;  // of the calls between two that are told of
-constexpr std::uint64_t kMaxUses = 12;      // of a candidate of which nothing becomes known
+constexpr double kGain = 0.95;    // of the current price: a better candidate's is below it
+constexpr double kNoWorse = 1.5;  // of the best program's price in balance: a protocol's, at most
+constexpr std::size_t kPriorWeight = 2;     // calls that must speak for an arrival-aware candidate
+constexpr std::size_t kRecentCalls = 5;     // whose arrivals stand for the next call's
+constexpr std::uint64_t kMaxDoublings = 7;  // of the calls between two exchanges
+constexpr std::uint64_t kMaxUses = 12;      // of a candidate whose durations stay unknown
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
-constexpr Seconds kConnectTime = 400e-6;  // of a link, for each doubling of the ranks
+constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each doubling of the ranks
 constexpr Seconds kOwnStep = 5e-6;        // of a program's step, however fast the network
 constexpr Seconds kLook = 3e-6;           // expecting and deciding, without planning
 constexpr double kBudgetShare = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
@@ -33,7 +33,7 @@ constexpr std::uint64_t kMaxReviewed = 256;
 
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
-/// The rows that every choice looks at, found once.
+/// Returns a row by its name: every choice needs some, so they are looked up once.
 const Algorithm& row_of(Collective collective, std::string_view name) {
   using Rows = std::array<const Algorithm*, kCollectives>;
   const auto find = [](std::string_view each) {
@@ -54,7 +54,7 @@ bool late(const std::vector<Seconds>& arrivals) {
   return *last > *first;
 }
 
-/// How long ranks wait for the last one to arrive, on average.
+/// The mean over the ranks of how long they wait for the last one to arrive.
 Seconds waiting(const std::vector<Seconds>& arrivals) {
   if (arrivals.empty()) return 0;
   const Seconds sum = std::accumulate(arrivals.begin(), arrivals.end(), 0.0);
@@ -62,20 +62,21 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
          sum / static_cast<double>(arrivals.size());
 }
 
-/// In a rooted collective ranks may be gone before the last one arrives: counted from then on the
-/// mean may be negative, and what one algorithm takes no multiple of what another takes.
+/// The price for a mean duration from the last arrival on. In a rooted collective ranks may leave
+/// before it, so that this mean may be negative and ratios of it mean nothing: there the waiting is
+/// added.
 Seconds as_price(Seconds after_last, Collective collective, const std::vector<Seconds>& arrivals) {
   return rooted(collective) ? after_last + waiting(arrivals) : after_last;
 }
 
-/// Mixes in what all ranks know alike; the result is not 0.
+/// Mixes an event that all ranks know alike into the hash; the result is not 0.
 void mix(StateHash& state_hash, std::uint64_t event) {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
   const std::uint64_t mixed = (state_hash ^ event) * kMix;
   state_hash = std::max<StateHash>(1, (mixed ^ mixed >> 32) & kStateHashMask);
 }
 
-/// Without the slowest quarter.
+/// The mean without the slowest quarter.
 template <std::size_t size>
 double trimmed_mean(std::array<double, size> values, std::size_t count) {
   const auto begin = values.begin();
@@ -112,8 +113,8 @@ void Chooser::expect_anew() {
   }
 }
 
-/// Short messages leave before anybody waits for them; and where one message is all, every
-/// algorithm is alike.
+/// Short messages leave before their receiver comes, and where a collective is one message, all
+/// algorithms are alike.
 bool Chooser::worth_a_class(const Problem& problem) {
   if (!rooted(problem.collective)) return true;
   return problem.ranks > 2 && problem.bytes() >= kLong;
@@ -126,13 +127,13 @@ CallClass& Chooser::class_of(const Problem& problem) {
   call_class.key = found->first;
   call_class.used = ++events_;
   call_class.current = &row_of(problem.collective, "native");
-  // A first call is often a slow one. Of long calls the second one is looked at already.
+  // A first call is often a slow one. Classes of long calls are looked at from the second call on.
   call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 2 : 8;
   if (classes_.size() > kMaxClasses) forget_oldest();
   return call_class;
 }
 
-/// Of calls that rank 0 announces, it alone decides: what it knows of them must not decide about
+/// Rank 0 alone decides about the calls that it announces: what it knows of them must not influence
 /// calls that all ranks decide about.
 CallClass& Chooser::announced_class_of(const Problem& problem) {
   constexpr CallKey kAnnounced = 0x5851f42d4c957f2dU;
@@ -213,7 +214,7 @@ bool Chooser::reviewed(CallClass& call_class, const Problem& problem, const Revi
 }
 
 bool Chooser::activate(CallClass& call_class, const Problem& problem, const Review& all) {
-  // Where ranks leave together, what one waited for others is no part of the least.
+  // If all ranks leave together, the least time on a rank contains no waiting for others.
   const std::size_t count = call_class.library.size();
   std::array<double, Review::kCalls> transfer{};
   std::array<double, Review::kCalls> mean{};
@@ -251,10 +252,10 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
   return false;
 }
 
-/// Whatever the prices say, deciding must not be dearer than leaving the calls to the library, with
-/// all that it takes. Where it is, the library has the next calls: first a few, since what is known
-/// of it may be old; then so many that the loss is at most kLoss of their time, and twice as many
-/// each time in a row.
+/// Compares the durations of calls that were decided about with those of the library's, whatever
+/// the prices say. If deciding costs more than it gains, the library gets the next calls: first a
+/// few, since its durations may be old; then so many that the loss is at most kLoss of their time,
+/// and twice as many each time in a row.
 void Chooser::judge(CallClass& call_class, Collective collective, const Review& all) {
   const auto usual_time = [&](Reviewed by, std::size_t count) {
     std::array<double, Review::kCalls> seconds{};
@@ -315,8 +316,8 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
   return expected_;
 }
 
-/// What the call at hand is planned with. In reproducible mode nothing but the problem and the
-/// library's version is known. Programs of rooted collectives tell nobody.
+/// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
+/// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced) {
   known_.network = policy_.reproducible ? with_handshake({}) : policy_.network;
   known_.telemetry = watch_ != nullptr && !rooted(collective);
@@ -349,8 +350,8 @@ std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
   return plans_.get(policy_.choice(problem.collective), problem, known_).plan;
 }
 
-/// Programs that nobody has tried yet take as many times their prediction as the balanced one: the
-/// network's costs are the same, and maybe wrong.
+/// The prices of a class's candidates: predictions, corrected by feedback. A program without
+/// feedback is corrected like the balanced one, since both rest on the same cost parameters.
 class Chooser::Prices {
  public:
   explicit Prices(const CallClass& call_class) : feedback_(call_class.feedback) {
@@ -415,8 +416,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   return decision;
 }
 
-/// The library's collective was chosen: until the next event calls take the shortcut. Where
-/// somebody is expected late a look is worth it in each call that is long beside it.
+/// After the library was chosen: sets the next event, until which calls take the shortcut. If a
+/// rank is expected late and calls are long, each of them is looked at.
 void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
   std::uint64_t pause = every - call_class.unobserved;
   if (late(expected_)) {
@@ -441,7 +442,7 @@ void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predic
   feedback.use(call_class.calls);
 }
 
-/// The plan of a row, if it is there or the calls have paid for making it.
+/// The plan of a row, if it is cached or the budget pays for making it; otherwise null.
 const CachedPlan* Chooser::plan_if_affordable(CallClass& call_class, const Algorithm& row,
                                               const Problem& problem) {
   const Choice choice{&row, {}};
@@ -452,9 +453,9 @@ const CachedPlan* Chooser::plan_if_affordable(CallClass& call_class, const Algor
   return &plans_for_call().get(choice, problem, known_);
 }
 
-/// The candidates of a call: the MPI library's collective, which is expected to do as well as the
-/// best balanced program; that program; protocols; and where somebody is expected late the
-/// arrival-aware rows. Only the first one where the calls have not paid for more.
+/// Collects the candidates of a call: the MPI library's collective, which is predicted to take as
+/// long as the best balanced program; that program; protocols; and if a rank is expected late the
+/// arrival-aware rows. If the budget is too small, only the first.
 void Chooser::collect(CallClass& call_class, const Problem& problem, bool announced) {
   candidates_.clear();
   candidates_.push_back({&row_of(problem.collective, "native"), 0, nullptr});
@@ -467,9 +468,10 @@ void Chooser::collect(CallClass& call_class, const Problem& problem, bool announ
   candidates_.front().predicted = candidates_[1].predicted;
 }
 
-/// A protocol's ranks merge or move whole vectors, with words in between. Where programs do far
-/// better when all are there, because a vector is short or can be cut, it may still let most ranks
-/// leave early, but whoever needs the result waits for it: there it does not compete.
+/// Collects the candidates that do not depend on expected arrivals. A protocol moves whole vectors,
+/// with control messages in between. Where programs are far better in balance, because a vector is
+/// short or can be cut, a protocol may still let most ranks leave early, but the ranks that need
+/// the result wait longer: there it does not compete.
 void Chooser::collect_arrival_independent(CallClass& call_class, const Problem& problem,
                                           bool announced) {
   call_class.arrival_independent.clear();
@@ -488,7 +490,7 @@ void Chooser::collect_arrival_independent(CallClass& call_class, const Problem& 
     call_class.arrival_independent.push_back({&row, protocol->balanced, protocol->plan});
   }
   if (call_class.recent_prices.empty()) return;
-  // Nobody knows who will be late: under the arrivals of the last calls.
+  // No arrivals are expected: the price is the mean under the arrivals of the last calls.
   for (Candidate& each : call_class.arrival_independent) {
     Seconds sum = 0;
     int count = 0;
@@ -503,8 +505,9 @@ void Chooser::collect_arrival_independent(CallClass& call_class, const Problem& 
   }
 }
 
-/// As it is where ranks may leave early and that costs little to know, and beside protocols.
-/// Otherwise as if nobody were late: a broadcast's replay takes a millisecond for 48 ranks.
+/// The price of a candidate under these arrivals. It is exact beside protocols, and for rooted
+/// reductions, where ranks may leave early and pricing is cheap. Otherwise it is the price in
+/// balance: simulating a broadcast takes a millisecond for 48 ranks.
 Seconds Chooser::price_of(const CallClass& call_class, const Candidate& candidate,
                           const std::vector<Seconds>& arrivals) const {
   const Collective collective = candidate.row->collective;
@@ -515,8 +518,7 @@ Seconds Chooser::price_of(const CallClass& call_class, const Candidate& candidat
   return as_price(after_last, collective, arrivals);
 }
 
-/// Of all candidates that have plans, for the arrivals that are expected. Where the calls have not
-/// paid for it, nothing is priced.
+/// Prices all candidates with plans for the expected arrivals, if the budget pays for it.
 void Chooser::price(CallClass& call_class, const Problem& problem) {
   if (call_class.priced_count == problem.count && call_class.arrivals == expected_) return;
   call_class.priced.clear();
@@ -548,8 +550,8 @@ void Chooser::price(CallClass& call_class, const Problem& problem) {
   }
 }
 
-/// One of which too little is known: first the library's collective, then the best balanced
-/// program, until both are judged; later whatever has not been used for long.
+/// Returns a candidate to try: first the library's collective and the best balanced program, until
+/// both have enough feedback; later one that was not used for long. Null: none.
 const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   if (candidates_.size() < 2) return nullptr;
   const Prices prices(call_class);
@@ -586,7 +588,8 @@ const Candidate& Chooser::best_of(const CallClass& call_class) const {
   return prices.of(best) > kGain * prices.of(current) ? current : best;
 }
 
-/// So that telling costs at most kTelling of the calls since it was last done.
+/// The number of calls between two exchanges of arrivals, such that they cost at most kExchanging
+/// of the time of these calls.
 std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, const Candidate& chosen,
                                                const Problem& problem) const {
   if (rooted(problem.collective))
@@ -599,7 +602,8 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, cons
   return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
 }
 
-/// The next call that is told of, or in which something is tried again.
+/// The number of the next call that is followed by an exchange, or in which a candidate is tried
+/// again.
 std::uint64_t Chooser::next_event(const CallClass& call_class, std::uint64_t every) const {
   const Prices prices(call_class);
   std::uint64_t next = call_class.calls + every;
@@ -623,8 +627,9 @@ void Chooser::learn() {
   learn(last_, watch_->taken(), watch_->last());
 }
 
-/// What needs no estimate is held against its price for the arrivals that came, the others against
-/// what they were chosen for: a wrong estimate is theirs.
+/// The price that a call is compared with once its arrivals are known: an arrival-independent
+/// candidate is priced for these, others keep the price that they were chosen for, so that a wrong
+/// estimate counts against them.
 Seconds Chooser::price_in_hindsight(CallClass& call_class, const Selection& selection,
                                     const std::vector<Seconds>& arrivals) {
   if (call_class.arrival_independent.empty()) return selection.predicted;

@@ -30,7 +30,7 @@ bool answers(const CachedPlan& cached, const Choice& choice, const Problem& prob
          (cached.arrivals == knowledge.arrivals && cached.background == knowledge.background);
 }
 
-/// Alike on all ranks. Programs are kept elsewhere.
+/// The bytes of an entry, equal on all ranks. Programs are kept elsewhere.
 std::size_t bytes_of(const CachedPlan& cached) {
   const Plan& plan = *cached.plan;
   return sizeof(CachedPlan) + sizeof(Plan) + cached.arrivals.size() * sizeof(Seconds) +
@@ -69,7 +69,8 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
   return entries_.back().cached;
 }
 
-/// Other arrivals may give the same plan: its program need not be built again.
+/// Returns a cached equal plan if there is one, since other arrivals may give the same plan: its
+/// program need not be built again.
 std::shared_ptr<const Plan> PlanCache::shared(Plan plan) const {
   for (const Entry& entry : entries_) {
     if (*entry.cached.plan == plan) return entry.cached.plan;

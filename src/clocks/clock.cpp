@@ -30,7 +30,7 @@ Bounds intersect(const Bounds& a, const Bounds& b) {
   return {std::max(a.low, b.low), std::min(a.high, b.high)};
 }
 
-/// Of the offset at `origin`.
+/// The bounds of the offset at `origin`.
 Bounds bounds_of(const ClockSample& sample, Seconds origin) {
   const Bounds then{sample.peer - sample.answered, sample.peer - sample.asked};
   return then.wider(kLargestDrift * (origin - sample.asked) + kResolution);
@@ -40,7 +40,7 @@ Bounds bounds_at(const ClockModel& model, Seconds local) {
   return around(model.offset_at(local), model.error_at(local));
 }
 
-/// Of the drift, by the offsets at two instants.
+/// The bounds of the drift, by the offsets at two instants.
 Bounds slope(const ClockModel& from, const ClockModel& to) {
   const Seconds apart = to.origin - from.origin;
   return around((to.offset - from.offset) / apart, (to.error + from.error) / apart).wider(kWander);

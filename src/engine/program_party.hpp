@@ -1,4 +1,4 @@
-// A rank that takes part by running a program on the engine.
+// Executes a rank's part of a plan by running a program on the engine.
 #pragma once
 
 #include <span>

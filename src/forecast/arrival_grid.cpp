@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kSteps = 32;
 
-/// The least one that is not below `value`; 0 for 0.
+/// The least power of two that is not below `value`; 0 for 0.
 float power_of_two(float value) {
   int exponent = 0;
   const float fraction = std::frexp(value, &exponent);

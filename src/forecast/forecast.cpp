@@ -16,7 +16,7 @@ constexpr int kPredicted = 0;
 constexpr int kExits = 1;
 constexpr int kRows = 2;
 
-// What a history takes besides a byte a rank, its patterns and candidates.
+// The memory of a history besides a byte a rank, its patterns and candidates.
 constexpr std::size_t kBeside = sizeof(Forecast) + 256;
 constexpr int kShortest = 2;           // patterns that the shift needs
 constexpr Seconds kResolution = 1e-9;  // smaller differences are rounding, not lateness
@@ -36,14 +36,14 @@ std::size_t patterns_memory(Rank ranks, int depth) {
   return kSignals * PatternHistory::memory(ranks, depth) + PatternRows::memory(ranks, kRows);
 }
 
-/// Of the last predictions; small is good. The window finds the estimator that is best over time,
-/// the last two calls leave it at once when it no longer works.
+/// Scores the last predictions; small is good. The window finds the estimator that is best over
+/// time; the last two calls drop it at once when it no longer works.
 Seconds score(const TrackRecord& record, std::size_t predictions) {
   return record.mean(predictions) + record.recent() + kResolution;
 }
 
-/// Compared over the calls that both have predicted: otherwise the one that began later would have
-/// been spared what nobody could foresee, such as a first call like no other.
+/// Compares scores over the calls that both have predicted: otherwise the estimator that began
+/// later would be spared what none could foresee, such as a first call like no other.
 double relative_score(const TrackRecord& record, const TrackRecord& other) {
   const std::size_t both = std::min({record.count(), other.count(), TrackRecord::kWindow});
   return score(record, both) / score(other, both);
@@ -108,7 +108,7 @@ void Forecast::add(const Observation& observation, bool may_search) {
   if (unproven_ > numbers_.depth && !gap_tolerant_) keep_gap_tolerant();
 }
 
-/// Keeps how wrong the forecast was where it was proven.
+/// Records how wrong the forecast was if it was proven. Returns how surprising that is.
 Surprise Forecast::judge_forecast(Pattern lateness) {
   const float width = imbalance(lateness);
   const bool wider = width > kUnusual * recent_imbalance_ + kResolution;
@@ -129,7 +129,7 @@ Surprise Forecast::judge_forecast(Pattern lateness) {
   return missed > kUnusual * mean_error() + kResolution ? Surprise::some : Surprise::none;
 }
 
-/// Keeps how far each method was from what happened.
+/// Records how far each candidate was from what happened.
 void Forecast::judge(Pattern lateness) {
   const std::span<float> expected = scratch_row(ScratchRow::expected, rows_.ranks());
   for (Candidate& candidate : candidates_) {
@@ -149,7 +149,7 @@ void Forecast::keep(const Observation& observation, Pattern lateness) {
     as_computing.add(lateness);
     return;
   }
-  // The exits of the call that is over are not known yet: the next ones are taken to be alike.
+  // The exits of the call at hand are not known yet: they are taken to be like the last ones.
   const std::span<float> pattern = scratch_row(ScratchRow::computing, rows_.ranks());
   pattern_of(observation.exits_before, pattern);
   rows_.write(kExits, pattern);
@@ -177,7 +177,7 @@ void Forecast::choose() {
   proven_ = tried(chosen()) && chosen().record.proven(predicted_);
 }
 
-/// All methods are candidates; those that were not begin anew.
+/// Makes all methods candidates; those that were not begin with an empty record.
 void Forecast::begin_search() {
   std::vector<Method> all;
   for (int signal = 0; signal < kSignals; ++signal) {
@@ -189,8 +189,8 @@ void Forecast::begin_search() {
   gaps_ = false;
 }
 
-/// A steady one that can be believed as well is taken, unless it is off by much more, or by more
-/// where exits change: with it most calls need no look.
+/// Chooses a gap-tolerant method that is proven as well, unless its error is much larger, or larger
+/// where exits change: with it most calls need no evaluation.
 void Forecast::prefer_gap_tolerant() {
   const Candidate current = chosen();
   double min = current.method.signal == kComputing ? 1 / kHysteresis : kMuchWorse;
@@ -204,7 +204,7 @@ void Forecast::prefer_gap_tolerant() {
   }
 }
 
-/// The chosen one stays, the last value, which notices a change first, and the best others.
+/// Keeps the chosen method, the last value, which notices a change first, and the best others.
 void Forecast::end_search() {
   if (proven_ && !gap_tolerant(chosen().method)) prefer_gap_tolerant();
   const Candidate current = chosen();
@@ -223,14 +223,15 @@ void Forecast::end_search() {
   consider(few);
 }
 
-/// Where the chosen one is steady, or nothing was proven for long.
+/// Keeps the gap-tolerant methods alone: the chosen one is one of them, or nothing was proven for
+/// long.
 void Forecast::keep_gap_tolerant() {
   consider({last_value(),
             {kLateness, numbers_.moving_average()},
             {kLateness, numbers_.exponential_average()}});
 }
 
-/// These are the candidates from now on; the chosen one, or else the first, is chosen.
+/// Makes these methods the candidates; the chosen one stays chosen, otherwise the first is.
 void Forecast::consider(const std::vector<Method>& methods) {
   std::vector<Candidate> kept;
   kept.reserve(methods.size());
@@ -255,7 +256,7 @@ void Forecast::predict(Method method, std::span<float> lateness) const {
   if (method.signal == kComputing) rows_.add(kExits, lateness);
 }
 
-/// Leaving out calls like those before harms neither it nor what it would say.
+/// True if leaving out calls like those before harms neither the method nor its predictions.
 bool Forecast::gap_tolerant(Method method) const {
   return method.signal == kLateness && numbers_.gap_tolerant(method.estimator);
 }

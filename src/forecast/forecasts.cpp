@@ -56,7 +56,7 @@ void Forecasts::observe(const HistoryKey& history, const Observation& observatio
   if (history.period != 0) add(history, observation);
 }
 
-/// Nothing where there is no room for another history.
+/// Adds the observation to its history, unless there is no memory for a new one.
 void Forecasts::add(const HistoryKey& history, const Observation& observation) {
   auto found = entries_.find(history);
   if (found == entries_.end()) {
@@ -72,8 +72,8 @@ void Forecasts::add(const HistoryKey& history, const Observation& observation) {
   taken_ += entry_memory(entry.forecast);
 }
 
-/// For one history more. Those in use keep theirs: a loop over more kinds of calls than there is
-/// room for would otherwise forget each of them before it comes again.
+/// Makes room for one more history. Histories in use stay: a loop over more kinds of calls than fit
+/// would otherwise forget each of them before it comes again.
 bool Forecasts::make_room() {
   const std::size_t needed = Forecast::allowance(ranks_);
   while (entries_.size() == kMax || taken_ + needed > allowance(ranks_)) {

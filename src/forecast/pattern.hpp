@@ -1,6 +1,6 @@
-// Patterns: where each rank stands in time among the others, in seconds. What all ranks have in
-// common is no part of a pattern, because it changes nothing about who waits for whom. So single
-// precision is enough for them, where times on a clock need double.
+// Patterns: the ranks' times relative to each other, in seconds. A time common to all ranks is no
+// part of a pattern, because it does not change which ranks wait. So single precision is enough for
+// patterns, where times on a clock need double.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace latecomer {
 
-/// The times less their middle, into `pattern`. The middle is the lower median, of 17 ranks evenly
-/// spread where there are more: unlike a mean or a minimum it stays where it is when one rank is
-/// late or early, so that the others do not seem to move.
+/// Writes the times minus their middle into `pattern`. The middle is the lower median, of 17 ranks
+/// evenly spread where there are more: unlike a mean or a minimum it stays where it is when one
+/// rank is late or early, so that the others do not seem to move.
 void pattern_of(std::span<const Seconds> times, std::span<float> pattern);
-/// The same of the differences times - less.
+/// The pattern of the differences times - less.
 void pattern_of(std::span<const Seconds> times, std::span<const Seconds> less,
                 std::span<float> pattern);
 
@@ -34,7 +34,7 @@ struct Extremes {
   return static_cast<int>(number + kHalf);
 }
 
-/// Of `count` values, in lanes that a compiler turns into vector registers.
+/// The extremes of `count` values, in lanes that a compiler turns into vector registers.
 template <typename Value>
 [[nodiscard]] auto extremes(std::size_t count, const Value& value) {
   using Number = decltype(value(std::size_t{0}));
@@ -69,7 +69,7 @@ template <typename Times>
   return extremes_of(times).range();
 }
 
-/// The imbalance of predicted minus actual. Ranks that are predicted to be farther apart than this
+/// The imbalance of predicted minus actual times. Ranks predicted to be farther apart than this
 /// come in the predicted order. An offset common to all ranks does not change it.
 template <typename Times>
 [[nodiscard]] auto misplacement(const Times& predicted, const Times& actual) {

@@ -1,4 +1,4 @@
-// Whether forecasts came true, of which somebody said that they would.
+// A record of predictions: how much imbalance each one claimed, and how wrong it was.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,11 @@
 
 namespace latecomer {
 
-inline constexpr double kFit = 0.5;        // of the imbalance predicted: less misplacement is right
-inline constexpr double kWorst = 2;        // of it: another rank was late instead; more is bad luck
-inline constexpr double kWrong = 1.0 / 3;  // of all that was claimed: what may have been wrong
+inline constexpr double kFit =
+    0.5;  // of the predicted imbalance: a claim with less misplacement is right
+inline constexpr double kWorst =
+    2;  // of it: another rank was late instead; more misplacement is bad luck
+inline constexpr double kWrong = 1.0 / 3;  // of all claims, by weight: this part may be wrong
 
 /// Seconds to 8 significant bits: enough for how wrong a forecast was.
 class RoughSeconds {
@@ -31,33 +33,35 @@ class RoughSeconds {
   std::uint16_t bits_ = 0;  // the upper half of a float
 };
 
-/// Of the last `window` predictions. Claims weigh by the imbalance they predicted, seconds.
+/// The last `window` predictions. A claim has the weight of the imbalance that it predicted,
+/// seconds.
 template <std::size_t window>
 class PredictionRecord {
  public:
-  /// A claim was seen to be so wrong.
+  /// Adds a prediction that claimed the imbalance `predicted`, with its misplacement.
   void add(Seconds predicted, Seconds misplacement) {
     claimed_[count_ % window] = RoughSeconds(predicted);
     misplaced_[count_ % window] = RoughSeconds(misplacement);
     ++count_;
   }
-  /// A prediction that claimed nothing was.
+  /// Adds a prediction that claimed nothing.
   void add_without_claim(Seconds misplacement) { add(0, misplacement); }
 
-  /// Predictions ever seen.
+  /// The number of predictions ever added.
   [[nodiscard]] std::size_t count() const { return count_; }
-  /// How wrong the prediction was so many calls ago, 1 to `window`; 0 before the first.
+  /// The misplacement of the prediction so many calls ago, 1 to `window`; 0 before the first.
   [[nodiscard]] float misplaced(std::size_t ago) const {
     return misplaced_[(count_ + window - ago) % window].value();
   }
-  /// Whether anything of at least half the size was claimed. Less says nothing about so much.
+  /// True if there is a claim of at least half the size. Smaller claims are no evidence for a large
+  /// one.
   [[nodiscard]] bool any(Seconds predicted) const {
     for (const RoughSeconds claimed : claimed_) {
       if (claimed.value() >= predicted / 2) return true;
     }
     return false;
   }
-  /// Whether few of the claims of at least half the size were wrong; also true if there was none.
+  /// True if few of the claims of at least half the size were wrong; also if there are none.
   [[nodiscard]] bool few_wrong(Seconds predicted) const {
     Seconds all = 0;
     Seconds wrong = 0;
@@ -72,7 +76,7 @@ class PredictionRecord {
   }
 
  private:
-  std::array<RoughSeconds, window> claimed_{};  // 0: nothing
+  std::array<RoughSeconds, window> claimed_{};  // 0: no claim
   std::array<RoughSeconds, window> misplaced_{};
   std::uint32_t count_ = 0;
 };

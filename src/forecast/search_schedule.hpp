@@ -1,37 +1,38 @@
-// How closely a history is looked at. Judging every estimator in every call costs more than many
-// calls take, so it is done in searches, with pauses that grow where they find nothing new.
+// Schedules how thoroughly a history's observations are evaluated. To judge every estimator in
+// every call takes longer than many calls, so it is done in searches, with pauses that grow while
+// searches find nothing new.
 #pragma once
 
 #include <algorithm>
 
 namespace latecomer {
 
-/// What is done with an observation, each including those before.
+/// The evaluation of an observation; each includes those before.
 enum class Evaluation {
-  forecast_only,  // the forecast is judged
-  few,            // the pattern is kept, the best few estimators are judged
-  all             // every estimator is
+  forecast_only,  // judges the forecast
+  few,            // keeps the pattern, judges the best few estimators
+  all             // judges every estimator
 };
 
-/// How a call was, beside what was forecast.
+/// How far a call was off its forecast.
 enum class Surprise {
   none,
   some,  // farther off than usual
-  large  // a forecast was wrong that had long been right, or nobody was known to be late and ranks
+  large  // a forecast was wrong that had long been right, or no rank was known to be late and ranks
          // were much later than lately
 };
 
 class SearchSchedule {
  public:
-  /// A history of `depth` patterns begins: with a search.
+  /// Creates the schedule of a history of `depth` patterns. It begins with a search.
   explicit SearchSchedule(int depth) : length_(std::max(4 * depth, kMinSearch)), left_(length_) {}
 
-  /// For the observation that comes now. `dispensable`: leaving it out harms no estimator in use.
-  /// `may_search`: whether one may begin.
+  /// Returns the evaluation of the next observation. `dispensable`: leaving it out harms no
+  /// estimator in use. `may_search`: a search may begin.
   Evaluation next(Surprise surprise, bool dispensable, bool may_search);
 
   [[nodiscard]] bool searching() const { return left_ > 0; }
-  /// A search is over. `found`: an estimator that can be believed, where there was none.
+  /// Ends a search. `found`: it found a credible estimator where there was none.
   void finish_search(bool found);
 
  private:
@@ -40,7 +41,8 @@ class SearchSchedule {
   static constexpr int kLongestPause = 64;  // searches
   static constexpr int kEarly = 4;          // after such a part of a pause a large surprise ends it
   static constexpr int kAlert = 8;          // observations after a surprise
-  // Of observations like the others, one in so many is looked at: soon after a search, and later.
+  // Of observations like the others every kEvery-th is evaluated soon after a search, later every
+  // kSeldom-th.
   static constexpr int kEvery = 4;
   static constexpr int kSeldom = 8;
 

@@ -36,7 +36,7 @@ void move_on(Pattern pattern, std::size_t ranks, std::span<float> moved) {
   std::copy(pattern.begin(), cut, std::copy(cut, pattern.end(), moved.begin()));
 }
 
-/// How many ranks further on the pattern is than the one before.
+/// The number of ranks by which the pattern has moved on from the one before.
 std::size_t best_move(Pattern before, Pattern last, std::span<float> scratch) {
   const auto latest = std::max_element(before.begin(), before.end()) - before.begin();
   std::size_t best = 0;

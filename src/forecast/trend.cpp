@@ -30,7 +30,7 @@ void sort_columns(Rows& rows, std::size_t count) {
   }
 }
 
-/// Of each column of the first `count` rows, which it sorts.
+/// The median of each column of the first `count` rows, which it sorts.
 Row medians(Rows& rows, std::size_t count) {
   sort_columns(rows, count);
   Row medians = rows[count / 2];

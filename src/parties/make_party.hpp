@@ -1,4 +1,4 @@
-// What takes part in the calls of a plan: of each kind of row its own. The one place that tells
+// Makes the executors of a plan, by the kind of its algorithm. No other place distinguishes
 // programs from protocols.
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace latecomer {
 
-/// `eager`: elements of the longest message whose receive may be posted ahead of its turn. Throws
-/// Error for a rank that the plan does not know.
+/// Makes the executor of rank `me`. `eager`: elements of the longest message whose receive may be
+/// posted early. Throws Error for a rank that is not in the plan.
 [[nodiscard]] std::unique_ptr<Party> make_party(const Plan& plan, Rank me, Count eager);
 
-/// All ranks, on the network that they are to run on.
+/// Makes the executors of all ranks, for this network.
 [[nodiscard]] Parties make_parties(const Plan& plan, const Network& network);
 
 }  // namespace latecomer

@@ -1,4 +1,4 @@
-// How many segments a pipeline is best cut into.
+// The best number of segments of a pipeline.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace latecomer {
 /// More segments would make programs longer without making pipelines shorter.
 inline constexpr Count kMostSegments = 65536;
 
-/// At most one an element, at least 1.
+/// The largest number of segments: at most one an element, at least 1.
 [[nodiscard]] inline Count most_segments(Count elements) {
   return std::min(std::max<Count>(1, elements), kMostSegments);
 }

@@ -18,7 +18,8 @@ namespace latecomer {
 
 namespace detail {
 
-/// How many are left after a step that moves at most `most` and leaves `after` later steps.
+/// The number of partial results after a step that moves at most `max` and leaves `after` later
+/// steps.
 constexpr Count next_size(Count size, Count to, Count max, Count after) {
   return std::max({(size + 1) / 2, size - max, to + after});
 }

@@ -1,5 +1,5 @@
-// One rank, prepared to take part in calls of one plan: by a program, or by a state machine that
-// decides while it runs. Whoever carries out calls sees no difference.
+// An executor: executes one rank's part of one plan, by a program or by a state machine that
+// decides while it runs. The caller sees no difference.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ class Party {
  public:
   virtual ~Party() = default;
 
-  /// This rank's buffers.
+  /// The plan's hash, this rank, and the sizes of its buffers.
   [[nodiscard]] virtual const Frame& frame() const = 0;
-  /// Takes part in one call. The party and the transport must outlive the protocol.
+  /// Creates the protocol for one call. The executor and the transport must outlive it.
   [[nodiscard]] virtual std::unique_ptr<Protocol> join(Transport& transport,
                                                        const ProtocolOptions& options) const = 0;
 };
 
-/// Of all ranks.
+/// The executors of all ranks, by rank.
 using Parties = std::vector<std::unique_ptr<Party>>;
 
 }  // namespace latecomer

@@ -58,7 +58,7 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   return call;
 }
 
-/// The same on all ranks, or the library is broken.
+/// Returns the expected arrivals, after checking that they are equal on all ranks.
 const std::vector<Seconds>& Rehearsal::expect() {
   const std::vector<Seconds>& expected = chooser_.expect(setting_.problem);
   for (std::size_t i = 0; i < watches_.size(); ++i) {
@@ -92,7 +92,7 @@ Plan Rehearsal::native_plan() const {
   return make_plan(*choice.algorithm, setting_.problem, choice.parameters, {{}, setting_.network});
 }
 
-/// The call is the library's, and nothing is done about it but comparing how long it took.
+/// Runs a native call, after which only durations are compared.
 void Rehearsal::only_watch(Call& call, CallClass* call_class,
                            const std::vector<Seconds>& arrivals) {
   piggybacks_.clear();
@@ -121,7 +121,7 @@ void Rehearsal::note(Reviewed by, const Inside& inside) {
   last.resize(std::min(last.size(), Review::kCalls));
 }
 
-/// As all ranks' reviews, reduced.
+/// The reduction of all ranks' reviews.
 Review Rehearsal::review() const {
   Review all;
   for (const Reviewed by : {Reviewed::library, Reviewed::decided}) {
@@ -169,7 +169,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   if (due) (void)chooser_.reviewed(*call_class, setting_.problem, review());
 }
 
-/// What tells nobody of arrivals on its way: they are told afterwards.
+/// Runs the exchange of arrivals after a call whose messages carry no stamps.
 void Rehearsal::exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     piggybacks_.push_back(

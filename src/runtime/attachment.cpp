@@ -19,7 +19,7 @@
 namespace latecomer {
 namespace {
 
-/// Counts the states that went, so that a thread knows whether the one it used last is still there.
+/// Counts freed states, so that a thread can tell whether the state that it used last still exists.
 std::atomic<std::uint64_t> gone{0};
 
 /// The last call of this thread.
@@ -35,8 +35,8 @@ struct Last {
 thread_local Last last;
 
 /// Communicators whose state was freed: delete functions of the program's own attributes may still
-/// make calls on them. A state attached then would never be freed, and MPICH would not survive it.
-/// A new communicator may have the handle of an old one, so the dying one is marked by its name.
+/// make calls on them. A state attached then would never be freed, and MPICH would crash. A new
+/// communicator may get the handle of an old one, so the dying one is marked in its name.
 class Dying {
  public:
   void add(MPI_Comm comm) {
@@ -137,7 +137,7 @@ CommState::CommState(MPI_Comm user)
   intercommunicator = inter != 0;
 }
 
-/// Waits for nobody.
+/// Does not wait for other ranks.
 CommState::~CommState() {
   ledger_close(*this);
   if (leave_to_successor(*this)) return;

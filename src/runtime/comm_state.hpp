@@ -1,5 +1,5 @@
-// What latecomer knows of one communicator. It is attached to the communicator, not copied with
-// it, and freed with it.
+// The state of one communicator. It is an attribute of the communicator: not copied with it, and
+// freed with it.
 #pragma once
 
 #include <deque>
@@ -23,11 +23,11 @@ struct Tuning {
   Seconds long_wait = 30;
 };
 
-/// The ranks' own settings, compared (runtime/settings/settings.hpp).
+/// The result of comparing the ranks' own settings (runtime/settings/settings.hpp).
 enum class Settings : std::uint8_t { unknown, alike, different };
 
 class PersistentCall;
-/// A communicator's started calls, carried out first to last (runtime/call/persistent.hpp).
+/// The started calls of a communicator, executed first to last (runtime/call/persistent.hpp).
 using StartedCalls = std::deque<PersistentCall*>;
 class AsyncProgress;
 
@@ -43,11 +43,11 @@ struct CommState {
   // Decisions.
   Chooser chooser;
   Settings settings = Settings::unknown;  // compared when latecomer first handles a call
-  Network compared;                       // the network as it was then, alike on all ranks
-  Shortcuts shortcuts;                    // of calls that need no decision
+  Network compared;                       // as it was then, equal on all ranks
+  Shortcuts shortcuts;                    // for calls that need no decision
   ComputePhase phase;                     // of the program, before the next call
 
-  std::uint64_t calls = 0;  // so far, whoever carried them out
+  std::uint64_t calls = 0;  // so far, native ones included
 
   // Calls that latecomer handles.
   Tuning tuning;
@@ -55,10 +55,9 @@ struct CommState {
   bool resources_failed = false;             // MPI could make none
   ClockRefresh clock_refresh;                // while arrivals are watched
   ProgramCache programs;
-  std::unique_ptr<Prepared>
-      arrival_exchange;  // tells all ranks of a call that the MPI library carried out
-  std::string broken;    // why it is of no further use; empty: it is
-  CommLock lock;         // of this state
+  std::unique_ptr<Prepared> arrival_exchange;     // plan of the exchange after a native call
+  std::string broken;                             // the failure that made it useless; empty: none
+  CommLock lock;                                  // of this state
   std::unique_ptr<AsyncProgress> async_progress;  // null: not all ranks have a progress thread
   std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
 
@@ -67,15 +66,16 @@ struct CommState {
   Statistics statistics;   // without calls that took a shortcut since records()
   std::string parameters;  // of the last handled call
 
-  /// The statistics with all calls so far.
+  /// The statistics of all calls so far.
   [[nodiscard]] const Statistics& records() {
     shortcuts.settle();
     return statistics;
   }
   [[nodiscard]] Choice& choice(Collective of) { return chooser.policy().choice(of); }
   [[nodiscard]] const Choice& choice(Collective of) const { return chooser.policy().choice(of); }
-  /// Collective the first time. Returns MPI's code; nobody's error handler is called. After an
-  /// error without `resources_failed` the ranks may differ in whether they have one.
+  /// Makes the resources if there are none; collective then. Returns MPI's code and calls no error
+  /// handler. After an error without `resources_failed` the ranks may differ in whether they have
+  /// resources.
   int ensure_resources();
 };
 

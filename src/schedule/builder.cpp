@@ -27,7 +27,7 @@ void Builder::add_message(const Operation& operation) {
   if (operation.kind == OpKind::send && background()) tell_of_arrival();
 }
 
-/// What tells has this rank's own arrival to tell, whatever else it holds.
+/// A message with arrival stamps carries this rank's own one, so it waits for the arrival.
 void Builder::tell_of_arrival() {
   std::vector<OpIndex>& after = program_.after.back();
   if (after.empty() || after.front() != kNone) after.insert(after.begin(), kNone);

@@ -1,4 +1,4 @@
-// The text forms of plans and programs: what `show` prints, golden files hold and tests mutate.
+// The text forms of plans and programs, which `show` prints, golden files hold and tests mutate.
 #include <algorithm>
 #include <charconv>
 #include <sstream>
@@ -36,7 +36,7 @@ void append_list(std::ostringstream& out, std::string_view title, const std::vec
   out << '\n';
 }
 
-/// Walks over the words of one line; every failure names the line.
+/// Reads one line word by word; every failure names the line.
 class Words {
  public:
   explicit Words(std::string_view line) : line_(line), rest_(line) {}

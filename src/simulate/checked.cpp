@@ -42,7 +42,7 @@ CheckedMemory::CheckedMemory(const Problem& problem, const Parties& parties, std
   }
 }
 
-/// What an element of the vector is to be.
+/// The right value of an element of the vector.
 Element CheckedMemory::right(std::optional<Rank> contributor, Count element) const {
   const auto of = [&](Rank rank) {
     const Count place = element - problem_.before(rank).begin;

@@ -15,7 +15,7 @@ namespace latecomer {
 /// than 1e6 seconds, and where the call does not end within 8e6 seconds. A rank that gets stuck is
 /// no exception but a result.
 [[nodiscard]] Simulation simulate(const Parties& parties, const SimulationOptions& options);
-/// The same of programs that are at hand.
+/// Simulates programs.
 [[nodiscard]] Simulation simulate(std::span<const Program> programs,
                                   const SimulationOptions& options);
 

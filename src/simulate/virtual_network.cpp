@@ -64,8 +64,8 @@ void VirtualNetwork::run(Simulation& result) {
   }
   while (!queue_of_events_.empty()) {
     now_ = queue_of_events_.top().time;
-    // All that happens at one time comes before any transfer starts, so that who gets a port does
-    // not depend on the order of simultaneous events.
+    // All events of one time are handled before any transfer starts, so that the order of
+    // simultaneous events does not decide which message gets a port.
     while (!queue_of_events_.empty() && queue_of_events_.top().time == now_) {
       const Event event = queue_of_events_.top();
       queue_of_events_.pop();
@@ -201,13 +201,13 @@ void VirtualNetwork::start(MessageId id) {
   schedule(free, EventKind::landed, message.to, id);
 }
 
-/// Whether its two ranks send each other long messages at the same time.
+/// True if its two ranks send each other long messages at the same time.
 bool VirtualNetwork::exchanges(const PendingMessage& message) {
   if (options_.network.exchange == 1 || eager(message)) return false;
   return channels_[pair_number(message.to, message.from)].rendezvous > 0;
 }
 
-/// Bytes; takes note of what has come back.
+/// The bytes of the burst that are left, after adding those that came back.
 double VirtualNetwork::left_of_burst(Bucket& bucket) const {
   const Network& network = options_.network;
   const Ticks rested = std::max<Ticks>(0, now_ - bucket.until);
@@ -216,8 +216,8 @@ double VirtualNetwork::left_of_burst(Bucket& bucket) const {
   return static_cast<double>(network.burst) - bucket.spent;
 }
 
-/// A message between nodes, without the part that both links still let pass at once. The rest takes
-/// up all that comes back meanwhile.
+/// The time of a message between nodes, without the part that both links still pass at once. The
+/// rest uses up all tokens that come back meanwhile.
 Seconds VirtualNetwork::on_link(const PendingMessage& message, Count bytes) {
   const Network& network = options_.network;
   if (network.burst == 0 || network.beta == 0) return network.occupancy(bytes);
@@ -248,7 +248,7 @@ Ticks VirtualNetwork::duration(const PendingMessage& message) {
   return to_ticks(kTransfer, exact * (1 + network.jitter * mixed.uniform()));
 }
 
-/// The sender is done with it.
+/// Ends a message on its sender's side.
 void VirtualNetwork::leave(MessageId id) {
   const PendingMessage& message = messages_[id];
   const std::size_t out = port(message.from, message.to);
@@ -278,7 +278,8 @@ void VirtualNetwork::deliver(MessageId id) {
   complete(message.to, {message.recv_token, 0, message.plan_hash});
 }
 
-/// In the order in which they were sent, also where several ports take them in side by side.
+/// Delivers control messages in the order of sending, also if several ports take them in side by
+/// side.
 void VirtualNetwork::deliver_control(Channel& channel) {
   while (!channel.control.empty() && messages_[channel.control.front()].landed) {
     const MessageId id = channel.control.front();
@@ -360,7 +361,7 @@ void VirtualNetwork::End::copy(const Slice& from, const Slice& to, Token token) 
   network_.local(rank_, 0, token);
 }
 
-/// Like a short message: it takes the ports of both sides, one after another.
+/// A control message is like a short message: it takes the ports of both sides, one after another.
 void VirtualNetwork::End::tell(Rank peer, std::uint64_t payload) {
   const MessageId id = network_.new_message(rank_, peer);
   PendingMessage& pending = network_.messages_[id];

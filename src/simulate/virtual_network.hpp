@@ -28,8 +28,8 @@ class VirtualNetwork {
   /// The transport of one rank; the protocol that uses it is attached afterwards.
   [[nodiscard]] Transport& transport(Rank rank) { return ends_[static_cast<std::size_t>(rank)]; }
   void attach(Rank rank, Protocol& protocol);
-  /// From the start to the last event. Exits are noted in `result`. Throws Error for times that the
-  /// clock cannot count.
+  /// Runs the simulation to its last event and notes exits in `result`. Throws Error for times that
+  /// the clock cannot count.
   void run(Simulation& result);
 
  private:
@@ -51,18 +51,18 @@ class VirtualNetwork {
     bool recv_posted = false;
     bool landed = false;
     bool paced = false;
-    std::optional<std::uint64_t> control;  // told, and nothing else
+    std::optional<std::uint64_t> control;  // of a control message: its payload
     Elements payload;
     std::vector<char> piggybacked;  // data that travel along
   };
-  /// The flights of one pair and direction. They follow each other, however many ports there are.
+  /// The messages of one pair and direction. They follow each other, however many ports there are.
   struct Channel {
     std::uint64_t sends = 0;
     std::uint64_t receives = 0;
-    std::deque<MessageId> open;     // posted by one side: whichever is ahead
-    std::deque<MessageId> control;  // not told yet, as they were sent
+    std::deque<MessageId> open;     // posted by one side only
+    std::deque<MessageId> control;  // control messages not delivered yet, in the order of sending
     bool leaving = false;
-    Count rendezvous = 0;  // that wait for their port or are leaving
+    Count rendezvous = 0;  // messages that wait for their port or are leaving
   };
   /// The transport of one rank.
   class End final : public Transport {
@@ -99,7 +99,7 @@ class VirtualNetwork {
     std::uint64_t number = 0;
     EventKind kind = EventKind::arrive;
     Rank rank = 0;
-    std::size_t id = 0;  // of a flight, or a token
+    std::size_t id = 0;  // of a message, or a token
 
     bool operator>(const Event& other) const {
       return time != other.time ? time > other.time : number > other.number;
@@ -110,7 +110,7 @@ class VirtualNetwork {
   void handle(const Event& event);
   [[nodiscard]] std::uint64_t pair_number(Rank from, Rank to) const;
   MessageId new_message(Rank from, Rank to);
-  /// The flight of the next message of the pair, as its sender or its receiver counts.
+  /// Returns the next message of the pair, as counted by its sender or its receiver.
   MessageId match(Rank from, Rank to, bool sending);
   [[nodiscard]] bool eager(const PendingMessage& message) const;
   void posted(MessageId id, bool by_sender);
@@ -143,7 +143,7 @@ class VirtualNetwork {
   std::deque<End> ends_;
   std::vector<Protocol*> protocols_;
   std::vector<Port> ports_;           // of the nodes, then of the ranks
-  std::vector<std::size_t> changed_;  // ports that may have something to send
+  std::vector<std::size_t> changed_;  // ports that may have a message to send
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::vector<PendingMessage> messages_;
   std::vector<MessageId> free_messages_;

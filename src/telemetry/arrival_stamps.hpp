@@ -1,8 +1,8 @@
-// Telemetry of one call: when each rank entered it, known to every rank when the call ends, since
-// it travels along with the messages that carry the ranks' data.
+// The telemetry of one call: when each rank entered it. Every rank knows all stamps when the call
+// ends, since they are piggybacked on the messages that carry the ranks' data.
 //
-// Whoever has the result has heard of every rank: each contribution came over a chain of messages.
-// Which messages need to tell so that this is true is the algorithm's to say (Algorithm::tells,
+// A rank that has the result has every stamp: each contribution came over a chain of messages. The
+// algorithm decides which messages must carry stamps for this to hold (Algorithm::tells,
 // docs/decisions/0012).
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace latecomer {
 
-/// What a rank tells of itself, seconds on the clock that all ranks share.
+/// One rank's stamp, in seconds on the clock that all ranks share.
 struct ArrivalStamp {
   Seconds arrival = 0;
-  float elapsed_before = 0;  // exit minus arrival of the call before; 0: there was none
-  float elapsed = 0;         // of this call, where it is over before anything is told; else 0
+  float elapsed_before = 0;  // exit minus arrival in the call before; 0: there was none
+  float elapsed = 0;         // exit minus arrival in this call, if it is over already; else 0
 
   bool operator==(const ArrivalStamp&) const = default;
 };
@@ -29,13 +29,13 @@ class ArrivalStamps final : public Piggyback {
     begin();
   }
 
-  /// A new call.
+  /// Begins a call: no stamp is known.
   void begin();
-  /// This rank arrives.
+  /// Notes this rank's own stamp.
   void arrive(Rank me, const ArrivalStamp& stamp) { learn(me, stamp); }
 
   [[nodiscard]] bool complete() const { return known_.size() == stamps_.size(); }
-  /// One a rank; those that are not known are the last call's.
+  /// The stamps by rank. A stamp that is not known yet is the last call's.
   [[nodiscard]] const std::vector<ArrivalStamp>& all() const { return stamps_; }
 
   void pack(std::vector<char>& to) override;
@@ -46,7 +46,7 @@ class ArrivalStamps final : public Piggyback {
 
   std::vector<ArrivalStamp> stamps_;
   std::vector<bool> heard_;
-  std::vector<Rank> known_;  // in the order in which they were heard of
+  std::vector<Rank> known_;  // ranks whose stamp is known, in the order in which it came
 };
 
 }  // namespace latecomer

@@ -16,7 +16,7 @@ namespace {
 
 using namespace latecomer;
 
-/// The arguments as the C++ layers want them.
+/// Converts the arguments for the C++ layers.
 struct Request {
   explicit Request(const latecomer_problem& given) : network(parse_network(text(given.network))) {
     const Collective collective = parse_collective(text(given.collective));

@@ -15,7 +15,7 @@ void ComputePhase::check_begun(const char* what) const {
   if (!running_) throw Error(what, "no computing phase", "latecomer_compute_begin before it");
 }
 
-/// The rest is taken to go on as it went so far.
+/// Extrapolates: the rest of the computation is taken to go on at the same speed.
 void ComputePhase::edge(Seconds now, double fraction) {
   check_begun("edge");
   if (!(fraction >= 0 && fraction <= 1)) {

@@ -191,7 +191,8 @@ bool compared_as_it_says(const Predefined& type) {
   return as_unsigned == (type.content == Content::unsigned_integer);
 }
 
-/// In the order of rows(). A library without Fortran has null or nothing for its types.
+/// The datatypes in the order of rows(). A library without Fortran has null or nothing for its
+/// types.
 std::vector<Predefined> numbered() {
   std::vector<Predefined> all;
   std::uint16_t number = 0;

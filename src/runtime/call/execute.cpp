@@ -22,29 +22,29 @@
 namespace latecomer {
 namespace {
 
-/// How a call ended.
+/// The end of a call.
 struct Ending {
   int code = MPI_SUCCESS;
   CallCounter counter = &latecomer_stats::native;
-  bool arrivals_known = false;      // telemetry knows of its arrivals
-  CallClass* call_class = nullptr;  // of a call under automatic choice, where it has one
-  bool raise = false;               // the program's error handler is still to be called
-  bool decided = false;             // about the call, by all ranks
-  Seconds library = 0;              // that the MPI library's own collective took
+  bool arrivals_known = false;      // all ranks know its arrivals
+  CallClass* call_class = nullptr;  // under automatic choice, if there is one
+  bool raise = false;               // the program's error handler must still be called
+  bool decided = false;             // all ranks decided about the call
+  Seconds library = 0;              // duration of the MPI library's own collective
 };
 
 // --- Failures ---
 
-/// This rank will do no more in its call, for which the others wait: they are told.
+/// Makes the communicator unusable, and notifies the other ranks, which wait for this one.
 void give_up(CommState& state, const std::string& why) {
-  if (!state.broken.empty()) return;  // an exception may become a failure on its way
+  if (!state.broken.empty()) return;  // an exception may have become a failure already
   state.broken = why;
   if (!state.resources) return;
   state.resources->failures.announce_failure();
   state.resources->abandon();
 }
 
-/// An operator of the program's may leave a call by an exception.
+/// A guard for calls of the program's operators: one may leave the call by an exception.
 class Within {
  public:
   explicit Within(CommState& state) : state_(state) {}
@@ -60,7 +60,7 @@ class Within {
   bool ended_ = false;
 };
 
-/// The others are told before anything else.
+/// Ends a failed call. The other ranks are notified first.
 Ending fail(CommState& state, const Outcome& outcome) {
   give_up(state, outcome.why);
   const std::string text = describe(state.comm) + ": " + outcome.why;
@@ -76,7 +76,8 @@ Ending refuse(CommState& state) {
 
 // --- Learning ---
 
-/// All ranks have just been here: the time to compare clocks, if it is due.
+/// Learns from a watched call, and refreshes the clocks if that is due: all ranks have just been in
+/// the call.
 Outcome note_arrivals(CommState& state) {
   Watch* const watch = state.chooser.watch();
   if (watch == nullptr) return {};
@@ -85,7 +86,8 @@ Outcome note_arrivals(CommState& state) {
   return refresh_clocks(*state.resources, {state.comm, state.tuning.long_wait});
 }
 
-/// All ranks have been in the call: nobody who tells the others waits for one who still computes.
+/// Exchanges arrivals between all ranks. All ranks have been in the call, so none waits here for
+/// one that still computes.
 Outcome exchange_arrivals(CommState& state, Seconds arrived) {
   CommResources& resources = *state.resources;
   if (!state.arrival_exchange) {
@@ -109,8 +111,7 @@ Outcome exchange_arrivals(CommState& state, Seconds arrived) {
   return outcome;
 }
 
-/// After a call whose own messages told nothing: all ranks tell each other now, if that is worth
-/// it.
+/// After a call whose messages carried no stamps: exchanges arrivals, if that was decided.
 Outcome exchange_afterwards(CommState& state, bool exchange, Seconds arrived) {
   if (state.chooser.watch() == nullptr) return {};
   if (!exchange) {
@@ -129,8 +130,8 @@ int min_over_ranks(CommState& state, Review& review) {
                         state.comm);
 }
 
-/// The ranks review the last calls: all of them have just been in one, which ended so, with an
-/// error or not. Before the first review an earlier communicator of theirs may stand in.
+/// Reviews the last calls of a class that is only watched: all ranks have just been in one, with
+/// the given ending. Before the first review a predecessor's knowledge may be taken over instead.
 Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
   Review all = Chooser::review(*ending.call_class, may_connect(state));
@@ -148,7 +149,7 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
 }
 
-/// The same of a class that is decided about, on the link: a rank that failed is not waited for.
+/// Reviews the last calls of an active class. A rank that failed is not waited for.
 Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
   CommResources& resources = *state.resources;
   resources.failures.enter_part(FailureDetector::Part::review, 0);
@@ -164,21 +165,23 @@ Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
 
 // --- The ways of a call ---
 
-/// Where MPI refuses the call it calls the program's error handler.
+/// Executes the MPI library's collective; if MPI refuses the call it calls the program's error
+/// handler.
 int execute_natively(CommState& state, const Call& call) {
   const ReleasedCommLock released(state.lock);
   return call.native();
 }
 
-/// A rank may leave a call to the library because of its arguments, which MPI lets differ or which
-/// are wrong: why the call must fail then.
+/// Leaves a call to the library because of its arguments, which may be wrong or which MPI allows to
+/// differ. Returns the reason if the call must fail then.
 std::optional<std::string> leave(CommState& state, const Request& request) {
   const bool chosen = request.by_library == &latecomer_stats::native;  // on all ranks
   if (!state.resources || chosen || !state.broken.empty()) return std::nullopt;
   return state.resources->failures.leave_to_library(state.calls);
 }
 
-/// Nothing is decided about the call. `of`: its class, if how long it takes is watched.
+/// Executes a native call without any decision. `call_class`: its class, if its duration is
+/// watched.
 Ending execute_by_library(CommState& state, const Request& request, CallCounter counter,
                           CallClass* call_class, Seconds entered) {
   state.chooser.skip();
@@ -188,7 +191,7 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
   return review_watched(state, request.problem, ending);
 }
 
-/// Carries a plan out; where `begun` is given, it was started ahead of this rank's arrival.
+/// Executes a plan. `begun`: the protocol, if it was started ahead of this rank's arrival.
 Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
                      Seconds arrived) {
   CommResources& resources = *state.resources;
@@ -249,14 +252,14 @@ Ending execute_library(CommState& state, const Call& call, bool exchange, Second
   return ending;
 }
 
-/// No candidate takes the problem, on no rank.
+/// Executes a native call because no rank has an algorithm that takes the problem.
 Ending execute_refused(CommState& state, const Call& call, const std::string& why) {
   set_last_error(why);
   state.chooser.miss();
   return {execute_natively(state, call), &latecomer_stats::fallback_plan};
 }
 
-/// In words, as an answer to the choice that was set.
+/// The plan's parameters as a text, relative to the choice that was set.
 const std::string& parameters_of(const CommState& state, Prepared& prepared) {
   const Algorithm& row = *state.choice(prepared.plan.problem.collective).algorithm;
   if (prepared.asked != row.name) {
@@ -266,7 +269,7 @@ const std::string& parameters_of(const CommState& state, Prepared& prepared) {
   return prepared.parameters;
 }
 
-/// The call that comes now is decided about and carried out.
+/// Decides about the call and executes it.
 Ending decide_and_execute(CommState& state, const Request& request, Seconds arrived) {
   const Call& call = request.call;
   Decision decision;
@@ -324,7 +327,7 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
     set_last_error(connected.why);
     return execute_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
   }
-  // A rank that never waits hears of no failure while it calls.
+  // A rank that never waits would otherwise not learn of failures.
   if (const auto wrong = state.resources->failures.check()) {
     return fail(state, {disagreement_class(), *wrong});
   }
@@ -346,13 +349,13 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   return fail(state, memory ? Outcome{MPI_ERR_NO_MEM, "no memory for the call"}
                             : Outcome{MPI_ERR_OTHER, error.what()});
 } catch (...) {
-  ++state.stats.failed;  // of an operator of the program's, which may throw anything
+  ++state.stats.failed;  // thrown by an operator of the program
   throw;
 }
 
 // --- Records ---
 
-/// Mean over the ranks of |expected - actual|; none if nothing was expected.
+/// The mean over the ranks of |expected - actual|; none if no arrivals were expected.
 std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
                                       const std::vector<Seconds>& actual) {
   if (expected.empty() || expected.size() != actual.size()) return std::nullopt;
@@ -369,8 +372,8 @@ std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const E
                               estimate_error(state.chooser.expected(), watch->last())};
 }
 
-/// True if other calls with the same arguments mean the same. Where ranks choose, that must be
-/// alike on all of them; handles of what a program made may come again for something else, and on
+/// True if later calls with the same arguments mean the same. If ranks decide, that must be equal
+/// on all of them; handles of objects that a program made may be reused for other objects, and on
 /// some ranks only.
 bool lasting(const CommState& state, const Call& call) {
   if (call.recvcounts != nullptr) return false;
@@ -384,9 +387,9 @@ bool lasting(const CommState& state, const Call& call) {
   return stays(call.sendtype) && kind_of(call.op) == OperatorKind::built_in;
 }
 
-/// True if the MPI library carries out all calls like this one, but for those that a class looks
-/// at. A call that goes to it for another reason may do so on this rank alone, and others may have
-/// to hear of it.
+/// True if the MPI library executes all calls like this one, except those that a class looks at. A
+/// call that goes to it for another reason may do so on this rank alone, and other ranks may have
+/// to be notified.
 bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
   const bool alone = state.intercommunicator || state.ranks == 1;
   const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
@@ -415,7 +418,8 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
   }
 }
 
-/// The records too: the progress thread may begin the next call at once.
+/// Executes and records the call with the lock held: afterwards the progress thread may begin the
+/// next call at once.
 Ending execute_locked(CommState& state, const Request& request, Seconds entered) {
   const std::lock_guard hold(state.lock);
   state.lock.begin_call();

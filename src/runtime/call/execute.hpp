@@ -1,13 +1,13 @@
-// A collective call: the straight way from its arguments to its end.
+// Executes a collective call, from its arguments to its end.
 //
-//   arguments -> request (request.hpp: problem, understood once)
+//   arguments -> request (request.hpp: problem)
 //             -> decision (choose/chooser.hpp, or rank 0's announcement: library, refused, plan)
-//             -> run     (the MPI library's function, or the plan's program on the link)
-//             -> learn   (arrivals and exits, told to all ranks)
-//             -> record  (statistics)
+//             -> run      (the MPI library's function, or the plan's program)
+//             -> learn    (arrivals and exits, known to all ranks)
+//             -> record   (statistics)
 //
-// Calls that the MPI library has carried out before, and of which nothing is to be learned now,
-// take a shortcut (shortcuts.hpp) past all of it.
+// Calls that the MPI library has executed before, and from which nothing is to be learned now, take
+// a shortcut (shortcuts.hpp) past all of it.
 #pragma once
 
 #include "runtime/comm_state.hpp"

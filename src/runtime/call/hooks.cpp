@@ -6,7 +6,7 @@
 namespace latecomer {
 namespace {
 
-/// Any look at MPI moves what is under way.
+/// Makes progress: any probe lets MPI move messages under way.
 void look_once(CommState& state) {
   if (state.async_progress) {
     state.async_progress->progress_locked();

@@ -1,5 +1,5 @@
-// The program's hooks around its computation: what it tells is passed on, and messages get a
-// chance.
+// The program's hooks around its computation: they report its progress, and make progress on
+// messages.
 #pragma once
 
 #include "runtime/comm_state.hpp"

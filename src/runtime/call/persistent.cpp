@@ -9,8 +9,8 @@
 namespace latecomer {
 namespace {
 
-/// What the first start needs, so that it costs nothing then. A refusal is told when it is waited
-/// for, as that of any call.
+/// Prepares the call, so that its first start costs nothing for that. A refusal is reported when
+/// the call is waited for, as with any call.
 void prepare_early(CommState& state, const Call& arguments) try {
   const Request request = understand(state, arguments);
   if (request.by_library != nullptr) return;

@@ -13,7 +13,8 @@ Plan with(const Plan& plan, bool in_place) {
   return own;
 }
 
-/// An operation, its index and its dependencies take about as much.
+/// The memory of an executor: an operation, its index and its dependencies take about kOperation
+/// bytes.
 std::size_t bytes_of(const Party& party) {
   constexpr std::size_t kOperation = 200;
   const auto* const program = dynamic_cast<const ProgramParty*>(&party);

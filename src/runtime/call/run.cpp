@@ -12,7 +12,7 @@ int make_disagreement_class() {
   return made;
 }
 
-/// One call's wait for messages.
+/// Runs one call, and waits for its messages.
 class Run {
  public:
   Run(Protocol& protocol, CommResources& resources, const WaitOptions& options)
@@ -39,14 +39,15 @@ class Run {
   }
 
  private:
-  /// A rank that is merely late will find the question when it arrives.
+  /// Reports a stall, and asks the peers waited for which plan they follow. A rank that is merely
+  /// late finds the question when it arrives.
   void report() {
     monitor_.report(protocol_.waiting_for());
     for (const Rank peer : asked()) resources_.failures.ask(peer);
     ask_further();
   }
-  /// Those waited for may have left. Two that wait with different plans need not wait for each
-  /// other: with each report ranks twice as far away are asked.
+  /// Asks further ranks: the peers may have left the call, and two ranks that wait with different
+  /// plans need not wait for each other. With each report, ranks twice as far away are asked.
   void ask_further() {
     int ranks = 1;
     int me = 0;
@@ -57,11 +58,12 @@ class Run {
     resources_.failures.ask((me - distance_ + ranks) % ranks);
     distance_ *= 2;
   }
-  /// What this rank does, for whoever compares.
+  /// This rank's plan, for comparison.
   [[nodiscard]] std::string here() const {
     return options_.plan == nullptr ? "" : "; here it is " + in_words(*options_.plan);
   }
-  /// Who is to say whether it follows the same plan: of whoever listens for words anybody.
+  /// The peers to ask whether they follow the same plan; all ranks, if the protocol waits for a
+  /// control message.
   [[nodiscard]] std::vector<Rank> asked() const {
     std::vector<Rank> peers = resources_.transport.awaited();
     if (!peers.empty() || !protocol_.listens()) return peers;
@@ -79,7 +81,7 @@ class Run {
   CommResources& resources_;
   WaitOptions options_;
   StallMonitor monitor_;
-  Rank distance_ = 1;  // of those asked with the next report
+  Rank distance_ = 1;  // of the ranks that the next report asks
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Calls that need no decision: the same arguments came before, and the MPI library carries them
-// out.
+// Shortcuts for calls that need no decision: the same arguments came before, and the MPI library
+// executes them.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace latecomer {
 
-/// What is known of calls with certain arguments. It counts them by itself, so that a call touches
-/// two lines of the cache: what the program computed may have taken all others.
+/// The shortcut of calls with certain arguments. It counts them itself, so that a call touches two
+/// lines of the cache: the program's computation may have taken all others.
 struct alignas(64) Shortcut {
   Collective collective = Collective::allreduce;
   std::uint8_t pointers = 0;  // which of the buffers are null, in place, equal
@@ -23,9 +23,9 @@ struct alignas(64) Shortcut {
   MPI_Op op = MPI_OP_NULL;
   const void* site = nullptr;
 
-  CallClass* call_class = nullptr;  // null: the MPI library's for good
+  CallClass* call_class = nullptr;  // null: always native
   std::uint64_t version = 0;        // of the chooser's classes
-  CallCounter counter = nullptr;    // what such calls count as
+  CallCounter counter = nullptr;    // of such calls
   Statistics::Records records;
 
   // Calls since settle().
@@ -34,7 +34,7 @@ struct alignas(64) Shortcut {
   Seconds inside = 0;
   Seconds last_inside = 0;
 
-  /// Those that are not timed took as long as the last one that was.
+  /// Calls that are not timed are taken to be as long as the last one that was.
   [[nodiscard]] bool next_is_timed() const {
     if (call_class != nullptr) return call_class->next_is_timed();
     return last_inside >= CallClass::kBrief || calls % CallClass::kTimed == 0;
@@ -44,7 +44,7 @@ struct alignas(64) Shortcut {
     last_call = number;
     inside += last_inside;
   }
-  /// What was counted becomes part of the records.
+  /// Adds the counted calls to the records.
   void settle() {
     if (calls == 0) return;
     records.add(counter, calls, inside, last_call);
@@ -60,7 +60,7 @@ struct alignas(64) Shortcut {
 
 class Shortcuts {
  public:
-  /// Null where the call needs a look.
+  /// Null if the call must be looked at.
   [[nodiscard]] Shortcut* find(const Call& call, const Chooser& chooser) {
     if (call.recvcounts != nullptr) return nullptr;
     Shortcut& at = place(call);

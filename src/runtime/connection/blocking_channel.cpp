@@ -6,7 +6,7 @@
 
 namespace latecomer {
 
-/// Until the letter has left: this rank may compute for long from now on.
+/// Waits until the message has left: this rank may compute for long from now on.
 void BlockingChannel::send_bytes(Rank peer, const void* content, std::size_t size) {
   if (failed()) return;
   mailbox_.send(peer, content, size);

@@ -1,5 +1,5 @@
-// Small messages of the runtime between two ranks, outside of a call's own: each wait for one
-// reports, and ends when another rank failed.
+// Blocking messages of the runtime between two ranks, beside those of calls. A wait reports stalls,
+// and ends when another rank failed.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace latecomer {
 
-/// After a failure nothing more is sent or received.
+/// After a failure no message is sent or received.
 class BlockingChannel {
  public:
   /// In a call, a rank that is waited for long is asked which call it is in.
   enum class When : std::uint8_t { between_calls, in_call };
 
-  /// `purpose`, of the reports: "to set the clock".
+  /// `purpose`, for reports: "to set the clock".
   BlockingChannel(CommResources& resources, const WaitOptions& options, int tag,
                   std::string purpose, When when = When::in_call)
       : resources_(resources),
@@ -56,8 +56,8 @@ class BlockingChannel {
   Outcome outcome_;
 };
 
-/// `content` of all ranks, on all ranks: up a binomial tree and down again. `merge(all, theirs)`
-/// adds those of others.
+/// Reduces `content` over all ranks, with the result on all ranks: up a binomial tree and down
+/// again. `merge(all, theirs)` adds another rank's.
 template <class Content, class Merge>
 Content tree_allreduce(BlockingChannel& channel, Rank ranks, Rank me, Content all, Merge&& merge) {
   const TreeNode node = binomial_node(ranks, me);

@@ -1,5 +1,5 @@
-// What latecomer keeps for a communicator once it handles a call there: a communicator of its own
-// beside the program's, the common clock, the transport and its memory.
+// The resources that latecomer keeps for a communicator once it handles a call there: a
+// communicator of its own beside the program's, the common clock, the transport and its memory.
 #pragma once
 
 #include <unistd.h>
@@ -64,7 +64,7 @@ struct CommResources {
   std::uint64_t calls = 0;    // begun so far
   std::uint64_t earlier = 0;  // of them, on communicators that were freed
   std::uint64_t owner = 1;    // which of its communicators has it, the same on all ranks
-  bool threads = false;       // progress threads have sent letters
+  bool threads = false;       // progress threads have sent messages
 };
 
 }  // namespace latecomer

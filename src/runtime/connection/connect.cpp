@@ -6,7 +6,7 @@
 namespace latecomer {
 namespace {
 
-constexpr int kMaxInternalComms = 256;  // of a process, made for automatic choices
+constexpr int kMaxInternalComms = 256;  // in a process, for automatic choices
 
 }  // namespace
 
@@ -23,8 +23,8 @@ Outcome make_resources(CommState& state) {
   return {code, "MPI could not tell all ranks of each other"};
 }
 
-/// A link that is made in a call shows what the ranks have set. Of one that was made before its
-/// first call they may have set more since, each for itself.
+/// If the resources are made in a call, their introductions show the current settings. If they were
+/// made before the first call, ranks may have changed settings since, each on its own.
 Outcome connect(CommState& state) {
   const bool fresh = state.resources == nullptr;
   const Outcome made = make_resources(state);

@@ -75,14 +75,14 @@ std::optional<std::string> FailureDetector::check() {
   return wrong;
 }
 
-/// This rank may still do what the letter asks about.
+/// True if this rank may still reach the notice's place.
 bool FailureDetector::is_ahead(const Notice& notice) const {
   const Place& place = notice.from;
   return place.position > here_.position ||
          (place.position == here_.position && here_.part < std::max(place.part, Part::plan));
 }
 
-/// Letters of an unknown kind say nothing.
+/// Returns the conflict that a notice reveals. Notices of unknown kinds are ignored.
 std::optional<std::string> FailureDetector::conflict_of(const Received& received) const {
   const Notice& notice = received.notice;
   const bool another_communicators = earlier_ > 0 && notice.from.position <= earlier_;

@@ -1,5 +1,6 @@
-// Small messages between the ranks of a communicator when something seems wrong: "this is my
-// plan, what is yours?" after a long wait, and "I failed". In ordinary calls there are none.
+// Detects failed ranks and disagreement about plans, by small messages between the ranks of a
+// communicator: "this is my plan, what is yours?" after a long wait, and "I failed". Ordinary calls
+// send none.
 #pragma once
 
 #include <array>
@@ -18,29 +19,30 @@ class FailureDetector {
  public:
   explicit FailureDetector(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kFailures) {}
 
-  /// What a rank does in a call.
+  /// The part of a call that a rank is in.
   enum class Part : std::uint64_t { none, plan, exchange, review, left };
 
-  /// Calls from now on are another communicator's, of the same ranks, numbered on from these.
+  /// From now on calls are another communicator's, of the same ranks, numbered on from these.
   void continue_after(std::uint64_t position, std::uint64_t calls);
-  /// This rank comes to a call and has no plan yet. `position`: among all calls of the
-  /// communicator, whoever carries them out; `call`: among those of latecomer.
+  /// Notes that this rank enters a call and has no plan yet. `position`: among all calls of the
+  /// communicator, native ones included; `call`: among those that latecomer handles.
   void enter_call(std::uint64_t position, std::uint64_t call);
-  /// It follows a plan of this hash; `part`: plan, or telling afterwards.
+  /// Notes that this rank follows a plan with this hash; `part`: plan, or the exchange of arrivals
+  /// after it.
   void enter_part(Part part, std::uint64_t plan_hash);
-  /// It leaves a call to the MPI library because of its own arguments. A text: another rank waits
-  /// for it there, or in an earlier call that it left so. Alarms stay unread: after a failure all
-  /// ranks may go on with calls of the library.
+  /// Notes that this rank leaves a call to the MPI library because of its own arguments. Returns a
+  /// text if another rank waits for it there, or in an earlier call that it left so. Failure
+  /// notices stay unread: after a failure all ranks may go on with native calls.
   std::optional<std::string> leave_to_library(std::uint64_t position);
 
-  /// Tells `peer` where this rank waits, once a part of a call.
+  /// Sends `peer` this rank's place, once in each part of a call.
   void ask(Rank peer);
-  /// Tells all other ranks that this one failed.
+  /// Notifies all other ranks that this one failed.
   void announce_failure();
-  /// Reads what came. A text: another rank failed, or follows another plan in one of the last
-  /// calls.
+  /// Reads the messages that came. Returns a text if another rank failed, or follows another plan
+  /// in one of the last calls.
   std::optional<std::string> check();
-  /// Whether any message was sent or received: some may still be under way.
+  /// True if a message was sent or received: some may still be under way.
   [[nodiscard]] bool used() const { return mailbox_.used(); }
 
  private:
@@ -71,11 +73,11 @@ class FailureDetector {
   MPI_Comm comm_;
   Mailbox mailbox_;
   Place here_;
-  std::array<Place, kHistory> history_{};  // the last ones with a plan, or left
-  std::size_t noted_ = 0;                  // in it, ever
+  std::array<Place, kHistory> history_{};  // the last places with a plan, or left
+  std::size_t noted_ = 0;                  // places noted ever
   std::vector<Received> unread_;
   std::vector<Rank> asked_;
-  // Of another communicator's last call.
+  // The last call of the communicator that had the resources before.
   std::uint64_t earlier_ = 0;
   std::uint64_t earlier_calls_ = 0;
 };

@@ -13,7 +13,7 @@
 namespace latecomer {
 namespace {
 
-/// Empty where the system does not tell.
+/// The boot id; empty if the system has none.
 std::string boot_id() {
   std::string id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> id;

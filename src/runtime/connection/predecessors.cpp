@@ -25,10 +25,10 @@ struct Predecessor {
   std::uint64_t calls;
   std::unique_ptr<CommResources> resources;  // null: there was none
   ClockRefresh clock_refresh;
-  int refused = 0;         // offers that not all ranks made
-  bool remembered = true;  // more than the link
+  int refused = 0;         // offers that not all ranks agreed to
+  bool remembered = true;  // it has more than resources
 
-  /// Once: it changes the lineage.
+  /// Drops all knowledge but the arrivals, once. That changes the state hash.
   void forget() {
     if (!std::exchange(remembered, false)) return;
     Chooser fresh(chooser.rank(), chooser.ranks());
@@ -61,7 +61,8 @@ class Predecessors {
     if (all_.size() <= kRemembered) return;
     all_[all_.size() - 1 - kRemembered]->forget();
   }
-  /// Null if none fits. Ranks that have left the same ones, in any order, take the same one.
+  /// Takes the first predecessor that fits; null if there is none. Ranks with the same ones, in any
+  /// order, take the same one.
   template <class Fits>
   Left take(Fits&& fits) {
     const std::lock_guard hold(guard_);
@@ -75,13 +76,13 @@ class Predecessors {
     all_.erase(best);
     return taken;
   }
-  /// Not all ranks have it: another one is offered first the next time.
+  /// Gives one back that not all ranks have: another one is offered first the next time.
   void give_back(Left left) {
     const std::lock_guard hold(guard_);
     ++left->refused;
     if (all_.size() < kMax) all_.push_front(std::move(left));
   }
-  /// While MPI is there.
+  /// True until the end of MPI.
   [[nodiscard]] bool open() {
     const std::lock_guard hold(guard_);
     return open_;
@@ -106,14 +107,15 @@ class Predecessors {
   }
 
   static constexpr std::size_t kMax = 64;
-  static constexpr std::size_t kRemembered = 8;  // of more than the link
+  static constexpr std::size_t kRemembered = 8;  // with more than resources
 
   std::mutex guard_;
   bool open_ = false;
   std::deque<Left> all_;
 };
 
-/// Of which processes the ranks are: a few of them tell most groups apart, and a lineage tells all.
+/// A fingerprint of the ranks' processes: a few of them distinguish most groups, and the state hash
+/// distinguishes all.
 std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
   const std::array<int, 4> some = {0, 1 % ranks, ranks / 2, ranks - 1};
   std::array<int, 6> known = {me, ranks};

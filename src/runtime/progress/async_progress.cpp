@@ -12,9 +12,9 @@
 namespace latecomer {
 namespace {
 
-/// An announcement takes one start-up a level of the tree, and the question before it two more.
-/// That is to be a hundredth of the least time of the call at most: of an all-reduce two vectors'
-/// on a link, of others one.
+/// True if the announcement takes at most a hundredth of the least time of the call: it takes one
+/// start-up for each level of the tree, and the request before it two more; an all-reduce moves two
+/// vectors over a link, other collectives one.
 bool worth_announcing(const Problem& problem, const Network& network) {
   const auto levels = std::bit_width(static_cast<unsigned>(problem.ranks - 1));
   const Seconds announcing = (levels + 2) * network.alpha;
@@ -22,8 +22,8 @@ bool worth_announcing(const Problem& problem, const Network& network) {
   return announcing <= 0.01 * vectors * network.beta * static_cast<double>(problem.bytes());
 }
 
-/// How long a rank without a plan waits until it asks, in start-ups: in balanced calls rank 0 comes
-/// by itself.
+/// The start-ups that a rank without a plan waits before it sends a request: in balanced calls rank
+/// 0 comes by itself.
 constexpr double kPatience = 4;
 
 std::string in_words(const CallSignature& signature) {
@@ -36,7 +36,8 @@ std::uint32_t number_of(const Algorithm& row) {
   return static_cast<std::uint32_t>(&row - registry(row.collective).data());
 }
 
-/// Reports that say nothing new are not sent.
+/// True if the arrival differs so much from the one reported before that a new report is worth
+/// sending.
 bool differs(Seconds arrival, Seconds before, Seconds now) {
   constexpr double kPart = 1.0 / 32;
   return std::abs(arrival - before) > kPart * std::abs(arrival - now);
@@ -100,7 +101,7 @@ void AsyncProgress::take(const ReceivedPlanMessage& received) {
   }
 }
 
-/// To the subtrees, deeper ones first, and to this rank itself.
+/// Sends an announcement to the subtrees, deeper ones first, and notes it on this rank.
 void AsyncProgress::announce(const PlanMessage& message) {
   for (auto child = node_.children.rbegin(); child != node_.children.rend(); ++child) {
     channel_.send(child->rank, message);
@@ -108,7 +109,7 @@ void AsyncProgress::announce(const PlanMessage& message) {
   announced_.insert_or_assign(message.call, message);
 }
 
-/// Rank 0: a rank is in a call that this one has not come to.
+/// On rank 0: plans and announces the next call if another rank is already in it.
 bool AsyncProgress::plan_requested() {
   const std::uint64_t call = next_call();
   sequencer_.forget(call - 1);
@@ -128,7 +129,7 @@ Problem AsyncProgress::problem_of(const CallSignature& signature) const {
   return problem;
 }
 
-/// From what rank 0 knows; the others do as it says.
+/// Decides about a call with rank 0's knowledge; the other ranks follow.
 PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
   PlanMessage message{PlanMessage::Kind::native, next_call(), signature, 0, 0, 0, {}};
   const Problem problem = problem_of(signature);
@@ -144,14 +145,14 @@ PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
   return message;
 }
 
-/// Expected from earlier calls, and as reports say.
+/// The arrivals expected from earlier calls and from reports.
 std::vector<Seconds> AsyncProgress::arrivals_of(std::uint64_t call, const Problem& problem) {
   std::vector<Seconds> expected = state_.chooser.expect(problem);
   if (!state_.chooser.policy().online) return expected;
   return sequencer_.blend(call, std::move(expected), state_.resources->clocks.now());
 }
 
-/// This rank still computes, and is to come to this call next.
+/// Begins the next call if its plan is announced, while this rank still computes.
 bool AsyncProgress::begin_announced() {
   const auto found = announced_.find(next_call());
   if (protocol_ || found == announced_.end() || found->second.kind != PlanMessage::Kind::plan)
@@ -161,7 +162,8 @@ bool AsyncProgress::begin_announced() {
   return true;
 }
 
-/// Every rank's chooser hears of every call once; rank 0's has when it planned it.
+/// Informs the chooser of the call: every rank's must know each call once; rank 0's does since it
+/// planned it.
 void AsyncProgress::expect(const PlanMessage& message) {
   if (state_.rank == 0) return;
   const Problem problem = problem_of(message.signature);
@@ -200,7 +202,8 @@ bool AsyncProgress::advance() {
   return moved;
 }
 
-/// The others may wait for this rank, which may compute for long: they are told at once.
+/// Fails, and notifies the other ranks at once, since they may wait for this rank, which may
+/// compute for long.
 void AsyncProgress::fail(Outcome outcome) {
   failure_ = std::move(outcome);
   end_call();
@@ -253,8 +256,9 @@ Outcome AsyncProgress::enter_call(const Request& request, Decision& decision,
 
 Outcome AsyncProgress::wait_for_plan(const CallSignature& signature) {
   const std::uint64_t call = next_call();
-  // Also where this rank needs none: an MPI library may take no more messages from a rank of whom
-  // many wait to be received (libfabric's tcp provider: 64), and the call's own come after them.
+  // Reads messages even if this rank has the plan: an MPI library may accept no more messages from
+  // a rank of which many are unreceived (libfabric's tcp provider: 64), and the call's own come
+  // later.
   read_messages();
   sequencer_.forget(call - 1);
   if (state_.rank == 0 && !announced_.contains(call)) plan_and_announce(signature);

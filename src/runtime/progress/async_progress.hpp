@@ -1,6 +1,6 @@
-// What the progress thread does for one communicator. Rank 0 announces the plan of a call when the
-// first rank has entered it, down a binomial tree of progress threads; the ranks that still compute
-// begin it at once: what does not depend on their arrival is done when they come
+// Asynchronous progress of one communicator. Rank 0 announces the plan of a call when the first
+// rank has entered it, down a binomial tree of progress threads; the ranks that still compute begin
+// it at once, so that operations that do not depend on their arrival are done when they come
 // (docs/decisions/0015).
 //
 // All functions run with the communicator's lock held, by the progress thread or by one of the
@@ -25,9 +25,9 @@ namespace latecomer {
 
 class AsyncProgress final : public Progressable {
  public:
-  /// All ranks make one, for a state that has a link and outlives it.
+  /// For a state that has resources and outlives this object. All ranks make one.
   explicit AsyncProgress(CommState& state);
-  /// Waits for nobody.
+  /// Does not wait for other ranks.
   ~AsyncProgress() override;
   AsyncProgress(const AsyncProgress&) = delete;
   AsyncProgress& operator=(const AsyncProgress&) = delete;
@@ -38,32 +38,34 @@ class AsyncProgress final : public Progressable {
 
   // --- The program's threads' ---
 
-  /// Whether such a call is announced, the same on all ranks: a built-in operator on a built-in
-  /// type, or data that are only moved, and a vector beside which the announcement costs little.
+  /// True if such a call is announced, equal on all ranks: a built-in operator on a built-in type,
+  /// or data that are only moved, and a vector so long that the announcement costs little beside
+  /// it.
   [[nodiscard]] bool announces(const Request& request) const;
-  /// This rank entered the next call, which is served: waits for rank 0's decision; `prepared` is
-  /// set where that is a plan. Fails as calls do.
+  /// Enters the next call, which is announced: waits for rank 0's decision; `prepared` is set if
+  /// that is a plan. Fails as calls do.
   [[nodiscard]] Outcome enter_call(const Request& request, Decision& decision, Prepared*& prepared);
-  /// After join, with a plan: what was begun, and is to be carried through.
+  /// After enter_call() with a plan: the call that was begun and must be finished; null: none was.
   [[nodiscard]] Protocol* begun() { return protocol_.get(); }
-  /// The plan of the call that was begun last; null: there was none.
+  /// The plan of the last begun call; null: there was none.
   [[nodiscard]] const Prepared* prepared() const { return prepared_; }
-  /// That was carried through, or failed.
+  /// Ends the begun call, done or failed.
   void end_call() { protocol_.reset(); }
-  /// Operations that the last call joined had done before its arrival. Told once.
+  /// Returns the number of operations that the last entered call had done before its arrival, and
+  /// resets it.
   [[nodiscard]] std::uint64_t take_operations_ahead() {
     return std::exchange(operations_ahead_, 0);
   }
-  /// For a call that is not served: why it must fail, if another one was begun in its place or the
-  /// thread's work failed.
+  /// For a call that is not announced: the reason why it must fail, because another one was begun
+  /// in its place or asynchronous progress failed.
   [[nodiscard]] Outcome obstacle() const;
 
-  /// This rank will enter the next call at `arrival`, on the common clock; `weight`: the part of
-  /// its computation that this rests on. Told to rank 0 where it can make a difference.
+  /// Reports to rank 0, if it can make a difference, that this rank expects to enter the next call
+  /// at `arrival`, on the common clock; `weight`: the part of its computation that this rests on.
   void report_expected_arrival(Seconds arrival, double weight);
-  /// No call was begun that is not over, and nothing failed.
+  /// True if no begun call is unfinished, and nothing failed.
   [[nodiscard]] bool idle() const { return !protocol_ && failure_.code == MPI_SUCCESS; }
-  /// What the progress thread does, now. False: there was nothing.
+  /// Makes progress; the caller holds the lock. Returns false if there was none.
   bool progress_locked();
 
  private:
@@ -88,18 +90,19 @@ class AsyncProgress final : public Progressable {
 
   CommState& state_;
   PlanChannel channel_;
-  TreeNode node_;  // whom announcements come from and go to
+  TreeNode node_;  // in the tree of announcements
   Sequencer sequencer_;
-  std::map<std::uint64_t, PlanMessage> announced_;  // by call; those to come
-  Outcome failure_;                                 // of the thread's work; told by the next call
+  std::map<std::uint64_t, PlanMessage> announced_;  // by call, for later calls
+  Outcome failure_;  // of the thread's work; the next call reports it
 
   // The call that was begun.
   std::unique_ptr<Protocol> protocol_;
   Prepared* prepared_ = nullptr;
   std::uint64_t operations_ahead_ = 0;
-  // As the last call of each collective was: what is begun ahead expects it again.
+  // By collective, the value of its last call: a call that is begun ahead is expected to have the
+  // same.
   std::array<bool, kCollectives> in_place_{};
-  Seconds reported_ = 0;  // the arrival that rank 0 was told last
+  Seconds reported_ = 0;  // the last arrival reported to rank 0
   std::uint64_t reported_call_ = 0;
 };
 

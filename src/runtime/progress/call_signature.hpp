@@ -1,5 +1,5 @@
-// Built-in operators and datatypes as numbers, the same on all ranks, so that a rank can be told of
-// a call before it is in it.
+// The signature of a call: built-in operators and datatypes as numbers that are equal on all ranks,
+// so that a rank can know a call before it enters it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace latecomer {
 
-/// A call, as far as all ranks know it alike.
+/// The properties of a call that all ranks share.
 struct CallSignature {
   std::uint64_t count = 0;  // of the whole vector
   std::uint16_t op = 0;
@@ -20,16 +20,16 @@ struct CallSignature {
   bool operator==(const CallSignature&) const = default;
 };
 
-/// Nothing for operators and datatypes of the user's own, for pairs of numbers, and for parts that
-/// differ in length.
+/// Nothing for the user's operators and datatypes, for pairs of numbers, and for parts of different
+/// lengths.
 [[nodiscard]] std::optional<CallSignature> signature_of(const Call& call, Rank ranks, Rank me);
 
-/// Whether it is a call of one of `ranks` ranks: what the functions below take.
+/// True if the signature is one of a call of `ranks` ranks; the functions below require it.
 [[nodiscard]] bool is_valid(const CallSignature& signature, Rank ranks);
 
 [[nodiscard]] MPI_Op op_of(const CallSignature& signature);
 [[nodiscard]] MPI_Datatype type_of(const CallSignature& signature);
-/// Not in place.
+/// The problem, not in place.
 [[nodiscard]] Problem problem_of(const CallSignature& signature, Rank ranks);
 
 }  // namespace latecomer

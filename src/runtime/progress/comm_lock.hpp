@@ -40,7 +40,7 @@ class CommLock {
 
   std::recursive_mutex mutex_;
   std::atomic<int> wanted_{0};
-  // Of the thread that holds the lock.
+  // The state of the thread that holds the lock.
   int depth_ = 0;
   bool released_ = false;
 };

@@ -8,7 +8,7 @@
 namespace latecomer {
 namespace {
 
-/// The part of a letter that has a fixed length.
+/// The part of a message that has a fixed length.
 struct Head {
   std::uint64_t owner;
   PlanMessage::Kind kind;
@@ -28,7 +28,7 @@ std::vector<char> pack(const PlanMessage& message, std::uint64_t owner) {
   return bytes;
 }
 
-/// Nothing if no rank of this library wrote it for the link's owner.
+/// Reads a message; nothing if the bytes were not written by this library for the owner.
 std::optional<PlanMessage> unpack(std::span<const char> bytes, Rank ranks, std::uint64_t owner) {
   Head head{};
   if (bytes.size() < sizeof head) return std::nullopt;

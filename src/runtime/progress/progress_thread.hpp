@@ -23,12 +23,12 @@ class Progressable {
 
 class ProgressThread {
  public:
-  /// The process's own. It lives until MPI_Finalize, and is not destroyed at exit.
+  /// The process's thread. It lives until MPI_Finalize, and is not destroyed at exit.
   static ProgressThread& instance();
 
-  /// The first one starts the thread. Throws std::system_error if there can be none.
+  /// Adds work; the first one starts the thread. Throws std::system_error if there can be none.
   void add(Progressable& progressable);
-  /// After this the thread does not touch it.
+  /// Removes work: afterwards the thread does not touch it.
   void remove(const Progressable& progressable);
   /// Ends the thread for good.
   void stop();
@@ -42,7 +42,8 @@ class ProgressThread {
 
   CommLock lock_;
   std::vector<Progressable*> all_;
-  std::atomic<unsigned> changes_{0};  // of all_, and the end: what a thread without work waits for
+  std::atomic<unsigned> changes_{
+      0};  // counts changes of all_, and the end: a thread without work waits for it
   std::atomic<bool> ending_{false};
   pid_t process_ = 0;  // that the thread was started in; 0: not yet
   std::thread thread_;

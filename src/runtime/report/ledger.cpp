@@ -13,7 +13,7 @@ namespace latecomer {
 namespace {
 
 constexpr const char* kVariable = "LATECOMER_STATS";
-constexpr std::size_t kMaxFreed = 64;  // communicators that are told one by one
+constexpr std::size_t kMaxFreed = 64;  // freed communicators that are reported one by one
 
 /// Where statistics go, by LATECOMER_STATS: "" nowhere, "1" a text on stderr, otherwise a file of
 /// this name.

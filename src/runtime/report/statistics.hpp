@@ -19,17 +19,17 @@ using CallCounter = std::uint64_t latecomer_stats::*;
 
 /// One call that ended.
 struct EndedCall {
-  /// What telemetry told of it.
+  /// The telemetry of a call.
   struct Telemetry {
     int period;
     int position;
     Seconds waiting;
     Seconds moving;
-    std::optional<Seconds> estimate_error;  // none: nobody was expected late, or nobody knew
+    std::optional<Seconds> estimate_error;  // none: no arrivals were expected
   };
 
   std::uint64_t number = 0;  // on the communicator
-  const Problem& problem;    // as far as the arguments make sense
+  const Problem& problem;    // as far as the arguments are valid
   const void* site = nullptr;
   CallCounter counter = nullptr;
   std::uint64_t before_arrival = 0;  // operations done by then
@@ -71,7 +71,7 @@ class Statistics {
     /// `count` calls of the MPI library's, all of which went well, the last one of this number.
     void add(CallCounter counter, std::uint64_t count, Seconds inside, std::uint64_t number) const;
   };
-  /// Returns the records that it was added to; they stay where they are.
+  /// Adds a call. Returns its records, whose addresses stay valid.
   Records add(const EndedCall& call);
 
   [[nodiscard]] std::size_t key_count() const { return keys_.size(); }

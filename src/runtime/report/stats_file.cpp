@@ -26,7 +26,7 @@ std::string name_of_job() {
   return std::to_string(getppid());
 }
 
-/// A part of a file's name.
+/// Makes a text usable as a part of a file's name.
 std::string as_word(std::string text) {
   const auto odd = [](unsigned char c) {
     return std::isalnum(c) == 0 && std::string_view("-_.@").find(c) == std::string_view::npos;
@@ -37,7 +37,7 @@ std::string as_word(std::string text) {
 
 std::string reason() { return std::strerror(errno); }
 
-/// Opens a file that was not there, and names it; below 0 if it cannot be made.
+/// Opens a new file, and sets its name. Returns a negative number if it cannot be made.
 int open_new(const std::string& beside, std::string& name) {
   int file = -1;
   for (int i = 0; i < kMaxTried; ++i) {

@@ -18,7 +18,7 @@
 namespace latecomer {
 namespace {
 
-/// What a rank brings to the agreement.
+/// A rank's choice, as far as it can be read.
 struct ParsedChoice {
   std::optional<Choice> choice;
   std::string trouble;  // why there is none
@@ -46,9 +46,10 @@ int max_over_ranks(CommState& state, const Numbers& mine, Numbers& largest) {
                         MPI_MAX, state.comm);
 }
 
-/// One reduction tells every rank whether all could read their text and all mean the same. A rank
-/// that could not (no `meaning`) knows better why: that is its caller's to throw. It also tells
-/// whether all are in the same mode, on which it depends when they will compare the rest.
+/// Agrees on a text: one reduction shows every rank whether all could read it and all mean the
+/// same. A rank that could not read it (no `meaning`) knows the reason, and its caller throws it.
+/// The reduction also shows whether all ranks are in the same mode, which decides when they compare
+/// the other settings.
 void agree(CommState& state, const std::string& what, std::string_view text,
            std::optional<std::uint64_t> meaning) {
   const std::uint64_t hash = meaning.value_or(0);
@@ -78,24 +79,25 @@ void check_ranks(const CommState& state, int ranks) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
 }
 
-/// Whether latecomer carries such calls out in any case.
+/// True if latecomer executes such calls in any case.
 bool handles(const Algorithm& row) { return row.kind != Kind::native && row.name != "auto"; }
 
-/// What calls took says nothing any more.
+/// Forgets what was learned about calls.
 void forget_calls(CommState& state) {
   state.chooser.forget();
   state.shortcuts.clear();
 }
 
-/// Here all ranks are together; in the first call they would wait for the last one unreported.
+/// Makes the resources while all ranks are together; in the first call the wait for the last rank
+/// would not be reported.
 void make_resources_together(CommState& state) {
   take_over_resources(state);
   const Outcome made = make_resources(state);
   if (made.code != MPI_SUCCESS) throw std::runtime_error("communicator: " + made.why);
 }
 
-/// Arrivals are watched from now on where calls are latecomer's in any case. An automatic choice
-/// watches them when its calls have become worth it.
+/// Starts or stops watching arrivals: they are watched if latecomer executes calls in any case. An
+/// automatic choice watches them once a class is active.
 void watch_if_needed(CommState& state, bool anew) {
   const Policy& policy = state.chooser.policy();
   const auto any = [&](auto&& is) {

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxBytes = 64 << 10;
 /// An open file, closed at the end.
 class File {
  public:
-  /// Does not wait for whoever writes to a pipe.
+  /// Does not wait for the writer of a pipe.
   explicit File(const std::string& name)
       : handle_(open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
   ~File() {
@@ -32,7 +32,7 @@ class File {
     struct stat found{};
     return fstat(handle_, &found) == 0 && S_ISREG(found.st_mode);
   }
-  /// As far as it can be read, one byte more than allowed at most.
+  /// The text, as far as it can be read, and at most one byte more than allowed.
   [[nodiscard]] std::string text() const {
     std::string all(kMaxBytes + 1, '\0');
     std::size_t size = 0;
@@ -67,7 +67,7 @@ Network parse_line(const std::string& file, std::size_t number, std::string_view
   throw Error(error.subject() + " in " + file, "line " + std::to_string(number), error.remedy());
 }
 
-/// Of the one line that says something.
+/// Reads the only line that is neither empty nor a comment.
 Network read_file(const std::string& name) {
   const std::string text = text_of(name);
   std::size_t number = 0;

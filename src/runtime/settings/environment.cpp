@@ -10,7 +10,8 @@
 namespace latecomer {
 namespace {
 
-/// Programs of MPI's sessions alone, which have no MPI_COMM_WORLD, are not served.
+/// True on the rank that reports for the job. Programs with MPI sessions only have no
+/// MPI_COMM_WORLD, and get no reports.
 bool speaks_for_job() {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

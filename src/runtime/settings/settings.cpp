@@ -11,7 +11,7 @@ namespace {
 
 std::uint64_t hash_of_version(const CommState&) { return fnv1a(latecomer_version()); }
 
-/// None matters in reproducible mode.
+/// The hash of the network; 0 in reproducible mode, where no network matters.
 std::uint64_t hash_of_network(const CommState& state) {
   if (state.chooser.policy().reproducible) return 0;
   return fnv1a(to_string(state.chooser.policy().network));

@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::size_t kMaxSpare = 16;
 
-/// A request whose test fails cannot be waited for.
+/// True if the send is done, or its test failed: then it cannot be waited for.
 bool is_done(Mailbox::Sent& sent, int& code) {
   int done = 0;
   code = PMPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
   return done != 0 || code != MPI_SUCCESS;
 }
 
-/// Of all mailboxes that are gone.
+/// The sends under way of all mailboxes that are gone.
 struct Orphans {
   std::mutex guard;
   Mailbox::Sends sends;

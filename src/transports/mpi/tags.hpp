@@ -1,6 +1,6 @@
 // Tags of messages. Matching relies on the order of posting. Tags keep messages of different plans
-// apart, so that none lands in a buffer that was not meant for it; only first messages, which
-// carry the plan's hash, meet whatever the plan.
+// apart, so that none lands in a buffer that was not meant for it; only first messages, which carry
+// the plan's hash, match whatever the plan.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ class Tags {
   }
 
   [[nodiscard]] int first(std::uint64_t call) const { return within(call); }
-  /// Of the n-th message of a pair and direction.
+  /// The tag of the n-th message of a pair and direction.
   [[nodiscard]] int of(std::uint64_t call, std::uint64_t plan_hash, std::uint32_t n) const {
     return within(call * kStride + n + plan_hash % numbers_);
   }
 
  private:
-  /// Open MPI 4.1 tells of MPI_COMM_WORLD's only, and programs with sessions have none.
+  /// Open MPI 4.1 has the attribute for MPI_COMM_WORLD only, which programs with sessions lack.
   static const int* largest(MPI_Comm comm) {
     int* bound = nullptr;
     int found = 0;

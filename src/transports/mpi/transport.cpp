@@ -13,13 +13,13 @@ constexpr Count kCopiedBytes = 32768;   // of a message, behind its head
 constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
 constexpr std::size_t kTests = 32;      // of channels, in one poll
 
-/// In front of a first message.
+/// The head of a staged message.
 struct Head {
   std::uint64_t plan_hash;
   std::uint64_t piggybacked;  // bytes between the head and the elements
 };
 
-/// The elements that are copied at most.
+/// The largest number of elements that are copied.
 int fitting(const Layout& layout) {
   return static_cast<int>(std::max<Count>(1, kCopiedBytes / layout.size));
 }
@@ -95,7 +95,7 @@ void MpiTransport::recv(const Message& message, Token token) {
   std::push_heap(receiving_.begin(), receiving_.end(), later);
 }
 
-/// None waits for one that comes after it in the program: nobody waits in a circle.
+/// A receive never waits for one that comes later in the program, so there is no circular wait.
 bool MpiTransport::may_receive(const PendingMessage& pending) const {
   return !is_staged(pending) || staged_receives_ < max_staged_receives_ ||
          pending.token < last_staged_;
@@ -213,7 +213,7 @@ void MpiTransport::post_rest(PendingMessage& pending) {
   }
 }
 
-/// MPI_REQUEST_NULL: it failed, and the slot has the error.
+/// Returns MPI_REQUEST_NULL after a failure, with the error in the message.
 MPI_Request MpiTransport::start(PendingMessage& pending, void* address, int count,
                                 MPI_Datatype type, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -305,7 +305,7 @@ void MpiTransport::collect() {
   }
 }
 
-/// Of a channel whose first one was done.
+/// Collects further messages of a channel whose first one was done.
 void MpiTransport::collect_more(Channel& channel) {
   while (channel.first != nullptr) {
     int done = 0;
@@ -400,7 +400,7 @@ bool MpiTransport::abandon() {
   return done;
 }
 
-/// As if there had never been any.
+/// Forgets all messages.
 void MpiTransport::forget_messages() {
   std::fill(peers_.begin(), peers_.end(), PeerState{});
   relieved_.clear();

@@ -1,6 +1,6 @@
-// The transport over MPI: non-blocking point-to-point messages on a communicator that nobody else
-// uses. The first message of each pair and direction carries the sender's plan hash, and those that
-// tell what a piggyback sends along, in front of the data, as one message (of a long one, its
+// The transport over MPI: non-blocking point-to-point messages on a communicator used for nothing
+// else. The first message of each pair and direction carries the sender's plan hash, and some
+// messages carry piggyback data, in front of the elements, as one message (of a long one, its
 // beginning).
 // Messages and combines of more elements than MPI's int can count are done in pieces. Long messages
 // to one peer leave one after another: MPI would send them side by side, and all would be late.
@@ -28,8 +28,7 @@ class MpiTransport final : public Transport {
  public:
   static constexpr Count kLargestPiece = std::numeric_limits<int>::max();
   /// First messages are received into memory for the longest one of any plan. Receives that would
-  /// take more than so many bytes together are posted one after another, the first of the program
-  /// first.
+  /// take more than this many bytes together are posted one after another, in program order.
   static constexpr std::size_t kStagedBytes = std::size_t{4} << 20;
 
   /// The communicator returns errors (MPI_ERRORS_RETURN) and outlives the transport.
@@ -39,20 +38,21 @@ class MpiTransport final : public Transport {
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
 
-  /// The same on all ranks.
+  /// A call, equal on all ranks.
   struct Call {
     std::uint64_t number;
     std::uint64_t plan_hash;
   };
   /// Begins a call; the one before must be finished or abandoned. `piggyback` may be null.
   void begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback = nullptr);
-  /// This rank arrives in a call that began without its input and output: until then only scratch
-  /// is touched.
+  /// Sets the input and output when this rank arrives in a call that began without them: until then
+  /// only scratch is touched.
   void bind(const void* input, void* output) { buffers_->bind(input, output); }
-  /// Delivers what is done. False: nothing was.
+  /// Delivers completions and control messages. Returns false if there were none.
   bool poll(Protocol& protocol);
   /// After a failure: cancels what can be cancelled, so that no receive writes to the user's
-  /// buffers later. False: MPI may still use the buffers, so that scratch must not be used again.
+  /// buffers later. Returns false if MPI may still use the buffers, so that scratch must not be
+  /// used again.
   bool abandon();
 
   void send(const Message& message, std::uint64_t plan_hash, Token token) override;
@@ -61,17 +61,17 @@ class MpiTransport final : public Transport {
   void copy(const Slice& from, const Slice& to, Token token) override;
   void tell(Rank peer, std::uint64_t word) override { control_.send(peer, word); }
 
-  /// Whether a protocol told words: some may be under way for good, so that the communicator's
+  /// True if a protocol used control messages: some may never be received, so the communicator's
   /// context must not be used for anything but further calls.
   [[nodiscard]] bool control_used() const { return control_.used(); }
-  /// A call is over, well: memory for its messages is left to the next one.
+  /// Ends a call that succeeded: memory for its messages is left to the next one.
   void end_call() { staging_.end_call(); }
-  /// First messages, and those that tell, whose receives are posted.
+  /// The number of posted receives into staging memory.
   [[nodiscard]] std::size_t staged_receives() const { return staged_receives_; }
 
   /// The peers of the messages under way, ascending.
   [[nodiscard]] std::vector<Rank> awaited() const;
-  /// MPI's code of the completion that the protocol failed at; MPI_SUCCESS if none was at fault.
+  /// MPI's code of the completion that the protocol failed at; MPI_SUCCESS if no completion failed.
   [[nodiscard]] int error() const { return error_; }
 
  private:
@@ -92,8 +92,8 @@ class MpiTransport final : public Transport {
     std::uint32_t number = 0;        // among the messages of its pair and direction
     std::uint64_t plan_hash = 0;     // to send with a first message
     PendingMessage* next = nullptr;  // to the same peer, waiting to leave after this one
-    // Of a message that is first or tells: its head, what goes along, and the elements sent with
-    // it.
+    // Of a first or piggybacking message: memory for its head, the piggyback data, and the elements
+    // sent with them.
     Staging::Block staged;
     int staged_bytes = 0;
     int staged_count = 0;  // of those elements
@@ -188,16 +188,16 @@ class MpiTransport final : public Transport {
   std::vector<Rank> relieved_;           // peers to which a send ended
   std::deque<PendingMessage> messages_;  // their addresses stay
   std::vector<PendingMessage*> free_;
-  std::deque<Piece> pieces_;  // so do theirs
+  std::deque<Piece> pieces_;  // likewise
   Piece* free_pieces_ = nullptr;
   std::vector<Channel*> open_;  // those with pieces under way
-  std::size_t next_open_ = 0;   // the one to be tested next
+  std::size_t next_open_ = 0;   // the next one to test
   OpenRequests first_requests_;
   std::vector<PendingMessage*>
       receiving_;  // staged receives that are not posted yet: a heap by token
   std::size_t staged_receives_ = 0;
   std::size_t max_staged_receives_ = 1;
-  std::size_t room_ = 0;   // of each, bytes
+  std::size_t room_ = 0;   // bytes of a staged receive
   Token last_staged_ = 0;  // the last one of the program that was posted
   std::vector<char> piggybacked_;
   std::vector<Completion> finished_, delivering_;

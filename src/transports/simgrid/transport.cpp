@@ -20,8 +20,8 @@ bool SimGridTransport::wait(Protocol& protocol, Seconds until) {
   return works;
 }
 
-/// A pair's words wait in a mailbox of their own until the one before has been taken: that keeps
-/// their order, and holds up neither what others say nor messages.
+/// Each pair has a mailbox of its own for control messages, where one waits until the one before
+/// has been taken: that keeps their order, and delays neither other pairs nor data messages.
 void SimGridTransport::receive_all_control() {
   const auto ranks = static_cast<Rank>(actors_.size());
   for (Rank from = 0; from < ranks; ++from) {
@@ -71,7 +71,8 @@ s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const std::string& w
   return s4u::Mailbox::by_name(std::to_string(from) + '>' + std::to_string(to) + what);
 }
 
-/// Both sides find the same one, since they name the same number of elements.
+/// The mailbox of a message. Both sides find the same one, since they name the same number of
+/// elements.
 s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const Message& message) const {
   return mailbox(from, to, is_eager(message) ? " eager" : "");
 }
@@ -91,7 +92,7 @@ void SimGridTransport::put(const Outgoing& outgoing) {
   auto envelope = std::make_unique<Envelope>(Envelope{outgoing.plan_hash, {}});
   if (memory_ != nullptr) envelope->elements = memory_->read(message.data);
   s4u::Mailbox* const box = mailbox(me_, message.peer, message);
-  // What is sent to a mailbox with a permanent receiver leaves before its receive is posted.
+  // A message to a mailbox with a permanent receiver leaves before its receive is posted.
   if (is_eager(message)) box->set_receiver(actors_[static_cast<std::size_t>(message.peer)]);
   const auto size = static_cast<std::uint64_t>(bytes(message));
   add({Kind::send, message, outgoing.token});
@@ -109,21 +110,22 @@ void SimGridTransport::recv(const Message& message, Token token) {
   activities_.emplace_back(mailbox(message.peer, me_, message)->get_async(&pending.envelope));
 }
 
-/// What the next activity is.
+/// Adds what the next activity is.
 SimGridTransport::PendingMessage& SimGridTransport::add(const PendingMessage& pending) {
   return *pending_.emplace_back(std::make_unique<PendingMessage>(pending));
 }
 
-// --- Words ---
+// --- Control messages ---
 
-/// The next one of that rank; what nobody ever says ends with the actor.
+/// Receives the next control message of that rank; a receive that is never matched ends with the
+/// actor.
 void SimGridTransport::receive_control(Rank from) {
   PendingMessage& pending = add({Kind::control, {.peer = from, .data = {}}});
   activities_.emplace_back(control_mailbox(from, me_)->get_async(&pending.control));
 }
 
-/// Detached: it is on its way also when this rank has left, and nobody waits for one that comes too
-/// late.
+/// The message is detached: it stays on its way when this rank has left, and no rank waits for one
+/// that comes too late.
 void SimGridTransport::tell(Rank peer, std::uint64_t control) {
   control_sent_.push_back(control);
   control_mailbox(me_, peer)->put_init(&control_sent_.back(), sizeof control)->detach();

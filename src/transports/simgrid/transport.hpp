@@ -1,8 +1,8 @@
-// The transport of one rank that is a SimGrid actor: messages through mailboxes, combining as
-// sleep of gamma a byte, copies free. An eager message leaves when it is sent, a longer one when
-// both sides have posted it; messages of one pair leave one after another, as on one connection.
-// So do its words, beside the messages: each is a message of 8 bytes to whoever listens.
-// What SimGrid makes of a message (latency, shared links) is the platform's and its model's.
+// The transport of one rank that is a SimGrid actor: messages through mailboxes, combining as sleep
+// of gamma a byte, copies free. An eager message leaves when it is sent, a longer one when both
+// sides have posted it; messages of one pair leave one after another, as on one connection. Control
+// messages are separate from these: each is 8 bytes to a rank whose protocol uses them. Latency and
+// shared links are the platform's and its model's.
 #pragma once
 
 #include <deque>
@@ -28,10 +28,10 @@ class SimGridTransport final : public Transport {
                    const std::vector<simgrid::s4u::ActorPtr>& actors, Memory* memory)
       : me_(me), options_(options), actors_(actors), memory_(memory) {}
 
-  /// From now on words are delivered. By the rank's actor, once.
+  /// Starts to deliver control messages. Called by the rank's actor, once.
   void receive_all_control();
-  /// Blocks the calling actor until one operation is done or a word is there, and delivers it.
-  /// False: the clock reached `until` before.
+  /// Blocks the calling actor until an operation is done or a control message is there, and
+  /// delivers it. Returns false if the clock reached `until` before.
   bool wait(Protocol& protocol, Seconds until);
 
   void send(const Message& message, std::uint64_t plan_hash, Token token) override;
@@ -41,16 +41,16 @@ class SimGridTransport final : public Transport {
   void tell(Rank peer, std::uint64_t control) override;
 
  private:
-  /// What travels: SimGrid moves its address, and time as if it were the message.
+  /// A message's content: SimGrid moves its address, and takes the time of the message.
   struct Envelope {
     std::uint64_t plan_hash = 0;
     Elements elements;  // only if there is memory
   };
   enum class Kind : std::uint8_t { send, receive, control };
-  /// A message under way, or a word to be heard, as this side sees it.
+  /// A message under way, or a control message to be received, as seen from this side.
   struct PendingMessage {
     Kind kind = Kind::send;
-    Message message;  // of a word its peer only
+    Message message;  // of a control message its peer only
     Token token = 0;
     Envelope* envelope = nullptr;      // of a receive: set by SimGrid, ours from then on
     std::uint64_t* control = nullptr;  // set by SimGrid, its sender's
@@ -95,7 +95,7 @@ class SimGridTransport final : public Transport {
   // Parallel: the activities under way, as SimGrid wants them, and what they are.
   std::vector<simgrid::s4u::ActivityPtr> activities_;
   std::vector<std::unique_ptr<PendingMessage>> pending_;
-  std::deque<std::uint64_t> control_sent_;  // words stay where they are, for their receivers
+  std::deque<std::uint64_t> control_sent_;  // payloads, which their receivers read in place
   std::optional<Local> local_;
 };
 

@@ -16,7 +16,7 @@ constexpr std::size_t kRefreshQuestions = 4;
 constexpr std::size_t kPatience = 3;
 constexpr Seconds kShort = 80e-6;  // of a round trip: it bounds the error well enough
 
-/// What travels: doubles, so that all is 8 bytes a number.
+/// The messages: doubles, so that each number has 8 bytes.
 using Question = std::array<double, 2>;  // whether it is one, or the end of them; nothing
 using Answer = std::array<double, 2>;    // common time, its error
 using Model = std::array<double, 5>;

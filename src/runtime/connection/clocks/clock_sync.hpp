@@ -10,12 +10,12 @@
 
 namespace latecomer {
 
-/// Collective over the link's ranks, between calls. Fails as a call does: with MPI's code, or when
-/// another rank failed.
+/// Sets the common clock; collective over the ranks, between calls. Fails as a call does: with
+/// MPI's code, or when another rank failed.
 [[nodiscard]] Outcome set_up_clocks(CommResources& resources, const WaitOptions& options);
 
-/// The same with fewer questions, once there is a common clock: it bounds the error anew and tells
-/// the drift. All ranks must decide alike to call it: ClockRefresh.
+/// Refreshes the common clock, with fewer questions: bounds its error anew and measures the drift.
+/// All ranks must decide alike to call it: ClockRefresh.
 [[nodiscard]] Outcome refresh_clocks(CommResources& resources, const WaitOptions& options);
 
 }  // namespace latecomer
