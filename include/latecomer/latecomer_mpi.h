@@ -187,17 +187,19 @@ LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
 LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks);
 
 /* A computing phase before the next collective on this communicator, so that latecomer need not
- * wait for it to end to know when it will. begin: it begins now. edge: `fraction` of its work is
- * done, from 0 to 1, more at each edge: when the rank will arrive is extrapolated from the time so
- * far. end: it is over. With a progress thread (LATECOMER_PROGRESS=thread) and the estimate
+ * wait for it to end to know when it will. begin: it begins now. progress: `fraction` of its work
+ * is done, from 0 to 1, more at each call: when the rank will arrive is extrapolated from the time
+ * so far. end: it is over. With a progress thread (LATECOMER_PROGRESS=thread) and the estimate
  * "online" the other ranks are told; without a thread each of these gives MPI a chance to move
  * messages, and no more. Local, short, and in no case needed for right results.
  *
- * MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above that of the edge before, or there
- * was no begin. */
+ * MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above the last one, or there was no
+ * begin. */
 LATECOMER_API int latecomer_compute_begin(MPI_Comm comm);
-LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction);
+LATECOMER_API int latecomer_compute_progress(MPI_Comm comm, double fraction);
 LATECOMER_API int latecomer_compute_end(MPI_Comm comm);
+/* Deprecated, for one more release: the old name of latecomer_compute_progress. */
+LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction);
 
 /* What transfers cost on this communicator's network, equal on all ranks:
  * "alpha=50us,beta=8ns,gamma=0.1ns" (start-up of a message; per byte sent; per byte combined), or
@@ -268,9 +270,13 @@ typedef struct latecomer_choice_stats {
   uint64_t calls;
 } latecomer_choice_stats;
 
-#define LATECOMER_MOST_KEYS 64
-#define LATECOMER_MOST_CHOICES 8
-#define LATECOMER_MOST_SITES 256
+#define LATECOMER_MAX_KEYS 64
+#define LATECOMER_MAX_CHOICES 8
+#define LATECOMER_MAX_SITES 256
+/* Deprecated, for one more release: the old names of these constants. */
+#define LATECOMER_MOST_KEYS LATECOMER_MAX_KEYS
+#define LATECOMER_MOST_CHOICES LATECOMER_MAX_CHOICES
+#define LATECOMER_MOST_SITES LATECOMER_MAX_SITES
 
 /* The calls of one key: alike in all that MPI guarantees equal on all ranks. */
 typedef struct latecomer_key_stats {
@@ -287,7 +293,7 @@ typedef struct latecomer_key_stats {
   /* Of the calls that ended well, in the order of their first use. */
   int32_t choice_count;
   int32_t last_choice; /* index of the last call's; -1: none, or among other_choices */
-  latecomer_choice_stats choices[LATECOMER_MOST_CHOICES];
+  latecomer_choice_stats choices[LATECOMER_MAX_CHOICES];
   uint64_t other_choices; /* calls with further ones */
   /* Of the calls for which arrivals were expected by estimate "online": the sum of the mean over
    * the ranks of |expected - actual| arrival, both after the earliest. Of calls that rank 0
@@ -307,8 +313,8 @@ typedef struct latecomer_site_stats {
  * together included; either may be NULL. Local. */
 LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
 
-/* The index-th of them, in the order of their first call; kept are the first LATECOMER_MOST_KEYS
- * and LATECOMER_MOST_SITES, the last entry after them counts all further ones together. With the
+/* The index-th of them, in the order of their first call; kept are the first LATECOMER_MAX_KEYS
+ * and LATECOMER_MAX_SITES, the last entry after them counts all further ones together. With the
  * environment variable LATECOMER_STATS=1 rank 0 of MPI_COMM_WORLD prints them for all its
  * communicators on stderr in MPI_Finalize; LATECOMER_STATS=FILE writes them to a file instead, as
  * JSON if its name ends in .json. In the name %r becomes the rank in MPI_COMM_WORLD, %p the process

@@ -11,7 +11,7 @@ class ComputePhase {
   void begin(Seconds now);
   /// Notes that `fraction` of the computation is done. Throws Error for a fraction outside of 0 to
   /// 1, or not above the last one, or without a begin.
-  void edge(Seconds now, double fraction);
+  void progress(Seconds now, double fraction);
   /// Ends the phase. Throws Error without a begin.
   void end(Seconds now);
 

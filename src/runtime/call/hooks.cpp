@@ -33,8 +33,8 @@ void compute_begin(CommState& state) {
   look_once(state);
 }
 
-void compute_edge(CommState& state, double fraction) {
-  state.phase.edge(monotonic_clock(), fraction);
+void compute_progress(CommState& state, double fraction) {
+  state.phase.progress(monotonic_clock(), fraction);
   pass_on(state);
 }
 

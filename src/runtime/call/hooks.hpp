@@ -7,8 +7,8 @@
 namespace latecomer {
 
 void compute_begin(CommState& state);
-/// Throws Error as ComputePhase::edge.
-void compute_edge(CommState& state, double fraction);
+/// Throws Error as ComputePhase::progress.
+void compute_progress(CommState& state, double fraction);
 /// Throws Error as ComputePhase::end.
 void compute_end(CommState& state);
 

@@ -52,7 +52,7 @@ void KeyRecord::count(std::string_view algorithm, std::string_view parameters, s
   };
   auto found = std::find_if(choices.begin(), choices.end(), is);
   if (found == choices.end()) {
-    if (choices.size() == LATECOMER_MOST_CHOICES) {
+    if (choices.size() == LATECOMER_MAX_CHOICES) {
       other_choices += repeats;
       if (last) last_choice = -1;
       return;
@@ -131,13 +131,13 @@ KeyRecord& Statistics::key_record(const EndedCall& call) {
                 call.telemetry ? call.telemetry->period : 0,
                 call.telemetry ? call.telemetry->position : 0};
   bool fresh = false;
-  return keys_[place_of(key_places_, keys_, key, LATECOMER_MOST_KEYS, &fresh)];
+  return keys_[place_of(key_places_, keys_, key, LATECOMER_MAX_KEYS, &fresh)];
 }
 
 latecomer_site_stats& Statistics::site_record(const void* address) {
   bool fresh = false;
   latecomer_site_stats& entry =
-      sites_[place_of(site_places_, sites_, address, LATECOMER_MOST_SITES, &fresh)];
+      sites_[place_of(site_places_, sites_, address, LATECOMER_MAX_SITES, &fresh)];
   if (fresh) entry.address = address;
   return entry;
 }
