@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/index.hpp"
-#include "protocol/party.hpp"
+#include "protocol/executor.hpp"
 
 namespace latecomer {
 

@@ -26,10 +26,10 @@ class Protocol {
   /// Called once for each posted operation, when it has ended.
   virtual void completed(const Completion& completion) = 0;
   /// True if the ranks send each other control messages. A program's ranks do not.
-  [[nodiscard]] virtual bool listens() const { return false; }
+  [[nodiscard]] virtual bool uses_control() const { return false; }
   /// Called for each control message from another rank in this call, also before the arrival.
   /// Messages that come after the protocol is done may be dropped.
-  virtual void told(Rank /*from*/, std::uint64_t /*word*/) {}
+  virtual void on_control(Rank /*from*/, std::uint64_t /*word*/) {}
 
   [[nodiscard]] virtual Status status() const = 0;
   /// The number of operations that are done; 0 where the protocol does not count them.

@@ -41,7 +41,7 @@ class Transport {
   /// Sends a control message of 64 bits, which needs no posted receive: the peer's protocol gets it
   /// in the same call unless it is done by then. Messages of one pair and direction keep their
   /// order; they have no order relative to data messages or to other pairs. There is no completion.
-  virtual void tell(Rank peer, std::uint64_t word) = 0;
+  virtual void send_control(Rank peer, std::uint64_t word) = 0;
 };
 
 }  // namespace latecomer

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 
 namespace latecomer {
 
@@ -75,12 +75,12 @@ const std::vector<Seconds>& Rehearsal::expect() {
 Simulation Rehearsal::run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked) {
   options_.arrivals = arrivals;
   options_.piggybacks = piggybacks_;
-  const Parties parties = make_parties(plan, options_.network);
+  const Executors executors = make_executors(plan, options_.network);
   std::optional<CheckedMemory> memory;
   const bool check = setting_.check && checked != nullptr;
   options_.memory =
-      check ? memory.emplace(setting_.problem, parties, options_.network.seed).memory() : nullptr;
-  Simulation result = simulate(parties, options_);
+      check ? memory.emplace(setting_.problem, executors, options_.network.seed).memory() : nullptr;
+  Simulation result = simulate(executors, options_);
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   if (check) checked->wrong = memory->wrong();
   return result;
@@ -175,7 +175,7 @@ void Rehearsal::exchange_afterwards(Call& call, const std::vector<Seconds>& arri
     piggybacks_.push_back(
         &watch(rank).begin_exchange(clock_ + arrivals[rank], clock_ + call.exits[rank]));
   }
-  call.exits = run(telling_plan(setting_.problem), call.exits, nullptr).exits;
+  call.exits = run(arrival_exchange_plan(setting_.problem), call.exits, nullptr).exits;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).end_exchange();
 }
 

@@ -42,14 +42,14 @@ class Builder {
   void pace_by_receivers() { program_.receiver_paced = true; }
   /// Telemetry, if the plan has it: from now on the first message of each peer and direction
   /// piggybacks arrival stamps if `whether`. Sender and receiver must agree.
-  void tell(bool whether) { tells_ = whether; }
-  void tell_no_more() { telemetry_ = false; }
+  void piggyback(bool whether) { piggybacks_ = whether; }
+  void stop_piggybacking() { telemetry_ = false; }
   /// The next message of each peer and direction piggybacks again.
-  void tell_anew() { told_.clear(); }
+  void piggyback_again() { piggybacked_.clear(); }
   /// Messages without elements, which only carry arrival stamps; a notification is sent when all
   /// earlier notifications have been received.
   void notify(Rank to);
-  void hear(Rank from);
+  void receive_notification(Rank from);
   void copy(const Slice& from, const Slice& to);  // nothing to do where they are the same
   void combine(const Slice& left, const Slice& right, Into into);
 
@@ -82,17 +82,17 @@ class Builder {
  private:
   void add(const Operation& operation);
   void add_message(const Operation& operation);
-  void tell_of_arrival();
+  void depend_on_arrival();
 
   Range input_;  // the range of the vector that the input buffer holds
   Range output_;
   Program program_;
   Scoreboard scoreboard_;
-  OpIndex sent_ = kNone;                  // the last send
-  std::vector<OpIndex> heard_ = {kNone};  // the notifications received
+  OpIndex sent_ = kNone;                     // the last send
+  std::vector<OpIndex> notified_ = {kNone};  // the notifications received
   bool telemetry_;
-  bool tells_ = true;
-  std::set<std::pair<OpKind, Rank>> told_;
+  bool piggybacks_ = true;
+  std::set<std::pair<OpKind, Rank>> piggybacked_;
 };
 
 }  // namespace latecomer

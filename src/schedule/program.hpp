@@ -61,7 +61,7 @@ using OpIndex = std::uint32_t;
 
 /// The context of one rank in a call, for programs and other protocols: facts that all ranks share,
 /// and the sizes of this rank's buffers.
-struct Frame {
+struct RankContext {
   std::uint64_t plan_hash = 0;
   Rank me = 0;
   Rank ranks = 1;
@@ -77,15 +77,15 @@ struct Frame {
            : buffer == Buffer::output ? output_count
                                       : scratch_count;
   }
-  bool operator==(const Frame&) const = default;
+  bool operator==(const RankContext&) const = default;
 };
 /// The context of rank `me` under the plan, without scratch.
-[[nodiscard]] Frame frame_of(const Plan& plan, Rank me);
+[[nodiscard]] RankContext context_of(const Plan& plan, Rank me);
 
-struct Program : Frame {
+struct Program : RankContext {
   std::vector<Operation> operations;
   std::vector<std::vector<OpIndex>> after;  // per operation: earlier ones it waits for
-  std::vector<OpIndex> telling;             // messages that carry arrival stamps, ascending
+  std::vector<OpIndex> piggybacking;        // messages that carry arrival stamps, ascending
   /// Short messages, like long ones, leave when their receive is posted, and receives from
   /// different peers follow each other.
   bool receiver_paced = false;

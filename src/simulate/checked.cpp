@@ -28,15 +28,15 @@ Elements random_elements(Count count, Random& random) {
 
 }  // namespace
 
-CheckedMemory::CheckedMemory(const Problem& problem, const Parties& parties, std::uint64_t seed)
+CheckedMemory::CheckedMemory(const Problem& problem, const Executors& executors, std::uint64_t seed)
     : problem_(problem), operator_(problem.commutative ? add : compose) {
   Random random(seed);
-  for (const auto& party : parties) {
+  for (const auto& executor : executors) {
     interruption_point();
-    const Frame& frame = party->frame();
-    inputs_.push_back(random_elements(problem.before(frame.me).count, random));
-    memories_.emplace_back(frame, operator_);
-    for (const Holding& holding : precondition(problem, frame.me)) {
+    const RankContext& context = executor->context();
+    inputs_.push_back(random_elements(problem.before(context.me).count, random));
+    memories_.emplace_back(context, operator_);
+    for (const Holding& holding : precondition(problem, context.me)) {
       memories_.back().write(holding.slice, inputs_.back());
     }
   }

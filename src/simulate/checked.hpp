@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/program_party.hpp"
+#include "engine/program_executor.hpp"
 #include "schedule/problem.hpp"
 #include "simulate/memory.hpp"
 
@@ -16,9 +16,9 @@ namespace latecomer {
 /// modulo 2^64 or, if rank order must be kept, the composition of maps x -> a x + b.
 class CheckedMemory {
  public:
-  CheckedMemory(const Problem& problem, const Parties& parties, std::uint64_t seed);
+  CheckedMemory(const Problem& problem, const Executors& executors, std::uint64_t seed);
   CheckedMemory(const Problem& problem, std::span<const Program> programs, std::uint64_t seed)
-      : CheckedMemory(problem, parties_of(programs), seed) {}
+      : CheckedMemory(problem, executors_of(programs), seed) {}
 
   /// The memory for SimulationOptions; lives as long as this object.
   [[nodiscard]] std::vector<Memory>* memory() { return &memories_; }

@@ -20,7 +20,7 @@ class Memory {
   using Operator = std::function<Element(Element left, Element right)>;
 
   /// The buffers begin without data.
-  Memory(const Frame& frame, Operator combine);
+  Memory(const RankContext& context, Operator combine);
 
   [[nodiscard]] Elements read(const Slice& slice) const;
   void write(const Slice& slice, std::span<const Element> data);

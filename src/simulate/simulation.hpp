@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "protocol/party.hpp"
+#include "protocol/executor.hpp"
 #include "protocol/piggyback.hpp"
 #include "simulate/memory.hpp"
 

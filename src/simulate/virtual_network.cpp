@@ -286,7 +286,7 @@ void VirtualNetwork::deliver_control(Channel& channel) {
     channel.control.pop_front();
     const PendingMessage message = messages_[id];
     free_messages_.push_back(id);
-    if (message.control) protocol(message.to).told(message.from, *message.control);
+    if (message.control) protocol(message.to).on_control(message.from, *message.control);
     note_exit(message.to);
   }
 }
@@ -362,7 +362,7 @@ void VirtualNetwork::End::copy(const Slice& from, const Slice& to, Token token) 
 }
 
 /// A control message is like a short message: it takes the ports of both sides, one after another.
-void VirtualNetwork::End::tell(Rank peer, std::uint64_t payload) {
+void VirtualNetwork::End::send_control(Rank peer, std::uint64_t payload) {
   const MessageId id = network_.new_message(rank_, peer);
   PendingMessage& pending = network_.messages_[id];
   pending.control = payload;

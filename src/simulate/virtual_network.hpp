@@ -72,7 +72,7 @@ class VirtualNetwork {
     void recv(const Message& message, Token token) override;
     void combine(const Slice& left, const Slice& right, Into into, Token token) override;
     void copy(const Slice& from, const Slice& to, Token token) override;
-    void tell(Rank peer, std::uint64_t payload) override;
+    void send_control(Rank peer, std::uint64_t payload) override;
 
    private:
     VirtualNetwork& network_;

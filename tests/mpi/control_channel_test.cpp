@@ -10,7 +10,7 @@
 #include "algorithms/registry.hpp"
 #include "base/random.hpp"
 #include "communicator.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "runner.hpp"
 #include "transports/mpi/transport.hpp"
 
@@ -74,12 +74,12 @@ class Calls {
 
  private:
   Values run(const Plan& plan, MPI_Op op, const Values& input) {
-    const auto party = make_party(plan, context_.rank, plan.problem.count);
-    Values output(static_cast<std::size_t>(party->frame().output_count));
+    const auto executor = make_executor(plan, context_.rank, plan.problem.count);
+    Values output(static_cast<std::size_t>(executor->context().output_count));
     transport_.begin(Buffers(Layout(MPI_UINT64_T), input.data(), output.data(), scratch_,
-                             party->frame().scratch_count),
-                     op, {++number_, party->frame().plan_hash});
-    const auto protocol = party->join(transport_, {});
+                             executor->context().scratch_count),
+                     op, {++number_, executor->context().plan_hash});
+    const auto protocol = executor->create_protocol(transport_, {});
     protocol->start();
     protocol->arrive();
     while (protocol->status() == Status::running) {

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "transports/mpi/transport.hpp"
 
 namespace latecomer::testing {
@@ -14,16 +14,18 @@ namespace latecomer::testing {
 class TransportCalls {
  public:
   TransportCalls(MpiTransport& transport, const Plan& plan, Rank me)
-      : transport_(transport), party_(make_party(plan, me, plan.problem.count)) {}
+      : transport_(transport), executor_(make_executor(plan, me, plan.problem.count)) {}
 
-  [[nodiscard]] const Frame& frame() const { return party_->frame(); }
+  [[nodiscard]] const RankContext& context() const { return executor_->context(); }
 
   /// Elements are MPI_UINT64_T. Returns why it failed; empty: it did not.
   const std::string& operator()(std::uint64_t number, const void* input, void* output, MPI_Op op,
                                 Piggyback* piggyback = nullptr) {
-    transport_.begin(Buffers(Layout(MPI_UINT64_T), input, output, scratch_, frame().scratch_count),
-                     op, {number, frame().plan_hash}, piggyback);
-    if (!protocol_ || !protocol_->restart({})) protocol_ = party_->join(transport_, {});
+    transport_.begin(
+        Buffers(Layout(MPI_UINT64_T), input, output, scratch_, context().scratch_count), op,
+        {number, context().plan_hash}, piggyback);
+    if (!protocol_ || !protocol_->restart({}))
+      protocol_ = executor_->create_protocol(transport_, {});
     protocol_->start();
     protocol_->arrive();
     while (protocol_->status() == Status::running) {
@@ -35,7 +37,7 @@ class TransportCalls {
 
  private:
   MpiTransport& transport_;
-  std::unique_ptr<Party> party_;
+  std::unique_ptr<Executor> executor_;
   std::unique_ptr<Protocol> protocol_;
   Scratch scratch_;
 };

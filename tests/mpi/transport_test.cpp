@@ -21,9 +21,9 @@ struct Data {
   Values input, output;
   const Problem& problem;
 
-  Data(const Problem& of, const Frame& frame, int rank)
-      : input(static_cast<std::size_t>(frame.input_count)),
-        output(static_cast<std::size_t>(frame.output_count)),
+  Data(const Problem& of, const RankContext& context, int rank)
+      : input(static_cast<std::size_t>(context.input_count)),
+        output(static_cast<std::size_t>(context.output_count)),
         problem(of) {
     for (std::size_t i = 0; i < input.size(); ++i) {
       input[i] = i + static_cast<std::uint64_t>(rank);
@@ -53,7 +53,7 @@ MPI_TEST(calls_after_the_first_allocate_nothing) {
       const Problem problem{Collective::allreduce, context.ranks, count, 8};
       const Plan plan = plan_of(Collective::allreduce, algorithm, problem, true);
       TransportCalls calls(transport, plan, context.rank);
-      Data data(problem, calls.frame(), context.rank);
+      Data data(problem, calls.context(), context.rank);
       ArrivalStamps stamps(context.ranks);
       std::uint64_t number = 0;
       const auto call = [&] {
@@ -86,7 +86,7 @@ MPI_TEST(every_program_ends_with_room_for_one_message) {
         const Problem problem{collective, context.ranks, count, 8};
         const Plan plan = plan_of(collective, name.c_str(), problem, true);
         TransportCalls calls(transport, plan, context.rank);
-        Data data(problem, calls.frame(), context.rank);
+        Data data(problem, calls.context(), context.rank);
         CHECK_EQ(calls(++number, data.input.data(), data.output.data(), MPI_SUM), "");
         if (collective == Collective::allreduce) CHECK_TEXT(data.right_sum(), name);
       }
@@ -192,7 +192,7 @@ MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   const Problem problem{Collective::bcast, 2, 1000, 8};
   const Plan plan = plan_of(Collective::bcast, "binomial", problem);
-  const std::uint64_t hash = make_party(plan, 1, 0)->frame().plan_hash;
+  const std::uint64_t hash = make_executor(plan, 1, 0)->context().plan_hash;
   Values output(1000);
   if (context.rank == 1) {
     MpiTransport transport(comm);

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {
@@ -95,7 +95,7 @@ bool carry_out(const std::string& text) try {
   if (plan.problem.ranks > kMaxRanks || plan.problem.count > kMaxCount) return false;
   check_plan(plan);
   const Network network;
-  const Parties parties = make_parties(plan, network);
+  const Executors executors = make_executors(plan, network);
   if (find_algorithm(plan.problem.collective, plan.algorithm).kind != Kind::program) return true;
   const auto found = verify(plan.problem, build_programs(plan));
   EXPECT_FALSE(found && about_memory(*found)) << found->text << '\n' << text;

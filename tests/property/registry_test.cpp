@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "reference/reference.hpp"
 #include "verify/verify.hpp"
 
@@ -194,10 +194,11 @@ TEST_P(RegistryProperty, KeepsItsScratchLimit) {
       const bool program = algorithm->kind == Kind::program;
       const Parameters parameters = program ? Parameters{{"progress", progress}} : Parameters{};
       const Plan plan = make_plan(*algorithm, problem, parameters, {arrivals, {}});
-      for (const auto& party : make_parties(plan, {})) {
+      for (const auto& executor : make_executors(plan, {})) {
         // Blocks are whole elements: a short vector may take up to one more for each rank.
-        ASSERT_LE(party->frame().scratch_count, algorithm->scratch_messages * problem.count + ranks)
-            << to_text(plan) << "rank " << party->frame().me;
+        ASSERT_LE(executor->context().scratch_count,
+                  algorithm->scratch_messages * problem.count + ranks)
+            << to_text(plan) << "rank " << executor->context().me;
       }
     }
   }

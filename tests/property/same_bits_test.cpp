@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "base/random.hpp"
-#include "engine/program_party.hpp"
+#include "engine/program_executor.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

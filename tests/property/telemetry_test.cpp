@@ -56,7 +56,8 @@ void expect_same_telling(const std::vector<Program>& programs) {
   for (const Program& program : programs) {
     for (OpIndex i = 0; i < program.operations.size(); ++i) {
       const Operation& op = program.operations[i];
-      const bool tells = std::binary_search(program.telling.begin(), program.telling.end(), i);
+      const bool tells =
+          std::binary_search(program.piggybacking.begin(), program.piggybacking.end(), i);
       if (op.kind == OpKind::send) sent[{program.me, op.peer}].push_back(tells);
       if (op.kind == OpKind::recv) received[{op.peer, program.me}].push_back(tells);
     }

@@ -94,14 +94,14 @@ Outcome exchange_arrivals(CommState& state, Seconds arrived) {
     Problem problem;
     problem.ranks = state.ranks;
     state.arrival_exchange = std::make_unique<Prepared>(
-        std::make_shared<const Plan>(telling_plan(problem)), false, state.rank, 0);
+        std::make_shared<const Plan>(arrival_exchange_plan(problem)), false, state.rank, 0);
   }
   const Prepared& exchange = *state.arrival_exchange;
-  resources.failures.enter_part(FailureDetector::Part::exchange, exchange.frame().plan_hash);
+  resources.failures.enter_part(FailureDetector::Part::exchange, exchange.context().plan_hash);
   Piggyback& piggyback = state.chooser.watch()->begin_exchange(arrived, resources.clocks.now());
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, resources.scratch, 0);
-  resources.transport.begin(std::move(none), MPI_SUM, {resources.calls, exchange.frame().plan_hash},
-                            &piggyback);
+  resources.transport.begin(std::move(none), MPI_SUM,
+                            {resources.calls, exchange.context().plan_hash}, &piggyback);
   Protocol& protocol = exchange.protocol(resources.transport, {state.tuning.window, true});
   const Outcome outcome =
       run(protocol, resources, {state.comm, state.tuning.long_wait, 0, &exchange.plan});
@@ -196,7 +196,7 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
                      Seconds arrived) {
   CommResources& resources = *state.resources;
   Watch* const watch = state.chooser.piggybacks(prepared.plan) ? state.chooser.watch() : nullptr;
-  resources.failures.enter_part(FailureDetector::Part::plan, prepared.frame().plan_hash);
+  resources.failures.enter_part(FailureDetector::Part::plan, prepared.context().plan_hash);
   CallData data(call, prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   Protocol* protocol = begun;
@@ -206,9 +206,9 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
   } else {
     Piggyback* const piggyback = watch != nullptr ? &watch->enter(arrived) : nullptr;
     Buffers buffers(data.layout(), data.input(), data.output(), resources.scratch,
-                    prepared.frame().scratch_count);
+                    prepared.context().scratch_count);
     resources.transport.begin(std::move(buffers), call.op,
-                              {resources.calls, prepared.frame().plan_hash}, piggyback);
+                              {resources.calls, prepared.context().plan_hash}, piggyback);
     const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
     protocol = &prepared.protocol(resources.transport, options);
   }

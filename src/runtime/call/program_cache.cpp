@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/program_party.hpp"
+#include "engine/program_executor.hpp"
 
 namespace latecomer {
 namespace {
@@ -15,9 +15,9 @@ Plan with(const Plan& plan, bool in_place) {
 
 /// The memory of an executor: an operation, its index and its dependencies take about kOperation
 /// bytes.
-std::size_t bytes_of(const Party& party) {
+std::size_t bytes_of(const Executor& executor) {
   constexpr std::size_t kOperation = 200;
-  const auto* const program = dynamic_cast<const ProgramParty*>(&party);
+  const auto* const program = dynamic_cast<const ProgramExecutor*>(&executor);
   return program == nullptr ? kOperation : kOperation * program->program().operations.size();
 }
 
@@ -27,12 +27,13 @@ Prepared::Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Cou
     : shared(std::move(made)),
       plan(with(*shared, in_place)),
       eager(max_eager),
-      party(make_party(plan, me, eager)),
-      bytes(bytes_of(*party)) {}
+      executor(make_executor(plan, me, eager)),
+      bytes(bytes_of(*executor)) {}
 
 Protocol& Prepared::protocol(Transport& transport, const ProtocolOptions& options) const {
-  if (!joined_ || !joined_->restart(options)) joined_ = party->join(transport, options);
-  return *joined_;
+  if (!protocol_ || !protocol_->restart(options))
+    protocol_ = executor->create_protocol(transport, options);
+  return *protocol_;
 }
 
 Prepared& ProgramCache::get(const std::shared_ptr<const Plan>& plan, bool in_place, Rank me,

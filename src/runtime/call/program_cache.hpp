@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "protocol/protocol.hpp"
 
 namespace latecomer {
@@ -17,7 +17,7 @@ struct Prepared {
   /// `eager`: elements of the longest message whose receive may be posted early.
   Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count max_eager);
 
-  [[nodiscard]] const Frame& frame() const { return party->frame(); }
+  [[nodiscard]] const RankContext& context() const { return executor->context(); }
   /// Returns a protocol that is ready to start. The transport must be the same each time. Allocates
   /// only the first time.
   [[nodiscard]] Protocol& protocol(Transport& transport, const ProtocolOptions& options) const;
@@ -25,13 +25,13 @@ struct Prepared {
   std::shared_ptr<const Plan> shared;  // equal on all ranks
   Plan plan;                           // with this rank's own `in_place`
   Count eager;
-  std::unique_ptr<Party> party;
+  std::unique_ptr<Executor> executor;
   std::size_t bytes;       // of memory, roughly
   std::string parameters;  // the plan's as a text, relative to ...
   std::string asked;       // ... the row that was requested
 
  private:
-  mutable std::unique_ptr<Protocol> joined_;
+  mutable std::unique_ptr<Protocol> protocol_;
 };
 
 class ProgramCache {

@@ -66,7 +66,7 @@ class Run {
   /// control message.
   [[nodiscard]] std::vector<Rank> asked() const {
     std::vector<Rank> peers = resources_.transport.awaited();
-    if (!peers.empty() || !protocol_.listens()) return peers;
+    if (!peers.empty() || !protocol_.uses_control()) return peers;
     int ranks = 1;
     int me = 0;
     PMPI_Comm_size(resources_.comm->get(), &ranks);

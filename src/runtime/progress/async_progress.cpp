@@ -188,10 +188,11 @@ void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
   const bool piggybacks = state_.chooser.piggybacks(prepared_->plan);
   Piggyback* const piggyback = piggybacks ? &state_.chooser.watch()->begin() : nullptr;
   resources.transport.begin(Buffers(Layout(type_of(message.signature)), nullptr, nullptr,
-                                    resources.scratch, prepared_->frame().scratch_count),
-                            op_of(message.signature), {message.call, prepared_->frame().plan_hash},
-                            piggyback);
-  protocol_ = prepared_->party->join(resources.transport, {state_.tuning.window, true});
+                                    resources.scratch, prepared_->context().scratch_count),
+                            op_of(message.signature),
+                            {message.call, prepared_->context().plan_hash}, piggyback);
+  protocol_ =
+      prepared_->executor->create_protocol(resources.transport, {state_.tuning.window, true});
   protocol_->start();
 }
 

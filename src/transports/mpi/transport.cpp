@@ -251,7 +251,7 @@ void MpiTransport::add_piece(const Piece& piece) {
 
 bool MpiTransport::poll(Protocol& protocol) {
   const bool worked = work() && deliver(protocol);
-  const bool heard = protocol.listens() && receive_control(protocol);
+  const bool heard = protocol.uses_control() && receive_control(protocol);
   collect();
   leave_next();
   receive_next();
@@ -263,7 +263,7 @@ bool MpiTransport::receive_control(Protocol& protocol) {
   while (protocol.status() == Status::running) {
     const auto message = control_.receive();
     if (!message) break;
-    protocol.told(message->from, message->payload);
+    protocol.on_control(message->from, message->payload);
     heard = true;
   }
   // Control messages have no completion: their error is delivered as one of any operation.

@@ -57,7 +57,7 @@ void SimGridTransport::finish(std::size_t index, Protocol& protocol) {
       return protocol.completed(receive(*pending));
     case Kind::control:
       receive_control(peer);
-      return protocol.told(peer, *pending->control);
+      return protocol.on_control(peer, *pending->control);
   }
 }
 
@@ -126,7 +126,7 @@ void SimGridTransport::receive_control(Rank from) {
 
 /// The message is detached: it stays on its way when this rank has left, and no rank waits for one
 /// that comes too late.
-void SimGridTransport::tell(Rank peer, std::uint64_t control) {
+void SimGridTransport::send_control(Rank peer, std::uint64_t control) {
   control_sent_.push_back(control);
   control_mailbox(me_, peer)->put_init(&control_sent_.back(), sizeof control)->detach();
 }

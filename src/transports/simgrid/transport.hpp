@@ -38,7 +38,7 @@ class SimGridTransport final : public Transport {
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
-  void tell(Rank peer, std::uint64_t control) override;
+  void send_control(Rank peer, std::uint64_t control) override;
 
  private:
   /// A message's content: SimGrid moves its address, and takes the time of the message.

@@ -127,8 +127,8 @@ TEST(BestSegments, BalancesStartUpsAgainstFill) {
 TEST(BestSegments, KeepsToItsLimits) {
   const auto falling = [](Count segments) { return -static_cast<double>(segments); };
   const Count max = best_segments(Count{1} << 58, falling);
-  EXPECT_LE(max, kMostSegments);
-  EXPECT_GT(max, kMostSegments - kMostSegments / 8);
+  EXPECT_LE(max, kMaxSegments);
+  EXPECT_GT(max, kMaxSegments - kMaxSegments / 8);
   EXPECT_EQ(best_segments(1000, [](Count) { return 1.0; }), 1);
 }
 

@@ -15,18 +15,18 @@ struct ProtocolOptions {
   bool combine_before_arrival = true;  // false for user operators: they stay off the thread
 };
 
-class Party {
+class Executor {
  public:
-  virtual ~Party() = default;
+  virtual ~Executor() = default;
 
   /// The plan's hash, this rank, and the sizes of its buffers.
-  [[nodiscard]] virtual const Frame& frame() const = 0;
+  [[nodiscard]] virtual const RankContext& context() const = 0;
   /// Creates the protocol for one call. The executor and the transport must outlive it.
-  [[nodiscard]] virtual std::unique_ptr<Protocol> join(Transport& transport,
-                                                       const ProtocolOptions& options) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Protocol> create_protocol(
+      Transport& transport, const ProtocolOptions& options) const = 0;
 };
 
 /// The executors of all ranks, by rank.
-using Parties = std::vector<std::unique_ptr<Party>>;
+using Executors = std::vector<std::unique_ptr<Executor>>;
 
 }  // namespace latecomer

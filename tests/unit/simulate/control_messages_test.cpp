@@ -16,11 +16,12 @@ class Telling final : public Protocol {
 
   void start() override {}
   void arrive() override {
-    for (std::uint64_t word = 0; me_ == 0 && word < words_; ++word) transport_.tell(1, word);
+    for (std::uint64_t word = 0; me_ == 0 && word < words_; ++word)
+      transport_.send_control(1, word);
   }
   void completed(const Completion& /*completion*/) override {}
-  [[nodiscard]] bool listens() const override { return true; }
-  void told(Rank from, std::uint64_t word) override {
+  [[nodiscard]] bool uses_control() const override { return true; }
+  void on_control(Rank from, std::uint64_t word) override {
     EXPECT_EQ(from, 0);
     heard_.push_back(word);
   }
@@ -38,21 +39,21 @@ class Telling final : public Protocol {
   std::string none_;
 };
 
-class TellingParty final : public Party {
+class ControlExecutor final : public Executor {
  public:
-  TellingParty(Rank me, std::uint64_t words, std::vector<std::uint64_t>& heard)
+  ControlExecutor(Rank me, std::uint64_t words, std::vector<std::uint64_t>& heard)
       : words_(words), heard_(heard) {
-    frame_.me = me;
-    frame_.ranks = 2;
+    context_.me = me;
+    context_.ranks = 2;
   }
-  [[nodiscard]] const Frame& frame() const override { return frame_; }
-  [[nodiscard]] std::unique_ptr<Protocol> join(Transport& transport,
-                                               const ProtocolOptions& /*options*/) const override {
-    return std::make_unique<Telling>(frame_.me, words_, transport, heard_);
+  [[nodiscard]] const RankContext& context() const override { return context_; }
+  [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
+      Transport& transport, const ProtocolOptions& /*options*/) const override {
+    return std::make_unique<Telling>(context_.me, words_, transport, heard_);
   }
 
  private:
-  Frame frame_;
+  RankContext context_;
   std::uint64_t words_;
   std::vector<std::uint64_t>& heard_;
 };
@@ -64,14 +65,14 @@ struct Told {
 
 Told told(std::uint64_t words, const Network& network, const std::vector<Seconds>& arrivals) {
   Told told;
-  Parties parties;
+  Executors executors;
   for (const Rank rank : {0, 1}) {
-    parties.push_back(std::make_unique<TellingParty>(rank, words, told.heard));
+    executors.push_back(std::make_unique<ControlExecutor>(rank, words, told.heard));
   }
   SimulationOptions options;
   options.network = network;
   options.arrivals = arrivals;
-  told.result = simulate(parties, options);
+  told.result = simulate(executors, options);
   return told;
 }
 
@@ -98,11 +99,11 @@ TEST(Words, KeepTheirOrderWhateverTheyTake) {
 
 TEST(Words, ThatNeverComeLeaveARankStuck) {
   EXPECT_EQ(told(0, {}, {0, 0}).result.failure, "");
-  Parties parties;
+  Executors executors;
   std::vector<std::uint64_t> heard;
-  parties.push_back(std::make_unique<TellingParty>(0, 1, heard));
-  parties.push_back(std::make_unique<TellingParty>(1, 2, heard));
-  EXPECT_EQ(simulate(parties, {}).failure, "rank 1: stuck, waits for words");
+  executors.push_back(std::make_unique<ControlExecutor>(0, 1, heard));
+  executors.push_back(std::make_unique<ControlExecutor>(1, 2, heard));
+  EXPECT_EQ(simulate(executors, {}).failure, "rank 1: stuck, waits for words");
 }
 
 }  // namespace
