@@ -1,6 +1,6 @@
-// A class of calls under automatic choice: alike in all that matters, with sizes within an eighth
-// of an octave. At first a class is only watched, and the MPI library executes its calls. It
-// becomes active when its calls have taken long enough to pay for what follows.
+// A call class: calls under automatic choice that are alike in all that matters, with sizes within
+// an eighth of an octave. At first a class is only watched, and the MPI library executes its calls.
+// It becomes active when its calls have taken long enough to pay for what follows.
 #pragma once
 
 #include <cstdint>

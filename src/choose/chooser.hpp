@@ -43,7 +43,7 @@ struct Decision {
 class Chooser {
  public:
   static constexpr std::size_t kMaxClasses = 64;  // the one unused longest is dropped
-  /// Of rooted calls only every kRootedEvery-th is followed by an exchange of arrivals: the
+  /// Of rooted calls only every kRootedEvery-th is followed by an arrival exchange: the
   /// exchange makes all ranks wait for the last one, which such a call by itself does not. While
   /// the library is chosen and nobody is late the number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;

@@ -1,4 +1,4 @@
-// Feedback on a candidate in one class of calls: the durations of its calls, relative to
+// Feedback on a candidate in one call class: the durations of its calls, relative to
 // predictions.
 #pragma once
 

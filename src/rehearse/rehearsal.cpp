@@ -169,7 +169,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   if (due) (void)chooser_.reviewed(*call_class, setting_.problem, review());
 }
 
-/// Runs the exchange of arrivals after a call whose messages carry no stamps.
+/// Runs the arrival exchange after a call whose messages carry no stamps.
 void Rehearsal::exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     piggybacks_.push_back(

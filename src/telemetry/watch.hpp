@@ -34,7 +34,7 @@ class Watch {
     arrive(now);
     return piggyback;
   }
-  /// Begins the exchange of arrivals after a call that the MPI library has executed, which this
+  /// Begins the arrival exchange after a call that the MPI library has executed, which this
   /// rank was in from `arrived` to `left`. Returns the data to piggyback on the exchange's
   /// messages.
   Piggyback& begin_exchange(Seconds arrived, Seconds left);
@@ -42,7 +42,7 @@ class Watch {
   void leave(Seconds now);
   /// Counts what this rank did after the call, up to `now`, as part of it.
   void concluded(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
-  /// Ends the exchange of arrivals: all stamps are known.
+  /// Ends the arrival exchange: all stamps are known.
   void end_exchange();
   /// Notes a call, over by now, whose arrivals are not exchanged.
   void miss() { before_ = {}; }

@@ -27,7 +27,7 @@ class FailureDetector {
   /// Notes that this rank enters a call and has no plan yet. `position`: among all calls of the
   /// communicator, native ones included; `call`: among those that latecomer handles.
   void enter_call(std::uint64_t position, std::uint64_t call);
-  /// Notes that this rank follows a plan with this hash; `part`: plan, or the exchange of arrivals
+  /// Notes that this rank follows a plan with this hash; `part`: plan, or the arrival exchange
   /// after it.
   void enter_part(Part part, std::uint64_t plan_hash);
   /// Notes that this rank leaves a call to the MPI library because of its own arguments. Returns a
