@@ -223,15 +223,17 @@ LATECOMER_API int latecomer_set_reproducible(MPI_Comm comm, int on);
 LATECOMER_API int latecomer_set_long_wait(MPI_Comm comm, double seconds);
 
 /* Tell how far the computation before the next collective is, so that its arrival is known earlier.
- * begin: it begins now; edge: `fraction` of it is done, from 0 to 1 and more at each edge; end: it
- * is over. With a progress thread and the estimate "online" the other ranks are told when this rank
- * will arrive; otherwise each of these only gives MPI a chance to move messages. Local and short;
- * results are right without them.
- * Fails with MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above that of the edge before,
- * or without a begin. */
+ * begin: it begins now; progress: `fraction` of it is done, from 0 to 1 and more at each call; end:
+ * it is over. With a progress thread and the estimate "online" the other ranks are told when this
+ * rank will arrive; otherwise each of these only gives MPI a chance to move messages. Local and
+ * short; results are right without them.
+ * Fail with MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above the last one, or without a
+ * begin. */
 LATECOMER_API int latecomer_compute_begin(MPI_Comm comm);
-LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction);
+LATECOMER_API int latecomer_compute_progress(MPI_Comm comm, double fraction);
 LATECOMER_API int latecomer_compute_end(MPI_Comm comm);
+/* Deprecated, for one more release: the old name of latecomer_compute_progress. */
+LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction);
 
 /* ---- Arrivals, statistics ---- All these functions are local. ---- */
 
@@ -280,9 +282,13 @@ typedef struct latecomer_choice_stats {
   uint64_t calls;
 } latecomer_choice_stats;
 
-#define LATECOMER_MOST_KEYS 64
-#define LATECOMER_MOST_CHOICES 8
-#define LATECOMER_MOST_SITES 256
+#define LATECOMER_MAX_KEYS 64
+#define LATECOMER_MAX_CHOICES 8
+#define LATECOMER_MAX_SITES 256
+/* Deprecated, for one more release: the old names of these constants. */
+#define LATECOMER_MOST_KEYS LATECOMER_MAX_KEYS
+#define LATECOMER_MOST_CHOICES LATECOMER_MAX_CHOICES
+#define LATECOMER_MOST_SITES LATECOMER_MAX_SITES
 
 /* Statistics of the calls of one key: of calls that are equal in collective, operator, root, size
  * and all else that MPI guarantees equal on all ranks. */
@@ -300,7 +306,7 @@ typedef struct latecomer_key_stats {
   /* Algorithms of the calls that ended well, in the order of their first use. */
   int32_t choice_count;
   int32_t last_choice; /* index of the last call's; -1: none, or among other_choices */
-  latecomer_choice_stats choices[LATECOMER_MOST_CHOICES];
+  latecomer_choice_stats choices[LATECOMER_MAX_CHOICES];
   uint64_t other_choices; /* calls with further algorithms */
   /* Number of calls for which the estimate "online" expected arrivals, and the sum over them of the
    * mean over ranks of |expected - actual| in seconds, both after the earliest. Only rank 0 knows
@@ -320,7 +326,7 @@ typedef struct latecomer_site_stats {
 LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
 
 /* Get the statistics of the key or place number `index`, from 0, in the order of their first
- * call. The first LATECOMER_MOST_KEYS and LATECOMER_MOST_SITES are kept; one last entry counts all
+ * call. The first LATECOMER_MAX_KEYS and LATECOMER_MAX_SITES are kept; one last entry counts all
  * further ones together.
  * Fail with MPI_ERR_ARG if there is no such index or stats is NULL.
  * LATECOMER_STATS=1 in the environment prints those of all communicators of rank 0 of

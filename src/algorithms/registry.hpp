@@ -71,7 +71,7 @@ void check_accepts(const Algorithm& algorithm, const Problem& problem);
                                       const std::vector<Seconds>& arrivals);
 
 /// Moves no data: all ranks tell each other, as beside a call that another library carries out.
-[[nodiscard]] Plan telling_plan(const Problem& problem);
+[[nodiscard]] Plan arrival_exchange_plan(const Problem& problem);
 
 /// Throws Error for a rank that the plan does not know.
 void check_rank(const Plan& plan, Rank me);

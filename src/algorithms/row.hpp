@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/party.hpp"
+#include "protocol/executor.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/plan.hpp"
 
@@ -37,7 +37,8 @@ struct Parameter {
   TakenOver taken_over = TakenOver::no;
 };
 
-/// A row gives the members that have no default, and `build` or `party`; others where they differ.
+/// A row gives the members that have no default, and `build` or `executor`; others where they
+/// differ.
 struct Algorithm {
   // GCC reports members that have no initialiser where a row leaves them out.
   // NOLINTBEGIN(readability-redundant-member-init)
@@ -79,7 +80,7 @@ struct Algorithm {
   bool (*worth_planning)(const Problem& problem, const Network& network) = nullptr;
   /// Makes one rank's part in a protocol's calls, by a plan that is filled in. Null for
   /// others.
-  std::unique_ptr<Party> (*party)(const Plan& plan, Rank me) = nullptr;
+  std::unique_ptr<Executor> (*executor)(const Plan& plan, Rank me) = nullptr;
 };
 
 /// `tells` of rows whose messages always tell all ranks of each other.

@@ -62,7 +62,7 @@ TreeNode binomial_node(Rank count, Rank rank) {
 }
 
 Seconds WrittenTree::time_up(Seconds transfer, Seconds combine, Receiving receiving) const {
-  std::vector<Seconds> ready;  // of the subtrees that nobody has received yet
+  std::vector<Seconds> ready;  // of the subtrees that were not received yet
   for (const std::size_t children : children_) {
     const auto mine = ready.end() - static_cast<std::ptrdiff_t>(children);
     if (receiving == Receiving::as_they_come) std::sort(mine, ready.end());
@@ -79,7 +79,7 @@ Seconds WrittenTree::time_up(Seconds transfer, Seconds combine, Receiving receiv
 }
 
 Seconds WrittenTree::time_down(Seconds transfer) const {
-  std::vector<Seconds> below;  // how long the subtrees take that nobody has served yet
+  std::vector<Seconds> below;  // the times of the subtrees that were not sent to yet
   for (const std::size_t children : children_) {
     Seconds sent = 0;
     Seconds last = 0;

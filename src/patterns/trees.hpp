@@ -9,7 +9,7 @@
 
 namespace latecomer {
 
-/// One rank's place in a tree.
+/// One rank's node in a tree.
 struct TreeNode {
   struct Child {
     Rank rank = 0;
@@ -19,8 +19,8 @@ struct TreeNode {
   };
 
   Rank parent = -1;  // -1: this is the root
-  /// In the order in which to combine them: of the children on one side the nearest first, and
-  /// deeper subtrees, whose data come later, last.
+  /// The children in the order of combining: on each side the nearest first, and deeper subtrees,
+  /// whose data come later, last.
   std::vector<Child> children;
 
   [[nodiscard]] bool root() const { return parent < 0; }
@@ -46,8 +46,8 @@ struct TreeNode {
 /// `rank`'s place in the binomial tree with root 0: rank r's parent is r without its lowest bit.
 [[nodiscard]] TreeNode binomial_node(Rank count, Rank rank);
 
-/// Whether a rank receives its children's blocks in their order, as they must where senders wait
-/// for their receivers, or as they come.
+/// The order in which a rank receives its children's blocks: their own order, as it must be if
+/// senders wait for their receivers, or as they come.
 enum class Receiving : std::uint8_t { in_order, as_they_come };
 
 /// A tree that is written down once, so that times of many block lengths cost little.
@@ -76,7 +76,7 @@ class WrittenTree {
   std::vector<std::size_t> children_;  // of each rank, a rank after its children
 };
 
-/// The same of the tree below `rank`, once.
+/// WrittenTree::time_up() of the tree below `rank`, for one use.
 template <typename NodeOf>
 [[nodiscard]] Seconds time_up(const NodeOf& node_of, Rank rank, Seconds transfer, Seconds combine,
                               Receiving receiving = Receiving::in_order) {

@@ -125,9 +125,9 @@ int handled_everywhere(MPI_Comm comm) {
   latecomer_stats stats{};
   latecomer_get_stats(comm, &stats);
   CHECK_EQ(stats.failed, 0U);
-  int least = static_cast<int>(stats.handled);
-  PMPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, comm);
-  return least;
+  int min = static_cast<int>(stats.handled);
+  PMPI_Allreduce(MPI_IN_PLACE, &min, 1, MPI_INT, MPI_MIN, comm);
+  return min;
 }
 
 /// Costs at which words are next to nothing and nobody sends before the receiver is there. Who is

@@ -125,10 +125,10 @@ MPI_TEST(the_plan_is_made_early) {
   const CommState& state = state_of(comm);
   Reduction reduction(comm, 1000);
   CHECK_EQ(state.programs.programs_built(), 1U);
-  const std::uint64_t calls = state.link->calls;
-  CHECK_EQ(calls, state.link->earlier);  // nothing was sent
+  const std::uint64_t calls = state.resources->calls;
+  CHECK_EQ(calls, state.resources->earlier);  // nothing was sent
   reduction.start(context.seed);
-  CHECK_EQ(state.link->calls, calls);
+  CHECK_EQ(state.resources->calls, calls);
   reduction.wait();
   reduction.check();
   CHECK_EQ(state.chooser.plans().plans_made(), 1U);

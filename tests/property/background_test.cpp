@@ -56,7 +56,7 @@ TEST_P(BackgroundPrograms, TouchOnlyScratchAndTellNothingBeforeTheArrival) {
           }
         }
         // What a rank tells is when it arrived.
-        for (const OpIndex i : program.telling) {
+        for (const OpIndex i : program.piggybacking) {
           const bool sends = program.operations[i].kind == OpKind::send;
           ASSERT_TRUE(waits[i] || !sends) << to_text(program);
         }

@@ -6,15 +6,15 @@
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {
 namespace {
 
-constexpr int kMutants = 100;    // of a row
-constexpr Rank kMostRanks = 64;  // whose programs are built
-constexpr Count kMostCount = 4096;
+constexpr int kMutants = 100;   // of a row
+constexpr Rank kMaxRanks = 64;  // whose programs are built
+constexpr Count kMaxCount = 4096;
 
 Plan random_plan(const Algorithm& row, Random& random) {
   Problem problem;
@@ -92,10 +92,10 @@ bool about_memory(const Counterexample& found) {
 /// Whether it was taken.
 bool carry_out(const std::string& text) try {
   Plan plan = parse_plan(text);
-  if (plan.problem.ranks > kMostRanks || plan.problem.count > kMostCount) return false;
+  if (plan.problem.ranks > kMaxRanks || plan.problem.count > kMaxCount) return false;
   check_plan(plan);
   const Network network;
-  const Parties parties = make_parties(plan, network);
+  const Executors executors = make_executors(plan, network);
   if (find_algorithm(plan.problem.collective, plan.algorithm).kind != Kind::program) return true;
   const auto found = verify(plan.problem, build_programs(plan));
   EXPECT_FALSE(found && about_memory(*found)) << found->text << '\n' << text;

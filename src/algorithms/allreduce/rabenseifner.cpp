@@ -36,9 +36,9 @@ class Halving {
       kept.push_back(now.half(upper));
     }
     builder_.copy(value_, output(kept.back()));
-    builder_.tell(false);  // all have heard of all; outside the core they hear with the result
+    builder_.piggyback(false);  // all have heard of all; outside the core they hear with the result
     gather(kept);
-    builder_.tell(true);
+    builder_.piggyback(true);
   }
 
  private:

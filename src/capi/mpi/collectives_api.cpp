@@ -13,7 +13,7 @@ using latecomer::Call;
 namespace calls = latecomer::calls;
 
 int enter(const Call& call) {
-  return latecomer::communicate(call, [&] { return latecomer::carry_out_in_order(call); });
+  return latecomer::communicate(call, [&] { return latecomer::execute_in_order(call); });
 }
 
 int announce(const Call& call, latecomer_request* request) {

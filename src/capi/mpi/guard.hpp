@@ -1,5 +1,5 @@
-// Where our own exceptions end: MPI's codes, and the message for latecomer_last_error(). Exceptions
-// of the program's, from its error handlers and operators, pass through.
+// Exceptions of our own end here, as MPI's codes and the message for latecomer_last_error().
+// Exceptions of the program, from its error handlers and operators, pass through.
 #pragma once
 
 #include <exception>
@@ -19,8 +19,8 @@ inline int failed(const char* message, int code) {
   return code;
 }
 
-/// Runs `work`, which gives MPI's code. Its exceptions become codes: `code`, other than lack of
-/// memory, which goes to `report` with them.
+/// Runs `work`, which returns MPI's code. Its exceptions become `code`, or MPI_ERR_NO_MEM for lack
+/// of memory, which `report` then gets.
 template <class Work, class Report>
 int caught(int code, Work&& work, Report&& report) try {
   UserCode::forget();
@@ -35,14 +35,14 @@ int caught(int code, Work&& work, Report&& report) try {
   return report(failed(error.what(), code));
 }
 
-/// For functions that call no error handler of their own.
+/// Runs `work` for functions that call no error handler.
 template <class Work>
 int guarded(int code, Work&& work) {
   return caught(code, work, [](int failure) { return failure; });
 }
 
-/// Why no MPI function may be called now; null if they may. Programs that use MPI's sessions alone
-/// count as outside: there is no MPI_COMM_WORLD.
+/// The reason why no MPI function may be called now; null if there is none. Programs with MPI
+/// sessions only have no MPI_COMM_WORLD, and count as outside.
 inline const char* outside_of_mpi() {
   int flag = 0;
   PMPI_Initialized(&flag);
@@ -51,8 +51,8 @@ inline const char* outside_of_mpi() {
   return flag != 0 ? "MPI is gone: nothing can be called after MPI_Finalize" : nullptr;
 }
 
-/// Runs `work` on the communicator's state, `before` it without the turn: error handlers of the
-/// program's are called there.
+/// Runs `work` on the communicator's state with its lock held. `before` runs first, without the
+/// lock: it may call error handlers of the program.
 template <class Work, class Before = void (*)(CommState&)>
 int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
@@ -60,19 +60,19 @@ int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
   return guarded(MPI_ERR_ARG, [&] {
     CommState& state = state_of(comm);
     before(state);
-    const std::lock_guard hold(state.turn);
+    const std::lock_guard hold(state.lock);
     work(state);
     return MPI_SUCCESS;
   });
 }
 
-/// The same for functions that all ranks call together: calls that were started come first.
+/// As configure(), for functions that all ranks call together: started calls are executed first.
 template <class Work>
 int configure_together(MPI_Comm comm, Work&& work) {
-  return configure(comm, work, carry_out_started);
+  return configure(comm, work, execute_started);
 }
 
-/// Runs `work` for a collective call; what it throws goes through the communicator's error handler.
+/// Runs `work` for a collective call; its exceptions go through the communicator's error handler.
 template <class Work>
 int communicate(const Call& call, Work&& work) {
   if (!used_last(call.comm) && outside_of_mpi() != nullptr) {

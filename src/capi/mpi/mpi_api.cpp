@@ -67,8 +67,12 @@ int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ran
 
 int latecomer_compute_begin(MPI_Comm comm) { return configure(comm, latecomer::compute_begin); }
 
+int latecomer_compute_progress(MPI_Comm comm, double fraction) {
+  return configure(comm, [&](CommState& state) { latecomer::compute_progress(state, fraction); });
+}
+
 int latecomer_edge(MPI_Comm comm, double fraction) {
-  return configure(comm, [&](CommState& state) { latecomer::compute_edge(state, fraction); });
+  return latecomer_compute_progress(comm, fraction);
 }
 
 int latecomer_compute_end(MPI_Comm comm) { return configure(comm, latecomer::compute_end); }
@@ -122,7 +126,8 @@ int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {
 int latecomer_get_clock_error(MPI_Comm comm, double* seconds) {
   return configure(comm, [&](CommState& state) {
     if (seconds == nullptr) refuse_null("seconds");
-    *seconds = state.link ? state.link->clocks.error() : std::numeric_limits<double>::infinity();
+    *seconds =
+        state.resources ? state.resources->clocks.error() : std::numeric_limits<double>::infinity();
   });
 }
 

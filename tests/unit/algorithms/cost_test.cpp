@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {
@@ -125,7 +125,7 @@ Counted busiest_traced(const Plan& plan) {
   SimulationOptions options;
   options.network = {.alpha = 1e-9, .beta = 1e-3, .gamma = 0, .eager_limit = 0};
   options.trace = true;
-  const Simulation result = simulate(make_parties(plan, options.network), options);
+  const Simulation result = simulate(make_executors(plan, options.network), options);
   EXPECT_EQ(result.failure, "");
   std::vector<Counted> each(static_cast<std::size_t>(plan.problem.ranks));
   Counted most;

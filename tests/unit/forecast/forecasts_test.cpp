@@ -100,7 +100,7 @@ TEST(Forecasts, HistoriesInUseStayAndIdleOnesGo) {
 /// What `kinds` kinds of calls, some of them twice in the loop, come to take at most.
 std::size_t memory(Rank ranks, int kinds, int rounds) {
   Forecasts forecasts(ranks);
-  std::size_t most = 0;
+  std::size_t max = 0;
   Observation seen{Times(static_cast<std::size_t>(ranks)), {}};
   for (int round = 0; round < rounds; ++round) {
     for (int kind = 0; kind < kinds; ++kind) {
@@ -108,9 +108,9 @@ std::size_t memory(Rank ranks, int kinds, int rounds) {
       forecasts.observe(forecasts.enter(static_cast<CallKey>(kind / 2)), seen);
       (void)forecasts.expect({static_cast<CallKey>(kind / 2)});
     }
-    most = std::max(most, forecasts.memory());
+    max = std::max(max, forecasts.memory());
   }
-  return most;
+  return max;
 }
 
 TEST(Forecasts, MemoryIsBounded) {

@@ -23,23 +23,23 @@
 namespace latecomer::bcast {
 namespace {
 
-class ArrivalParty final : public Party {
+class ArrivalExecutor final : public Executor {
  public:
-  ArrivalParty(const Plan& plan, Rank me)
-      : frame_(frame_of(plan, me)), feeding_(feeding_of(plan)) {}
-  [[nodiscard]] const Frame& frame() const override { return frame_; }
-  [[nodiscard]] std::unique_ptr<Protocol> join(Transport& transport,
-                                               const ProtocolOptions& /*options*/) const override {
-    return std::make_unique<ArrivalProtocol>(feeding_, frame_, transport);
+  ArrivalExecutor(const Plan& plan, Rank me)
+      : context_(context_of(plan, me)), feeding_(feeding_of(plan)) {}
+  [[nodiscard]] const RankContext& context() const override { return context_; }
+  [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
+      Transport& transport, const ProtocolOptions& /*options*/) const override {
+    return std::make_unique<ArrivalProtocol>(feeding_, context_, transport);
   }
 
  private:
-  Frame frame_;
+  RankContext context_;
   Feeding feeding_;
 };
 
-std::unique_ptr<Party> party(const Plan& plan, Rank me) {
-  return std::make_unique<ArrivalParty>(plan, me);
+std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
+  return std::make_unique<ArrivalExecutor>(plan, me);
 }
 
 /// Those of a chain of all ranks; short enough to be sent to one that is absent. At most as many as
@@ -51,7 +51,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   Count& segments = plan.parameters["segments"];
   const bool ahead = plan.algorithm == kAhead && !asked;
   if (ahead) segments = std::max(segments, eager_parts(problem.bytes(), knowledge.network));
-  segments = std::min(segments, most_segments(problem.count));
+  segments = std::min(segments, max_segments(problem.count));
 }
 
 Algorithm row(std::string_view segments) {
@@ -63,7 +63,7 @@ Algorithm row(std::string_view segments) {
           .cost = chain_cost,
           .time = arrival_time,
           .time_after_last = arrival_after_last,
-          .party = party};
+          .executor = executor};
 }
 
 }  // namespace
