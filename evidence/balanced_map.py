@@ -5,9 +5,9 @@
 
 Every number of ranks from 2 and sizes from 8 B to 16 MiB on two virtual networks, all ranks
 arriving together, for an operator that is exact. Others: ring, recursive_doubling and rabenseifner
-on the same network, and the closed forms of Kolmakov and Zhang. What the closed form says takes
-more than 1.5 times our time is not simulated. Prints the tables of docs/balanced.md. Takes about a
-minute.
+on the same network, and the closed forms of Kolmakov and Zhang. An algorithm that takes more than
+1.5 times our time by its closed form is not simulated. Prints the tables of docs/balanced.md. Takes
+about a minute.
 """
 
 from __future__ import annotations

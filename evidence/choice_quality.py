@@ -3,8 +3,8 @@
     .venv/bin/python evidence/choice_quality.py [--algorithms generalized,segmented_ring]
         [--factor 8] [--above 0.05]
 
-Virtual time on two networks, all ranks arriving together. What the closed form says takes more than
-1.3 times the default is not simulated. Takes some minutes.
+Virtual time on two networks, all ranks arriving together. Parameters that take more than 1.3 times
+the default by the closed form are not simulated. Takes some minutes.
 """
 
 from __future__ import annotations

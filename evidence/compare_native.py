@@ -1,4 +1,4 @@
-"""Balanced all-reduces in the lab beside the MPI libraries' own: python evidence/compare_native.py.
+"""Compares balanced all-reduces with the MPI libraries' own: python evidence/compare_native.py.
 
 For every MPI library that is found (LATECOMER_MPI names folders of further ones), every number of
 hosts and every size one run of `latecomer bench`, in which the library's own all-reduce (`native`)
