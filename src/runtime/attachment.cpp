@@ -108,7 +108,7 @@ CommState& make_state(MPI_Comm comm) {
   (void)end_with_mpi(forget_last);
   auto fresh = std::make_unique<CommState>(comm);
   if (attach(comm, *fresh) != MPI_SUCCESS) {
-    throw Error("communicator", "its attributes", "one that takes another attribute");
+    throw std::runtime_error("communicator: MPI_Comm_set_attr failed, which latecomer needs");
   }
   ledger_open(*fresh);
   return *fresh.release();

@@ -78,7 +78,7 @@ MPI_TEST(a_link_that_is_made_in_a_call_compares_the_settings) {
     CHECK_EQ(connect(state).code, MPI_SUCCESS);
     const std::string said = captured.text();
     CHECK(state.settings == (differ ? Settings::different : Settings::alike));
-    const bool told = said.find("not set alike on all ranks: network;") != std::string::npos;
+    const bool told = said.find("settings differ between ranks: network;") != std::string::npos;
     CHECK_TEXT(told == (differ && context.rank == 0), said);
   }
 }

@@ -47,7 +47,7 @@ void check_warning(const Context& context, const std::string& said, const std::s
     CHECK_EQ(said, "");
     return;
   }
-  const std::string what = "not set alike on all ranks: ";
+  const std::string what = "settings differ between ranks: ";
   CHECK_TEXT(contains(said, what + names + ";"), said);
   CHECK_TEXT(contains(said, "rank 0 of"), said);
   CHECK_TEXT(said.find(what) == said.rfind(what), said);

@@ -56,7 +56,7 @@ MPI_TEST(hooks_that_are_wrong_cost_time_only) {
 MPI_TEST(an_edge_is_progress) {
   const Communicator comm;
   CHECK_EQ(latecomer_edge(comm, 0.25), MPI_ERR_ARG);
-  CHECK_TEXT(error_names("latecomer_compute_begin before it"), latecomer_last_error());
+  CHECK_TEXT(error_names("call latecomer_compute_begin first"), latecomer_last_error());
   CHECK_EQ(latecomer_compute_begin(comm), MPI_SUCCESS);
   CHECK_EQ(latecomer_edge(comm, 0.25), MPI_SUCCESS);
   CHECK_EQ(state_of(comm).phase.fraction(), 0.25);
@@ -66,9 +66,9 @@ MPI_TEST(an_edge_is_progress) {
 MPI_TEST(hooks_refuse_what_makes_no_sense) {
   const Communicator comm;
   CHECK_EQ(latecomer_compute_progress(comm, 0.5), MPI_ERR_ARG);
-  CHECK_TEXT(error_names("latecomer_compute_begin before it"), latecomer_last_error());
+  CHECK_TEXT(error_names("call latecomer_compute_begin first"), latecomer_last_error());
   CHECK_EQ(latecomer_compute_end(comm), MPI_ERR_ARG);
-  CHECK_TEXT(error_names("latecomer_compute_begin before it"), latecomer_last_error());
+  CHECK_TEXT(error_names("call latecomer_compute_begin first"), latecomer_last_error());
   CHECK_EQ(latecomer_compute_begin(comm), MPI_SUCCESS);
   CHECK_EQ(latecomer_compute_progress(comm, 0.5), MPI_SUCCESS);
   for (const double wrong : {-0.1, 1.1, std::nan("")}) {

@@ -26,7 +26,8 @@ int caught(int code, Work&& work, Report&& report) try {
   UserCode::forget();
   return work();
 } catch (const RefusedByMpi& refused) {
-  return failed("MPI refused an argument", refused.code);
+  return failed("the MPI library rejected an argument: MPI_Error_string describes the code",
+                refused.code);
 } catch (const std::bad_alloc&) {
   if (UserCode::threw()) throw;
   return report(failed("no memory", MPI_ERR_NO_MEM));
@@ -46,9 +47,9 @@ int guarded(int code, Work&& work) {
 inline const char* outside_of_mpi() {
   int flag = 0;
   PMPI_Initialized(&flag);
-  if (flag == 0) return "MPI is not there yet: call MPI_Init first";
+  if (flag == 0) return "MPI is not initialized: call MPI_Init before this function";
   PMPI_Finalized(&flag);
-  return flag != 0 ? "MPI is gone: nothing can be called after MPI_Finalize" : nullptr;
+  return flag != 0 ? "MPI is finalized: this function must be called before MPI_Finalize" : nullptr;
 }
 
 /// Runs `work` on the communicator's state with its lock held. `before` runs first, without the

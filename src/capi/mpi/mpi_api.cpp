@@ -19,7 +19,7 @@ using latecomer::failed;
 std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
 
 [[noreturn]] void refuse_null(const char* what) {
-  throw latecomer::Error(what, "NULL or empty", "a place to write to");
+  throw latecomer::Error(what, "NULL or empty", "a pointer to memory for the result");
 }
 
 void check_index(const char* what, int index, std::size_t count, const void* to) {

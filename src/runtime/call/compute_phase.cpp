@@ -12,7 +12,8 @@ void ComputePhase::begin(Seconds now) {
 }
 
 void ComputePhase::check_begun(const char* what) const {
-  if (!running_) throw Error(what, "no computing phase", "latecomer_compute_begin before it");
+  if (running_) return;
+  throw std::runtime_error(std::string(what) + ": call latecomer_compute_begin first");
 }
 
 /// Extrapolates: the rest of the computation is taken to go on at the same speed.

@@ -30,8 +30,8 @@ PersistentCall::PersistentCall(const Call& arguments) : arguments_(arguments) {
 
 std::shared_ptr<StartedCalls> PersistentCall::queue() const {
   auto started = comm_.lock();
-  if (!started) throw Error("request", "of a communicator that was freed", "one of a living one");
-  return started;
+  if (started) return started;
+  throw std::runtime_error("request: its communicator was freed; free the request too");
 }
 
 void PersistentCall::start() {
@@ -73,7 +73,8 @@ void execute_started(CommState& state) {
 
 void refuse_while_started(const CommState& state, const char* what) {
   if (state.started->empty()) return;
-  throw Error(what, "set while a request is started", "to wait for the request first");
+  throw std::runtime_error(std::string(what) +
+                           " cannot be set while a request is started: call latecomer_wait first");
 }
 
 }  // namespace latecomer

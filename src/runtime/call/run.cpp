@@ -8,7 +8,9 @@ namespace {
 int make_disagreement_class() {
   int made = MPI_ERR_OTHER;
   if (PMPI_Add_error_class(&made) != MPI_SUCCESS) return MPI_ERR_OTHER;
-  PMPI_Add_error_string(made, "latecomer: the ranks do not follow the same plan");
+  PMPI_Add_error_string(
+      made,
+      "latecomer: the ranks do not follow the same plan (different arrivals, networks or counts?)");
   return made;
 }
 

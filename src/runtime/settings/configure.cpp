@@ -62,10 +62,11 @@ void agree(CommState& state, const std::string& what, std::string_view text,
   if (largest[3] != ~largest[4]) find_different(state, "reproducible");
   if (!meaning) return;
   if (largest[0] != 0) {
-    throw Error(what, std::string(text), "one that every rank can use, and one cannot");
+    throw Error(what, std::string(text),
+                "a value that all ranks accept; another rank rejected its own");
   }
   if (largest[1] != ~largest[2]) {
-    throw Error(what, std::string(text), "one that means the same on every rank");
+    throw Error(what, std::string(text), "the same value on all ranks");
   }
 }
 
@@ -136,7 +137,8 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
   if (arrivals == nullptr) return policy.given.clear();
   check_ranks(state, ranks);
   if (policy.online) {
-    throw Error("arrivals", "given by the program", "none while the estimate is \"online\"");
+    throw std::runtime_error(
+        "arrivals cannot be set while the estimate is \"online\": set the estimate to \"given\"");
   }
   for (int i = 0; i < ranks; ++i) {
     if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
@@ -156,7 +158,7 @@ void set_estimate(CommState& state, std::string_view text) {
 
 Pattern pattern_of(const CommState& state, int ranks) {
   if (!state.chooser.policy().online) {
-    throw Error("estimate", "given", "\"online\", which knows a pattern");
+    throw Error("estimate", "given", "\"online\": only then arrivals are observed");
   }
   check_ranks(state, ranks);
   Pattern pattern;

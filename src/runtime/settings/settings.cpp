@@ -51,8 +51,8 @@ std::string names_of_differing(const SettingHashes& all) {
 void find_different(CommState& state, const std::string& names) {
   state.settings = Settings::different;
   if (state.rank != 0) return;
-  log_line(describe(state.comm) + ": not set alike on all ranks: " + names +
-           "; the MPI library's own collectives serve this communicator");
+  log_line(describe(state.comm) + ": settings differ between ranks: " + names +
+           "; the MPI library's own collectives carry out all calls on this communicator");
 }
 
 void conclude(CommState& state, const SettingHashes& all) {
