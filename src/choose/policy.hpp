@@ -29,15 +29,21 @@ struct Policy {
   bool online = false;         // arrivals are forecast from earlier calls
   std::vector<Seconds> given;  // arrivals that the program expects
 
-  [[nodiscard]] Choice& choice(Collective of) { return choices[static_cast<std::size_t>(of)]; }
-  [[nodiscard]] const Choice& choice(Collective of) const {
-    return choices[static_cast<std::size_t>(of)];
+  [[nodiscard]] Choice& choice(Collective collective) {
+    return choices[static_cast<std::size_t>(collective)];
   }
-  [[nodiscard]] bool automatic(Collective of) const { return choice(of).algorithm->name == "auto"; }
+  [[nodiscard]] const Choice& choice(Collective collective) const {
+    return choices[static_cast<std::size_t>(collective)];
+  }
+  [[nodiscard]] bool automatic(Collective collective) const {
+    return choice(collective).algorithm->name == "auto";
+  }
   /// True if both policies decide alike.
   [[nodiscard]] bool operator==(const Policy& other) const = default;
   /// True if the collective's algorithm is chosen call by call.
-  [[nodiscard]] bool chooses(Collective of) const { return automatic(of) && !reproducible; }
+  [[nodiscard]] bool chooses(Collective collective) const {
+    return automatic(collective) && !reproducible;
+  }
 };
 
 }  // namespace latecomer

@@ -61,7 +61,7 @@ TreeNode binomial_node(Rank count, Rank rank) {
   return node;
 }
 
-Seconds WrittenTree::time_up(Seconds transfer, Seconds combine, Receiving receiving) const {
+Seconds TreeShape::time_up(Seconds transfer, Seconds combine, Receiving receiving) const {
   std::vector<Seconds> ready;  // of the subtrees that were not received yet
   for (const std::size_t children : children_) {
     const auto mine = ready.end() - static_cast<std::ptrdiff_t>(children);
@@ -78,7 +78,7 @@ Seconds WrittenTree::time_up(Seconds transfer, Seconds combine, Receiving receiv
   return ready.front();
 }
 
-Seconds WrittenTree::time_down(Seconds transfer) const {
+Seconds TreeShape::time_down(Seconds transfer) const {
   std::vector<Seconds> below;  // the times of the subtrees that were not sent to yet
   for (const std::size_t children : children_) {
     Seconds sent = 0;

@@ -50,11 +50,11 @@ struct TreeNode {
 /// senders wait for their receivers, or as they come.
 enum class Receiving : std::uint8_t { in_order, as_they_come };
 
-/// A tree that is written down once, so that times of many block lengths cost little.
-class WrittenTree {
+/// The shape of a tree, computed once, so that times for many block lengths cost little.
+class TreeShape {
  public:
   template <typename NodeOf>
-  WrittenTree(const NodeOf& node_of, Rank root) {
+  TreeShape(const NodeOf& node_of, Rank root) {
     write(node_of, root);
   }
 
@@ -76,15 +76,15 @@ class WrittenTree {
   std::vector<std::size_t> children_;  // of each rank, a rank after its children
 };
 
-/// WrittenTree::time_up() of the tree below `rank`, for one use.
+/// TreeShape::time_up() of the tree below `rank`, for one use.
 template <typename NodeOf>
 [[nodiscard]] Seconds time_up(const NodeOf& node_of, Rank rank, Seconds transfer, Seconds combine,
                               Receiving receiving = Receiving::in_order) {
-  return WrittenTree(node_of, rank).time_up(transfer, combine, receiving);
+  return TreeShape(node_of, rank).time_up(transfer, combine, receiving);
 }
 template <typename NodeOf>
 [[nodiscard]] Seconds time_down(const NodeOf& node_of, Rank rank, Seconds transfer) {
-  return WrittenTree(node_of, rank).time_down(transfer);
+  return TreeShape(node_of, rank).time_down(transfer);
 }
 
 }  // namespace latecomer

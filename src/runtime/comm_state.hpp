@@ -71,8 +71,12 @@ struct CommState {
     shortcuts.settle();
     return statistics;
   }
-  [[nodiscard]] Choice& choice(Collective of) { return chooser.policy().choice(of); }
-  [[nodiscard]] const Choice& choice(Collective of) const { return chooser.policy().choice(of); }
+  [[nodiscard]] Choice& choice(Collective collective) {
+    return chooser.policy().choice(collective);
+  }
+  [[nodiscard]] const Choice& choice(Collective collective) const {
+    return chooser.policy().choice(collective);
+  }
   /// Makes the resources if there are none; collective then. Returns MPI's code and calls no error
   /// handler. After an error without `resources_failed` the ranks may differ in whether they have
   /// resources.

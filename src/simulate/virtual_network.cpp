@@ -43,7 +43,7 @@ VirtualNetwork::VirtualNetwork(const SimulationOptions& options, Rank ranks)
   ports_.resize(static_cast<std::size_t>(nodes) + static_cast<std::size_t>(ranks));
   const auto each = static_cast<std::size_t>(options.network.ports);
   for (Port& port : ports_) port.free.assign(each, 0);
-  for (Rank rank = 0; rank < ranks; ++rank) ends_.emplace_back(*this, rank);
+  for (Rank rank = 0; rank < ranks; ++rank) transports_.emplace_back(*this, rank);
 }
 
 void VirtualNetwork::attach(Rank rank, Protocol& protocol) {
@@ -326,7 +326,8 @@ void VirtualNetwork::note_exit(Rank rank) {
 
 // --- The transport of one rank ---
 
-void VirtualNetwork::End::send(const Message& message, std::uint64_t plan_hash, Token token) {
+void VirtualNetwork::RankTransport::send(const Message& message, std::uint64_t plan_hash,
+                                         Token token) {
   const MessageId id = network_.match(rank_, message.peer, true);
   PendingMessage& pending = network_.messages_[id];
   pending.source = message.data;
@@ -340,7 +341,7 @@ void VirtualNetwork::End::send(const Message& message, std::uint64_t plan_hash, 
   network_.posted(id, true);
 }
 
-void VirtualNetwork::End::recv(const Message& message, Token token) {
+void VirtualNetwork::RankTransport::recv(const Message& message, Token token) {
   const MessageId id = network_.match(message.peer, rank_, false);
   PendingMessage& pending = network_.messages_[id];
   pending.target = message.data;
@@ -349,20 +350,21 @@ void VirtualNetwork::End::recv(const Message& message, Token token) {
   network_.posted(id, false);
 }
 
-void VirtualNetwork::End::combine(const Slice& left, const Slice& right, Into into, Token token) {
+void VirtualNetwork::RankTransport::combine(const Slice& left, const Slice& right, Into into,
+                                            Token token) {
   network_.locals_[static_cast<std::size_t>(rank_)] = {left, right, into, false};
   const Count bytes = left.count * network_.options_.element_bytes;
   const Seconds time = network_.options_.network.gamma * static_cast<double>(bytes);
   network_.local(rank_, to_ticks("time to combine", time), token);
 }
 
-void VirtualNetwork::End::copy(const Slice& from, const Slice& to, Token token) {
+void VirtualNetwork::RankTransport::copy(const Slice& from, const Slice& to, Token token) {
   network_.locals_[static_cast<std::size_t>(rank_)] = {from, to, Into::right, true};
   network_.local(rank_, 0, token);
 }
 
 /// A control message is like a short message: it takes the ports of both sides, one after another.
-void VirtualNetwork::End::send_control(Rank peer, std::uint64_t payload) {
+void VirtualNetwork::RankTransport::send_control(Rank peer, std::uint64_t payload) {
   const MessageId id = network_.new_message(rank_, peer);
   PendingMessage& pending = network_.messages_[id];
   pending.control = payload;

@@ -26,7 +26,9 @@ class VirtualNetwork {
   VirtualNetwork(const SimulationOptions& options, Rank ranks);
 
   /// The transport of one rank; the protocol that uses it is attached afterwards.
-  [[nodiscard]] Transport& transport(Rank rank) { return ends_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Transport& transport(Rank rank) {
+    return transports_[static_cast<std::size_t>(rank)];
+  }
   void attach(Rank rank, Protocol& protocol);
   /// Runs the simulation to its last event and notes exits in `result`. Throws Error for times that
   /// the clock cannot count.
@@ -65,9 +67,9 @@ class VirtualNetwork {
     Count rendezvous = 0;  // messages that wait for their port or are leaving
   };
   /// The transport of one rank.
-  class End final : public Transport {
+  class RankTransport final : public Transport {
    public:
-    End(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
+    RankTransport(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
     void send(const Message& message, std::uint64_t plan_hash, Token token) override;
     void recv(const Message& message, Token token) override;
     void combine(const Slice& left, const Slice& right, Into into, Token token) override;
@@ -140,7 +142,7 @@ class VirtualNetwork {
   Rank ranks_;
   Ticks now_ = 0;
   std::uint64_t events_ = 0;
-  std::deque<End> ends_;
+  std::deque<RankTransport> transports_;
   std::vector<Protocol*> protocols_;
   std::vector<Port> ports_;           // of the nodes, then of the ranks
   std::vector<std::size_t> changed_;  // ports that may have a message to send

@@ -41,7 +41,7 @@ class Watch {
   /// Notes that this rank leaves the call, with all stamps known. Not after begin_exchange().
   void leave(Seconds now);
   /// Counts what this rank did after the call, up to `now`, as part of it.
-  void concluded(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
+  void extend_call(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
   /// Ends the arrival exchange: all stamps are known.
   void end_exchange();
   /// Notes a call, over by now, whose arrivals are not exchanged.

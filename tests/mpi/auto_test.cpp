@@ -43,7 +43,7 @@ MPI_TEST(an_automatic_choice_tries_both_and_is_right) {
   }
 }
 
-/// Whoever carries calls out tells of the arrivals.
+/// Every call's arrivals become known, whatever executes it.
 MPI_TEST(an_automatic_choice_finds_a_late_rank) {
   if (context.ranks < 2) return;
   const Kinds kinds;
@@ -130,8 +130,8 @@ int handled_everywhere(MPI_Comm comm) {
   return min;
 }
 
-/// Costs at which words are next to nothing and nobody sends before the receiver is there. Who is
-/// late changes, so that protocols come to be chosen; when that is, clocks decide.
+/// Costs at which control messages are next to nothing and nobody sends before the receiver is
+/// there. Who is late changes, so that protocols come to be chosen; when that is, clocks decide.
 MPI_TEST(an_automatic_choice_among_protocols_is_the_same_on_all_ranks) {
   MPI_Datatype element = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(kParts, MPI_UINT64_T, &element);

@@ -54,7 +54,7 @@ CommResources& resources_of(MPI_Comm comm) {
   return *state.resources;
 }
 
-/// A link whose ranks read `clocks` different ones.
+/// The resources of a communicator whose ranks read `clocks` different clocks.
 CommResources& skewed_resources(const Context& context, MPI_Comm comm, int clocks) {
   own_skew = skew_of(context.seed, context.rank % clocks);
   CommResources& resources = resources_of(comm);

@@ -1,5 +1,5 @@
-// Protocols whose ranks tell each other words, on the transport alone: call after call, so that
-// words that come late meet calls that they were not meant for.
+// Protocols that use control messages, on the transport alone: call after call, so that messages
+// that come late meet calls that they were not meant for.
 #include <sched.h>
 
 #include <chrono>
@@ -69,7 +69,7 @@ class Calls {
     const Values output = run(plan, MPI_OP_NULL, input);
     if (problem.root != context_.rank) CHECK(output == input);
   }
-  /// Told or asked for in all calls: words may be left under way.
+  /// All calls sent control messages or probed for them: some may be left under way.
   void expect_used() { CHECK(transport_.control_used()); }
 
  private:
@@ -95,8 +95,8 @@ class Calls {
   std::uint64_t number_ = 0;
 };
 
-/// A communicator with words that come too late is given up, but not to another one: those of its
-/// context would hear them.
+/// A communicator with control messages that come too late is kept unfreed: a later one with its
+/// context would receive them.
 struct Kept {
   MPI_Comm comm = MPI_COMM_NULL;
   Kept() {

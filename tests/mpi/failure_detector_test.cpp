@@ -11,7 +11,7 @@ namespace latecomer::testing {
 namespace {
 
 using Part = FailureDetector::Part;
-using Told = std::optional<std::string>;
+using Text = std::optional<std::string>;
 
 /// Rank 0 asks rank 1 where it is, which has received the question when it goes on.
 template <class Asking, class Asked>
@@ -31,8 +31,8 @@ void question(const Context& context, Asking&& asking, Asked&& asked) {
   MPI_Barrier(comm);
 }
 
-void check_says(const Told& told, const std::string& text) {
-  CHECK_TEXT(told && told->find(text) != std::string::npos, told.value_or("nothing"));
+void check_says(const Text& text, const std::string& expected) {
+  CHECK_TEXT(text && text->find(expected) != std::string::npos, text.value_or("nothing"));
 }
 
 MPI_TEST(a_question_about_a_call_to_come_waits_for_it) {
@@ -54,14 +54,15 @@ MPI_TEST(a_question_about_a_call_to_come_waits_for_it) {
       });
 }
 
-/// One that has ended its part of the plan tells of its arrival, by a plan of its own.
-MPI_TEST(a_rank_that_tells_disagrees_with_nobody) {
-  const auto tell = [](FailureDetector& failures) {
+/// A rank that has ended its part of the plan is in the arrival exchange, which has a plan of its
+/// own.
+MPI_TEST(a_rank_in_the_arrival_exchange_disagrees_with_none) {
+  const auto exchange = [](FailureDetector& failures) {
     failures.enter_call(1, 1);
     failures.enter_part(Part::plan, 77);
     failures.enter_part(Part::exchange, 5);
   };
-  question(context, tell, [](FailureDetector& failures) {
+  question(context, exchange, [](FailureDetector& failures) {
     failures.enter_call(1, 1);
     failures.enter_part(Part::plan, 77);
     CHECK(!failures.check());
@@ -75,7 +76,7 @@ MPI_TEST(a_rank_that_tells_disagrees_with_nobody) {
         failures.enter_part(Part::plan, 77);
       },
       [&](FailureDetector& failures) {
-        tell(failures);
+        exchange(failures);
         CHECK(!failures.check());
       });
 }
@@ -97,7 +98,7 @@ MPI_TEST(a_call_that_was_left_to_the_library_is_named) {
   }
 }
 
-MPI_TEST(an_alarm_is_kept_for_the_next_call_of_latecomers) {
+MPI_TEST(a_failure_notice_is_kept_for_the_next_handled_call) {
   if (context.ranks == 1) return;
   const Communicator comm;
   FailureDetector failures(comm);

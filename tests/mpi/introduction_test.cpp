@@ -1,4 +1,4 @@
-// What the ranks of a new link learn of each other, and what follows from it.
+// The introduction of the ranks when their resources are made, and what follows from it.
 #include "runtime/connection/introduction.hpp"
 
 #include "captured_stderr.hpp"
@@ -21,9 +21,9 @@ Introductions on_machines(const Numbers& machines) {
   return all;
 }
 
-Introductions wishing(const std::vector<ProgressMode>& wishes) {
+Introductions wishing(const std::vector<ProgressMode>& modes) {
   Introductions all;
-  for (const ProgressMode wish : wishes) all.emplace_back().progress = wish;
+  for (const ProgressMode mode : modes) all.emplace_back().progress = mode;
   return all;
 }
 

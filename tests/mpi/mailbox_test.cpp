@@ -27,7 +27,7 @@ auto wait_for(Receive&& receive) {
   return received;
 }
 
-MPI_TEST(letters_keep_their_order_and_are_of_their_size) {
+MPI_TEST(messages_keep_their_order_and_size) {
   const Communicator comm = Communicator::returning_errors();
   Mailbox mailbox(comm, kTag);
   CHECK(!mailbox.used());
@@ -53,7 +53,7 @@ MPI_TEST(letters_keep_their_order_and_are_of_their_size) {
 }
 
 /// Longer than what MPI sends without being asked: it is under way when its mailbox goes.
-MPI_TEST(a_letter_outlives_its_mailbox) {
+MPI_TEST(a_message_outlives_its_mailbox) {
   const Communicator comm = Communicator::returning_errors();
   if (context.rank == 0 && context.ranks > 1) {
     const std::vector<int> content(1 << 20, 5);
@@ -83,7 +83,7 @@ MPI_TEST(a_letter_outlives_its_mailbox) {
   MPI_Barrier(comm);
 }
 
-MPI_TEST(letters_again_allocate_nothing) {
+MPI_TEST(further_messages_allocate_nothing) {
   const Communicator comm = Communicator::returning_errors();
   Mailbox mailbox(comm, kTag);
   const auto round = [&] {
@@ -98,12 +98,12 @@ MPI_TEST(letters_again_allocate_nothing) {
 }
 
 /// Of an owner, a kind, a call or a length that no rank of this library writes.
-MPI_TEST(letters_that_cannot_be_read_are_dropped) {
+MPI_TEST(messages_that_cannot_be_read_are_dropped) {
   const Communicator comm = Communicator::returning_errors();
   PlanChannel channel(comm, 1);
   Mailbox raw(comm, Tags::kPlans);
   const auto send_changed = [&](std::size_t at, std::uint64_t value, std::size_t size) {
-    // owner, kind, call, description of three, arrival, weight, row
+    // owner, kind, call, signature of three, arrival, weight, row
     std::uint64_t words[9] = {1};
     words[at] = value;
     raw.send(context.rank, words, size);

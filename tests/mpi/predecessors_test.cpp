@@ -33,7 +33,7 @@ void sum_long_vectors(const Context& context, MPI_Comm comm, int calls) {
   }
 }
 
-/// Until a link was made: calls of this length pay for it on any machine.
+/// Calls until there are resources: calls of this length pay for them on any machine.
 void use(const Context& context, MPI_Comm comm) {
   for (int i = 0; i < 1000 && !state_of(comm).resources; ++i) sum_long_vectors(context, comm, 3);
   CHECK(state_of(comm).resources != nullptr);
@@ -109,8 +109,8 @@ MPI_TEST(communicators_may_be_freed_in_any_order_before_others_come) {
   }
 }
 
-/// Protocols' words may be under way when a communicator is freed: its context is used again for
-/// the same ranks only, where they are known for what they are.
+/// Protocols' control messages may be under way when a communicator is freed: its context is used
+/// again for the same ranks only, where they are known for what they are.
 MPI_TEST(contexts_are_handed_on) {
   const Kinds kinds;
   const int before = InternalComm::living();

@@ -62,7 +62,7 @@ bool run_one(const Entry& entry, const Context& context) {
   const double begin = MPI_Wtime();
   entry.test(context);
   int failures = 0;
-  forget_predecessors();  // a test may have changed their links
+  forget_predecessors();  // a test may have changed their resources
   MPI_Allreduce(&failures_here, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   alarm(0);
   if (context.rank == 0) {

@@ -150,7 +150,7 @@ void add_ints(void* in, void* inout, int* length, MPI_Datatype*) {
   for (int i = 0; i < *length; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
 }
 
-/// Long calls are announced, short ones are not; all ranks must tell of the same ones.
+/// Long calls are announced, short ones are not; all ranks must announce the same ones.
 MPI_TEST(announced_calls_and_others_take_turns) {
   if (!applies(context)) return;
   const Communicator comm;
@@ -231,7 +231,7 @@ MPI_TEST(threads_work_on_communicators_of_their_own) {
 
 /// Reports and questions are under way when the communicator goes: the next one, which may have its
 /// context, must not see them.
-MPI_TEST(letters_do_not_outlive_their_communicator) {
+MPI_TEST(messages_do_not_outlive_their_communicator) {
   if (!applies(context)) return;
   const Kinds kinds;
   for (std::uint64_t i = 0; i < (context.quick ? 20 : 60); ++i) {
@@ -251,7 +251,7 @@ MPI_TEST(letters_do_not_outlive_their_communicator) {
   }
 }
 
-/// MPI_Finalize finds communicators that nobody freed, with letters under way.
+/// MPI_Finalize finds communicators that were not freed, with messages under way.
 MPI_TEST(communicators_may_be_left_to_finalize) {
   const Kinds kinds;
   for (int i = 0; i < 3; ++i) {

@@ -216,7 +216,7 @@ MPI_TEST(links_are_made_for_few_communicators_only) {
   std::vector<Communicator> comms;
   std::vector<double> in(200000, 1.0);
   std::vector<double> out(in.size());
-  int links = 0;
+  int with_resources = 0;
   for (int i = 0; i < 300; ++i) {
     comms.push_back(Communicator());
     CHECK_EQ(latecomer_set_algorithm(comms.back(), "allreduce", "auto"), MPI_SUCCESS);
@@ -225,9 +225,9 @@ MPI_TEST(links_are_made_for_few_communicators_only) {
                                    MPI_SUM, comms.back()),
                MPI_SUCCESS);
     }
-    links += state_of(comms.back()).resources ? 1 : 0;
+    with_resources += state_of(comms.back()).resources ? 1 : 0;
   }
-  CHECK(links <= 256);
+  CHECK(with_resources <= 256);
 }
 
 /// 64 KiB and 64 bytes a rank, whatever it calls.
@@ -251,9 +251,9 @@ MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
     choose_all(comm);
     calls(comm, true);
   }
-  bool linked = false;
-  for (const Communicator& comm : comms) linked = linked || state_of(comm).resources;
-  if (linked) return;  // on a busy machine short calls take long
+  bool has_resources = false;
+  for (const Communicator& comm : comms) has_resources = has_resources || state_of(comm).resources;
+  if (has_resources) return;  // on a busy machine short calls take long
   const std::size_t each = (bytes_in_use() - before) / comms.size();
   CHECK_TEXT(each < kMax + 64 * static_cast<std::size_t>(context.ranks),
              std::to_string(each) + " bytes");
@@ -315,7 +315,7 @@ MPI_TEST(a_handled_call_allocates_nothing) {
         return latecomer_allreduce(in.data(), out.data(), 2000, MPI_DOUBLE, MPI_SUM, comm);
       };
       for (int i = 0; i < 200; ++i) CHECK_EQ(call(), MPI_SUCCESS);
-      if (state_of(comm).async_progress) continue;  // its letters are texts
+      if (state_of(comm).async_progress) continue;  // its messages are texts
       const std::size_t made = fewest_allocations(100, call);
       CHECK_TEXT(made == 0, std::string(algorithm) + (online ? ", online: " : ": ") +
                                 std::to_string(made) + " allocations a call");

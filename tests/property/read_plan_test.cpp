@@ -1,4 +1,4 @@
-// Plans come as texts, from files and in letters: whatever is in them, they are refused or can be
+// Plans come as texts, from files and in messages: whatever is in them, they are refused or can be
 // carried out without touching what is not there.
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ bool about_memory(const Counterexample& found) {
 }
 
 /// Whether it was taken.
-bool carry_out(const std::string& text) try {
+bool execute(const std::string& text) try {
   Plan plan = parse_plan(text);
   if (plan.problem.ranks > kMaxRanks || plan.problem.count > kMaxCount) return false;
   check_plan(plan);
@@ -115,11 +115,11 @@ TEST(ReadPlan, WhatIsReadIsRefusedOrCanBeCarriedOut) {
       const std::uint64_t seed = seeds.next();
       Random random(seed);
       const std::string text = to_text(random_plan(row, random));
-      EXPECT_TRUE(carry_out(text)) << text;
+      EXPECT_TRUE(execute(text)) << text;
       if (i % 4 == 0) continue;
       const std::string changed = mutant(text, names, random);
       SCOPED_TRACE("seed " + std::to_string(seed) + ", plan\n" + changed);
-      taken += carry_out(changed) ? 1 : 0;
+      taken += execute(changed) ? 1 : 0;
     }
     EXPECT_GT(taken, 0) << row.name;
   }

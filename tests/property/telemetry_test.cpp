@@ -50,16 +50,16 @@ Heard call(const Plan& plan, const Network& network, const std::vector<Seconds>&
   return heard;
 }
 
-/// Where the n-th message of a pair tells on one side it does so on the other.
+/// If the n-th message of a pair piggybacks on one side, it does so on the other.
 void expect_same_telling(const std::vector<Program>& programs) {
   std::map<std::pair<Rank, Rank>, std::vector<bool>> sent, received;
   for (const Program& program : programs) {
     for (OpIndex i = 0; i < program.operations.size(); ++i) {
       const Operation& op = program.operations[i];
-      const bool tells =
+      const bool piggybacks =
           std::binary_search(program.piggybacking.begin(), program.piggybacking.end(), i);
-      if (op.kind == OpKind::send) sent[{program.me, op.peer}].push_back(tells);
-      if (op.kind == OpKind::recv) received[{op.peer, program.me}].push_back(tells);
+      if (op.kind == OpKind::send) sent[{program.me, op.peer}].push_back(piggybacks);
+      if (op.kind == OpKind::recv) received[{op.peer, program.me}].push_back(piggybacks);
     }
   }
   EXPECT_EQ(sent, received);

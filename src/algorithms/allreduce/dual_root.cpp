@@ -41,7 +41,7 @@ struct LowerTree {
     return up.time_up(transfer, combine) + transfer + combine + down.time_down(transfer);
   }
 
-  WrittenTree up, down;
+  TreeShape up, down;
 };
 
 /// The messages of a segment that the busiest rank receives.

@@ -39,7 +39,7 @@ struct Timing {
 /// Hosts are behind the others. What leaves without waiting for them is received while they
 /// combine, but in the rounds in which they meet each other.
 Seconds recursive_doubling_time(const Plan& plan, const Network& network) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Count bytes = plan.problem.bytes();
   const Seconds transfer = network.transfer(bytes);
   const Seconds combining = network.combining(bytes);
@@ -53,13 +53,13 @@ Seconds recursive_doubling_time(const Plan& plan, const Network& network) {
 
 Seconds recursive_doubling_after_last(const Plan& plan, const Network& network,
                                       const std::vector<Seconds>& arrivals) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Count bytes = plan.problem.bytes();
   const Timing timing{network.exchanging(bytes), network.transfer(bytes), network.combining(bytes),
                       bytes > network.eager_limit};
   std::vector<OnTheWay> ranks(arrivals.begin(), arrivals.end());
   for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-    if (!folded.waits(rank)) continue;
+    if (!folded.is_folded(rank)) continue;
     OnTheWay& host = ranks[rank + 1];
     timing.receive(host, timing.send(ranks[rank], host, timing.transfer));
   }
@@ -77,7 +77,7 @@ Seconds recursive_doubling_after_last(const Plan& plan, const Network& network,
   std::vector<Seconds> exits;
   for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
     OnTheWay& me = ranks[rank];
-    if (folded.waits(rank)) me.value = timing.send(ranks[rank + 1], me, timing.transfer);
+    if (folded.is_folded(rank)) me.value = timing.send(ranks[rank + 1], me, timing.transfer);
     exits.push_back(me.exit());
   }
   return mean_exit_after_last(exits, arrivals);

@@ -33,7 +33,7 @@ class PostOrderTree {
 
  private:
   Rank ranks_;
-  WrittenTree tree_;
+  TreeShape tree_;
 };
 
 }  // namespace latecomer::allreduce

@@ -16,7 +16,7 @@ namespace {
 /// One core rank's way through both phases.
 class Halving {
  public:
-  Halving(const FoldedRanks& folded, const Plan& plan, Builder& builder)
+  Halving(const PowerOfTwoGroup& folded, const Plan& plan, Builder& builder)
       : builder_(builder),
         folded_(folded),
         parts_(plan.problem.count, folded_.core),
@@ -25,7 +25,7 @@ class Halving {
 
   void build() {
     const Blocks all{0, folded_.core};
-    if (folded_.hosts(builder_.me())) fold(builder_.me() - 1, all, all);
+    if (folded_.is_proxy(builder_.me())) fold(builder_.me() - 1, all, all);
     std::vector<Blocks> kept = {all};
     for (Rank mask = 1; mask < folded_.core; mask *= 2) {
       const bool upper = (position_ & mask) != 0;
@@ -71,13 +71,13 @@ class Halving {
   }
 
   Builder& builder_;
-  FoldedRanks folded_;
+  PowerOfTwoGroup folded_;
   Partition parts_;
   Rank position_;
   Slice value_;
 };
 
-void halve(const FoldedRanks& folded, const Plan& plan, Builder& builder) {
+void halve(const PowerOfTwoGroup& folded, const Plan& plan, Builder& builder) {
   Halving(folded, plan, builder).build();
 }
 
@@ -85,7 +85,7 @@ void build(const Plan& plan, Builder& builder) { build_folded(plan, builder, hal
 
 /// Exact where P's power of two divides the count; rounded up otherwise.
 Cost cost(const Plan& plan) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Count more = folded.extra > 0 ? 1 : 0;
   const Count m = plan.problem.count;
   const Count block = Partition(m, folded.core).longest();
@@ -94,7 +94,7 @@ Cost cost(const Plan& plan) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Partition parts(plan.problem.count, folded.core);
   const auto bytes = [&](Count blocks) {
     return parts.range(0, blocks).count * plan.problem.element_bytes;
@@ -109,7 +109,9 @@ Seconds time(const Plan& plan, const Network& network) {
 }
 
 /// Every rank of the core completes a part of the vector, and so hears of all, if there is one.
-bool tells(const Plan& plan) { return plan.problem.count >= FoldedRanks(plan.problem.ranks).core; }
+bool tells(const Plan& plan) {
+  return plan.problem.count >= PowerOfTwoGroup(plan.problem.ranks).core;
+}
 
 }  // namespace
 

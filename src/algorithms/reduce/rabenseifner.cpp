@@ -28,7 +28,7 @@ class Core {
   [[nodiscard]] static Rank partner(Rank rank) { return rank ^ 1; }
   [[nodiscard]] bool waits(Rank rank) const {
     if (!paired(rank) || rank == root_) return false;
-    return partner(rank) == root_ || folded_.waits(rank);
+    return partner(rank) == root_ || folded_.is_folded(rank);
   }
   [[nodiscard]] Rank position(Rank rank) const { return folded_.position(rank); }
   [[nodiscard]] Rank rank(Rank position) const {
@@ -38,7 +38,7 @@ class Core {
   [[nodiscard]] Rank root() const { return position(root_); }
 
  private:
-  FoldedRanks folded_;
+  PowerOfTwoGroup folded_;
   Rank root_;
 };
 
@@ -141,7 +141,7 @@ void build(const Plan& plan, Builder& builder) {
 
 /// Exact where P's power of two divides the count; rounded up otherwise.
 Cost cost(const Plan& plan) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Count more = folded.extra > 0 ? 1 : 0;
   const Count m = plan.problem.count;
   const Count block = Partition(m, folded.core).longest();
@@ -153,7 +153,7 @@ Cost cost(const Plan& plan) {
 }
 
 Seconds time(const Plan& plan, const Network& network) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Partition parts(plan.problem.count, folded.core);
   const auto bytes = [&](Count blocks) {
     return parts.range(0, blocks).count * plan.problem.element_bytes;

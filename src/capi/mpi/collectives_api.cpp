@@ -17,7 +17,7 @@ int enter(const Call& call) {
 }
 
 int announce(const Call& call, latecomer_request* request) {
-  return latecomer::configure(call.comm, [&](latecomer::CommState&) {
+  return latecomer::with_state(call.comm, [&](latecomer::CommState&) {
     if (request == nullptr)
       throw latecomer::Error("request", "NULL", "a pointer to memory for the result");
     *request = new latecomer_request_s{latecomer::PersistentCall(call)};

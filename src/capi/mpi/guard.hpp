@@ -47,15 +47,15 @@ int guarded(int code, Work&& work) {
 inline const char* outside_of_mpi() {
   int flag = 0;
   PMPI_Initialized(&flag);
-  if (flag == 0) return "MPI is not initialized: call MPI_Init before this function";
+  if (flag == 0) return "MPI is not initialized: call MPI_Init first";
   PMPI_Finalized(&flag);
-  return flag != 0 ? "MPI is finalized: this function must be called before MPI_Finalize" : nullptr;
+  return flag != 0 ? "MPI was finalized: nothing can be called after MPI_Finalize" : nullptr;
 }
 
 /// Runs `work` on the communicator's state with its lock held. `before` runs first, without the
 /// lock: it may call error handlers of the program.
 template <class Work, class Before = void (*)(CommState&)>
-int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
+int with_state(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
   return guarded(MPI_ERR_ARG, [&] {
@@ -67,10 +67,10 @@ int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
   });
 }
 
-/// As configure(), for functions that all ranks call together: started calls are executed first.
+/// As with_state(), for functions that all ranks call together: started calls are executed first.
 template <class Work>
-int configure_together(MPI_Comm comm, Work&& work) {
-  return configure(comm, work, execute_started);
+int with_state_together(MPI_Comm comm, Work&& work) {
+  return with_state(comm, work, execute_started);
 }
 
 /// Runs `work` for a collective call; its exceptions go through the communicator's error handler.

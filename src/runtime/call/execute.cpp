@@ -45,14 +45,14 @@ void give_up(CommState& state, const std::string& why) {
 }
 
 /// A guard for calls of the program's operators: one may leave the call by an exception.
-class Within {
+class CallGuard {
  public:
-  explicit Within(CommState& state) : state_(state) {}
-  ~Within() {
+  explicit CallGuard(CommState& state) : state_(state) {}
+  ~CallGuard() {
     if (!ended_) give_up(state_, "an exception ended a call in which others wait");
   }
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
   void end() { ended_ = true; }
 
  private:
@@ -212,11 +212,11 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
     const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
     protocol = &prepared.protocol(resources.transport, options);
   }
-  Within call_of_others(state);
+  CallGuard guard(state);
   const Outcome outcome =
       run(*protocol, resources, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
           begun != nullptr ? Begun::before : Begun::now);
-  call_of_others.end();
+  guard.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
   resources.end_call();
   if (watch != nullptr) watch->leave(resources.clocks.now());
@@ -234,7 +234,7 @@ Ending execute_plan_and_learn(CommState& state, const Call& call, const Prepared
                   : exchange_afterwards(state, exchange, arrived);
   }
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  if (Watch* const watch = state.chooser.watch()) watch->concluded(state.resources->clocks.now());
+  if (Watch* const watch = state.chooser.watch()) watch->extend_call(state.resources->clocks.now());
   return {MPI_SUCCESS, &latecomer_stats::handled,
           state.chooser.piggybacks(prepared.plan) || exchange};
 }

@@ -87,7 +87,7 @@ void set_up(MPI_Comm comm, MPI_Op op, const char* algorithm) {
   MPI_Comm_set_name(comm, "halo");
   latecomer_set_long_wait(comm, 0.1);
   strike_in("link");  // the others are in MPI_Comm_create meanwhile
-  require(latecomer::state_of(comm).ensure_resources() == MPI_SUCCESS, "the link");
+  require(latecomer::state_of(comm).ensure_resources() == MPI_SUCCESS, "the resources");
   require(latecomer_set_algorithm(comm, "allreduce", algorithm) == MPI_SUCCESS, "the algorithm");
   require(latecomer_set_network(comm, "alpha=1ns,beta=8ns") == MPI_SUCCESS, "the network");
   std::vector<double> arrivals(static_cast<std::size_t>(ranks), 0.0);

@@ -1,4 +1,4 @@
-// The chooser, told what calls took by a made-up machine.
+// The chooser, with durations of calls on a made-up machine.
 #include "choose/chooser.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Seconds waited(const std::vector<Seconds>& arrivals) {
 /// How many times its price a call of a row takes.
 using Machine = std::function<double(std::string_view row)>;
 
-/// The ranks of a communicator: one chooser, and what the others tell it.
+/// The ranks of a communicator: one chooser, and the stamps of the others.
 class World {
  public:
   explicit World(Rank ranks = 16, Collective collective = Collective::allreduce)
@@ -79,7 +79,7 @@ class World {
   int observed = 0;
   int reviews = 0;
   Seconds time = 0;
-  double overhead = 0;  // of a call that is decided about, which nobody tells of
+  double overhead = 0;  // of a call that is decided about, without an arrival exchange
 
  private:
   static Seconds balanced(const Problem& problem) {
@@ -111,9 +111,9 @@ class World {
     const Seconds exit = time + last_arrival + taken;
     Piggyback& piggyback = chooser.watch()->begin_exchange(time + arrival(0), exit);
     for (std::size_t rank = 1; rank < ranks_; ++rank) {
-      std::vector<char> words;
-      others_[rank - 1].begin_exchange(time + arrival(rank), exit).pack(words);
-      piggyback.unpack(words.data(), words.size());
+      std::vector<char> data;
+      others_[rank - 1].begin_exchange(time + arrival(rank), exit).pack(data);
+      piggyback.unpack(data.data(), data.size());
     }
     chooser.watch()->end_exchange();
     chooser.learn();
@@ -201,7 +201,7 @@ TEST(Chooser, MakesNoLinkWhereThereIsNoRoom) {
   EXPECT_TRUE(Chooser::watched(of, 1) || !of.active);
 }
 
-/// As if no link could be made after all.
+/// As if no resources could be made after all.
 TEST(Chooser, GivesUpWhereNoLinkCanBeMade) {
   World world;
   warm_up(world);
@@ -253,7 +253,7 @@ TEST(Chooser, TriesTheWorseEverMoreRarely) {
   EXPECT_GE(played.count("fastest", 100), 3);
 }
 
-/// Telling does not show the overhead.
+/// The arrival exchange does not show the overhead.
 TEST(Chooser, LeavesCallsAloneWhereDecidingIsDear) {
   World world;
   world.overhead = 0.3;

@@ -23,7 +23,7 @@ class NotingTransport final : public Transport {
     posted.push_back("copy " + std::to_string(token));
   }
   void send_control(Rank peer, std::uint64_t) override {
-    posted.push_back("tell " + std::to_string(peer));
+    posted.push_back("control " + std::to_string(peer));
   }
 
   /// What was posted since the last call.

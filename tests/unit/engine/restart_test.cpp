@@ -29,7 +29,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace latecomer {
 namespace {
 
-/// Whatever is posted is done when the engine is told; the order is noted.
+/// Every posted operation is done at the next completion; the order is noted.
 class InstantTransport final : public Transport {
  public:
   explicit InstantTransport(std::size_t operations) {
@@ -130,14 +130,14 @@ TEST(EngineRestart, ProtocolsJoinAgainUnlessTheySayOtherwise) {
 TEST(StampsMemory, TellingAgainAllocatesNothing) {
   ArrivalStamps ours(100);
   ArrivalStamps theirs(100);
-  std::vector<char> words;
+  std::vector<char> data;
   const auto call = [&] {
-    words.clear();
+    data.clear();
     ours.begin();
     theirs.begin();
     for (Rank rank = 0; rank < 100; ++rank) ours.arrive(rank, {1.0 * rank, 0, 0});
-    ours.pack(words);
-    theirs.unpack(words.data(), words.size());
+    ours.pack(data);
+    theirs.unpack(data.data(), data.size());
   };
   call();
   const std::size_t before = allocations;
@@ -150,11 +150,11 @@ TEST(StampsMemory, TellingAgainAllocatesNothing) {
 TEST(StampsMemory, PackingAppends) {
   ArrivalStamps stamps(2);
   stamps.arrive(1, {3, 0, 0});
-  std::vector<char> words = {'x'};
-  stamps.pack(words);
-  EXPECT_EQ(words.front(), 'x');
+  std::vector<char> data = {'x'};
+  stamps.pack(data);
+  EXPECT_EQ(data.front(), 'x');
   ArrivalStamps read(2);
-  read.unpack(words.data() + 1, words.size() - 1);
+  read.unpack(data.data() + 1, data.size() - 1);
   EXPECT_EQ(read.all()[1].arrival, 3);
 }
 

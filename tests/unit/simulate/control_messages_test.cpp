@@ -1,4 +1,4 @@
-// Words on the virtual network, told by protocols that do nothing else.
+// Control messages on the virtual network, of protocols that send nothing else.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,102 +8,103 @@
 namespace latecomer {
 namespace {
 
-/// Rank 0 tells rank 1 so many words when it arrives; rank 1 is done when it has heard them all.
-class Telling final : public Protocol {
+/// Rank 0 sends rank 1 some control messages when it arrives; rank 1 is done when it has them all.
+class Sending final : public Protocol {
  public:
-  Telling(Rank me, std::uint64_t words, Transport& transport, std::vector<std::uint64_t>& heard)
-      : me_(me), words_(words), transport_(transport), heard_(heard) {}
+  Sending(Rank me, std::uint64_t messages, Transport& transport,
+          std::vector<std::uint64_t>& received)
+      : me_(me), messages_(messages), transport_(transport), received_(received) {}
 
   void start() override {}
   void arrive() override {
-    for (std::uint64_t word = 0; me_ == 0 && word < words_; ++word)
-      transport_.send_control(1, word);
+    for (std::uint64_t payload = 0; me_ == 0 && payload < messages_; ++payload)
+      transport_.send_control(1, payload);
   }
   void completed(const Completion& /*completion*/) override {}
   [[nodiscard]] bool uses_control() const override { return true; }
-  void on_control(Rank from, std::uint64_t word) override {
+  void on_control(Rank from, std::uint64_t payload) override {
     EXPECT_EQ(from, 0);
-    heard_.push_back(word);
+    received_.push_back(payload);
   }
   [[nodiscard]] Status status() const override {
-    return me_ == 0 || heard_.size() == words_ ? Status::done : Status::running;
+    return me_ == 0 || received_.size() == messages_ ? Status::done : Status::running;
   }
   [[nodiscard]] const std::string& failure() const override { return none_; }
-  [[nodiscard]] std::string waiting_for() const override { return "for words"; }
+  [[nodiscard]] std::string waiting_for() const override { return "for messages"; }
 
  private:
   Rank me_;
-  std::uint64_t words_;
+  std::uint64_t messages_;
   Transport& transport_;
-  std::vector<std::uint64_t>& heard_;
+  std::vector<std::uint64_t>& received_;
   std::string none_;
 };
 
 class ControlExecutor final : public Executor {
  public:
-  ControlExecutor(Rank me, std::uint64_t words, std::vector<std::uint64_t>& heard)
-      : words_(words), heard_(heard) {
+  ControlExecutor(Rank me, std::uint64_t messages, std::vector<std::uint64_t>& received)
+      : messages_(messages), received_(received) {
     context_.me = me;
     context_.ranks = 2;
   }
   [[nodiscard]] const RankContext& context() const override { return context_; }
   [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
       Transport& transport, const ProtocolOptions& /*options*/) const override {
-    return std::make_unique<Telling>(context_.me, words_, transport, heard_);
+    return std::make_unique<Sending>(context_.me, messages_, transport, received_);
   }
 
  private:
   RankContext context_;
-  std::uint64_t words_;
-  std::vector<std::uint64_t>& heard_;
+  std::uint64_t messages_;
+  std::vector<std::uint64_t>& received_;
 };
 
-struct Told {
+struct Outcome {
   Simulation result;
-  std::vector<std::uint64_t> heard;
+  std::vector<std::uint64_t> received;
 };
 
-Told told(std::uint64_t words, const Network& network, const std::vector<Seconds>& arrivals) {
-  Told told;
+Outcome send(std::uint64_t messages, const Network& network, const std::vector<Seconds>& arrivals) {
+  Outcome outcome;
   Executors executors;
   for (const Rank rank : {0, 1}) {
-    executors.push_back(std::make_unique<ControlExecutor>(rank, words, told.heard));
+    executors.push_back(std::make_unique<ControlExecutor>(rank, messages, outcome.received));
   }
   SimulationOptions options;
   options.network = network;
   options.arrivals = arrivals;
-  told.result = simulate(executors, options);
-  return told;
+  outcome.result = simulate(executors, options);
+  return outcome;
 }
 
-/// 8 bytes each.
-TEST(Words, TakeThePortsLikeShortMessages) {
+/// Each message has 8 bytes.
+TEST(ControlMessages, TakeThePortsLikeShortMessages) {
   const Network network{.alpha = 1, .beta = 0.5};
-  EXPECT_EQ(told(1, network, {2, 0}).result.exits, (std::vector<Seconds>{2, 7}));
-  EXPECT_EQ(told(3, network, {0, 0}).result.exits, (std::vector<Seconds>{0, 15}));
+  EXPECT_EQ(send(1, network, {2, 0}).result.exits, (std::vector<Seconds>{2, 7}));
+  EXPECT_EQ(send(3, network, {0, 0}).result.exits, (std::vector<Seconds>{0, 15}));
 }
 
-TEST(Words, AreToldBeforeTheArrivalToo) {
+TEST(ControlMessages, AreDeliveredBeforeTheArrivalToo) {
   const Network network{.alpha = 1, .beta = 0.5};
-  EXPECT_EQ(told(1, network, {0, 100}).result.exits[1], 5);
+  EXPECT_EQ(send(1, network, {0, 100}).result.exits[1], 5);
 }
 
-TEST(Words, KeepTheirOrderWhateverTheyTake) {
+TEST(ControlMessages, KeepTheirOrderWhateverTheyTake) {
   Network network;
   network.jitter = 20;
   network.ports = 3;
-  const Told all = told(50, network, {0, 0});
-  ASSERT_EQ(all.heard.size(), 50U);
-  EXPECT_TRUE(std::is_sorted(all.heard.begin(), all.heard.end()));
+  const Outcome all = send(50, network, {0, 0});
+  ASSERT_EQ(all.received.size(), 50U);
+  EXPECT_TRUE(std::is_sorted(all.received.begin(), all.received.end()));
 }
 
-TEST(Words, ThatNeverComeLeaveARankStuck) {
-  EXPECT_EQ(told(0, {}, {0, 0}).result.failure, "");
+TEST(ControlMessages, ThatNeverComeLeaveARankStuck) {
+  EXPECT_EQ(send(0, {}, {0, 0}).result.failure, "");
   Executors executors;
-  std::vector<std::uint64_t> heard;
-  executors.push_back(std::make_unique<ControlExecutor>(0, 1, heard));
-  executors.push_back(std::make_unique<ControlExecutor>(1, 2, heard));
-  EXPECT_EQ(simulate(executors, {}).failure, "rank 1: stuck, waits for words");
+  std::vector<std::uint64_t> received;
+  executors.push_back(std::make_unique<ControlExecutor>(0, 1, received));
+  executors.push_back(std::make_unique<ControlExecutor>(1, 2, received));
+  EXPECT_EQ(simulate(executors, {}).failure, "rank 1: stuck, waits for messages");
 }
 
 }  // namespace
