@@ -79,8 +79,7 @@ extern "C" {
  * After an error of a handled call, later calls on this communicator fail at once.
  *
  * An operator must not leave a call by longjmp. A long wait for another rank is reported on stderr
- * and goes on (latecomer_set_long_wait). Datatypes with holes are packed first where data only
- * moves. */
+ * and goes on (latecomer_set_long_wait). */
 /* Combines `count` elements of all ranks; every rank gets the result. */
 LATECOMER_API int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
@@ -222,18 +221,16 @@ LATECOMER_API int latecomer_set_reproducible(MPI_Comm comm, int on);
  * Fails with MPI_ERR_ARG unless seconds is above 0. */
 LATECOMER_API int latecomer_set_long_wait(MPI_Comm comm, double seconds);
 
-/* Tell how far the computation before the next collective is, so that its arrival is known earlier.
- * begin: it begins now; progress: `fraction` of it is done, from 0 to 1 and more at each call; end:
- * it is over. With a progress thread and the estimate "online" the other ranks are told when this
- * rank will arrive; otherwise each of these only gives MPI a chance to move messages. Local and
- * short; results are right without them.
+/* Tell how far the computation before the next collective is: begin: it begins now; progress:
+ * `fraction` of it is done, from 0 to 1 and more at each call; end: it is over. With a progress
+ * thread and the estimate "online" the other ranks then know earlier when this rank will arrive;
+ * otherwise these only give MPI a chance to move messages. Local; results are right without them.
  * Fail with MPI_ERR_ARG if `fraction` is not within 0 and 1 or not above the last one, or without a
  * begin. */
 LATECOMER_API int latecomer_compute_begin(MPI_Comm comm);
 LATECOMER_API int latecomer_compute_progress(MPI_Comm comm, double fraction);
 LATECOMER_API int latecomer_compute_end(MPI_Comm comm);
-/* Deprecated, for one more release: the old name of latecomer_compute_progress. */
-LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction);
+LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction); /* old name, deprecated */
 
 /* ---- Arrivals, statistics ---- All these functions are local. ---- */
 
@@ -285,7 +282,7 @@ typedef struct latecomer_choice_stats {
 #define LATECOMER_MAX_KEYS 64
 #define LATECOMER_MAX_CHOICES 8
 #define LATECOMER_MAX_SITES 256
-/* Deprecated, for one more release: the old names of these constants. */
+/* Deprecated, as latecomer_edge is, for one more release: */
 #define LATECOMER_MOST_KEYS LATECOMER_MAX_KEYS
 #define LATECOMER_MOST_CHOICES LATECOMER_MAX_CHOICES
 #define LATECOMER_MOST_SITES LATECOMER_MAX_SITES
@@ -343,9 +340,8 @@ LATECOMER_API int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_s
 LATECOMER_API int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size);
 
 /* Gets an upper bound, in seconds, of the difference between this rank's common time, by which
- * arrivals are compared, and rank 0's clock. It grows until the clocks are compared again. It is 0
- * where the rank reads the same clock as rank 0, and infinite while there is no common time. It
- * holds for clocks within 100 ppm of the right rate.
+ * arrivals are compared, and rank 0's clock: 0 if they are one clock, infinite without a common
+ * time, growing until the clocks are compared again. It holds for clocks within 100 ppm.
  * Fails with MPI_ERR_ARG if seconds is NULL. */
 LATECOMER_API int latecomer_get_clock_error(MPI_Comm comm, double* seconds);
 
