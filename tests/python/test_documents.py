@@ -30,6 +30,28 @@ def test_the_reproduction_page_is_current():
 
 
 @pytest.mark.parametrize(
+    ("paper", "numbers", "claim"),
+    [
+        ("proficz2018", r"(SLT|PRR), elapsed \(", "16 of 16"),
+        ("proficz2021", r"BDR, elapsed speedup", "97 of 121"),
+        ("proficz2021", r"BSLB, elapsed speedup", "4 of 70"),
+        ("marendic2012", r"LocalReduce, root exit \(", "1 of 5"),
+        ("kolmakov2020", r"Re-derived forms, ", "55 of 60"),
+        ("traeff2021", r"Doubly pipelined, run \(", "12 of 29"),
+    ],
+)
+def test_the_summary_of_the_reproduction_page_adds_up(paper, numbers, claim):
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    head, _, rest = page.partition(f"\n## {paper}\n")
+    points = re.sub(r"\n  +", " ", rest.partition("\n## ")[0]).splitlines()
+    found = [re.search(r"(\d+) of (\d+) within", p) for p in points if re.search(numbers, p)]
+    close, known = (sum(int(each[i]) for each in found if each) for i in (1, 2))
+    assert claim == f"{close} of {known}"
+    row = next(line for line in head.splitlines() if line.startswith(f"| [{paper}]"))
+    assert claim in row
+
+
+@pytest.mark.parametrize(
     ("name", "compiler", "language"),
     [
         ("latecomer.h", "cc", "c"),
