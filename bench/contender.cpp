@@ -43,7 +43,7 @@ void Contender::compute_begin() const {
 }
 
 void Contender::edge(double part) const {
-  if (online_ && part > 0) must(latecomer_edge(comm_, part));
+  if (online_ && part > 0) must(latecomer_compute_progress(comm_, part));
 }
 
 void Contender::compute_end() const {

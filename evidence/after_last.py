@@ -1,4 +1,4 @@
-"""How soon all-reduces end after the last arrival, on the virtual network, as tables.
+"""Prints how soon all-reduces end after the last arrival, on the virtual network.
 
     .venv/bin/python evidence/after_last.py [--patterns 20]
 
@@ -61,7 +61,7 @@ def blocks_bound(ranks: int, size: int, alpha: float) -> float:
 
 
 def limit(size: int, arrival: Arrivals, alpha: float) -> float:
-    """What no algorithm beats where nothing is received before the arrival, in M."""
+    """The lower bound of all algorithms that receive nothing before the arrival, in M."""
     least = least_after_last(
         ranks=len(arrival), bytes=size, arrival=arrival, network=network(alpha) + ",eager=0"
     )

@@ -27,7 +27,7 @@ class Network:
 
     @property
     def text(self) -> str:
-        """As the core reads it."""
+        """The network as the core reads it."""
         return f"alpha={self.alpha!r}s,beta={self.beta!r}s,gamma={self.gamma!r}s"
 
 

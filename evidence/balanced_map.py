@@ -67,7 +67,7 @@ class Answer:
         return f"{self.ratio:.7f} at {self.cell}: {names}"
 
     def fields(self) -> dict[str, object]:
-        """For JSON."""
+        """An object for JSON."""
         where = {"network": self.cell.network.text, "ranks": self.cell.ranks}
         times = {"bytes": self.cell.bytes, "ours": self.ours, "program": self.program}
         return {**where, **times, "least": self.least, "other": self.other, "ratio": self.ratio}

@@ -1,8 +1,8 @@
-"""Simulated with the calibrated network beside measured in the emulated cluster, as a table.
+"""Compares all-reduces simulated with the calibrated network with those of the emulated cluster.
 
-Usage: ./latecomer calibrate --nodes 8 --rate 200mbit &&
-.venv/bin/python evidence/check_calibration.py
-Balanced all-reduces of float sums; both use what calibrate saved, for plans too.
+    ./latecomer calibrate --nodes 8 --rate 200mbit && .venv/bin/python evidence/check_calibration.py
+
+Prints a table of balanced float sums. The two sides use the saved network, for plans too.
 """
 
 from __future__ import annotations

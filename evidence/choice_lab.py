@@ -1,4 +1,4 @@
-"""What choosing by who is late is worth in the emulated cluster, nothing known beforehand.
+"""Measures the automatic choice in the emulated cluster, nothing known beforehand.
 
     .venv/bin/python evidence/choice_lab.py [--nodes 16] [--bytes 4MiB] [--delay 0.7] [--only NAME]
                                          [--mpi mpich]
@@ -28,7 +28,7 @@ ALGORITHMS = ("native", "fastest", "auto")
 
 @dataclass(frozen=True)
 class Scenario:
-    """Who is late in each call, as parts of the delay, and what algorithms are told."""
+    """The lateness in each call, as parts of the delay, and the estimate of it."""
 
     lateness: np.ndarray  # shape (calls, ranks), 0 to 1
     estimate: str

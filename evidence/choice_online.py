@@ -1,4 +1,4 @@
-"""What finding out who is late, and choosing by it, is worth, on the virtual network.
+"""Rehearses the automatic choice with online estimates on the virtual network.
 
     .venv/bin/python evidence/choice_online.py [--ranks 48] [--bytes 64KiB,1MiB,4MiB] [--calls 200]
 
@@ -96,7 +96,7 @@ def _row(size: str, name: str, options: argparse.Namespace) -> str:
 
 
 def rehearse_library(arrivals: Arrivals, count: int) -> np.ndarray:
-    """The same calls by what a model says that Open MPI chooses."""
+    """The calls with the algorithms that Open MPI would choose by its model."""
     from latecomer.core.native_choices import MODELS, Call
 
     ranks = arrivals.shape[1]

@@ -1,4 +1,4 @@
-"""How good the choice of steps and segments by the model is, against the best found by sweeping.
+"""Compares the model's choice of steps and segments with the best found by trying all.
 
     .venv/bin/python evidence/choice_quality.py [--algorithms generalized,segmented_ring]
         [--factor 8] [--above 0.05]
@@ -27,7 +27,7 @@ ALGORITHMS = ("generalized", SAME_ROUNDING, "segmented_ring", *PIPELINES)
 
 @dataclass(frozen=True)
 class Excess:
-    """What the default takes more than the best found, as a fraction, and where."""
+    """The extra time of the default over the best found, as a fraction, and its place."""
 
     cell: Cell
     fraction: float
@@ -80,7 +80,7 @@ def _excess(algorithm: str, cell: Cell) -> Excess:
 
 
 def _others(algorithm: str, cell: Cell) -> Iterator[str]:
-    """What is swept."""
+    """The parameters that are tried."""
     if algorithm.startswith("generalized"):
         yield from _designs(algorithm, cell)
     else:

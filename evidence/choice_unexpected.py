@@ -1,4 +1,4 @@
-"""What the automatic choice is worth where nobody knows who will be late, on the virtual network.
+"""Rehearses the automatic choice where lateness cannot be known, on the virtual network.
 
     .venv/bin/python evidence/choice_unexpected.py [--calls 200]
 
@@ -52,7 +52,7 @@ SCENARIOS = {
 
 
 def _means(algorithm: str, arrivals: Arrivals, commutative: bool) -> tuple[str, Counter[str]]:
-    """Both times in words, milliseconds, and what carried out the calls."""
+    """The two times in milliseconds, and the algorithms that carried out the calls."""
     calls = rehearse(
         algorithm,
         arrivals,

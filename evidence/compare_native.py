@@ -1,4 +1,4 @@
-"""Balanced all-reduces in the lab beside the MPI libraries' own: python evidence/compare_native.py.
+"""Compares balanced all-reduces with the MPI libraries' own: python evidence/compare_native.py.
 
 For every MPI library that is found (LATECOMER_MPI names folders of further ones), every number of
 hosts and every size one run of `latecomer bench`, in which the library's own all-reduce (`native`)
@@ -41,7 +41,7 @@ def iterations(size: str) -> int:
 
 
 def environment(library: mpi.Family) -> dict[str, str]:
-    """What makes a run use this library, also a program built against an older version of it."""
+    """The variables that make a run use this library, also a program built against an older one."""
     folder = library.mpirun.resolve().parent
     if library.found != "LATECOMER_MPI":
         return {**os.environ, "LATECOMER_MPI": ""}

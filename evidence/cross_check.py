@@ -1,4 +1,4 @@
-"""The same cases in the lab, on the virtual network and in SimGrid: python evidence/cross_check.py.
+"""Compares the lab, the virtual network and SimGrid: python evidence/cross_check.py.
 
 Prints a Markdown table of times after the last arrival: measured in the lab, and what the virtual
 network and SimGrid say, as ratios to that. Both are given the lab's costs as the benchmark plans
@@ -49,7 +49,7 @@ class Case:
 
 
 def measured(ranks: int, size: str) -> list[Case]:
-    """Both delays of all algorithms."""
+    """Rows of all algorithms, for each of the two delays."""
     path = RESULTS / f"{ranks}-{size}.csv"
     if not path.exists():
         command = [str(ROOT / "latecomer"), "bench", "--nodes", str(ranks), "--rate", "200mbit",
@@ -68,7 +68,7 @@ def measured(ranks: int, size: str) -> list[Case]:
 
 
 def arguments(case: Case, network: str) -> dict:
-    """Of latecomer.simulate."""
+    """Arguments of latecomer.simulate."""
     late = [0.0] * case.ranks
     late[1] = case.delay_ms / 1e3
     count = BYTES[case.size] // 4

@@ -14,26 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "python")]
-HEAD = """# Published results beside ours
-
-Made by `evidence/document_reproduction.py` from `latecomer reproduce PAPER`, which also prints
-every table with the paper's value (or what is re-derived in its place), ours and their ratio
-(`--output FILE.csv`, `--plot FILE.svg`, an HTML page with `--plot FILE.html`), and with `--lab`
-measures in the emulated cluster, scaled.
-
-How it is done:
-
-- Every number that the papers' texts hold is a row of `evidence/papers/PAPER/*.csv` with
-  its table, row and column and the setting it was measured in. What is lost is listed.
-- The costs of each paper's network are fitted on rows of its *baselines* only: on their closed
-  forms, and where we have the baseline's program on what that takes in simulation. Rows of the
-  algorithms that a paper proposes are never fitted; a test checks it.
-- Everything is then simulated at the paper's size. Where a program is missing the paper's closed
-  form stands in, and says so; where that is missing too the row says what is not implemented yet.
-  It fills in by itself when the registry has the name in `papers/PAPER/algorithms.csv`.
-- The sentences with numbers below are made from the numbers; the reasons under *why* are written
-  by people and kept in `papers/PAPER/paper.json`.
-"""
+HEAD = (ROOT / "evidence" / "reproduce" / "head.md").read_text(encoding="utf-8")
 
 
 def page() -> str:
@@ -43,9 +24,9 @@ def page() -> str:
 
 
 def section(name: str) -> str:
-    """What is said of one paper."""
+    """The section of one paper."""
     from evidence.reproduce.job import Wanted, run
-    from evidence.reproduce.words import about_fit
+    from evidence.reproduce.sentences import about_fit
 
     report = run(Wanted(name, None, None, 16, 1))
     parts = [
@@ -57,7 +38,7 @@ def section(name: str) -> str:
         "",
         f"    ./latecomer reproduce {name}",
         *_listed("the network", about_fit(report.fit)),
-        *_listed("where we agree, where not", report.words()),
+        *_listed("where we agree, where not", report.sentences()),
         *_listed("why", report.notes),
         *_listed("lost", report.paper.facts["lost"]),
     ]

@@ -1,4 +1,4 @@
-"""latecomer beside the MPI library alone on this machine: python evidence/overhead.py.
+"""Measures latecomer beside the MPI library alone (docs/overhead.md): python evidence/overhead.py.
 
 For every MPI library that is found, every number of ranks and every size, 20 fresh communicators:
 blocks of calls with `auto` and online estimates, and of the library's own, in turns, from the

@@ -1,4 +1,4 @@
-"""Measures what docs/performance.md records: python evidence/performance.py [ITERATIONS].
+"""Measures the first tables of docs/performance.md: python evidence/performance.py [ITERATIONS].
 
 16 hosts, 200 Mbit/s, 4 MiB float sum, Open MPI. Two runs: with the library's own choice as
 `native`, and with its own ring forced by its parameters. Within a run all algorithms are
@@ -47,7 +47,7 @@ def read(path: Path) -> dict[tuple[str, float], dict[str, float]]:
 
 
 def ratio(rows, what: str, delay: float, algorithm: str, other: str) -> str:
-    """In words: how the algorithm's time compares with the other's."""
+    """A sentence that compares the algorithm's time with the other's."""
     mine, others = rows[algorithm, delay][what], rows[other, delay][what]
     return f"{mine:.1f} / {others:.1f} ms = {mine / others:.3f}"
 

@@ -1,4 +1,4 @@
-"""What planning takes, measured, beside what planning_cost tells beforehand.
+"""Measures the time of planning, beside the estimate of planning_cost.
 
     .venv/bin/python evidence/planning_time.py [--ranks 16,48,...] [--algorithms "bcast chain,..."]
         [--like] [--cells FILE]

@@ -1,4 +1,4 @@
-"""Do calls on shared hosts of the emulated cluster ever stall? Repeats them, interleaved.
+"""Checks that calls on shared hosts of the emulated cluster never stall, by repeating them.
 
     .venv/bin/python evidence/soak.py [--runs 10] [--mpi openmpi] [--algorithms native,ring]
 

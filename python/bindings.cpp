@@ -17,8 +17,8 @@
 #include "base/parse.hpp"
 #include "bounds/lower_bound.hpp"
 #include "capi/core/listing.hpp"
+#include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
-#include "parties/make_party.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
 #include "rehearse/rehearsal.hpp"
@@ -129,19 +129,19 @@ class PyPlan {
     options.arrivals = actual ? *actual : arrivals_;
     options.element_bytes = plan_.problem.element_bytes;
     options.trace = trace;
-    Parties parties;
+    Executors executors;
     std::optional<CheckedMemory> memory;
     const Simulation result = interruptible([&] {
-      parties = make_parties(plan_, options.network);
+      executors = make_executors(plan_, options.network);
       if (check)
-        options.memory = memory.emplace(plan_.problem, parties, options.network.seed).memory();
-      return latecomer::simulate(parties, options);
+        options.memory = memory.emplace(plan_.problem, executors, options.network.seed).memory();
+      return latecomer::simulate(executors, options);
     });
     if (!result.failure.empty()) throw std::runtime_error(result.failure);
     nb::list moves;
     for (const TraceEntry& entry : result.trace) {
       if (nb::len(moves) % kOperationsBetween == 0) check_signals();
-      moves.append(describe(entry, parties));
+      moves.append(describe(entry, executors));
     }
     nb::dict all;
     all["arrivals"] = nb::cast(result.arrivals);
@@ -173,18 +173,18 @@ class PyPlan {
   }
 
   /// A protocol's operations are in no program: nothing is told of them but ranks and times.
-  static nb::dict describe(const TraceEntry& entry, const Parties& parties) {
-    const auto* const party =
-        dynamic_cast<const ProgramParty*>(parties[static_cast<std::size_t>(entry.from)].get());
+  static nb::dict describe(const TraceEntry& entry, const Executors& executors) {
+    const auto* const executor =
+        dynamic_cast<const ProgramExecutor*>(executors[static_cast<std::size_t>(entry.from)].get());
     const Operation op =
-        party == nullptr ? Operation{} : party->program().operations[entry.sender_operation];
+        executor == nullptr ? Operation{} : executor->program().operations[entry.sender_operation];
     nb::dict move;
     move["from"] = entry.from;
     move["to"] = entry.to;
     move["begin"] = entry.begin;
     move["end"] = entry.end;
     move["count"] = op.source.count;
-    move["text"] = party == nullptr ? "" : to_text(op);
+    move["text"] = executor == nullptr ? "" : to_text(op);
     move["operation"] = entry.sender_operation;
     return move;
   }

@@ -75,7 +75,7 @@ class Layers:
         return next((name for name in known if path.startswith(name + "/")), "")
 
     def breaches(self, layer: str, text: str) -> list[str]:
-        """What a file of the layer includes or calls that it must not."""
+        """The includes and calls of a file of the layer that are forbidden there."""
         allowed = {layer, *self.table[layer]}
         included = [(name, self.of(name)) for name in INCLUDE.findall(text)]
         self.used[layer].update(folder for _, folder in included)

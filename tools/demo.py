@@ -20,7 +20,7 @@ COMMON = ["--arrival", "onelate", "--algorithms", "all", "--iterations", "5", "-
 
 
 def lab_works() -> bool:
-    """Whether namespaces are to be had; if not, says why."""
+    """Tell whether namespaces can be had; if not, print why."""
     from latecomer.base.errors import UserError
     from latecomer.lab import LabSpec, settle
 

@@ -12,39 +12,55 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 HEAD = """# Algorithms
 
-Made from the registry by `tools/document_algorithms.py`. P ranks, m bytes, S segments in all; alpha
-is the start-up of a message, beta the time per byte sent, gamma per byte combined. Each source file
-in `src/algorithms/` opens with the idea and when to use it.
+Made from the registry by `tools/document_algorithms.py`. Each source file in `src/algorithms/`
+begins with the idea and the case for its use. `./latecomer algorithms` prints the same facts.
+
+- **Cost** is that of ranks that arrive together. P ranks, m bytes, S segments, K blocks or s steps
+  in all; alpha is the start-up of a message, beta the time per byte sent, gamma per byte combined;
+  h is the height of a tree.
+- **Aware**: with *yes* the plan follows the arrivals that are expected; with *decides* the
+  algorithm needs no estimate, and follows the ranks that are there while it runs.
+- **Operators**: *any* keeps the order of the ranks; *commutative* needs an operator that commutes.
+- **Scratch** is the most memory that a rank needs beside its buffers, in messages of m bytes.
+- **Parameters** are given as in `sorted_linear_tree:segments=64`. Every algorithm but `native` and
+  those that decide also has `progress`: with `background` a progress thread may run ahead of the
+  arrival, with `foreground` it may not. Aware algorithms have `background` by default where all
+  ranks have a progress thread, and the others have `foreground`.
 """
+PROGRESS = "progress"  # said once, above
 
 
 def page() -> str:
     import latecomer
 
-    pages = [HEAD]
-    for collective in latecomer.collectives():
-        pages.append(f"\n## {collective}\n")
-        pages += map(section, latecomer.algorithms(collective))
-    return "".join(pages)
+    return HEAD + "".join(map(section, latecomer.collectives()))
 
 
-def section(row) -> str:
+def section(collective: str) -> str:
     import latecomer
 
-    operators = "commutative ones only" if row.commutative_only else "any, in rank order"
-    lines = [
-        f"- arrival-aware: {'yes' if row.arrival_aware else 'no'}",
-        *(
-            [f"- operators: {operators}"]
-            if latecomer.collectives()[row.collective].combines
-            else ()
-        ),
-        f"- cost when all arrive together: {row.cost}",
-        f"- scratch per rank: at most {row.scratch_messages} times the message",
-        *(f"- parameter `{p.name}`{choices(p)}: {p.meaning}" for p in row.parameters),
-        f"- source: {row.source}",
+    rows = latecomer.algorithms(collective)
+    combines = latecomer.collectives()[collective].combines
+    operators = ["operators"] if combines else []
+    names = ["algorithm", "cost", "aware", *operators, "scratch", "source"]
+    lines = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
+    lines += [f"| {' | '.join(cells(row, combines))} |" for row in rows]
+    own = [parameter for row in rows for parameter in parameters(row)]
+    return "\n".join([f"\n## {collective}\n", *lines, *(["", *own] if own else []), ""])
+
+
+def cells(row, combines: bool) -> list[str]:
+    operators = ["commutative" if row.commutative_only else "any"] if combines else []
+    aware = "decides" if row.kind == "protocol" else "yes" if row.arrival_aware else ""
+    return [f"`{row.name}`", row.cost, aware, *operators, f"{row.scratch_messages}", row.source]
+
+
+def parameters(row) -> list[str]:
+    return [
+        f"- `{row.name}`, `{parameter.name}`{choices(parameter)}: {parameter.meaning}"
+        for parameter in row.parameters
+        if parameter.name != PROGRESS
     ]
-    return f"\n### `{row.name}`\n\n" + "\n".join(lines) + "\n"
 
 
 def choices(parameter) -> str:

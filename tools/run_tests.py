@@ -74,7 +74,7 @@ SLOW = ":".join(
 
 
 def checked_files() -> list[str]:
-    """What clang-tidy reads: our sources that need no MPI, no SimGrid and no Python headers."""
+    """The sources for clang-tidy: those that need no MPI, no SimGrid and no Python headers."""
     skipped = ("transports", "runtime", "capi/mpi", "commands/simgrid")
     found = (path for path in (ROOT / "src").rglob("*.cpp"))
     return [str(path) for path in sorted(found) if not any(part in str(path) for part in skipped)]
@@ -126,7 +126,7 @@ def number(pattern: str, text: str) -> int:
 
 
 def count(suite: Suite, code: int, output: str) -> Counts:
-    """What a suite's output says; a non-zero exit is at least one failure."""
+    """Read a suite's output; a non-zero exit is at least one failure."""
     if suite.counts == "exit":
         return Counts(int(code == 0), int(code != 0))
     if suite.counts == "gtest":

@@ -32,7 +32,7 @@ class Terms:
         return self.wait + float(self.vector() @ costs)
 
     def scaled(self, factor: float) -> Terms:
-        """The same waiting, and so many times the work."""
+        """The terms with so many times the work, and equal waiting."""
         return Terms(factor * self.alpha, factor * self.beta, factor * self.gamma, self.wait)
 
     def vector(self) -> NDArray[np.float64]:
@@ -49,7 +49,7 @@ def terms(form: str, number: Number, blocks: int) -> Terms:
 
 
 def known(form: str) -> bool:
-    """Whether there is a form of this name."""
+    """Tell whether there is a form of this name."""
     return form in _FORMS
 
 

@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool | None:
-        """Of a name: the same; of a difference: the same sign; of anything else, and of 0, None."""
+        """Tell whether names or signs of differences are equal; None for others, and for 0."""
         if self.number.comparison == "fastest":
             return self.name == self.number.algorithm if self.name else None
         if self.number.comparison == "difference" and self.ours is not None and self.paper:
@@ -69,7 +69,7 @@ def compare(
 
 
 def with_lab(paper: Paper, rows: Iterable[Comparison], lab: TimeOf) -> list[Comparison]:
-    """The same with measured values, where there are any."""
+    """The comparison with measured values, where there are any."""
     return [replace(row, lab=_measured(paper, row.number, lab)) for row in rows]
 
 

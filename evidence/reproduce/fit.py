@@ -66,7 +66,7 @@ class Fit:
 
     @property
     def rounded(self) -> str:
-        """The same for people: what was fitted to the digits that its standard error allows."""
+        """The network for people: fitted costs to the digits that their standard errors allow."""
         costs = ",".join(f"{name}={self.told(name)}ns" for name in COSTS)
         return f"{costs},{self.more}" if self.more else costs
 
@@ -158,7 +158,7 @@ def baseline_rows(paper: Paper, plan: Mapping[str, Any]) -> list[Number]:
 
 
 def blocks(paper: Paper, number: Number) -> int:
-    """How many pipeline blocks the paper uses for a vector."""
+    """The number of pipeline blocks that the paper uses for a vector."""
     elements = paper.facts.get("block_elements")
     return max(1, -(-number.bytes // (4 * elements))) if elements else 1
 

@@ -25,7 +25,7 @@ _WIDTH = 120  # of a table in a file
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line asks for."""
+    """The options of the command line."""
 
     paper: str
     tables: str | None
@@ -68,7 +68,7 @@ def _fit(paper: Paper, simulator: Simulator) -> Fit:
 
 
 def _changed(fit: Fit, network: str | None) -> Fit:
-    """With costs of the command line in place of the fitted ones; residuals stay the fit's."""
+    """The fit with the command line's costs in place of its own; residuals stay."""
     if network is None:
         return fit
     named = {part.partition("=")[0] for part in network.split(",")}
@@ -95,7 +95,7 @@ def _measure(paper: Paper, rows: list[Comparison], lab: Lab, wanted: Wanted) -> 
 
 
 def text(report: Report, format_: str) -> str:
-    """As a file of this format."""
+    """The result as a file of this format."""
     if format_ == "csv":
         return reports.csv_text(report)
     if format_ == "json":
@@ -118,7 +118,7 @@ def show(report: Report, format_: str) -> None:
 
 
 def save(report: Report, path: Path, format_: str) -> None:
-    """As a table, a picture or a page, by the name's end, and say so."""
+    """Write a table, a picture or a page, by the name's end, and say so."""
     if path.suffix in (".svg", ".png"):
         from .picture import save as save_picture  # matplotlib takes a while to load
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from latecomer import lab
 from latecomer.base.errors import UserError
 from latecomer.bench import places
+from latecomer.bench.benchmark import Benchmark
 from latecomer.bench.job import measure as run_job
-from latecomer.bench.question import Question
 from latecomer.bench.result import make_result
 from latecomer.options.arrivals import Pattern
 
@@ -72,7 +72,7 @@ def plan(paper: Paper, nodes: int, scale: float) -> list[Run]:
 
 
 def scaled(number: Number, nodes: int, scale: float) -> Number:
-    """The same setting on fewer nodes with links of another rate."""
+    """The setting on fewer nodes with links of another rate."""
     least = nodes * ELEMENT_BYTES
     size = max(least, round(number.bytes * scale / least) * least)
     return replace(number, ranks=nodes, bytes=size if number.bytes > 0 else number.bytes)
@@ -92,16 +92,16 @@ def _group(number: Number) -> tuple[str, int, str, int]:
 
 
 def _run(run: Run, place: places.Place, iterations: int, seed: int) -> Iterator[tuple[Key, Time]]:
-    question = Question(
+    benchmark = Benchmark(
         collective=run.collective, algorithms=list(run.algorithms),
         count=run.bytes // ELEMENT_BYTES, type="float32", op="sum",
         pattern=Pattern(run.arrival, run.late_rank), delays=list(run.delays),
         iterations=iterations, warmup=2, seed=seed, compute=0.1, edge=0.5,
         estimate="perfect", progress="as-configured",
     )  # fmt: skip
-    job = question.job(place.ranks)
-    outcome = run_job(question, place, job, None, None)
-    rows = make_result(question, place, job, outcome).rows
+    job = benchmark.job(place.ranks)
+    outcome = run_job(benchmark, place, job, None, None)
+    rows = make_result(benchmark, place, job, outcome).rows
     _check(outcome.trouble, sum(row.wrong for row in rows))
     ordered = iter(rows)
     for delay in run.delays:

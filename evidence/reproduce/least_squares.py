@@ -19,7 +19,7 @@ _BLIND = 1e-3
 
 
 def _relative(forms: Sequence[Terms], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much one second (a byte) of each cost adds to each row, relative to it."""
+    """The share that one second (a byte) of each cost adds to each row."""
     return np.array([form.vector() for form in forms]) / times[:, None]
 
 
@@ -60,7 +60,7 @@ def _errors(
 
 
 def determined(forms: Sequence[Terms], times: NDArray[np.float64]) -> int:
-    """How many combinations of the costs move the rows, each cost scaled to its largest share."""
+    """The number of combinations of costs that move the rows, each scaled to its largest share."""
     matrix = _relative(forms, times)
     largest = np.abs(matrix).max(axis=0)
     scaled = matrix[:, largest > 0] / largest[largest > 0]

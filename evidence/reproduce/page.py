@@ -11,7 +11,7 @@ from . import report as reports
 from .comparison import Comparison
 from .picture import inline_svg
 from .report import Report
-from .words import about_fit
+from .sentences import about_fit
 
 
 def page(report: Report) -> str:
@@ -29,7 +29,7 @@ def _page(report: Report) -> Iterator[str]:
     link = f'<a href="{escape(facts["url"])}">{escape(facts["url"])}</a>'
     yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(report.title)}, {link}</p>"
     yield f"<p class=lead>{escape('; '.join(report.about))}</p>"
-    yield from _list("Where we agree, where not", report.words())
+    yield from _list("Where we agree, where not", report.sentences())
     yield f"<figure>{inline_svg(report)}</figure>"
     yield from _list("Why", report.notes)
     yield from _list("The network", about_fit(report.fit))

@@ -1,4 +1,4 @@
-"""What a paper publishes, as data: every number with its source and setting.
+"""A paper as data: every published number with its source and setting.
 
 A paper is a folder of papers/: `paper.json` (title, machine, network, fit, what is lost, notes),
 `algorithms.csv` (its names and ours) and a CSV file for each table, one row a number.
@@ -50,19 +50,19 @@ class Number:
 
     @property
     def measure(self) -> str:
-        """What is timed: elapsed, run or root exit."""
+        """The measured time: elapsed, run or root exit."""
         return self.metric.removesuffix(f" {self.comparison}") if self.comparison else self.metric
 
     @property
     def comparison(self) -> str:
-        """What is done with the baseline: speedup, difference, fastest; empty: nothing."""
+        """The relation to the baseline: speedup, difference, fastest; empty: none."""
         last = self.metric.rpartition(" ")[2]
         return last if last in ("speedup", "difference", "fastest") else ""
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """What stands for an algorithm of the paper here."""
+    """The counterpart of an algorithm of the paper."""
 
     name: str
     collective: str
@@ -86,7 +86,7 @@ class Paper:
         return list(dict.fromkeys(number.table for number in self.numbers))
 
     def only(self, wanted: str | None) -> Paper:
-        """With the named tables alone, as in `Table 3,Section 4.1`. Raises PaperError."""
+        """The paper with the named tables alone, as in `Table 3,Section 4.1`. Raises PaperError."""
         if wanted is None:
             return self
         known = {table.lower(): table for table in self.tables()}

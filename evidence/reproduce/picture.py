@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from .comparison import PAPER, Comparison
 from .predict import NOT_YET, SIMULATED
 from .report import Report
-from .words import grouped
+from .sentences import grouped
 
 _ACROSS = 3  # panels beside each other
 _AXES = {
@@ -89,7 +89,7 @@ def _figure(report: Report) -> Figure:
 
 
 def _key(panels: Sequence[Panel]) -> str:
-    """What the marks stand for, of those that are there."""
+    """The legend of the marks in the picture."""
     rows = [row for panel in panels for row in panel.rows]
     sources = dict.fromkeys("the paper" if r.source == PAPER else r.source for r in rows)
     drawn = {

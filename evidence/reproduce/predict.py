@@ -1,4 +1,4 @@
-"""What our programs take in a paper's settings, on the network fitted to the paper's baselines."""
+"""Times of our programs in a paper's settings, on the network fitted to its baselines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def choice(paper: Paper, number: Number, mapping: Mapping) -> str:
 
 
 def programs(paper: Paper, number: Number, text: str) -> str:
-    """What stands for the algorithms of a text `a|b`: programs, or closed forms by name."""
+    """The counterparts of the algorithms of a text `a|b`: programs, or closed forms by name."""
     mappings = [paper.mappings[name] for name in text.split("|") if name]
     return "|".join(
         choice(paper, number, m) if implemented(m) else f"{CLOSED_FORM} {m.formula}"
@@ -58,7 +58,7 @@ def programs(paper: Paper, number: Number, text: str) -> str:
 
 
 def implemented(mapping: Mapping) -> bool:
-    """Whether the registry has something of this collective and name to run."""
+    """Tell whether the registry has a program of this collective and name."""
     name = mapping.ours.partition(":")[0]
     rows = registry.algorithms()
     return any(
@@ -114,7 +114,7 @@ class Simulator:
         return sum(measured(number.measure, run) for run in runs) / len(runs)
 
     def baseline(self, number: Number, network: str) -> float | None:
-        """For a fit: None where there is no program."""
+        """The time for a fit: None where there is no program."""
         mapping = self._paper.mappings[number.algorithm]
         return self.seconds(number, mapping, network) if implemented(mapping) else None
 

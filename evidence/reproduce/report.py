@@ -17,7 +17,7 @@ from .comparison import Comparison
 from .fit import PER_SECOND, Fit
 from .paper import Paper
 from .predict import programs
-from .words import CLOSE, about_fit, agreement, digits, grouped
+from .sentences import CLOSE, about_fit, agreement, digits, grouped
 
 COLUMNS = (
     "paper", "table", "row", "column", "collective", "algorithm", "baseline", "ranks", "bytes",
@@ -38,7 +38,7 @@ class Report:
     rows: list[Comparison]
     used: dict[str, object]  # how to repeat it
 
-    def words(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Agreement and deviation in sentences, made from the numbers."""
         return agreement(self.paper, self.fit, self.rows)
 
@@ -83,7 +83,7 @@ def _flat(report: Report, row: Comparison) -> dict[str, object]:
 
 
 def _repeated(report: Report, row: Comparison) -> dict[str, str]:
-    """What was simulated or put into a formula, and on which network; empty: nothing was."""
+    """The simulated programs and formulas, and their network; empty: there were none."""
     number, paper = row.number, report.paper
     if row.reason:
         return dict.fromkeys(("program", "baseline_program", "network"), "")
@@ -126,7 +126,7 @@ def json_text(report: Report) -> str:
                 "on": fit.on, "why": fit.why,
                 "determined": fit.determined, "residuals": residuals},
         "rows": rows_for_scripts(report),
-        "words": report.words(),
+        "words": report.sentences(),
         "notes": report.notes,
         "lost": report.paper.facts["lost"],
         "used": report.used,
@@ -143,7 +143,7 @@ def renderable(report: Report, width: int) -> RenderableType:
     parts += [*_section("The network", about_fit(report.fit)), *_residuals(report.fit)]
     for rows in by_metric(report.rows):
         parts += [*_grids(rows, max(2, (width - _NAMES) // _CELL)), ""]
-    parts += _section("Where we agree, where not", report.words())
+    parts += _section("Where we agree, where not", report.sentences())
     parts += _section("Why", report.notes)
     parts += _section("Lost, so not here", report.paper.facts["lost"])
     return Group(*parts)
@@ -257,7 +257,7 @@ _KINDS: tuple[tuple[str, Callable[[Comparison], str], Callable[[Comparison], boo
 
 
 def footer(report: Report) -> str:
-    """What was used, in one line."""
+    """The settings in one line."""
     used = report.used
     text = f"{report.paper.name}; version {used['version']}, {used['iterations']} draws of random "
     lab = f"; lab {used['lab']}" if "lab" in used else ""

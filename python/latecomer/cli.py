@@ -64,7 +64,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _print_no_more() -> None:
-    """What standard output's buffer holds goes nowhere, so that the end of Python is silent."""
+    """Drop the content of standard output's buffer, so that Python ends silently."""
     try:
         sys.stdout.flush()
     except OSError:

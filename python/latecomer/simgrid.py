@@ -75,7 +75,7 @@ def simulate(
     from .core.programs import make_plan, problem, seconds
 
     times, known = seconds(arrivals), seconds(arrivals if estimate is None else estimate)
-    # For its errors: the program plans again, in its own process.
+    # Planned here only for its errors: the program plans again, in its own process.
     plan = make_plan(problem(**asked), algorithm, known, network)
     _check_times(times, plan.ranks)
     what = plan.problem
@@ -110,7 +110,7 @@ def _check_times(times: Sequence[float], ranks: int) -> None:
 def _run(
     words: Sequence[str], times: dict[str, Sequence[float]], deadline: float
 ) -> dict[str, Any]:
-    """What the program printed. Times go to it in files, all digits kept."""
+    """Run the program and return its output. Times go to it in files, with all digits."""
     program = find()
     if program is None:
         raise SimGridError("the SimGrid program is not built", PROGRAM, REMEDY)

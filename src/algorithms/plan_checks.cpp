@@ -33,7 +33,7 @@ void check_parameters(const Algorithm& row, const Plan& plan) {
   }
   const auto segments = plan.parameters.find("segments");
   if (segments == plan.parameters.end()) return;
-  const Count most = std::max(kMostPerRank * plan.problem.ranks, most_segments(plan.problem.count));
+  const Count most = std::max(kMostPerRank * plan.problem.ranks, max_segments(plan.problem.count));
   if (segments->second > most) {
     throw Error("segments", std::to_string(segments->second), "at most " + std::to_string(most));
   }
@@ -69,7 +69,7 @@ void check_ordered_numbers(const Plan& plan, Count least, Count most) {
 
 void check_plan(const Plan& plan) {
   const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
-  if (row.build == nullptr && row.party == nullptr) {
+  if (row.build == nullptr && row.executor == nullptr) {
     throw Error("algorithm", plan.algorithm, "one that has plans");
   }
   check_accepts(row, plan.problem);

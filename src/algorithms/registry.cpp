@@ -63,7 +63,7 @@ std::string value_text(const Parameter& parameter, Count value) {
 /// Segments beyond one an element would be empty: the plan has, and shows, what is used.
 void cap_segments(Parameters& parameters, Count elements) {
   const auto asked = parameters.find("segments");
-  if (asked != parameters.end()) asked->second = std::min(asked->second, most_segments(elements));
+  if (asked != parameters.end()) asked->second = std::min(asked->second, max_segments(elements));
 }
 
 void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
@@ -102,9 +102,9 @@ void keep_own(const Problem& problem, Builder& builder) {
 void disseminate(Rank ranks, Builder& builder) {
   for (Rank distance = 1; distance < ranks; distance *= 2) {
     builder.notify((builder.me() + distance) % ranks);
-    builder.hear((builder.me() - distance + ranks) % ranks);
+    builder.receive_notification((builder.me() - distance + ranks) % ranks);
   }
-  builder.tell_no_more();
+  builder.stop_piggybacking();
 }
 
 void check_row(const Algorithm& row) {
@@ -113,7 +113,7 @@ void check_row(const Algorithm& row) {
     throw Error("row of " + std::string(to_string(row.collective)), std::string(row.name),
                 "one with " + std::string(member));
   };
-  demand((row.build != nullptr) != (row.party != nullptr), "either `build` or `party`");
+  demand((row.build != nullptr) != (row.executor != nullptr), "either `build` or `executor`");
   demand(row.cost != nullptr, "`cost`");
   demand(!row.cost_formula.empty(), "`cost_formula`");
   demand(!row.source.empty(), "`source`");
@@ -124,7 +124,7 @@ Algorithm finished(const DeclaredRow& declared, Collective collective) {
   row.name = declared.name;
   row.collective = collective;
   check_row(row);
-  row.kind = row.party == nullptr ? Kind::program : Kind::protocol;
+  row.kind = row.executor == nullptr ? Kind::program : Kind::protocol;
   if (row.kind == Kind::program) row.parameters.push_back(progress_parameter(row.arrival_aware));
   return row;
 }
@@ -263,7 +263,7 @@ Cost cost_of(const Plan& plan) {
   return plan.problem.ranks == 1 ? Cost{} : row_of(plan).cost(plan);
 }
 
-Plan telling_plan(const Problem& problem) {
+Plan arrival_exchange_plan(const Problem& problem) {
   Plan plan;
   plan.algorithm = "native";
   plan.problem = problem;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/cost.hpp"
-#include "protocol/party.hpp"
+#include "protocol/executor.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/plan.hpp"
 
@@ -30,7 +30,8 @@ struct Parameter {
   TakenOver taken_over = TakenOver::no;
 };
 
-/// A row gives the members that have no default, and `build` or `party`; others where they differ.
+/// A row gives the members that have no default, and `build` or `executor`; others where they
+/// differ.
 struct Algorithm {
   // GCC reports members that have no initialiser where a row leaves them out.
   // NOLINTBEGIN(readability-redundant-member-init)
@@ -70,7 +71,7 @@ struct Algorithm {
   bool (*worth_planning)(const Problem& problem, const Network& network) = nullptr;
   /// Makes one rank's part in a protocol's calls, by a plan that is filled in. Null for
   /// others.
-  std::unique_ptr<Party> (*party)(const Plan& plan, Rank me) = nullptr;
+  std::unique_ptr<Executor> (*executor)(const Plan& plan, Rank me) = nullptr;
 };
 
 /// `tells` of rows whose messages always tell all ranks of each other.

@@ -29,7 +29,7 @@ void fill_eager_segments(Plan& plan, const Network& network, const Time& time) {
     return time(tried);
   });
   const Count least = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
-  plan.parameters["segments"] = std::max(best, std::min(least, most_segments(problem.count)));
+  plan.parameters["segments"] = std::max(best, std::min(least, max_segments(problem.count)));
 }
 /// The same for ranks that arrive together.
 inline void fill_eager_segments(Plan& plan, const Network& network, Cost (*cost)(const Plan&)) {

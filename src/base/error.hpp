@@ -14,7 +14,7 @@ class Error : public std::runtime_error {
         subject_(what),
         remedy_(remedy) {}
 
-  /// What failed and what would be right, for those who may not show the value.
+  /// The subject and the remedy, for callers that may not show the value.
   [[nodiscard]] const std::string& subject() const { return subject_; }
   [[nodiscard]] const std::string& remedy() const { return remedy_; }
 

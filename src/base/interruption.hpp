@@ -1,4 +1,4 @@
-// How long work is ended from outside, as by Ctrl-C: it comes to an interruption point every few
+// Ends long work from outside, as Ctrl-C does: the work comes to an interruption point every few
 // milliseconds, where the check that this thread has set may throw. Without a check nothing
 // happens.
 #pragma once
@@ -9,7 +9,7 @@ namespace latecomer {
 
 class Interruptible {
  public:
-  /// Until its end, `check` is called at the interruption points of this thread.
+  /// While this object lives, the interruption points of this thread call `check`.
   explicit Interruptible(std::function<void()> check) : check_(std::move(check)) {
     current_ = &check_;
   }

@@ -9,13 +9,13 @@
 namespace latecomer {
 namespace {
 
-constexpr Count kMostPorts = 1024;  // more than any machine has; each is simulated
+constexpr Count kMaxPorts = 1024;  // more than any machine has; each is simulated
 
 Rank rank_count(const std::string& what, std::string_view text) {
-  constexpr Rank kMost = std::numeric_limits<Rank>::max();
+  constexpr Rank kMax = std::numeric_limits<Rank>::max();
   const Count count = parse_count(what, text);
-  if (count >= 1 && count <= kMost) return static_cast<Rank>(count);
-  throw Error(what, std::string(text), "1 to " + std::to_string(kMost));
+  if (count >= 1 && count <= kMax) return static_cast<Rank>(count);
+  throw Error(what, std::string(text), "1 to " + std::to_string(kMax));
 }
 
 }  // namespace
@@ -63,9 +63,9 @@ Network parse_network(std::string_view text) {
           "per_node, local_alpha, local_beta, burst, jitter, seed");
     }
   }
-  if (network.ports < 1 || network.ports > kMostPorts) {
+  if (network.ports < 1 || network.ports > kMaxPorts) {
     throw Error("network ports", std::to_string(network.ports),
-                "1 to " + std::to_string(kMostPorts));
+                "1 to " + std::to_string(kMaxPorts));
   }
   if (network.exchange < 1) {
     throw Error("network exchange", format_number(network.exchange), "1 or more");

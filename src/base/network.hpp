@@ -26,32 +26,32 @@ struct Network {
   double jitter = 0;       // a transfer takes up to this fraction longer, at random
   std::uint64_t seed = 1;  // of the jitter
 
-  /// How long a message occupies an idle link between nodes.
+  /// The time that a message occupies an idle link between nodes.
   [[nodiscard]] Seconds occupancy(Count bytes) const {
     return alpha + beta * static_cast<double>(bytes);
   }
-  /// The same with the handshake that it may need first.
+  /// The occupancy plus the handshake that the message may need first.
   [[nodiscard]] Seconds transfer(Count bytes) const {
     return occupancy(bytes) + (bytes > eager_limit ? handshake : 0);
   }
-  /// A message between two ranks that send each other one at the same time.
+  /// The time of a message between two ranks that send each other one at the same time.
   [[nodiscard]] Seconds exchanging(Count bytes) const {
     const bool slower = bytes > eager_limit;
     return slower ? handshake + exchange * occupancy(bytes) : occupancy(bytes);
   }
-  /// How long each of many messages occupies a link that they follow each other on: while one
-  /// starts up a bucket fills, and the link makes up for it.
+  /// The time that each of many messages occupies a link that they follow each other on. While a
+  /// message starts up the token bucket fills, and the link then passes as many bytes at once.
   [[nodiscard]] Seconds following(Count bytes) const {
     const Seconds filled = std::min(alpha, beta * static_cast<double>(burst));
     return alpha + std::max(0.0, beta * static_cast<double>(bytes) - filled);
   }
-  /// What the burst saves a rank that sends so much in a call, its link being rested.
+  /// The time that the burst saves a rank that sends so many bytes in a call on a rested link.
   [[nodiscard]] Seconds saved(Count bytes) const {
     return beta * static_cast<double>(std::min(bytes, burst));
   }
   [[nodiscard]] Seconds combining(Count bytes) const { return gamma * static_cast<double>(bytes); }
-  /// Elements of the longest message whose receive may be posted ahead of its turn: with several
-  /// ports, any.
+  /// The elements of the longest message whose receive may be posted early: with several ports, any
+  /// message.
   [[nodiscard]] Count eager_elements(Count element_bytes) const {
     return ports > 1 ? std::numeric_limits<Count>::max() : eager_limit / element_bytes;
   }

@@ -38,9 +38,9 @@ double scaled(std::string_view what, std::string_view text, Units units,
 }
 
 Count whole(std::string_view what, std::string_view text, double value, const std::string& remedy,
-            Count least = 0) {
+            Count min = 0) {
   // 2^53: above it a double no longer holds every whole number.
-  if (value < static_cast<double>(least) || value > 0x1.0p53 || value != std::floor(value)) {
+  if (value < static_cast<double>(min) || value > 0x1.0p53 || value != std::floor(value)) {
     throw Error(std::string(what), std::string(text), remedy);
   }
   return static_cast<Count>(value);
@@ -52,12 +52,12 @@ double parse_number(std::string_view what, std::string_view text) {
   return scaled(what, text, {{"", 1.0}}, "a number such as 0.5");
 }
 
-Count parse_count(std::string_view what, std::string_view text, Count least) {
+Count parse_count(std::string_view what, std::string_view text, Count min) {
   const std::string remedy =
-      "a whole number from " + std::to_string(least) + " up such as 1000, 64Ki, 1Mi or 4G";
+      "a whole number from " + std::to_string(min) + " up such as 1000, 64Ki, 1Mi or 4G";
   const Units units = {{"", 1.0},  {"k", 1e3},  {"K", 1e3},        {"M", 1e6},
                        {"G", 1e9}, {"Ki", kKi}, {"Mi", kKi * kKi}, {"Gi", kKi * kKi * kKi}};
-  return whole(what, text, scaled(what, text, units, remedy), remedy, least);
+  return whole(what, text, scaled(what, text, units, remedy), remedy, min);
 }
 
 Count parse_bytes(std::string_view what, std::string_view text) {

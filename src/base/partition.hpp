@@ -26,11 +26,11 @@ class Partition {
   Count longer_;
 };
 
-/// The fewest parts of `bytes` that are each sent without asking the receiver: at most half the
-/// eager limit, since the libraries count their headers too. 1 where nothing is sent so.
+/// The fewest parts of `bytes` that are each sent eagerly: at most half the eager limit, since the
+/// libraries count their headers too. 1 if no message is eager.
 [[nodiscard]] inline Count eager_parts(Count bytes, const Network& network) {
-  const Count most = network.eager_limit / 2;
-  return most == 0 ? 1 : std::max<Count>(1, (bytes + most - 1) / most);
+  const Count max = network.eager_limit / 2;
+  return max == 0 ? 1 : std::max<Count>(1, (bytes + max - 1) / max);
 }
 
 }  // namespace latecomer

@@ -1,4 +1,4 @@
-// The words for ranks, counts and time that every layer shares.
+// The types of ranks, counts and times.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A class of calls under automatic choice: alike in all that matters, of sizes within an eighth of
-// an octave. First it is only watched: the MPI library carries it out. It becomes active when it
-// has taken long enough to pay for what follows.
+// A call class: calls under automatic choice that are alike in all that matters, with sizes within
+// an eighth of an octave. At first a class is only watched, and the MPI library executes its calls.
+// It becomes active when its calls have taken long enough to pay for what follows.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "choose/feedback.hpp"
 #include "choose/plan_cache.hpp"
 #include "choose/review.hpp"
-#include "choose/track.hpp"
 #include "forecast/call_sequence.hpp"
 
 namespace latecomer {
 
-/// One way to carry out a call, and its price.
+/// One way to execute a call, and its price.
 struct Candidate {
   const Algorithm* row = nullptr;
   Seconds predicted = 0;
@@ -23,42 +23,45 @@ struct Candidate {
 };
 
 struct CallClass {
-  /// Reading the clock twice takes 60 ns, a tenth of the briefest calls: one in so many is timed.
+  /// Reading the clock twice takes 60 ns, a tenth of the shortest calls: of brief calls only every
+  /// kTimed-th is timed.
   static constexpr std::uint64_t kTimed = 8;
   static constexpr Seconds kBrief = 20e-6;
   [[nodiscard]] bool next_is_timed() const { return !brief || calls % kTimed == 0; }
 
   CallKey key = 0;
   std::uint64_t calls = 0;
-  /// Calls before this number go to the MPI library without a further look.
+  /// Calls before this number go to the MPI library without being looked at.
   std::uint64_t next_event = 0;
   bool active = false;
-  // How long calls took on this rank. The first one is not noted: it is often a slow one.
-  Durations library;  // the MPI library's own collective
-  Durations decided;  // those decided about since the last review, all in
+  // Durations on this rank. The first call, which is often slow, is not noted.
+  Durations library;  // of the MPI library's own collective
+  Durations decided;  // of calls decided about since the last review, including all overhead
 
   // Alike on all ranks.
-  Seconds elapsed = 0;             // of a usual call, waiting included
-  bool brief = false;              // it takes less than kBrief
-  Seconds account = 0;             // planning time that the calls have paid for
-  std::uint64_t reviewed = 0;      // the call of the last review
-  std::uint64_t accounted = 0;     // the last call that paid into the account
-  std::uint64_t used = 0;          // the event of the communicator that used it last
-  std::uint64_t untold = 0;        // calls in a row that nobody told of
-  std::uint64_t settled = 0;       // told of in a row, the library's, with nobody late
-  std::uint64_t review_after = 0;  // calls that are decided about
-  std::uint64_t vain = 0;          // reviews in a row that found deciding dearer than the library
+  Seconds elapsed = 0;                  // exponential mean over the calls, waiting included
+  bool brief = false;                   // elapsed < kBrief
+  Seconds budget = 0;                   // seconds that planning may take, paid for by the calls
+  std::uint64_t reviewed = 0;           // the call of the last review
+  std::uint64_t budgeted = 0;           // the last call that paid into the budget
+  std::uint64_t used = 0;               // the event of the communicator that used it last
+  std::uint64_t unobserved = 0;         // calls in a row whose arrivals are not known
+  std::uint64_t balanced_in_a_row = 0;  // watched native calls in a row with nobody late
+  std::uint64_t review_after = 0;       // calls that are decided about
+  std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
   const Algorithm* current = nullptr;
-  std::map<std::string_view, Track> tracks;  // by row
-  // The candidates of the last call that need no estimate: the best balanced program, protocols.
-  std::vector<Candidate> steady;
-  // The last prices of all that have a plan, and for which call and arrivals.
+  std::map<std::string_view, Feedback> feedback;  // by row
+  // The last call's candidates that do not depend on expected arrivals: the best balanced program,
+  // and protocols.
+  std::vector<Candidate> arrival_independent;
+  // The last prices of all candidates with a plan, and the call and arrivals that they are for.
   Count priced_count = -1;
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
   std::vector<const Algorithm*> unpriced;  // rows for these arrivals, the cheapest to plan last
-  // Of rooted calls: what the steady candidates would take under the arrivals of the last calls.
-  std::vector<std::vector<Candidate>> lately;
+  // Of rooted calls: the prices of the arrival-independent candidates under the arrivals of the
+  // last calls.
+  std::vector<std::vector<Candidate>> recent_prices;
 };
 
 }  // namespace latecomer

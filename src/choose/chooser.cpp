@@ -14,33 +14,33 @@
 namespace latecomer {
 namespace {
 
-constexpr double kGain = 0.95;      // another candidate must be so much better than the current
-constexpr double kNoWorse = 1.5;    // than the best program may a protocol be in balance
-constexpr std::size_t kDoubts = 2;  // of bad luck with an arrival-aware candidate
-constexpr std::size_t kLately = 5;  // calls whose arrivals stand for the next one's
-constexpr std::uint64_t kMostDoublings = 7;  // of the calls between two that are told of
-constexpr std::uint64_t kMostUses = 12;      // of a candidate of which nothing becomes known
+constexpr double kGain = 0.95;    // of the current price: a better candidate's is below it
+constexpr double kNoWorse = 1.5;  // of the best program's price in balance: a protocol's, at most
+constexpr std::size_t kPriorWeight = 2;     // calls that must speak for an arrival-aware candidate
+constexpr std::size_t kRecentCalls = 5;     // whose arrivals stand for the next call's
+constexpr std::uint64_t kMaxDoublings = 7;  // of the calls between two exchanges
+constexpr std::uint64_t kMaxUses = 12;      // of a candidate whose durations stay unknown
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
-constexpr Seconds kLinkTime = 400e-6;             // of a link, for each doubling of the ranks
-constexpr Seconds kOwnStep = 5e-6;                // of a program's step, however fast the network
-constexpr Seconds kLook = 3e-6;                   // expecting and deciding, without planning
-constexpr double kPaid = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
-constexpr std::uint64_t kGrowth = 4;              // of the calls between reviews
-constexpr double kLoss = 0.01;                    // by deciding, of the time of a class's calls
+constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each doubling of the ranks
+constexpr Seconds kOwnStep = 5e-6;        // of a program's step, however fast the network
+constexpr Seconds kLook = 3e-6;           // expecting and deciding, without planning
+constexpr double kBudgetShare = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
+constexpr std::uint64_t kGrowth = 4;                     // of the calls between reviews
+constexpr double kLoss = 0.01;              // by deciding, of the time of a class's calls
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
-constexpr std::uint64_t kMostReviewed = 256;
+constexpr std::uint64_t kMaxReviewed = 256;
 
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
-/// The rows that every choice looks at, found once.
+/// Returns a row by its name: every choice needs some, so they are looked up once.
 const Algorithm& row_of(Collective collective, std::string_view name) {
   using Rows = std::array<const Algorithm*, kCollectives>;
   const auto find = [](std::string_view each) {
     Rows rows{};
-    for (const Collective of : all_collectives()) {
-      rows[static_cast<std::size_t>(of)] = &find_algorithm(of, each);
+    for (const Collective collective : all_collectives()) {
+      rows[static_cast<std::size_t>(collective)] = &find_algorithm(collective, each);
     }
     return rows;
   };
@@ -55,7 +55,7 @@ bool late(const std::vector<Seconds>& arrivals) {
   return *last > *first;
 }
 
-/// How long ranks wait for the last one to arrive, on average.
+/// The mean over the ranks of how long they wait for the last one to arrive.
 Seconds waiting(const std::vector<Seconds>& arrivals) {
   if (arrivals.empty()) return 0;
   const Seconds sum = std::accumulate(arrivals.begin(), arrivals.end(), 0.0);
@@ -63,28 +63,29 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
          sum / static_cast<double>(arrivals.size());
 }
 
-/// In a rooted collective ranks may be gone before the last one arrives: counted from then on the
-/// mean may be negative, and what one algorithm takes no multiple of what another takes.
+/// The price for a mean duration from the last arrival on. In a rooted collective ranks may leave
+/// before it, so that this mean may be negative and ratios of it mean nothing: there the waiting is
+/// added.
 Seconds as_price(Seconds after_last, Collective collective, const std::vector<Seconds>& arrivals) {
   return rooted(collective) ? after_last + waiting(arrivals) : after_last;
 }
 
-/// Mixes in what all ranks know alike; the result is not 0.
-void descend(Lineage& lineage, std::uint64_t event) {
+/// Mixes an event that all ranks know alike into the hash; the result is not 0.
+void mix(StateHash& state_hash, std::uint64_t event) {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
-  const std::uint64_t mixed = (lineage ^ event) * kMix;
-  lineage = std::max<Lineage>(1, (mixed ^ mixed >> 32) & kLineages);
+  const std::uint64_t mixed = (state_hash ^ event) * kMix;
+  state_hash = std::max<StateHash>(1, (mixed ^ mixed >> 32) & kStateHashMask);
 }
 
-/// Without the slowest quarter.
+/// The mean without the slowest quarter.
 template <std::size_t size>
-double mean_of_usual(std::array<double, size> values, std::size_t count) {
+double trimmed_mean(std::array<double, size> values, std::size_t count) {
   const auto begin = values.begin();
   std::sort(begin, begin + static_cast<std::ptrdiff_t>(count));
-  const std::size_t usual = count - count / 4;
-  if (usual == 0) return 0;
-  return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(usual), 0.0) /
-         static_cast<double>(usual);
+  const std::size_t kept = count - count / 4;
+  if (kept == 0) return 0;
+  return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(kept), 0.0) /
+         static_cast<double>(kept);
 }
 
 template <std::size_t size>
@@ -108,52 +109,52 @@ void Chooser::forget() {
 }
 
 void Chooser::expect_anew() {
-  for (auto& [key, of] : classes_) {
-    if (of.active) of.next_event = 0;
+  for (auto& [key, call_class] : classes_) {
+    if (call_class.active) call_class.next_event = 0;
   }
 }
 
-/// Short messages leave before anybody waits for them; and where one message is all, every
-/// algorithm is alike.
+/// Short messages leave before their receiver comes, and where a collective is one message, all
+/// algorithms are alike.
 bool Chooser::worth_a_class(const Problem& problem) {
   if (!rooted(problem.collective)) return true;
   return problem.ranks > 2 && problem.bytes() >= kLong;
 }
 
 CallClass& Chooser::class_of(const Problem& problem) {
-  const auto [found, fresh] = classes_.try_emplace(call_class(problem));
-  CallClass& of = found->second;
-  if (!fresh) return of;
-  of.key = found->first;
-  of.used = ++events_;
-  of.current = &row_of(problem.collective, "native");
-  // A first call is often a slow one. Of long calls the second one is looked at already.
-  of.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 2 : 8;
-  if (classes_.size() > kMostClasses) forget_oldest();
-  return of;
+  const auto [found, fresh] = classes_.try_emplace(class_key(problem));
+  CallClass& call_class = found->second;
+  if (!fresh) return call_class;
+  call_class.key = found->first;
+  call_class.used = ++events_;
+  call_class.current = &row_of(problem.collective, "native");
+  // A first call is often a slow one. Classes of long calls are looked at from the second call on.
+  call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 2 : 8;
+  if (classes_.size() > kMaxClasses) forget_oldest();
+  return call_class;
 }
 
-/// Of calls that rank 0 announces, it alone decides: what it knows of them must not decide about
+/// Rank 0 alone decides about the calls that it announces: what it knows of them must not influence
 /// calls that all ranks decide about.
 CallClass& Chooser::announced_class_of(const Problem& problem) {
   constexpr CallKey kAnnounced = 0x5851f42d4c957f2dU;
   const CallClass& all_know = class_of(problem);
-  const auto [found, fresh] = classes_.try_emplace(call_class(problem) ^ kAnnounced);
-  CallClass& of = found->second;
-  if (!fresh) return of;
-  of.key = found->first;
-  of.used = events_;
-  of.active = true;
-  of.current = all_know.current;
-  of.calls = of.accounted = all_know.calls;
-  of.elapsed = all_know.elapsed;
-  of.account = all_know.account;
-  return of;
+  const auto [found, fresh] = classes_.try_emplace(class_key(problem) ^ kAnnounced);
+  CallClass& call_class = found->second;
+  if (!fresh) return call_class;
+  call_class.key = found->first;
+  call_class.used = events_;
+  call_class.active = true;
+  call_class.current = all_know.current;
+  call_class.calls = call_class.budgeted = all_know.calls;
+  call_class.elapsed = all_know.elapsed;
+  call_class.budget = all_know.budget;
+  return call_class;
 }
 
-void Chooser::linked(std::uint64_t link) {
-  linked_ = true;
-  descend(lineage_, link);
+void Chooser::connected(std::uint64_t link) {
+  connected_ = true;
+  mix(state_hash_, link);
 }
 
 void Chooser::take_over(Chooser&& other) {
@@ -169,9 +170,9 @@ void Chooser::take_over_watch(Chooser&& other) {
 }
 
 void Chooser::give_up() {
-  for (auto& [key, of] : classes_) {
-    of.active = false;
-    of.next_event = kGrowth * of.calls;
+  for (auto& [key, call_class] : classes_) {
+    call_class.active = false;
+    call_class.next_event = kGrowth * call_class.calls;
   }
 }
 
@@ -182,108 +183,109 @@ void Chooser::forget_oldest() {
   ++version_;
 }
 
-bool Chooser::watched(CallClass& of, Seconds seconds) {
-  if (of.calls > 0 && of.next_is_timed()) of.library.add(seconds);
-  ++of.calls;
-  return !of.active && of.calls >= of.next_event;
+bool Chooser::watched(CallClass& call_class, Seconds seconds) {
+  if (call_class.calls > 0 && call_class.next_is_timed()) call_class.library.add(seconds);
+  ++call_class.calls;
+  return !call_class.active && call_class.calls >= call_class.next_event;
 }
 
-bool Chooser::served(CallClass& of, Seconds library, Seconds inside) const {
-  if (library > 0) of.library.add(library);
-  if (!last_.first) of.decided.add(inside);
-  return of.active && of.decided.count() >= of.review_after;
+bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) const {
+  if (library > 0) call_class.library.add(library);
+  if (!last_.first) call_class.decided.add(inside);
+  return call_class.active && call_class.decided.count() >= call_class.review_after;
 }
 
-Review Chooser::review(const CallClass& of, bool room) {
+Review Chooser::review(const CallClass& call_class, bool room) {
   Review mine;
   const auto add = [&](Reviewed by, const Durations& durations) {
     for (std::size_t ago = 0; ago < durations.size(); ++ago) {
       mine.set_call(by, ago, durations.ago(ago), durations.ago(ago));
     }
   };
-  add(Reviewed::library, of.library);
-  add(Reviewed::decided, of.decided);
+  add(Reviewed::library, call_class.library);
+  add(Reviewed::decided, call_class.decided);
   mine.set_room(room);
   return mine;
 }
 
-bool Chooser::reviewed(CallClass& of, const Problem& problem, const Review& all) {
-  if (!of.active) return activate(of, problem, all);
-  judge(of, problem.collective, all);
+bool Chooser::reviewed(CallClass& call_class, const Problem& problem, const Review& all) {
+  if (!call_class.active) return activate(call_class, problem, all);
+  judge(call_class, problem.collective, all);
   return false;
 }
 
-bool Chooser::activate(CallClass& of, const Problem& problem, const Review& all) {
-  // Where ranks leave together, what one waited for others is no part of the least.
-  const std::size_t count = of.library.size();
+bool Chooser::activate(CallClass& call_class, const Problem& problem, const Review& all) {
+  // If all ranks leave together, the least time on a rank contains no waiting for others.
+  const std::size_t count = call_class.library.size();
   std::array<double, Review::kCalls> transfer{};
   std::array<double, Review::kCalls> mean{};
   for (std::size_t ago = 0; ago < count; ++ago) {
-    const Seconds least = all.least(Reviewed::library, ago);
-    const Seconds most = all.most(Reviewed::library, ago);
-    transfer[ago] = rooted(problem.collective) ? most : least;
-    mean[ago] = (most + least) / 2;
-    descend(lineage_, std::bit_cast<std::uint64_t>(mean[ago]));
+    const Seconds min = all.min(Reviewed::library, ago);
+    const Seconds max = all.max(Reviewed::library, ago);
+    transfer[ago] = rooted(problem.collective) ? max : min;
+    mean[ago] = (max + min) / 2;
+    mix(state_hash_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
-  of.elapsed = median(mean, count);
-  of.brief = of.elapsed < CallClass::kBrief;
-  of.used = ++events_;
-  spent_ += of.elapsed * static_cast<double>(of.calls - of.reviewed);
-  of.reviewed = of.calls;
+  call_class.elapsed = median(mean, count);
+  call_class.brief = call_class.elapsed < CallClass::kBrief;
+  call_class.used = ++events_;
+  spent_ += call_class.elapsed * static_cast<double>(call_class.calls - call_class.reviewed);
+  call_class.reviewed = call_class.calls;
   const int steps = std::max(1, ceil_log2(ranks_));
-  const bool room = linked_ || all.room();
+  const bool room = connected_ || all.room();
   const bool may_gain = room && median(transfer, count) > kOwnStep * steps;
-  const Seconds needed = linked_ ? 0 : kLinkTime * steps / kSetUp;
+  const Seconds needed = connected_ ? 0 : kConnectTime * steps / kSetUp;
   if (may_gain && spent_ >= needed) {
-    of.active = true;
-    of.next_event = 0;
-    of.review_after = kFirstReview;
-    of.accounted = of.calls;
-    of.account = kPaid * of.elapsed * static_cast<double>(of.calls);
+    call_class.active = true;
+    call_class.next_event = 0;
+    call_class.review_after = kFirstReview;
+    call_class.budgeted = call_class.calls;
+    call_class.budget = kBudgetShare * call_class.elapsed * static_cast<double>(call_class.calls);
     return true;
   }
-  std::uint64_t pause = (kGrowth - 1) * of.calls;
+  std::uint64_t pause = (kGrowth - 1) * call_class.calls;
   if (may_gain) {
-    const double calls = (needed - spent_) / of.elapsed;
+    const double calls = (needed - spent_) / call_class.elapsed;
     pause =
         std::min(pause, std::max<std::uint64_t>(kReviewed, static_cast<std::uint64_t>(calls) + 1));
   }
-  of.next_event = of.calls + pause;
+  call_class.next_event = call_class.calls + pause;
   return false;
 }
 
-/// Whatever the prices say, deciding must not be dearer than leaving the calls to the library, with
-/// all that it takes. Where it is, the library has the next calls: first a few, since what is known
-/// of it may be old; then so many that the loss is at most kLoss of their time, and twice as many
-/// each time in a row.
-void Chooser::judge(CallClass& of, Collective collective, const Review& all) {
-  const auto usual = [&](Reviewed by, std::size_t count) {
+/// Compares the durations of calls that were decided about with those of the library's, whatever
+/// the prices say. If deciding costs more than it gains, the library gets the next calls: first a
+/// few, since its durations may be old; then so many that the loss is at most kLoss of their time,
+/// and twice as many each time in a row.
+void Chooser::judge(CallClass& call_class, Collective collective, const Review& all) {
+  const auto usual_time = [&](Reviewed by, std::size_t count) {
     std::array<double, Review::kCalls> seconds{};
     for (std::size_t ago = 0; ago < count; ++ago) {
       seconds[ago] =
-          rooted(collective) ? (all.least(by, ago) + all.most(by, ago)) / 2 : all.least(by, ago);
+          rooted(collective) ? (all.min(by, ago) + all.max(by, ago)) / 2 : all.min(by, ago);
     }
-    return mean_of_usual(seconds, count);
+    return trimmed_mean(seconds, count);
   };
-  const Seconds library = usual(Reviewed::library, of.library.size());
-  const Seconds decided = usual(Reviewed::decided, of.decided.size());
-  const auto reviewed = static_cast<double>(of.decided.count());
-  of.decided.clear();
-  descend(lineage_, of.calls);
+  const Seconds library = usual_time(Reviewed::library, call_class.library.size());
+  const Seconds decided = usual_time(Reviewed::decided, call_class.decided.size());
+  const auto reviewed = static_cast<double>(call_class.decided.count());
+  call_class.decided.clear();
+  mix(state_hash_, call_class.calls);
   const double loss = library > 0 ? decided / library - 1 : 0;
   if (loss <= kLoss) {
-    of.vain = 0;
-    of.review_after = std::min(2 * of.review_after, kMostReviewed);
+    call_class.futile_reviews = 0;
+    call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);
     return;
   }
   std::uint64_t pause = Durations::kCalls;
-  if (of.vain > 0) {
+  if (call_class.futile_reviews > 0) {
     const double calls = std::clamp(reviewed * loss / kLoss, 1.0, 1e6);
-    pause = static_cast<std::uint64_t>(calls) << std::min(of.vain - 1, kMostDoublings);
+    pause = static_cast<std::uint64_t>(calls)
+            << std::min(call_class.futile_reviews - 1, kMaxDoublings);
   }
-  of.next_event = of.calls + 1 + pause;
-  of.review_after = kReviewed;
-  ++of.vain;
+  call_class.next_event = call_class.calls + 1 + pause;
+  call_class.review_after = kReviewed;
+  ++call_class.futile_reviews;
 }
 
 // --- Calls that are decided about ---
@@ -315,8 +317,8 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
   return expected_;
 }
 
-/// What the call at hand is planned with. In reproducible mode nothing but the problem and the
-/// library's version is known. Programs of rooted collectives tell nobody.
+/// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
+/// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced) {
   known_.network = policy_.reproducible ? with_handshake({}) : policy_.network;
   known_.telemetry = watch_ != nullptr && !rooted(collective);
@@ -324,21 +326,21 @@ void Chooser::know(Collective collective, bool announced) {
   known_.arrivals = expected_;
 }
 
-Verdict Chooser::decide_as_set(const Problem& problem, bool announced) try {
+Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
   const Choice& set = policy_.choice(problem.collective);
-  Verdict verdict{.row = set.algorithm};
+  Decision decision{.row = set.algorithm};
   std::uint64_t& calls = announced ? announced_rooted_calls_ : rooted_calls_;
-  verdict.tell = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
+  decision.exchange_arrivals = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
   note({});
-  if (is_native(*set.algorithm)) return verdict;
+  if (is_native(*set.algorithm)) return decision;
   know(problem.collective, announced);
-  verdict.plan = plans_for_call().get(set, problem, known_).plan;
-  verdict.way = Verdict::Way::plan;
-  return verdict;
+  decision.plan = plans_for_call().get(set, problem, known_).plan;
+  decision.action = Decision::Action::plan;
+  return decision;
 } catch (const Error& error) {
-  Verdict verdict{.way = Verdict::Way::refused};
-  verdict.why = error.what();
-  return verdict;
+  Decision decision{.action = Decision::Action::refused};
+  decision.why = error.what();
+  return decision;
 }
 
 std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
@@ -349,143 +351,151 @@ std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
   return plans_.get(policy_.choice(problem.collective), problem, known_).plan;
 }
 
-/// Programs that nobody has tried yet take as many times their prediction as the balanced one: the
-/// network's costs are the same, and maybe wrong.
+/// The prices of a class's candidates: predictions, corrected by feedback. A program without
+/// feedback is corrected like the balanced one, since both rest on the same cost parameters.
 class Chooser::Prices {
  public:
-  explicit Prices(const CallClass& of) : tracks_(of.tracks) {
-    if (const Track* track = find("fastest")) usual_ = track->factor(1);
+  explicit Prices(const CallClass& call_class) : feedback_(call_class.feedback) {
+    if (const Feedback* feedback = find("fastest")) calibration_ = feedback->factor(1);
   }
 
-  [[nodiscard]] const Track* find(std::string_view name) const {
-    const auto found = tracks_.find(name);
-    return found == tracks_.end() ? nullptr : &found->second;
+  [[nodiscard]] const Feedback* find(std::string_view name) const {
+    const auto found = feedback_.find(name);
+    return found == feedback_.end() ? nullptr : &found->second;
   }
   [[nodiscard]] bool judged(const Algorithm& row) const {
-    const Track* track = find(row.name);
-    return track != nullptr && track->judged();
+    const Feedback* feedback = find(row.name);
+    return feedback != nullptr && feedback->judged();
   }
-  [[nodiscard]] double usual() const { return usual_; }
+  [[nodiscard]] double calibration() const { return calibration_; }
   [[nodiscard]] double factor(const Algorithm& row) const {
-    const Track* track = find(row.name);
-    return track == nullptr ? usual_ : track->factor(usual_, row.arrival_aware ? kDoubts : 0);
+    const Feedback* feedback = find(row.name);
+    return feedback == nullptr
+               ? calibration_
+               : feedback->factor(calibration_, row.arrival_aware ? kPriorWeight : 0);
   }
   [[nodiscard]] Seconds of(const Candidate& candidate) const {
     return candidate.predicted * factor(*candidate.row);
   }
 
  private:
-  const std::map<std::string_view, Track>& tracks_;
-  double usual_ = 1;
+  const std::map<std::string_view, Feedback>& feedback_;
+  double calibration_ = 1;
 };
 
-Verdict Chooser::decide(const Problem& problem, bool announced) {
+Decision Chooser::decide(const Problem& problem, bool announced) {
   if (!policy_.chooses(problem.collective)) return decide_as_set(problem, announced);
-  CallClass& of = announced ? announced_class_of(problem) : class_of(problem);
-  ++of.calls;
-  of.used = ++events_;
-  of.account += kPaid * of.elapsed * static_cast<double>(of.calls - of.accounted);
-  of.accounted = of.calls;
-  collect(of, problem, announced);
-  const Candidate* const trial = to_try(of);
-  const Candidate& chosen = trial != nullptr ? *trial : best_of(of);
-  if (trial == nullptr && of.current != chosen.row) {
-    of.current = chosen.row;
-    of.tracks[chosen.row->name].confirm();
+  CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
+  ++call_class.calls;
+  call_class.used = ++events_;
+  call_class.budget += kBudgetShare * call_class.elapsed *
+                       static_cast<double>(call_class.calls - call_class.budgeted);
+  call_class.budgeted = call_class.calls;
+  collect(call_class, problem, announced);
+  const Candidate* const trial = trial_candidate(call_class);
+  const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
+  if (trial == nullptr && call_class.current != chosen.row) {
+    call_class.current = chosen.row;
+    call_class.feedback[chosen.row->name].confirm();
   }
-  Verdict verdict{.plan = chosen.plan, .row = chosen.row, .predicted = chosen.predicted};
-  if (chosen.plan) verdict.way = Verdict::Way::plan;
-  const bool library_so_far = of.tracks.empty();
-  Track& track = of.tracks[chosen.row->name];
-  note({of.key, chosen.row, chosen.predicted, track.uses() == 0 && !library_so_far});
-  track.use(of.calls);
-  const std::uint64_t every = trial != nullptr ? 1 : calls_between_tellings(of, chosen, problem);
-  verdict.tell = of.untold + 1 >= every;
-  of.untold = verdict.tell ? 0 : of.untold + 1;
-  of.next_event = 0;
+  Decision decision{.plan = chosen.plan, .row = chosen.row, .predicted = chosen.predicted};
+  if (chosen.plan) decision.action = Decision::Action::plan;
+  const bool library_so_far = call_class.feedback.empty();
+  Feedback& feedback = call_class.feedback[chosen.row->name];
+  note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far});
+  feedback.use(call_class.calls);
+  const std::uint64_t every =
+      trial != nullptr ? 1 : calls_between_exchanges(call_class, chosen, problem);
+  decision.exchange_arrivals = call_class.unobserved + 1 >= every;
+  call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
+  call_class.next_event = 0;
   if (trial == nullptr && is_native(*chosen.row)) {
-    rest(of, every, verdict.tell);
+    rest(call_class, every, decision.exchange_arrivals);
   } else if (trial == nullptr) {
-    of.settled = 0;
+    call_class.balanced_in_a_row = 0;
   }
-  return verdict;
+  return decision;
 }
 
-/// The library's collective was chosen: until the next event calls take the shortcut. Where
-/// somebody is expected late a look is worth it in each call that is long beside it.
-void Chooser::rest(CallClass& of, std::uint64_t every, bool told) {
-  std::uint64_t pause = every - of.untold;
+/// After the library was chosen: sets the next event, until which calls take the shortcut. If a
+/// rank is expected late and calls are long, each of them is looked at.
+void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
+  std::uint64_t pause = every - call_class.unobserved;
   if (late(expected_)) {
-    of.settled = 0;
-    const double look = kLook / (kLooking * std::max(of.elapsed, 1e-9));
+    call_class.balanced_in_a_row = 0;
+    const double look = kLook / (kLooking * std::max(call_class.elapsed, 1e-9));
     pause = std::min(pause, 1 + static_cast<std::uint64_t>(look));
-  } else if (told) {
-    ++of.settled;
+  } else if (observed) {
+    ++call_class.balanced_in_a_row;
   }
-  of.next_event = next_event(of, pause);
-  of.untold += of.next_event - of.calls - 1;
+  call_class.next_event = next_event(call_class, pause);
+  call_class.unobserved += call_class.next_event - call_class.calls - 1;
 }
 
 void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predicted) {
   expected_.clear();
   if (!policy_.chooses(problem.collective)) return note({});
-  CallClass& of = announced_class_of(problem);
-  ++of.calls;
-  of.used = ++events_;
-  Track& track = of.tracks[row.name];
-  note({of.key, &row, predicted, track.uses() == 0});
-  track.use(of.calls);
+  CallClass& call_class = announced_class_of(problem);
+  ++call_class.calls;
+  call_class.used = ++events_;
+  Feedback& feedback = call_class.feedback[row.name];
+  note({call_class.key, &row, predicted, feedback.uses() == 0});
+  feedback.use(call_class.calls);
 }
 
-/// The plan of a row, if it is there or the calls have paid for making it.
-const CachedPlan* Chooser::plan_if_paid(CallClass& of, const Algorithm& row,
-                                        const Problem& problem) {
+/// The plan of a row, if it is cached or the budget pays for making it; otherwise null.
+const CachedPlan* Chooser::plan_if_affordable(CallClass& call_class, const Algorithm& row,
+                                              const Problem& problem) {
   const Choice choice{&row, {}};
   if (const CachedPlan* const found = plans_for_call().find(choice, problem, known_)) return found;
   const Seconds cost = planning_cost(row, problem, known_.network);
-  if (of.account < cost || !accepts(row, problem, nullptr)) return nullptr;
-  of.account -= cost;
+  if (call_class.budget < cost || !accepts(row, problem, nullptr)) return nullptr;
+  call_class.budget -= cost;
   return &plans_for_call().get(choice, problem, known_);
 }
 
-/// The candidates of a call: the MPI library's collective, which is expected to do as well as the
-/// best balanced program; that program; protocols; and where somebody is expected late the
-/// arrival-aware rows. Only the first one where the calls have not paid for more.
-void Chooser::collect(CallClass& of, const Problem& problem, bool announced) {
+/// Collects the candidates of a call: the MPI library's collective, which is predicted to take as
+/// long as the best balanced program; that program; protocols; and if a rank is expected late the
+/// arrival-aware rows. If the budget is too small, only the first.
+void Chooser::collect(CallClass& call_class, const Problem& problem, bool announced) {
   candidates_.clear();
   candidates_.push_back({&row_of(problem.collective, "native"), 0, nullptr});
-  collect_steady(of, problem, announced);
-  if (of.steady.empty()) return;
-  if (late(expected_)) price(of, problem);
-  const bool priced = late(expected_) && !of.priced.empty();
-  for (const Candidate& each : priced ? of.priced : of.steady) candidates_.push_back(each);
+  collect_arrival_independent(call_class, problem, announced);
+  if (call_class.arrival_independent.empty()) return;
+  if (late(expected_)) price(call_class, problem);
+  const bool priced = late(expected_) && !call_class.priced.empty();
+  for (const Candidate& each : priced ? call_class.priced : call_class.arrival_independent)
+    candidates_.push_back(each);
   candidates_.front().predicted = candidates_[1].predicted;
 }
 
-/// A protocol's ranks merge or move whole vectors, with words in between. Where programs do far
-/// better when all are there, because a vector is short or can be cut, it may still let most ranks
-/// leave early, but whoever needs the result waits for it: there it does not compete.
-void Chooser::collect_steady(CallClass& of, const Problem& problem, bool announced) {
-  of.steady.clear();
+/// Collects the candidates that do not depend on expected arrivals. A protocol moves whole vectors,
+/// with control messages in between. Where programs are far better in balance, because a vector is
+/// short or can be cut, a protocol may still let most ranks leave early, but the ranks that need
+/// the result wait longer: there it does not compete.
+void Chooser::collect_arrival_independent(CallClass& call_class, const Problem& problem,
+                                          bool announced) {
+  call_class.arrival_independent.clear();
   const Collective collective = problem.collective;
   know(collective, announced);
   known_.arrivals.clear();
-  const CachedPlan* const fastest = plan_if_paid(of, row_of(collective, "fastest"), problem);
+  const CachedPlan* const fastest =
+      plan_if_affordable(call_class, row_of(collective, "fastest"), problem);
   if (fastest == nullptr) return;
   const Seconds balanced = fastest->balanced;
-  of.steady.push_back({fastest->asked.algorithm, balanced, fastest->plan});
+  call_class.arrival_independent.push_back({fastest->asked.algorithm, balanced, fastest->plan});
   for (const Algorithm& row : registry(collective)) {
     if (row.kind != Kind::protocol || announced) continue;
-    const CachedPlan* const protocol = plan_if_paid(of, row, problem);
+    const CachedPlan* const protocol = plan_if_affordable(call_class, row, problem);
     if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
-    of.steady.push_back({&row, protocol->balanced, protocol->plan});
+    call_class.arrival_independent.push_back({&row, protocol->balanced, protocol->plan});
   }
-  if (of.lately.empty()) return;
-  // Nobody knows who will be late: under the arrivals of the last calls.
-  for (Candidate& each : of.steady) {
+  if (call_class.recent_prices.empty()) return;
+  // No arrivals are expected: the price is the mean under the arrivals of the last calls.
+  for (Candidate& each : call_class.arrival_independent) {
     Seconds sum = 0;
     int count = 0;
-    for (const auto& prices : of.lately) {
+    for (const auto& prices : call_class.recent_prices) {
       for (const Candidate& then : prices) {
         if (then.row != each.row) continue;
         sum += then.predicted;
@@ -498,125 +508,135 @@ void Chooser::collect_steady(CallClass& of, const Problem& problem, bool announc
 
 /// Balanced programs are priced for given arrivals in reductions, whose ranks may leave early, and
 /// where protocols compete. Elsewhere they are priced as if nobody were late.
-bool Chooser::prices_arrivals(const CallClass& of) {
-  const Collective collective = of.steady.front().row->collective;
-  return of.steady.size() > 1 || (rooted(collective) && combines(collective));
+bool Chooser::prices_arrivals(const CallClass& call_class) {
+  const Collective collective = call_class.arrival_independent.front().row->collective;
+  return call_class.arrival_independent.size() > 1 || (rooted(collective) && combines(collective));
 }
 
-/// What price_of takes for all of them.
-Seconds Chooser::cost_of_prices(const CallClass& of) {
+/// The planning time that pricing the arrival-independent candidates takes.
+Seconds Chooser::cost_of_prices(const CallClass& call_class) {
   Seconds cost = 0;
-  if (!prices_arrivals(of)) return cost;
-  for (const Candidate& steady : of.steady) cost += replay_cost(*steady.plan);
+  if (!prices_arrivals(call_class)) return cost;
+  for (const Candidate& candidate : call_class.arrival_independent)
+    cost += replay_cost(*candidate.plan);
   return cost;
 }
 
-Seconds Chooser::price_of(const CallClass& of, const Candidate& steady,
+/// The price of a candidate under these arrivals.
+Seconds Chooser::price_of(const CallClass& call_class, const Candidate& candidate,
                           const std::vector<Seconds>& arrivals) const {
-  const Collective collective = steady.row->collective;
-  const bool exact = prices_arrivals(of);
-  const Seconds after_last = mean_after_last(*steady.plan, known_.network, arrivals, exact);
+  const Collective collective = candidate.row->collective;
+  const bool exact = prices_arrivals(call_class);
+  const Seconds after_last = mean_after_last(*candidate.plan, known_.network, arrivals, exact);
   return as_price(after_last, collective, arrivals);
 }
 
-/// Prices the candidates for the arrivals that are expected: the steady ones, then arrival-aware
-/// rows, those that are cheapest to plan first, as far as the calls have paid for it. Later calls
+/// Prices the candidates for the expected arrivals: first the arrival-independent ones, then
+/// arrival-aware rows, the cheapest to plan first, as far as the budget pays for them. Later calls
 /// with the same arrivals go on.
-void Chooser::price(CallClass& of, const Problem& problem) {
-  if (of.priced_count != problem.count || of.arrivals != expected_) begin_pricing(of, problem);
-  while (of.priced_count >= 0 && !of.unpriced.empty()) {
-    const Algorithm& row = *of.unpriced.back();
+void Chooser::price(CallClass& call_class, const Problem& problem) {
+  if (call_class.priced_count != problem.count || call_class.arrivals != expected_)
+    begin_pricing(call_class, problem);
+  while (call_class.priced_count >= 0 && !call_class.unpriced.empty()) {
+    const Algorithm& row = *call_class.unpriced.back();
     const Seconds cost = planning_cost(row, problem, known_.network);
-    if (of.account < cost) return;
-    of.account -= cost;
-    of.unpriced.pop_back();
+    if (call_class.budget < cost) return;
+    call_class.budget -= cost;
+    call_class.unpriced.pop_back();
     known_.arrivals = expected_;
     const CachedPlan& cached = plans_for_call().get({&row, {}}, problem, known_);
     if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
     const Seconds after_last = mean_after_last(*cached.plan, known_.network, expected_);
-    of.priced.push_back({&row, as_price(after_last, problem.collective, expected_), cached.plan});
+    call_class.priced.push_back(
+        {&row, as_price(after_last, problem.collective, expected_), cached.plan});
   }
 }
 
-void Chooser::begin_pricing(CallClass& of, const Problem& problem) {
-  of.priced.clear();
-  of.unpriced.clear();
-  of.priced_count = -1;
-  const Seconds cost = cost_of_prices(of);
-  if (of.account < cost) return;
-  of.account -= cost;
-  of.priced_count = problem.count;
-  of.arrivals = expected_;
-  for (const Candidate& steady : of.steady) {
-    of.priced.push_back({steady.row, price_of(of, steady, expected_), steady.plan});
+void Chooser::begin_pricing(CallClass& call_class, const Problem& problem) {
+  call_class.priced.clear();
+  call_class.unpriced.clear();
+  call_class.priced_count = -1;
+  const Seconds cost = cost_of_prices(call_class);
+  if (call_class.budget < cost) return;
+  call_class.budget -= cost;
+  call_class.priced_count = problem.count;
+  call_class.arrivals = expected_;
+  for (const Candidate& candidate : call_class.arrival_independent) {
+    call_class.priced.push_back(
+        {candidate.row, price_of(call_class, candidate, expected_), candidate.plan});
   }
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.arrival_aware && row.name != "auto";
-    if (candidate && may_pay(row, problem, known_.network)) of.unpriced.push_back(&row);
+    if (candidate && may_pay(row, problem, known_.network)) call_class.unpriced.push_back(&row);
   }
-  std::ranges::stable_sort(of.unpriced, std::greater<>{}, [&](const Algorithm* row) {
+  std::ranges::stable_sort(call_class.unpriced, std::greater<>{}, [&](const Algorithm* row) {
     return planning_cost(*row, problem, known_.network);
   });
 }
 
-/// One of which too little is known: first the library's collective, then the best balanced
-/// program, until both are judged; later whatever has not been used for long.
-const Candidate* Chooser::to_try(CallClass& of) const {
+/// Returns a candidate to try: first the library's collective and the best balanced program, until
+/// both have enough feedback; later one that was not used for long. Null: none.
+const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   if (candidates_.size() < 2) return nullptr;
-  const Prices prices(of);
+  const Prices prices(call_class);
   const auto uses = [&](const Candidate& candidate) {
-    const Track* track = prices.find(candidate.row->name);
-    return track == nullptr ? 0 : track->uses();
+    const Feedback* feedback = prices.find(candidate.row->name);
+    return feedback == nullptr ? 0 : feedback->uses();
   };
   for (const Candidate* each : {&candidates_[0], &candidates_[1]}) {
-    if (!prices.judged(*each->row) && uses(*each) < kMostUses) return each;
+    if (!prices.judged(*each->row) && uses(*each) < kMaxUses) return each;
   }
-  const Candidate& best = best_of(of);
+  const Candidate& best = best_of(call_class);
   for (const Candidate& other : candidates_) {
-    const auto track = of.tracks.find(other.row->name);
-    if (other.row == best.row || track == of.tracks.end() || !track->second.known()) continue;
-    if (!track->second.due(of.calls, prices.of(other) / prices.of(best))) continue;
-    track->second.renew();
+    const auto feedback = call_class.feedback.find(other.row->name);
+    if (other.row == best.row || feedback == call_class.feedback.end() || !feedback->second.known())
+      continue;
+    if (!feedback->second.due(call_class.calls, prices.of(other) / prices.of(best))) continue;
+    feedback->second.renew();
     return &other;
   }
   return nullptr;
 }
 
-const Candidate& Chooser::best_of(const CallClass& of) const {
-  const Prices prices(of);
+const Candidate& Chooser::best_of(const CallClass& call_class) const {
+  const Prices prices(call_class);
   const Candidate& native = candidates_.front();
   if (candidates_.size() < 2 || !prices.judged(*candidates_[1].row)) return native;
   const auto cheaper = [&](const Candidate& a, const Candidate& b) {
     return prices.of(a) < prices.of(b);
   };
   const Candidate& best = *std::min_element(candidates_.begin(), candidates_.end(), cheaper);
-  const auto is_current = [&](const Candidate& each) { return each.row == of.current; };
+  const auto is_current = [&](const Candidate& each) { return each.row == call_class.current; };
   const auto found = std::find_if(candidates_.begin(), candidates_.end(), is_current);
   const Candidate& current = found == candidates_.end() ? native : *found;
   return prices.of(best) > kGain * prices.of(current) ? current : best;
 }
 
-/// So that telling costs at most kTelling of the calls since it was last done.
-std::uint64_t Chooser::calls_between_tellings(const CallClass& of, const Candidate& chosen,
-                                              const Problem& problem) const {
-  if (rooted(problem.collective)) return kRootedEvery << std::min(of.settled, kMostDoublings);
-  const Prices prices(of);
-  const Seconds call = std::max(of.elapsed, prices.of(chosen));
+/// The number of calls between two exchanges of arrivals, such that they cost at most kExchanging
+/// of the time of these calls.
+std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, const Candidate& chosen,
+                                               const Problem& problem) const {
+  if (rooted(problem.collective))
+    return kRootedEvery << std::min(call_class.balanced_in_a_row, kMaxDoublings);
+  const Prices prices(call_class);
+  const Seconds call = std::max(call_class.elapsed, prices.of(chosen));
   if (!(call > 0)) return kRootedEvery;
-  const Seconds telling = ceil_log2(problem.ranks) * known_.network.transfer(0) * prices.usual();
-  return 1 + static_cast<std::uint64_t>(std::min(1e6, telling / (kTelling * call)));
+  const Seconds exchange =
+      ceil_log2(problem.ranks) * known_.network.transfer(0) * prices.calibration();
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
 }
 
-/// The next call that is told of, or in which something is tried again.
-std::uint64_t Chooser::next_event(const CallClass& of, std::uint64_t every) const {
-  const Prices prices(of);
-  std::uint64_t next = of.calls + every;
+/// The number of the next call that is followed by an exchange, or in which a candidate is tried
+/// again.
+std::uint64_t Chooser::next_event(const CallClass& call_class, std::uint64_t every) const {
+  const Prices prices(call_class);
+  std::uint64_t next = call_class.calls + every;
   for (const Candidate& each : candidates_) {
-    const Track* track = prices.find(each.row->name);
-    if (each.row == of.current || track == nullptr || !track->known()) continue;
-    next = std::min(next, track->next(prices.of(each) / prices.of(candidates_.front())));
+    const Feedback* feedback = prices.find(each.row->name);
+    if (each.row == call_class.current || feedback == nullptr || !feedback->known()) continue;
+    next = std::min(next, feedback->next(prices.of(each) / prices.of(candidates_.front())));
   }
-  return std::max(next, of.calls + 1);
+  return std::max(next, call_class.calls + 1);
 }
 
 void Chooser::note(const Selection& selection) { before_ = std::exchange(last_, selection); }
@@ -631,24 +651,26 @@ void Chooser::learn() {
   learn(last_, watch_->taken(), watch_->last());
 }
 
-/// What needs no estimate is held against its price for the arrivals that came, the others against
-/// what they were chosen for: a wrong estimate is theirs.
-Seconds Chooser::promised(CallClass& of, const Selection& selection,
-                          const std::vector<Seconds>& arrivals) {
-  if (of.steady.empty()) return selection.predicted;
-  const Seconds cost = cost_of_prices(of);
-  if (of.account < cost) return selection.predicted;
-  of.account -= cost;
+/// The price that a call is compared with once its arrivals are known: an arrival-independent
+/// candidate is priced for these, others keep the price that they were chosen for, so that a wrong
+/// estimate counts against them.
+Seconds Chooser::price_in_hindsight(CallClass& call_class, const Selection& selection,
+                                    const std::vector<Seconds>& arrivals) {
+  if (call_class.arrival_independent.empty()) return selection.predicted;
+  const Seconds cost = cost_of_prices(call_class);
+  if (call_class.budget < cost) return selection.predicted;
+  call_class.budget -= cost;
   std::vector<Candidate> prices;
-  Seconds promised = selection.predicted;
-  for (const Candidate& steady : of.steady) {
-    prices.push_back({steady.row, price_of(of, steady, arrivals), nullptr});
+  Seconds price = selection.predicted;
+  for (const Candidate& candidate : call_class.arrival_independent) {
+    prices.push_back({candidate.row, price_of(call_class, candidate, arrivals), nullptr});
     const bool stands_for = prices.size() == 1 && is_native(*selection.row);
-    if (steady.row == selection.row || stands_for) promised = prices.back().predicted;
+    if (candidate.row == selection.row || stands_for) price = prices.back().predicted;
   }
-  of.lately.push_back(std::move(prices));
-  if (of.lately.size() > kLately) of.lately.erase(of.lately.begin());
-  return promised;
+  call_class.recent_prices.push_back(std::move(prices));
+  if (call_class.recent_prices.size() > kRecentCalls)
+    call_class.recent_prices.erase(call_class.recent_prices.begin());
+  return price;
 }
 
 void Chooser::learn(const Selection& selection, std::optional<Seconds> taken,
@@ -656,17 +678,17 @@ void Chooser::learn(const Selection& selection, std::optional<Seconds> taken,
   if (selection.row == nullptr || !taken) return;
   const auto found = classes_.find(selection.key);
   if (found == classes_.end()) return;
-  CallClass& of = found->second;
+  CallClass& call_class = found->second;
   constexpr double kWeight = 0.25;
-  of.elapsed += kWeight * (*taken + waiting(arrivals) - of.elapsed);
+  call_class.elapsed += kWeight * (*taken + waiting(arrivals) - call_class.elapsed);
   Seconds predicted = selection.predicted;
   if (rooted(selection.row->collective)) {
     if (arrivals.empty()) return;
-    predicted = promised(of, selection, arrivals);
+    predicted = price_in_hindsight(call_class, selection, arrivals);
     *taken += waiting(arrivals);
   }
   if (!(predicted > 0) || selection.first) return;
-  of.tracks[selection.row->name].learn(*taken / predicted);
+  call_class.feedback[selection.row->name].learn(*taken / predicted);
 }
 
 }  // namespace latecomer

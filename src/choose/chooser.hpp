@@ -1,16 +1,16 @@
-// What is done about each call of a communicator: which algorithm carries it out, and with which
-// plan. The MPI library's own collective is the safe default under automatic choice: another one
-// must have shown that it is better, in at least three calls of each, and may only cost what the
-// calls have paid for. Closed forms price the candidates for the arrivals that are expected; what
-// calls really took corrects them (docs/decisions/0016-selection.md).
+// Decides about each call of a communicator: which algorithm executes it, with which plan. Under
+// automatic choice the MPI library's own collective is the safe default: another candidate must
+// have shown in at least three calls that it is better, and planning may only cost what the calls
+// have paid for. Closed forms price the candidates for the expected arrivals; measured durations
+// correct them (docs/decisions/0016-selection.md).
 //
-// A call is priced from its last arrival on, since nobody can do anything about what was before. In
-// a rooted collective ranks may leave earlier: there the price is the mean over the ranks of exit
-// minus arrival, and what needs no estimate is compared under arrivals like those of the last
-// calls where none are expected.
+// A price counts from the last arrival, since no algorithm can change what was before. In a rooted
+// collective ranks may leave earlier: there the price is the mean over the ranks of exit minus
+// arrival, and without expected arrivals the arrival-independent candidates are compared under
+// those of the last calls.
 //
-// A deterministic function of what it is told, so that ranks that are told the same choose the
-// same. It knows no MPI and no clock: runs over MPI and rehearsals use the same.
+// A chooser is a deterministic function of its inputs, so ranks with equal inputs decide alike. It
+// uses neither MPI nor a clock: MPI programs and rehearsals share it.
 #pragma once
 
 #include <map>
@@ -25,120 +25,123 @@
 
 namespace latecomer {
 
-/// What is done about one call.
-struct Verdict {
-  enum class Way : std::uint8_t {
-    library,  // the MPI library's own collective, which was chosen
-    refused,  // the same, since the algorithm that was set does not take the problem
-    plan,     // the plan is carried out
+/// The decision about one call.
+struct Decision {
+  enum class Action : std::uint8_t {
+    library,  // the MPI library executes the call, by choice
+    refused,  // the MPI library does: the algorithm that was set does not take the problem
+    plan,     // the plan is executed
   };
-  Way way = Way::library;
+  Action action = Action::library;
   std::shared_ptr<const Plan> plan = nullptr;
-  const Algorithm* row = nullptr;  // that was chosen
+  const Algorithm* row = nullptr;  // of the choice
   Seconds predicted = 0;           // its price
-  bool tell = false;               // all ranks of the arrivals, where the call's messages do not
+  bool exchange_arrivals = false;  // after the call: its messages carry no stamps
   std::string why = {};            // NOLINT(readability-redundant-member-init): of a refusal
 };
 
 class Chooser {
  public:
-  static constexpr std::size_t kMostClasses = 64;  // the one unused longest goes
-  /// Of rooted calls one in so many is told of: telling makes all ranks wait for the last one,
-  /// which such a call by itself does not. While the library's are chosen and nobody is late the
-  /// number doubles each time.
+  static constexpr std::size_t kMaxClasses = 64;  // the one unused longest is dropped
+  /// Of rooted calls only every kRootedEvery-th is followed by an arrival exchange: the
+  /// exchange makes all ranks wait for the last one, which such a call by itself does not. While
+  /// the library is chosen and nobody is late the number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
-  // What these may take, of the time of the calls that they are for.
-  static constexpr double kPlanning = 0.01;  // what it is expected to take: half as much
-  static constexpr double kSetUp = 0.02;     // making a link
-  static constexpr double kLooking = 0.01;   // at who is expected, where the library is chosen
-  static constexpr double kTelling = 0.01;   // telling of arrivals after calls of the library
+  // The parts of the calls' time that overheads may take.
+  static constexpr double kPlanning = 0.01;    // planning; the expected cost is held to half of it
+  static constexpr double kSetUp = 0.02;       // making CommResources
+  static constexpr double kLooking = 0.01;     // forecasting, while the library is chosen
+  static constexpr double kExchanging = 0.01;  // exchanging arrivals after native calls
 
   Chooser(Rank me, Rank ranks) : me_(me), ranks_(ranks) {}
 
   [[nodiscard]] Rank rank() const { return me_; }
   [[nodiscard]] Rank ranks() const { return ranks_; }
-  /// The settings. After a change: forget().
+  /// The settings. The caller calls forget() after a change.
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] Policy& policy() { return policy_; }
-  /// What was learned of calls says nothing any more.
+  /// Drops all that was learned about calls.
   void forget();
-  /// Other arrivals are given.
+  /// Notes that the program gives other arrivals.
   void expect_anew();
-  /// Of what was learned so far.
-  [[nodiscard]] Lineage lineage() const { return lineage_; }
-  /// What was learned so far gives way to what another communicator of the same ranks learned,
-  /// under the same policy. Calls of that one are over.
+  /// The hash of all that was learned so far.
+  [[nodiscard]] StateHash state_hash() const { return state_hash_; }
+  /// Replaces what was learned by what another communicator of the same ranks learned under the
+  /// same policy. That one's calls are over.
   void take_over(Chooser&& other);
-  /// The same of the arrivals alone, which watch_arrivals() will go on with.
+  /// Takes over the history of arrivals alone, which watch_arrivals() will continue.
   void take_over_watch(Chooser&& other);
 
   // --- Calls that are only watched ---
 
-  /// Of a call under automatic choice. Valid while version() stays.
+  /// The class of a call under automatic choice. Valid while version() stays.
   [[nodiscard]] CallClass& class_of(const Problem& problem);
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  /// False for short calls of rooted collectives, and for those of two ranks: they are the MPI
-  /// library's, and nothing is known of them.
+  /// False for short calls of rooted collectives, and for those of two ranks: the MPI library
+  /// executes them, and nothing is learned about them.
   [[nodiscard]] static bool worth_a_class(const Problem& problem);
-  /// Nothing is done about the class's next call: it is the MPI library's.
-  [[nodiscard]] static bool left_alone(const CallClass& of) {
-    return !of.active || of.calls + 1 < of.next_event;
+  /// True if the class's next call goes to the MPI library without being looked at.
+  [[nodiscard]] static bool left_alone(const CallClass& call_class) {
+    return !call_class.active || call_class.calls + 1 < call_class.next_event;
   }
-  /// A call of the class was carried out by the MPI library in `seconds` on this rank (of no
-  /// importance where it was not to be timed), and nothing else was done about it. True: its ranks
-  /// are to review the last calls now.
-  static bool watched(CallClass& of, Seconds seconds);
-  /// This rank's part of a review. `room`: whether this process may have another link.
-  [[nodiscard]] static Review review(const CallClass& of, bool room);
-  /// `all`: the ranks' reviews, reduced. True: the class became active; there must be a link from
-  /// now on.
-  bool reviewed(CallClass& of, const Problem& problem, const Review& all);
-  /// A link is there, of this number: further classes need none. Without one nothing is ever
-  /// active.
-  void linked(std::uint64_t link);
-  /// There can be none.
+  /// Notes a call of the class that the MPI library executed in `seconds` on this rank (ignored if
+  /// it was not to be timed) without any decision. Returns true if the ranks must review the last
+  /// calls now.
+  static bool watched(CallClass& call_class, Seconds seconds);
+  /// This rank's part of a review. `room`: true if this process may make further CommResources.
+  [[nodiscard]] static Review review(const CallClass& call_class, bool room);
+  /// Applies a review: `all` is the reduction over the ranks. Returns true if the class became
+  /// active, so that the communicator needs CommResources from now on.
+  bool reviewed(CallClass& call_class, const Problem& problem, const Review& all);
+  /// Notes that the communicator has CommResources with this number, so that further classes need
+  /// not pay for them. Without them no class is ever active.
+  void connected(std::uint64_t link);
+  /// Notes that there can be no CommResources.
   void give_up();
-  /// A call was carried out about which nothing was decided.
+  /// Notes a call about which nothing was decided.
   void skip() { skipped_ = true; }
 
   // --- Calls that are decided about ---
 
-  /// Arrivals are told from now on.
+  /// Starts or stops watching arrivals.
   void watch_arrivals();
   void watch_no_more();
-  /// Null: they are not.
+  /// Null if arrivals are not watched.
   [[nodiscard]] Watch* watch() { return watch_.get(); }
   [[nodiscard]] const Watch* watch() const { return watch_.get(); }
-  /// Whether a plan's own messages tell all ranks of the arrivals.
-  [[nodiscard]] bool tells(const Plan& plan) const { return watch_ != nullptr && plan.telemetry; }
+  /// True if a plan's own messages carry the arrival stamps.
+  [[nodiscard]] bool piggybacks(const Plan& plan) const {
+    return watch_ != nullptr && plan.telemetry;
+  }
 
-  /// Who is expected when in the call that comes now; empty: all together, or nobody knows. Once
-  /// for each call that is decided about.
+  /// Returns the expected arrivals of the call at hand in seconds after the earliest; empty if all
+  /// are expected together or nothing is known. Called once for each call that is decided about.
   [[nodiscard]] const std::vector<Seconds>& expect(const Problem& problem);
-  /// Replaces it: rank 0 knows better.
+  /// Replaces the expected arrivals by rank 0's, which rest on more.
   void expect_instead(std::vector<Seconds> arrivals) { expected_ = std::move(arrivals); }
   [[nodiscard]] const std::vector<Seconds>& expected() const { return expected_; }
-  /// About the call that was expected. `announced`: by rank 0 for all ranks, so that it may begin
-  /// before its arrivals; protocols do not. What rank 0 knows of such calls is its own.
-  [[nodiscard]] Verdict decide(const Problem& problem, bool announced = false);
-  /// A call of the class took `inside` seconds on this rank with all that was done about it; of
-  /// them `library` the MPI library's own collective, 0 if a plan was carried out. Not of calls
-  /// that rank 0 announced. True as of watched().
-  bool served(CallClass& of, Seconds library, Seconds inside) const;
-  /// Rank 0 decided about the call that comes now and announced it.
+  /// Decides about the call that expect() was called for. `announced`: rank 0 decides for all
+  /// ranks, so that the call may begin before its arrivals; protocols do not. What rank 0 learns of
+  /// such calls is its own.
+  [[nodiscard]] Decision decide(const Problem& problem, bool announced = false);
+  /// Notes that a call of the class took `inside` seconds on this rank, overhead included, and the
+  /// MPI library's own collective `library` of them, 0 if a plan was executed. Not for calls that
+  /// rank 0 announced. Returns true as watched() does.
+  bool measured(CallClass& call_class, Seconds library, Seconds inside) const;
+  /// Adopts rank 0's announced decision about the call at hand.
   void adopt(const Problem& problem, const Algorithm& row, Seconds predicted);
-  /// A plan for a call like this one, made before it comes. Throws Error as make_plan.
+  /// A plan for a call like this one, made before it comes. Throws Error as make_plan() does.
   std::shared_ptr<const Plan> likely_plan(const Problem& problem);
-  /// The call is over and was told of: what is known now of it, or of the one before, corrects
-  /// what will be chosen.
+  /// Learns from the call, which is over and watched: the durations known now, of it or of the call
+  /// before, correct later decisions.
   void learn();
-  /// Nobody told of the call.
+  /// Notes a call whose arrivals are not known.
   void miss();
 
   [[nodiscard]] const PlanCache& plans() const { return plans_; }
 
  private:
-  /// What was chosen for a call.
+  /// The choice made for a call.
   struct Selection {
     CallKey key = 0;
     const Algorithm* row = nullptr;
@@ -148,55 +151,55 @@ class Chooser {
   using Candidates = std::vector<Candidate>;
   class Prices;
 
-  bool activate(CallClass& of, const Problem& problem, const Review& all);
-  void judge(CallClass& of, Collective collective, const Review& all);
+  bool activate(CallClass& call_class, const Problem& problem, const Review& all);
+  void judge(CallClass& call_class, Collective collective, const Review& all);
   void know(Collective collective, bool announced);
-  [[nodiscard]] Verdict decide_as_set(const Problem& problem, bool announced);
+  [[nodiscard]] Decision decide_as_set(const Problem& problem, bool announced);
   [[nodiscard]] PlanCache& plans_for_call() {
     return known_.background ? announced_plans_ : plans_;
   }
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
-  [[nodiscard]] const CachedPlan* plan_if_paid(CallClass& of, const Algorithm& row,
-                                               const Problem& problem);
-  void price(CallClass& of, const Problem& problem);
-  void begin_pricing(CallClass& of, const Problem& problem);
-  void collect(CallClass& of, const Problem& problem, bool announced);
-  void collect_steady(CallClass& of, const Problem& problem, bool announced);
-  [[nodiscard]] static bool prices_arrivals(const CallClass& of);
-  [[nodiscard]] static Seconds cost_of_prices(const CallClass& of);
-  [[nodiscard]] Seconds price_of(const CallClass& of, const Candidate& steady,
+  [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Algorithm& row,
+                                                     const Problem& problem);
+  void price(CallClass& call_class, const Problem& problem);
+  void begin_pricing(CallClass& call_class, const Problem& problem);
+  void collect(CallClass& call_class, const Problem& problem, bool announced);
+  void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool announced);
+  [[nodiscard]] static bool prices_arrivals(const CallClass& call_class);
+  [[nodiscard]] static Seconds cost_of_prices(const CallClass& call_class);
+  [[nodiscard]] Seconds price_of(const CallClass& call_class, const Candidate& candidate,
                                  const std::vector<Seconds>& arrivals) const;
-  [[nodiscard]] const Candidate* to_try(CallClass& of) const;
-  [[nodiscard]] const Candidate& best_of(const CallClass& of) const;
-  [[nodiscard]] std::uint64_t calls_between_tellings(const CallClass& of, const Candidate& chosen,
-                                                     const Problem& problem) const;
-  [[nodiscard]] std::uint64_t next_event(const CallClass& of, std::uint64_t every) const;
-  void rest(CallClass& of, std::uint64_t every, bool told);
+  [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
+  [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
+  [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class,
+                                                      const Candidate& chosen,
+                                                      const Problem& problem) const;
+  [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, std::uint64_t every) const;
+  void rest(CallClass& call_class, std::uint64_t every, bool observed);
   void note(const Selection& selection);
   void learn(const Selection& selection, std::optional<Seconds> taken,
              const std::vector<Seconds>& arrivals);
-  [[nodiscard]] Seconds promised(CallClass& of, const Selection& selection,
-                                 const std::vector<Seconds>& arrivals);
+  [[nodiscard]] Seconds price_in_hindsight(CallClass& call_class, const Selection& selection,
+                                           const std::vector<Seconds>& arrivals);
   void forget_oldest();
 
   Rank me_;
   Rank ranks_;
   Policy policy_;
-  bool linked_ = false;
-  Lineage lineage_ = 0;
+  bool connected_ = false;
+  StateHash state_hash_ = 0;
   bool skipped_ = false;
   std::map<CallKey, CallClass> classes_;
   std::uint64_t version_ = 0;
   std::uint64_t events_ = 0;
-  Seconds spent_ = 0;  // by all calls that were reviewed
+  Seconds spent_ = 0;  // seconds, by all reviewed calls
   PlanCache plans_;
-  PlanCache announced_plans_;  // of calls that this rank decides about for all
+  PlanCache announced_plans_;  // of calls that rank 0 decides about for all
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Watch> past_watch_;  // another communicator's
   std::vector<Seconds> expected_;
-  Knowledge known_;  // that the call at hand is planned with
-  // With an algorithm that was set; of those that are announced, this rank may be the only one
-  // that knows.
+  Knowledge known_;  // for planning the call at hand
+  // Calls with an algorithm that was set. Of announced ones rank 0 may be the only one that counts.
   std::uint64_t rooted_calls_ = 0;
   std::uint64_t announced_rooted_calls_ = 0;
   Selection last_, before_;  // what a call took may be known only after the next one

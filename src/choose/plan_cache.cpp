@@ -32,7 +32,7 @@ bool answers(const CachedPlan& cached, const Choice& choice, const Problem& prob
          (cached.arrivals == knowledge.arrivals && cached.background == knowledge.background);
 }
 
-/// Alike on all ranks. Programs are kept elsewhere.
+/// The bytes of an entry, equal on all ranks. Programs are kept elsewhere.
 std::size_t bytes_of(const CachedPlan& cached) {
   const Plan& plan = *cached.plan;
   return sizeof(CachedPlan) + sizeof(Plan) + cached.arrivals.size() * sizeof(Seconds) +
@@ -63,7 +63,7 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
   cached.balanced = balanced_time(plan, knowledge.network);
   cached.plan = shared(std::move(plan));
   const std::size_t bytes = bytes_of(cached);
-  while (!entries_.empty() && bytes_ + bytes > kMostBytes) drop_oldest();
+  while (!entries_.empty() && bytes_ + bytes > kMaxBytes) drop_oldest();
   const std::uint64_t key = key_of(choice, problem, knowledge);
   entries_.push_back({key, bytes, std::move(cached)});
   by_key_.emplace(key, std::prev(entries_.end()));
@@ -71,7 +71,8 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
   return entries_.back().cached;
 }
 
-/// Other arrivals may give the same plan: its program need not be built again.
+/// Returns a cached equal plan if there is one, since other arrivals may give the same plan: its
+/// program need not be built again.
 std::shared_ptr<const Plan> PlanCache::shared(Plan plan) const {
   for (const Entry& entry : entries_) {
     if (*entry.cached.plan == plan) return entry.cached.plan;

@@ -1,5 +1,5 @@
-// The plans of a communicator, found again by the question that they answer. Which plans are there
-// is the same on all ranks: they hold memory up to a limit that is counted alike everywhere.
+// The plans of a communicator, by the request that they answer. All ranks keep the same plans:
+// their memory has a limit that all ranks count alike.
 #pragma once
 
 #include <list>
@@ -10,12 +10,12 @@
 
 namespace latecomer {
 
-/// A plan and what was asked for.
+/// A plan and the request that it answers.
 struct CachedPlan {
   Choice asked;
-  Problem problem;                // as asked: a plan's own may promise less
-  std::vector<Seconds> arrivals;  // matter to arrival-aware algorithms only
-  bool background = false;        // likewise: whether ranks have progress threads
+  Problem problem;                // as requested: the plan's own may be weaker
+  std::vector<Seconds> arrivals;  // relevant for arrival-aware algorithms only
+  bool background = false;        // likewise; true if ranks have progress threads
   bool telemetry = false;
   Seconds balanced = 0;              // its price where all arrive together
   std::shared_ptr<const Plan> plan;  // shared by equal answers
@@ -23,15 +23,15 @@ struct CachedPlan {
 
 class PlanCache {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{96} << 10;
+  static constexpr std::size_t kMaxBytes = std::size_t{96} << 10;
 
-  /// Null where it would have to be made. No allocation.
+  /// Returns null if the plan would have to be made. Does not allocate.
   [[nodiscard]] const CachedPlan* find(const Choice& choice, const Problem& problem,
                                        const Knowledge& knowledge);
   /// Throws Error if the algorithm refuses the problem. The result is valid until the next call
-  /// of get(); its plan lives as long as somebody holds it.
+  /// of get(); its plan lives as long as it is referenced.
   const CachedPlan& get(const Choice& choice, const Problem& problem, const Knowledge& knowledge);
-  /// The network or another assumption changed.
+  /// Drops all plans, after a change of the network or another assumption.
   void clear();
 
   [[nodiscard]] std::uint64_t plans_made() const { return made_; }

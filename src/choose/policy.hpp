@@ -1,4 +1,4 @@
-// What was set on a communicator and decides about its calls: equal on all ranks, by agreement or
+// The settings of a communicator that decide about its calls: equal on all ranks, by agreement or
 // by comparison.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace latecomer {
 
-/// MPI libraries ask the receiver before they send a long message: where nothing is said of that,
-/// it takes two start-ups.
+/// Adds a handshake to a network that names none: MPI libraries ask the receiver before they send a
+/// long message, which takes two start-ups.
 [[nodiscard]] inline Network with_handshake(Network network) {
   if (network.handshake == 0) network.handshake = 2 * network.alpha;
   return network;
@@ -26,18 +26,24 @@ struct Policy {
   std::array<Choice, kCollectives> choices;  // by collective
   Network network;
   bool reproducible = false;   // order and choice depend on the problem alone
-  bool online = false;         // arrivals are expected as earlier calls showed them
+  bool online = false;         // arrivals are forecast from earlier calls
   std::vector<Seconds> given;  // arrivals that the program expects
 
-  [[nodiscard]] Choice& choice(Collective of) { return choices[static_cast<std::size_t>(of)]; }
-  [[nodiscard]] const Choice& choice(Collective of) const {
-    return choices[static_cast<std::size_t>(of)];
+  [[nodiscard]] Choice& choice(Collective collective) {
+    return choices[static_cast<std::size_t>(collective)];
   }
-  [[nodiscard]] bool automatic(Collective of) const { return choice(of).algorithm->name == "auto"; }
-  /// Whether calls would be decided about alike.
+  [[nodiscard]] const Choice& choice(Collective collective) const {
+    return choices[static_cast<std::size_t>(collective)];
+  }
+  [[nodiscard]] bool automatic(Collective collective) const {
+    return choice(collective).algorithm->name == "auto";
+  }
+  /// True if both policies decide alike.
   [[nodiscard]] bool operator==(const Policy& other) const = default;
-  /// Whether its algorithm is chosen call by call.
-  [[nodiscard]] bool chooses(Collective of) const { return automatic(of) && !reproducible; }
+  /// True if the collective's algorithm is chosen call by call.
+  [[nodiscard]] bool chooses(Collective collective) const {
+    return automatic(collective) && !reproducible;
+  }
 };
 
 }  // namespace latecomer

@@ -1,4 +1,4 @@
-// A review: the ranks compare how long the last calls of a class took on each of them.
+// A review: the ranks compare the durations of a class's last calls.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,13 @@
 
 namespace latecomer {
 
-/// Tells what one communicator's ranks learned together from what others did: alike on its ranks,
-/// and unlike any other's. 0: nothing was learned.
-using Lineage = std::uint64_t;
-inline constexpr Lineage kLineages = (Lineage{1} << 52) - 1;  // a double holds them exactly
+/// A hash of what the ranks of a communicator learned together: equal on its ranks, and different
+/// for other communicators. 0: nothing was learned.
+using StateHash = std::uint64_t;
+inline constexpr StateHash kStateHashMask =
+    (StateHash{1} << 52) - 1;  // a double holds them exactly
 
-/// How long the last calls of a kind took on this rank.
+/// The durations of the last calls of one kind on this rank.
 class Durations {
  public:
   static constexpr std::size_t kCalls = 8;
@@ -24,11 +25,11 @@ class Durations {
   void add(Seconds seconds) { last_[count_++ % kCalls] = static_cast<float>(seconds); }
   void clear() { count_ = 0; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// How many are known.
+  /// The number of known durations.
   [[nodiscard]] std::size_t size() const {
     return static_cast<std::size_t>(std::min<std::uint64_t>(count_, kCalls));
   }
-  /// 0: of the last call. `calls` < size().
+  /// The duration of an earlier call; 0 is the last one. `calls` < size().
   [[nodiscard]] Seconds ago(std::size_t calls) const {
     return last_[(count_ - 1 - calls) % kCalls];
   }
@@ -38,45 +39,44 @@ class Durations {
   std::uint64_t count_ = 0;
 };
 
-/// The calls of a class as a review tells them apart.
+/// The two kinds of durations in a review.
 enum class Reviewed : std::uint8_t {
-  library,  // what the MPI library's own collective took
-  decided,  // what a call took that was decided about, all in
+  library,  // of the MPI library's own collective
+  decided,  // of calls that were decided about, overhead included
 };
 
-/// How long the last calls of a class took on the ranks, the least and the most of each, and what
-/// else the ranks must know before they make a link. They compare it by one reduction with the
-/// minimum, since least(-x) is -most(x).
+/// The minimum and maximum over the ranks of the durations of a class's last calls, and what else
+/// the ranks must know before they make CommResources. One reduction with the minimum compares it
+/// all, since min(-x) is -max(x).
 class Review {
  public:
   static constexpr std::size_t kCalls = Durations::kCalls;
 
   /// `ago`: 0 for the last call.
-  void set_call(Reviewed by, std::size_t ago, Seconds least, Seconds most) {
-    values_[place(by, ago)] = least;
-    values_[place(by, ago) + 1] = -most;
+  void set_call(Reviewed by, std::size_t ago, Seconds min, Seconds max) {
+    values_[place(by, ago)] = min;
+    values_[place(by, ago) + 1] = -max;
   }
-  [[nodiscard]] Seconds least(Reviewed by, std::size_t ago) const {
-    return values_[place(by, ago)];
-  }
-  [[nodiscard]] Seconds most(Reviewed by, std::size_t ago) const {
+  [[nodiscard]] Seconds min(Reviewed by, std::size_t ago) const { return values_[place(by, ago)]; }
+  [[nodiscard]] Seconds max(Reviewed by, std::size_t ago) const {
     return -values_[place(by, ago) + 1];
   }
 
-  /// True if each process may have another link.
+  /// True if each process may make further CommResources.
   void set_room(bool room) { values_[kRoom] = room ? 1 : 0; }
   [[nodiscard]] bool room() const { return values_[kRoom] > 0; }
 
-  /// The lineage of what this rank could take over, 0 for nothing. Agreed: the same on all ranks.
-  void offer(Lineage lineage) {
-    values_[kOffer] = static_cast<double>(lineage);
+  /// Offers to take over a predecessor with this state hash, 0 for none. agreed(): all ranks offer
+  /// the same.
+  void offer(StateHash state_hash) {
+    values_[kOffer] = static_cast<double>(state_hash);
     values_[kOffer + 1] = -values_[kOffer];
   }
   [[nodiscard]] bool agreed() const {
     return values_[kOffer] > 0 && values_[kOffer] == -values_[kOffer + 1];
   }
 
-  /// Another rank's.
+  /// Merges another rank's review.
   void merge(const Review& other) {
     std::transform(values_.begin(), values_.end(), other.values_.begin(), values_.begin(),
                    [](double mine, double theirs) { return std::min(mine, theirs); });

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Seconds kResolution = 1e-9;  // of the clocks
 constexpr double kWander = 0.5e-6;     // by which a drift may differ from its mean over minutes
-constexpr std::size_t kMostPast = 8;   // with kLongestInterval: the drift's mean over minutes
+constexpr std::size_t kMaxPast = 8;    // with kLongestInterval: the drift's mean over minutes
 constexpr Seconds kApart = 0.25;       // between models that are worth keeping
 constexpr Seconds kLongestInterval = 32;
 
@@ -30,7 +30,7 @@ Bounds intersect(const Bounds& a, const Bounds& b) {
   return {std::max(a.low, b.low), std::min(a.high, b.high)};
 }
 
-/// Of the offset at `origin`.
+/// The bounds of the offset at `origin`.
 Bounds bounds_of(const ClockSample& sample, Seconds origin) {
   const Bounds then{sample.peer - sample.answered, sample.peer - sample.asked};
   return then.wider(kLargestDrift * (origin - sample.asked) + kResolution);
@@ -40,7 +40,7 @@ Bounds bounds_at(const ClockModel& model, Seconds local) {
   return around(model.offset_at(local), model.error_at(local));
 }
 
-/// Of the drift, by the offsets at two instants.
+/// The bounds of the drift, by the offsets at two instants.
 Bounds slope(const ClockModel& from, const ClockModel& to) {
   const Seconds apart = to.origin - from.origin;
   return around((to.offset - from.offset) / apart, (to.error + from.error) / apart).wider(kWander);
@@ -97,7 +97,7 @@ void ClockHistory::keep() {
   model_.drift_error = drift.half();
   if (!past_.empty() && model_.origin - past_.back().origin < kApart) return;
   past_.push_back(model_);
-  if (past_.size() > kMostPast) past_.pop_front();
+  if (past_.size() > kMaxPast) past_.pop_front();
 }
 
 bool ClockRefresh::due(Seconds instant) {

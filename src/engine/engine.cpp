@@ -36,7 +36,7 @@ bool Engine::restart(const ProtocolOptions& options) {
   return true;
 }
 
-/// What a call begins with. All memory is there already.
+/// Sets the state at the begin of a call. Allocates nothing.
 void Engine::reset() {
   status_ = Status::running;
   failure_.clear();
@@ -57,7 +57,7 @@ void Engine::start() {
   pump();
 }
 
-/// What waits for nothing.
+/// Makes the operations without dependencies ready.
 void Engine::release_independent() {
   for (OpIndex i = 0; i < missing_.size(); ++i) {
     if (missing_[i] == 0) make_ready(i);
@@ -114,13 +114,13 @@ void Engine::make_ready(OpIndex index) {
   }
 }
 
-/// Messages first: the network works while this rank combines.
+/// Posts messages before local work, so that the network is busy while this rank combines.
 void Engine::pump() {
   while (!messages_.empty() && status_ == Status::running) post_message();
   if (!local_busy_ && status_ == Status::running) post_local();
 }
 
-/// Has the channel's next operation posted if it can be.
+/// Puts the channel's next operation among those to post, if it can be posted.
 void Engine::note_next(std::uint32_t channel) {
   Progressed& progressed = channels_[channel];
   if (progressed.noted || progressed.in_flight == options_.window) return;
@@ -135,7 +135,7 @@ void Engine::note_next(std::uint32_t channel) {
   push(messages_, next);
 }
 
-/// The next peer's turn may have come.
+/// Notes that a long receive is done: the next peer's long receives may follow.
 void Engine::finish_long(OpIndex index) {
   done_[index] = true;
   const std::size_t all = index_.long_receives().size();
@@ -154,7 +154,7 @@ void Engine::post_message() {
   const Operation& op = index_.operation(index);
   const Slice& data = op.kind == OpKind::send ? op.source : op.target;
   const bool paced = index_.program().receiver_paced && !data.empty();
-  const Message message{op.peer, data, first, index_.tells(index), paced};
+  const Message message{op.peer, data, first, index_.piggybacks(index), paced};
   if (op.kind == OpKind::send) {
     transport_.send(message, index_.program().plan_hash, index);
   } else {

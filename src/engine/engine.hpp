@@ -1,7 +1,7 @@
-// Runs a program as a pipelined dataflow: an operation is posted as soon as what it depends on is
-// done, the first of the program where several are. Long receives, whose senders wait until they
-// are posted, are posted from one peer at a time, in program order: what is needed first does not
-// share the link with what is needed later. Receives and sends are posted in program order per peer
+// Runs a program as a pipelined dataflow: an operation is posted as soon as its dependencies are
+// done, in program order if several are ready. Long receives, whose senders wait until they are
+// posted, are posted from one peer at a time, in program order, so that data needed first do not
+// share the link with data needed later. Receives and sends are posted in program order per peer
 // and direction, at most `window` of each in flight; combines and copies run one at a time, lowest
 // index first.
 #pragma once
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/index.hpp"
-#include "protocol/party.hpp"
+#include "protocol/executor.hpp"
 
 namespace latecomer {
 
@@ -27,15 +27,15 @@ class Engine final : public Protocol {
   [[nodiscard]] Status status() const override { return status_; }
   [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override;
-  /// Operations that are done.
+  /// The number of operations that are done.
   [[nodiscard]] std::size_t done() const override { return index_.size() - unfinished_; }
 
  private:
-  /// How far the messages of one of the index's channels are.
+  /// The progress of one of the index's channels.
   struct Progressed {
     std::size_t posted = 0;  // the channel's operations [0, posted) were posted
     std::uint32_t in_flight = 0;
-    bool noted = false;  // its next operation is among messages_
+    bool noted = false;  // its next operation is in messages_
   };
   /// Operations that are ready: a heap with the first of the program in front.
   using Ready = std::vector<OpIndex>;
@@ -65,7 +65,7 @@ class Engine final : public Protocol {
   std::vector<Progressed> channels_;
   std::vector<bool> done_;     // per operation; only of long receives
   std::size_t long_done_ = 0;  // so many of the long receives, and those before them, are done
-  Ready messages_;             // to post: the next of their channels
+  Ready messages_;             // the next of their channels, to post
   Ready locals_;               // to run
 };
 

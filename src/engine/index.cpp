@@ -10,8 +10,8 @@ ProgramIndex::ProgramIndex(const Program& program, Count eager)
     : program_(program), eager_(program.receiver_paced && eager != kNothingLong ? 0 : eager) {
   index_dependents();
   index_messages();
-  if (!program.telling.empty()) tells_.resize(size());
-  for (const OpIndex telling : program.telling) tells_[telling] = true;
+  if (!program.piggybacking.empty()) piggybacks_.resize(size());
+  for (const OpIndex piggybacking : program.piggybacking) piggybacks_[piggybacking] = true;
 }
 
 /// The reverse of Program::after in one array: a list for each operation would take most of the

@@ -1,5 +1,5 @@
-// What the engine must know of a program besides its operations, found out once and used in every
-// call: who waits for whom, each peer's messages, and whose turn long receives are.
+// An index of a program, made once and used in every call: which operations wait for which, the
+// messages of each peer, and the order of long receives.
 #pragma once
 
 #include <limits>
@@ -26,12 +26,14 @@ class ProgramIndex {
     return op.kind == OpKind::recv && op.target.count > eager_;
   }
 
-  /// Whether a courier's words travel along with it.
-  [[nodiscard]] bool tells(OpIndex index) const { return !tells_.empty() && tells_[index]; }
+  /// True if the message carries piggyback data.
+  [[nodiscard]] bool piggybacks(OpIndex index) const {
+    return !piggybacks_.empty() && piggybacks_[index];
+  }
 
-  /// How many operations each one waits for.
+  /// The number of operations that each operation waits for.
   [[nodiscard]] const std::vector<std::uint32_t>& waits() const { return waits_; }
-  /// Those that wait for it.
+  /// The operations that wait for one.
   struct Dependents {
     const OpIndex* first;
     const OpIndex* last;
@@ -45,7 +47,7 @@ class ProgramIndex {
 
   /// The operations that stand for this rank's arrival.
   [[nodiscard]] const std::vector<OpIndex>& arrivals() const { return arrivals_; }
-  /// How many operations are this rank's own: combines and copies.
+  /// The number of combines and copies.
   [[nodiscard]] std::size_t locals() const { return locals_; }
 
   /// The messages to or from one peer, in program order.
@@ -54,12 +56,12 @@ class ProgramIndex {
     std::vector<OpIndex> operations;
   };
   [[nodiscard]] const std::vector<Channel>& channels() const { return channels_; }
-  /// Of a send or receive.
+  /// The channel of a send or receive.
   [[nodiscard]] std::uint32_t channel_of(OpIndex index) const { return channel_of_[index]; }
 
   /// The long receives in program order.
   [[nodiscard]] const std::vector<OpIndex>& long_receives() const { return long_; }
-  /// Of a long receive: counts the changes of the peer before it.
+  /// The number of changes of peer among the long receives up to this one.
   [[nodiscard]] std::uint32_t turn(OpIndex index) const { return turn_[index]; }
 
  private:
@@ -68,7 +70,7 @@ class ProgramIndex {
 
   const Program& program_;
   Count eager_;
-  std::vector<bool> tells_;  // per operation; empty: none
+  std::vector<bool> piggybacks_;  // per operation; empty: none
   std::vector<std::uint32_t> waits_;
   std::vector<OpIndex> dependents_;            // of operation i: from dependents_begin_[i]
   std::vector<std::size_t> dependents_begin_;  // to dependents_begin_[i + 1]

@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kSteps = 32;
 
-/// The least one that is not below `value`; 0 for 0.
+/// The least power of two that is not below `value`; 0 for 0.
 float power_of_two(float value) {
   int exponent = 0;
   const float fraction = std::frexp(value, &exponent);
@@ -20,8 +20,8 @@ float power_of_two(float value) {
 
 }  // namespace
 
-void ArrivalGrid::snap(std::span<const float> arrivals, Seconds least_step, Seconds usual_error) {
-  if (!fits(arrivals, usual_error)) round(arrivals, least_step);
+void ArrivalGrid::snap(std::span<const float> arrivals, Seconds min_step, Seconds mean_error) {
+  if (!fits(arrivals, mean_error)) round(arrivals, min_step);
 }
 
 void ArrivalGrid::last(std::vector<Seconds>& arrivals) const {
@@ -31,24 +31,24 @@ void ArrivalGrid::last(std::vector<Seconds>& arrivals) const {
   }
 }
 
-bool ArrivalGrid::fits(std::span<const float> arrivals, Seconds usual_error) const {
+bool ArrivalGrid::fits(std::span<const float> arrivals, Seconds mean_error) const {
   if (steps_.size() != arrivals.size()) return false;
   const auto difference = [&](std::size_t rank) {
     return arrivals[rank] - step_ * static_cast<float>(steps_[rank]);
   };
-  const Seconds allowed = 2 * step_ + usual_error;
+  const Seconds allowed = 2 * step_ + mean_error;
   return extremes(arrivals.size(), difference).range() <= allowed;
 }
 
-void ArrivalGrid::round(std::span<const float> arrivals, Seconds least_step) {
+void ArrivalGrid::round(std::span<const float> arrivals, Seconds min_step) {
   const auto range = extremes_of(arrivals);
-  const auto least = static_cast<float>(least_step);
-  step_ = std::max(power_of_two(range.range() / kSteps), power_of_two(least));
+  const auto min = static_cast<float>(min_step);
+  step_ = std::max(power_of_two(range.range() / kSteps), power_of_two(min));
   steps_.assign(arrivals.size(), 0);
   together_ = range.range() < step_ / 2 || step_ == 0;
   if (together_) return;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    steps_[rank] = static_cast<std::uint8_t>(nearest((arrivals[rank] - range.least) / step_));
+    steps_[rank] = static_cast<std::uint8_t>(nearest((arrivals[rank] - range.min) / step_));
   }
 }
 

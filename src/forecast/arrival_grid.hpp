@@ -9,16 +9,15 @@
 
 namespace latecomer {
 
-/// Remembers what it said last, and says it again as long as it fits.
+/// Remembers its last arrivals, and returns them again as long as they fit.
 class ArrivalGrid {
  public:
-  /// New arrivals, seconds after the earliest one. They are rounded to multiples of a step, the
-  /// least power of two of seconds from 1/32 of their imbalance and from `least_step` up. But the
-  /// last ones stay if the new ones differ from them by one step of these at most, what is common
-  /// to all ranks left out, and so do estimates that are usually off by more: `usual_error` is the
-  /// misplacement allowed beside the step.
-  void snap(std::span<const float> arrivals, Seconds least_step, Seconds usual_error = 0);
-  /// The arrivals on the grid; empty: all are together.
+  /// Takes new arrivals, in seconds after the earliest, and rounds them to multiples of a step: the
+  /// least power of two of seconds that is at least 1/32 of their imbalance and at least
+  /// `min_step`. The last arrivals stay, however, if the new ones differ from them by at most two
+  /// steps plus `mean_error`, the usual misplacement, apart from what is common to all ranks.
+  void snap(std::span<const float> arrivals, Seconds min_step, Seconds mean_error = 0);
+  /// The arrivals on the grid; empty: all ranks arrive together.
   void last(std::vector<Seconds>& arrivals) const;
 
   [[nodiscard]] static std::size_t memory(Rank ranks) {
@@ -26,8 +25,8 @@ class ArrivalGrid {
   }
 
  private:
-  [[nodiscard]] bool fits(std::span<const float> arrivals, Seconds usual_error) const;
-  void round(std::span<const float> arrivals, Seconds least_step);
+  [[nodiscard]] bool fits(std::span<const float> arrivals, Seconds mean_error) const;
+  void round(std::span<const float> arrivals, Seconds min_step);
 
   std::vector<std::uint8_t> steps_;  // after the earliest rank
   float step_ = 0;

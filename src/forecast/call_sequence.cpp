@@ -7,7 +7,7 @@ namespace latecomer {
 
 namespace {
 
-/// FNV-1a of 64-bit words, with the high bits folded back: they know all of the words.
+/// FNV-1a of 64-bit words, with the high bits folded back, so that all bits depend on all words.
 class KeyHash {
  public:
   KeyHash& add(std::uint64_t word) {
@@ -33,7 +33,7 @@ CallKey key_of(const Problem& problem, Count bytes) {
       .key();
 }
 
-/// The least size of its class.
+/// The smallest size of a size's class.
 Count class_of(Count bytes) {
   constexpr unsigned kBits = 4;  // kept of a size: eighths of an octave
   const auto size = static_cast<std::uint64_t>(bytes);
@@ -44,10 +44,10 @@ Count class_of(Count bytes) {
 
 }  // namespace
 
-/// Of what MPI makes equal on all ranks.
+/// Hashes the facts that MPI makes equal on all ranks.
 CallKey call_key(const Problem& problem) { return key_of(problem, problem.bytes()); }
 
-CallKey call_class(const Problem& problem) { return key_of(problem, class_of(problem.bytes())); }
+CallKey class_key(const Problem& problem) { return key_of(problem, class_of(problem.bytes())); }
 
 void CallSequence::add(CallKey key) {
   count_held(key);
@@ -59,7 +59,7 @@ void CallSequence::add(CallKey key) {
   } else if (period_ == before && held(period_) > static_cast<std::uint64_t>(period_)) {
     position_ = (position_ + 1) % period_;
   } else {
-    position_ = (period_ - least_rotation()) % period_;
+    position_ = (period_ - minimal_rotation()) % period_;
   }
 }
 
@@ -82,8 +82,8 @@ int CallSequence::longest_held() const {
   return best;
 }
 
-/// Where the least rotation of the last `period_` keys starts, counted from the oldest of them.
-int CallSequence::least_rotation() const {
+/// The start of the minimal rotation of the last `period_` keys, counted from the oldest of them.
+int CallSequence::minimal_rotation() const {
   int best = 0;
   int other = 1;
   for (int same = 0; other < period_ && same < period_;) {

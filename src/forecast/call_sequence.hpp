@@ -1,5 +1,5 @@
-// Which calls a communicator makes again and again: the period of its sequence of keys. A training
-// loop that calls A, A, B has three histories, though keys alone tell only two apart.
+// Finds the period of a communicator's sequence of calls. A training loop that calls A, A, B has
+// three histories, though keys alone distinguish only two.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ using CallKey = std::uint64_t;
 
 [[nodiscard]] CallKey call_key(const Problem& problem);
 
-/// The same for calls of about the same size, so that sizes that never repeat have a history in
-/// common: from 16 bytes on sizes fall into eighths of an octave.
-[[nodiscard]] CallKey call_class(const Problem& problem);
+/// The key of a call's class: calls of about the same size share it, so that sizes that never
+/// repeat have a history in common. From 16 bytes on, classes are eighths of an octave.
+[[nodiscard]] CallKey class_key(const Problem& problem);
 
-/// What a history of calls is kept for: a key, and the position in the period where the key occurs
-/// in it more than once. Period 0: the key alone says it.
+/// The key of a history: a call key, and the position in the period if the key occurs in it more
+/// than once. Period 0: the call key alone.
 struct HistoryKey {
   CallKey key = 0;
   int period = 0;
@@ -34,19 +34,19 @@ class CallSequence {
  public:
   static constexpr int kLongestPeriod = 64;
 
-  /// The next call has this key.
+  /// Adds the next call.
   void add(CallKey key);
 
-  /// Of the calls up to now: the period that has held longest, of those whose pattern was gone
-  /// through twice or more; 0: none. (The shortest one that held for two rounds would be 1 after
-  /// each A, A in the loop A, A, B.)
+  /// The period of the calls so far: among the periods that were gone through at least twice, the
+  /// one that has held longest; 0: none. (The shortest one that held for two rounds would be 1
+  /// after each A, A in the loop A, A, B.)
   [[nodiscard]] int period() const { return period_; }
-  /// Of the next call in the period, counted from the start of its least rotation: the same loop
-  /// has the same positions, wherever it was entered. 0 without a period.
+  /// The next call's position in the period, counted from the start of its minimal rotation, so
+  /// that a loop has the same positions wherever it was entered. 0 without a period.
   [[nodiscard]] int position() const { return position_; }
   /// The next call's key, if the period goes on; without a period that of the last call.
   [[nodiscard]] CallKey expected() const { return ago(period_ == 0 ? 1 : period_); }
-  /// The history of a call with this key that comes next.
+  /// The history of the next call, if it has this key.
   [[nodiscard]] HistoryKey place(CallKey key) const;
 
  private:
@@ -57,14 +57,14 @@ class CallSequence {
   }
   void count_held(CallKey key);
   [[nodiscard]] int longest_held() const;
-  [[nodiscard]] int least_rotation() const;
+  [[nodiscard]] int minimal_rotation() const;
   [[nodiscard]] std::uint64_t held(int period) const {
     return held_[static_cast<std::size_t>(period)];
   }
 
   std::uint64_t calls_ = 0;
   std::array<CallKey, kSlots> keys_{};  // the last ones, in a ring
-  // For each period: how many calls in a row, up to the last one, repeat those a period before.
+  // By period: the number of calls in a row, up to the last one, that repeat the call a period ago.
   std::array<std::uint64_t, kLongestPeriod + 1> held_{};
   int period_ = 0;
   int position_ = 0;

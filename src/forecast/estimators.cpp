@@ -5,11 +5,12 @@
 
 namespace latecomer {
 
-/// With fewer patterns an average is the last value, and a trend the difference of two.
+/// True if there are enough patterns: with fewer an average is the last value, and a trend the
+/// difference of two.
 bool Estimators::ready(int number) const {
   const EstimatorNumbers numbers{history_.depth()};
   if (number == 0) return history_.size() > 0;
-  if (numbers.steady(number)) return history_.size() > 1;
+  if (numbers.gap_tolerant(number)) return history_.size() > 1;
   if (number < numbers.depth) return history_.in_a_row() > number;
   return history_.in_a_row() >= (number == numbers.trend() ? 3 : 2);
 }
@@ -23,7 +24,7 @@ void Estimators::predict(int number, std::span<float> next) const {
   shift(history_, next);
 }
 
-/// Of the last 8 patterns, or of as many as there are.
+/// The mean of the last 8 patterns, or of as many as there are.
 void Estimators::moving_average(std::span<float> next) const {
   constexpr int kAveraged = 8;
   const int calls = std::min(history_.size(), kAveraged);

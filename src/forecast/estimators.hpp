@@ -18,14 +18,14 @@ struct EstimatorNumbers {
   [[nodiscard]] constexpr int shift() const { return depth + 3; }
   [[nodiscard]] constexpr int count() const { return depth + 4; }
 
-  /// How many of its predictions must have been seen before it may be chosen: two, and one for
-  /// which they could vouch. A period must have been gone through once more: before that it may fit
-  /// only because nothing has happened in it yet.
+  /// The number of predictions that an estimator must have made before it may be chosen: two, and
+  /// one that these could vouch for. A period must have been gone through once more: before that it
+  /// may fit only because nothing has happened in it yet.
   [[nodiscard]] constexpr int trial(int number) const {
     return number < depth ? std::max(3, number + 1) : 3;
   }
-  /// Whether leaving out calls like those before hardly changes what it predicts.
-  [[nodiscard]] constexpr bool steady(int number) const {
+  /// True if leaving out calls like those before hardly changes what the estimator predicts.
+  [[nodiscard]] constexpr bool gap_tolerant(int number) const {
     return number == 0 || number == moving_average() || number == exponential_average();
   }
 };
@@ -35,11 +35,11 @@ class Estimators {
   explicit Estimators(Rank ranks, int depth = PatternHistory::kLongest) : history_(ranks, depth) {}
 
   void add(std::span<const float> pattern) { history_.add(pattern); }
-  /// Calls were left out: of patterns before nobody knows how many calls ago they were.
+  /// Notes that calls were left out: how many calls ago earlier patterns were is not known.
   void note_gap() { history_.note_gap(); }
-  /// Whether there are patterns enough for the estimator to say anything.
+  /// True if there are enough patterns for the estimator.
   [[nodiscard]] bool ready(int number) const;
-  /// The next pattern, seconds, by an estimator that is ready.
+  /// Predicts the next pattern, in seconds, by an estimator that is ready.
   void predict(int number, std::span<float> next) const;
 
  private:

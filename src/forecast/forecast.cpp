@@ -16,7 +16,7 @@ constexpr int kPredicted = 0;
 constexpr int kExits = 1;
 constexpr int kRows = 2;
 
-// What a history takes besides a byte a rank, its patterns and candidates.
+// The memory of a history besides a byte a rank, its patterns and candidates.
 constexpr std::size_t kBeside = sizeof(Forecast) + 256;
 constexpr int kShortest = 2;           // patterns that the shift needs
 constexpr Seconds kResolution = 1e-9;  // smaller differences are rounding, not lateness
@@ -36,14 +36,14 @@ std::size_t patterns_memory(Rank ranks, int depth) {
   return kSignals * PatternHistory::memory(ranks, depth) + PatternRows::memory(ranks, kRows);
 }
 
-/// Of the last predictions; small is good. The window finds the estimator that is best over time,
-/// the last two calls leave it at once when it no longer works.
+/// Scores the last predictions; small is good. The window finds the estimator that is best over
+/// time; the last two calls drop it at once when it no longer works.
 Seconds score(const TrackRecord& record, std::size_t predictions) {
   return record.mean(predictions) + record.recent() + kResolution;
 }
 
-/// Compared over the calls that both have predicted: otherwise the one that began later would have
-/// been spared what nobody could foresee, such as a first call like no other.
+/// Compares scores over the calls that both have predicted: otherwise the estimator that began
+/// later would be spared what none could foresee, such as a first call like no other.
 double relative_score(const TrackRecord& record, const TrackRecord& other) {
   const std::size_t both = std::min({record.count(), other.count(), TrackRecord::kWindow});
   return score(record, both) / score(other, both);
@@ -75,7 +75,7 @@ int Forecast::depth(Rank ranks) {
 Forecast::Forecast(Rank ranks)
     : ranks_(checked(ranks)),
       numbers_{depth(ranks)},
-      attention_(numbers_.depth),
+      schedule_(numbers_.depth),
       signals_{Estimators(ranks, numbers_.depth), Estimators(ranks, numbers_.depth)},
       rows_(ranks, kRows),
       candidates_{{last_value(), {}}} {
@@ -88,37 +88,37 @@ void Forecast::observe(const Observation& observation) {
 }
 
 void Forecast::add(const Observation& observation, bool may_search) {
-  const std::span<float> lateness = room(Room::lateness, rows_.ranks());
+  const std::span<float> lateness = scratch_row(ScratchRow::lateness, rows_.ranks());
   pattern_of(observation.arrivals, lateness);
-  const bool searched = attention_.searching();
-  const Look look = attention_.next(judge_forecast(lateness), steady_, may_search);
-  if (look == Look::glance) {
+  const bool searched = schedule_.searching();
+  const Evaluation evaluation = schedule_.next(judge_forecast(lateness), gap_tolerant_, may_search);
+  if (evaluation == Evaluation::forecast_only) {
     gaps_ = true;
     return;
   }
-  if (attention_.searching() && !searched) begin_search();
+  if (schedule_.searching() && !searched) begin_search();
   judge(lateness);
   keep(observation, lateness);
   choose();
-  if (attention_.searching()) return;
-  if (look == Look::all) {
+  if (schedule_.searching()) return;
+  if (evaluation == Evaluation::all) {
     end_search();
     choose();
   }
-  if (unproven_ > numbers_.depth && !steady_) keep_steady();
+  if (unproven_ > numbers_.depth && !gap_tolerant_) keep_gap_tolerant();
 }
 
-/// Keeps how wrong the forecast was where it was proven.
+/// Records how wrong the forecast was if it was proven. Returns how surprising that is.
 Surprise Forecast::judge_forecast(Pattern lateness) {
   const float width = imbalance(lateness);
-  const bool wider = width > kUnusual * usual_ + kResolution;
-  usual_ = std::max(width, kFading * usual_);
+  const bool wider = width > kUnusual * recent_imbalance_ + kResolution;
+  recent_imbalance_ = std::max(width, kFading * recent_imbalance_);
   if (!proven_) {
     unproven_ = std::min(unproven_ + 1, numbers_.depth + 1);
     return wider ? Surprise::large : Surprise::none;
   }
   unproven_ = 0;
-  const std::span<float> expected = room(Room::expected, rows_.ranks());
+  const std::span<float> expected = scratch_row(ScratchRow::expected, rows_.ranks());
   rows_.read(kPredicted, expected);
   const float missed = misplacement(Pattern(expected), lateness);
   own_record_.add(predicted_, missed);
@@ -126,12 +126,12 @@ Surprise Forecast::judge_forecast(Pattern lateness) {
   const bool wrong = missed >= kFit * predicted_;
   right_ = wrong ? 0 : std::min(right_ + 1, kBelieved);
   if (wrong && believed) return Surprise::large;
-  return missed > kUnusual * usual_error() + kResolution ? Surprise::some : Surprise::none;
+  return missed > kUnusual * mean_error() + kResolution ? Surprise::some : Surprise::none;
 }
 
-/// Keeps how far each method was from what happened.
+/// Records how far each candidate was from what happened.
 void Forecast::judge(Pattern lateness) {
-  const std::span<float> expected = room(Room::expected, rows_.ranks());
+  const std::span<float> expected = scratch_row(ScratchRow::expected, rows_.ranks());
   for (Candidate& candidate : candidates_) {
     const Method method = candidate.method;
     if (!signals_[static_cast<std::size_t>(method.signal)].ready(method.estimator)) continue;
@@ -149,8 +149,8 @@ void Forecast::keep(const Observation& observation, Pattern lateness) {
     as_computing.add(lateness);
     return;
   }
-  // The exits of the call that is over are not known yet: the next ones are taken to be alike.
-  const std::span<float> pattern = room(Room::computing, rows_.ranks());
+  // The exits of the call at hand are not known yet: they are taken to be like the last ones.
+  const std::span<float> pattern = scratch_row(ScratchRow::computing, rows_.ranks());
   pattern_of(observation.exits_before, pattern);
   rows_.write(kExits, pattern);
   pattern_of(observation.arrivals, observation.exits_before, pattern);
@@ -159,16 +159,16 @@ void Forecast::keep(const Observation& observation, Pattern lateness) {
 
 void Forecast::choose() {
   std::size_t best = chosen_;
-  double least = kHysteresis;
+  double min = kHysteresis;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (!tried(candidates_[i])) continue;
     const double relative = relative_score(candidates_[i].record, chosen().record);
-    if (relative >= least) continue;
-    least = relative;
+    if (relative >= min) continue;
+    min = relative;
     best = i;
   }
   chosen_ = best;
-  const std::span<float> expected = room(Room::expected, rows_.ranks());
+  const std::span<float> expected = scratch_row(ScratchRow::expected, rows_.ranks());
   predict(chosen().method, expected);
   rows_.write(kPredicted, expected);
   predicted_ = imbalance(expected);
@@ -177,7 +177,7 @@ void Forecast::choose() {
   proven_ = tried(chosen()) && chosen().record.proven(predicted_);
 }
 
-/// All methods are candidates; those that were not begin anew.
+/// Makes all methods candidates; those that were not begin with an empty record.
 void Forecast::begin_search() {
   std::vector<Method> all;
   for (int signal = 0; signal < kSignals; ++signal) {
@@ -189,28 +189,28 @@ void Forecast::begin_search() {
   gaps_ = false;
 }
 
-/// A steady one that can be believed as well is taken, unless it is off by much more, or by more
-/// where exits change: with it most calls need no look.
-void Forecast::prefer_steady() {
+/// Chooses a gap-tolerant method that is proven as well, unless its error is much larger, or larger
+/// where exits change: with it most calls need no evaluation.
+void Forecast::prefer_gap_tolerant() {
   const Candidate current = chosen();
-  double least = current.method.signal == kComputing ? 1 / kHysteresis : kMuchWorse;
+  double min = current.method.signal == kComputing ? 1 / kHysteresis : kMuchWorse;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const Candidate& one = candidates_[i];
-    if (!steady(one.method) || !tried(one) || !one.record.proven(predicted_)) continue;
+    if (!gap_tolerant(one.method) || !tried(one) || !one.record.proven(predicted_)) continue;
     const double relative = relative_score(one.record, current.record);
-    if (relative >= least) continue;
-    least = relative;
+    if (relative >= min) continue;
+    min = relative;
     chosen_ = i;
   }
 }
 
-/// The chosen one stays, the last value, which notices a change first, and the best others.
+/// Keeps the chosen method, the last value, which notices a change first, and the best others.
 void Forecast::end_search() {
-  if (proven_ && !steady(chosen().method)) prefer_steady();
+  if (proven_ && !gap_tolerant(chosen().method)) prefer_gap_tolerant();
   const Candidate current = chosen();
-  attention_.rest(doubted_ && proven_);
-  least_trial_ = numbers_.depth;
-  if (steady(current.method)) return keep_steady();
+  schedule_.finish_search(doubted_ && proven_);
+  min_trial_ = numbers_.depth;
+  if (gap_tolerant(current.method)) return keep_gap_tolerant();
   std::vector<std::pair<double, Method>> order;
   for (const Candidate& one : candidates_) {
     const bool stays = one.method == current.method || one.method == last_value();
@@ -223,14 +223,15 @@ void Forecast::end_search() {
   consider(few);
 }
 
-/// Where the chosen one is steady, or nothing was proven for long.
-void Forecast::keep_steady() {
+/// Keeps the gap-tolerant methods alone: the chosen one is one of them, or nothing was proven for
+/// long.
+void Forecast::keep_gap_tolerant() {
   consider({last_value(),
             {kLateness, numbers_.moving_average()},
             {kLateness, numbers_.exponential_average()}});
 }
 
-/// These are the candidates from now on; the chosen one, or else the first, is chosen.
+/// Makes these methods the candidates; the chosen one stays chosen, otherwise the first is.
 void Forecast::consider(const std::vector<Method>& methods) {
   std::vector<Candidate> kept;
   kept.reserve(methods.size());
@@ -246,8 +247,8 @@ void Forecast::consider(const std::vector<Method>& methods) {
   computing_ = std::ranges::any_of(
       candidates_, [](const Candidate& one) { return one.method.signal == kComputing; });
   if (computing_ && !before) signals_[kComputing].note_gap();
-  steady_ =
-      std::ranges::all_of(candidates_, [&](const Candidate& one) { return steady(one.method); });
+  gap_tolerant_ = std::ranges::all_of(
+      candidates_, [&](const Candidate& one) { return gap_tolerant(one.method); });
 }
 
 void Forecast::predict(Method method, std::span<float> lateness) const {
@@ -255,17 +256,17 @@ void Forecast::predict(Method method, std::span<float> lateness) const {
   if (method.signal == kComputing) rows_.add(kExits, lateness);
 }
 
-/// Leaving out calls like those before harms neither it nor what it would say.
-bool Forecast::steady(Method method) const {
-  return method.signal == kLateness && numbers_.steady(method.estimator);
+/// True if leaving out calls like those before harms neither the method nor its predictions.
+bool Forecast::gap_tolerant(Method method) const {
+  return method.signal == kLateness && numbers_.gap_tolerant(method.estimator);
 }
 
 bool Forecast::tried(const Candidate& candidate) const {
-  const int trial = std::max(numbers_.trial(candidate.method.estimator), least_trial_);
+  const int trial = std::max(numbers_.trial(candidate.method.estimator), min_trial_);
   return candidate.record.count() >= static_cast<std::size_t>(trial);
 }
 
-Seconds Forecast::usual_error() const {
+Seconds Forecast::mean_error() const {
   const TrackRecord& record = chosen().record;
   if (record.count() == 0) return 0;
   return record.mean(std::min(record.count(), TrackRecord::kWindow));
@@ -275,7 +276,7 @@ bool Forecast::trusted() const { return proven_ && own_record_.few_wrong(predict
 
 void Forecast::arrivals(std::span<float> after_earliest) const {
   rows_.read(kPredicted, after_earliest);
-  const float earliest = extremes_of(Pattern(after_earliest)).least;
+  const float earliest = extremes_of(Pattern(after_earliest)).min;
   for (float& arrival : after_earliest) arrival -= earliest;
 }
 
@@ -285,7 +286,7 @@ Estimate Forecast::next() const {
   estimate.method = name(chosen().method.signal, chosen().method.estimator, numbers_.depth);
   estimate.trusted = trusted();
   if (!estimate.trusted) return estimate;
-  const std::span<float> after_earliest = room(Room::expected, rows_.ranks());
+  const std::span<float> after_earliest = scratch_row(ScratchRow::expected, rows_.ranks());
   arrivals(after_earliest);
   std::copy(after_earliest.begin(), after_earliest.end(), estimate.arrivals.begin());
   return estimate;

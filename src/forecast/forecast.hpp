@@ -1,20 +1,20 @@
-// Who will be late in the next call, from what earlier calls with the same key showed. Ranks that
-// are given the same bits answer with the same bits: sums and medians in rank order, no more.
+// The forecast of the next call's arrivals, from what earlier calls with the same key showed. Ranks
+// with the same bits as input compute the same bits: only sums and medians in rank order.
 #pragma once
 
 #include <array>
 #include <string_view>
 #include <vector>
 
-#include "forecast/attention.hpp"
 #include "forecast/estimators.hpp"
 #include "forecast/observation.hpp"
+#include "forecast/search_schedule.hpp"
 #include "forecast/track_record.hpp"
 
 namespace latecomer {
 
 struct Estimate {
-  std::vector<Seconds> arrivals;  // after the earliest one; all 0 (balanced) unless trusted
+  std::vector<Seconds> arrivals;  // after the earliest; all 0 (balanced) unless trusted
   bool trusted = false;
   std::string_view method = "none";  // signal and estimator, e.g. lateness_periodic
 };
@@ -24,32 +24,33 @@ struct Estimate {
 /// they are.
 class Forecast {
  public:
-  /// What a history may take, bytes.
+  /// The memory that a history may take, bytes.
   [[nodiscard]] static std::size_t allowance(Rank ranks) {
     return (std::size_t{16} << 10U) + 24 * static_cast<std::size_t>(ranks);
   }
-  /// How many patterns of each signal are kept: as many as fit, 2 to 32.
+  /// The number of patterns kept of each signal: as many as fit, 2 to 32.
   [[nodiscard]] static int depth(Rank ranks);
 
   /// Throws Error unless there is a rank.
   explicit Forecast(Rank ranks);
 
-  /// Throws Error, and then keeps nothing of it, for values that are no times of these ranks.
+  /// Adds an observation. Throws Error, and keeps nothing of it, if the values are no times of
+  /// these ranks.
   void observe(const Observation& observation);
-  /// The same of one that was checked. `may_search`: whether there is memory for a search.
+  /// Adds an observation that was checked. `may_search`: there is memory for a search.
   void add(const Observation& observation, bool may_search = true);
   [[nodiscard]] Estimate next() const;
-  /// Whether next() is trusted; if so, `arrivals` are its.
+  /// True if next() is trusted; arrivals() gives the same arrivals without allocating.
   [[nodiscard]] bool trusted() const;
   void arrivals(std::span<float> after_earliest) const;
-  /// Mean misplacement of the chosen estimator lately, seconds.
-  [[nodiscard]] Seconds usual_error() const;
-  /// Another one where they may be others.
+  /// The mean misplacement of the chosen estimator's recent predictions, seconds.
+  [[nodiscard]] Seconds mean_error() const;
+  /// Changes whenever the arrivals may have changed.
   [[nodiscard]] std::uint32_t version() const { return version_; }
 
-  /// Bytes.
+  /// The memory taken, bytes.
   [[nodiscard]] std::size_t memory() const;
-  /// Bytes that a search takes while it lasts.
+  /// The memory that a search takes while it lasts, bytes.
   [[nodiscard]] std::size_t search_memory() const;
 
  private:
@@ -60,7 +61,7 @@ class Forecast {
     bool operator==(const Method&) const = default;
   };
   [[nodiscard]] static Method last_value() { return {}; }  // of lateness
-  /// A method that is judged, and how it did.
+  /// A method under judgement, and its record.
   struct Candidate {
     Method method;
     TrackRecord record;
@@ -72,37 +73,38 @@ class Forecast {
   void keep(const Observation& observation, Pattern lateness);
   void choose();
   void begin_search();
-  void prefer_steady();
+  void prefer_gap_tolerant();
   void end_search();
-  void keep_steady();
+  void keep_gap_tolerant();
   void consider(const std::vector<Method>& methods);
   void predict(Method method, std::span<float> lateness) const;
   [[nodiscard]] const Candidate& chosen() const { return candidates_[chosen_]; }
-  [[nodiscard]] bool steady(Method method) const;
+  [[nodiscard]] bool gap_tolerant(Method method) const;
   [[nodiscard]] bool tried(const Candidate& candidate) const;
 
   Rank ranks_;
   EstimatorNumbers numbers_;
-  Attention attention_;
+  SearchSchedule schedule_;
   std::array<Estimators, 2> signals_;  // lateness, computing time
-  PatternRows rows_;                   // what is predicted, and the exits it starts from
+  PatternRows rows_;                   // the prediction, and the exits that it starts from
   std::vector<Candidate> candidates_;
   std::size_t chosen_ = 0;
-  // Methods that a later search tries must show themselves over a period like those in use.
-  int least_trial_ = 0;
-  bool steady_ = false;     // all candidates are
-  bool computing_ = false;  // a candidate looks at computing time
-  bool gaps_ = false;       // observations were left out since the last search
-  bool doubted_ = true;     // nothing was proven when the search began
+  // Methods that a later search tries must prove themselves over a whole period, like those in use.
+  int min_trial_ = 0;
+  bool gap_tolerant_ = false;  // all candidates are gap-tolerant
+  bool computing_ = false;     // a candidate looks at computing time
+  bool gaps_ = false;          // observations were left out since the last search
+  bool doubted_ = true;        // nothing was proven when the search began
   bool known_ = false;
   std::uint32_t version_ = 0;
   bool proven_ = false;
-  int unproven_ = 0;     // observations in a row, counted up to one more than a period has
-  int right_ = 0;        // of what was proven: in a row, up to a few
-  float predicted_ = 0;  // imbalance
-  float usual_ = 0;      // largest imbalance of late, fading
-  // Of all that was chosen and proven: of 72 methods one is always proven by luck, but not right.
-  ClaimRecord<8> own_record_;
+  int unproven_ = 0;            // observations in a row, counted up to one more than a period has
+  int right_ = 0;               // proven predictions in a row that came true, up to a few
+  float predicted_ = 0;         // imbalance
+  float recent_imbalance_ = 0;  // the largest of late, fading
+  // The record of all predictions that were chosen and proven: among 72 methods one is always
+  // proven by luck, but will then be wrong.
+  PredictionRecord<8> own_record_;
 };
 
 }  // namespace latecomer

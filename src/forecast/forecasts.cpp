@@ -23,16 +23,17 @@ Estimate Forecasts::next(const HistoryKey& history) const {
   return {.arrivals = std::vector<Seconds>(static_cast<std::size_t>(ranks_))};
 }
 
-const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds least_step) {
+const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds min_step) {
   expected_.clear();
   const auto found = entries_.find(best(history));
   if (found == entries_.end() || !found->second.forecast.trusted()) return expected_;
   auto& [forecast, grid, snapped, used] = found->second;
   if (snapped != forecast.version()) {
     snapped = forecast.version();
-    const std::span<float> arrivals = room(Room::expected, static_cast<std::size_t>(ranks_));
+    const std::span<float> arrivals =
+        scratch_row(ScratchRow::expected, static_cast<std::size_t>(ranks_));
     forecast.arrivals(arrivals);
-    grid.snap(arrivals, least_step, forecast.usual_error());
+    grid.snap(arrivals, min_step, forecast.mean_error());
   }
   grid.last(expected_);
   return expected_;
@@ -55,7 +56,7 @@ void Forecasts::observe(const HistoryKey& history, const Observation& observatio
   if (history.period != 0) add(history, observation);
 }
 
-/// Nothing where there is no room for another history.
+/// Adds the observation to its history, unless there is no memory for a new one.
 void Forecasts::add(const HistoryKey& history, const Observation& observation) {
   auto found = entries_.find(history);
   if (found == entries_.end()) {
@@ -71,11 +72,11 @@ void Forecasts::add(const HistoryKey& history, const Observation& observation) {
   taken_ += entry_memory(entry.forecast);
 }
 
-/// For one history more. Those in use keep theirs: a loop over more kinds of calls than there is
-/// room for would otherwise forget each of them before it comes again.
+/// Makes room for one more history. Histories in use stay: a loop over more kinds of calls than fit
+/// would otherwise forget each of them before it comes again.
 bool Forecasts::make_room() {
   const std::size_t needed = Forecast::allowance(ranks_);
-  while (entries_.size() == kMost || taken_ + needed > allowance(ranks_)) {
+  while (entries_.size() == kMax || taken_ + needed > allowance(ranks_)) {
     const auto oldest = std::min_element(
         entries_.begin(), entries_.end(),
         [](const auto& one, const auto& other) { return one.second.used < other.second.used; });

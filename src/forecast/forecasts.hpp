@@ -1,5 +1,5 @@
-// The forecasts of a communicator's calls: one for each key, and one more for each place in the
-// sequence of calls where the key alone does not tell.
+// The forecasts of a communicator's calls: one for each key, and one more for each position in the
+// sequence of calls where the key alone is ambiguous.
 #pragma once
 
 #include <map>
@@ -10,13 +10,13 @@
 
 namespace latecomer {
 
-/// Equal on all ranks if they make the same calls of it in the same order.
+/// Equal on all ranks if they call its functions alike, in the same order.
 class Forecasts {
  public:
-  static constexpr std::size_t kMost = 64;  // histories kept
-  /// A history that was not used for so many observations gives way to one that needs its room.
+  static constexpr std::size_t kMax = 64;  // histories kept
+  /// A history unused for this many observations gives way to one that needs its memory.
   static constexpr std::uint64_t kIdle = 128;
-  /// What all histories may take, bytes.
+  /// The memory that all histories may take, bytes.
   [[nodiscard]] static std::size_t allowance(Rank ranks) {
     constexpr std::size_t kLargest = 8;  // of the largest histories there is room for so many
     return kLargest * Forecast::allowance(ranks);
@@ -25,31 +25,31 @@ class Forecasts {
   /// Throws Error unless there is a rank.
   explicit Forecasts(Rank ranks);
 
-  /// A call begins: which history it belongs to. Every call of the communicator must be told.
+  /// Begins a call, and returns its history. Every call of the communicator must be entered.
   HistoryKey enter(CallKey key);
-  /// Who will be late in the call that entered. The history of its place says it, or if that is not
-  /// trusted the one of all calls with its key.
+  /// The forecast for the call that was entered: by the history of its position, or if that is not
+  /// trusted by the history of all calls with its key.
   [[nodiscard]] Estimate next(const HistoryKey& history) const;
-  /// The same on a grid, for plans: seconds after the earliest; empty: nothing is trusted. Less
-  /// than `least_step` matters to no plan.
-  [[nodiscard]] const std::vector<Seconds>& expect(const HistoryKey& history,
-                                                   Seconds least_step = 0);
-  /// What a call showed; it may be told later, or not at all. Throws Error as Forecast does.
+  /// The forecast on a grid, for plans: arrivals in seconds after the earliest; empty: nothing is
+  /// trusted. Differences below `min_step` matter to no plan.
+  [[nodiscard]] const std::vector<Seconds>& expect(const HistoryKey& history, Seconds min_step = 0);
+  /// Adds what a call showed, possibly later, or never. Throws Error as Forecast does.
   void observe(const HistoryKey& history, const Observation& observation);
 
-  /// Bytes.
+  /// The memory taken, bytes.
   [[nodiscard]] std::size_t memory() const;
 
  private:
   struct Entry {
     Forecast forecast;
     ArrivalGrid grid = {};
-    std::uint32_t snapped = 0;  // version of the forecast that the grid is from
-    std::uint64_t used = 0;     // the observation that came last
+    std::uint32_t snapped = 0;  // the version of the forecast on the grid
+    std::uint64_t used = 0;     // the last observation
   };
 
   [[nodiscard]] bool trusted(const HistoryKey& history) const;
-  /// Of the two that may know: the one whose forecast is trusted, else that of the place.
+  /// Of a position's history and its key's: the one whose forecast is trusted, preferably the
+  /// position's.
   [[nodiscard]] HistoryKey best(const HistoryKey& history) const;
   void add(const HistoryKey& history, const Observation& observation);
   [[nodiscard]] bool make_room();
@@ -58,8 +58,8 @@ class Forecasts {
   Rank ranks_;
   CallSequence sequence_;
   std::map<HistoryKey, Entry> entries_;
-  std::size_t taken_ = 0;          // bytes, by entries
-  std::vector<Seconds> expected_;  // of the last question
+  std::size_t taken_ = 0;          // bytes of the entries
+  std::vector<Seconds> expected_;  // by the last expect()
   std::uint64_t observations_ = 0;
 };
 

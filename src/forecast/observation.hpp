@@ -1,4 +1,4 @@
-// What one call showed: when each rank entered it, and when each had left the call before.
+// An observation of one call: when each rank entered it, and when each had left the call before.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace latecomer {
 /// matter.
 struct Observation {
   std::vector<Seconds> arrivals;
-  /// Exits from the communicator's call before, of whatever key. Empty: there was none, or nobody
-  /// knows; then the ranks count as having left it together.
+  /// The exits from the communicator's call before, of whatever key. Empty: there was none, or they
+  /// are not known; then the ranks count as having left it together.
   std::vector<Seconds> exits_before;
 };
 

@@ -1,6 +1,6 @@
-// Patterns: where each rank stands in time among the others, in seconds. What all ranks have in
-// common is no part of a pattern, because it changes nothing about who waits for whom. So single
-// precision is enough for them, where times on a clock need double.
+// Patterns: the ranks' times relative to each other, in seconds. A time common to all ranks is no
+// part of a pattern, because it does not change which ranks wait. So single precision is enough for
+// patterns, where times on a clock need double.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@
 
 namespace latecomer {
 
-/// The times less their middle, into `pattern`. The middle is the lower median, of 17 ranks evenly
-/// spread where there are more: unlike a mean or a minimum it stays where it is when one rank is
-/// late or early, so that the others do not seem to move.
+/// Writes the times minus their middle into `pattern`. The middle is the lower median, of 17 ranks
+/// evenly spread where there are more: unlike a mean or a minimum it stays where it is when one
+/// rank is late or early, so that the others do not seem to move.
 void pattern_of(std::span<const Seconds> times, std::span<float> pattern);
-/// The same of the differences times - less.
+/// The pattern of the differences times - less.
 void pattern_of(std::span<const Seconds> times, std::span<const Seconds> less,
                 std::span<float> pattern);
 
 template <typename Number>
 struct Extremes {
-  Number least;
-  Number most;
+  Number min;
+  Number max;
 
-  [[nodiscard]] Number range() const { return most - least; }
+  [[nodiscard]] Number range() const { return max - min; }
 };
 
 /// The nearest integer of a number that is not negative; std::lround is a call for each number.
@@ -34,28 +34,28 @@ struct Extremes {
   return static_cast<int>(number + kHalf);
 }
 
-/// Of `count` values, in lanes that a compiler turns into vector registers.
+/// The extremes of `count` values, in lanes that a compiler turns into vector registers.
 template <typename Value>
 [[nodiscard]] auto extremes(std::size_t count, const Value& value) {
   using Number = decltype(value(std::size_t{0}));
   constexpr std::size_t kLanes = 8;
-  std::array<Number, kLanes> least{};
-  least.fill(value(0));
-  std::array<Number, kLanes> most = least;
+  std::array<Number, kLanes> min{};
+  min.fill(value(0));
+  std::array<Number, kLanes> max = min;
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const Number one = value(i + lane);
-      least[lane] = one < least[lane] ? one : least[lane];
-      most[lane] = one > most[lane] ? one : most[lane];
+      min[lane] = one < min[lane] ? one : min[lane];
+      max[lane] = one > max[lane] ? one : max[lane];
     }
   }
   for (; i < count; ++i) {
-    least[0] = std::min(least[0], value(i));
-    most[0] = std::max(most[0], value(i));
+    min[0] = std::min(min[0], value(i));
+    max[0] = std::max(max[0], value(i));
   }
-  return Extremes<Number>{*std::min_element(least.begin(), least.end()),
-                          *std::max_element(most.begin(), most.end())};
+  return Extremes<Number>{*std::min_element(min.begin(), min.end()),
+                          *std::max_element(max.begin(), max.end())};
 }
 
 template <typename Times>
@@ -69,7 +69,7 @@ template <typename Times>
   return extremes_of(times).range();
 }
 
-/// The imbalance of predicted minus actual. Ranks that are predicted to be farther apart than this
+/// The imbalance of predicted minus actual times. Ranks predicted to be farther apart than this
 /// come in the predicted order. An offset common to all ranks does not change it.
 template <typename Times>
 [[nodiscard]] auto misplacement(const Times& predicted, const Times& actual) {

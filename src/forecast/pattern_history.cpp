@@ -9,7 +9,7 @@ void PatternHistory::add(std::span<const float> pattern) {
   if (seen_ == 0) {
     rows_.write(depth_, pattern);
   } else {
-    const std::span<float> average = room(Room::blended, pattern.size());
+    const std::span<float> average = scratch_row(ScratchRow::blended, pattern.size());
     rows_.read(depth_, average);
     for (std::size_t rank = 0; rank < average.size(); ++rank) {
       average[rank] += kWeight * (pattern[rank] - average[rank]);

@@ -16,7 +16,7 @@ class PatternHistory {
 
   void add(std::span<const float> pattern);
 
-  /// Calls were left out since the last pattern.
+  /// Notes that calls were left out since the last pattern.
   void note_gap() { in_a_row_ = 0; }
 
   [[nodiscard]] std::size_t ranks() const { return rows_.ranks(); }

@@ -10,14 +10,14 @@ namespace latecomer {
 namespace {
 
 constexpr float kParts = 65535;
-constexpr int kLeastExponent = -100;  // a step so small is nothing
+constexpr int kMinExponent = -100;  // a step so small is nothing
 
 /// The least power of two that `kParts` steps of reach `range` with.
 int step_exponent(float range) {
   int exponent = 0;
   const float fraction = std::frexp(range / kParts, &exponent);
   if (fraction == 0.5F) --exponent;
-  return std::max(exponent, kLeastExponent);
+  return std::max(exponent, kMinExponent);
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ void PatternRows::clear(int row) {
               ranks_, std::uint16_t{0});
 }
 
-std::span<float> room(Room which, std::size_t ranks) {
-  constexpr std::size_t kRooms = static_cast<std::size_t>(Room::moved) + 1;
+std::span<float> scratch_row(ScratchRow which, std::size_t ranks) {
+  constexpr std::size_t kRooms = static_cast<std::size_t>(ScratchRow::moved) + 1;
   static thread_local std::array<std::vector<float>, kRooms> rooms;
   std::vector<float>& values = rooms[static_cast<std::size_t>(which)];
   if (values.size() < ranks) values.resize(ranks);

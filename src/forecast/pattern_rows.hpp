@@ -17,13 +17,13 @@ class PatternRows {
 
   [[nodiscard]] std::size_t ranks() const { return ranks_; }
   void write(int row, std::span<const float> pattern);
-  /// Of as many ranks as fit, from `first` on.
+  /// Reads as many ranks as fit into `pattern`, from rank `first` on.
   void read(int row, std::span<float> pattern, std::size_t first = 0) const;
-  /// Adds it to what is in `sum`.
+  /// Adds the row to `sum`.
   void add(int row, std::span<float> sum) const;
   void clear(int row);
 
-  /// Bytes that so many rows take.
+  /// The memory that so many rows take, bytes.
   [[nodiscard]] static std::size_t memory(Rank ranks, int rows) {
     return static_cast<std::size_t>(rows) *
            (static_cast<std::size_t>(ranks) * sizeof(std::uint16_t) + sizeof(Scale));
@@ -45,9 +45,9 @@ class PatternRows {
   std::vector<std::uint16_t> parts_;
 };
 
-/// Room for a pattern that is needed for a moment.
-enum class Room { lateness, computing, expected, blended, before, moved };
-/// Of the calling thread, valid until it asks for this room again.
-[[nodiscard]] std::span<float> room(Room which, std::size_t ranks);
+/// Temporary patterns.
+enum class ScratchRow { lateness, computing, expected, blended, before, moved };
+/// The calling thread's temporary pattern, valid until it asks for the same one again.
+[[nodiscard]] std::span<float> scratch_row(ScratchRow which, std::size_t ranks);
 
 }  // namespace latecomer

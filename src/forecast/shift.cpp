@@ -36,19 +36,19 @@ void move_on(Pattern pattern, std::size_t ranks, std::span<float> moved) {
   std::copy(pattern.begin(), cut, std::copy(cut, pattern.end(), moved.begin()));
 }
 
-/// How many ranks further on the pattern is than the one before.
+/// The number of ranks by which the pattern has moved on from the one before.
 std::size_t best_move(Pattern before, Pattern last, std::span<float> scratch) {
   const auto latest = std::max_element(before.begin(), before.end()) - before.begin();
   std::size_t best = 0;
-  float least = misplacement(before, last);
+  float min = misplacement(before, last);
   const Latest now = latest_ranks(last);
   for (std::size_t i = 0; i < now.count; ++i) {
     const std::size_t move =
         (now.ranks[i] + last.size() - static_cast<std::size_t>(latest)) % last.size();
     move_on(before, move, scratch);
     const float error = misplacement(Pattern(scratch), last);
-    if (error < least) {
-      least = error;
+    if (error < min) {
+      min = error;
       best = move;
     }
   }
@@ -58,8 +58,8 @@ std::size_t best_move(Pattern before, Pattern last, std::span<float> scratch) {
 }  // namespace
 
 void shift(const PatternHistory& history, std::span<float> next) {
-  const std::span<float> last = room(Room::moved, next.size());
-  const std::span<float> before = room(Room::before, next.size());
+  const std::span<float> last = scratch_row(ScratchRow::moved, next.size());
+  const std::span<float> before = scratch_row(ScratchRow::before, next.size());
   history.read(1, last);
   history.read(2, before);
   move_on(last, best_move(before, last, next), next);

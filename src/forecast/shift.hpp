@@ -6,9 +6,9 @@
 
 namespace latecomer {
 
-/// The last pattern, moved on by as many ranks as it had moved from the one before; seconds. Tried
-/// are the moves that lead from the latest rank then to one of the few latest ranks now, so the
-/// time is linear in the ranks. The history must have 2 patterns or more.
+/// Predicts the last pattern, moved on by as many ranks as it had moved from the one before;
+/// seconds. The moves tried lead from the latest rank then to one of the few latest ranks now, so
+/// the time is linear in the ranks. The history must have at least 2 patterns.
 void shift(const PatternHistory& history, std::span<float> next);
 
 }  // namespace latecomer

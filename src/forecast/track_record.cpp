@@ -11,7 +11,7 @@ void TrackRecord::add(Seconds misplacement, Seconds predicted) {
   if (claims(predicted)) {
     record_.add(predicted, misplacement);
   } else {
-    record_.add_unclaimed(misplacement);
+    record_.add_without_claim(misplacement);
   }
 }
 

@@ -11,16 +11,16 @@ using Row = std::array<float, kBlock>;
 using Rows = std::array<Row, kTrendCalls>;
 
 void order(Row& upper, Row& lower) {
-  Row least;
-  Row most;
+  Row min;
+  Row max;
   for (std::size_t column = 0; column < kBlock; ++column) {
-    least[column] = std::min(upper[column], lower[column]);
+    min[column] = std::min(upper[column], lower[column]);
   }
   for (std::size_t column = 0; column < kBlock; ++column) {
-    most[column] = std::max(upper[column], lower[column]);
+    max[column] = std::max(upper[column], lower[column]);
   }
-  upper = least;
-  lower = most;
+  upper = min;
+  lower = max;
 }
 
 /// The columns of the first `count` rows, by odd-even transposition.
@@ -30,7 +30,7 @@ void sort_columns(Rows& rows, std::size_t count) {
   }
 }
 
-/// Of each column of the first `count` rows, which it sorts.
+/// The median of each column of the first `count` rows, which it sorts.
 Row medians(Rows& rows, std::size_t count) {
   sort_columns(rows, count);
   Row medians = rows[count / 2];

@@ -14,7 +14,7 @@ struct Blocks {
     const Rank middle = (first + last) / 2;
     return upper ? Blocks{middle, last} : Blocks{first, middle};
   }
-  /// Of the vector.
+  /// The range of the vector that these blocks cover.
   [[nodiscard]] Range in(const Partition& parts) const { return parts.range(first, last); }
 };
 

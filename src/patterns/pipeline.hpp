@@ -1,4 +1,4 @@
-// How many segments a pipeline is best cut into.
+// The best number of segments of a pipeline.
 #pragma once
 
 #include <algorithm>
@@ -8,22 +8,22 @@
 namespace latecomer {
 
 /// More segments would make programs longer without making pipelines shorter.
-inline constexpr Count kMostSegments = 65536;
+inline constexpr Count kMaxSegments = 65536;
 
-/// At most one an element, at least 1.
-[[nodiscard]] inline Count most_segments(Count elements) {
-  return std::min(std::max<Count>(1, elements), kMostSegments);
+/// The largest number of segments: at most one an element, at least 1.
+[[nodiscard]] inline Count max_segments(Count elements) {
+  return std::min(std::max<Count>(1, elements), kMaxSegments);
 }
 
 /// The fewest segments for which `time(segments)` is shortest, to within an eighth, and at most
-/// most_segments(elements). Tried out one by one, since a closed form knows neither
+/// max_segments(elements). Tried out one by one, since a closed form knows neither
 /// the longest segment nor the handshake of those above the eager limit.
 template <typename Time>
 [[nodiscard]] Count best_segments(Count elements, const Time& time) {
-  const Count most = most_segments(elements);
+  const Count max = max_segments(elements);
   Count best = 1;
   Seconds shortest = time(best);
-  for (Count segments = 2; segments <= most; segments += std::max<Count>(1, segments / 8)) {
+  for (Count segments = 2; segments <= max; segments += std::max<Count>(1, segments / 8)) {
     const Seconds taken = time(segments);
     if (taken >= shortest) continue;
     best = segments;

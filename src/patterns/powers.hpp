@@ -15,15 +15,20 @@ namespace latecomer {
   return value == 1 ? 0 : floor_log2(value - 1) + 1;
 }
 
-/// The first 2 * extra ranks pair up: each even one hands its data to the odd one above it and
-/// waits; the odd ones and all later ranks are the `core`, 2^log2 of them, in rank order. A core
-/// rank thus stands for a contiguous run of ranks, and operand order is kept.
-struct FoldedRanks {
-  explicit constexpr FoldedRanks(Rank ranks)
+/// A group of ranks of which 2^log2, the `core`, run an algorithm for a power of two. The first 2 *
+/// extra ranks pair up: each even one is folded, it hands its data to the odd one above it, its
+/// proxy. The proxies and all later ranks are the core, in rank order. A core rank thus represents
+/// a contiguous run of ranks, and operand order is kept.
+struct PowerOfTwoGroup {
+  explicit constexpr PowerOfTwoGroup(Rank ranks)
       : log2(floor_log2(ranks)), core(Rank{1} << log2), extra(ranks - core) {}
 
-  [[nodiscard]] constexpr bool waits(Rank rank) const { return rank < 2 * extra && rank % 2 == 0; }
-  [[nodiscard]] constexpr bool hosts(Rank rank) const { return rank < 2 * extra && rank % 2 == 1; }
+  [[nodiscard]] constexpr bool is_folded(Rank rank) const {
+    return rank < 2 * extra && rank % 2 == 0;
+  }
+  [[nodiscard]] constexpr bool is_proxy(Rank rank) const {
+    return rank < 2 * extra && rank % 2 == 1;
+  }
   [[nodiscard]] constexpr Rank position(Rank rank) const {
     return rank < 2 * extra ? rank / 2 : rank - extra;
   }

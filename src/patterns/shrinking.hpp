@@ -18,19 +18,20 @@ namespace latecomer {
 
 namespace detail {
 
-/// How many are left after a step that moves at most `most` and leaves `after` later steps.
-constexpr Count next_size(Count size, Count to, Count most, Count after) {
-  return std::max({(size + 1) / 2, size - most, to + after});
+/// The number of partial results after a step that moves at most `max` and leaves `after` later
+/// steps.
+constexpr Count next_size(Count size, Count to, Count max, Count after) {
+  return std::max({(size + 1) / 2, size - max, to + after});
 }
 
-constexpr Count steps_with(Count from, Count to, Count most) {
+constexpr Count steps_with(Count from, Count to, Count max) {
   Count steps = 0;
-  for (; from > to; from = next_size(from, to, most, 0)) ++steps;
+  for (; from > to; from = next_size(from, to, max, 0)) ++steps;
   return steps;
 }
 
 /// The smallest limit of a step with which `steps` steps suffice.
-constexpr Count least_limit(Count from, Count to, Count steps) {
+constexpr Count min_limit(Count from, Count to, Count steps) {
   Count too_few = 0;
   Count enough = from;
   while (enough - too_few > 1) {
@@ -47,10 +48,10 @@ constexpr Count least_limit(Count from, Count to, Count steps) {
 /// between fewest_steps(from, to) and from - to.
 [[nodiscard]] inline std::vector<Count> shrinking(Count from, Count to, Count steps) {
   const bool halve = steps == fewest_steps(from, to);
-  const Count most = halve ? from : detail::least_limit(from, to, steps);
+  const Count max = halve ? from : detail::min_limit(from, to, steps);
   std::vector<Count> sizes = {from};
   for (Count left = steps; left > 0; --left) {
-    sizes.push_back(detail::next_size(sizes.back(), to, most, halve ? 0 : left - 1));
+    sizes.push_back(detail::next_size(sizes.back(), to, max, halve ? 0 : left - 1));
   }
   return sizes;
 }

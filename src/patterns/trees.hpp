@@ -10,7 +10,7 @@
 
 namespace latecomer {
 
-/// One rank's place in a tree.
+/// One rank's node in a tree.
 struct TreeNode {
   struct Child {
     Rank rank = 0;
@@ -20,8 +20,8 @@ struct TreeNode {
   };
 
   Rank parent = -1;  // -1: this is the root
-  /// In the order in which to combine them: of the children on one side the nearest first, and
-  /// deeper subtrees, whose data come later, last.
+  /// The children in the order of combining: on each side the nearest first, and deeper subtrees,
+  /// whose data come later, last.
   std::vector<Child> children;
 
   [[nodiscard]] bool root() const { return parent < 0; }

@@ -132,7 +132,7 @@ Effort effort_of(const Algorithm& row) {
 
 /// About as many as the best pipeline has.
 double segments_of(const Problem& problem, const Network& network) {
-  const double most = static_cast<double>(most_segments(problem.count));
+  const double most = static_cast<double>(max_segments(problem.count));
   const double link = problem.ranks * network.beta * static_cast<double>(problem.bytes());
   const double best = network.alpha > 0 ? std::sqrt(link / network.alpha) : most;
   const Count eager = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;

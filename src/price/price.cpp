@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "simulate/simulate.hpp"
 
 namespace latecomer {
@@ -46,7 +46,7 @@ std::vector<Seconds> replay(const Plan& plan, const Network& network,
   options.network = network;
   options.element_bytes = plan.problem.element_bytes;
   options.arrivals = since_first(arrivals);
-  std::vector<Seconds> exits = simulate(make_parties(plan, network), options).exits;
+  std::vector<Seconds> exits = simulate(make_executors(plan, network), options).exits;
   for (Seconds& exit : exits) {
     if (exit < 0) exit = std::numeric_limits<Seconds>::infinity();
   }

@@ -1,5 +1,5 @@
-// What runs on one rank in one call: a state machine that reacts to events and posts operations
-// on its transport. Running a program is the simplest protocol (engine/engine.hpp).
+// A protocol: the state machine that runs on one rank in one call. It reacts to events and posts
+// operations on its transport. Running a program is the simplest protocol (engine/engine.hpp).
 #pragma once
 
 #include "protocol/transport.hpp"
@@ -14,28 +14,29 @@ class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  /// Back to the state before start(), for another call of the same party on the same transport,
-  /// without allocating memory. False: it cannot; join the call with a new one.
+  /// Returns to the state before start(), for another call by the same executor on the same
+  /// transport, without allocating memory. Returns false if the protocol cannot; the caller then
+  /// creates a new one.
   [[nodiscard]] virtual bool restart(const ProtocolOptions& /*options*/) { return false; }
 
-  /// Once, first. What may run before the arrival is posted here.
+  /// Called once, first. Posts the operations that may run before the arrival.
   virtual void start() = 0;
-  /// Once: the local rank entered the call.
+  /// Called once, when this rank enters the call.
   virtual void arrive() = 0;
-  /// Once for each operation that was posted.
+  /// Called once for each posted operation, when it has ended.
   virtual void completed(const Completion& completion) = 0;
-  /// Whether ranks tell each other words. A program's do not.
-  [[nodiscard]] virtual bool listens() const { return false; }
-  /// Of those that listen: once for each word that another rank tells this one in the call, also
-  /// before the arrival; when the protocol is done it may go unheard.
-  virtual void told(Rank /*from*/, std::uint64_t /*word*/) {}
+  /// True if the ranks send each other control messages. A program's ranks do not.
+  [[nodiscard]] virtual bool uses_control() const { return false; }
+  /// Called for each control message from another rank in this call, also before the arrival.
+  /// Messages that come after the protocol is done may be dropped.
+  virtual void on_control(Rank /*from*/, std::uint64_t /*word*/) {}
 
   [[nodiscard]] virtual Status status() const = 0;
-  /// Operations that are done, where that is counted.
+  /// The number of operations that are done; 0 where the protocol does not count them.
   [[nodiscard]] virtual std::size_t done() const { return 0; }
-  /// Why it failed; empty before.
+  /// The reason of a failure; empty if there is none.
   [[nodiscard]] virtual const std::string& failure() const = 0;
-  /// In words, what it waits for; for reports of long waits.
+  /// A text that says what the protocol waits for, for reports of stalls.
   [[nodiscard]] virtual std::string waiting_for() const = 0;
 };
 

@@ -1,5 +1,5 @@
-// The world below a protocol: it moves and combines slices and tells when each is done. Nothing
-// here blocks. MPI is one transport, virtual time another.
+// A transport moves and combines slices for a protocol and reports when each operation is done. No
+// function blocks. MPI is one transport, the virtual-time network another.
 #pragma once
 
 #include <string>
@@ -8,24 +8,23 @@
 
 namespace latecomer {
 
-/// Chosen by the protocol; comes back with the completion.
+/// Identifies an operation. The protocol chooses it; the completion returns it.
 using Token = std::uint32_t;
 
-/// One message of a call. `first`: of this pair and direction in the call; it carries the hash of
-/// the sender's plan.
+/// One message of a call.
 struct Message {
   Rank peer = -1;
   Slice data;
-  bool first = false;
-  bool tells = false;  // what a courier sends travels along
-  bool paced = false;  // leaves when its receive is posted, however short it is
+  bool first = false;       // of its pair and direction; it carries the hash of the sender's plan
+  bool piggybacks = false;  // the call's piggyback data travel along
+  bool paced = false;       // leaves when its receive is posted, even if it is short
 };
 
-/// How an operation ended.
+/// The end of an operation.
 struct Completion {
   Token token = 0;
   int error = 0;                // 0, or the transport's own code
-  std::uint64_t plan_hash = 0;  // the sender's, of a `first` message received
+  std::uint64_t plan_hash = 0;  // the sender's, after receiving a `first` message
 };
 
 class Transport {
@@ -35,14 +34,14 @@ class Transport {
   /// `plan_hash` travels with a first message.
   virtual void send(const Message& message, std::uint64_t plan_hash, Token token) = 0;
   virtual void recv(const Message& message, Token token) = 0;
-  /// result = left op right, kept where `into` says.
+  /// Computes left op right into the operand that `into` names.
   virtual void combine(const Slice& left, const Slice& right, Into into, Token token) = 0;
   virtual void copy(const Slice& from, const Slice& to, Token token) = 0;
 
-  /// A word that needs no receive: the peer is told of it in the same call, whatever it
-  /// does, unless it is done by then. Words of one pair and direction keep their order; against
-  /// messages, and against words of others, they have none. Nothing tells when it is there.
-  virtual void tell(Rank peer, std::uint64_t word) = 0;
+  /// Sends a control message of 64 bits, which needs no posted receive: the peer's protocol gets it
+  /// in the same call unless it is done by then. Messages of one pair and direction keep their
+  /// order; they have no order relative to data messages or to other pairs. There is no completion.
+  virtual void send_control(Rank peer, std::uint64_t word) = 0;
 };
 
 }  // namespace latecomer

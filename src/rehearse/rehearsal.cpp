@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 
 namespace latecomer {
 
@@ -21,7 +21,7 @@ Rehearsal::Rehearsal(Setting setting)
 
 void Rehearsal::watch_arrivals() {
   const Rank ranks = setting_.problem.ranks;
-  chooser_.linked(1);
+  chooser_.connected(1);
   chooser_.watch_arrivals();
   for (Rank rank = 1; rank < ranks; ++rank) watches_.emplace_back(rank, ranks);
 }
@@ -38,26 +38,27 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   options_.element_bytes = setting_.problem.element_bytes;
   Policy& policy = chooser_.policy();
   policy.online = given == nullptr;
-  const std::vector<Seconds> told = given != nullptr ? *given : std::vector<Seconds>{};
-  if (policy.given != told) chooser_.expect_anew();
-  policy.given = told;
+  const std::vector<Seconds> expected = given != nullptr ? *given : std::vector<Seconds>{};
+  if (policy.given != expected) chooser_.expect_anew();
+  policy.given = expected;
   Call call;
   call.algorithm = "native";
   const bool worth = !automatic() || Chooser::worth_a_class(setting_.problem);
-  CallClass* const of = automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
-  if (worth && (of == nullptr || !Chooser::left_alone(*of))) {
+  CallClass* const call_class =
+      automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
+  if (worth && (call_class == nullptr || !Chooser::left_alone(*call_class))) {
     call.expected = expect();
-    const Verdict verdict = chooser_.decide(setting_.problem);
-    if (verdict.way == Verdict::Way::refused) throw std::runtime_error(verdict.why);
-    follow(call, verdict, of, arrivals);
+    const Decision decision = chooser_.decide(setting_.problem);
+    if (decision.action == Decision::Action::refused) throw std::runtime_error(decision.why);
+    follow(call, decision, call_class, arrivals);
   } else {
-    only_watch(call, of, arrivals);
+    only_watch(call, call_class, arrivals);
   }
   clock_ += *std::max_element(call.exits.begin(), call.exits.end());
   return call;
 }
 
-/// The same on all ranks, or the library is broken.
+/// Returns the expected arrivals, after checking that they are equal on all ranks.
 const std::vector<Seconds>& Rehearsal::expect() {
   const std::vector<Seconds>& expected = chooser_.expect(setting_.problem);
   for (std::size_t i = 0; i < watches_.size(); ++i) {
@@ -73,13 +74,13 @@ const std::vector<Seconds>& Rehearsal::expect() {
 
 Simulation Rehearsal::run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked) {
   options_.arrivals = arrivals;
-  options_.couriers = couriers_;
-  const Parties parties = make_parties(plan, options_.network);
+  options_.piggybacks = piggybacks_;
+  const Executors executors = make_executors(plan, options_.network);
   std::optional<CheckedMemory> memory;
   const bool check = setting_.check && checked != nullptr;
   options_.memory =
-      check ? memory.emplace(setting_.problem, parties, options_.network.seed).memory() : nullptr;
-  Simulation result = simulate(parties, options_);
+      check ? memory.emplace(setting_.problem, executors, options_.network.seed).memory() : nullptr;
+  Simulation result = simulate(executors, options_);
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   if (check) checked->wrong = memory->wrong();
   return result;
@@ -91,17 +92,18 @@ Plan Rehearsal::native_plan() const {
   return make_plan(*choice.algorithm, setting_.problem, choice.parameters, {{}, setting_.network});
 }
 
-/// The call is the library's, and nothing is done about it but comparing how long it took.
-void Rehearsal::only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals) {
-  couriers_.clear();
+/// Runs a native call, after which only durations are compared.
+void Rehearsal::only_watch(Call& call, CallClass* call_class,
+                           const std::vector<Seconds>& arrivals) {
+  piggybacks_.clear();
   chooser_.skip();
   for (Watch& other : watches_) other.miss();
   call.exits = run(native_plan(), arrivals, &call).exits;
-  if (of == nullptr) return;
+  if (call_class == nullptr) return;
   const Inside inside = inside_of(call, arrivals);
-  if (of->calls > 0) note(Reviewed::library, inside);
-  if (!Chooser::watched(*of, inside.least)) return;
-  if (chooser_.reviewed(*of, setting_.problem, review())) watch_arrivals();
+  if (call_class->calls > 0) note(Reviewed::library, inside);
+  if (!Chooser::watched(*call_class, inside.min)) return;
+  if (chooser_.reviewed(*call_class, setting_.problem, review())) watch_arrivals();
 }
 
 Rehearsal::Inside Rehearsal::inside_of(const Call& call, const std::vector<Seconds>& arrivals) {
@@ -109,8 +111,8 @@ Rehearsal::Inside Rehearsal::inside_of(const Call& call, const std::vector<Secon
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     inside.push_back(call.exits[rank] - arrivals[rank]);
   }
-  const auto [least, most] = std::minmax_element(inside.begin(), inside.end());
-  return {*least, *most};
+  const auto [min, max] = std::minmax_element(inside.begin(), inside.end());
+  return {*min, *max};
 }
 
 void Rehearsal::note(Reviewed by, const Inside& inside) {
@@ -119,66 +121,68 @@ void Rehearsal::note(Reviewed by, const Inside& inside) {
   last.resize(std::min(last.size(), Review::kCalls));
 }
 
-/// As all ranks' reviews, reduced.
+/// The reduction of all ranks' reviews.
 Review Rehearsal::review() const {
   Review all;
   for (const Reviewed by : {Reviewed::library, Reviewed::decided}) {
     const auto& last = durations_[static_cast<std::size_t>(by)];
     for (std::size_t ago = 0; ago < last.size(); ++ago) {
-      all.set_call(by, ago, last[ago].least, last[ago].most);
+      all.set_call(by, ago, last[ago].min, last[ago].max);
     }
   }
   all.set_room(true);
   return all;
 }
 
-void Rehearsal::follow(Call& call, const Verdict& verdict, CallClass* of,
+void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_class,
                        const std::vector<Seconds>& arrivals) {
-  couriers_.clear();
+  piggybacks_.clear();
   Seconds library = 0;
-  bool told = true;
-  if (verdict.way == Verdict::Way::plan) {
-    call.algorithm = verdict.plan->algorithm;
-    call.parameters = describe_parameters(*verdict.plan, setting_.choice.algorithm->name);
+  bool observed = true;
+  if (decision.action == Decision::Action::plan) {
+    call.algorithm = decision.plan->algorithm;
+    call.parameters = describe_parameters(*decision.plan, setting_.choice.algorithm->name);
   }
-  if (verdict.way == Verdict::Way::plan && chooser_.tells(*verdict.plan)) {
-    run_and_tell(call, *verdict.plan, arrivals);
+  if (decision.action == Decision::Action::plan && chooser_.piggybacks(*decision.plan)) {
+    run_with_piggyback(call, *decision.plan, arrivals);
   } else {
-    const bool native = verdict.way != Verdict::Way::plan;
-    call.exits = run(native ? native_plan() : *verdict.plan, arrivals, &call).exits;
-    if (native && of != nullptr) {
+    const bool native = decision.action != Decision::Action::plan;
+    call.exits = run(native ? native_plan() : *decision.plan, arrivals, &call).exits;
+    if (native && call_class != nullptr) {
       const Inside inside = inside_of(call, arrivals);
-      library = inside.least;
+      library = inside.min;
       note(Reviewed::library, inside);
     }
-    if (verdict.tell) tell_afterwards(call, arrivals);
-    told = verdict.tell;
+    if (decision.exchange_arrivals) exchange_afterwards(call, arrivals);
+    observed = decision.exchange_arrivals;
   }
-  if (told) {
+  if (observed) {
     chooser_.learn();
   } else {
     for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).miss();
   }
-  if (of == nullptr) return;
-  const auto before = of->decided.count();
+  if (call_class == nullptr) return;
+  const auto before = call_class->decided.count();
   const Inside all_in = inside_of(call, arrivals);
-  const bool due = chooser_.served(*of, library, all_in.least);
-  if (of->decided.count() > before) note(Reviewed::decided, all_in);
-  if (due) (void)chooser_.reviewed(*of, setting_.problem, review());
+  const bool due = chooser_.measured(*call_class, library, all_in.min);
+  if (call_class->decided.count() > before) note(Reviewed::decided, all_in);
+  if (due) (void)chooser_.reviewed(*call_class, setting_.problem, review());
 }
 
-/// What tells nobody of arrivals on its way: they are told afterwards.
-void Rehearsal::tell_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
+/// Runs the arrival exchange after a call whose messages carry no stamps.
+void Rehearsal::exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    couriers_.push_back(&watch(rank).tell_of(clock_ + arrivals[rank], clock_ + call.exits[rank]));
+    piggybacks_.push_back(
+        &watch(rank).begin_exchange(clock_ + arrivals[rank], clock_ + call.exits[rank]));
   }
-  call.exits = run(telling_plan(setting_.problem), call.exits, nullptr).exits;
-  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).told();
+  call.exits = run(arrival_exchange_plan(setting_.problem), call.exits, nullptr).exits;
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).end_exchange();
 }
 
-void Rehearsal::run_and_tell(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals) {
+void Rehearsal::run_with_piggyback(Call& call, const Plan& plan,
+                                   const std::vector<Seconds>& arrivals) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    couriers_.push_back(&watch(rank).enter(clock_ + arrivals[rank]));
+    piggybacks_.push_back(&watch(rank).enter(clock_ + arrivals[rank]));
   }
   call.exits = run(plan, arrivals, &call).exits;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {

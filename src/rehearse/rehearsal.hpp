@@ -1,6 +1,6 @@
-// A series of calls on the virtual network as a communicator of an MPI program makes them: ranks
-// tell each other when they arrived, expect the next call to be like earlier ones, and choose, by
-// the code that does so in MPI programs.
+// A rehearsal: a series of calls on the virtual network as a communicator of an MPI program makes
+// them. Ranks learn of each other's arrivals, forecast the next ones, and choose, by the code that
+// MPI programs run.
 #pragma once
 
 #include <array>
@@ -21,15 +21,15 @@ class Rehearsal {
   struct Setting {
     Problem problem;
     Choice choice;                 // auto: chosen call by call
-    std::optional<Choice> native;  // what the MPI library's own collective does; none: as `fastest`
+    std::optional<Choice> native;  // the model of the MPI library's own collective; none: `fastest`
     Network network;               // as it is
-    Network assumed;               // as plans believe it to be
+    Network assumed;               // by plans
     bool check = false;            // move data too, and compare results
   };
   struct Call {
-    std::string algorithm;  // of the plan; "native" for what stands for it
+    std::string algorithm;  // of the plan; "native" for the model of the library
     std::string parameters;
-    std::vector<Seconds> expected;  // arrivals that it was planned for; empty: all together
+    std::vector<Seconds> expected;  // arrivals; empty: all together
     std::vector<Seconds> exits;     // on the call's own clock, one a rank
     std::optional<Count> wrong;     // elements of the results; none: not checked
   };
@@ -39,18 +39,18 @@ class Rehearsal {
 
   [[nodiscard]] const Setting& setting() const { return setting_; }
 
-  /// All ranks arrive at these times, seconds, one entry a rank. `given`: what the program says of
-  /// them; null: they are expected as earlier calls showed them. `seed`: of the network's jitter.
-  /// Throws Error if the times do not fit, std::runtime_error if a rank gets stuck or ranks
-  /// disagree.
+  /// Runs one call in which the ranks arrive at these times, seconds, one per rank. `given`: the
+  /// arrivals that the program predicts; null: they are forecast from earlier calls. `seed`: of the
+  /// network's jitter. Throws Error if the times do not fit, std::runtime_error if a rank gets
+  /// stuck or ranks disagree.
   Call call(const std::vector<Seconds>& arrivals, const std::vector<Seconds>* given,
             std::uint64_t seed);
 
  private:
-  /// How long the ranks were in a call.
+  /// The durations of a call on the ranks.
   struct Inside {
-    Seconds least = 0;
-    Seconds most = 0;
+    Seconds min = 0;
+    Seconds max = 0;
   };
 
   [[nodiscard]] bool automatic() const { return setting_.choice.algorithm->name == "auto"; }
@@ -61,20 +61,20 @@ class Rehearsal {
   [[nodiscard]] const std::vector<Seconds>& expect();
   [[nodiscard]] Plan native_plan() const;
   Simulation run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked);
-  void only_watch(Call& call, CallClass* of, const std::vector<Seconds>& arrivals);
+  void only_watch(Call& call, CallClass* call_class, const std::vector<Seconds>& arrivals);
   [[nodiscard]] static Inside inside_of(const Call& call, const std::vector<Seconds>& arrivals);
   void note(Reviewed by, const Inside& inside);
   [[nodiscard]] Review review() const;
-  void follow(Call& call, const Verdict& verdict, CallClass* of,
+  void follow(Call& call, const Decision& decision, CallClass* call_class,
               const std::vector<Seconds>& arrivals);
-  void run_and_tell(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
-  void tell_afterwards(Call& call, const std::vector<Seconds>& arrivals);
+  void run_with_piggyback(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
+  void exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals);
 
   Setting setting_;
-  Chooser chooser_;            // rank 0's; what the others expect is compared with it
+  Chooser chooser_;            // rank 0's; the other ranks' forecasts are compared with it
   std::deque<Watch> watches_;  // of the other ranks
-  std::array<std::deque<Inside>, 2> durations_;  // of the last calls, by how they were served
-  std::vector<Courier*> couriers_;
+  std::array<std::deque<Inside>, 2> durations_;  // of the last calls, by kind
+  std::vector<Piggyback*> piggybacks_;
   SimulationOptions options_;
   Seconds clock_ = 0;  // when the last call was over
 };

@@ -8,8 +8,8 @@
 #include "base/error.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/finalize.hpp"
-#include "runtime/progress/background.hpp"
-#include "runtime/progress/wish.hpp"
+#include "runtime/progress/async_progress.hpp"
+#include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/settings/default_network.hpp"
 #include "runtime/settings/environment.hpp"
@@ -19,7 +19,7 @@
 namespace latecomer {
 namespace {
 
-/// Counts the states that went, so that a thread knows whether the one it used last is still there.
+/// Counts freed states, so that a thread can tell whether the state that it used last still exists.
 std::atomic<std::uint64_t> gone{0};
 
 /// The last call of this thread.
@@ -35,8 +35,8 @@ struct Last {
 thread_local Last last;
 
 /// Communicators whose state was freed: delete functions of the program's own attributes may still
-/// make calls on them. A state attached then would never be freed, and MPICH would not survive it.
-/// A new communicator may have the handle of an old one, so the dying one is marked by its name.
+/// make calls on them. A state attached then would never be freed, and MPICH would crash. A new
+/// communicator may get the handle of an old one, so the dying one is marked in its name.
 class Dying {
  public:
   void add(MPI_Comm comm) {
@@ -108,7 +108,7 @@ CommState& make_state(MPI_Comm comm) {
   (void)end_with_mpi(forget_last);
   auto fresh = std::make_unique<CommState>(comm);
   if (attach(comm, *fresh) != MPI_SUCCESS) {
-    throw Error("communicator", "its attributes", "one that takes another attribute");
+    throw std::runtime_error("communicator: MPI_Comm_set_attr failed, which latecomer needs");
   }
   ledger_open(*fresh);
   return *fresh.release();
@@ -137,21 +137,21 @@ CommState::CommState(MPI_Comm user)
   intercommunicator = inter != 0;
 }
 
-/// Waits for nobody.
+/// Does not wait for other ranks.
 CommState::~CommState() {
   ledger_close(*this);
   if (leave_to_successor(*this)) return;
-  background.reset();
+  async_progress.reset();
 }
 
-int CommState::ensure_link() {
-  if (link) return MPI_SUCCESS;
+int CommState::ensure_resources() {
+  if (resources) return MPI_SUCCESS;
   std::unique_ptr<InternalComm> internal;
   int code = InternalComm::make(comm, internal);
-  link_failed = code != MPI_SUCCESS;
-  if (link_failed) return code;
+  resources_failed = code != MPI_SUCCESS;
+  if (resources_failed) return code;
   Introduction mine = introduction_of_place();
-  mine.progress = progress_wish();
+  mine.progress = progress_mode();
   mine.settings = hashes_of(*this);
   Introductions all;
   code = introduce(internal->get(), mine, all);
@@ -159,10 +159,10 @@ int CommState::ensure_link() {
     internal->keep();  // freeing it is for all ranks, and some may not
     return code;
   }
-  link = std::make_unique<Link>(std::move(internal), all, rank, tuning.piece_limit);
-  chooser.linked(link->number);
+  resources = std::make_unique<CommResources>(std::move(internal), all, rank, tuning.piece_limit);
+  chooser.connected(resources->number);
   if (all_have_progress_threads(all, comm, rank)) {
-    background = std::make_unique<Background>(*this);
+    async_progress = std::make_unique<AsyncProgress>(*this);
   }
   return MPI_SUCCESS;
 }

@@ -10,11 +10,12 @@ namespace latecomer {
 
 /// True if this thread's last call was on this communicator, which is still there.
 [[nodiscard]] bool used_last(MPI_Comm comm);
-/// MPI ends: no communicator is there any more.
+/// Forgets all communicators, at the end of MPI.
 void forget_last();
 
-/// The same as state_of() for a call. Null where the communicator must be left alone: it is none,
-/// or it is being freed, and a delete function of the program's own makes a last call on it.
+/// As state_of(), for a call. Returns null if the communicator must be left alone: it is
+/// MPI_COMM_NULL, or it is being freed and a delete function of the program makes a last call on
+/// it.
 [[nodiscard]] CommState* state_for_call(MPI_Comm comm);
 
 }  // namespace latecomer

@@ -1,5 +1,5 @@
-// What latecomer knows of one communicator. It is attached to the communicator, not copied with
-// it, and freed with it.
+// The state of one communicator. It is an attribute of the communicator: not copied with it, and
+// freed with it.
 #pragma once
 
 #include <deque>
@@ -11,25 +11,25 @@
 #include "runtime/call/compute_phase.hpp"
 #include "runtime/call/program_cache.hpp"
 #include "runtime/call/shortcuts.hpp"
-#include "runtime/connection/link.hpp"
-#include "runtime/progress/turn.hpp"
+#include "runtime/connection/comm_resources.hpp"
+#include "runtime/progress/comm_lock.hpp"
 #include "runtime/report/statistics.hpp"
 
 namespace latecomer {
 
 struct Tuning {
   std::uint32_t window = 64;                        // requests in flight per peer and direction
-  Count piece_limit = MpiTransport::kLargestPiece;  // elements; read when the link is made
+  Count piece_limit = MpiTransport::kLargestPiece;  // elements; read when the resources are made
   Seconds long_wait = 30;
 };
 
-/// The ranks' own settings, compared (runtime/settings/settings.hpp).
+/// The result of comparing the ranks' own settings (runtime/settings/settings.hpp).
 enum class Settings : std::uint8_t { unknown, alike, different };
 
 class PersistentCall;
-/// A communicator's started calls, carried out first to last (runtime/call/persistent.hpp).
+/// The started calls of a communicator, executed first to last (runtime/call/persistent.hpp).
 using StartedCalls = std::deque<PersistentCall*>;
-class Background;
+class AsyncProgress;
 
 struct CommState {
   explicit CommState(MPI_Comm user);
@@ -43,22 +43,22 @@ struct CommState {
   // Decisions.
   Chooser chooser;
   Settings settings = Settings::unknown;  // compared when latecomer first handles a call
-  Network compared;                       // the network as it was then, alike on all ranks
-  Shortcuts shortcuts;                    // of calls that need no decision
+  Network compared;                       // as it was then, equal on all ranks
+  Shortcuts shortcuts;                    // for calls that need no decision
   ComputePhase phase;                     // of the program, before the next call
 
-  std::uint64_t calls = 0;  // so far, whoever carried them out
+  std::uint64_t calls = 0;  // so far, native ones included
 
   // Calls that latecomer handles.
   Tuning tuning;
-  std::unique_ptr<Link> link;  // made for the first of them, or when all ranks choose
-  bool link_failed = false;    // MPI could make none
-  ClockRefresh clock_refresh;  // of the link's clocks, while arrivals are watched
+  std::unique_ptr<CommResources> resources;  // made for the first of them
+  bool resources_failed = false;             // MPI could make none
+  ClockRefresh clock_refresh;                // while arrivals are watched
   ProgramCache programs;
-  std::unique_ptr<Prepared> telling;  // tells all ranks of a call that the MPI library carried out
-  std::string broken;                 // why it is of no further use; empty: it is
-  Turn turn;                          // a thread of the program, or the progress thread
-  std::unique_ptr<Background> background;  // null: not all ranks have a progress thread
+  std::unique_ptr<Prepared> arrival_exchange;     // plan of the exchange after a native call
+  std::string broken;                             // the failure that made it useless; empty: none
+  CommLock lock;                                  // of this state
+  std::unique_ptr<AsyncProgress> async_progress;  // null: not all ranks have a progress thread
   std::shared_ptr<StartedCalls> started = std::make_shared<StartedCalls>();
 
   // Records.
@@ -66,16 +66,21 @@ struct CommState {
   Statistics statistics;   // without calls that took a shortcut since records()
   std::string parameters;  // of the last handled call
 
-  /// The statistics with all calls so far.
+  /// The statistics of all calls so far.
   [[nodiscard]] const Statistics& records() {
     shortcuts.settle();
     return statistics;
   }
-  [[nodiscard]] Choice& choice(Collective of) { return chooser.policy().choice(of); }
-  [[nodiscard]] const Choice& choice(Collective of) const { return chooser.policy().choice(of); }
-  /// Collective the first time. Returns MPI's code; nobody's error handler is called. After an
-  /// error without `link_failed` the ranks may differ in whether they have one.
-  int ensure_link();
+  [[nodiscard]] Choice& choice(Collective collective) {
+    return chooser.policy().choice(collective);
+  }
+  [[nodiscard]] const Choice& choice(Collective collective) const {
+    return chooser.policy().choice(collective);
+  }
+  /// Makes the resources if there are none; collective then. Returns MPI's code and calls no error
+  /// handler. After an error without `resources_failed` the ranks may differ in whether they have
+  /// resources.
+  int ensure_resources();
 };
 
 }  // namespace latecomer

@@ -1,12 +1,11 @@
-// The end of MPI: the progress thread stops first, what was left to later communicators goes, and
-// letters leave.
+// The end of MPI: stops the progress thread, drops what freed communicators left to later ones, and
+// lets messages leave.
 #pragma once
 
 namespace latecomer {
 
-/// From now on MPI_Finalize does so, and calls each `end` that was given, in no order, once the
-/// progress thread has stopped. Any number of times. False: MPI was not initialized but by
-/// sessions.
+/// Makes MPI_Finalize do so, and then call each given `end`, in no particular order. May be called
+/// repeatedly. Returns false if MPI was initialized by sessions only.
 bool end_with_mpi(void (*end)() = nullptr);
 
 }  // namespace latecomer

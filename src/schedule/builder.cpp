@@ -8,7 +8,7 @@ namespace latecomer {
 
 Builder::Builder(const Plan& plan, Rank me)
     : input_(plan.problem.input(me)), output_(plan.problem.output(me)), telemetry_(plan.telemetry) {
-  static_cast<Frame&>(program_) = frame_of(plan, me);
+  static_cast<RankContext&>(program_) = context_of(plan, me);
   add({});
 }
 
@@ -21,14 +21,14 @@ void Builder::add(const Operation& operation) {
 
 void Builder::add_message(const Operation& operation) {
   add(operation);
-  if (!telemetry_ || !tells_) return;
-  if (!told_.insert({operation.kind, operation.peer}).second) return;
-  program_.telling.push_back(last());
-  if (operation.kind == OpKind::send && background()) tell_of_arrival();
+  if (!telemetry_ || !piggybacks_) return;
+  if (!piggybacked_.insert({operation.kind, operation.peer}).second) return;
+  program_.piggybacking.push_back(last());
+  if (operation.kind == OpKind::send && background()) depend_on_arrival();
 }
 
-/// What tells has this rank's own arrival to tell, whatever else it holds.
-void Builder::tell_of_arrival() {
+/// A message with arrival stamps carries this rank's own one, so it waits for the arrival.
+void Builder::depend_on_arrival() {
   std::vector<OpIndex>& after = program_.after.back();
   if (after.empty() || after.front() != kNone) after.insert(after.begin(), kNone);
 }
@@ -77,12 +77,12 @@ void Builder::recv(Rank from, const Slice& target) {
 
 void Builder::notify(Rank to) {
   add_message({OpKind::send, to, kNothing, {}, Into::right});
-  program_.after.back() = heard_;
+  program_.after.back() = notified_;
 }
 
-void Builder::hear(Rank from) {
+void Builder::receive_notification(Rank from) {
   add_message({OpKind::recv, from, {}, kNothing, Into::right});
-  heard_.push_back(last());
+  notified_.push_back(last());
 }
 
 void Builder::copy(const Slice& from, const Slice& to) {

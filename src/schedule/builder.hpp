@@ -1,6 +1,6 @@
-// Writes one rank's program, operation by operation; dependencies are derived from the data. Only
-// the pace is given: that a send waits for an earlier operation.
-// Slices without elements are left out, on both sides alike.
+// Writes one rank's program, operation by operation, and derives the dependencies from the elements
+// that operations touch. Only pacing is explicit: a send may wait for an earlier operation. Slices
+// without elements are left out, on both sides alike.
 #pragma once
 
 #include <set>
@@ -12,62 +12,64 @@
 
 namespace latecomer {
 
-/// Whose contributions lie on the left: of the slice received, or of this rank's own.
+/// The side on which a received slice stands when it is combined with this rank's own.
 enum class Received : std::uint8_t { left, right };
 
 class Builder {
  public:
-  /// What no operation that is written here needs to be told to wait for.
+  /// The index of no predecessor: no operation needs an explicit dependency on the arrival.
   static constexpr OpIndex kNone = 0;  // the arrival
 
   Builder(const Plan& plan, Rank me);
 
   [[nodiscard]] Rank me() const { return program_.me; }
-  // Where a range of the whole vector lies. In place both are the same buffer.
-  /// What this rank has before the call.
+  // The slice that holds a range of the whole vector. In place, input and output are one buffer.
+  /// The range as this rank holds it before the call.
   [[nodiscard]] Slice input(Range range) const;
-  /// What it is to have after it.
+  /// The range as this rank must hold it after the call.
   [[nodiscard]] Slice output(Range range) const;
-  /// A fresh block of scratch.
+  /// Reserves `count` further elements of scratch.
   Slice scratch(Count count);
 
   void send(Rank to, const Slice& data);
-  /// Also waits for the send written before it and for `pace`, an earlier operation, although the
-  /// data do not ask for it: sends keep the order of the program, and no rank runs ahead and takes
-  /// links from those who are on time.
+  /// Sends after the preceding send and after `pace`, an earlier operation, although the data do
+  /// not require it: sends keep the order of the program, so no rank runs ahead and takes links
+  /// from ranks that are on time.
   void send_in_turn(Rank to, const Slice& data, OpIndex pace = kNone);
   void recv(Rank from, const Slice& target);
-  /// All messages of the program (program.hpp). Every rank's must say the same.
+  /// Makes receivers pace all messages of the program (Program::receiver_paced). All ranks must do
+  /// this alike.
   void pace_by_receivers() { program_.receiver_paced = true; }
-  /// Telemetry, where the plan has it: messages tell their receiver whom the sender has heard of,
-  /// the first of each peer and direction unless told otherwise. Both sides must say the same.
-  void tell(bool whether) { tells_ = whether; }
-  void tell_no_more() { telemetry_ = false; }
-  /// The next message of each peer and direction tells again.
-  void tell_anew() { told_.clear(); }
-  /// Messages that hold nothing else, sent when all that was heard so far is here.
+  /// Telemetry, if the plan has it: from now on the first message of each peer and direction
+  /// piggybacks arrival stamps if `whether`. Sender and receiver must agree.
+  void piggyback(bool whether) { piggybacks_ = whether; }
+  void stop_piggybacking() { telemetry_ = false; }
+  /// The next message of each peer and direction piggybacks again.
+  void piggyback_again() { piggybacked_.clear(); }
+  /// Messages without elements, which only carry arrival stamps; a notification is sent when all
+  /// earlier notifications have been received.
   void notify(Rank to);
-  void hear(Rank from);
+  void receive_notification(Rank from);
   void copy(const Slice& from, const Slice& to);  // nothing to do where they are the same
   void combine(const Slice& left, const Slice& right, Into into);
 
-  /// Combines what was received with this rank's own partial result, in operand order, without a
-  /// copy where the operator allows it; returns where the result lies. Where own data that may
-  /// not be written stand on the right, they are first copied to `spare`.
+  /// Combines a received slice with this rank's own partial result, in operand order, without a
+  /// copy if the operator allows it, and returns the slice of the result. Own data on the right
+  /// that may not be overwritten are first copied to `spare`.
   Slice fold(const Slice& received, Received side, const Slice& own, const Slice& spare);
-  /// The same where several ranks combine the same operands, each for itself: operators that
-  /// commute by name may give other bits with operands swapped, so what stands on the left is
-  /// evaluated on the left. `own` is then what is written wherever `received` stands there.
+  /// As fold(), for results that several ranks compute redundantly. Operators that are commutative
+  /// by declaration may give other bits with operands swapped, so the left operand is evaluated on
+  /// the left. `own` is overwritten if `received` stands on the left.
   Slice fold_in_order(const Slice& received, Received side, const Slice& own, const Slice& spare);
 
-  /// Receives the partial result of `range` from `from` and folds this rank's input in.
-  /// `final`: the result lies in the output. Otherwise it lies where fold leaves it. With
-  /// background progress it is received before this rank arrives.
+  /// Receives the partial result of `range` from `from` and folds this rank's input in. A `final`
+  /// result lies in the output, another one where fold() leaves it. With background progress it is
+  /// received before this rank arrives.
   Slice receive_and_fold(Rank from, Range range, Received side, bool final);
-  /// The same for a final result, with fold_in_order.
+  /// As receive_and_fold(), for a final result, with fold_in_order().
   Slice receive_and_fold_in_order(Rank from, Range range, Received side);
 
-  /// The operation written last; at first the arrival.
+  /// The last operation; at first the arrival.
   [[nodiscard]] OpIndex last() const {
     return static_cast<OpIndex>(program_.operations.size() - 1);
   }
@@ -80,17 +82,17 @@ class Builder {
  private:
   void add(const Operation& operation);
   void add_message(const Operation& operation);
-  void tell_of_arrival();
+  void depend_on_arrival();
 
-  Range input_;  // of the vector, that the buffers hold
+  Range input_;  // the range of the vector that the input buffer holds
   Range output_;
   Program program_;
   Scoreboard scoreboard_;
-  OpIndex sent_ = kNone;                  // the last send
-  std::vector<OpIndex> heard_ = {kNone};  // the messages that held nothing else
+  OpIndex sent_ = kNone;                     // the last send
+  std::vector<OpIndex> notified_ = {kNone};  // the notifications received
   bool telemetry_;
-  bool tells_ = true;
-  std::set<std::pair<OpKind, Rank>> told_;
+  bool piggybacks_ = true;
+  std::set<std::pair<OpKind, Rank>> piggybacked_;
 };
 
 }  // namespace latecomer

@@ -1,5 +1,5 @@
 // A plan: all that the ranks agree on before a call. Made once, the same on every rank, cached
-// and hashed. A program (program.hpp) is what one rank does to carry it out.
+// and hashed. A program (program.hpp) is one rank's part of it.
 #pragma once
 
 #include <map>
@@ -13,16 +13,17 @@
 
 namespace latecomer {
 
-/// Whether operations that do not depend on the local arrival may run before it.
+/// The progress mode: with `background`, operations that do not depend on the local arrival may run
+/// before it.
 enum class Progress : std::uint8_t { foreground, background };
 
 using Parameters = std::map<std::string, Count, std::less<>>;
 
-/// What every rank provably knows alike when it plans.
+/// Facts that are provably equal on all ranks when they plan.
 struct Knowledge {
-  std::vector<Seconds> arrivals;  // one entry a rank; empty: all arrive together
+  std::vector<Seconds> arrivals;  // one per rank; empty: all arrive together
   Network network;
-  bool telemetry = false;   // ranks are to hear of each other's arrivals in each call
+  bool telemetry = false;   // the call's messages carry arrival stamps
   bool background = false;  // every rank has a progress thread that runs ahead of its arrival
 };
 
@@ -33,7 +34,7 @@ struct Plan {
   std::vector<Rank> order;   // ranks by position in the algorithm's pattern, where it has one
   std::vector<Count> table;  // numbers the algorithm derived from the arrivals
   Progress progress = Progress::foreground;
-  bool telemetry = false;  // messages tell their receivers whom the sender has heard of
+  bool telemetry = false;  // messages carry arrival stamps
 
   bool operator==(const Plan&) const = default;
 };

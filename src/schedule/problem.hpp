@@ -1,4 +1,5 @@
-// What a collective is asked to do: facts that MPI guarantees equal on all ranks, and `in_place`.
+// The problem that a collective solves: facts that MPI guarantees equal on all ranks, and
+// `in_place`.
 #pragma once
 
 #include <span>
@@ -18,11 +19,11 @@ inline constexpr std::size_t kCollectives = 6;
 /// Throws Error for a name that is no collective.
 [[nodiscard]] Collective parse_collective(std::string_view name);
 
-/// Whether an operator combines the ranks' contributions.
+/// True if an operator combines the ranks' contributions.
 [[nodiscard]] bool combines(Collective collective);
-/// Whether one rank, the root, has a part of its own.
+/// True if one rank, the root, has a role of its own.
 [[nodiscard]] bool rooted(Collective collective);
-/// Whether the vector consists of parts, one a rank.
+/// True if the vector consists of parts, one per rank.
 [[nodiscard]] bool parted(Collective collective);
 
 struct Problem {
@@ -42,15 +43,15 @@ struct Problem {
   std::vector<Count> parts = {};
 
   [[nodiscard]] Count bytes() const { return count * element_bytes; }
-  /// A rank's part of the vector, of collectives that have such; else all of it.
+  /// A rank's part of the vector; the whole vector if the collective has no parts.
   [[nodiscard]] Range part(Rank rank) const;
 
-  // Where the elements of the vector are that a rank has before the call, and is to have after it.
-  // A broadcast's root is left with what it has.
+  // The elements of the vector that a rank holds before the call, and must hold after it. A
+  // broadcast's root must hold nothing new.
   [[nodiscard]] Range before(Rank rank) const;
   [[nodiscard]] Range after(Rank rank) const;
   [[nodiscard]] bool in_place_at(Rank rank) const;
-  /// The elements that the buffers hold; in place, that with fewer of them is not used.
+  /// The elements that the buffers hold. In place, the buffer with fewer of them is not used.
   [[nodiscard]] Range input(Rank rank) const;
   [[nodiscard]] Range output(Rank rank) const;
 

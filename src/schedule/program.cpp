@@ -2,18 +2,18 @@
 
 namespace latecomer {
 
-Frame frame_of(const Plan& plan, Rank me) {
+RankContext context_of(const Plan& plan, Rank me) {
   const Problem& problem = plan.problem;
-  Frame frame;
-  frame.plan_hash = hash(plan);
-  frame.me = me;
-  frame.ranks = problem.ranks;
-  frame.input_count = problem.input(me).count;
-  frame.output_count = problem.output(me).count;
-  frame.in_place = problem.in_place_at(me);
-  frame.commutative = problem.commutative;
-  frame.progress = plan.progress;
-  return frame;
+  RankContext context;
+  context.plan_hash = hash(plan);
+  context.me = me;
+  context.ranks = problem.ranks;
+  context.input_count = problem.input(me).count;
+  context.output_count = problem.output(me).count;
+  context.in_place = problem.in_place_at(me);
+  context.commutative = problem.commutative;
+  context.progress = plan.progress;
+  return context;
 }
 
 Accesses accesses(const Operation& operation) {

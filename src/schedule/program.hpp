@@ -35,7 +35,7 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-/// What a message without elements holds: only what travels along with it.
+/// The slice of a message without elements, which only carries piggyback data.
 inline constexpr Slice kNothing{Buffer::scratch, 0, 0};
 
 enum class OpKind : std::uint8_t { arrive, send, recv, combine, copy };
@@ -59,12 +59,13 @@ struct Operation {
 
 using OpIndex = std::uint32_t;
 
-/// One rank's part in a call, whatever carries it out: what all agreed on, and its buffers.
-struct Frame {
+/// The context of one rank in a call, for programs and other protocols: facts that all ranks share,
+/// and the sizes of this rank's buffers.
+struct RankContext {
   std::uint64_t plan_hash = 0;
   Rank me = 0;
   Rank ranks = 1;
-  Count input_count = 0;  // elements of each buffer; 0 for the input when in place
+  Count input_count = 0;  // elements; 0 in place
   Count output_count = 0;
   Count scratch_count = 0;
   bool in_place = false;
@@ -76,24 +77,24 @@ struct Frame {
            : buffer == Buffer::output ? output_count
                                       : scratch_count;
   }
-  bool operator==(const Frame&) const = default;
+  bool operator==(const RankContext&) const = default;
 };
-/// Of a rank that follows the plan; without scratch.
-[[nodiscard]] Frame frame_of(const Plan& plan, Rank me);
+/// The context of rank `me` under the plan, without scratch.
+[[nodiscard]] RankContext context_of(const Plan& plan, Rank me);
 
-struct Program : Frame {
+struct Program : RankContext {
   std::vector<Operation> operations;
   std::vector<std::vector<OpIndex>> after;  // per operation: earlier ones it waits for
-  std::vector<OpIndex> telling;  // the messages that tell whom the sender has heard of, ascending
-  /// Receivers say when short messages may come, as for long ones: they leave when their receive is
-  /// posted, and receives of different peers follow each other.
+  std::vector<OpIndex> piggybacking;        // messages that carry arrival stamps, ascending
+  /// Short messages, like long ones, leave when their receive is posted, and receives from
+  /// different peers follow each other.
   bool receiver_paced = false;
 
   bool operator==(const Program&) const = default;
 };
 
-/// The slices that an operation reads and writes (0 to 2 reads, 0 or 1 write; arrive: none here,
-/// it stands for writing the whole input and output).
+/// The slices that an operation reads and writes: up to 2 reads and 1 write. An arrival has none
+/// here; it counts as writing the whole input and output.
 struct Accesses {
   Slice reads[2];
   Slice write;

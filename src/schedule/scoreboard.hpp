@@ -11,7 +11,8 @@ namespace latecomer {
 
 class Scoreboard {
  public:
-  /// The operation's dependencies, ascending; then notes what it reads and writes.
+  /// Returns the operation's dependencies, ascending, and notes the slices that it reads and
+  /// writes.
   std::vector<OpIndex> add(OpIndex index, const Operation& operation, const Program& program);
 
  private:

@@ -1,4 +1,4 @@
-// The text forms of plans and programs: what `show` prints, golden files hold and tests mutate.
+// The text forms of plans and programs, which `show` prints, golden files hold and tests mutate.
 #include <algorithm>
 #include <charconv>
 #include <sstream>
@@ -36,7 +36,7 @@ void append_list(std::ostringstream& out, std::string_view title, const std::vec
   out << '\n';
 }
 
-/// Walks over the words of one line; every failure names the line.
+/// Reads one line word by word; every failure names the line.
 class Words {
  public:
   explicit Words(std::string_view line) : line_(line), rest_(line) {}
@@ -214,8 +214,8 @@ void parse_header(Lines& lines, Program& program) {
     program.receiver_paced = lines.only("receiver-paced").flag();
   }
   if (lines.peek().starts_with("telling ")) {
-    Words telling = lines.field("telling");
-    program.telling = telling.numbers<OpIndex>();
+    Words piggybacking = lines.field("telling");
+    program.piggybacking = piggybacking.numbers<OpIndex>();
   }
 }
 
@@ -344,7 +344,7 @@ std::string to_text(const Program& program) {
       << yes_no(program.in_place) << "\ncommutative " << yes_no(program.commutative)
       << "\nprogress " << name(program.progress) << '\n';
   if (program.receiver_paced) out << "receiver-paced yes\n";
-  append_list(out, "telling", program.telling);
+  append_list(out, "telling", program.piggybacking);
   for (std::size_t i = 0; i < program.operations.size(); ++i) {
     interruption_point();
     out << i << ' ' << to_text(program.operations[i]);

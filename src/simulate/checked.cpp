@@ -28,21 +28,21 @@ Elements random_elements(Count count, Random& random) {
 
 }  // namespace
 
-CheckedMemory::CheckedMemory(const Problem& problem, const Parties& parties, std::uint64_t seed)
+CheckedMemory::CheckedMemory(const Problem& problem, const Executors& executors, std::uint64_t seed)
     : problem_(problem), operator_(problem.commutative ? add : compose) {
   Random random(seed);
-  for (const auto& party : parties) {
+  for (const auto& executor : executors) {
     interruption_point();
-    const Frame& frame = party->frame();
-    inputs_.push_back(random_elements(problem.before(frame.me).count, random));
-    memories_.emplace_back(frame, operator_);
-    for (const Holding& holding : precondition(problem, frame.me)) {
+    const RankContext& context = executor->context();
+    inputs_.push_back(random_elements(problem.before(context.me).count, random));
+    memories_.emplace_back(context, operator_);
+    for (const Holding& holding : precondition(problem, context.me)) {
       memories_.back().write(holding.slice, inputs_.back());
     }
   }
 }
 
-/// What an element of the vector is to be.
+/// The right value of an element of the vector.
 Element CheckedMemory::right(std::optional<Rank> contributor, Count element) const {
   const auto of = [&](Rank rank) {
     const Count place = element - problem_.before(rank).begin;

@@ -1,29 +1,29 @@
-// Whether a simulated call left the right elements everywhere: random inputs, and the slow obvious
-// result to compare with.
+// Checks the elements that a simulated call left: random inputs, and the slow obvious result to
+// compare with.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "engine/program_party.hpp"
+#include "engine/program_executor.hpp"
 #include "schedule/problem.hpp"
 #include "simulate/memory.hpp"
 
 namespace latecomer {
 
-/// Random inputs for the ranks of one call, and an operator that tells results apart: the sum
-/// modulo 2^64, or where rank order is to be kept, the composition of maps x -> a x + b.
+/// Random inputs for the ranks of one call, and an operator that distinguishes results: the sum
+/// modulo 2^64 or, if rank order must be kept, the composition of maps x -> a x + b.
 class CheckedMemory {
  public:
-  CheckedMemory(const Problem& problem, const Parties& parties, std::uint64_t seed);
+  CheckedMemory(const Problem& problem, const Executors& executors, std::uint64_t seed);
   CheckedMemory(const Problem& problem, std::span<const Program> programs, std::uint64_t seed)
-      : CheckedMemory(problem, parties_of(programs), seed) {}
+      : CheckedMemory(problem, executors_of(programs), seed) {}
 
-  /// For SimulationOptions; lives as long as this.
+  /// The memory for SimulationOptions; lives as long as this object.
   [[nodiscard]] std::vector<Memory>* memory() { return &memories_; }
-  /// Elements, of all that ranks are to have, that are not what the collective promises: of one
-  /// that combines, the left to right reduction.
+  /// The number of elements that differ from the collective's postcondition, over all ranks.
+  /// Reductions are compared with the one from left to right.
   [[nodiscard]] Count wrong() const;
 
  private:

@@ -9,11 +9,11 @@ constexpr Element kUnset = 0xdeadbeefdeadbeefULL;
 
 }  // namespace
 
-Memory::Memory(const Frame& frame, Operator combine) : operator_(std::move(combine)) {
+Memory::Memory(const RankContext& context, Operator combine) : operator_(std::move(combine)) {
   const auto size = [](Count count) { return static_cast<std::size_t>(count); };
-  buffers_[0].assign(size(frame.input_count), kUnset);
-  buffers_[1].assign(size(frame.output_count), kUnset);
-  buffers_[2].assign(size(frame.scratch_count), kUnset);
+  buffers_[0].assign(size(context.input_count), kUnset);
+  buffers_[1].assign(size(context.output_count), kUnset);
+  buffers_[2].assign(size(context.scratch_count), kUnset);
 }
 
 Elements Memory::read(const Slice& slice) const {

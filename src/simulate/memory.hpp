@@ -19,12 +19,13 @@ class Memory {
  public:
   using Operator = std::function<Element(Element left, Element right)>;
 
-  /// Holds nothing yet.
-  Memory(const Frame& frame, Operator combine);
+  /// The buffers begin without data.
+  Memory(const RankContext& context, Operator combine);
 
   [[nodiscard]] Elements read(const Slice& slice) const;
   void write(const Slice& slice, std::span<const Element> data);
-  /// As MPI_Reduce_local evaluates it: what is written stands on the right.
+  /// Combines as MPI_Reduce_local does: inout = in op inout, so the operand that is written stands
+  /// on the right.
   void combine(const Slice& left, const Slice& right, Into into);
   [[nodiscard]] const Elements& output() const { return buffer(Buffer::output); }
   [[nodiscard]] const Elements& input() const { return buffer(Buffer::input); }

@@ -5,14 +5,14 @@
 
 namespace latecomer {
 
-Simulation simulate(const Parties& parties, const SimulationOptions& options) {
-  Simulation result = begin_simulation(parties.size(), options);
-  VirtualNetwork network(options, static_cast<Rank>(parties.size()));
+Simulation simulate(const Executors& executors, const SimulationOptions& options) {
+  Simulation result = begin_simulation(executors.size(), options);
+  VirtualNetwork network(options, static_cast<Rank>(executors.size()));
   Protocols protocols;
-  for (std::size_t rank = 0; rank < parties.size(); ++rank) {
+  for (std::size_t rank = 0; rank < executors.size(); ++rank) {
     interruption_point();
     const auto me = static_cast<Rank>(rank);
-    protocols.push_back(parties[rank]->join(network.transport(me), options.engine));
+    protocols.push_back(executors[rank]->create_protocol(network.transport(me), options.engine));
     network.attach(me, *protocols.back());
   }
   network.run(result);
@@ -21,7 +21,7 @@ Simulation simulate(const Parties& parties, const SimulationOptions& options) {
 }
 
 Simulation simulate(std::span<const Program> programs, const SimulationOptions& options) {
-  return simulate(parties_of(programs, options.network.eager_elements(options.element_bytes)),
+  return simulate(executors_of(programs, options.network.eager_elements(options.element_bytes)),
                   options);
 }
 

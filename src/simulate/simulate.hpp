@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "engine/program_party.hpp"
+#include "engine/program_executor.hpp"
 #include "simulate/simulation.hpp"
 
 namespace latecomer {
@@ -14,8 +14,8 @@ namespace latecomer {
 /// Throws Error if the arrivals do not fit the ranks, for arrivals, messages and combining of more
 /// than 1e6 seconds, and where the call does not end within 8e6 seconds. A rank that gets stuck is
 /// no exception but a result.
-[[nodiscard]] Simulation simulate(const Parties& parties, const SimulationOptions& options);
-/// The same of programs that are at hand.
+[[nodiscard]] Simulation simulate(const Executors& executors, const SimulationOptions& options);
+/// Simulates programs.
 [[nodiscard]] Simulation simulate(std::span<const Program> programs,
                                   const SimulationOptions& options);
 

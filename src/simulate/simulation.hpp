@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "protocol/courier.hpp"
-#include "protocol/party.hpp"
+#include "protocol/executor.hpp"
+#include "protocol/piggyback.hpp"
 #include "simulate/memory.hpp"
 
 namespace latecomer {
 
 struct SimulationOptions {
   Network network;
-  std::vector<Seconds> arrivals;  // one a rank; empty: all at 0
+  std::vector<Seconds> arrivals;  // one per rank; empty: all at 0
   Count element_bytes = 4;
   ProtocolOptions engine;
-  std::vector<Memory>* memory = nullptr;  // one a rank; null: time only
-  std::vector<Courier*> couriers;         // one a rank; empty: nothing travels along
+  std::vector<Memory>* memory = nullptr;  // one per rank; null: time only
+  std::vector<Piggyback*> piggybacks;     // one per rank; empty: none
   bool trace = false;
 };
 
@@ -39,14 +39,15 @@ struct Simulation {
   std::vector<TraceEntry> trace;
 
   [[nodiscard]] Seconds last_exit() const;
-  /// Mean over the ranks of exit minus arrival.
+  /// The mean over the ranks of exit minus arrival.
   [[nodiscard]] Seconds mean_elapsed() const;
 };
 
-/// Of all ranks, in one call.
+/// The protocols of all ranks in one call, by rank.
 using Protocols = std::vector<std::unique_ptr<Protocol>>;
 
-/// Arrivals filled in, nobody has left yet. Throws Error if the arrivals do not fit the ranks.
+/// A simulation with its arrivals and no exits yet. Throws Error if the arrivals do not fit the
+/// ranks.
 [[nodiscard]] Simulation begin_simulation(std::size_t ranks, const SimulationOptions& options);
 
 /// Notes the first rank that failed or is stuck, unless a failure was noted already.

@@ -43,7 +43,7 @@ VirtualNetwork::VirtualNetwork(const SimulationOptions& options, Rank ranks)
   ports_.resize(static_cast<std::size_t>(nodes) + static_cast<std::size_t>(ranks));
   const auto each = static_cast<std::size_t>(options.network.ports);
   for (Port& port : ports_) port.free.assign(each, 0);
-  for (Rank rank = 0; rank < ranks; ++rank) ends_.emplace_back(*this, rank);
+  for (Rank rank = 0; rank < ranks; ++rank) transports_.emplace_back(*this, rank);
 }
 
 void VirtualNetwork::attach(Rank rank, Protocol& protocol) {
@@ -64,8 +64,8 @@ void VirtualNetwork::run(Simulation& result) {
   }
   while (!queue_of_events_.empty()) {
     now_ = queue_of_events_.top().time;
-    // All that happens at one time comes before any transfer starts, so that who gets a port does
-    // not depend on the order of simultaneous events.
+    // All events of one time are handled before any transfer starts, so that the order of
+    // simultaneous events does not decide which message gets a port.
     while (!queue_of_events_.empty() && queue_of_events_.top().time == now_) {
       const Event event = queue_of_events_.top();
       queue_of_events_.pop();
@@ -82,7 +82,7 @@ void VirtualNetwork::handle(const Event& event) {
       protocol(event.rank).arrive();
       return note_exit(event.rank);
     case EventKind::eligible:
-      return line_up(event.id);
+      return enqueue(event.id);
     case EventKind::left:
       return leave(event.id);
     case EventKind::landed:
@@ -101,50 +101,50 @@ std::uint64_t VirtualNetwork::pair_number(Rank from, Rank to) const {
          static_cast<std::uint64_t>(to);
 }
 
-VirtualNetwork::FlightId VirtualNetwork::new_flight(Rank from, Rank to) {
-  if (free_flights_.empty()) {
-    free_flights_.push_back(flights_.size());
-    flights_.emplace_back();
+VirtualNetwork::MessageId VirtualNetwork::new_message(Rank from, Rank to) {
+  if (free_messages_.empty()) {
+    free_messages_.push_back(messages_.size());
+    messages_.emplace_back();
   }
-  const FlightId id = free_flights_.back();
-  free_flights_.pop_back();
-  flights_[id] = {};
-  flights_[id].lane = &lanes_[pair_number(from, to)];
-  flights_[id].from = from;
-  flights_[id].to = to;
+  const MessageId id = free_messages_.back();
+  free_messages_.pop_back();
+  messages_[id] = {};
+  messages_[id].channel = &channels_[pair_number(from, to)];
+  messages_[id].from = from;
+  messages_[id].to = to;
   return id;
 }
 
-VirtualNetwork::FlightId VirtualNetwork::join(Rank from, Rank to, bool sending) {
-  Lane& lane = lanes_[pair_number(from, to)];
-  const bool behind = sending ? lane.sends < lane.receives : lane.receives < lane.sends;
-  const std::uint64_t number = sending ? lane.sends++ : lane.receives++;
+VirtualNetwork::MessageId VirtualNetwork::match(Rank from, Rank to, bool sending) {
+  Channel& channel = channels_[pair_number(from, to)];
+  const bool behind = sending ? channel.sends < channel.receives : channel.receives < channel.sends;
+  const std::uint64_t number = sending ? channel.sends++ : channel.receives++;
   if (behind) {  // the other side posted it first
-    const FlightId id = lane.open.front();
-    lane.open.pop_front();
+    const MessageId id = channel.open.front();
+    channel.open.pop_front();
     return id;
   }
-  const FlightId id = new_flight(from, to);
-  flights_[id].number = number;
-  lane.open.push_back(id);
+  const MessageId id = new_message(from, to);
+  messages_[id].number = number;
+  channel.open.push_back(id);
   return id;
 }
 
-bool VirtualNetwork::eager(const Flight& flight) const {
-  return !flight.paced &&
-         flight.source.count * options_.element_bytes <= options_.network.eager_limit;
+bool VirtualNetwork::eager(const PendingMessage& message) const {
+  return !message.paced &&
+         message.source.count * options_.element_bytes <= options_.network.eager_limit;
 }
 
 /// An eager message leaves when it is sent, another one when both sides have posted it.
-void VirtualNetwork::posted(FlightId id, bool by_sender) {
-  const Flight& flight = flights_[id];
-  const bool both = flight.send_posted && flight.recv_posted;
-  if (flight.send_posted && eager(flight)) {
-    if (by_sender) schedule(now_, EventKind::eligible, flight.from, id);
-    if (!by_sender && flight.landed) schedule(now_, EventKind::received, flight.to, id);
+void VirtualNetwork::posted(MessageId id, bool by_sender) {
+  const PendingMessage& message = messages_[id];
+  const bool both = message.send_posted && message.recv_posted;
+  if (message.send_posted && eager(message)) {
+    if (by_sender) schedule(now_, EventKind::eligible, message.from, id);
+    if (!by_sender && message.landed) schedule(now_, EventKind::received, message.to, id);
   } else if (both) {
     const Ticks takes = to_ticks("handshake", options_.network.handshake);
-    schedule(later(now_, takes), EventKind::eligible, flight.from, id);
+    schedule(later(now_, takes), EventKind::eligible, message.from, id);
   }
 }
 
@@ -155,10 +155,10 @@ std::size_t VirtualNetwork::port(Rank rank, Rank peer) const {
   return static_cast<std::size_t>(local ? network.node(ranks_ - 1) + 1 + rank : node);
 }
 
-void VirtualNetwork::line_up(FlightId id) {
-  const Flight& flight = flights_[id];
-  if (!eager(flight)) ++flight.lane->rendezvous;
-  const std::size_t out = port(flight.from, flight.to);
+void VirtualNetwork::enqueue(MessageId id) {
+  const PendingMessage& message = messages_[id];
+  if (!eager(message)) ++message.channel->rendezvous;
+  const std::size_t out = port(message.from, message.to);
   ports_[out].waiting.push_back(id);
   changed_.push_back(out);
 }
@@ -171,42 +171,43 @@ void VirtualNetwork::start_transfers() {
 void VirtualNetwork::start_from(Port& port) {
   auto next = port.waiting.begin();
   while (next != port.waiting.end() && port.leaving < options_.network.ports) {
-    const FlightId id = *next;
-    if (flights_[id].lane->leaving) {
+    const MessageId id = *next;
+    if (messages_[id].channel->leaving) {
       ++next;
       continue;
     }
     next = port.waiting.erase(next);
     ++port.leaving;
-    flights_[id].lane->leaving = true;
+    messages_[id].channel->leaving = true;
     start(id);
   }
 }
 
-void VirtualNetwork::start(FlightId id) {
-  Flight& flight = flights_[id];
-  const Ticks takes = duration(flight);
-  auto& ports = ports_[port(flight.to, flight.from)].free;
+void VirtualNetwork::start(MessageId id) {
+  PendingMessage& message = messages_[id];
+  const Ticks takes = duration(message);
+  auto& ports = ports_[port(message.to, message.from)].free;
   Ticks& free = *std::min_element(ports.begin(), ports.end());
   free = later(std::max(free, now_), takes);
-  if (options_.memory != nullptr && !flight.word) {
-    flight.payload = (*options_.memory)[static_cast<std::size_t>(flight.from)].read(flight.source);
+  if (options_.memory != nullptr && !message.control) {
+    message.payload =
+        (*options_.memory)[static_cast<std::size_t>(message.from)].read(message.source);
   }
-  if (options_.trace && !flight.word) {
-    result_->trace.push_back({flight.from, flight.to, to_seconds(now_), to_seconds(free),
-                              flight.send_token, flight.recv_token});
+  if (options_.trace && !message.control) {
+    result_->trace.push_back({message.from, message.to, to_seconds(now_), to_seconds(free),
+                              message.send_token, message.recv_token});
   }
-  schedule(later(now_, takes), EventKind::left, flight.from, id);
-  schedule(free, EventKind::landed, flight.to, id);
+  schedule(later(now_, takes), EventKind::left, message.from, id);
+  schedule(free, EventKind::landed, message.to, id);
 }
 
-/// Whether its two ranks send each other long messages at the same time.
-bool VirtualNetwork::exchanges(const Flight& flight) {
-  if (options_.network.exchange == 1 || eager(flight)) return false;
-  return lanes_[pair_number(flight.to, flight.from)].rendezvous > 0;
+/// True if its two ranks send each other long messages at the same time.
+bool VirtualNetwork::exchanges(const PendingMessage& message) {
+  if (options_.network.exchange == 1 || eager(message)) return false;
+  return channels_[pair_number(message.to, message.from)].rendezvous > 0;
 }
 
-/// Bytes; takes note of what has come back.
+/// The bytes of the burst that are left, after adding those that came back.
 double VirtualNetwork::left_of_burst(Bucket& bucket) const {
   const Network& network = options_.network;
   const Ticks rested = std::max<Ticks>(0, now_ - bucket.until);
@@ -215,13 +216,13 @@ double VirtualNetwork::left_of_burst(Bucket& bucket) const {
   return static_cast<double>(network.burst) - bucket.spent;
 }
 
-/// A message between nodes, without the part that both links still let pass at once. The rest takes
-/// up all that comes back meanwhile.
-Seconds VirtualNetwork::on_link(const Flight& flight, Count bytes) {
+/// The time of a message between nodes, without the part that both links still pass at once. The
+/// rest uses up all tokens that come back meanwhile.
+Seconds VirtualNetwork::on_link(const PendingMessage& message, Count bytes) {
   const Network& network = options_.network;
   if (network.burst == 0 || network.beta == 0) return network.occupancy(bytes);
-  Bucket& out = ports_[port(flight.from, flight.to)].out;
-  Bucket& in = ports_[port(flight.to, flight.from)].in;
+  Bucket& out = ports_[port(message.from, message.to)].out;
+  Bucket& in = ports_[port(message.to, message.from)].in;
   const double at_once =
       std::min({left_of_burst(out), left_of_burst(in), static_cast<double>(bytes)});
   const Seconds shaped = network.beta * (static_cast<double>(bytes) - at_once);
@@ -232,60 +233,61 @@ Seconds VirtualNetwork::on_link(const Flight& flight, Count bytes) {
   return network.alpha + shaped;
 }
 
-Ticks VirtualNetwork::duration(const Flight& flight) {
+Ticks VirtualNetwork::duration(const PendingMessage& message) {
   const Network& network = options_.network;
-  const Count bytes = flight.source.count * options_.element_bytes +
-                      static_cast<Count>(flight.words.size()) +
-                      (flight.word ? static_cast<Count>(sizeof(std::uint64_t)) : 0);
-  const bool local = network.node(flight.from) == network.node(flight.to);
+  const Count bytes = message.source.count * options_.element_bytes +
+                      static_cast<Count>(message.piggybacked.size()) +
+                      (message.control ? static_cast<Count>(sizeof(std::uint64_t)) : 0);
+  const bool local = network.node(message.from) == network.node(message.to);
   Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
-                        : on_link(flight, bytes);
-  if (exchanges(flight)) exact *= network.exchange;
+                        : on_link(message, bytes);
+  if (exchanges(message)) exact *= network.exchange;
   if (network.jitter == 0) return to_ticks(kTransfer, exact);
-  const std::uint64_t pair = pair_number(flight.from, flight.to);
-  Random mixed(network.seed ^ Random(pair ^ Random(flight.number).next()).next());
+  const std::uint64_t pair = pair_number(message.from, message.to);
+  Random mixed(network.seed ^ Random(pair ^ Random(message.number).next()).next());
   return to_ticks(kTransfer, exact * (1 + network.jitter * mixed.uniform()));
 }
 
-/// The sender is done with it.
-void VirtualNetwork::leave(FlightId id) {
-  const Flight& flight = flights_[id];
-  const std::size_t out = port(flight.from, flight.to);
+/// Ends a message on its sender's side.
+void VirtualNetwork::leave(MessageId id) {
+  const PendingMessage& message = messages_[id];
+  const std::size_t out = port(message.from, message.to);
   --ports_[out].leaving;
   changed_.push_back(out);
-  flight.lane->leaving = false;
-  if (!eager(flight)) --flight.lane->rendezvous;
-  if (!flight.word) complete(flight.from, {flight.send_token, 0, 0});
+  message.channel->leaving = false;
+  if (!eager(message)) --message.channel->rendezvous;
+  if (!message.control) complete(message.from, {message.send_token, 0, 0});
 }
 
-void VirtualNetwork::land(FlightId id) {
-  flights_[id].landed = true;
-  if (flights_[id].word) return deliver_words(*flights_[id].lane);
-  if (flights_[id].recv_posted) deliver(id);
+void VirtualNetwork::land(MessageId id) {
+  messages_[id].landed = true;
+  if (messages_[id].control) return deliver_control(*messages_[id].channel);
+  if (messages_[id].recv_posted) deliver(id);
 }
 
-void VirtualNetwork::deliver(FlightId id) {
-  const Flight flight = std::move(flights_[id]);
-  free_flights_.push_back(id);
+void VirtualNetwork::deliver(MessageId id) {
+  const PendingMessage message = std::move(messages_[id]);
+  free_messages_.push_back(id);
   if (options_.memory != nullptr) {
-    (*options_.memory)[static_cast<std::size_t>(flight.to)].write(flight.target, flight.payload);
+    (*options_.memory)[static_cast<std::size_t>(message.to)].write(message.target, message.payload);
   }
-  if (!flight.words.empty()) {
-    options_.couriers[static_cast<std::size_t>(flight.to)]->unpack(flight.words.data(),
-                                                                   flight.words.size());
+  if (!message.piggybacked.empty()) {
+    options_.piggybacks[static_cast<std::size_t>(message.to)]->unpack(message.piggybacked.data(),
+                                                                      message.piggybacked.size());
   }
-  complete(flight.to, {flight.recv_token, 0, flight.plan_hash});
+  complete(message.to, {message.recv_token, 0, message.plan_hash});
 }
 
-/// In the order in which they were sent, also where several ports take them in side by side.
-void VirtualNetwork::deliver_words(Lane& lane) {
-  while (!lane.words.empty() && flights_[lane.words.front()].landed) {
-    const FlightId id = lane.words.front();
-    lane.words.pop_front();
-    const Flight flight = flights_[id];
-    free_flights_.push_back(id);
-    if (flight.word) protocol(flight.to).told(flight.from, *flight.word);
-    note_exit(flight.to);
+/// Delivers control messages in the order of sending, also if several ports take them in side by
+/// side.
+void VirtualNetwork::deliver_control(Channel& channel) {
+  while (!channel.control.empty() && messages_[channel.control.front()].landed) {
+    const MessageId id = channel.control.front();
+    channel.control.pop_front();
+    const PendingMessage message = messages_[id];
+    free_messages_.push_back(id);
+    if (message.control) protocol(message.to).on_control(message.from, *message.control);
+    note_exit(message.to);
   }
 }
 
@@ -324,48 +326,50 @@ void VirtualNetwork::note_exit(Rank rank) {
 
 // --- The transport of one rank ---
 
-void VirtualNetwork::End::send(const Message& message, std::uint64_t plan_hash, Token token) {
-  const FlightId id = network_.join(rank_, message.peer, true);
-  Flight& flight = network_.flights_[id];
-  flight.source = message.data;
-  flight.paced = message.paced;
-  flight.plan_hash = plan_hash;
-  flight.send_token = token;
-  if (message.tells && !network_.options_.couriers.empty()) {
-    network_.options_.couriers[static_cast<std::size_t>(rank_)]->pack(flight.words);
+void VirtualNetwork::RankTransport::send(const Message& message, std::uint64_t plan_hash,
+                                         Token token) {
+  const MessageId id = network_.match(rank_, message.peer, true);
+  PendingMessage& pending = network_.messages_[id];
+  pending.source = message.data;
+  pending.paced = message.paced;
+  pending.plan_hash = plan_hash;
+  pending.send_token = token;
+  if (message.piggybacks && !network_.options_.piggybacks.empty()) {
+    network_.options_.piggybacks[static_cast<std::size_t>(rank_)]->pack(pending.piggybacked);
   }
-  flight.send_posted = true;
+  pending.send_posted = true;
   network_.posted(id, true);
 }
 
-void VirtualNetwork::End::recv(const Message& message, Token token) {
-  const FlightId id = network_.join(message.peer, rank_, false);
-  Flight& flight = network_.flights_[id];
-  flight.target = message.data;
-  flight.recv_token = token;
-  flight.recv_posted = true;
+void VirtualNetwork::RankTransport::recv(const Message& message, Token token) {
+  const MessageId id = network_.match(message.peer, rank_, false);
+  PendingMessage& pending = network_.messages_[id];
+  pending.target = message.data;
+  pending.recv_token = token;
+  pending.recv_posted = true;
   network_.posted(id, false);
 }
 
-void VirtualNetwork::End::combine(const Slice& left, const Slice& right, Into into, Token token) {
+void VirtualNetwork::RankTransport::combine(const Slice& left, const Slice& right, Into into,
+                                            Token token) {
   network_.locals_[static_cast<std::size_t>(rank_)] = {left, right, into, false};
   const Count bytes = left.count * network_.options_.element_bytes;
   const Seconds time = network_.options_.network.gamma * static_cast<double>(bytes);
   network_.local(rank_, to_ticks("time to combine", time), token);
 }
 
-void VirtualNetwork::End::copy(const Slice& from, const Slice& to, Token token) {
+void VirtualNetwork::RankTransport::copy(const Slice& from, const Slice& to, Token token) {
   network_.locals_[static_cast<std::size_t>(rank_)] = {from, to, Into::right, true};
   network_.local(rank_, 0, token);
 }
 
-/// Like a short message: it takes the ports of both sides, one after another.
-void VirtualNetwork::End::tell(Rank peer, std::uint64_t word) {
-  const FlightId id = network_.new_flight(rank_, peer);
-  Flight& flight = network_.flights_[id];
-  flight.word = word;
-  flight.number = network_.events_;
-  flight.lane->words.push_back(id);
+/// A control message is like a short message: it takes the ports of both sides, one after another.
+void VirtualNetwork::RankTransport::send_control(Rank peer, std::uint64_t payload) {
+  const MessageId id = network_.new_message(rank_, peer);
+  PendingMessage& pending = network_.messages_[id];
+  pending.control = payload;
+  pending.number = network_.events_;
+  pending.channel->control.push_back(id);
   network_.schedule(network_.now_, EventKind::eligible, rank_, id);
 }
 

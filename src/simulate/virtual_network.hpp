@@ -26,19 +26,21 @@ class VirtualNetwork {
   VirtualNetwork(const SimulationOptions& options, Rank ranks);
 
   /// The transport of one rank; the protocol that uses it is attached afterwards.
-  [[nodiscard]] Transport& transport(Rank rank) { return ends_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Transport& transport(Rank rank) {
+    return transports_[static_cast<std::size_t>(rank)];
+  }
   void attach(Rank rank, Protocol& protocol);
-  /// From the start to the last event. Exits are noted in `result`. Throws Error for times that the
-  /// clock cannot count.
+  /// Runs the simulation to its last event and notes exits in `result`. Throws Error for times that
+  /// the clock cannot count.
   void run(Simulation& result);
 
  private:
-  using FlightId = std::size_t;
+  using MessageId = std::size_t;
 
-  struct Lane;
+  struct Channel;
   /// A message from its first posting, by either side, to its last completion.
-  struct Flight {
-    Lane* lane = nullptr;
+  struct PendingMessage {
+    Channel* channel = nullptr;
     Rank from = 0;
     Rank to = 0;
     Slice source;
@@ -51,28 +53,28 @@ class VirtualNetwork {
     bool recv_posted = false;
     bool landed = false;
     bool paced = false;
-    std::optional<std::uint64_t> word;  // told, and nothing else
+    std::optional<std::uint64_t> control;  // of a control message: its payload
     Elements payload;
-    std::vector<char> words;  // that travel along
+    std::vector<char> piggybacked;  // data that travel along
   };
-  /// The flights of one pair and direction. They follow each other, however many ports there are.
-  struct Lane {
+  /// The messages of one pair and direction. They follow each other, however many ports there are.
+  struct Channel {
     std::uint64_t sends = 0;
     std::uint64_t receives = 0;
-    std::deque<FlightId> open;   // posted by one side: whichever is ahead
-    std::deque<FlightId> words;  // not told yet, as they were sent
+    std::deque<MessageId> open;     // posted by one side only
+    std::deque<MessageId> control;  // control messages not delivered yet, in the order of sending
     bool leaving = false;
-    Count rendezvous = 0;  // that wait for their port or are leaving
+    Count rendezvous = 0;  // messages that wait for their port or are leaving
   };
   /// The transport of one rank.
-  class End final : public Transport {
+  class RankTransport final : public Transport {
    public:
-    End(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
+    RankTransport(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
     void send(const Message& message, std::uint64_t plan_hash, Token token) override;
     void recv(const Message& message, Token token) override;
     void combine(const Slice& left, const Slice& right, Into into, Token token) override;
     void copy(const Slice& from, const Slice& to, Token token) override;
-    void tell(Rank peer, std::uint64_t word) override;
+    void send_control(Rank peer, std::uint64_t payload) override;
 
    private:
     VirtualNetwork& network_;
@@ -87,9 +89,9 @@ class VirtualNetwork {
   /// time of the transfer, and so does what arrives at the other end: at once where that is free,
   /// otherwise after what was sent there before, waiting in the network in between.
   struct Port {
-    Count leaving = 0;             // at most Network::ports
-    std::deque<FlightId> waiting;  // to leave: first come, first served
-    std::vector<Ticks> free;       // when each of Network::ports can take in the next message
+    Count leaving = 0;              // at most Network::ports
+    std::deque<MessageId> waiting;  // to leave: first come, first served
+    std::vector<Ticks> free;        // when each of Network::ports can take in the next message
     Bucket out;
     Bucket in;
   };
@@ -99,7 +101,7 @@ class VirtualNetwork {
     std::uint64_t number = 0;
     EventKind kind = EventKind::arrive;
     Rank rank = 0;
-    std::size_t id = 0;  // of a flight, or a token
+    std::size_t id = 0;  // of a message, or a token
 
     bool operator>(const Event& other) const {
       return time != other.time ? time > other.time : number > other.number;
@@ -109,23 +111,23 @@ class VirtualNetwork {
   void schedule(Ticks time, EventKind kind, Rank rank, std::size_t id);
   void handle(const Event& event);
   [[nodiscard]] std::uint64_t pair_number(Rank from, Rank to) const;
-  FlightId new_flight(Rank from, Rank to);
-  /// The flight of the next message of the pair, as its sender or its receiver counts.
-  FlightId join(Rank from, Rank to, bool sending);
-  [[nodiscard]] bool eager(const Flight& flight) const;
-  void posted(FlightId id, bool by_sender);
-  void line_up(FlightId id);
+  MessageId new_message(Rank from, Rank to);
+  /// Returns the next message of the pair, as counted by its sender or its receiver.
+  MessageId match(Rank from, Rank to, bool sending);
+  [[nodiscard]] bool eager(const PendingMessage& message) const;
+  void posted(MessageId id, bool by_sender);
+  void enqueue(MessageId id);
   void start_transfers();
   void start_from(Port& port);
-  void start(FlightId id);
-  void leave(FlightId id);
-  void land(FlightId id);
-  void deliver(FlightId id);
-  void deliver_words(Lane& lane);
-  [[nodiscard]] Ticks duration(const Flight& flight);
+  void start(MessageId id);
+  void leave(MessageId id);
+  void land(MessageId id);
+  void deliver(MessageId id);
+  void deliver_control(Channel& channel);
+  [[nodiscard]] Ticks duration(const PendingMessage& message);
   [[nodiscard]] double left_of_burst(Bucket& bucket) const;
-  [[nodiscard]] Seconds on_link(const Flight& flight, Count bytes);
-  [[nodiscard]] bool exchanges(const Flight& flight);
+  [[nodiscard]] Seconds on_link(const PendingMessage& message, Count bytes);
+  [[nodiscard]] bool exchanges(const PendingMessage& message);
   void local(Rank rank, Ticks duration, Token token);
   void run_local(Rank rank, Token token);
   void complete(Rank rank, const Completion& completion);
@@ -140,13 +142,13 @@ class VirtualNetwork {
   Rank ranks_;
   Ticks now_ = 0;
   std::uint64_t events_ = 0;
-  std::deque<End> ends_;
+  std::deque<RankTransport> transports_;
   std::vector<Protocol*> protocols_;
   std::vector<Port> ports_;           // of the nodes, then of the ranks
-  std::vector<std::size_t> changed_;  // ports that may have something to send
-  std::unordered_map<std::uint64_t, Lane> lanes_;
-  std::vector<Flight> flights_;
-  std::vector<FlightId> free_flights_;
+  std::vector<std::size_t> changed_;  // ports that may have a message to send
+  std::unordered_map<std::uint64_t, Channel> channels_;
+  std::vector<PendingMessage> messages_;
+  std::vector<MessageId> free_messages_;
   struct Local {
     Slice left;
     Slice right;

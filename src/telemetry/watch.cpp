@@ -13,13 +13,13 @@ Seconds mean(const std::vector<Seconds>& times) {
 }  // namespace
 
 const std::vector<Seconds>& Watch::expect(const Problem& problem) {
-  history_ = forecasts_.enter(call_class(problem));
+  history_ = forecasts_.enter(class_key(problem));
   forecasts_this_ = true;
   return forecasts_.expect(history_);
 }
 
 void Watch::enter_class(const Problem& problem) {
-  history_ = {call_class(problem)};
+  history_ = {class_key(problem)};
   forecasts_this_ = false;
 }
 
@@ -28,12 +28,12 @@ Seconds Watch::last_arrival() const {
   return arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
 }
 
-Courier& Watch::begin() {
+Piggyback& Watch::begin() {
   stamps_.begin();
   return stamps_;
 }
 
-Courier& Watch::tell_of(Seconds arrived, Seconds left) {
+Piggyback& Watch::begin_exchange(Seconds arrived, Seconds left) {
   arrived_ = arrived;
   left_ = left;
   stamps_.begin();
@@ -53,9 +53,9 @@ void Watch::leave(Seconds now) {
   before_ = {false, static_cast<float>(now - arrived_), true};
 }
 
-void Watch::told() {
+void Watch::end_exchange() {
   observe();
-  const std::vector<Stamp>& stamps = stamps_.all();
+  const std::vector<ArrivalStamp>& stamps = stamps_.all();
   seen_.exits_before.resize(stamps.size());
   for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
     seen_.exits_before[rank] = stamps[rank].arrival + stamps[rank].elapsed;
@@ -65,7 +65,7 @@ void Watch::told() {
 }
 
 void Watch::observe() {
-  const std::vector<Stamp>& stamps = stamps_.all();
+  const std::vector<ArrivalStamp>& stamps = stamps_.all();
   taken_before_.reset();
   if (before_.watched && !before_.exits_known) {
     seen_.exits_before.resize(stamps.size());

@@ -1,6 +1,6 @@
-// Watches when the ranks of a communicator arrive: what each call showed, and who is expected when
-// in the next one. All ranks know the same, bit by bit, at the end of every call that is watched,
-// so that they make the same plans of it.
+// Watches the arrivals of a communicator's ranks: what each call showed, and the arrivals expected
+// in the next one. At the end of every watched call all ranks know the same bits, so that they make
+// the same plans.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "forecast/forecasts.hpp"
 #include "schedule/problem.hpp"
-#include "telemetry/stamps.hpp"
+#include "telemetry/arrival_stamps.hpp"
 
 namespace latecomer {
 
@@ -16,59 +16,63 @@ class Watch {
  public:
   Watch(Rank me, Rank ranks) : me_(me), stamps_(ranks), forecasts_(ranks) {}
 
-  /// A call is to be planned, the same on all ranks: who is expected when in it, seconds after the
-  /// earliest; empty: all together, or nobody knows. Every call that is planned is told of once.
+  /// Begins planning a call, alike on all ranks. Returns the expected arrivals in seconds after the
+  /// earliest; empty if all are expected together or nothing is known. Every planned call is
+  /// watched or missed once.
   [[nodiscard]] const std::vector<Seconds>& expect(const Problem& problem);
-  /// In its place where nobody asks who is expected: of such a call no forecast is made.
+  /// As expect(), for a call that needs no expected arrivals; no forecast is kept of it.
   void enter_class(const Problem& problem);
 
-  /// The call begins, at the latest when this rank enters it. Returns what travels along with its
+  /// Begins the call, at the latest when this rank enters it. Returns the data to piggyback on its
   /// messages.
-  Courier& begin();
-  /// This rank enters the call that began, `now` on the clock that all ranks share.
+  Piggyback& begin();
+  /// Notes that this rank enters the call at `now` on the clock that all ranks share.
   void arrive(Seconds now);
-  /// Both.
-  Courier& enter(Seconds now) {
-    Courier& courier = begin();
+  /// Begins the call and notes the arrival.
+  Piggyback& enter(Seconds now) {
+    Piggyback& piggyback = begin();
     arrive(now);
-    return courier;
+    return piggyback;
   }
-  /// The same of a call that another library has carried out by now: what is told comes after it.
-  Courier& tell_of(Seconds arrived, Seconds left);
-  /// It leaves: all ranks have told. Not after tell_of, where the call was over already.
+  /// Begins the arrival exchange after a call that the MPI library has executed, which this
+  /// rank was in from `arrived` to `left`. Returns the data to piggyback on the exchange's
+  /// messages.
+  Piggyback& begin_exchange(Seconds arrived, Seconds left);
+  /// Notes that this rank leaves the call, with all stamps known. Not after begin_exchange().
   void leave(Seconds now);
-  /// What had to be done after the call that this rank left is done: it counts as part of it.
-  void concluded(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
-  /// All have told of a call that was over.
-  void told();
-  /// A call that nobody tells of, over by now.
+  /// Counts what this rank did after the call, up to `now`, as part of it.
+  void extend_call(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
+  /// Ends the arrival exchange: all stamps are known.
+  void end_exchange();
+  /// Notes a call, over by now, whose arrivals are not exchanged.
   void miss() { before_ = {}; }
 
-  /// What a call took: the mean over the ranks of exit minus last arrival. Known of the last call
-  /// if it was over when it was told of; of the one before if both were watched.
+  /// The duration of a call: the mean over the ranks of exit minus last arrival. taken() is known
+  /// for the last call if its arrivals were exchanged after it, taken_before() for the call before
+  /// if both were watched.
   [[nodiscard]] std::optional<Seconds> taken() const { return taken_; }
   [[nodiscard]] std::optional<Seconds> taken_before() const { return taken_before_; }
 
-  /// When the last rank entered the last call that was watched, on the clock that all ranks share;
+  /// The time when the last rank entered the last watched call, on the clock that all ranks share;
   /// 0 before the first.
   [[nodiscard]] Seconds last_arrival() const;
-  /// Of the last call: how long this rank waited for the last one to arrive, and how long it took
-  /// from then on until it left.
+  /// In the last call: the time that this rank waited for the last arrival, and its time from then
+  /// until it left.
   [[nodiscard]] Seconds waited() const { return last_arrival() - arrived_; }
   [[nodiscard]] Seconds moved() const { return left_ - last_arrival(); }
-  /// Whether the last call was told of, so that all this is about it.
+  /// True if the last call was watched, so that the functions above are about it.
   [[nodiscard]] bool watched() const { return before_.watched; }
-  /// What the last call that was planned belongs to.
+  /// The history of the last planned call.
   [[nodiscard]] const HistoryKey& history() const { return history_; }
-  /// When each rank entered it, seconds after the earliest; empty before the first.
+  /// The last watched call's arrivals in seconds after the earliest; empty before the first.
   [[nodiscard]] const std::vector<Seconds>& last() const { return lateness_; }
-  /// Who is expected when in the next call like the last one.
+  /// The forecast for the next call like the last one.
   [[nodiscard]] Estimate expected_again() const { return forecasts_.next(history_); }
 
  private:
-  /// Of the call before, where it is known.
+  /// The call before the one at hand.
   struct Before {
-    bool exits_known = false;  // else they are told with the next call
+    bool exits_known = false;  // else they come with the next call's stamps
     float elapsed = 0;         // of this rank
     bool watched = false;
   };
@@ -76,16 +80,16 @@ class Watch {
   void observe();
 
   Rank me_;
-  Stamps stamps_;
+  ArrivalStamps stamps_;
   Forecasts forecasts_;
   HistoryKey history_;
   bool forecasts_this_ = false;
   Seconds arrived_ = 0;
   Seconds left_ = 0;
   Before before_;
-  std::vector<Seconds> lateness_;  // of the last call watched, after the earliest rank
-  // Arrivals of the last call watched and exits of the one before it, or from when it was told of
-  // its own exits; on the shared clock.
+  std::vector<Seconds> lateness_;  // in the last watched call, after the earliest rank
+  // Arrivals of the last watched call, and exits of the call before it or, from an exchange, its
+  // own; on the shared clock.
   Observation seen_;
   std::optional<Seconds> taken_;
   std::optional<Seconds> taken_before_;

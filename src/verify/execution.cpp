@@ -180,7 +180,7 @@ class Stuck {
     return at;
   }
 
-  /// What an operation that is not done waits for: a dependency, its turn, or its partner.
+  /// The reason why an operation is not done: a dependency, its turn, or its partner.
   std::pair<Step, std::string> cause(Step at) const {
     for (const OpIndex earlier : programs_[at.rank].after[at.index]) {
       if (undone({at.rank, earlier})) return {{at.rank, earlier}, "depends on"};

@@ -25,7 +25,7 @@ class Expressions {
   Expression node(Expression left, Expression right);
 
   [[nodiscard]] bool disjoint(Expression one, Expression other) const;
-  /// Whether all ranks contribute.
+  /// True if all ranks contribute.
   [[nodiscard]] bool complete(Expression expression) const {
     return nodes_[expression].contributions == ranks_;
   }

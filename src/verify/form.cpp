@@ -92,7 +92,7 @@ std::string operation_fault(const Program& program, const Operation& op) {
 /// Those that tell are messages, in order.
 std::string telling_fault(const Program& program) {
   OpIndex next = 0;
-  for (const OpIndex index : program.telling) {
+  for (const OpIndex index : program.piggybacking) {
     const std::string which = "operation " + std::to_string(index) + ", listed as telling, ";
     if (index >= program.operations.size() || !is_message(program.operations[index])) {
       return which + "is no message";

@@ -55,7 +55,7 @@ const Channel* counterpart(const Channel& channel, Rank me, const std::vector<Ch
 }
 
 bool tells(const Program& program, OpIndex index) {
-  return std::binary_search(program.telling.begin(), program.telling.end(), index);
+  return std::binary_search(program.piggybacking.begin(), program.piggybacking.end(), index);
 }
 
 std::string tells_alone(const Program& program, OpIndex index, const Program& peer, OpIndex other) {

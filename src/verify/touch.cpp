@@ -11,7 +11,7 @@ namespace {
 
 constexpr OpIndex kNobody = ~OpIndex{0};
 
-/// Who touched an element last: the writer, and the readers since.
+/// The operations that touched an element last: the writer, and the readers since.
 struct Touched {
   OpIndex writer = kNobody;
   std::vector<OpIndex> readers;

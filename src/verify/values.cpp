@@ -59,7 +59,8 @@ class Combination {
   }
 
  private:
-  /// As MPI_Reduce_local does it: inout = in op inout, so that what is written stands right.
+  /// Combines as MPI_Reduce_local does: inout = in op inout, so the operand that is written stands
+  /// on the right.
   Piece evaluated(const Operation& op, const Pair& pair) const {
     const bool as_written = op.into == Into::right;
     const Piece& in = as_written ? pair.left : pair.right;

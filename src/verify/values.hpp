@@ -11,7 +11,7 @@
 
 namespace latecomer::verifier {
 
-/// What a stretch of a slice holds, elements `first`, `first` + 1, ... of the vector.
+/// The content of a stretch of a slice: elements `first`, `first` + 1, ... of the vector.
 struct Piece {
   Count offset = 0;  // in the slice
   Count count = 0;
@@ -21,13 +21,13 @@ struct Piece {
   Count first = 0;
 };
 
-/// What the buffers of all ranks hold.
+/// The content of the buffers of all ranks.
 class Values {
  public:
-  /// What the collective's precondition says.
+  /// Sets the content to the collective's precondition.
   Values(const Problem& problem, Programs programs);
 
-  /// Carries out one operation; finds the rule that it breaks.
+  /// Executes one operation; returns the rule that it breaks, if any.
   [[nodiscard]] Finding apply(Programs programs, const Messages& messages, Step step);
 
   [[nodiscard]] std::vector<Piece> read(Rank rank, const Slice& slice) const;

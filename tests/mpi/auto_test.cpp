@@ -43,7 +43,7 @@ MPI_TEST(an_automatic_choice_tries_both_and_is_right) {
   }
 }
 
-/// Whoever carries calls out tells of the arrivals.
+/// Every call's arrivals become known, whatever executes it.
 MPI_TEST(an_automatic_choice_finds_a_late_rank) {
   if (context.ranks < 2) return;
   const Kinds kinds;
@@ -125,13 +125,13 @@ int handled_everywhere(MPI_Comm comm) {
   latecomer_stats stats{};
   latecomer_get_stats(comm, &stats);
   CHECK_EQ(stats.failed, 0U);
-  int least = static_cast<int>(stats.handled);
-  PMPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, comm);
-  return least;
+  int min = static_cast<int>(stats.handled);
+  PMPI_Allreduce(MPI_IN_PLACE, &min, 1, MPI_INT, MPI_MIN, comm);
+  return min;
 }
 
-/// Costs at which words are next to nothing and nobody sends before the receiver is there. Who is
-/// late changes, so that protocols come to be chosen; when that is, clocks decide.
+/// Costs at which control messages are next to nothing and nobody sends before the receiver is
+/// there. Who is late changes, so that protocols come to be chosen; when that is, clocks decide.
 MPI_TEST(an_automatic_choice_among_protocols_is_the_same_on_all_ranks) {
   MPI_Datatype element = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(kParts, MPI_UINT64_T, &element);

@@ -48,18 +48,18 @@ std::vector<std::uint64_t> dealt(int ranks, int clocks) {
   return read;
 }
 
-Link& link_of(MPI_Comm comm) {
+CommResources& resources_of(MPI_Comm comm) {
   CommState& state = state_of(comm);
-  CHECK_EQ(state.ensure_link(), MPI_SUCCESS);
-  return *state.link;
+  CHECK_EQ(state.ensure_resources(), MPI_SUCCESS);
+  return *state.resources;
 }
 
-/// A link whose ranks read `clocks` different ones.
-Link& skewed_link(const Context& context, MPI_Comm comm, int clocks) {
+/// The resources of a communicator whose ranks read `clocks` different clocks.
+CommResources& skewed_resources(const Context& context, MPI_Comm comm, int clocks) {
   own_skew = skew_of(context.seed, context.rank % clocks);
-  Link& link = link_of(comm);
-  link.clocks = Clocks(group_clocks(dealt(context.ranks, clocks), context.rank), skewed_clock);
-  return link;
+  CommResources& resources = resources_of(comm);
+  resources.clocks = Clocks(group_clocks(dealt(context.ranks, clocks), context.rank), skewed_clock);
+  return resources;
 }
 
 void check_against_rank_0(const Context& context, const Clocks& clocks, const char* when) {
@@ -73,19 +73,19 @@ void check_against_rank_0(const Context& context, const Clocks& clocks, const ch
 
 void keep_a_common_clock(const Context& context, int clocks) {
   const Communicator comm;
-  Link& link = skewed_link(context, comm, clocks);
-  CHECK(!link.clocks.ready());
-  CHECK(std::isinf(link.clocks.error()));
-  CHECK_EQ(set_up_clocks(link, {comm, 30}).code, MPI_SUCCESS);
-  CHECK(link.clocks.ready());
-  check_against_rank_0(context, link.clocks, "set-up");
+  CommResources& resources = skewed_resources(context, comm, clocks);
+  CHECK(!resources.clocks.ready());
+  CHECK(std::isinf(resources.clocks.error()));
+  CHECK_EQ(set_up_clocks(resources, {comm, 30}).code, MPI_SUCCESS);
+  CHECK(resources.clocks.ready());
+  check_against_rank_0(context, resources.clocks, "set-up");
   for (int i = 0; i < 4; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    check_against_rank_0(context, link.clocks, "later");
-    CHECK_EQ(refresh_clocks(link, {comm, 30}).code, MPI_SUCCESS);
-    check_against_rank_0(context, link.clocks, "refresh");
+    check_against_rank_0(context, resources.clocks, "later");
+    CHECK_EQ(refresh_clocks(resources, {comm, 30}).code, MPI_SUCCESS);
+    check_against_rank_0(context, resources.clocks, "refresh");
   }
-  CHECK(link.clocks.model().drift_error <= kLargestDrift);
+  CHECK(resources.clocks.model().drift_error <= kLargestDrift);
 }
 
 MPI_TEST(clocks_of_all_ranks_differ) { keep_a_common_clock(context, context.ranks); }
@@ -95,9 +95,9 @@ MPI_TEST(two_ranks_in_three_share_a_clock) {
 
 MPI_TEST(ranks_of_one_clock_know_the_same) {
   const Communicator comm;
-  Link& link = skewed_link(context, comm, std::min(context.ranks, 2));
-  CHECK_EQ(set_up_clocks(link, {comm, 30}).code, MPI_SUCCESS);
-  const ClockModel& model = link.clocks.model();
+  CommResources& resources = skewed_resources(context, comm, std::min(context.ranks, 2));
+  CHECK_EQ(set_up_clocks(resources, {comm, 30}).code, MPI_SUCCESS);
+  const ClockModel& model = resources.clocks.model();
   std::vector<ClockModel> all(static_cast<std::size_t>(context.ranks));
   constexpr int kNumbers = sizeof(ClockModel) / sizeof(double);
   MPI_Allgather(&model, kNumbers, MPI_DOUBLE, all.data(), kNumbers, MPI_DOUBLE, MPI_COMM_WORLD);
@@ -109,10 +109,10 @@ MPI_TEST(ranks_of_one_clock_know_the_same) {
 /// They would wait for rank 0 otherwise.
 MPI_TEST(ranks_of_one_clock_need_nobody) {
   const Communicator comm;
-  Link& link = skewed_link(context, comm, 1);
-  if (context.rank != 0) CHECK_EQ(set_up_clocks(link, {comm, 30}).code, MPI_SUCCESS);
-  CHECK_EQ(link.clocks.ready(), context.rank != 0);
-  if (context.rank != 0) CHECK_EQ(link.clocks.error(), 0.0);
+  CommResources& resources = skewed_resources(context, comm, 1);
+  if (context.rank != 0) CHECK_EQ(set_up_clocks(resources, {comm, 30}).code, MPI_SUCCESS);
+  CHECK_EQ(resources.clocks.ready(), context.rank != 0);
+  if (context.rank != 0) CHECK_EQ(resources.clocks.error(), 0.0);
 }
 
 MPI_TEST(clocks_are_grouped_by_what_they_are_known_by) {
@@ -177,10 +177,10 @@ double timed(Work&& work) {
   return monotonic_clock() - begin;
 }
 
-double median_of_refreshes(const Context& context, Link& link, MPI_Comm comm) {
+double median_of_refreshes(const Context& context, CommResources& resources, MPI_Comm comm) {
   std::vector<double> times;
   for (int i = 0; i < (context.quick ? 3 : 21); ++i) {
-    const double mine = timed([&] { return refresh_clocks(link, {comm, 30}); });
+    const double mine = timed([&] { return refresh_clocks(resources, {comm, 30}); });
     times.push_back(sorted_over_ranks(context, mine).back());
   }
   std::sort(times.begin(), times.end());
@@ -206,20 +206,20 @@ void compare_common_times(const Context& context, const Clocks& clocks, const ch
 
 MPI_TEST(hosts_share_a_clock) {
   const Communicator comm;
-  Link& link = link_of(comm);
+  CommResources& resources = resources_of(comm);
   const Distance mine = distance_of(monotonic_clock);
   const auto skews = sorted_over_ranks(context, std::abs(mine.seconds - of_rank_0(mine).seconds));
-  const double set_up = timed([&] { return set_up_clocks(link, {comm, 30}); });
+  const double set_up = timed([&] { return set_up_clocks(resources, {comm, 30}); });
   const auto slowest = sorted_over_ranks(context, set_up);
   if (context.rank == 0) {
-    std::printf("  %zu clocks, up to %.3f s apart\n", link.clocks.groups().leaders.size(),
+    std::printf("  %zu clocks, up to %.3f s apart\n", resources.clocks.groups().leaders.size(),
                 skews.back());
     std::printf("  ms of set-up: %.3f\n", slowest.back() * 1e3);
   }
-  compare_common_times(context, link.clocks, "after set-up");
-  const double refresh = median_of_refreshes(context, link, comm);
+  compare_common_times(context, resources.clocks, "after set-up");
+  const double refresh = median_of_refreshes(context, resources, comm);
   if (context.rank == 0) std::printf("  ms of a refresh: %.3f\n", refresh * 1e3);
-  compare_common_times(context, link.clocks, "after refreshes");
+  compare_common_times(context, resources.clocks, "after refreshes");
 }
 
 MPI_TEST(the_clock_error_is_told) {
@@ -227,10 +227,10 @@ MPI_TEST(the_clock_error_is_told) {
   double seconds = -1;
   CHECK_EQ(latecomer_get_clock_error(comm, &seconds), MPI_SUCCESS);
   CHECK(std::isinf(seconds));
-  Link& link = skewed_link(context, comm, context.ranks);
+  CommResources& resources = skewed_resources(context, comm, context.ranks);
   CHECK_EQ(latecomer_get_clock_error(comm, &seconds), MPI_SUCCESS);
   CHECK(std::isinf(seconds));
-  CHECK_EQ(set_up_clocks(link, {comm, 30}).code, MPI_SUCCESS);
+  CHECK_EQ(set_up_clocks(resources, {comm, 30}).code, MPI_SUCCESS);
   CHECK_EQ(latecomer_get_clock_error(comm, &seconds), MPI_SUCCESS);
   CHECK_EQ(seconds > 0, context.rank > 0);
   CHECK(std::isfinite(seconds));
@@ -244,10 +244,10 @@ MPI_TEST(a_long_wait_for_the_clock_is_reported_and_goes_on) {
   if (context.ranks == 1) return;
   const Communicator comm;
   MPI_Comm_set_name(comm, "halo");
-  Link& link = skewed_link(context, comm, context.ranks);
+  CommResources& resources = skewed_resources(context, comm, context.ranks);
   CapturedStderr captured;
   if (context.rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  CHECK_EQ(set_up_clocks(link, {comm, 0.02}).code, MPI_SUCCESS);
+  CHECK_EQ(set_up_clocks(resources, {comm, 0.02}).code, MPI_SUCCESS);
   const std::string log = captured.text();
   if (context.rank != 1) return;  // it asks rank 0
   CHECK_TEXT(log.find("rank 1 of 'halo'") != std::string::npos, log);
@@ -257,16 +257,16 @@ MPI_TEST(a_long_wait_for_the_clock_is_reported_and_goes_on) {
 MPI_TEST(the_clock_is_not_waited_for_when_a_rank_failed) {
   if (context.ranks == 1) return;
   const auto comm = Communicator::returning_errors();
-  Link& link = skewed_link(context, comm, context.ranks);
+  CommResources& resources = skewed_resources(context, comm, context.ranks);
   if (context.rank == 0) {
-    link.control.alarm();
+    resources.failures.announce_failure();
     MPI_Barrier(MPI_COMM_WORLD);
     return;
   }
-  const Outcome outcome = set_up_clocks(link, {comm, 30});
+  const Outcome outcome = set_up_clocks(resources, {comm, 30});
   CHECK_EQ(outcome.code, disagreement_class());
   CHECK_TEXT(outcome.why.find("rank 0 failed") != std::string::npos, outcome.why);
-  CHECK(!link.clocks.ready());
+  CHECK(!resources.clocks.ready());
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -4,7 +4,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/attachment.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "try_reduction.hpp"
 
 extern "C" int latecomer_test_c_header(MPI_Comm comm);
@@ -109,8 +109,8 @@ MPI_TEST(a_repeated_call_reuses_program_and_scratch) {
   };
   call(context.seed);
   const CommState& state = state_of(comm);
-  const bool alone = !state.background;  // otherwise the thread may have begun the next call
-  if (alone) CHECK_EQ(state.link->scratch.capacity(), 0U);  // given back
+  const bool alone = !state.async_progress;  // otherwise the thread may have begun the next call
+  if (alone) CHECK_EQ(state.resources->scratch.capacity(), 0U);  // given back
   const std::size_t scratch = Scratch::unused();
   if (alone) CHECK(scratch > 0);
   const std::vector<double> late(static_cast<std::size_t>(context.ranks), 1.0);

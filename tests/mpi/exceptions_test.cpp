@@ -154,7 +154,7 @@ MPI_TEST(an_exception_of_our_own_is_an_error_on_all_ranks) {
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "ring");
   latecomer_set_long_wait(comm, 0.2);
-  if (context.rank == 0) state_of(comm).link->clocks = Clocks({}, broken_clock);
+  if (context.rank == 0) state_of(comm).resources->clocks = Clocks({}, broken_clock);
   const int mine = 1;
   int result = 0;
   const CapturedStderr captured;
@@ -182,11 +182,11 @@ int call_that_fails(MPI_Comm comm, bool ours) {
   return latecomer_bcast(&value, 1, MPI_INT, ours ? 0 : 99, comm);
 }
 
-Turn* turn_in_question = nullptr;
+CommLock* lock_in_question = nullptr;
 
-/// Would wait for ever if this thread had the turn.
+/// Would wait for ever if this thread held the lock.
 void take_the_turn_elsewhere() {
-  std::thread([] { const std::lock_guard hold(*turn_in_question); }).join();
+  std::thread([] { const std::lock_guard hold(*lock_in_question); }).join();
 }
 
 void take_turn(MPI_Comm*, int*, ...) {
@@ -198,7 +198,7 @@ MPI_TEST(error_handlers_are_called_without_the_turn) {
   if (context.ranks == 1) return;
   for_both_who_raise([](MPI_Comm comm, bool ours) {
     const Handler handler(comm, take_turn);
-    turn_in_question = &state_of(comm).turn;
+    lock_in_question = &state_of(comm).lock;
     (void)call_that_fails(comm, ours);  // MPICH returns no error after a handler
     CHECK_EQ(handler_calls, 1);
   });
@@ -224,12 +224,12 @@ bool library_survives_jumps() {
 }
 
 /// As C programs do it. Neither other threads of the program nor the progress thread, which gets
-/// its turn again with the next call, wait for the one that jumped.
+/// the lock again with the next call, wait for the one that jumped.
 MPI_TEST(nothing_stays_locked_when_an_error_handler_jumps) {
   if (context.ranks == 1 || !library_survives_jumps()) return;
   for_both_who_raise([](MPI_Comm comm, bool ours) {
     CommState& state = state_of(comm);
-    turn_in_question = &state.turn;
+    lock_in_question = &state.lock;
     {
       const Handler handler(comm, jump);
       call_and_jump(comm, ours);
@@ -241,8 +241,8 @@ MPI_TEST(nothing_stays_locked_when_an_error_handler_jumps) {
     CHECK_EQ(latecomer_bcast(&value, 1, MPI_INT, 0, comm), MPI_SUCCESS);
     bool free = false;
     std::thread([&] {
-      while (!(free = state.turn.try_lock()) && state.background) std::this_thread::yield();
-      if (free) state.turn.unlock();
+      while (!(free = state.lock.try_lock()) && state.async_progress) std::this_thread::yield();
+      if (free) state.lock.unlock();
     }).join();
     CHECK(free);
   });

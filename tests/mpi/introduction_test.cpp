@@ -1,4 +1,4 @@
-// What the ranks of a new link learn of each other, and what follows from it.
+// The introduction of the ranks when their resources are made, and what follows from it.
 #include "runtime/connection/introduction.hpp"
 
 #include "captured_stderr.hpp"
@@ -8,7 +8,7 @@
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/connection/connect.hpp"
-#include "runtime/progress/wish.hpp"
+#include "runtime/progress/progress_mode.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -21,9 +21,9 @@ Introductions on_machines(const Numbers& machines) {
   return all;
 }
 
-Introductions wishing(const std::vector<ProgressWish>& wishes) {
+Introductions wishing(const std::vector<ProgressMode>& modes) {
   Introductions all;
-  for (const ProgressWish wish : wishes) all.emplace_back().progress = wish;
+  for (const ProgressMode mode : modes) all.emplace_back().progress = mode;
   return all;
 }
 
@@ -49,13 +49,13 @@ MPI_TEST(introductions_that_fail_return_the_error) {
 
 MPI_TEST(ranks_share_the_cores_of_their_own_machine) {
   const Introductions all = on_machines({1, 2, 1, 1});
-  CHECK(ranks_outnumber_cores(all, 0, 2));
-  CHECK(!ranks_outnumber_cores(all, 0, 3));
-  CHECK(!ranks_outnumber_cores(all, 1, 1));
+  CHECK(is_oversubscribed(all, 0, 2));
+  CHECK(!is_oversubscribed(all, 0, 3));
+  CHECK(!is_oversubscribed(all, 1, 1));
 }
 
 MPI_TEST(all_ranks_must_have_a_progress_thread) {
-  using enum ProgressWish;
+  using enum ProgressMode;
   CapturedStderr captured;
   CHECK(all_have_progress_threads(wishing({thread, thread}), MPI_COMM_WORLD, 0));
   CHECK(!all_have_progress_threads(wishing({none, none}), MPI_COMM_WORLD, 0));
@@ -78,7 +78,7 @@ MPI_TEST(a_link_that_is_made_in_a_call_compares_the_settings) {
     CHECK_EQ(connect(state).code, MPI_SUCCESS);
     const std::string said = captured.text();
     CHECK(state.settings == (differ ? Settings::different : Settings::alike));
-    const bool told = said.find("not set alike on all ranks: network;") != std::string::npos;
+    const bool told = said.find("settings differ between ranks: network;") != std::string::npos;
     CHECK_TEXT(told == (differ && context.rank == 0), said);
   }
 }
@@ -88,7 +88,7 @@ MPI_TEST(a_link_that_is_made_before_the_first_call_compares_nothing_yet) {
   if (context.ranks == 1) return;
   const Communicator comm;
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "ring"), MPI_SUCCESS);
-  CHECK(state_of(comm).link != nullptr);
+  CHECK(state_of(comm).resources != nullptr);
   CHECK(state_of(comm).settings == Settings::unknown);
   if (context.rank == 1) latecomer_set_network(comm, "alpha=1us,beta=1ns");
   CapturedStderr captured;

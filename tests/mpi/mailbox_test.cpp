@@ -9,13 +9,13 @@
 #include "allocations.hpp"
 #include "communicator.hpp"
 #include "runner.hpp"
-#include "runtime/progress/post.hpp"
+#include "runtime/progress/plan_channel.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer::testing {
 namespace {
 
-constexpr int kTag = Tags::kLetters;
+constexpr int kTag = Tags::kPlans;
 
 template <class Receive>
 auto wait_for(Receive&& receive) {
@@ -27,7 +27,7 @@ auto wait_for(Receive&& receive) {
   return received;
 }
 
-MPI_TEST(letters_keep_their_order_and_are_of_their_size) {
+MPI_TEST(messages_keep_their_order_and_size) {
   const Communicator comm = Communicator::returning_errors();
   Mailbox mailbox(comm, kTag);
   CHECK(!mailbox.used());
@@ -53,7 +53,7 @@ MPI_TEST(letters_keep_their_order_and_are_of_their_size) {
 }
 
 /// Longer than what MPI sends without being asked: it is under way when its mailbox goes.
-MPI_TEST(a_letter_outlives_its_mailbox) {
+MPI_TEST(a_message_outlives_its_mailbox) {
   const Communicator comm = Communicator::returning_errors();
   if (context.rank == 0 && context.ranks > 1) {
     const std::vector<int> content(1 << 20, 5);
@@ -83,7 +83,7 @@ MPI_TEST(a_letter_outlives_its_mailbox) {
   MPI_Barrier(comm);
 }
 
-MPI_TEST(letters_again_allocate_nothing) {
+MPI_TEST(further_messages_allocate_nothing) {
   const Communicator comm = Communicator::returning_errors();
   Mailbox mailbox(comm, kTag);
   const auto round = [&] {
@@ -98,32 +98,32 @@ MPI_TEST(letters_again_allocate_nothing) {
 }
 
 /// Of an owner, a kind, a call or a length that no rank of this library writes.
-MPI_TEST(letters_that_cannot_be_read_are_dropped) {
+MPI_TEST(messages_that_cannot_be_read_are_dropped) {
   const Communicator comm = Communicator::returning_errors();
-  Post post(comm, 1);
-  Mailbox raw(comm, Tags::kLetters);
+  PlanChannel channel(comm, 1);
+  Mailbox raw(comm, Tags::kPlans);
   const auto send_changed = [&](std::size_t at, std::uint64_t value, std::size_t size) {
-    // owner, kind, call, description of three, arrival, weight, row
+    // owner, kind, call, signature of three, arrival, weight, row
     std::uint64_t words[9] = {1};
     words[at] = value;
     raw.send(context.rank, words, size);
   };
-  CHECK(known(Description{}, context.ranks));
-  CHECK(!known({0, 0, 0, kCollectives, 0}, context.ranks));
-  CHECK(!known({0, 100, 0, 0, 0}, context.ranks));
-  CHECK(!known({0, 0, 1000, 0, 0}, context.ranks));
-  CHECK(!known({0, 0, 0, 0, context.ranks}, context.ranks));
-  CHECK(!known({0, 0, 0, 0, -1}, context.ranks));
-  CHECK(!known({~std::uint64_t{0}, 0, 0, 0, 0}, context.ranks));
+  CHECK(is_valid(CallSignature{}, context.ranks));
+  CHECK(!is_valid({0, 0, 0, kCollectives, 0}, context.ranks));
+  CHECK(!is_valid({0, 100, 0, 0, 0}, context.ranks));
+  CHECK(!is_valid({0, 0, 1000, 0, 0}, context.ranks));
+  CHECK(!is_valid({0, 0, 0, 0, context.ranks}, context.ranks));
+  CHECK(!is_valid({0, 0, 0, 0, -1}, context.ranks));
+  CHECK(!is_valid({~std::uint64_t{0}, 0, 0, 0, 0}, context.ranks));
   send_changed(0, 2, 72);                                  // owner
   send_changed(1, 4, 72);                                  // kind
   send_changed(4, std::uint64_t{kCollectives} << 32, 72);  // collective
   send_changed(0, 1, 28);                                  // length
-  post.send(context.rank, {Letter::Kind::report, 77, {}, 1.5, 0.5, 0, "text"});
-  const auto got = wait_for([&] { return post.receive(); });
-  CHECK_EQ(got->letter.call, 77U);
-  CHECK_EQ(got->letter.text, "text");
-  CHECK_EQ(post.error(), MPI_SUCCESS);
+  channel.send(context.rank, {PlanMessage::Kind::report, 77, {}, 1.5, 0.5, 0, "text"});
+  const auto got = wait_for([&] { return channel.receive(); });
+  CHECK_EQ(got->message.call, 77U);
+  CHECK_EQ(got->message.text, "text");
+  CHECK_EQ(channel.error(), MPI_SUCCESS);
 }
 
 }  // namespace

@@ -29,12 +29,12 @@ Pattern pattern_of(MPI_Comm comm, int ranks) {
 }
 
 bool equal_everywhere(const std::vector<double>& values, MPI_Comm comm) {
-  std::vector<double> least(values), most(values);
-  MPI_Allreduce(values.data(), least.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MIN,
+  std::vector<double> min(values), max(values);
+  MPI_Allreduce(values.data(), min.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MIN,
                 comm);
-  MPI_Allreduce(values.data(), most.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
+  MPI_Allreduce(values.data(), max.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
                 comm);
-  return least == most;
+  return min == max;
 }
 
 MPI_TEST(every_algorithm_tells_all_ranks_who_was_late) {
@@ -54,9 +54,9 @@ MPI_TEST(every_algorithm_tells_all_ranks_who_was_late) {
       const Pattern pattern = pattern_of(comm, context.ranks);
       CHECK(equal_everywhere(pattern.last, MPI_COMM_WORLD));
       CHECK(equal_everywhere(pattern.expected, MPI_COMM_WORLD));
-      const auto most = std::max_element(pattern.last.begin(), pattern.last.end());
-      CHECK_EQ(most - pattern.last.begin(), late);
-      CHECK(*most > kLate / 2);
+      const auto max = std::max_element(pattern.last.begin(), pattern.last.end());
+      CHECK_EQ(max - pattern.last.begin(), late);
+      CHECK(*max > kLate / 2);
       CHECK_EQ(*std::min_element(pattern.last.begin(), pattern.last.end()), 0.0);
     }
   }
@@ -69,7 +69,8 @@ MPI_TEST(estimates_must_be_known_and_the_same) {
            "estimate: 'perhaps' is not usable; right would be given or online");
   if (context.ranks > 1) {
     CHECK_EQ(latecomer_set_estimate(comm, context.rank == 0 ? "online" : "given"), MPI_ERR_ARG);
-    CHECK(std::string(latecomer_last_error()).find("on every rank") != std::string::npos);
+    CHECK(std::string(latecomer_last_error()).find("the same value on all ranks") !=
+          std::string::npos);
   }
   std::vector<double> times(static_cast<std::size_t>(context.ranks));
   CHECK_EQ(latecomer_get_pattern(comm, times.data(), nullptr, context.ranks), MPI_ERR_ARG);

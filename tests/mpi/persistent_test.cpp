@@ -125,10 +125,10 @@ MPI_TEST(the_plan_is_made_early) {
   const CommState& state = state_of(comm);
   Reduction reduction(comm, 1000);
   CHECK_EQ(state.programs.programs_built(), 1U);
-  const std::uint64_t calls = state.link->calls;
-  CHECK_EQ(calls, state.link->earlier);  // nothing was sent
+  const std::uint64_t calls = state.resources->calls;
+  CHECK_EQ(calls, state.resources->earlier);  // nothing was sent
   reduction.start(context.seed);
-  CHECK_EQ(state.link->calls, calls);
+  CHECK_EQ(state.resources->calls, calls);
   reduction.wait();
   reduction.check();
   CHECK_EQ(state.chooser.plans().plans_made(), 1U);
@@ -150,7 +150,7 @@ MPI_TEST(wrong_use_of_requests_is_refused) {
   CHECK_EQ(latecomer_request_free(&reduction.request()), MPI_ERR_REQUEST);
   CHECK_TEXT(last_error_names("waited for"), last_error());
   CHECK_EQ(latecomer_set_arrivals(comm, nullptr, 0), MPI_ERR_ARG);
-  CHECK_TEXT(last_error_names("arrivals: 'set while a request is started'"), last_error());
+  CHECK_TEXT(last_error_names("arrivals cannot be set while a request is started"), last_error());
   CHECK_EQ(latecomer_set_network(comm, nullptr), MPI_ERR_ARG);
   CHECK_TEXT(last_error_names("network"), last_error());
   reduction.wait();

@@ -33,46 +33,46 @@ void sum_long_vectors(const Context& context, MPI_Comm comm, int calls) {
   }
 }
 
-/// Until a link was made: calls of this length pay for it on any machine.
+/// Calls until there are resources: calls of this length pay for them on any machine.
 void use(const Context& context, MPI_Comm comm) {
-  for (int i = 0; i < 1000 && !state_of(comm).link; ++i) sum_long_vectors(context, comm, 3);
-  CHECK(state_of(comm).link != nullptr);
+  for (int i = 0; i < 1000 && !state_of(comm).resources; ++i) sum_long_vectors(context, comm, 3);
+  CHECK(state_of(comm).resources != nullptr);
   sum_long_vectors(context, comm, 5);
 }
 
 MPI_TEST(a_later_communicator_goes_on_with_what_was_learned) {
   if (context.ranks == 1) return;
-  Lineage lineage = 0;
+  StateHash state_hash = 0;
   MPI_Comm internal = MPI_COMM_NULL;
   std::uint64_t calls = 0;
   {
     const Communicator comm = chosen("alpha=51us");
     use(context, comm);
-    lineage = state_of(comm).chooser.lineage();
-    internal = state_of(comm).link->comm->get();
-    calls = state_of(comm).link->calls;
+    state_hash = state_of(comm).chooser.state_hash();
+    internal = state_of(comm).resources->comm->get();
+    calls = state_of(comm).resources->calls;
   }
   const Communicator later = chosen("alpha=51us");
   sum_long_vectors(context, later, 2);
   const CommState& state = state_of(later);
-  CHECK_EQ(state.chooser.lineage(), lineage);
-  CHECK(state.link != nullptr && state.link->comm->get() == internal);
+  CHECK_EQ(state.chooser.state_hash(), state_hash);
+  CHECK(state.resources != nullptr && state.resources->comm->get() == internal);
   CHECK(state.chooser.watch() != nullptr);
   sum_long_vectors(context, later, 5);
-  CHECK(state.link->calls > calls);
+  CHECK(state.resources->calls > calls);
 }
 
 MPI_TEST(another_policy_learns_anew) {
   if (context.ranks == 1) return;
-  Lineage lineage = 0;
+  StateHash state_hash = 0;
   {
     const Communicator comm = chosen("alpha=52us");
     use(context, comm);
-    lineage = state_of(comm).chooser.lineage();
+    state_hash = state_of(comm).chooser.state_hash();
   }
   const Communicator later = chosen("alpha=53us");
   sum_long_vectors(context, later, 2);
-  CHECK(state_of(later).chooser.lineage() != lineage);
+  CHECK(state_of(later).chooser.state_hash() != state_hash);
   sum_long_vectors(context, later, 20);
 }
 
@@ -109,8 +109,8 @@ MPI_TEST(communicators_may_be_freed_in_any_order_before_others_come) {
   }
 }
 
-/// Protocols' words may be under way when a communicator is freed: its context is used again for
-/// the same ranks only, where they are known for what they are.
+/// Protocols' control messages may be under way when a communicator is freed: its context is used
+/// again for the same ranks only, where they are known for what they are.
 MPI_TEST(contexts_are_handed_on) {
   const Kinds kinds;
   const int before = InternalComm::living();

@@ -162,7 +162,7 @@ MPI_TEST(reproducible_mode_is_checked) {
              said);
   if (context.ranks > 1) {
     CHECK_EQ(latecomer_set_reproducible(comm, context.rank == 0 ? 1 : 0), MPI_ERR_ARG);
-    CHECK_TEXT(std::string(last_error()).find("every rank") != std::string::npos, last_error());
+    CHECK_TEXT(std::string(last_error()).find("all ranks") != std::string::npos, last_error());
   }
   CHECK(!state_of(comm).chooser.policy().reproducible);
 }

@@ -14,7 +14,7 @@ namespace latecomer::testing {
 namespace {
 
 constexpr unsigned kDeadline = 120;  // seconds for one case: a hang ends, and names itself
-constexpr int kMostNotes = 5;
+constexpr int kMaxNotes = 5;
 
 struct Entry {
   const char* name;
@@ -62,7 +62,7 @@ bool run_one(const Entry& entry, const Context& context) {
   const double begin = MPI_Wtime();
   entry.test(context);
   int failures = 0;
-  forget_predecessors();  // a test may have changed their links
+  forget_predecessors();  // a test may have changed their resources
   MPI_Allreduce(&failures_here, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   alarm(0);
   if (context.rank == 0) {
@@ -79,7 +79,7 @@ bool run_one(const Entry& entry, const Context& context) {
 Case::Case(const char* name, Test test) { entries().push_back({name, test}); }
 
 void note_failure(const char* file, int line, const std::string& text) {
-  if (++failures_here > kMostNotes) return;
+  if (++failures_here > kMaxNotes) return;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::fprintf(stderr, "%s:%d: rank %d: %s\n", file, line, rank, text.c_str());

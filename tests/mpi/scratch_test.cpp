@@ -81,10 +81,10 @@ MPI_TEST(calls_of_all_communicators_give_their_scratch_back) {
     const Communicator comm;
     latecomer_set_algorithm(comm, "allreduce", "linear_tree:segments=1");
     allreduce(comm, 4000);
-    CHECK_EQ(state_of(comm).link->scratch.capacity(), 0U);
+    CHECK_EQ(state_of(comm).resources->scratch.capacity(), 0U);
     CHECK(Scratch::unused() >= 4000);
     allreduce(comm, Scratch::kKept + 1000);
-    CHECK_EQ(state_of(comm).link->scratch.capacity(), 0U);
+    CHECK_EQ(state_of(comm).resources->scratch.capacity(), 0U);
     for (std::size_t call = 0; call < Scratch::kRecentCalls; ++call) allreduce(comm, 4000);
     CHECK(Scratch::unused() <= Scratch::kKept);
   }
@@ -103,7 +103,7 @@ MPI_TEST(calls_that_fail_give_their_scratch_up) {
   const CapturedStderr captured;
   CHECK(latecomer_allreduce(mine.data(), result.data(), 1000, MPI_INT, MPI_SUM, comm) !=
         MPI_SUCCESS);
-  CHECK_EQ(state_of(comm).link->scratch.capacity(), 0U);
+  CHECK_EQ(state_of(comm).resources->scratch.capacity(), 0U);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/attachment.hpp"
 #include "runtime/call/run.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
 
@@ -47,7 +47,7 @@ void check_warning(const Context& context, const std::string& said, const std::s
     CHECK_EQ(said, "");
     return;
   }
-  const std::string what = "not set alike on all ranks: ";
+  const std::string what = "settings differ between ranks: ";
   CHECK_TEXT(contains(said, what + names + ";"), said);
   CHECK_TEXT(contains(said, "rank 0 of"), said);
   CHECK_TEXT(said.find(what) == said.rfind(what), said);
@@ -103,7 +103,7 @@ MPI_TEST(networks_that_differ_later_end_in_an_error) {
   const int code = latecomer_allreduce(mine.data(), result.data(), 100000, MPI_INT, MPI_SUM, comm);
   const std::string said = captured.text();
   // A plan that rank 0 announces is everybody's.
-  CHECK_TEXT(code == (state_of(comm).background ? MPI_SUCCESS : disagreement_class()), said);
+  CHECK_TEXT(code == (state_of(comm).async_progress ? MPI_SUCCESS : disagreement_class()), said);
 }
 
 /// Whoever waits for it says so, in the first call as in any.

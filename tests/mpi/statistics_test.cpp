@@ -140,6 +140,11 @@ MPI_TEST(places_of_the_program_are_told_apart) {
   CHECK_TEXT(name.find("mpi_tests") != std::string::npos, name);
 }
 
+// The deprecated names mean the same.
+static_assert(LATECOMER_MOST_KEYS == LATECOMER_MAX_KEYS);
+static_assert(LATECOMER_MOST_CHOICES == LATECOMER_MAX_CHOICES);
+static_assert(LATECOMER_MOST_SITES == LATECOMER_MAX_SITES);
+
 MPI_TEST(keys_are_bounded) {
   const Communicator comm;
   std::vector<int> mine(100, 1);
@@ -147,9 +152,9 @@ MPI_TEST(keys_are_bounded) {
   for (int elements = 1; elements <= 80; ++elements) {
     latecomer_allreduce(mine.data(), result.data(), elements, MPI_INT, MPI_SUM, comm);
   }
-  CHECK_EQ(count(comm).keys, LATECOMER_MOST_KEYS + 1);
-  CHECK_EQ(std::string(key_of(comm, LATECOMER_MOST_KEYS).collective), "");
-  CHECK_EQ(total(key_of(comm, LATECOMER_MOST_KEYS).calls), 80U - LATECOMER_MOST_KEYS);
+  CHECK_EQ(count(comm).keys, LATECOMER_MAX_KEYS + 1);
+  CHECK_EQ(std::string(key_of(comm, LATECOMER_MAX_KEYS).collective), "");
+  CHECK_EQ(total(key_of(comm, LATECOMER_MAX_KEYS).calls), 80U - LATECOMER_MAX_KEYS);
   check_sums(comm);
 }
 
@@ -166,13 +171,13 @@ MPI_TEST(sites_and_choices_are_bounded) {
     call.parameters = parameters[static_cast<std::size_t>(i)];
     statistics.add(call);
   }
-  CHECK_EQ(statistics.sites().size(), std::size_t{LATECOMER_MOST_SITES} + 1);
+  CHECK_EQ(statistics.sites().size(), std::size_t{LATECOMER_MAX_SITES} + 1);
   CHECK(statistics.sites().back().address == nullptr);
-  CHECK_EQ(statistics.sites().back().calls.handled, 300U - LATECOMER_MOST_SITES);
+  CHECK_EQ(statistics.sites().back().calls.handled, 300U - LATECOMER_MAX_SITES);
   CHECK_EQ(statistics.key_count(), 1U);
   const latecomer_key_stats key = statistics.key(0);
-  CHECK_EQ(key.choice_count, LATECOMER_MOST_CHOICES);
-  CHECK_EQ(key.other_choices, 300U - LATECOMER_MOST_CHOICES);
+  CHECK_EQ(key.choice_count, LATECOMER_MAX_CHOICES);
+  CHECK_EQ(key.other_choices, 300U - LATECOMER_MAX_CHOICES);
   CHECK_EQ(key.last_choice, -1);
   CHECK_EQ(std::strlen(key.choices[0].parameters), sizeof key.choices[0].parameters - 1);
 }
@@ -243,7 +248,7 @@ MPI_TEST(the_mean_estimate_error_is_shown) {
       CHECK_TEXT(json.find(in_json + format_number(mean)) != std::string::npos, json);
     }
   }
-  if (context.rank == 0 || !state_of(comm).background) CHECK(expected > 0);
+  if (context.rank == 0 || !state_of(comm).async_progress) CHECK(expected > 0);
 }
 
 MPI_TEST(places_in_the_period_have_keys_of_their_own) {

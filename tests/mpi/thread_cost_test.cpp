@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "communicator.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "thread_helpers.hpp"
 #include "transports/mpi/backoff.hpp"
 
@@ -69,7 +69,7 @@ MPI_TEST(reports_weigh_as_much_as_they_rest_on) {
   Sequencer sequencer(3);
   using Times = std::vector<Seconds>;
   CHECK(sequencer.blend(5, {}, 100) == Times{});
-  Letter report;
+  PlanMessage report;
   report.call = 5;
   report.arrival = 102;
   report.weight = 0.25;

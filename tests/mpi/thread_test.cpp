@@ -6,7 +6,7 @@
 
 #include "communicator.hpp"
 #include "runtime/attachment.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "thread_helpers.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
@@ -139,7 +139,7 @@ MPI_TEST(forecasts_are_made_from_what_the_calls_showed) {
   CHECK_EQ(latecomer_get_pattern(comm, last.data(), expected.data(), context.ranks), MPI_SUCCESS);
   CHECK_EQ(std::max_element(last.begin(), last.end()) - last.begin(), late);
   CHECK_EQ(std::max_element(expected.begin(), expected.end()) - expected.begin(), late);
-  CHECK_EQ(state_of(comm).background->prepared()->plan.order.back(), late);
+  CHECK_EQ(state_of(comm).async_progress->prepared()->plan.order.back(), late);
 }
 
 std::atomic<int> elsewhere{0};
@@ -150,7 +150,7 @@ void add_ints(void* in, void* inout, int* length, MPI_Datatype*) {
   for (int i = 0; i < *length; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
 }
 
-/// Long calls are announced, short ones are not; all ranks must tell of the same ones.
+/// Long calls are announced, short ones are not; all ranks must announce the same ones.
 MPI_TEST(announced_calls_and_others_take_turns) {
   if (!applies(context)) return;
   const Communicator comm;
@@ -231,7 +231,7 @@ MPI_TEST(threads_work_on_communicators_of_their_own) {
 
 /// Reports and questions are under way when the communicator goes: the next one, which may have its
 /// context, must not see them.
-MPI_TEST(letters_do_not_outlive_their_communicator) {
+MPI_TEST(messages_do_not_outlive_their_communicator) {
   if (!applies(context)) return;
   const Kinds kinds;
   for (std::uint64_t i = 0; i < (context.quick ? 20 : 60); ++i) {
@@ -241,16 +241,17 @@ MPI_TEST(letters_do_not_outlive_their_communicator) {
       latecomer_set_algorithm(each, "allreduce", "sorted_linear_tree");
       latecomer_set_estimate(each, "online");
       latecomer_compute_begin(each);
-      for (const double part : {0.1, 0.2, 0.9}) CHECK_EQ(latecomer_edge(each, part), MPI_SUCCESS);
+      for (const double part : {0.1, 0.2, 0.9})
+        CHECK_EQ(latecomer_compute_progress(each, part), MPI_SUCCESS);
     }
     if (i % 3 == 0) {
       try_allreduce(copy, kinds.named("int sum"), {kMany, false, 0}, context.seed + i, "copy");
     }
-    latecomer_edge(copy, 0.95);
+    latecomer_compute_progress(copy, 0.95);
   }
 }
 
-/// MPI_Finalize finds communicators that nobody freed, with letters under way.
+/// MPI_Finalize finds communicators that were not freed, with messages under way.
 MPI_TEST(communicators_may_be_left_to_finalize) {
   const Kinds kinds;
   for (int i = 0; i < 3; ++i) {
@@ -260,7 +261,7 @@ MPI_TEST(communicators_may_be_left_to_finalize) {
     latecomer_set_estimate(left, "online");
     try_allreduce(left, kinds.named("int sum"), {kMany, false, 0}, context.seed, "left");
     latecomer_compute_begin(left);
-    CHECK_EQ(latecomer_edge(left, 0.5), MPI_SUCCESS);
+    CHECK_EQ(latecomer_compute_progress(left, 0.5), MPI_SUCCESS);
   }
 }
 

@@ -4,7 +4,7 @@
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "runtime/attachment.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "thread_helpers.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
@@ -12,7 +12,7 @@
 namespace latecomer::testing {
 namespace {
 
-/// Rank 0's progress thread cannot take its turn: the others say whom they wait for, and go on.
+/// Rank 0's progress thread cannot take the lock: the others say whom they wait for, and go on.
 MPI_TEST(a_long_wait_for_the_plan_is_reported) {
   if (!applies(context)) return;
   const Communicator comm;
@@ -21,7 +21,7 @@ MPI_TEST(a_long_wait_for_the_plan_is_reported) {
   latecomer_set_long_wait(comm, 0.05);
   std::vector<int> mine(kMany, 1), result(mine);
   if (context.rank == 0) {
-    const std::lock_guard hold(state_of(comm).turn);
+    const std::lock_guard hold(state_of(comm).lock);
     MPI_Barrier(MPI_COMM_WORLD);
     sleep_for(0.5);
   } else {
@@ -86,7 +86,7 @@ MPI_TEST(ranks_that_differ_in_their_wish_use_no_thread) {
   latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree");
   try_allreduce(comm, kinds.named("int sum"), {kMany, false, 0}, context.seed, "differ");
   const std::string log = captured.text();
-  CHECK(state_of(comm).background == nullptr);
+  CHECK(state_of(comm).async_progress == nullptr);
   const std::string words = "only " + std::to_string(context.ranks - 1) + " of";
   CHECK_EQ(log.find(words) != std::string::npos, context.rank == 0);
 }
@@ -101,7 +101,7 @@ MPI_TEST(without_the_thread_level_one_line_says_so) {
     latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree");
     try_allreduce(comm, kinds.named("int sum"), {kMany, false, 0}, context.seed, "level");
     const std::string log = captured.text();
-    CHECK(state_of(comm).background == nullptr);
+    CHECK(state_of(comm).async_progress == nullptr);
     const bool told = log.find("MPI_THREAD_MULTIPLE, from MPI_Init_thread") != std::string::npos;
     CHECK_EQ(told, i == 0 && context.rank == 0 && context.ranks > 1);
   }
@@ -115,7 +115,7 @@ MPI_TEST(a_progress_that_cannot_be_read_is_reported_once) {
     const Communicator comm;
     latecomer_set_algorithm(comm, "allreduce", "ring");
     const std::string log = captured.text();
-    CHECK(state_of(comm).background == nullptr);
+    CHECK(state_of(comm).async_progress == nullptr);
     const bool told =
         log.find("'perhaps' is not usable; right would be none or thread") != std::string::npos;
     CHECK_EQ(told, i == 0 && context.rank == 0);  // which speaks for the job

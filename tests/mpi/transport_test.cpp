@@ -7,9 +7,9 @@
 #include "base/random.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "link_calls.hpp"
 #include "runner.hpp"
-#include "telemetry/stamps.hpp"
+#include "telemetry/arrival_stamps.hpp"
+#include "transport_calls.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -21,9 +21,9 @@ struct Data {
   Values input, output;
   const Problem& problem;
 
-  Data(const Problem& of, const Frame& frame, int rank)
-      : input(static_cast<std::size_t>(frame.input_count)),
-        output(static_cast<std::size_t>(frame.output_count)),
+  Data(const Problem& of, const RankContext& context, int rank)
+      : input(static_cast<std::size_t>(context.input_count)),
+        output(static_cast<std::size_t>(context.output_count)),
         problem(of) {
     for (std::size_t i = 0; i < input.size(); ++i) {
       input[i] = i + static_cast<std::uint64_t>(rank);
@@ -52,9 +52,9 @@ MPI_TEST(calls_after_the_first_allocate_nothing) {
       MpiTransport transport(comm);
       const Problem problem{Collective::allreduce, context.ranks, count, 8};
       const Plan plan = plan_of(Collective::allreduce, algorithm, problem, true);
-      LinkCalls calls(transport, plan, context.rank);
-      Data data(problem, calls.frame(), context.rank);
-      Stamps stamps(context.ranks);
+      TransportCalls calls(transport, plan, context.rank);
+      Data data(problem, calls.context(), context.rank);
+      ArrivalStamps stamps(context.ranks);
       std::uint64_t number = 0;
       const auto call = [&] {
         stamps.begin();
@@ -85,8 +85,8 @@ MPI_TEST(every_program_ends_with_room_for_one_message) {
         const std::string name(row.name);
         const Problem problem{collective, context.ranks, count, 8};
         const Plan plan = plan_of(collective, name.c_str(), problem, true);
-        LinkCalls calls(transport, plan, context.rank);
-        Data data(problem, calls.frame(), context.rank);
+        TransportCalls calls(transport, plan, context.rank);
+        Data data(problem, calls.context(), context.rank);
         CHECK_EQ(calls(++number, data.input.data(), data.output.data(), MPI_SUM), "");
         if (collective == Collective::allreduce) CHECK_TEXT(data.right_sum(), name);
       }
@@ -192,11 +192,11 @@ MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   const Problem problem{Collective::bcast, 2, 1000, 8};
   const Plan plan = plan_of(Collective::bcast, "binomial", problem);
-  const std::uint64_t hash = make_party(plan, 1, 0)->frame().plan_hash;
+  const std::uint64_t hash = make_executor(plan, 1, 0)->context().plan_hash;
   Values output(1000);
   if (context.rank == 1) {
     MpiTransport transport(comm);
-    LinkCalls calls(transport, plan, 1);
+    TransportCalls calls(transport, plan, 1);
     const std::string why = calls(1, nullptr, output.data(), MPI_SUM);
     CHECK_EQ(why, "rank 0 follows another plan than rank 1");
     (void)transport.abandon();

@@ -125,7 +125,7 @@ MPI_TEST(a_few_short_calls_make_nothing) {
     CHECK_EQ(out[0], i);
   }
   const CommState& state = state_of(comm);
-  CHECK(state.link == nullptr);
+  CHECK(state.resources == nullptr);
   CHECK(state.chooser.watch() == nullptr);
   CHECK_EQ(state.chooser.plans().plans_made(), 0U);
 }
@@ -216,7 +216,7 @@ MPI_TEST(links_are_made_for_few_communicators_only) {
   std::vector<Communicator> comms;
   std::vector<double> in(200000, 1.0);
   std::vector<double> out(in.size());
-  int links = 0;
+  int with_resources = 0;
   for (int i = 0; i < 300; ++i) {
     comms.push_back(Communicator());
     CHECK_EQ(latecomer_set_algorithm(comms.back(), "allreduce", "auto"), MPI_SUCCESS);
@@ -225,14 +225,14 @@ MPI_TEST(links_are_made_for_few_communicators_only) {
                                    MPI_SUM, comms.back()),
                MPI_SUCCESS);
     }
-    links += state_of(comms.back()).link ? 1 : 0;
+    with_resources += state_of(comms.back()).resources ? 1 : 0;
   }
-  CHECK(links <= 256);
+  CHECK(with_resources <= 256);
 }
 
 /// 64 KiB and 64 bytes a rank, whatever it calls.
 MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
-  constexpr std::size_t kMost = std::size_t{64} << 10;
+  constexpr std::size_t kMax = std::size_t{64} << 10;
   std::vector<Communicator> comms(20);
   std::vector<double> in(500, 1.0);
   std::vector<double> out(in.size());
@@ -251,18 +251,18 @@ MPI_TEST(a_communicator_that_is_only_watched_takes_little_memory) {
     choose_all(comm);
     calls(comm, true);
   }
-  bool linked = false;
-  for (const Communicator& comm : comms) linked = linked || state_of(comm).link;
-  if (linked) return;  // on a busy machine short calls take long
+  bool has_resources = false;
+  for (const Communicator& comm : comms) has_resources = has_resources || state_of(comm).resources;
+  if (has_resources) return;  // on a busy machine short calls take long
   const std::size_t each = (bytes_in_use() - before) / comms.size();
-  CHECK_TEXT(each < kMost + 64 * static_cast<std::size_t>(context.ranks),
+  CHECK_TEXT(each < kMax + 64 * static_cast<std::size_t>(context.ranks),
              std::to_string(each) + " bytes");
 }
 
 /// 256 KiB and 256 bytes a rank, with eight kinds of calls that are decided about.
 MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
   if (context.ranks == 1) return;
-  constexpr std::int64_t kMost = std::int64_t{256} << 10;
+  constexpr std::int64_t kMax = std::int64_t{256} << 10;
   const Count largest = Count{1} << 17;
   const std::vector<double> in(static_cast<std::size_t>(largest), 1.0);
   std::vector<double> out(in.size());
@@ -293,9 +293,9 @@ MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
   const std::int64_t before = without_scratch();
   choose_all(comm);
   calls(comm, true);
-  CHECK(state_of(comm).link != nullptr);
+  CHECK(state_of(comm).resources != nullptr);
   const std::int64_t used = without_scratch() - before;
-  CHECK_TEXT(used < kMost + 256 * std::int64_t{context.ranks},
+  CHECK_TEXT(used < kMax + 256 * std::int64_t{context.ranks},
              std::to_string(used) + " bytes, of them plans " +
                  std::to_string(state_of(comm).chooser.plans().bytes()));
 }
@@ -315,7 +315,7 @@ MPI_TEST(a_handled_call_allocates_nothing) {
         return latecomer_allreduce(in.data(), out.data(), 2000, MPI_DOUBLE, MPI_SUM, comm);
       };
       for (int i = 0; i < 200; ++i) CHECK_EQ(call(), MPI_SUCCESS);
-      if (state_of(comm).background) continue;  // its letters are texts
+      if (state_of(comm).async_progress) continue;  // its messages are texts
       const std::size_t made = fewest_allocations(100, call);
       CHECK_TEXT(made == 0, std::string(algorithm) + (online ? ", online: " : ": ") +
                                 std::to_string(made) + " allocations a call");

@@ -24,7 +24,7 @@ std::string case_text(const Plan& plan) {
 /// Runs the programs on the engine with real data; says what is wrong with the results.
 std::string run(const Problem& problem, const std::vector<Program>& programs) {
   const auto inputs = testing::random_inputs(problem, 1);
-  std::vector<Memory> memory = testing::memory_with(problem, parties_of(programs), inputs);
+  std::vector<Memory> memory = testing::memory_with(problem, executors_of(programs), inputs);
   SimulationOptions options;
   options.memory = &memory;
   options.engine.window = 1;

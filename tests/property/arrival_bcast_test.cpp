@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"
 
@@ -44,7 +44,7 @@ Simulation run(const char* name, Rank root, const std::vector<Seconds>& arrivals
   SimulationOptions options;
   options.network = kNetwork;
   options.arrivals = arrivals;
-  return simulate(make_parties(plan, kNetwork), options);
+  return simulate(make_executors(plan, kNetwork), options);
 }
 
 /// Whoever comes is fed at once: of the last of many who come one by one, about a vector's time is

@@ -55,8 +55,8 @@ TEST_P(BackgroundPrograms, TouchOnlyScratchAndTellNothingBeforeTheArrival) {
             ASSERT_TRUE(only_scratch(program.operations[i])) << to_text(program);
           }
         }
-        // What a rank tells is when it arrived.
-        for (const OpIndex i : program.telling) {
+        // The stamp that a rank sends is its arrival.
+        for (const OpIndex i : program.piggybacking) {
           const bool sends = program.operations[i].kind == OpKind::send;
           ASSERT_TRUE(waits[i] || !sends) << to_text(program);
         }

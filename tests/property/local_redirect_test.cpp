@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"
 
@@ -42,7 +42,7 @@ TEST(LocalRedirect, OfOneLateRankTwoMergesAreLeft) {
       options.arrivals.assign(32, 0);
       options.arrivals[static_cast<std::size_t>(late)] = 0.1;
       const Plan plan = make_plan(row, problem, {}, {});
-      const Seconds after = simulate(make_parties(plan, network), options).last_exit() - 0.1;
+      const Seconds after = simulate(make_executors(plan, network), options).last_exit() - 0.1;
       const Seconds words = 4 * network.occupancy(8);
       const Seconds merge = words + network.transfer(40000) + network.combining(40000);
       EXPECT_LE(after, 2 * merge + (commutative ? 0 : network.transfer(40000))) << late;

@@ -1,4 +1,4 @@
-// Plans come as texts, from files and in letters: whatever is in them, they are refused or can be
+// Plans come as texts, from files and in messages: whatever is in them, they are refused or can be
 // carried out without touching what is not there.
 #include <gtest/gtest.h>
 
@@ -6,15 +6,15 @@
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {
 namespace {
 
-constexpr int kMutants = 100;    // of a row
-constexpr Rank kMostRanks = 64;  // whose programs are built
-constexpr Count kMostCount = 4096;
+constexpr int kMutants = 100;   // of a row
+constexpr Rank kMaxRanks = 64;  // whose programs are built
+constexpr Count kMaxCount = 4096;
 
 Plan random_plan(const Algorithm& row, Random& random) {
   Problem problem;
@@ -90,12 +90,12 @@ bool about_memory(const Counterexample& found) {
 }
 
 /// Whether it was taken.
-bool carry_out(const std::string& text) try {
+bool execute(const std::string& text) try {
   Plan plan = parse_plan(text);
-  if (plan.problem.ranks > kMostRanks || plan.problem.count > kMostCount) return false;
+  if (plan.problem.ranks > kMaxRanks || plan.problem.count > kMaxCount) return false;
   check_plan(plan);
   const Network network;
-  const Parties parties = make_parties(plan, network);
+  const Executors executors = make_executors(plan, network);
   if (find_algorithm(plan.problem.collective, plan.algorithm).kind != Kind::program) return true;
   const auto found = verify(plan.problem, build_programs(plan));
   EXPECT_FALSE(found && about_memory(*found)) << found->text << '\n' << text;
@@ -115,11 +115,11 @@ TEST(ReadPlan, WhatIsReadIsRefusedOrCanBeCarriedOut) {
       const std::uint64_t seed = seeds.next();
       Random random(seed);
       const std::string text = to_text(random_plan(row, random));
-      EXPECT_TRUE(carry_out(text)) << text;
+      EXPECT_TRUE(execute(text)) << text;
       if (i % 4 == 0) continue;
       const std::string changed = mutant(text, names, random);
       SCOPED_TRACE("seed " + std::to_string(seed) + ", plan\n" + changed);
-      taken += carry_out(changed) ? 1 : 0;
+      taken += execute(changed) ? 1 : 0;
     }
     EXPECT_GT(taken, 0) << row.name;
   }

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "reference/reference.hpp"
 #include "verify/verify.hpp"
 
@@ -20,7 +20,7 @@ using testing::arrival_pattern;
 using testing::kArrivalPatterns;
 using testing::run_and_compare;
 
-constexpr Rank kMostRanks = 17;
+constexpr Rank kMaxRanks = 17;
 
 std::uint64_t base_seed() {
   const char* text = std::getenv("LATECOMER_TEST_SEED");
@@ -60,7 +60,7 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Algorithm& row : registry()) {
     if (row.kind == Kind::native) continue;
-    for (Rank ranks = 1; ranks <= kMostRanks; ++ranks) all.push_back({&row, ranks});
+    for (Rank ranks = 1; ranks <= kMaxRanks; ++ranks) all.push_back({&row, ranks});
   }
   return all;
 }
@@ -194,10 +194,11 @@ TEST_P(RegistryProperty, KeepsItsScratchLimit) {
       const bool program = algorithm->kind == Kind::program;
       const Parameters parameters = program ? Parameters{{"progress", progress}} : Parameters{};
       const Plan plan = make_plan(*algorithm, problem, parameters, {arrivals, {}});
-      for (const auto& party : make_parties(plan, {})) {
+      for (const auto& executor : make_executors(plan, {})) {
         // Blocks are whole elements: a short vector may take up to one more for each rank.
-        ASSERT_LE(party->frame().scratch_count, algorithm->scratch_messages * problem.count + ranks)
-            << to_text(plan) << "rank " << party->frame().me;
+        ASSERT_LE(executor->context().scratch_count,
+                  algorithm->scratch_messages * problem.count + ranks)
+            << to_text(plan) << "rank " << executor->context().me;
       }
     }
   }

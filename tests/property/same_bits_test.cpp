@@ -6,13 +6,13 @@
 #include <bit>
 
 #include "base/random.hpp"
-#include "engine/program_party.hpp"
+#include "engine/program_executor.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {
 namespace {
 
-constexpr Rank kMostRanks = 17;
+constexpr Rank kMaxRanks = 17;
 
 /// Maximum as MPI libraries compute it: of two zeros or with a NaN, one of the operands.
 Element maximum(Element left, Element right) {
@@ -75,7 +75,7 @@ class SameBits : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(SameBits, OnAllRanks) {
   Random random(7);
-  for (Rank ranks = 1; ranks <= kMostRanks; ++ranks) {
+  for (Rank ranks = 1; ranks <= kMaxRanks; ++ranks) {
     for (const Count count :
          {Count{1}, Count{ranks} - 1, Count{ranks}, Count{ranks} + 1, Count{99}}) {
       for (int pattern = 0; pattern < 3; ++pattern) {

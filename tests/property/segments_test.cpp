@@ -8,9 +8,9 @@
 namespace latecomer {
 namespace {
 
-constexpr double kMost = 1.05;
+constexpr double kMax = 1.05;
 constexpr double kMean = 1.025;
-constexpr Count kMostBytes = 256 << 20;  // of all ranks: larger ones take seconds
+constexpr Count kMaxBytes = 256 << 20;  // of all ranks: larger ones take seconds
 
 Seconds simulated(const Algorithm& row, const Problem& problem, const Parameters& parameters,
                   const Network& network, Count* segments = nullptr) {
@@ -32,7 +32,7 @@ TEST_P(DefaultSegments, AreCloseToTheBestOfASweep) {
   for (const Network& network : {Network{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9},
                                  Network{.alpha = 3e-6, .beta = 0.286e-9, .gamma = 0.05e-9}}) {
     for (const Count bytes : {64, 8 << 10, 128 << 10, 1 << 20, 8 << 20}) {
-      if (bytes > kMostBytes / ranks) continue;
+      if (bytes > kMaxBytes / ranks) continue;
       const Problem problem{Collective::allreduce, ranks, bytes / 4, 4};
       Count chosen = 0;
       const Seconds by_default = simulated(row, problem, {}, network, &chosen);
@@ -48,7 +48,7 @@ TEST_P(DefaultSegments, AreCloseToTheBestOfASweep) {
       }
       sum += by_default / best;
       ++cells;
-      EXPECT_LE(by_default, kMost * best)
+      EXPECT_LE(by_default, kMax * best)
           << bytes << " bytes, alpha " << network.alpha << ": " << chosen << " segments, but "
           << best_segments << " are better";
     }

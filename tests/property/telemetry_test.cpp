@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 #include "reference/reference.hpp"
-#include "telemetry/stamps.hpp"
+#include "telemetry/arrival_stamps.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {
@@ -28,37 +28,38 @@ std::vector<Seconds> some_arrivals(Rank ranks, std::uint64_t seed) {
 
 /// One call of the plan, with telemetry.
 Heard call(const Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
-  std::deque<Stamps> stamps;
+  std::deque<ArrivalStamps> stamps;
   SimulationOptions options;
   options.network = network;
   options.arrivals = arrivals;
   options.element_bytes = plan.problem.element_bytes;
   for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-    Stamps& own = stamps.emplace_back(plan.problem.ranks);
+    ArrivalStamps& own = stamps.emplace_back(plan.problem.ranks);
     own.begin();
     own.arrive(rank, {arrivals[rank], static_cast<float>(rank)});
-    options.couriers.push_back(&own);
+    options.piggybacks.push_back(&own);
   }
   Heard heard{true, simulate(build_programs(plan), options)};
-  for (const Stamps& own : stamps) {
+  for (const ArrivalStamps& own : stamps) {
     if (!own.complete()) heard.all = false;
     for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-      const Stamp right{arrivals[rank], static_cast<float>(rank)};
+      const ArrivalStamp right{arrivals[rank], static_cast<float>(rank)};
       if (own.complete() && own.all()[rank] != right) heard.all = false;
     }
   }
   return heard;
 }
 
-/// Where the n-th message of a pair tells on one side it does so on the other.
+/// If the n-th message of a pair piggybacks on one side, it does so on the other.
 void expect_same_telling(const std::vector<Program>& programs) {
   std::map<std::pair<Rank, Rank>, std::vector<bool>> sent, received;
   for (const Program& program : programs) {
     for (OpIndex i = 0; i < program.operations.size(); ++i) {
       const Operation& op = program.operations[i];
-      const bool tells = std::binary_search(program.telling.begin(), program.telling.end(), i);
-      if (op.kind == OpKind::send) sent[{program.me, op.peer}].push_back(tells);
-      if (op.kind == OpKind::recv) received[{op.peer, program.me}].push_back(tells);
+      const bool piggybacks =
+          std::binary_search(program.piggybacking.begin(), program.piggybacking.end(), i);
+      if (op.kind == OpKind::send) sent[{program.me, op.peer}].push_back(piggybacks);
+      if (op.kind == OpKind::recv) received[{op.peer, program.me}].push_back(piggybacks);
     }
   }
   EXPECT_EQ(sent, received);
@@ -161,7 +162,7 @@ class Series {
       options.arrivals.push_back(clock_ + delay(rank));
       Watch& watch = watches_[rank];
       plans.push_back(make_plan(row_, problem, {}, {watch.expect(problem), {}, true}));
-      options.couriers.push_back(&watch.enter(options.arrivals[rank]));
+      options.piggybacks.push_back(&watch.enter(options.arrivals[rank]));
       programs.push_back(build_program(plans.back(), rank));
     }
     for (const Plan& plan : plans) {

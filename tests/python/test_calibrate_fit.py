@@ -125,7 +125,7 @@ def test_where_the_line_misses_is_told(tmp_path):
         if (line["pattern"], line["bytes"]) == ("ring", 16384):
             line["seconds"] *= 2
     said = findings(fit(written(tmp_path, lines)))
-    assert said[0].startswith("where it misses: the line is 50% below")
+    assert said[0].startswith("the model misses: its line is 50% below")
     assert "16 KiB" in said[0]
 
 

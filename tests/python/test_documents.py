@@ -1,8 +1,12 @@
 """Documents that are made from the code, or speak of it, agree with it."""
 
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "evidence")]
@@ -23,6 +27,51 @@ def test_the_reproduction_page_is_current():
     assert committed.startswith(document_reproduction.HEAD)
     for name in ("marendic2012", "kolmakov2020"):
         assert document_reproduction.section(name) in committed, name
+
+
+@pytest.mark.parametrize(
+    ("paper", "numbers", "claim"),
+    [
+        ("proficz2018", r"(SLT|PRR), elapsed \(", "16 of 16"),
+        ("proficz2021", r"BDR, elapsed speedup", "97 of 121"),
+        ("proficz2021", r"BSLB, elapsed speedup", "4 of 70"),
+        ("marendic2012", r"LocalReduce, root exit \(", "1 of 5"),
+        ("kolmakov2020", r"Re-derived forms, ", "55 of 60"),
+        ("traeff2021", r"Doubly pipelined, run \(", "12 of 29"),
+    ],
+)
+def test_the_summary_of_the_reproduction_page_adds_up(paper, numbers, claim):
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    head, _, rest = page.partition(f"\n## {paper}\n")
+    points = re.sub(r"\n  +", " ", rest.partition("\n## ")[0]).splitlines()
+    found = [re.search(r"(\d+) of (\d+) within", p) for p in points if re.search(numbers, p)]
+    close, known = (sum(int(each[i]) for each in found if each) for i in (1, 2))
+    assert claim == f"{close} of {known}"
+    row = next(line for line in head.splitlines() if line.startswith(f"| [{paper}]"))
+    assert claim in row
+
+
+@pytest.mark.parametrize(
+    ("name", "compiler", "language"),
+    [
+        ("latecomer.h", "cc", "c"),
+        ("latecomer_mpi.h", "mpicc", "c"),
+        ("latecomer_mpi.h", "mpicxx", "c++"),
+    ],
+)
+def test_the_example_of_a_header_compiles(tmp_path, name, compiler, language):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler} on this machine")
+    header = (ROOT / "include" / "latecomer" / name).read_text(encoding="utf-8")
+    lines = header.partition("*/")[0].splitlines()
+    code = [line.removeprefix(" *     ") for line in lines if line.startswith(" *     ")]
+    example = tmp_path / "example.c"
+    example.write_text("\n".join([*code, ""]), encoding="utf-8")
+    flags = ["-Wall", "-Wextra", "-Werror", "-DOMPI_SKIP_MPICXX", f"-I{ROOT / 'include'}"]
+    command = [compiler, *flags, "-x", language, "-c", example, "-o", tmp_path / "example.o"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "int main" in example.read_text(encoding="utf-8")
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_verb_has_help_with_an_example(capsys):

@@ -1,4 +1,4 @@
-"""Papers beside ours: honest fits, predictions, and words made from numbers."""
+"""Papers beside ours: honest fits, predictions, and sentences made from numbers."""
 
 import random
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import latecomer
 import numpy as np
 import pytest
-from evidence.reproduce import closed_forms, words
+from evidence.reproduce import closed_forms, sentences
 from evidence.reproduce.comparison import FORMULA, Comparison, compare, evaluate
 from evidence.reproduce.fit import (
     CLOSED_FORMS,
@@ -142,7 +142,7 @@ def test_the_network_of_one_paper_is_what_the_other_is_fitted_to():
     fit = fit_network(paper, Simulator(paper, 1, 1).baseline)
     given = PAPERS["proficz2021"].facts
     assert f"{1e9 * given['network']['alpha']:.0f}" == fit.told("alpha")
-    assert f"{words._cost(fit, 'alpha')};" in given["network_why"]["alpha"]
+    assert f"{sentences._cost(fit, 'alpha')};" in given["network_why"]["alpha"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -274,7 +274,7 @@ def test_random_arrivals_follow_the_seed():
     assert one != other
 
 
-# ---- words
+# ---- sentences
 
 
 def comparison(paper, ours, **more):
@@ -284,26 +284,26 @@ def comparison(paper, ours, **more):
 
 def told(rows):
     paper = PAPERS["proficz2018"]
-    return "\n".join(words.agreement(paper, fit_network(paper), rows))
+    return "\n".join(sentences.agreement(paper, fit_network(paper), rows))
 
 
-def test_words_count_what_agrees():
+def test_sentences_count_what_agrees():
     rows = [comparison(10.0, ours, column=str(ours)) for ours in (9.5, 10.9, 12.0, 7.0)]
     text = told(rows)
-    assert "within 10% in 2 of 4, median of ours / paper 1.02" in text
+    assert "2 of 4 within 10%, median of ours / paper 1.02" in text
     assert "largest deviation at a, 7.0: ours 7.00, paper 10.0 ms (-30%)" in text
 
 
-def test_words_count_signs_of_differences():
+def test_sentences_count_signs_of_differences():
     rows = [
         comparison(paper, ours, metric="elapsed difference", baseline="PRR", delay_ms=5.0,
                    column=str(ours))
         for paper, ours in ((1.0, 2.0), (-1.0, 0.5), (-3.0, -1.0), (2.0, 0.01))
     ]  # fmt: skip
-    assert "same sign in 2 of 3, ours is 0 in 1 more; median distance 1.75 ms" in told(rows)
+    assert "same sign in 2 of 3, and ours is 0 in 1 more; median distance 1.75 ms" in told(rows)
 
 
-def test_words_compare_winners():
+def test_sentences_compare_winners():
     both = [
         comparison(paper, ours, algorithm=name, delay_ms=delay)
         for delay, name, paper, ours in (
@@ -312,7 +312,7 @@ def test_words_compare_winners():
             (2.0, "Ring", 1.0, 3.0), (2.0, "PRR", 2.0, 2.0),
         )
     ]  # fmt: skip
-    assert "ours too, up to 1%, in 2 of 3 settings" in told(both)
+    assert "in 2 of 3 settings the paper's fastest algorithm is ours too" in told(both)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_words_compare_winners():
     [lambda name, delay: {"row": name, "column": delay},
      lambda name, delay: {"row": delay, "column": name}],
 )  # fmt: skip
-def test_words_compare_the_order_of_three(at):
+def test_sentences_compare_the_order_of_three(at):
     rows = [
         comparison(paper, ours, algorithm=name, delay_ms=delay, **at(name, f"{delay:g} ms"))
         for delay, name, paper, ours in (
@@ -329,8 +329,8 @@ def test_words_compare_the_order_of_three(at):
         )
     ]  # fmt: skip
     text = told(rows)
-    assert "ours too, up to 1%, in 2 of 2 settings" in text
-    assert "their whole order is ours too in 1 of 2 settings; not at 1 ms" in text
+    assert "in 2 of 2 settings the paper's fastest algorithm is ours too" in text
+    assert "in 1 of 2 settings all these algorithms come in the same order, but not at 1 ms" in text
 
 
 def test_what_is_no_number_of_the_paper_says_so():
@@ -341,7 +341,7 @@ def test_what_is_no_number_of_the_paper_says_so():
     assert {row.source for row in predictions("marendic2012")} == {"paper"}
 
 
-def test_words_say_what_difference_and_ratio_imply():
+def test_sentences_say_what_difference_and_ratio_imply():
     """A difference of 10 at a ratio of 0.5 is a ring of 10; rounding makes it 9.75 to 10.3."""
     more = {"baseline": "Ring", "algorithm": "PRR"}
     rows = [
@@ -351,5 +351,5 @@ def test_words_say_what_difference_and_ratio_imply():
     assert "(ms): a 9.75 to 10.3, ours " in told(rows)
 
 
-def test_words_name_what_is_doubtful():
+def test_sentences_name_what_is_doubtful():
     assert "doubtful: Table 1, a, b: smudged" in told([comparison(1.0, 1.0, doubt="smudged")])

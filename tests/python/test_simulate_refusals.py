@@ -157,11 +157,11 @@ from pathlib import Path
 from latecomer.core.compiled import core
 from latecomer.options.arrivals import Pattern
 from latecomer.sweep.memory import about_bytes
-from latecomer.sweep.question import Question
+from latecomer.sweep.sweep import Sweep
 def taken():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 name, ranks, count = sys.argv[1], int(sys.argv[2]), 1 << 20
-asked = Question("allreduce", [name], [ranks], [count], "float32", "sum", Pattern("balanced"), [0.0],
+asked = Sweep("allreduce", [name], [ranks], [count], "float32", "sum", Pattern("balanced"), [0.0],
                  1, 1, "perfect", core.Network())
 asked.plan(name, 2, count).simulate()
 before = taken()

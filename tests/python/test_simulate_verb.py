@@ -136,9 +136,9 @@ def test_results_are_computed_where_vectors_are_small_only(capsys):
 
 
 def test_a_wrong_result_is_reported(capsys, monkeypatch):
-    from latecomer.sweep import question
+    from latecomer.sweep import sweep
 
-    plan_of = question.make_plan
+    plan_of = sweep.make_plan
 
     class Broken:
         def __init__(self, *arguments):
@@ -150,7 +150,7 @@ def test_a_wrong_result_is_reported(capsys, monkeypatch):
         def simulate(self, *arguments, **more):
             return self.plan.simulate(*arguments, **more) | {"wrong": 3}
 
-    monkeypatch.setattr(question, "make_plan", Broken)
+    monkeypatch.setattr(sweep, "make_plan", Broken)
     code, out, err = simulate(capsys, *SMALL, "--format", "osu")
     assert code == 1
     assert out.count("Fail") == 2

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -81,11 +81,11 @@ std::vector<Elements> right_results(const Problem& problem, const std::vector<El
   return results;
 }
 
-std::vector<Memory> memory_with(const Problem& problem, const Parties& parties,
+std::vector<Memory> memory_with(const Problem& problem, const Executors& executors,
                                 const std::vector<Elements>& inputs) {
   const auto op = problem.commutative ? add : compose;
   std::vector<Memory> memory;
-  for (std::size_t r = 0; r < parties.size(); ++r) {
+  for (std::size_t r = 0; r < executors.size(); ++r) {
     const auto rank = static_cast<Rank>(r);
     const bool joins =
         problem.collective == Collective::allgather || problem.collective == Collective::gather;
@@ -94,7 +94,7 @@ std::vector<Memory> memory_with(const Problem& problem, const Parties& parties,
                              (rooted(problem.collective) && rank != problem.root);
     const Buffer buffer = whole_input ? Buffer::input : Buffer::output;
     const Count begin = whole_input || !joins ? 0 : place_of(problem, rank);
-    memory.emplace_back(parties[r]->frame(), op);
+    memory.emplace_back(executors[r]->context(), op);
     memory.back().write({buffer, begin, static_cast<Count>(inputs[r].size())}, inputs[r]);
   }
   return memory;
@@ -159,10 +159,10 @@ std::vector<Seconds> arrival_pattern(int number, Rank ranks, Seconds spread, std
 std::string run_and_compare(const Plan& plan, SimulationOptions options, std::uint64_t seed) {
   const Problem& problem = plan.problem;
   const auto inputs = random_inputs(problem, seed);
-  const Parties parties = make_parties(plan, options.network);
-  std::vector<Memory> memory = memory_with(problem, parties, inputs);
+  const Executors executors = make_executors(plan, options.network);
+  std::vector<Memory> memory = memory_with(problem, executors, inputs);
   options.memory = &memory;
-  const Simulation result = simulate(parties, options);
+  const Simulation result = simulate(executors, options);
   return result.failure.empty() ? compare(problem, memory, inputs) : result.failure;
 }
 

@@ -15,7 +15,7 @@ std::vector<Elements> random_inputs(const Problem& problem, std::uint64_t seed);
 std::vector<Elements> right_results(const Problem& problem, const std::vector<Elements>& inputs);
 
 /// The buffers of all ranks before the call, with the operator that the problem needs.
-std::vector<Memory> memory_with(const Problem& problem, const Parties& parties,
+std::vector<Memory> memory_with(const Problem& problem, const Executors& executors,
                                 const std::vector<Elements>& inputs);
 /// What is wrong with what the ranks hold after it; nothing if it is right.
 std::string compare(const Problem& problem, const std::vector<Memory>& memory,

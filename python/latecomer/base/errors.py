@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class UserError(Exception):
-    """What failed, the value that made it fail, and what would be right."""
+    """An error that names its cause, the wrong value and the remedy."""
 
     def __init__(self, what: str, value: object, remedy: str) -> None:
         super().__init__(what, value, remedy)

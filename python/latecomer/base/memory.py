@@ -1,4 +1,4 @@
-"""Will work fit in memory? Told before it starts, from the operations of its programs."""
+"""Checks before it starts that work fits in memory, from the operations of its programs."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def free_bytes() -> float:
 
 
 def _shown(amount: float) -> str:
-    """In whole MiB, or in the unit of smaller amounts."""
+    """Write bytes in whole MiB, or in the unit of smaller amounts."""
     return size(amount) if amount < 100 * _MIB else f"{amount / _MIB:.0f} MiB"

@@ -1,4 +1,4 @@
-"""How the command speaks to its user."""
+"""Output of the command to its user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def print_json(value: Any) -> None:
 
 
 def console() -> Console:
-    """Where tables go: as wide as the terminal, or wide enough for a file."""
+    """The console of tables: as wide as the terminal, or wide enough for a file."""
     import shutil
 
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""What works on this machine, and what to do about the rest."""
+"""Checks of this machine, with the remedy for each that fails."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def findings() -> list[Finding]:
 
 
 def can_bench(found: Sequence[Finding]) -> bool:
-    """Can a benchmark run here: the core, and an MPI library with the program built for it?"""
+    """Tell whether there are the core, and an MPI library with the benchmark program for it."""
     good = {finding.name for finding in found if finding.ok}
     families = [name for name in _INSTALL if {_mpi_line(name), _bench_line(name)} <= good]
     return _CORE in good and bool(families)

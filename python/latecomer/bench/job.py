@@ -14,8 +14,8 @@ from ..launch import processes
 from ..options.arrivals import Iteration
 from ..options.errors import BenchError
 from ..results import samples
+from .benchmark import Benchmark
 from .places import Place
-from .question import Question
 
 ELSEWHERE = "on-rank-0"  # stands for the files that only rank 0 opens
 LEARNING_CALLS = 9  # that the program makes with auto before the others begin
@@ -23,7 +23,7 @@ LEARNING_CALLS = 9  # that the program makes with auto before the others begin
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run; `trouble` says why it ended early."""
+    """The outcome of a run; `trouble` says why it ended early."""
 
     samples: samples.Samples
     trouble: str | None
@@ -31,30 +31,30 @@ class Outcome:
 
 
 def measure(
-    question: Question,
+    benchmark: Benchmark,
     place: Place,
     job: Sequence[Iteration],
     deadline: float | None,
     keep: Path | None,
 ) -> Outcome:
     """Run the job; what was measured before it was interrupted or failed is kept."""
-    seconds = _expected(question, place, job)
+    seconds = _expected(benchmark, place, job)
     limit = deadline or max(processes.DEFAULT_DEADLINE_S, 5 * seconds)
     with scratch() as folder:
         delays = folder / "delays"
         output = keep.absolute() if keep else folder / "samples"
         output.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
         delays.write_text("".join(_line(iteration) for iteration in job))
-        words = _files(delays, output) + question.arguments() + _costs(place)
-        say(_announcement(question, job, seconds))
-        with _progress(output, 1 + len(job) * len(question.algorithms)):
+        words = _files(delays, output) + benchmark.arguments() + _costs(place)
+        say(_announcement(benchmark, job, seconds))
+        with _progress(output, 1 + len(job) * len(benchmark.algorithms)):
             trouble, code = _run(place, words, limit)
         return Outcome(_read(output, trouble), trouble, code)
 
 
-def take_part(question: Question, place: Place, deadline: float | None) -> int:
+def take_part(benchmark: Benchmark, place: Place, deadline: float | None) -> int:
     """The part of a rank that does not start the others; the program's exit code."""
-    return place.run(_files(ELSEWHERE, ELSEWHERE) + question.arguments(), deadline)
+    return place.run(_files(ELSEWHERE, ELSEWHERE) + benchmark.arguments(), deadline)
 
 
 def _run(place: Place, words: Sequence[str], deadline: float) -> tuple[str | None, int]:
@@ -99,20 +99,20 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _expected(question: Question, place: Place, job: Sequence[Iteration]) -> float:
+def _expected(benchmark: Benchmark, place: Place, job: Sequence[Iteration]) -> float:
     """About how many seconds the job takes; a collective is taken for three vectors' time."""
-    transfers = 3 * question.bytes * place.beta
-    fixed = question.compute + 0.02 + 0.005 * place.ranks + transfers
-    calls = [fixed + question.extra(iteration) for iteration in job]
-    learning = LEARNING_CALLS * question.algorithms.count("auto")
-    warming = question.warmup * len(question.algorithms) + learning
-    return len(question.algorithms) * sum(calls) + warming * calls[0]
+    transfers = 3 * benchmark.bytes * place.beta
+    fixed = benchmark.compute + 0.02 + 0.005 * place.ranks + transfers
+    calls = [fixed + benchmark.extra(iteration) for iteration in job]
+    learning = LEARNING_CALLS * benchmark.algorithms.count("auto")
+    warming = benchmark.warmup * len(benchmark.algorithms) + learning
+    return len(benchmark.algorithms) * sum(calls) + warming * calls[0]
 
 
-def _announcement(question: Question, job: Sequence[Iteration], seconds: float) -> str:
+def _announcement(benchmark: Benchmark, job: Sequence[Iteration], seconds: float) -> str:
     balanced = sum(1 for iteration in job if max(iteration.late) == 0)
-    lengths = f"{balanced} balanced + {len(job) - balanced} late + {question.warmup} to warm up"
-    names = len(question.algorithms)
+    lengths = f"{balanced} balanced + {len(job) - balanced} late + {benchmark.warmup} to warm up"
+    names = len(benchmark.algorithms)
     algorithms = "1 algorithm" if names == 1 else f"{names} algorithms"
     return f"{algorithms} x ({lengths}) iterations, about {_duration(seconds)}"
 

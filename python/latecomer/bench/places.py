@@ -1,4 +1,4 @@
-"""Where the benchmark program runs: in the lab, on this machine as it is, or in a given MPI job."""
+"""Places that run the benchmark program: the lab, this machine as it is, or a given MPI job."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..launch import mpi, processes, program
 from ..options.choices import PLACES, one_of
 from ..options.errors import OptionError
 from ..results import statistics
-from .question import Question
+from .benchmark import Benchmark
 
 _DEFAULT_NODES = {"lab": 8, "local": 4}
 _DEFAULT_RATE = "200mbit"
 
-# What the plans of the lab assume besides its bandwidth, until it is calibrated. alpha: a small
+# Costs that plans of the lab assume besides its bandwidth, until it is calibrated. alpha: a small
 # message between two idle hosts takes some 100 us, 65 us of them on a core, and all hosts share
 # this machine's cores (rings and doubling of 1 KiB, 5 to 16 hosts). gamma: two vectors of 4 MiB
 # added on one core. handshake: two more small messages. exchange: links that run half duplex where
@@ -47,7 +47,7 @@ def lab_costs(spec: lab.LabSpec, alpha: float | None = None) -> str:
 
 
 class Place(Protocol):
-    """Where the benchmark program runs."""
+    """A place that runs the benchmark program."""
 
     rank: int  # of this process; 0 where it starts all of them
     ranks: int
@@ -56,7 +56,7 @@ class Place(Protocol):
     costs_from: str  # for people
     beta: float  # seconds per byte of a link; 0: not known
 
-    def limit(self, question: Question) -> statistics.Limit | None:
+    def limit(self, benchmark: Benchmark) -> statistics.Limit | None:
         """The lower bound of the time after the last arrival; None: not known."""
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
@@ -82,17 +82,17 @@ class LabPlace:
         assumed = networks.Named(lab_costs(spec), "assumed for the lab")
         self.costs, self.costs_from = _costs(self, self._program, named, assumed)
 
-    def limit(self, question: Question) -> statistics.Limit | None:
+    def limit(self, benchmark: Benchmark) -> statistics.Limit | None:
         """None if ranks share a link: the bound is for one rank on each."""
         if self._spec.per_node > 1:
             return None
         idle = lab_costs(self._spec, _LATENCY_S)  # cores are no physical limit of a network
         return statistics.LabLimit(
-            question.collective,
-            question.bytes,
+            benchmark.collective,
+            benchmark.bytes,
             core.Network(idle),
-            question.background,
-            question.root,
+            benchmark.background,
+            benchmark.root,
         )
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
@@ -119,7 +119,7 @@ class LocalPlace:
         self._program = program.of_any(family, prefix)
         self.costs, self.costs_from = _costs(self, self._program, named)
 
-    def limit(self, question: Question) -> None:
+    def limit(self, benchmark: Benchmark) -> None:
         """Nothing is known of this machine's memory as a network."""
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
@@ -146,7 +146,7 @@ class InheritedPlace:
         self._program = program.of_family(family or _family_of_job(), prefix)
         self.costs, self.costs_from = _costs(self, self._program, named)
 
-    def limit(self, question: Question) -> None:
+    def limit(self, benchmark: Benchmark) -> None:
         """Nothing is known of the network."""
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:

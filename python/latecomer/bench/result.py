@@ -15,38 +15,38 @@ from ..options.errors import BenchError
 from ..report import table
 from ..report.result import Result
 from ..results import statistics
+from .benchmark import Benchmark
 from .job import Outcome
 from .places import Place
-from .question import Question
 
 
 def make_result(
-    question: Question, place: Place, job: Sequence[Iteration], outcome: Outcome
+    benchmark: Benchmark, place: Place, job: Sequence[Iteration], outcome: Outcome
 ) -> Result:
     """The rows of a run. Raises BenchError if it completed no iteration."""
     header = outcome.samples.header
     setting = statistics.Setting(
-        collective=question.collective,
+        collective=benchmark.collective,
         ranks=header.ranks,
-        bytes=question.bytes,
-        op=question.op,
-        arrival=question.arrival,
-        estimate=question.estimate,
+        bytes=benchmark.bytes,
+        op=benchmark.op,
+        arrival=benchmark.arrival,
+        estimate=benchmark.estimate,
         network=place.name,
         mpi=short_library(header.mpi),
-        seed=question.seed,
+        seed=benchmark.seed,
     )
     rows = statistics.summarise(
-        outcome.samples, job, question.delays or [None], setting, place.limit(question)
+        outcome.samples, job, benchmark.delays or [None], setting, place.limit(benchmark)
     )
     if not rows:
         what = "no iteration was completed"
         raise BenchError(what, outcome.trouble or "no samples", "allow more time")
-    return Result(rows, _used(question, place, outcome, setting))
+    return Result(rows, _used(benchmark, place, outcome, setting))
 
 
 def _used(
-    question: Question, place: Place, outcome: Outcome, setting: statistics.Setting
+    benchmark: Benchmark, place: Place, outcome: Outcome, setting: statistics.Setting
 ) -> dict[str, object]:
     header = outcome.samples.header
     return {
@@ -55,16 +55,16 @@ def _used(
         "mpi_library": header.mpi,
         "costs": place.costs or "default",
         "costs_from": place.costs_from,
-        "count": question.count,
-        "type": question.type,
-        "late_rank": question.pattern.late_rank,
-        "imbalance": question.imbalance,
-        "delays_s": question.delays,
-        "iterations": question.iterations,
-        "warmup": question.warmup,
-        "compute_s": question.compute,
-        "edge": question.edge,
-        "progress": question.progress,
+        "count": benchmark.count,
+        "type": benchmark.type,
+        "late_rank": benchmark.pattern.late_rank,
+        "imbalance": benchmark.imbalance,
+        "delays_s": benchmark.delays,
+        "iterations": benchmark.iterations,
+        "warmup": benchmark.warmup,
+        "compute_s": benchmark.compute,
+        "edge": benchmark.edge,
+        "progress": benchmark.progress,
         "clock": header.fields["clock"],
         "hosts": list(dict.fromkeys(header.fields.get("hosts", []))),
         "command": shlex.join(["latecomer", *sys.argv[1:]]),

@@ -1,1 +1,1 @@
-"""From times of messages to the parameters of a network, with intervals."""
+"""Fits the parameters of a network, with intervals, to times of messages."""

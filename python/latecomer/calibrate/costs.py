@@ -24,7 +24,7 @@ Costs = dict[str, float]  # by the names of the network's text; seconds, or a fa
 
 
 def costs(measured: Measured) -> Costs:
-    """Those that can be told: alpha, beta, gamma, handshake, exchange; local_* on shared hosts."""
+    """The costs alpha, beta, gamma, handshake, exchange; local_* on shared hosts."""
     curves, eager = measured.curves, measured.eager
     beta = slope(curves["ring"], eager)
     found = {
@@ -42,7 +42,7 @@ def costs(measured: Measured) -> Costs:
 
 
 def asides(measured: Measured, found: Costs) -> Costs:
-    """What the model leaves out: costs without crowding, and what links pass unshaped (bytes)."""
+    """Costs that the model leaves out: those without crowding, and the bytes that pass unshaped."""
     curves = measured.curves
     return {
         "alpha alone": start_up(curves["pair"], found["beta"]),
@@ -55,7 +55,7 @@ def asides(measured: Measured, found: Costs) -> Costs:
 
 
 def start_up(curve: Curve, beta: float) -> float:
-    """Of a message: the time of small ones."""
+    """Start-up of a message: the time of small ones."""
     few = curve.sizes <= SMALL
     return max(0.0, float(np.median(curve.medians[few] - beta * curve.sizes[few])))
 
@@ -77,14 +77,14 @@ def per_byte(curve: Curve) -> float:
 
 
 def handshake(curve: Curve, eager: int) -> float:
-    """How much longer a message takes that is one byte longer than the eager limit."""
+    """Extra time of a message that is one byte longer than the eager limit."""
     if eager not in curve.sizes or eager + 1 not in curve.sizes:
         return 0.0  # all messages are of one kind
     return max(0.0, float(np.median(curve.at(eager + 1) - curve.at(eager))))
 
 
 def exchange(measured: Measured, found: Costs, pattern: str) -> float:
-    """How many times longer a long message takes between two ranks that send each other one."""
+    """Time of long messages between two ranks that exchange them, over that in the ring."""
     ring, both = measured.curves["ring"], measured.curves.get(pattern)
     if measured.header["members"] < 3 or both is None:
         return 1.0  # two ranks always exchange: their ring already is one

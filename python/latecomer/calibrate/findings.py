@@ -1,4 +1,4 @@
-"""Where the model does not fit what was measured, in sentences."""
+"""Sentences on the places where the model does not fit the measured times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SLOWER = 1.05
 
 
 def findings(fit: Fit) -> list[str]:
-    """For people."""
+    """The sentences, for people."""
     return [*_fits(fit), *_crowding(fit), *_burst(fit), *_exchange(fit), *_doubts(fit)]
 
 
@@ -25,13 +25,13 @@ def _fits(fit: Fit) -> Iterator[str]:
     model = line(fit.costs, fit.measured.eager, ring.sizes)
     ratios = model / ring.medians
     worst = int(abs(ratios - 1).argmax())
-    text = f"the line is {_off(ratios[worst])} in the ring at {size(ring.sizes[worst])}"
+    text = f"its line is {_off(ratios[worst])} the measured ring at {size(ring.sizes[worst])}"
     fits = abs(ratios[worst] - 1) <= _CLOSE
-    yield f"the model fits: {text}, and closer elsewhere" if fits else f"where it misses: {text}"
+    yield f"the model fits: {text}, and closer elsewhere" if fits else f"the model misses: {text}"
 
 
 def _off(ratio: float) -> str:
-    return f"{abs(ratio - 1):.0%} {'above' if ratio > 1 else 'below'} what was measured"
+    return f"{abs(ratio - 1):.0%} {'above' if ratio > 1 else 'below'}"
 
 
 def _crowding(fit: Fit) -> Iterator[str]:
@@ -40,7 +40,8 @@ def _crowding(fit: Fit) -> Iterator[str]:
         yield (
             f"{fit.measured.header['ranks']} ranks share {fit.measured.header['cores']} cores or "
             f"links: a start-up takes {crowd.shown(crowd.value)} when all send at once, "
-            f"{alone.shown(alone.value)} when one pair does; alpha is right for so many ranks only"
+            f"{alone.shown(alone.value)} when one pair does; alpha holds for this number of "
+            "ranks only"
         )
 
 
@@ -50,7 +51,8 @@ def _burst(fit: Fit) -> Iterator[str]:
         yield (
             f"after a pause a link passes about {found.shown(found.value)} at once, as through a "
             "token bucket, so short transfers after a pause are faster than the line, by up to "
-            f"{1e3 * _gain(fit):.3g} ms; it is not saved: what follows a pause is your program's"
+            f"{1e3 * _gain(fit):.3g} ms; it is not saved, since it depends on the pauses of your "
+            "program"
         )
 
 
@@ -77,5 +79,5 @@ def _doubts(fit: Fit) -> Iterator[str]:
     if fit.measured.per_node is None:
         yield (
             "the ranks of a host are not consecutive or not equally many, which the model needs: "
-            "it is told of one rank on each host"
+            "the saved network has one rank on each host"
         )

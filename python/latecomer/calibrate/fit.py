@@ -30,7 +30,7 @@ class Parameter:
 
     @property
     def text(self) -> str:
-        """As a part of the network's text."""
+        """The cost as a part of the network's text."""
         return f"{self.name}={_digits(self.value)}{'' if self.unit == 'B' else self.unit}"
 
     def shown(self, value: float) -> str:
@@ -40,7 +40,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Fit:
-    """What was found."""
+    """The fitted costs."""
 
     measured: Measured
     costs: Costs  # seconds

@@ -1,4 +1,4 @@
-"""What the calibration program measured."""
+"""The times that the calibration program measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Curve:
     times: Times
 
     def at(self, size: int) -> Times:
-        """Of one size, shape (rounds,)."""
+        """The times of one size, shape (rounds,)."""
         return self.times[:, int(np.searchsorted(self.sizes, size))]
 
     @cached_property
@@ -45,7 +45,7 @@ class Measured:
 
     @property
     def rounds(self) -> int:
-        """How often everything was measured."""
+        """The number of rounds."""
         return len(next(iter(self.curves.values())).times)
 
     @property
@@ -54,7 +54,7 @@ class Measured:
         return int(self.header["eager"])
 
     def drawn(self, rounds: NDArray[np.int64]) -> Measured:
-        """With these rounds, some perhaps twice."""
+        """The times of these rounds, some perhaps twice."""
         curves = {name: Curve(c.sizes, c.times[rounds]) for name, c in self.curves.items()}
         return Measured(self.header, curves)
 

@@ -22,13 +22,13 @@ _WIDTH = 120  # of a table in a file
 
 @dataclass(frozen=True)
 class Result:
-    """What was found, and what was used: place, ranks, mpi, date, machine, version and so on."""
+    """The found costs, and the place, ranks, MPI library, date, machine, version and so on."""
 
     fit: Fit
     used: Mapping[str, object]
 
     def as_dict(self) -> dict[str, object]:
-        """For scripts; `points` are seconds."""
+        """A JSON object for scripts; `points` are seconds."""
         return {
             "used": dict(self.used),
             "network": self.fit.text,
@@ -53,7 +53,7 @@ class Result:
         return form.format(**self.used)
 
     def write(self, path: Path) -> None:
-        """As .json, or as text."""
+        """Write the result as .json or as text."""
         if path.suffix == ".json":
             text = json.dumps(self.as_dict(), indent=2)
         else:
@@ -65,7 +65,7 @@ class Result:
         say(f"wrote {path}")
 
     def save(self, path: Path) -> None:
-        """As the network that others use. Raises NetworkError."""
+        """Save the network that others use. Raises NetworkError."""
         said = {name: str(self.used[name]) for name in ("place", "ranks", "mpi", "date", "machine")}
         intervals = {each.name: _interval(each) for each in self.fit.parameters if each.saved}
         networks.save(path, self.fit.text, {"latecomer network": "measured", **said, **intervals})

@@ -1,4 +1,4 @@
-"""How a verb declares its options: `Annotated[int, option("--nodes", "N", "Number of nodes.")]`."""
+"""Declares the options of a verb: `Annotated[int, option("--nodes", "N", "Number of nodes.")]`."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """As errors call it."""
+        """The name of the option in errors."""
         return self.option.names[0] if self.option.names else self.option.metavar
 
     @property
     def required(self) -> bool:
-        """Does it have no default?"""
+        """Tell whether the option has no default."""
         return self.default is _REQUIRED
 
     @property
     def is_flag(self) -> bool:
-        """Does it take no value?"""
+        """Tell whether the option takes no value."""
         return self.type is bool
 
     def read(self, text: str) -> Value:

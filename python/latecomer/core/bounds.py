@@ -1,4 +1,4 @@
-"""What no algorithm can do better."""
+"""Lower bounds of the time of all algorithms."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def roots(row: Algorithm, ranks: int) -> list[int]:
 
 
 def places(row: Algorithm) -> tuple[bool, ...]:
-    """In place or not: the answers that make a difference."""
+    """The values of `in_place` that make a difference."""
     return (False,) if row.collective == "bcast" else (False, True)
 
 
@@ -96,7 +96,7 @@ def counts_for(ranks: int) -> list[int]:
 
 
 def operators(row: Algorithm) -> tuple[bool, ...]:
-    """Whether the operator commutes: the answers that the algorithm takes."""
+    """The values of `commutative` that the algorithm accepts."""
     reduces = collectives()[row.collective].combines
     return (True,) if row.commutative_only or not reduces else (True, False)
 

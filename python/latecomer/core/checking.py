@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """What every schedule must keep."""
+    """A rule of every schedule."""
 
     name: str
     meaning: str

@@ -1,4 +1,4 @@
-"""Which algorithm MPI libraries choose for an all-reduce by default: models of their decisions.
+"""Models of the algorithms that MPI libraries choose for an all-reduce by default.
 
 A model maps a call to an algorithm of the registry that does the same on the wire, so that the
 steps and cliffs of a library's choice can be simulated. It models the choice, not the library: run
@@ -92,7 +92,7 @@ _MPICH_SHORT = 8  # bytes
 
 @dataclass(frozen=True)
 class Call:
-    """What a library looks at when it chooses."""
+    """The facts by which a library chooses."""
 
     ranks: int
     count: int  # elements

@@ -1,4 +1,4 @@
-"""Which network is meant: named, from the environment, calibrated, or built in.
+"""Choice of the network: named, from the environment, calibrated, or built in.
 
 A saved network is a text file: comments that say where it was measured, as `# place: lab
 8x200mbit`, and one line such as `alpha=50us,beta=8ns`.
@@ -32,7 +32,7 @@ class Named:
 
     @property
     def costs(self) -> core.Network:
-        """For the core. Raises ValueError."""
+        """The network as the core's object. Raises ValueError."""
         return core.Network(self.text)
 
 
@@ -49,13 +49,13 @@ class Saved:
 
     @property
     def source(self) -> str:
-        """For people."""
+        """The place, MPI library and date of the calibration, for people."""
         known = [self.facts[name] for name in ("place", "mpi", "date") if name in self.facts]
         return f"calibrated on {', '.join(known)} ({self.path})" if known else str(self.path)
 
 
 def default_path() -> Path:
-    """Where calibrate saves, and others look."""
+    """The file in which calibrate saves the network, and from which others read it."""
     config = variable("XDG_CONFIG_HOME") or ""
     folder = Path(config) if config.startswith("/") else Path.home() / ".config"
     return folder / "latecomer" / "network"
@@ -107,7 +107,7 @@ def chosen(given: str) -> Named:
 
 
 def of_place(place: str, ranks: int, family: str, assumed: Named) -> Named:
-    """What plans assume at a place: LATECOMER_NETWORK, else what was calibrated there, else that.
+    """The network of plans at a place: LATECOMER_NETWORK, else the calibrated one, else `assumed`.
 
     A network that was calibrated elsewhere, or with another MPI library, does not count.
     """

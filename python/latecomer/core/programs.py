@@ -44,7 +44,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Program:
-    """What one rank does in one call."""
+    """The program of one rank in one call."""
 
     rank: int
     text: str
@@ -70,7 +70,7 @@ class Schedule:
 
     @property
     def problem(self) -> core.Problem:
-        """What the programs are to do, for the core."""
+        """The problem of the programs, for the core."""
         return problem(
             collective=self.collective,
             ranks=self.ranks,
@@ -87,7 +87,7 @@ class Schedule:
 
 
 class ProblemWords(TypedDict, total=False):
-    """What a collective is asked to do, as keyword arguments; `ranks` is needed."""
+    """A problem from keyword arguments; `ranks` is needed."""
 
     ranks: Required[int]
     count: int | None  # elements of the whole vector; None: one for each rank

@@ -13,7 +13,7 @@ from .compiled import core
 
 @dataclass(frozen=True)
 class Parameter:
-    """What can be set of an algorithm, as in `sorted_linear_tree:segments=16`."""
+    """A parameter of an algorithm, as in `sorted_linear_tree:segments=16`."""
 
     name: str
     meaning: str  # with its default
@@ -38,7 +38,7 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Collective:
-    """What a collective is like."""
+    """Properties of a collective."""
 
     name: str
     combines: bool  # an operator combines the ranks' contributions
@@ -67,7 +67,7 @@ def algorithms(collective: str | None = None) -> list[Algorithm]:
 
 
 def is_arrival_aware(collective: str, algorithm: str) -> bool:
-    """Does this algorithm, with or without parameters, plan by the arrival times?"""
+    """Tell whether this algorithm, with or without parameters, plans by the arrival times."""
     return (collective, algorithm.partition(":")[0]) in _arrival_aware()
 
 

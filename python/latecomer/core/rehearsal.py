@@ -99,7 +99,7 @@ def rehearse(
 
 
 def known(estimate: str, arrivals: Sequence[float]) -> list[float] | None:
-    """What the program says of the arrivals; None: nothing, it is found out."""
+    """The arrivals that the program gives; None: they are estimated."""
     if estimate == "online":
         return None
     if estimate == "perfect":

@@ -36,7 +36,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What happened on the virtual network. Times in seconds, arrays of shape (ranks,)."""
+    """A call on the virtual network. Times in seconds, arrays of shape (ranks,)."""
 
     arrivals: NDArray[np.float64]
     exits: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Does the lab deliver what was asked for?"""
+"""Check that the lab delivers the rate and delay that were asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEADLINE_S = 120.0
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a lab's links and hosts carry; goodputs are bits per second, times are seconds."""
+    """Measured links and hosts of a lab; goodputs are bits per second, times are seconds."""
 
     network: str
     nodes: int
@@ -42,7 +42,7 @@ class CheckResult:
     too_slow: str | None  # a sentence if the machine cannot carry all links at this rate
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """An object for JSON."""
         return asdict(self)
 
 

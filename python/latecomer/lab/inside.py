@@ -27,7 +27,7 @@ def main(request: int, reply: int) -> None:
 
 
 def _reap_until(worker: int) -> int:
-    """As process 1 of its namespace this one inherits every orphan."""
+    """Reap every orphan, which this process inherits as process 1 of its namespace."""
     while True:
         pid, status = os.wait()
         if pid == worker:

@@ -1,4 +1,4 @@
-"""Which command a lab runs, and in what environment."""
+"""The command that a lab runs, and its environment."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _cluster(spec: LabSpec) -> mpi.Cluster:
 
 
 def _settings(spec: LabSpec) -> dict[str, str]:
-    # Of its own: in a shared /tmp another user's session folders are in Open MPI's way.
+    # The folder is its own: in a shared /tmp another user's session folders hinder Open MPI.
     return {"TMPDIR": str(topology.SCRATCH), "LATECOMER_LAB": spec.describe()}
 
 

@@ -1,4 +1,4 @@
-"""Can this process have namespaces of its own? Found out by doing, not by asking.
+"""Finds out whether this process can have namespaces of its own, by making some.
 
 Some systems let a process create a user namespace and then refuse every operation inside it, so the
 probe builds a small link and shapes it.
@@ -60,7 +60,7 @@ _SYSCTLS = (
 
 @dataclass(frozen=True)
 class Sandbox:
-    """How to get private namespaces here, and what works inside."""
+    """The way to private namespaces here, and the features that work inside."""
 
     flags: tuple[str, ...]  # of unshare
     congestion: tuple[str, ...]  # usable congestion controls, the preferred one first

@@ -1,4 +1,4 @@
-"""What an emulated cluster looks like: its size, its links, and what follows from them."""
+"""Description of an emulated cluster: its size, its links, and facts that follow from them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class LabSpec:
 
     @property
     def goodput_bits_per_s(self) -> float:
-        """What TCP delivers over one link that has nothing else to carry."""
+        """The goodput of TCP over one link that carries nothing else."""
         return GOODPUT_SHARE * self.rate_bits_per_s
 
     @property
@@ -93,7 +93,7 @@ class LabSpec:
         return 8 / self.goodput_bits_per_s
 
     def clock_offset_s(self, node: int) -> float:
-        """How far a node's clock is ahead of the machine's; node 0 has the machine's."""
+        """Seconds by which a node's clock is ahead of the machine's; node 0 has the machine's."""
         return self.clock_skew_s * (node * _SPREAD % 1)
 
     def describe(self) -> str:

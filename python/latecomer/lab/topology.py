@@ -34,7 +34,7 @@ CLUSTER = Cluster(
 
 _LOOPBACK = ("127.0.0.0/8", "127.0.0.1")
 
-# What ssh does: options, a host, and words that the far shell joins into a command line.
+# Arguments as of ssh: options, a host, and words that the far shell joins into a command.
 _AGENT = """#!/bin/sh
 while :; do
   case $1 in

@@ -54,7 +54,7 @@ class Family:
 
     @property
     def shares_memory(self) -> bool:
-        """Whether ranks of one host talk through its memory in the lab.
+        """Tell whether ranks of one host talk through its memory in the lab.
 
         MPICH without ofi has no memory transport beside UCX, which the lab confines to TCP.
         """
@@ -72,7 +72,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a launcher must know to start ranks on other hosts than its own."""
+    """The facts that a launcher needs to start ranks on other hosts than its own."""
 
     agent: str  # stands in for ssh: AGENT HOST COMMAND...
     openmpi_hosts: str  # file of lines "node0 slots=1"
@@ -132,7 +132,7 @@ class Cluster:
             "UCX_TLS": "tcp,self",
             "UCX_NET_DEVICES": self.interface,
         }
-        # Where both are built in, ofi: over UCX's tcp a late rank slows the others down.
+        # ofi where both are built in: over UCX's tcp a late rank slows the others down.
         network |= {"MPIR_CVAR_CH4_NETMOD": "ofi"} if "ofi" in netmods else {}
         return network | (self._mpich_sharing_cores() if self.shares_hosts and self.crowded else {})
 
@@ -205,7 +205,7 @@ def refuse_other_family(using: Family, program: str) -> None:
 
 
 def is_launcher(word: str) -> bool:
-    """Is this command's first word a program that starts ranks by itself?"""
+    """Tell whether this command's first word is a program that starts ranks by itself."""
     name = Path(word).name
     return name.startswith(("mpirun", "mpiexec")) or name in _OTHER_LAUNCHERS
 
@@ -219,7 +219,7 @@ def launch_command(
     cluster: Cluster | None = None,
     allow_root: bool = False,
 ) -> Launch:
-    """How to start `ranks` ranks of `command`: on this machine, or on `cluster`.
+    """The command that starts `ranks` ranks of `command`: on this machine, or on `cluster`.
 
     `env` is added to this process' environment. `allow_root` lets Open MPI run as root: for our
     own programs and in a sandbox only, never behind a user's back.

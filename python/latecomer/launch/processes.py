@@ -22,7 +22,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(how: int) -> None:
-    """In a new child: have the kernel send signal `how` when the parent thread ends."""
+    """Have the kernel send signal `how` to this new child when the parent thread ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(how))
 
 
@@ -71,7 +71,7 @@ def run(
 
 
 def output_of(command: Sequence[str]) -> str:
-    """What a short command says on standard output; nothing if it cannot be run, or hangs."""
+    """The standard output of a short command; "" if it cannot be run, or hangs."""
     try:
         done = subprocess.run(
             command,

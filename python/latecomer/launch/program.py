@@ -1,4 +1,4 @@
-"""Where the MPI programs are: one of each kind for each MPI library, built by CMake."""
+"""Finds the MPI programs: one of each kind for each MPI library, built by CMake."""
 
 from __future__ import annotations
 

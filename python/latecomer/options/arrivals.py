@@ -38,7 +38,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Pattern:
-    """What the command line says about arrivals. Raises ArrivalError for an unknown name."""
+    """The arrivals that the command line asks for. Raises ArrivalError for an unknown name."""
 
     name: str
     late_rank: int = 1
@@ -117,7 +117,7 @@ def gaussian(source: random.Random) -> float:
     return max(0.0, 1.0 + 0.5 * NormalDist().inv_cdf(uniform))
 
 
-# From uniform draws alone: only these are the same in every version of Python.
+# All draws are made of uniform ones: only these are equal in every version of Python.
 _DRAWS: dict[str, Draw] = {"randlate": randlate, "gamma": gamma, "gaussian": gaussian}
 
 

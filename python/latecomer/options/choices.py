@@ -11,7 +11,7 @@ from .errors import OptionError
 
 @dataclass(frozen=True)
 class Operator:
-    """What the benchmark combines by."""
+    """An operator of the benchmark."""
 
     commutes: bool = True
     numbers: int = 1  # of an element

@@ -18,14 +18,14 @@ _BACKGROUND = "progress=background"
 
 
 def check_progress(progress: str, algorithms: Sequence[str]) -> None:
-    """Does the option go with the algorithms' own parameters? Raises OptionError."""
+    """Check that the option goes with the algorithms' own parameters. Raises OptionError."""
     for name in algorithms:
         if progress == "none" and _BACKGROUND in name.split(":"):
             raise OptionError(f"--progress none with {name}", _BACKGROUND, "leave one of them out")
 
 
 def runs_ahead(progress: str, algorithms: Sequence[str]) -> bool:
-    """Is anything to be received before its receiver arrives?"""
+    """Tell whether anything is to be received before its receiver arrives."""
     return progress == "thread" or any(_BACKGROUND in name.split(":") for name in algorithms)
 
 
@@ -45,7 +45,7 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
 
 
 def choose_pattern(arrival: str, late_rank: int | None) -> Pattern:
-    """Who is late; rank 1 if nobody is named. Raises OptionError and ArrivalError."""
+    """Read the pattern; rank 1 is late by default. Raises OptionError and ArrivalError."""
     if late_rank is None:
         return Pattern(arrival)
     pattern = Pattern(arrival, late_rank)

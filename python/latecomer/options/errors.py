@@ -1,4 +1,4 @@
-"""What goes wrong with a benchmark."""
+"""Errors of a benchmark."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ _MOST_NUMBERS = 160  # arrows; more numbers would hide them
 
 @dataclass(frozen=True)
 class Labels:
-    """How times are written."""
+    """The format of times."""
 
     unit: str  # "steps", or a unit of time such as "ms"
     scale: float  # how many of it are one second

@@ -1,4 +1,4 @@
-"""What each transfer carries: found by carrying out the programs on sets of contributions."""
+"""Finds the content of each transfer by carrying out the programs on sets of contributions."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Contents:
         self.ranks[chosen], self.places[chosen] = what.ranks, what.places
 
     def combined(self, other: Contents) -> Contents:
-        """Both contributions to the same elements."""
+        """Join two sets of contributions to the same elements."""
         return Contents(self.ranks | other.ranks, self.places)
 
 
 @dataclass(frozen=True)
 class Load:
-    """What a transfer carries."""
+    """The content of a transfer."""
 
     final: bool  # contributions of all ranks: part of the result
     first: int  # the range of its elements in the vector, from `first` ...
@@ -80,7 +80,7 @@ class _Replay:
         self.done: list[set[int]] = [set() for _ in schedule.programs]
 
     def run(self) -> dict[Key, Contents]:
-        """What each send carries. Expects a schedule that keeps all rules."""
+        """The content of each send. Expects a schedule that keeps all rules."""
         waiting = [(p.rank, index) for p in self.programs for index in range(len(p.operations))]
         while waiting:
             left = [key for key in waiting if not self._try(*key)]
@@ -112,7 +112,7 @@ class _Replay:
 
 
 def _matching_sends(programs: Sequence[Program]) -> dict[Key, Key]:
-    """For each receive its send: the n-th from a to b is received by the n-th at b from a."""
+    """Match each receive with its send: the n-th at b from a receives the n-th from a to b."""
     sends, receives = defaultdict(list), defaultdict(list)
     for program in programs:
         for index, operation in enumerate(program.operations):

@@ -1,6 +1,6 @@
 """Pictures of one number of ranks and one size: curves over the delay, or bars for one delay.
 
-Names stand beside their curves; algorithms that are not prominent are grey.
+Names stand beside their curves; algorithms that are not highlighted are grey.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def figure(rows: Sequence[Row]) -> Figure:
 
 
 def is_bars(rows: Sequence[Row]) -> bool:
-    """Is the picture one of bars, since nothing varies but the algorithm?"""
+    """Tell whether the picture is one of bars, since nothing varies but the algorithm."""
     return len(by_delay(rows)) == 1
 
 

@@ -55,7 +55,7 @@ def apart(places: Sequence[float], height: float) -> list[float]:
 
 
 def _height(axes: Axes, value: float) -> float:
-    """As a part of the axis."""
+    """The position as a part of the axis."""
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log":
         return math.log(value / low) / math.log(high / low)

@@ -18,7 +18,7 @@ class Panel:
 
 
 def is_sweep(rows: Sequence[Row]) -> bool:
-    """Are there several ranks or sizes?"""
+    """Tell whether there are several ranks or sizes."""
     return len({(row.ranks, row.bytes) for row in rows}) > 1
 
 
@@ -43,7 +43,7 @@ def lines(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _name(algorithm: str, own: Sequence[Row], several: bool) -> str:
-    """With the parameters that are the same along the line, where the algorithm alone is not it."""
+    """The algorithm, with the parameters that are equal along the line where it needs them."""
     if not several:
         return algorithm
     common = set.intersection(*(set(row.parameters.split()) for row in own))

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from ..core import registry
 from ..results.statistics import Row
+from .highlight import highlighted
 from .lines import lines
-from .prominent import prominent
 
 # The colours of Okabe and Ito but yellow and black, the blue lighter: clear on white and on black.
 COLOURS = ("#1b7fc4", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -70,14 +70,14 @@ def styled():
 
 
 def line_looks(rows: Sequence[Row]) -> dict[str, Look]:
-    """How each line looks, by its name: `looks` if it is prominent, else `OTHER`."""
-    found, named = lines(rows), prominent(rows)
+    """The look of each line, by its name: of `looks` if it is highlighted, else `OTHER`."""
+    found, named = lines(rows), highlighted(rows)
     own = looks({name: found[name][0].algorithm for name in found if name in named})
     return {name: own.get(name, OTHER) for name in found}
 
 
 def looks(algorithms: Mapping[str, str]) -> dict[str, Look]:
-    """How each line looks, from its label and algorithm: yardsticks grey, the others coloured.
+    """The look of each line, from its label and algorithm: yardsticks grey, the others coloured.
 
     Colour, dash and marker go by the algorithm's place in the registry, so that all pictures agree;
     no two lines share all three. Later lines are thinner, so that one that they cover is seen.

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from ..base.units import size
 from ..results.statistics import Row
 from . import curves, looks, scaling
+from .highlight import others
 from .lines import is_sweep
-from .prominent import others
 from .table import by_delay, delay_title
 
 
@@ -60,7 +60,7 @@ def _what(rows: Sequence[Row]) -> str:
 
 
 def note(rows: Sequence[Row]) -> str:
-    """Which lines are grey and have no name, if any; the best first."""
+    """A sentence that lists the grey lines, the best first; "" if there are none."""
     grey = [] if curves.is_bars(rows) else others(rows)
     if not grey:
         return ""

@@ -30,7 +30,7 @@ class Result:
     used: dict[str, object]
 
     def text(self, format_: str) -> str:
-        """As a file of this format."""
+        """The result as a file of this format."""
         if format_ == "csv":
             return table.csv_text(self.rows)
         if format_ == "json":
@@ -70,7 +70,7 @@ class Result:
                 self.save(path, format_)
 
     def save(self, path: Path, format_: str) -> None:
-        """As a table or a picture, by the name's end, and say so. Raises BenchError."""
+        """Write a table or a picture, by the name's end, and say so. Raises BenchError."""
         try:
             self._save(path, format_)
         except OSError as error:
@@ -127,6 +127,6 @@ def check_paths(
 
 
 def check_report(path: Path | None) -> None:
-    """Is it a page? Raises OptionError."""
+    """Check that the name is that of a page. Raises OptionError."""
     if path is not None and path.suffix != ".html":
         raise OptionError("no such report", path, "use a name in .html; pictures are for --plot")

@@ -48,7 +48,7 @@ def figure(rows: Sequence[Row]) -> Figure:
 
 
 def title(rows: Sequence[Row]) -> str:
-    """What the picture shows."""
+    """Title of the picture."""
     row = rows[0]
     return f"{row.collective}, {row.op}, {delays_title(rows)}: last exit after the last arrival, ms"
 
@@ -78,7 +78,7 @@ def _points(own: Sequence[Row], x: str) -> list[Point]:
 
 
 def _ends(found: dict[str, list[Point]], looks: dict[str, Look]) -> list[End]:
-    """Of the lines that are named."""
+    """Labels of the lines that are named."""
     return [
         End(points[-1][1], name, points[-1][0], looks[name]["color"])
         for name, points in found.items()
@@ -92,7 +92,7 @@ def _times(rows: Sequence[Row]) -> list[float]:
 
 
 def _wide(values: Sequence[float]) -> bool:
-    """Does an axis for them have to be logarithmic?"""
+    """Tell whether an axis for these numbers has to be logarithmic."""
     return bool(values) and max(values) / min(values) >= _WIDE_RANGE
 
 
@@ -143,7 +143,7 @@ def _scale_x(axes: Axes, column: str, xs: Sequence[float]) -> None:
 
 
 def _multiplied(xs: Sequence[float]) -> bool:
-    """Are they few, and each so many times the one before, as in 2-16:x2?"""
+    """Tell whether the numbers are few and each is a multiple of the last, as in 2-16:x2."""
     ordered = sorted(set(xs))
     factors = {b / a for a, b in pairwise(ordered)}
     return len(factors) == 1 and 2 < len(ordered) <= _MOST_TICKS

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ..results.statistics import Row
-from .prominent import others, prominent
+from .highlight import highlighted, others
 from .sweep_table import TITLE, Line, case_headings, table_lines
 from .table import number
 
@@ -32,7 +32,7 @@ HOW_TO_READ = (
 
 
 def findings(rows: Sequence[Row]) -> Iterator[str]:
-    """How often each algorithm is fastest."""
+    """Sentences that count how often each algorithm is fastest."""
     found = table_lines(rows)
     winners = Counter(name for line in found for name in line.fastest).most_common()
     ties = " (equal times count for each)" if any(len(line.fastest) > 1 for line in found) else ""
@@ -44,9 +44,9 @@ def findings(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """All times: those of the prominent algorithms, and the others' to be unfolded."""
+    """All times: those of the highlighted algorithms, and the others' to be unfolded."""
     found, rest = table_lines(rows), others(rows)
-    yield from _table(rows, found, prominent(rows))
+    yield from _table(rows, found, highlighted(rows))
     if rest:
         yield f"<details><summary>The other {len(rest)} algorithms, the best first</summary>"
         for start in range(0, len(rest), _ACROSS):

@@ -42,17 +42,17 @@ class Line:
 
 
 def _equal(time: tuple[bool, float], other: tuple[bool, float]) -> bool:
-    """The same program may be called by several names: but for rounding it takes the same time."""
+    """Tell whether two times are equal but for rounding: one program may have several names."""
     return time[0] == other[0] and math.isclose(time[1], other[1])
 
 
 def headings(rows: Sequence[Row]) -> list[str]:
-    """Of the columns of a case, then the algorithms."""
+    """Headings of the columns of a case, then of the algorithms."""
     return [*case_headings(rows), *lines(rows)]
 
 
 def case_headings(rows: Sequence[Row]) -> list[str]:
-    """Of the columns before the algorithms'."""
+    """Headings of the columns before the algorithms'."""
     return [*_case_names(rows), "limit"]
 
 
@@ -68,7 +68,7 @@ def table_lines(rows: Sequence[Row]) -> list[Line]:
 
 
 def rich_table(rows: Sequence[Row], width: int) -> RenderableType:
-    """For a terminal, the best time of each line marked; only the best where not all fit."""
+    """A table for a terminal, the best times marked; only the best where not all fit."""
     row = rows[0]
     title = Text(f"{row.collective}, {row.op}, {delays_title(rows)}: {TITLE}", "bold")
     return Group(title, _all(rows) if least_width(rows) <= width else _fastest(rows))
@@ -100,7 +100,7 @@ def _fastest(rows: Sequence[Row]) -> Table:
 
 
 def _first(fastest: Sequence[Row]) -> tuple[str, Text]:
-    """What is fastest, with how many are equal to it, and its time."""
+    """The fastest algorithm, the number of those equal to it, and its time."""
     if not fastest:
         return "", Text()
     equal = f", {len(fastest) - 1} equal" if len(fastest) > 1 else ""

@@ -46,19 +46,19 @@ def best(block: Sequence[Row]) -> Row:
 
 
 def merit(row: Row) -> tuple[bool, float]:
-    """To sort rows of a block by, the best first; those with wrong results come last."""
+    """A key that sorts the rows of a block, the best first and wrong results last."""
     return bool(row.wrong), row.elapsed_ms
 
 
 def delay_title(row: Row) -> str:
-    """What a block of rows stands for: `onelate, delay 5 ms`."""
+    """Title of a block of rows: `onelate, delay 5 ms`."""
     if row.delay_ms is None:
         return row.arrival
     return f"{row.arrival}, delay {row.delay_ms:g} ms" if row.delay_ms else "all arrive together"
 
 
 def delays_title(rows: Sequence[Row]) -> str:
-    """What all rows stand for: `onelate, delays 0, 5 ms`; as `delay_title` if they are alike."""
+    """Title of all rows: `onelate, delays 0, 5 ms`; that of `delay_title` if they are alike."""
     delays = sorted({row.delay_ms or 0 for row in rows})
     if len(delays) == 1:
         return delay_title(rows[0])
@@ -66,7 +66,7 @@ def delays_title(rows: Sequence[Row]) -> str:
 
 
 def case_title(row: Row) -> str:
-    """The same with ranks and size."""
+    """Title of a block of rows, with ranks and size."""
     return f"{row.ranks} ranks, {size(row.bytes)}, {delay_title(row)}"
 
 
@@ -80,13 +80,13 @@ def number(value: float | None) -> str:
 
 
 def columns(rows: Sequence[Row]) -> list[str]:
-    """Those that people look at first; without `x native` where nothing was compared with it."""
+    """The columns of a table; without `x native` where nothing was compared with it."""
     compared = any(row.speedup_native is not None for row in rows)
     return [name for name in _HEADINGS if compared or name != "x native"]
 
 
 def cells(row: Row, names: Sequence[str]) -> list[str]:
-    """What a row has in these `columns`."""
+    """The values of a row in these `columns`."""
     texts = [
         number(row.elapsed_ms),
         f"{number(row.elapsed_q1_ms)} - {number(row.elapsed_q3_ms)}",
@@ -102,12 +102,12 @@ def cells(row: Row, names: Sequence[str]) -> list[str]:
 
 
 def headings(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Of `cells`; times are in ms."""
+    """The headings of `cells`; times are in ms."""
     return [f"x {yardstick(rows)}" if name == "x native" else name for name in names]
 
 
 def yardstick(rows: Sequence[Row]) -> str:
-    """What `speedup_native` is told of: native, or where it was not run the first model of it."""
+    """The reference of `speedup_native`: native, or the first model of it if it was not run."""
     names = [row.algorithm for row in rows]
     models = [name for name in names if name in MODELS]
     return models[0] if models and "native" not in names else "native"
@@ -162,7 +162,7 @@ def json_text(rows: Sequence[Row], used: Mapping[str, object]) -> str:
 
 
 def osu_text(rows: Sequence[Row], used: Mapping[str, object]) -> str:
-    """As OSU's micro-benchmarks print it, a block for each algorithm and delay; microseconds."""
+    """A text as of OSU's micro-benchmarks: a block for each algorithm and delay; microseconds."""
     return "\n".join(_osu_lines(rows, used)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What the benchmark program measured: JSON lines, a header and then one object a sample.
+"""Samples of the benchmark program: JSON lines, a header and then one object a sample.
 
 The program may be stopped at any time, so the last line may be cut off. Everything else that is
 not as it should be is an error with its line number.
@@ -25,7 +25,7 @@ class SampleError(UserError):
 
 @dataclass(frozen=True)
 class Header:
-    """What ran where."""
+    """Header of the samples: the run and its machine."""
 
     version: str
     mpi: str  # what the MPI library calls itself
@@ -48,17 +48,17 @@ class Sample:
 
     @property
     def elapsed(self) -> float:
-        """From arrival to exit, mean over ranks (Proficz 2021, eq. 2)."""
+        """Time from arrival to exit, mean over ranks (Proficz 2021, eq. 2)."""
         return sum(self.stays) / len(self.stays)
 
     @property
     def run_time(self) -> float:
-        """From the first arrival to the last exit (Proficz 2021, eq. 3). Needs a common clock."""
+        """Time from first arrival to last exit (Proficz 2021, eq. 3). Needs a common clock."""
         return self._last_exit - min(self.arrival)
 
     @property
     def after_last(self) -> float:
-        """From the last arrival to the last exit. Needs a common clock."""
+        """Time from the last arrival to the last exit. Needs a common clock."""
         return self._last_exit - max(self.arrival)
 
     @property
@@ -164,7 +164,7 @@ def _is_time(value: Any) -> bool:
 
 
 def damaged(number: int, found: str, right: str) -> SampleError:
-    """What is wrong with a line, and what would be right."""
+    """Error of a line, with the remedy."""
     return SampleError(
         f"line {number} of the samples is damaged", found, f"right would be {right}; run it again"
     )

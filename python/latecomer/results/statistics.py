@@ -1,4 +1,4 @@
-"""From samples to the rows of a benchmark's result."""
+"""Makes the rows of a benchmark's result from samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Limit = Callable[[Sequence[float]], float]  # arrivals -> least time after the l
 
 @dataclass(frozen=True)
 class Setting:
-    """What all rows of a result have in common."""
+    """Facts that all rows of a result have in common."""
 
     collective: str
     ranks: int
@@ -158,7 +158,7 @@ def _wrong(group: Sequence[Sample]) -> int | None:
 
 
 def _absorption(group: Sequence[Sample], balanced: Sequence[Sample]) -> float:
-    """How much of the imbalance the algorithm hides: A = r' - r + omega (Proficz 2021, eq. 4).
+    """The imbalance that the algorithm hides: A = r' - r + omega (Proficz 2021, eq. 4).
 
     r' is the median run time when all arrive together; run time r minus imbalance omega is the time
     after the last arrival, of which the median over the iterations is taken.

@@ -15,7 +15,7 @@ from ..options.arrivals import Delays, Iteration
 from ..results import statistics
 from ..results.samples import Header, Sample, Samples
 from .engines import Engine, Run, Work
-from .question import Question
+from .sweep import Sweep
 
 CHECKED = 1 << 16  # elements of all ranks, up to which results are computed and compared
 Advance = Callable[[], None]  # after each simulation
@@ -23,9 +23,9 @@ Advance = Callable[[], None]  # after each simulation
 
 @dataclass
 class Case:
-    """All algorithms of a question on one number of ranks and one vector."""
+    """All algorithms of a sweep on one number of ranks and one vector."""
 
-    question: Question
+    sweep: Sweep
     ranks: int
     count: int  # numbers
     engine: Engine
@@ -35,36 +35,36 @@ class Case:
     _plans: dict[tuple, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.job = self.question.job(self.ranks)
+        self.job = self.sweep.job(self.ranks)
 
     @property
     def simulations(self) -> int:
-        """How many are asked for."""
-        return len(self.job) * len(self.question.algorithms)
+        """The number of simulations that are asked for."""
+        return len(self.job) * len(self.sweep.algorithms)
 
     def rows(self, advance: Advance) -> list[statistics.Row]:
         """A row for each delay and algorithm."""
-        seeds = self.question.jitter_seeds(len(self.job))
+        seeds = self.sweep.jitter_seeds(len(self.job))
         samples = [
             self._sample(name, number, seeds[number], advance)
             for number in range(len(self.job))
-            for name in self.question.algorithms
+            for name in self.sweep.algorithms
         ]
         clock = {"clock": "common"}
         header = Header(
-            __version__, self.engine.name, self.ranks, self.question.algorithms, True, clock
+            __version__, self.engine.name, self.ranks, self.sweep.algorithms, True, clock
         )
-        delays = self.question.delays or [None]
+        delays = self.sweep.delays or [None]
         found = Samples(header, samples)
-        native = self.question.native
+        native = self.sweep.native
         return statistics.summarise(
             found, self.job, delays, self._setting(), self._limit(), native=native
         )
 
     def _sample(self, name: str, number: int, seed: int, advance: Advance) -> Sample:
         late = self.job[number].late
-        program = self.question.program(name, self.ranks, self.count)
-        remembers = self.question.remembers and name not in MODELS
+        program = self.sweep.program(name, self.ranks, self.count)
+        remembers = self.sweep.remembers and name not in MODELS
         run = (self._next if remembers else self._run)(program, late, seed)
         used = f"as {program.partition(':')[0]} {run.parameters}".strip()
         advance()
@@ -79,71 +79,71 @@ class Case:
 
     def _run(self, program: str, late: Delays, seed: int) -> Run:
         """One simulation, or what an equal one has found."""
-        key = program, tuple(late), seed if self.question.jitter else None
+        key = program, tuple(late), seed if self.sweep.jitter else None
         if key not in self._runs:
             plan = self._plan(program, late)
             check = self.ranks * plan.count <= CHECKED
             work = Work(program, plan, late, self._known(program, late), seed, check)
-            self._runs[key] = self.engine.run(self.question, work)
+            self._runs[key] = self.engine.run(self.sweep, work)
         return self._runs[key]
 
     def _next(self, program: str, late: Delays, seed: int) -> Run:
         """The next call of the algorithm's own series."""
         if program not in self._series:
-            self._series[program] = self.question.series(
+            self._series[program] = self.sweep.series(
                 program, self.ranks, self.count, check=self.ranks * self.count <= CHECKED
             )
-        given = known(self.question.estimate, late)
+        given = known(self.sweep.estimate, late)
         found = self._series[program].call(list(late), given, seed)
         native = found["algorithm"] == "native"
         return Run("as=native" if native else found["parameters"], found["exits"], found["wrong"])
 
     def _plan(self, program: str, late: Delays) -> Any:
-        """What the ranks agree on; one is enough where arrivals make no difference."""
+        """The plan of the ranks; one plan is enough where arrivals make no difference."""
         known = self._known(program, late)
         key = program, tuple(known or ())
         if key not in self._plans:
-            plan = self.question.plan(program, self.ranks, self.count, known)
+            plan = self.sweep.plan(program, self.ranks, self.count, known)
             self._plans[key] = plan
         return self._plans[key]
 
     def _known(self, program: str, late: Delays) -> Delays | None:
-        """What an algorithm is told of the arrivals; None if they make no difference to it."""
-        aware = registry.is_arrival_aware(self.question.collective, program)
-        return _estimate(self.question.estimate, late) if aware else None
+        """The arrivals that an algorithm is told; None if they make no difference to it."""
+        aware = registry.is_arrival_aware(self.sweep.collective, program)
+        return _estimate(self.sweep.estimate, late) if aware else None
 
     def _limit(self) -> statistics.Limit | None:
         if not self.engine.bounded:
             return None
-        question = self.question
+        sweep = self.sweep
         what = problem(
-            collective=question.collective,
+            collective=sweep.collective,
             ranks=self.ranks,
-            count=question.bytes(self.count),
+            count=sweep.bytes(self.count),
             element_bytes=1,
-            root=question.root,
+            root=sweep.root,
         )
 
         def limit(arrivals: Sequence[float]) -> float:
-            return core.least_after_last(what, arrivals, question.network, question.background)
+            return core.least_after_last(what, arrivals, sweep.network, sweep.background)
 
         return limit
 
     def _setting(self) -> statistics.Setting:
         return statistics.Setting(
-            collective=self.question.collective,
+            collective=self.sweep.collective,
             ranks=self.ranks,
-            bytes=self.question.bytes(self.count),
-            op=self.question.op,
-            arrival=self.question.pattern.name,
-            estimate=self.question.estimate,
+            bytes=self.sweep.bytes(self.count),
+            op=self.sweep.op,
+            arrival=self.sweep.pattern.name,
+            estimate=self.sweep.estimate,
             network=self.engine.network,
             mpi=self.engine.name,
-            seed=self.question.seed,
+            seed=self.sweep.seed,
         )
 
 
 def _estimate(estimate: str, late: Delays) -> Delays:
-    """What algorithms are told: the truth, or that the last one comes first."""
+    """The arrivals that algorithms are told: true ones, or reversed ones."""
     latest = max(late)
     return late if estimate == "perfect" else [latest - each for each in late]

@@ -10,7 +10,7 @@ from typing import Protocol
 from ..base.output import say
 from ..core.compiled import core
 from ..options.errors import OptionError
-from .question import Question
+from .sweep import Sweep
 
 _PLAIN = "plain"
 _PESSIMISTIC = (
@@ -21,7 +21,7 @@ _PESSIMISTIC = (
 
 @dataclass(frozen=True)
 class Run:
-    """What one simulation found."""
+    """The result of one simulation."""
 
     parameters: str  # as used
     exits: Sequence[float]  # seconds, of each rank
@@ -47,7 +47,7 @@ class Engine(Protocol):
     network: str  # for the network column
     bounded: bool  # is the lower bound known here?
 
-    def run(self, question: Question, work: Work) -> Run:
+    def run(self, sweep: Sweep, work: Work) -> Run:
         """One simulation."""
 
 
@@ -59,7 +59,7 @@ class Virtual:
     def __init__(self, network: core.Network) -> None:
         self.network = network.text
 
-    def run(self, question: Question, work: Work) -> Run:  # noqa: ARG002
+    def run(self, sweep: Sweep, work: Work) -> Run:  # noqa: ARG002
         """One simulation."""
         found = work.plan.simulate(work.late, seed=work.seed, check=work.check)
         return Run(work.plan.parameters, found["exits"], found.get("wrong"))
@@ -80,7 +80,7 @@ class SimGrid:
         """The platform and what was set."""
         return " ".join([f"simgrid {self.platform.name}", *self.config])
 
-    def run(self, question: Question, work: Work) -> Run:
+    def run(self, sweep: Sweep, work: Work) -> Run:
         """One simulation, in a process of its own."""
         from .. import simgrid
 
@@ -91,12 +91,12 @@ class SimGrid:
             count=work.plan.count,
             arrivals=work.late,
             estimate=work.known,
-            network=question.network.text,
-            element_bytes=question.element_bytes,
-            commutative=question.commutative,
-            exact=question.exact,
-            collective=question.collective,
-            root=question.root,
+            network=sweep.network.text,
+            element_bytes=sweep.element_bytes,
+            commutative=sweep.commutative,
+            exact=sweep.exact,
+            collective=sweep.collective,
+            root=sweep.root,
             per_node=self.per_node,
             config=self.config,
             check=work.check,

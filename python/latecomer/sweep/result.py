@@ -1,4 +1,4 @@
-"""What comes out of simulations: rows with what was used to get them."""
+"""The result of simulations: rows, and the settings that they were made with."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from ..options.errors import BenchError
 from ..report import table
 from ..report.result import Result
 from .engines import Engine
-from .question import Question
 from .run import Outcome
+from .sweep import Sweep
 
 
-def make_result(question: Question, engine: Engine, outcome: Outcome) -> Result:
+def make_result(sweep: Sweep, engine: Engine, outcome: Outcome) -> Result:
     """The rows of a sweep. Raises BenchError if no case was completed."""
     if not outcome.rows:
         what = "no case was completed"
         raise BenchError(what, outcome.trouble or "no cases", "ask for less, or allow more time")
-    return Result(outcome.rows, _used(question, engine, outcome))
+    return Result(outcome.rows, _used(sweep, engine, outcome))
 
 
-def _used(question: Question, engine: Engine, outcome: Outcome) -> dict[str, object]:
+def _used(sweep: Sweep, engine: Engine, outcome: Outcome) -> dict[str, object]:
     return {
         "version": __version__,
-        "collective": question.collective,
-        "ranks": _span(question.ranks),
-        "bytes": _span([question.bytes(count) for count in question.counts]),
-        "op": question.op,
-        "arrival": question.pattern.name,
-        "estimate": question.estimate,
-        "progress": question.progress,
+        "collective": sweep.collective,
+        "ranks": _span(sweep.ranks),
+        "bytes": _span([sweep.bytes(count) for count in sweep.counts]),
+        "op": sweep.op,
+        "arrival": sweep.pattern.name,
+        "estimate": sweep.estimate,
+        "progress": sweep.progress,
         "network": engine.network,
-        "costs_from": question.costs_from,
+        "costs_from": sweep.costs_from,
         "mpi": engine.name,
-        "seed": question.seed,
-        "count": _span(question.counts),
-        "type": question.type,
-        "late_rank": question.pattern.late_rank,
-        "delays_s": question.delays,
-        "iterations": question.iterations,
+        "seed": sweep.seed,
+        "count": _span(sweep.counts),
+        "type": sweep.type,
+        "late_rank": sweep.pattern.late_rank,
+        "delays_s": sweep.delays,
+        "iterations": sweep.iterations,
         "command": shlex.join(["latecomer", *sys.argv[1:]]),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "complete": outcome.trouble or "yes",

@@ -1,4 +1,4 @@
-"""Goes through all cases of a question, within its time."""
+"""Goes through all cases of a sweep, within its time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..results import statistics
 from .case import Case
 from .engines import Engine
 from .memory import check_memory
-from .question import Question
+from .sweep import Sweep
 
 _AGAIN_S = 1  # where Python had to ignore the exception, as while it deletes an object
 
@@ -30,19 +30,19 @@ class Outcome:
 
 
 def simulate_all(
-    question: Question, engine: Engine, memory: float, deadline: float | None = None
+    sweep: Sweep, engine: Engine, memory: float, deadline: float | None = None
 ) -> Outcome:
     """The rows of all cases, or of those before the deadline (seconds) or an interruption.
 
     Raises UserError if a case needs more than `memory`, in bytes.
     """
-    shapes = [(ranks, count) for ranks in question.ranks for count in question.counts]
+    shapes = [(ranks, count) for ranks in sweep.ranks for count in sweep.counts]
     rows: list[statistics.Row] = []
     completed = 0
     try:
         with time_limit(deadline):
-            check_memory(question, memory)
-            for found in _rows(question, engine, shapes):
+            check_memory(sweep, memory)
+            for found in _rows(sweep, engine, shapes):
                 rows += found
                 completed += 1
     except KeyboardInterrupt:
@@ -53,17 +53,17 @@ def simulate_all(
 
 
 def _rows(
-    question: Question, engine: Engine, shapes: Sequence[tuple[int, int]]
+    sweep: Sweep, engine: Engine, shapes: Sequence[tuple[int, int]]
 ) -> Iterator[list[statistics.Row]]:
-    """Of one case after the other."""
-    cases = [Case(question, ranks, count, engine) for ranks, count in shapes]
+    """Rows of one case after the other."""
+    cases = [Case(sweep, ranks, count, engine) for ranks, count in shapes]
     total = sum(case.simulations for case in cases)
     if len(cases) > 1:
         say(f"{len(cases)} cases of ranks and size, {total} simulations")
     with progress_bar() as bar:
         task = bar.add_task("simulating", total=total)
         for case in cases:
-            bar.update(task, description=f"{case.ranks} ranks, {question.bytes(case.count)} bytes")
+            bar.update(task, description=f"{case.ranks} ranks, {sweep.bytes(case.count)} bytes")
             yield case.rows(lambda: bar.advance(task))
 
 

@@ -40,7 +40,7 @@ def algorithms(collective: Collective = None, as_json: Json = False) -> None:
 
 
 def _list(rows: list[latecomer.Algorithm]) -> str:
-    """The same, for narrow terminals."""
+    """The list of algorithms for narrow terminals."""
     return f"{_title()}\n\n" + "\n\n".join(
         f"[bold]{row.name}[/]\n" + "\n".join(map("  {}: {}".format, _HEADINGS, _cells(row)[1:]))
         for row in rows

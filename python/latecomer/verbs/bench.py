@@ -31,8 +31,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..bench.benchmark import Benchmark
     from ..bench.places import Place
-    from ..bench.question import Question
 
 Algorithms = Annotated[
     str,
@@ -151,7 +151,7 @@ def bench(
 
     Example: latecomer bench --algorithms native,ring,prereduced_ring --delay 0,5ms,50ms
     """
-    from ..bench import places, question
+    from ..bench import benchmark, places
     from ..core.compiled import core
     from ..options import choose
     from ..report import result
@@ -160,7 +160,7 @@ def bench(
         be_quiet()
     place, network = place_and_costs(place, network)
     op = choose.choose_operator(collective, op)
-    asked = question.Question(
+    asked = benchmark.Benchmark(
         collective=collective,
         root=choose.choose_root(collective, root),
         algorithms=choose.choose_algorithms(collective, algorithms, op),
@@ -189,7 +189,7 @@ def bench(
 
 
 def _answer(
-    question: Question,
+    benchmark: Benchmark,
     place: Place,
     deadline: float | None,
     keep: Path | None,
@@ -199,12 +199,12 @@ def _answer(
     from ..bench.job import measure, take_part
     from ..bench.result import judge, make_result
 
-    question = question.on(place.ranks)
+    benchmark = benchmark.on(place.ranks)
     if place.rank:
-        return take_part(question, place, deadline)
-    job = question.job(place.ranks)
-    outcome = measure(question, place, job, deadline, keep)
-    result = make_result(question, place, job, outcome)
+        return take_part(benchmark, place, deadline)
+    job = benchmark.job(place.ranks)
+    outcome = measure(benchmark, place, job, deadline, keep)
+    result = make_result(benchmark, place, job, outcome)
     result.hand_over(shown, files)
     return judge(outcome, job, result.rows)
 
@@ -220,5 +220,5 @@ def place_and_costs(place: str | None, network: str | None) -> tuple[str | None,
 
 
 def be_quiet() -> None:
-    """Of all ranks of a job only the first one speaks; programs that it starts do not care."""
+    """Make this rank of a job silent, so that only the first one speaks."""
     sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the process ends

@@ -59,7 +59,7 @@ def calibrate(
     both ways, and for one pair alone. simulate uses the saved costs; bench plans with them at the
     same place with the same MPI library; your own programs do with LATECOMER_NETWORK=@FILE.
 
-    A sentence and the plot tell where the model does not fit.
+    Sentences and the plot show where the model does not fit.
 
     Example: latecomer calibrate --nodes 8 --rate 200mbit --plot calibration.svg
     """
@@ -98,7 +98,7 @@ def calibrate(
 
 
 def _length(text: str) -> float:
-    """Of the measurement, in seconds. Raises OptionError and ValueError."""
+    """Read the seconds of the measurement. Raises OptionError and ValueError."""
     from ..core.compiled import core
 
     length = core.parse_seconds("--seconds", text)

@@ -17,7 +17,7 @@ ClockSkew = Annotated[
            "is ahead by some part of TIME, as in 5s. By default hosts share one clock."),
 ]  # fmt: skip
 
-# Of the benchmark, measured or simulated
+# Options of the benchmark, measured or simulated
 Collective = Annotated[
     str,
     option("--collective", "NAME", "Use allreduce, allgather, reduce, bcast, gather or scatter."),

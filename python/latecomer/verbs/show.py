@@ -71,7 +71,7 @@ Picture = Annotated[
 ]  # fmt: skip
 
 
-# Of an operation that is simulated and written; measured: 1270 and 5230.
+# Bytes of an operation that is simulated and written; measured: 1270 and 5230.
 _BYTES_IN_TEXT, _BYTES_IN_JSON = 1500, 6000
 
 
@@ -155,7 +155,7 @@ def _times(times: str | None, arrival: str | None) -> str | None:
 
 
 def _named_segments(algorithm: str) -> int | None:
-    """What the algorithm's own parameters say."""
+    """The value of the algorithm's own parameter `segments`."""
     given = re.search(r":segments=(\d+)", algorithm)
     return int(given[1]) if given else None
 

@@ -144,25 +144,25 @@ def simulate(
     from ..core.compiled import core
     from ..options import choose
     from ..report.result import check_paths, check_report
-    from ..sweep import engines, question
+    from ..sweep import engines, sweep
     from ..sweep.panels import check_panels
     from ..sweep.result import judge, make_result
     from ..sweep.run import simulate_all
 
     named = networks.chosen(network)
-    cluster = question.choose_cluster(nodes, per_node, named.costs)
+    cluster = sweep.choose_cluster(nodes, per_node, named.costs)
     op = choose.choose_operator(collective, op)
-    asked = question.Question(
+    asked = sweep.Sweep(
         collective=collective,
         root=choose.choose_root(collective, root),
-        algorithms=question.choose_algorithms(collective, algorithms, op),
+        algorithms=sweep.choose_algorithms(collective, algorithms, op),
         ranks=cluster.ranks,
-        counts=question.choose_counts(
+        counts=sweep.choose_counts(
             size, count, one_of("--type", type_, list(choices.TYPE_BYTES)), op
         ),
         type=type_,
         op=op,
-        pattern=(pattern := question.choose_pattern(arrival, late_rank, cluster.ranks)),
+        pattern=(pattern := sweep.choose_pattern(arrival, late_rank, cluster.ranks)),
         delays=choose.choose_delays(delay, pattern),
         iterations=iterations,
         seed=seed,

@@ -18,10 +18,11 @@ namespace {
 using moving::Moves;
 
 /// The ranks whose parts the core positions [first, last) stand for follow each other.
-Range stretch(const FoldedRanks& folded, const std::vector<Range>& parts, Rank first, Rank last) {
+Range stretch(const PowerOfTwoGroup& folded, const std::vector<Range>& parts, Rank first,
+              Rank last) {
   const auto begin_at = [&](Rank position) {
     const Rank rank = folded.rank(position);
-    return folded.hosts(rank) ? rank - 1 : rank;
+    return folded.is_proxy(rank) ? rank - 1 : rank;
   };
   const Count begin = parts[begin_at(first)].begin;
   return {begin, parts[folded.rank(last - 1)].end() - begin};
@@ -29,11 +30,11 @@ Range stretch(const FoldedRanks& folded, const std::vector<Range>& parts, Rank f
 
 Moves moves(const Plan& plan, Rank /*me*/) {
   const Rank ranks = plan.problem.ranks;
-  const FoldedRanks folded(ranks);
+  const PowerOfTwoGroup folded(ranks);
   const std::vector<Range> parts = moving::parts_of(plan.problem);
   Moves all;
   for (Rank rank = 0; rank < ranks; ++rank) {
-    if (folded.waits(rank)) moving::add(all, {rank, rank + 1, parts[rank], true});
+    if (folded.is_folded(rank)) moving::add(all, {rank, rank + 1, parts[rank], true});
   }
   for (Rank bit = 1; bit < folded.core; bit *= 2) {
     for (Rank at = 0; at < folded.core; ++at) {
@@ -43,14 +44,14 @@ Moves moves(const Plan& plan, Rank /*me*/) {
     }
   }
   for (Rank rank = 0; rank < ranks; ++rank) {
-    if (folded.hosts(rank)) moving::add(all, {rank, rank - 1, {0, plan.problem.count}, true});
+    if (folded.is_proxy(rank)) moving::add(all, {rank, rank - 1, {0, plan.problem.count}, true});
   }
   return all;
 }
 
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
-  const FoldedRanks folded(problem.ranks);
+  const PowerOfTwoGroup folded(problem.ranks);
   const std::vector<Range> parts = moving::parts_of(problem);
   Cost cost;
   for (Rank bit = 1; bit < folded.core; bit *= 2) {

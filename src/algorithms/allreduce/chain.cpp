@@ -123,7 +123,7 @@ void build_chain(const Plan& plan, Builder& builder) {
     if (place.tail()) override_segment(plan, place, s, builder);
   }
   if (place.tail()) return;
-  builder.tell_anew();  // results go the way of partial ones, and tell of all
+  builder.piggyback_again();  // results go the way of partial ones, and tell of all
   for (Count s = 0; s < place.segments; ++s) override_segment(plan, place, s, builder);
 }
 

@@ -10,18 +10,18 @@ namespace latecomer::allreduce {
 /// leaves the result in the output. The ranks beyond the power of two hand their data to the
 /// neighbour that hosts them first and get the result last.
 inline void build_folded(const Plan& plan, Builder& builder,
-                         void (*core)(const FoldedRanks& folded, const Plan& plan,
+                         void (*core)(const PowerOfTwoGroup& folded, const Plan& plan,
                                       Builder& builder)) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Range all{0, plan.problem.count};
   const Rank me = builder.me();
-  if (folded.waits(me)) {
+  if (folded.is_folded(me)) {
     builder.send(me + 1, builder.input(all));
     builder.recv(me + 1, builder.output(all));
     return;
   }
   core(folded, plan, builder);
-  if (folded.hosts(me)) builder.send(me - 1, builder.output(all));
+  if (folded.is_proxy(me)) builder.send(me - 1, builder.output(all));
 }
 
 }  // namespace latecomer::allreduce

@@ -16,7 +16,7 @@ namespace {
 /// One core rank's way through both phases.
 class Halving {
  public:
-  Halving(const FoldedRanks& folded, const Plan& plan, Builder& builder)
+  Halving(const PowerOfTwoGroup& folded, const Plan& plan, Builder& builder)
       : builder_(builder),
         folded_(folded),
         parts_(plan.problem.count, folded_.core),
@@ -25,7 +25,7 @@ class Halving {
 
   void build() {
     const Blocks all{0, folded_.core};
-    if (folded_.hosts(builder_.me())) fold(builder_.me() - 1, all, all);
+    if (folded_.is_proxy(builder_.me())) fold(builder_.me() - 1, all, all);
     std::vector<Blocks> kept = {all};
     for (Rank mask = 1; mask < folded_.core; mask *= 2) {
       const bool upper = (position_ & mask) != 0;
@@ -36,9 +36,9 @@ class Halving {
       kept.push_back(now.half(upper));
     }
     builder_.copy(value_, output(kept.back()));
-    builder_.tell(false);  // all have heard of all; outside the core they hear with the result
+    builder_.piggyback(false);  // all have heard of all; outside the core they hear with the result
     gather(kept);
-    builder_.tell(true);
+    builder_.piggyback(true);
   }
 
  private:
@@ -71,13 +71,13 @@ class Halving {
   }
 
   Builder& builder_;
-  FoldedRanks folded_;
+  PowerOfTwoGroup folded_;
   Partition parts_;
   Rank position_;
   Slice value_;
 };
 
-void halve(const FoldedRanks& folded, const Plan& plan, Builder& builder) {
+void halve(const PowerOfTwoGroup& folded, const Plan& plan, Builder& builder) {
   Halving(folded, plan, builder).build();
 }
 
@@ -85,7 +85,7 @@ void build(const Plan& plan, Builder& builder) { build_folded(plan, builder, hal
 
 /// Exact where P's power of two divides the count; rounded up otherwise.
 Cost cost(const Plan& plan) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Count m = plan.problem.count;
   const Count halving = (folded.core - 1) * Partition(m, folded.core).longest();
   const Cost both{2 * folded.log2, 2 * halving, halving, 2 * halving};
@@ -93,7 +93,9 @@ Cost cost(const Plan& plan) {
 }
 
 /// Every rank of the core completes a part of the vector, and so hears of all, if there is one.
-bool tells(const Plan& plan) { return plan.problem.count >= FoldedRanks(plan.problem.ranks).core; }
+bool tells(const Plan& plan) {
+  return plan.problem.count >= PowerOfTwoGroup(plan.problem.ranks).core;
+}
 
 }  // namespace
 

@@ -12,7 +12,7 @@
 namespace latecomer::allreduce {
 namespace {
 
-void exchange_all(const FoldedRanks& folded, const Plan& plan, Builder& builder) {
+void exchange_all(const PowerOfTwoGroup& folded, const Plan& plan, Builder& builder) {
   const Range all{0, plan.problem.count};
   Slice value = builder.input(all);
   const Slice spares[2] = {builder.output(all), builder.scratch(all.count)};
@@ -22,7 +22,7 @@ void exchange_all(const FoldedRanks& folded, const Plan& plan, Builder& builder)
   // Own data that must be moved to stand on the right go to the slice that is free.
   const auto spare = [&] { return landing() == spares[0] ? spares[1] : spares[0]; };
   const auto side = [&](Rank peer) { return peer < me ? Received::left : Received::right; };
-  if (folded.hosts(me)) {
+  if (folded.is_proxy(me)) {
     builder.recv(me - 1, landing());
     value = builder.fold(landing(), Received::left, value, spare());
   }
@@ -38,7 +38,7 @@ void exchange_all(const FoldedRanks& folded, const Plan& plan, Builder& builder)
 void build(const Plan& plan, Builder& builder) { build_folded(plan, builder, exchange_all); }
 
 Cost cost(const Plan& plan) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Count m = plan.problem.count;
   const Cost exchanges{folded.log2, folded.log2 * m, folded.log2 * m, folded.log2 * m};
   return folded.extra == 0 ? exchanges : exchanges + Cost{2, 2 * m, m};

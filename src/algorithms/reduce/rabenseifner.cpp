@@ -28,7 +28,7 @@ class Core {
   [[nodiscard]] static Rank partner(Rank rank) { return rank ^ 1; }
   [[nodiscard]] bool waits(Rank rank) const {
     if (!paired(rank) || rank == root_) return false;
-    return partner(rank) == root_ || folded_.waits(rank);
+    return partner(rank) == root_ || folded_.is_folded(rank);
   }
   [[nodiscard]] Rank position(Rank rank) const { return folded_.position(rank); }
   [[nodiscard]] Rank rank(Rank position) const {
@@ -38,7 +38,7 @@ class Core {
   [[nodiscard]] Rank root() const { return position(root_); }
 
  private:
-  FoldedRanks folded_;
+  PowerOfTwoGroup folded_;
   Rank root_;
 };
 
@@ -141,7 +141,7 @@ void build(const Plan& plan, Builder& builder) {
 
 /// Exact where P's power of two divides the count; rounded up otherwise.
 Cost cost(const Plan& plan) {
-  const FoldedRanks folded(plan.problem.ranks);
+  const PowerOfTwoGroup folded(plan.problem.ranks);
   const Count m = plan.problem.count;
   const Count halving = (folded.core - 1) * Partition(m, folded.core).longest();
   const Cost both{2 * folded.log2, 2 * halving, halving, halving};

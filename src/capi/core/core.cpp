@@ -7,8 +7,8 @@
 #include "base/error.hpp"
 #include "base/last_error.hpp"
 #include "capi/core/listing.hpp"
+#include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
-#include "parties/make_party.hpp"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace latecomer;
 
-/// The arguments as the C++ layers want them.
+/// Converts the arguments for the C++ layers.
 struct Request {
   explicit Request(const latecomer_problem& given) : network(parse_network(text(given.network))) {
     const Collective collective = parse_collective(text(given.collective));
@@ -136,7 +136,7 @@ int latecomer_simulate(const latecomer_problem* problem, double* exits) {
     options.network = request.network;
     options.arrivals = request.arrivals;
     options.element_bytes = request.plan.problem.element_bytes;
-    const Simulation result = simulate(make_parties(request.plan, options.network), options);
+    const Simulation result = simulate(make_executors(request.plan, options.network), options);
     if (!result.failure.empty()) throw std::runtime_error(result.failure);
     std::copy(result.exits.begin(), result.exits.end(), exits);
   });

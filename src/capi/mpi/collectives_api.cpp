@@ -13,12 +13,13 @@ using latecomer::Call;
 namespace calls = latecomer::calls;
 
 int enter(const Call& call) {
-  return latecomer::communicate(call, [&] { return latecomer::carry_out_in_order(call); });
+  return latecomer::communicate(call, [&] { return latecomer::execute_in_order(call); });
 }
 
 int announce(const Call& call, latecomer_request* request) {
-  return latecomer::configure(call.comm, [&](latecomer::CommState&) {
-    if (request == nullptr) throw latecomer::Error("request", "NULL", "a place to write to");
+  return latecomer::with_state(call.comm, [&](latecomer::CommState&) {
+    if (request == nullptr)
+      throw latecomer::Error("request", "NULL", "a pointer to memory for the result");
     *request = new latecomer_request_s{latecomer::PersistentCall(call)};
   });
 }

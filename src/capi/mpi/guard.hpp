@@ -1,5 +1,5 @@
-// Where our own exceptions end: MPI's codes, and the message for latecomer_last_error(). Exceptions
-// of the program's, from its error handlers and operators, pass through.
+// Exceptions of our own end here, as MPI's codes and the message for latecomer_last_error().
+// Exceptions of the program, from its error handlers and operators, pass through.
 #pragma once
 
 #include <exception>
@@ -19,14 +19,15 @@ inline int failed(const char* message, int code) {
   return code;
 }
 
-/// Runs `work`, which gives MPI's code. Its exceptions become codes: `code`, other than lack of
-/// memory, which goes to `report` with them.
+/// Runs `work`, which returns MPI's code. Its exceptions become `code`, or MPI_ERR_NO_MEM for lack
+/// of memory, which `report` then gets.
 template <class Work, class Report>
 int caught(int code, Work&& work, Report&& report) try {
   UserCode::forget();
   return work();
 } catch (const RefusedByMpi& refused) {
-  return failed("MPI refused an argument", refused.code);
+  return failed("the MPI library rejected an argument: MPI_Error_string describes the code",
+                refused.code);
 } catch (const std::bad_alloc&) {
   if (UserCode::threw()) throw;
   return report(failed("no memory", MPI_ERR_NO_MEM));
@@ -35,44 +36,44 @@ int caught(int code, Work&& work, Report&& report) try {
   return report(failed(error.what(), code));
 }
 
-/// For functions that call no error handler of their own.
+/// Runs `work` for functions that call no error handler.
 template <class Work>
 int guarded(int code, Work&& work) {
   return caught(code, work, [](int failure) { return failure; });
 }
 
-/// Why no MPI function may be called now; null if they may. Programs that use MPI's sessions alone
-/// count as outside: there is no MPI_COMM_WORLD.
+/// The reason why no MPI function may be called now; null if there is none. Programs with MPI
+/// sessions only have no MPI_COMM_WORLD, and count as outside.
 inline const char* outside_of_mpi() {
   int flag = 0;
   PMPI_Initialized(&flag);
-  if (flag == 0) return "MPI is not there yet: call MPI_Init first";
+  if (flag == 0) return "MPI is not initialized: call MPI_Init first";
   PMPI_Finalized(&flag);
-  return flag != 0 ? "MPI is gone: nothing can be called after MPI_Finalize" : nullptr;
+  return flag != 0 ? "MPI was finalized: nothing can be called after MPI_Finalize" : nullptr;
 }
 
-/// Runs `work` on the communicator's state, `before` it without the turn: error handlers of the
-/// program's are called there.
+/// Runs `work` on the communicator's state with its lock held. `before` runs first, without the
+/// lock: it may call error handlers of the program.
 template <class Work, class Before = void (*)(CommState&)>
-int configure(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
+int with_state(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
   if (comm == MPI_COMM_NULL) return failed("communicator: MPI_COMM_NULL", MPI_ERR_COMM);
   return guarded(MPI_ERR_ARG, [&] {
     CommState& state = state_of(comm);
     before(state);
-    const std::lock_guard hold(state.turn);
+    const std::lock_guard hold(state.lock);
     work(state);
     return MPI_SUCCESS;
   });
 }
 
-/// The same for functions that all ranks call together: calls that were started come first.
+/// As with_state(), for functions that all ranks call together: started calls are executed first.
 template <class Work>
-int configure_together(MPI_Comm comm, Work&& work) {
-  return configure(comm, work, carry_out_started);
+int with_state_together(MPI_Comm comm, Work&& work) {
+  return with_state(comm, work, execute_started);
 }
 
-/// Runs `work` for a collective call; what it throws goes through the communicator's error handler.
+/// Runs `work` for a collective call; its exceptions go through the communicator's error handler.
 template <class Work>
 int communicate(const Call& call, Work&& work) {
   if (!used_last(call.comm) && outside_of_mpi() != nullptr) {

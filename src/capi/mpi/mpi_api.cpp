@@ -12,14 +12,14 @@ using latecomer::CommState;
 
 namespace {
 
-using latecomer::configure;
-using latecomer::configure_together;
 using latecomer::failed;
+using latecomer::with_state;
+using latecomer::with_state_together;
 
 std::string_view text_of(const char* text) { return text == nullptr ? "" : text; }
 
 [[noreturn]] void refuse_null(const char* what) {
-  throw latecomer::Error(what, "NULL or empty", "a place to write to");
+  throw latecomer::Error(what, "NULL or empty", "a pointer to memory for the result");
 }
 
 void check_index(const char* what, int index, std::size_t count, const void* to) {
@@ -38,80 +38,85 @@ int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* a
   const bool usable = latecomer::outside_of_mpi() == nullptr && comm != MPI_COMM_NULL;
   if (usable) PMPI_Comm_test_inter(comm, &inter);
   if (inter != 0) return failed("communicator: an intercommunicator", MPI_ERR_COMM);
-  return configure_together(comm, [&](CommState& state) {
+  return with_state_together(comm, [&](CommState& state) {
     latecomer::set_algorithm(state, text_of(collective), text_of(algorithm));
   });
 }
 
 int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, int ranks) {
-  return configure(comm, [&](CommState& state) { latecomer::set_arrivals(state, seconds, ranks); });
+  return with_state(comm,
+                    [&](CommState& state) { latecomer::set_arrivals(state, seconds, ranks); });
 }
 
 int latecomer_set_estimate(MPI_Comm comm, const char* estimate) {
-  return configure_together(
+  return with_state_together(
       comm, [&](CommState& state) { latecomer::set_estimate(state, text_of(estimate)); });
 }
 
 int latecomer_set_reproducible(MPI_Comm comm, int on) {
-  return configure_together(comm,
-                            [&](CommState& state) { latecomer::set_reproducible(state, on); });
+  return with_state_together(comm,
+                             [&](CommState& state) { latecomer::set_reproducible(state, on); });
 }
 
 int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks) {
-  return configure(comm, [&](CommState& state) {
+  return with_state(comm, [&](CommState& state) {
     const latecomer::Pattern pattern = latecomer::pattern_of(state, ranks);
     if (last != nullptr) std::copy(pattern.last.begin(), pattern.last.end(), last);
     if (expected != nullptr) std::copy(pattern.expected.begin(), pattern.expected.end(), expected);
   });
 }
 
-int latecomer_compute_begin(MPI_Comm comm) { return configure(comm, latecomer::compute_begin); }
+int latecomer_compute_begin(MPI_Comm comm) { return with_state(comm, latecomer::compute_begin); }
 
-int latecomer_edge(MPI_Comm comm, double fraction) {
-  return configure(comm, [&](CommState& state) { latecomer::compute_edge(state, fraction); });
+int latecomer_compute_progress(MPI_Comm comm, double fraction) {
+  return with_state(comm, [&](CommState& state) { latecomer::compute_progress(state, fraction); });
 }
 
-int latecomer_compute_end(MPI_Comm comm) { return configure(comm, latecomer::compute_end); }
+int latecomer_edge(MPI_Comm comm, double fraction) {
+  return latecomer_compute_progress(comm, fraction);
+}
+
+int latecomer_compute_end(MPI_Comm comm) { return with_state(comm, latecomer::compute_end); }
 
 int latecomer_set_network(MPI_Comm comm, const char* network) {
-  return configure(comm,
-                   [&](CommState& state) { latecomer::set_network(state, text_of(network)); });
+  return with_state(comm,
+                    [&](CommState& state) { latecomer::set_network(state, text_of(network)); });
 }
 
 int latecomer_set_long_wait(MPI_Comm comm, double seconds) {
-  return configure(comm, [&](CommState& state) { latecomer::set_long_wait(state, seconds); });
+  return with_state(comm, [&](CommState& state) { latecomer::set_long_wait(state, seconds); });
 }
 
 int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats) {
-  return configure(comm, [&](CommState& state) {
+  return with_state(comm, [&](CommState& state) {
     if (stats == nullptr) refuse_null("stats");
     *stats = state.stats;
   });
 }
 
 int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites) {
-  return configure(comm, [&](CommState& state) {
+  return with_state(comm, [&](CommState& state) {
     if (keys != nullptr) *keys = static_cast<int>(state.records().key_count());
     if (sites != nullptr) *sites = static_cast<int>(state.records().sites().size());
   });
 }
 
 int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats) {
-  return configure(comm, [&](CommState& state) {
+  return with_state(comm, [&](CommState& state) {
     check_index("key", index, state.records().key_count(), stats);
     *stats = state.records().key(static_cast<std::size_t>(index));
   });
 }
 
 int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats) {
-  return configure(comm, [&](CommState& state) {
+  return with_state(comm, [&](CommState& state) {
     check_index("call site", index, state.records().sites().size(), stats);
     *stats = state.records().sites()[static_cast<std::size_t>(index)];
   });
 }
 
 int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {
-  return configure(comm, [&](CommState& state) {
+  return with_state(comm, [&](CommState& state) {
     if (text == nullptr || size == 0) refuse_null("text");
     const std::size_t length = std::min(size - 1, state.parameters.size());
     std::memcpy(text, state.parameters.data(), length);
@@ -120,9 +125,10 @@ int latecomer_get_parameters(MPI_Comm comm, char* text, size_t size) {
 }
 
 int latecomer_get_clock_error(MPI_Comm comm, double* seconds) {
-  return configure(comm, [&](CommState& state) {
+  return with_state(comm, [&](CommState& state) {
     if (seconds == nullptr) refuse_null("seconds");
-    *seconds = state.link ? state.link->clocks.error() : std::numeric_limits<double>::infinity();
+    *seconds =
+        state.resources ? state.resources->clocks.error() : std::numeric_limits<double>::infinity();
   });
 }
 

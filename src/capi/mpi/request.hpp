@@ -1,4 +1,4 @@
-// What a latecomer_request points to.
+// The object behind a latecomer_request.
 #pragma once
 
 #include "runtime/call/persistent.hpp"

@@ -6,7 +6,7 @@
 #include "algorithms/registry.hpp"
 #include "commands/simgrid/options.hpp"
 #include "commands/simgrid/report.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "simulate/checked.hpp"
 #include "transports/simgrid/platform.hpp"
 #include "transports/simgrid/simulate.hpp"
@@ -14,18 +14,18 @@
 namespace latecomer {
 namespace {
 
-Parties parties_for(SimGridCommand& command) {
+Executors parties_for(SimGridCommand& command) {
   if (!command.schedule.empty()) {
     const Schedule schedule = parse_schedule(read_file("--schedule", command.schedule));
     command.problem = schedule.plan.problem;
-    return parties_of(schedule.programs,
-                      command.network.eager_elements(command.problem.element_bytes));
+    return executors_of(schedule.programs,
+                        command.network.eager_elements(command.problem.element_bytes));
   }
   const Choice choice = parse_choice(command.problem.collective, command.algorithm);
   const auto& known = command.estimate.empty() ? command.arrivals : command.estimate;
   const Knowledge knowledge{known, command.network};
-  return make_parties(make_plan(*choice.algorithm, command.problem, choice.parameters, knowledge),
-                      command.network);
+  return make_executors(make_plan(*choice.algorithm, command.problem, choice.parameters, knowledge),
+                        command.network);
 }
 
 std::vector<std::string> names(const std::vector<simgrid::s4u::Host*>& hosts) {
@@ -36,7 +36,7 @@ std::vector<std::string> names(const std::vector<simgrid::s4u::Host*>& hosts) {
 
 void run(const simgrid::s4u::Engine& simgrid, const SimGridPlatform& platform,
          SimGridCommand& command) {
-  const Parties parties = parties_for(command);
+  const Executors executors = parties_for(command);
   const auto hosts = platform.place(command.problem.ranks, command.per_node);
   SimulationOptions options;
   options.network = command.network;
@@ -44,9 +44,9 @@ void run(const simgrid::s4u::Engine& simgrid, const SimGridPlatform& platform,
   options.element_bytes = command.problem.element_bytes;
   std::optional<CheckedMemory> check;
   if (command.check) {
-    options.memory = check.emplace(command.problem, parties, command.seed).memory();
+    options.memory = check.emplace(command.problem, executors, command.seed).memory();
   }
-  const Simulation result = simulate_on_simgrid(simgrid, hosts, parties, options);
+  const Simulation result = simulate_on_simgrid(simgrid, hosts, executors, options);
   const auto wrong = check ? std::optional(check->wrong()) : std::nullopt;
   std::puts(simgrid_report(result, names(hosts), wrong).c_str());
 }

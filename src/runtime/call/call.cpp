@@ -27,7 +27,7 @@ class Sized {
   mutable Count size_ = -1;
 };
 
-/// What the arguments of one call mean on one rank.
+/// The meaning of one call's arguments on one rank.
 class Reading {
  public:
   Reading(const Call& call, Rank ranks, Rank me)
@@ -91,7 +91,8 @@ bool Reading::wrong_reduction() const {
   return call_.recvbuf == MPI_IN_PLACE || (call_.sendcount > 0 && call_.sendbuf == call_.recvbuf);
 }
 
-/// Of all-gather, gather: what this rank receives of itself must be as long as what it sends.
+/// In all-gather and gather, the part that this rank receives from itself must be as long as what
+/// it sends.
 bool Reading::wrong_gathering() const {
   if (root() && (wrong_parts() || call_.recvbuf == MPI_IN_PLACE)) return true;
   if (call_.sendbuf == MPI_IN_PLACE) return !root();
@@ -141,7 +142,7 @@ void Reading::add_moved(Problem& problem) const {
     problem.count = std::accumulate(problem.parts.begin(), problem.parts.end(), Count{0});
     return;
   }
-  // Of the root all that is significant is the side that holds the whole vector.
+  // On the root only the side that holds the whole vector is significant.
   const bool sends = problem.collective == Collective::gather    ? !root()
                      : problem.collective == Collective::scatter ? root()
                                                                  : false;

@@ -8,11 +8,11 @@
 
 namespace latecomer {
 
-/// In place of the counts of an all-gather whose parts differ, where there are none.
+/// Stands for the counts of an all-gather with parts of different lengths, if there are none.
 inline constexpr int kNoCounts[] = {0};
 
-/// As MPI names them. Counts are those of one rank's part where the vector is in parts, of all of
-/// it elsewhere; a broadcast's buffer is both `sendbuf` and `recvbuf`.
+/// The arguments as MPI names them. Counts are those of one rank's part if the vector has parts,
+/// otherwise of the whole vector; a broadcast's buffer is both `sendbuf` and `recvbuf`.
 struct Call {
   Collective collective = Collective::allreduce;
   const void* sendbuf = nullptr;
@@ -29,18 +29,18 @@ struct Call {
   const int* displs = nullptr;      // ... and where they are, in elements of recvtype
 
   [[nodiscard]] bool in_place() const { return sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE; }
-  /// The MPI library's own collective, with the same arguments. Returns MPI's code.
+  /// Executes the MPI library's own collective with these arguments. Returns MPI's code.
   [[nodiscard]] int native() const;
 };
 
-/// Whether the arguments are such that the MPI library is to refuse them.
+/// True if the MPI library must refuse the arguments.
 [[nodiscard]] bool wrong(const Call& call, Rank ranks, Rank me);
 
-/// What the arguments ask for. They must not be wrong. Where data are only moved, elements are
-/// bytes: ranks may describe them by different datatypes.
+/// The problem of a call whose arguments are not wrong. If data are only moved, elements are bytes:
+/// ranks may describe them by different datatypes.
 [[nodiscard]] Problem problem_of(const Call& call, Rank ranks, Rank me);
 
-/// Both at once: nothing if the arguments are wrong.
+/// The problem; nothing if the arguments are wrong.
 [[nodiscard]] std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me);
 
 }  // namespace latecomer

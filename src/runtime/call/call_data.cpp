@@ -29,10 +29,10 @@ template <class Work>
 int in_pieces(const void* buffer, Count count, const Layout& layout, char* bytes, Work work) {
   if (layout.size == 0) return MPI_SUCCESS;
   if (!std::in_range<Packed>(layout.size)) return MPI_ERR_COUNT;
-  const Count most = std::max<Count>(1, kAtOnce / layout.size);
+  const Count max = std::max<Count>(1, kAtOnce / layout.size);
   int code = MPI_SUCCESS;
-  for (Count done = 0; done < count && code == MPI_SUCCESS; done += most) {
-    const Count now = std::min(most, count - done);
+  for (Count done = 0; done < count && code == MPI_SUCCESS; done += max) {
+    const Count now = std::min(max, count - done);
     code = work(at(buffer, done * layout.extent), static_cast<int>(now), bytes + done * layout.size,
                 static_cast<Packed>(now * layout.size));
   }

@@ -1,6 +1,6 @@
-// Where the data of a call lie for the time of its program: in the user's buffers, or where a
-// program does not fit them (datatypes with holes, parts that do not follow each other, a program
-// for calls in place in one that is not) in buffers of our own.
+// The location of a call's data while its program runs: the user's buffers or, if the program does
+// not fit them (datatypes with holes, parts that do not follow each other, a program for calls in
+// place in one that is not), buffers of our own.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ class CallData {
   /// Throws std::bad_alloc.
   CallData(const Call& call, const Problem& planned, Rank me);
 
-  /// Of the elements of the program.
+  /// The layout of the program's elements.
   [[nodiscard]] Layout layout() const;
   [[nodiscard]] const void* input() const { return input_; }
   [[nodiscard]] void* output() const { return output_; }
-  /// MPI's code: whether the data could be brought into a row.
+  /// MPI's code from packing the data.
   [[nodiscard]] int code() const { return code_; }
-  /// The program is done: the result goes to the user's buffer. Returns MPI's code.
+  /// Moves the result to the user's buffer after the program. Returns MPI's code.
   [[nodiscard]] int finish();
 
  private:

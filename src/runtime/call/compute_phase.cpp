@@ -12,18 +12,19 @@ void ComputePhase::begin(Seconds now) {
 }
 
 void ComputePhase::check_begun(const char* what) const {
-  if (!running_) throw Error(what, "no computing phase", "latecomer_compute_begin before it");
+  if (running_) return;
+  throw std::runtime_error(std::string(what) + ": call latecomer_compute_begin first");
 }
 
-/// The rest is taken to go on as it went so far.
-void ComputePhase::edge(Seconds now, double fraction) {
-  check_begun("edge");
+/// Extrapolates: the rest of the computation is taken to go on at the same speed.
+void ComputePhase::progress(Seconds now, double fraction) {
+  check_begun("progress of computing");
   if (!(fraction >= 0 && fraction <= 1)) {
     throw Error("fraction", format_number(fraction), "a number from 0 to 1");
   }
   if (fraction > 0 ? fraction <= fraction_ : fraction_ > 0) {
     throw Error("fraction", format_number(fraction),
-                "one above " + format_number(fraction_) + ", that of the edge before");
+                "one above " + format_number(fraction_) + ", the last one");
   }
   fraction_ = fraction;
   if (fraction > 0) arrival_ = begun_ + (now - begun_) / fraction;

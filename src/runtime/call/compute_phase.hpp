@@ -1,4 +1,4 @@
-// What a program tells of its computation before a call, and when it will arrive, going by that.
+// A program's computing phase before a call, and the arrival that it implies.
 #pragma once
 
 #include "base/types.hpp"
@@ -7,16 +7,17 @@ namespace latecomer {
 
 class ComputePhase {
  public:
-  /// `now` on any clock, in seconds; the same one throughout.
+  /// Begins the phase. `now` on any clock, in seconds; the same one throughout.
   void begin(Seconds now);
-  /// Throws Error for a fraction outside of 0 to 1, or not above the last one, or without a begin.
-  void edge(Seconds now, double fraction);
-  /// Throws Error without a begin.
+  /// Notes that `fraction` of the computation is done. Throws Error for a fraction outside of 0 to
+  /// 1, or not above the last one, or without a begin.
+  void progress(Seconds now, double fraction);
+  /// Ends the phase. Throws Error without a begin.
   void end(Seconds now);
 
-  /// The part of the computation that the expectation rests on; 0: there is none.
+  /// The part of the computation that the expected arrival rests on; 0: none is expected.
   [[nodiscard]] double fraction() const { return fraction_; }
-  /// When the rank will arrive; of use where fraction() is above 0.
+  /// The expected arrival; valid if fraction() is above 0.
   [[nodiscard]] Seconds arrival() const { return arrival_; }
 
  private:

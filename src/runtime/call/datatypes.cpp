@@ -183,15 +183,16 @@ bool compared_as_it_says(const Predefined& type) {
   const bool integer =
       type.content == Content::signed_integer || type.content == Content::unsigned_integer;
   if (!integer || (type.operators & kExtrema) == 0 || type.size > 16) return true;
-  alignas(16) std::array<unsigned char, 16> most{};  // or -1
-  most.fill(0xff);
+  alignas(16) std::array<unsigned char, 16> max{};  // or -1
+  max.fill(0xff);
   alignas(16) std::array<unsigned char, 16> larger{};  // than -1
-  PMPI_Reduce_local(most.data(), larger.data(), 1, type.type, MPI_MAX);
+  PMPI_Reduce_local(max.data(), larger.data(), 1, type.type, MPI_MAX);
   const bool as_unsigned = larger[0] == 0xff;
   return as_unsigned == (type.content == Content::unsigned_integer);
 }
 
-/// In the order of rows(). A library without Fortran has null or nothing for its types.
+/// The datatypes in the order of rows(). A library without Fortran has null or nothing for its
+/// types.
 std::vector<Predefined> numbered() {
   std::vector<Predefined> all;
   std::uint16_t number = 0;

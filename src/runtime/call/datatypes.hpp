@@ -46,7 +46,7 @@ struct Predefined {
 
 /// Null for a datatype that MPI does not name.
 [[nodiscard]] const Predefined* predefined(MPI_Datatype type);
-/// That of the datatypes for Fortran's kinds too, which MPI makes but does not name.
+/// As predefined(), also for the datatypes of Fortran's kinds, which MPI makes but does not name.
 [[nodiscard]] const Predefined* meaning_of(MPI_Datatype type);
 /// One of the datatypes with this number. Throws Error if there is none.
 [[nodiscard]] MPI_Datatype datatype_numbered(std::uint16_t number);

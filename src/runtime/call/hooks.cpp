@@ -1,25 +1,27 @@
 #include "runtime/call/hooks.hpp"
 
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer {
 namespace {
 
-/// Any look at MPI moves what is under way.
+/// Makes progress: any probe lets MPI move messages under way.
 void look_once(CommState& state) {
-  if (state.background) {
-    state.background->step();
-  } else if (state.link) {
+  if (state.async_progress) {
+    state.async_progress->progress_locked();
+  } else if (state.resources) {
     int found = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kControl, state.link->comm->get(), &found, MPI_STATUS_IGNORE);
+    PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kFailures, state.resources->comm->get(), &found,
+                MPI_STATUS_IGNORE);
   }
 }
 
 void pass_on(CommState& state) {
   const ComputePhase& phase = state.phase;
-  if (state.background && phase.fraction() > 0) {
-    state.background->report(state.link->clocks.common(phase.arrival()), phase.fraction());
+  if (state.async_progress && phase.fraction() > 0) {
+    state.async_progress->report_expected_arrival(state.resources->clocks.common(phase.arrival()),
+                                                  phase.fraction());
   }
   look_once(state);
 }
@@ -31,8 +33,8 @@ void compute_begin(CommState& state) {
   look_once(state);
 }
 
-void compute_edge(CommState& state, double fraction) {
-  state.phase.edge(monotonic_clock(), fraction);
+void compute_progress(CommState& state, double fraction) {
+  state.phase.progress(monotonic_clock(), fraction);
   pass_on(state);
 }
 

@@ -1,5 +1,5 @@
-// The program's hooks around its computation: what it tells is passed on, and messages get a
-// chance.
+// The program's hooks around its computation: they report its progress, and make progress on
+// messages.
 #pragma once
 
 #include "runtime/comm_state.hpp"
@@ -7,8 +7,8 @@
 namespace latecomer {
 
 void compute_begin(CommState& state);
-/// Throws Error as ComputePhase::edge.
-void compute_edge(CommState& state, double fraction);
+/// Throws Error as ComputePhase::progress.
+void compute_progress(CommState& state, double fraction);
 /// Throws Error as ComputePhase::end.
 void compute_end(CommState& state);
 

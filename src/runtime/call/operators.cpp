@@ -13,7 +13,7 @@ struct BuiltIn {
   OperatorSet set;
 };
 
-/// The place in here is an operator's number.
+/// The index in this list is the operator's number.
 const std::array<BuiltIn, 12>& operators() {
   static const std::array<BuiltIn, 12> all = {{{MPI_SUM, kArithmetic},
                                                {MPI_PROD, kArithmetic},
@@ -63,8 +63,8 @@ bool defined_on(MPI_Op op, MPI_Datatype type) {
   return known != nullptr && (known->operators & set) != 0;
 }
 
-/// Of floating-point numbers not even the maximum is: with a NaN or two zeros it depends on the
-/// order.
+/// For floating-point numbers not even the maximum is exact: with a NaN or two zeros it depends on
+/// the order.
 bool exact(MPI_Op op, MPI_Datatype type) {
   const OperatorSet set = set_of(op);
   if (set == kLogical || set == kBitwise) return true;

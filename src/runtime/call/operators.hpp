@@ -1,4 +1,4 @@
-// Which operators and datatypes go together.
+// Operators, and the datatypes that they are defined on.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@ namespace latecomer {
 
 enum class OperatorKind { built_in, user };
 
-/// One of MPI's reduction operators, or a user's. MPI_REPLACE and MPI_NO_OP count as the user's:
-/// MPI itself refuses them in collectives.
+/// The kind of an operator. MPI_REPLACE and MPI_NO_OP count as the user's: MPI itself refuses them
+/// in collectives.
 [[nodiscard]] OperatorKind kind_of(MPI_Op op);
 
-/// Whether the MPI library computes a built-in operator on this datatype. Where this says no, the
-/// MPI library has the last word.
+/// True if the MPI library computes a built-in operator on this datatype. If false, the call is
+/// left to the MPI library.
 [[nodiscard]] bool defined_on(MPI_Op op, MPI_Datatype type);
 
-/// Whether the result has the same bits in whatever order the operands are combined. Also maximum
-/// and minimum of floats have not: with a NaN, or of zeros of both signs, MPI libraries take one
+/// True if the result has the same bits in whatever order the operands are combined. Even maximum
+/// and minimum of floats are not exact: with a NaN, or zeros of both signs, MPI libraries take one
 /// operand.
 [[nodiscard]] bool exact(MPI_Op op, MPI_Datatype type);
 

@@ -2,15 +2,15 @@
 
 #include "base/error.hpp"
 #include "runtime/attachment.hpp"
-#include "runtime/call/carry_out.hpp"
+#include "runtime/call/execute.hpp"
 #include "runtime/call/request.hpp"
 #include "runtime/connection/connect.hpp"
 
 namespace latecomer {
 namespace {
 
-/// What the first start needs, so that it costs nothing then. A refusal is told when it is waited
-/// for, as that of any call.
+/// Prepares the call, so that its first start costs nothing for that. A refusal is reported when
+/// the call is waited for, as with any call.
 void prepare_early(CommState& state, const Call& arguments) try {
   const Request request = understand(state, arguments);
   if (request.by_library != nullptr) return;
@@ -30,8 +30,8 @@ PersistentCall::PersistentCall(const Call& arguments) : arguments_(arguments) {
 
 std::shared_ptr<StartedCalls> PersistentCall::queue() const {
   auto started = comm_.lock();
-  if (!started) throw Error("request", "of a communicator that was freed", "one of a living one");
-  return started;
+  if (started) return started;
+  throw std::runtime_error("request: its communicator was freed; free the request too");
 }
 
 void PersistentCall::start() {
@@ -46,34 +46,35 @@ void PersistentCall::start() {
 int PersistentCall::wait() {
   if (stage_ == Stage::inactive) return MPI_SUCCESS;
   const auto started = queue();
-  while (stage_ == Stage::started) carry_out_first(*started);
+  while (stage_ == Stage::started) execute_first(*started);
   stage_ = Stage::inactive;
   return code_;
 }
 
-void PersistentCall::carry_out_first(StartedCalls& started) {
+void PersistentCall::execute_first(StartedCalls& started) {
   PersistentCall& first = *started.front();
   started.pop_front();
   first.stage_ = Stage::ended;
   first.code_ = MPI_ERR_OTHER;  // should it throw
-  first.code_ = carry_out(state_of(first.arguments_.comm), first.arguments_);
+  first.code_ = execute(state_of(first.arguments_.comm), first.arguments_);
 }
 
-int carry_out_in_order(const Call& call) {
+int execute_in_order(const Call& call) {
   CommState* const state = state_for_call(call.comm);
   if (state == nullptr) return call.native();
-  if (!state->started->empty()) carry_out_started(*state);
-  return carry_out(*state, call);
+  if (!state->started->empty()) execute_started(*state);
+  return execute(*state, call);
 }
 
-void carry_out_started(CommState& state) {
+void execute_started(CommState& state) {
   const std::shared_ptr<StartedCalls> started = state.started;
-  while (!started->empty()) PersistentCall::carry_out_first(*started);
+  while (!started->empty()) PersistentCall::execute_first(*started);
 }
 
 void refuse_while_started(const CommState& state, const char* what) {
   if (state.started->empty()) return;
-  throw Error(what, "set while a request is started", "to wait for the request first");
+  throw std::runtime_error(std::string(what) +
+                           " cannot be set while a request is started: call latecomer_wait first");
 }
 
 }  // namespace latecomer

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/program_party.hpp"
+#include "engine/program_executor.hpp"
 
 namespace latecomer {
 namespace {
@@ -13,25 +13,27 @@ Plan with(const Plan& plan, bool in_place) {
   return own;
 }
 
-/// An operation, its index and its dependencies take about as much.
-std::size_t bytes_of(const Party& party) {
+/// The memory of an executor: an operation, its index and its dependencies take about kOperation
+/// bytes.
+std::size_t bytes_of(const Executor& executor) {
   constexpr std::size_t kOperation = 200;
-  const auto* const program = dynamic_cast<const ProgramParty*>(&party);
+  const auto* const program = dynamic_cast<const ProgramExecutor*>(&executor);
   return program == nullptr ? kOperation : kOperation * program->program().operations.size();
 }
 
 }  // namespace
 
-Prepared::Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count most_eager)
+Prepared::Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count max_eager)
     : shared(std::move(made)),
       plan(with(*shared, in_place)),
-      eager(most_eager),
-      party(make_party(plan, me, eager)),
-      bytes(bytes_of(*party)) {}
+      eager(max_eager),
+      executor(make_executor(plan, me, eager)),
+      bytes(bytes_of(*executor)) {}
 
 Protocol& Prepared::protocol(Transport& transport, const ProtocolOptions& options) const {
-  if (!joined_ || !joined_->restart(options)) joined_ = party->join(transport, options);
-  return *joined_;
+  if (!protocol_ || !protocol_->restart(options))
+    protocol_ = executor->create_protocol(transport, options);
+  return *protocol_;
 }
 
 Prepared& ProgramCache::get(const std::shared_ptr<const Plan>& plan, bool in_place, Rank me,
@@ -48,7 +50,7 @@ Prepared& ProgramCache::get(const std::shared_ptr<const Plan>& plan, bool in_pla
   ++built_;
   std::size_t bytes = 0;
   for (const auto& each : entries_) bytes += each->bytes;
-  while (!entries_.empty() && bytes + made->bytes > kMostBytes) {
+  while (!entries_.empty() && bytes + made->bytes > kMaxBytes) {
     bytes -= entries_.front()->bytes;
     entries_.erase(entries_.begin());
   }

@@ -1,5 +1,5 @@
-// What takes part in the plans of a communicator on this rank: programs, indexed once and run again
-// and again. Which ones are kept is this rank's affair.
+// The executors of a communicator's plans on this rank: programs, indexed once and run repeatedly.
+// Each rank decides by itself which ones it keeps.
 #pragma once
 
 #include <memory>
@@ -7,37 +7,38 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "protocol/protocol.hpp"
 
 namespace latecomer {
 
-/// A plan and what this rank does to carry it out.
+/// A plan and the executor of this rank's part.
 struct Prepared {
-  /// `eager`: elements of the longest message whose receive may be posted ahead of its turn.
-  Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count most_eager);
+  /// `eager`: elements of the longest message whose receive may be posted early.
+  Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count max_eager);
 
-  [[nodiscard]] const Frame& frame() const { return party->frame(); }
-  /// Ready to start on the transport, which is always the same one. No allocation once it was.
+  [[nodiscard]] const RankContext& context() const { return executor->context(); }
+  /// Returns a protocol that is ready to start. The transport must be the same each time. Allocates
+  /// only the first time.
   [[nodiscard]] Protocol& protocol(Transport& transport, const ProtocolOptions& options) const;
 
-  std::shared_ptr<const Plan> shared;  // as all ranks know it
+  std::shared_ptr<const Plan> shared;  // equal on all ranks
   Plan plan;                           // with this rank's own `in_place`
   Count eager;
-  std::unique_ptr<Party> party;
-  std::size_t bytes;       // of memory, about
-  std::string parameters;  // the plan's, in words, as an answer to ...
-  std::string asked;       // ... the name of the row that was asked for
+  std::unique_ptr<Executor> executor;
+  std::size_t bytes;       // of memory, roughly
+  std::string parameters;  // the plan's as a text, relative to ...
+  std::string asked;       // ... the row that was requested
 
  private:
-  mutable std::unique_ptr<Protocol> joined_;
+  mutable std::unique_ptr<Protocol> protocol_;
 };
 
 class ProgramCache {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 10;  // beside the last one
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 10;  // beside the last one
 
-  /// Valid until the next call.
+  /// Returns the executor for a plan; valid until the next call.
   Prepared& get(const std::shared_ptr<const Plan>& plan, bool in_place, Rank me, Count eager);
   [[nodiscard]] std::uint64_t programs_built() const { return built_; }
   void clear() { entries_.clear(); }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr MPI_Count kLargestElement = MPI_Count{1} << 30;  // MPI packs at most 2 GiB at once
 
-/// Where data are only moved, any types do.
+/// True if the types fit the operator. Data that are only moved may have any type.
 bool types_fit(const Request& request) {
   const Call& call = request.call;
   if (!combines(call.collective)) return true;
@@ -18,7 +18,7 @@ bool types_fit(const Request& request) {
   return bytes > 0 && bytes <= kLargestElement;
 }
 
-Became reason(const CommState& state, const Request& request) {
+CallCounter reason(const CommState& state, const Request& request) {
   const Algorithm& algorithm = *state.choice(request.call.collective).algorithm;
   const Problem& problem = request.problem;
   if (algorithm.kind == Kind::native) return &latecomer_stats::native;
@@ -34,7 +34,7 @@ Became reason(const CommState& state, const Request& request) {
 Request understand(const CommState& state, const Call& call) {
   Request request{call, {}, nullptr};
   request.problem.collective = call.collective;
-  // Of an intercommunicator the library knows the sides.
+  // Only the library knows the two sides of an intercommunicator.
   if (state.intercommunicator) {
     const bool native = state.choice(call.collective).algorithm->kind == Kind::native;
     request.by_library =

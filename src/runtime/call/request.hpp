@@ -1,5 +1,5 @@
-// A call as latecomer understands it: found out once, used on the whole way. It rests on facts that
-// MPI makes equal on all ranks, but for wrong arguments: those are for the MPI library to refuse.
+// A call after a check of its arguments. Its fields rest on facts that MPI makes equal on all
+// ranks, except for wrong arguments, which the MPI library refuses.
 #pragma once
 
 #include "runtime/call/call.hpp"
@@ -11,8 +11,8 @@ struct CommState;
 
 struct Request {
   const Call& call;
-  Problem problem;              // but for its collective nothing where arguments are wrong
-  Became by_library = nullptr;  // why it is not latecomer's to decide about; null: it is
+  Problem problem;                   // only its collective is set if arguments are wrong
+  CallCounter by_library = nullptr;  // if the MPI library executes it: the counter; else null
 };
 
 [[nodiscard]] Request understand(const CommState& state, const Call& call);

@@ -1,6 +1,6 @@
 #include "runtime/call/run.hpp"
 
-#include "runtime/call/waiting.hpp"
+#include "runtime/call/stall_monitor.hpp"
 
 namespace latecomer {
 namespace {
@@ -8,64 +8,71 @@ namespace {
 int make_disagreement_class() {
   int made = MPI_ERR_OTHER;
   if (PMPI_Add_error_class(&made) != MPI_SUCCESS) return MPI_ERR_OTHER;
-  PMPI_Add_error_string(made, "latecomer: the ranks do not follow the same plan");
+  PMPI_Add_error_string(
+      made,
+      "latecomer: the ranks do not follow the same plan (different arrivals, networks or counts?)");
   return made;
 }
 
-/// One call's wait for messages.
+/// Runs one call, and waits for its messages.
 class Run {
  public:
-  Run(Protocol& protocol, Link& link, const WaitOptions& options)
-      : protocol_(protocol), link_(link), options_(options), waiting_(link, options) {}
+  Run(Protocol& protocol, CommResources& resources, const WaitOptions& options)
+      : protocol_(protocol),
+        resources_(resources),
+        options_(options),
+        monitor_(resources, options) {}
 
   Outcome operator()(Begun begun) {
     if (begun == Begun::now) protocol_.start();
     protocol_.arrive();
-    while (protocol_.status() == Status::running && !waiting_.trouble()) {
-      if (link_.transport.poll(protocol_)) {
-        waiting_.progressed();
+    while (protocol_.status() == Status::running && !monitor_.trouble()) {
+      if (resources_.transport.poll(protocol_)) {
+        monitor_.progressed();
       } else {
-        waiting_.pause([this] { report(); });
+        monitor_.pause([this] { report(); });
       }
     }
-    if (waiting_.trouble()) return {disagreement_class(), *waiting_.trouble() + here()};
+    if (monitor_.trouble()) return {disagreement_class(), *monitor_.trouble() + here()};
     if (protocol_.status() == Status::done) return {};
-    Outcome failed = failure_of(protocol_, link_);
+    Outcome failed = failure_of(protocol_, resources_);
     failed.why += here();
     return failed;
   }
 
  private:
-  /// A rank that is merely late will find the question when it arrives.
+  /// Reports a stall, and asks the peers waited for which plan they follow. A rank that is merely
+  /// late finds the question when it arrives.
   void report() {
-    waiting_.say(protocol_.waiting_for());
-    for (const Rank peer : asked()) link_.control.ask(peer);
+    monitor_.report(protocol_.waiting_for());
+    for (const Rank peer : asked()) resources_.failures.ask(peer);
     ask_further();
   }
-  /// Those waited for may have left. Two that wait with different plans need not wait for each
-  /// other: with each report ranks twice as far away are asked.
+  /// Asks further ranks: the peers may have left the call, and two ranks that wait with different
+  /// plans need not wait for each other. With each report, ranks twice as far away are asked.
   void ask_further() {
     int ranks = 1;
     int me = 0;
-    PMPI_Comm_size(link_.comm->get(), &ranks);
-    PMPI_Comm_rank(link_.comm->get(), &me);
+    PMPI_Comm_size(resources_.comm->get(), &ranks);
+    PMPI_Comm_rank(resources_.comm->get(), &me);
     if (distance_ >= ranks) return;
-    link_.control.ask((me + distance_) % ranks);
-    link_.control.ask((me - distance_ + ranks) % ranks);
+    resources_.failures.ask((me + distance_) % ranks);
+    resources_.failures.ask((me - distance_ + ranks) % ranks);
     distance_ *= 2;
   }
-  /// What this rank does, for whoever compares.
+  /// This rank's plan, for comparison.
   [[nodiscard]] std::string here() const {
     return options_.plan == nullptr ? "" : "; here it is " + in_words(*options_.plan);
   }
-  /// Who is to say whether it follows the same plan: of whoever listens for words anybody.
+  /// The peers to ask whether they follow the same plan; all ranks, if the protocol waits for a
+  /// control message.
   [[nodiscard]] std::vector<Rank> asked() const {
-    std::vector<Rank> peers = link_.transport.awaited();
-    if (!peers.empty() || !protocol_.listens()) return peers;
+    std::vector<Rank> peers = resources_.transport.awaited();
+    if (!peers.empty() || !protocol_.uses_control()) return peers;
     int ranks = 1;
     int me = 0;
-    PMPI_Comm_size(link_.comm->get(), &ranks);
-    PMPI_Comm_rank(link_.comm->get(), &me);
+    PMPI_Comm_size(resources_.comm->get(), &ranks);
+    PMPI_Comm_rank(resources_.comm->get(), &me);
     for (Rank peer = 0; peer < ranks; ++peer) {
       if (peer != me) peers.push_back(peer);
     }
@@ -73,10 +80,10 @@ class Run {
   }
 
   Protocol& protocol_;
-  Link& link_;
+  CommResources& resources_;
   WaitOptions options_;
-  Waiting waiting_;
-  Rank distance_ = 1;  // of those asked with the next report
+  StallMonitor monitor_;
+  Rank distance_ = 1;  // of the ranks that the next report asks
 };
 
 }  // namespace
@@ -86,12 +93,12 @@ int disagreement_class() {
   return made;
 }
 
-Outcome run(Protocol& protocol, Link& link, const WaitOptions& options, Begun begun) {
-  return Run(protocol, link, options)(begun);
+Outcome run(Protocol& protocol, CommResources& resources, const WaitOptions& options, Begun begun) {
+  return Run(protocol, resources, options)(begun);
 }
 
-Outcome failure_of(const Protocol& protocol, const Link& link) {
-  const int code = link.transport.error();
+Outcome failure_of(const Protocol& protocol, const CommResources& resources) {
+  const int code = resources.transport.error();
   if (code == MPI_SUCCESS) return {disagreement_class(), protocol.failure()};
   int category = MPI_SUCCESS;
   PMPI_Error_class(code, &category);

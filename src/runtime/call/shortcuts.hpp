@@ -1,5 +1,5 @@
-// Calls that need no decision: the same arguments came before, and the MPI library carries them
-// out.
+// Shortcuts for calls that need no decision: the same arguments came before, and the MPI library
+// executes them.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace latecomer {
 
-/// What is known of calls with certain arguments. It counts them by itself, so that a call touches
-/// two lines of the cache: what the program computed may have taken all others.
+/// The shortcut of calls with certain arguments. It counts them itself, so that a call touches two
+/// lines of the cache: the program's computation may have taken all others.
 struct alignas(64) Shortcut {
   Collective collective = Collective::allreduce;
   std::uint8_t pointers = 0;  // which of the buffers are null, in place, equal
@@ -23,9 +23,9 @@ struct alignas(64) Shortcut {
   MPI_Op op = MPI_OP_NULL;
   const void* site = nullptr;
 
-  CallClass* of = nullptr;    // null: the MPI library's for good
-  std::uint64_t version = 0;  // of the chooser's classes
-  Became became = nullptr;    // what such calls count as
+  CallClass* call_class = nullptr;  // null: always native
+  std::uint64_t version = 0;        // of the chooser's classes
+  CallCounter counter = nullptr;    // of such calls
   Statistics::Records records;
 
   // Calls since settle().
@@ -34,9 +34,9 @@ struct alignas(64) Shortcut {
   Seconds inside = 0;
   Seconds last_inside = 0;
 
-  /// Those that are not timed took as long as the last one that was.
+  /// Calls that are not timed are taken to be as long as the last one that was.
   [[nodiscard]] bool next_is_timed() const {
-    if (of != nullptr) return of->next_is_timed();
+    if (call_class != nullptr) return call_class->next_is_timed();
     return last_inside >= CallClass::kBrief || calls % CallClass::kTimed == 0;
   }
   void count(std::uint64_t number) {
@@ -44,10 +44,10 @@ struct alignas(64) Shortcut {
     last_call = number;
     inside += last_inside;
   }
-  /// What was counted becomes part of the records.
+  /// Adds the counted calls to the records.
   void settle() {
     if (calls == 0) return;
-    records.add(became, calls, inside, last_call);
+    records.add(counter, calls, inside, last_call);
     calls = 0;
     inside = 0;
   }
@@ -60,20 +60,21 @@ struct alignas(64) Shortcut {
 
 class Shortcuts {
  public:
-  /// Null where the call needs a look.
+  /// Null if the call must be looked at.
   [[nodiscard]] Shortcut* find(const Call& call, const Chooser& chooser) {
     if (call.recvcounts != nullptr) return nullptr;
     Shortcut& at = place(call);
-    if (at.became == nullptr || !at.fits(key_of(call))) return nullptr;
-    if (at.of == nullptr) return &at;
-    const bool due = at.version != chooser.version() || at.of->calls + 1 >= at.of->next_event;
+    if (at.counter == nullptr || !at.fits(key_of(call))) return nullptr;
+    if (at.call_class == nullptr) return &at;
+    const bool due =
+        at.version != chooser.version() || at.call_class->calls + 1 >= at.call_class->next_event;
     return due ? nullptr : &at;
   }
-  void add(const Call& call, Became became, CallClass* of, const Chooser& chooser,
+  void add(const Call& call, CallCounter counter, CallClass* call_class, const Chooser& chooser,
            const Statistics::Records& records, Seconds inside) {
     Shortcut made = key_of(call);
-    made.became = became;
-    made.of = of;
+    made.counter = counter;
+    made.call_class = call_class;
     made.version = chooser.version();
     made.records = records;
     made.last_inside = inside;

@@ -6,35 +6,37 @@
 namespace latecomer {
 namespace {
 
-constexpr int kMostLinks = 256;  // of a process, made for automatic choices
+constexpr int kMaxInternalComms = 256;  // in a process, for automatic choices
 
 }  // namespace
 
 bool may_connect(const CommState& state) {
-  return state.link != nullptr || (!state.link_failed && InternalComm::living() < kMostLinks);
+  return state.resources != nullptr ||
+         (!state.resources_failed && InternalComm::living() < kMaxInternalComms);
 }
 
-Outcome make_link(CommState& state) {
-  const int code = state.ensure_link();
+Outcome make_resources(CommState& state) {
+  const int code = state.ensure_resources();
   if (code == MPI_SUCCESS) return {};
-  if (state.link_failed) return {code, "MPI could not make another communicator beside this one"};
+  if (state.resources_failed)
+    return {code, "MPI could not make another communicator beside this one"};
   return {code, "MPI could not tell all ranks of each other"};
 }
 
-/// A link that is made in a call shows what the ranks have set. Of one that was made before its
-/// first call they may have set more since, each for itself.
+/// If the resources are made in a call, their introductions show the current settings. If they were
+/// made before the first call, ranks may have changed settings since, each on its own.
 Outcome connect(CommState& state) {
-  const bool fresh = state.link == nullptr;
-  const Outcome made = make_link(state);
+  const bool fresh = state.resources == nullptr;
+  const Outcome made = make_resources(state);
   if (made.code != MPI_SUCCESS) return made;
-  state.link->control.come(state.calls, state.link->calls + 1);
-  if (fresh) conclude(state, state.link->introduced);
+  state.resources->failures.enter_call(state.calls, state.resources->calls + 1);
+  if (fresh) conclude(state, state.resources->introduced);
   return compare_settings(state);
 }
 
 Outcome watch_arrivals(CommState& state) {
-  if (!state.link->clocks.ready()) {
-    const Outcome set = set_up_clocks(*state.link, {state.comm, state.tuning.long_wait});
+  if (!state.resources->clocks.ready()) {
+    const Outcome set = set_up_clocks(*state.resources, {state.comm, state.tuning.long_wait});
     if (set.code != MPI_SUCCESS) return set;
   }
   state.chooser.watch_arrivals();
@@ -43,7 +45,7 @@ Outcome watch_arrivals(CommState& state) {
 
 Outcome connect_for_choice(CommState& state) {
   const Outcome connected = connect(state);
-  if (state.link_failed) {
+  if (state.resources_failed) {
     state.chooser.give_up();
     return {};
   }

@@ -1,4 +1,5 @@
-// A communicator of our own beside the user's: the same ranks, another context. It returns errors.
+// An MPI communicator of latecomer's own beside the user's: the same ranks, another context. It
+// returns errors.
 #pragma once
 
 #include <atomic>
@@ -10,17 +11,18 @@ namespace latecomer {
 
 class InternalComm {
  public:
-  /// Collective over `user`. Returns MPI's code and calls nobody's error handler; null in `made`
-  /// unless it is MPI_SUCCESS.
+  /// Makes one; collective over `user`. Returns MPI's code and calls no error handler; `made` is
+  /// null unless the code is MPI_SUCCESS.
   static int make(MPI_Comm user, std::unique_ptr<InternalComm>& made);
   ~InternalComm();
   InternalComm(const InternalComm&) = delete;
   InternalComm& operator=(const InternalComm&) = delete;
 
   [[nodiscard]] MPI_Comm get() const { return comm_; }
-  /// How many there are in this process, kept ones included.
+  /// The number of these in the process, kept ones included.
   [[nodiscard]] static int living() { return living_; }
-  /// Messages that nobody will receive may be under way: its context must not be used again.
+  /// Keeps the communicator unfreed: messages that nobody will receive may be under way, so its
+  /// context must not be used again.
   void keep() { keep_ = true; }
 
  private:

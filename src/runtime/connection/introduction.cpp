@@ -13,7 +13,7 @@
 namespace latecomer {
 namespace {
 
-/// Empty where the system does not tell.
+/// The boot id; empty if the system has none.
 std::string boot_id() {
   std::string id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
@@ -50,8 +50,8 @@ Introduction introduction_of_place() {
   Introduction mine;
   mine.machine = hash_of_machine(boot);
   mine.clock = hash_of_clock(boot);
-  static std::atomic<std::uint64_t> links{0};
-  mine.link = ++links;
+  static std::atomic<std::uint64_t> made{0};
+  mine.number = ++made;
   return mine;
 }
 
@@ -66,7 +66,7 @@ int introduce(MPI_Comm comm, const Introduction& mine, Introductions& all) {
   return PMPI_Allgather(&mine, kNumbers, MPI_UINT64_T, all.data(), kNumbers, MPI_UINT64_T, comm);
 }
 
-bool ranks_outnumber_cores(const Introductions& all, Rank me, long cores) {
+bool is_oversubscribed(const Introductions& all, Rank me, long cores) {
   const auto here = [machine = all[static_cast<std::size_t>(me)].machine](const Introduction& one) {
     return one.machine == machine;
   };

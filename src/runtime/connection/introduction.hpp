@@ -1,5 +1,5 @@
-// How the ranks of a new link introduce themselves: one message tells every rank all that it must
-// know of each other one.
+// The introduction of the ranks to each other when CommResources are made: one all-gather gives
+// every rank all that it must know of every other rank.
 #pragma once
 
 #include <array>
@@ -11,43 +11,43 @@
 
 namespace latecomer {
 
-/// A rank's wish for a progress thread (runtime/progress/wish.hpp).
-enum class ProgressWish : std::uint64_t { none, not_allowed, thread };
+/// A rank's progress mode (runtime/progress/progress_mode.hpp).
+enum class ProgressMode : std::uint64_t { none, not_allowed, thread };
 
-/// The settings of some ranks, as they travel (runtime/settings/settings.hpp).
+/// The settings of some ranks as hashes (runtime/settings/settings.hpp).
 struct SettingHashes {
-  static constexpr std::size_t kMost = 15;  // of any version
+  static constexpr std::size_t kMax = 15;  // in any version
 
-  std::array<std::uint64_t, kMost> values{};
-  std::uint64_t differing = 0;  // bit i: the i-th is not alike on all of these ranks
+  std::array<std::uint64_t, kMax> values{};
+  std::uint64_t differing = 0;  // bit i: setting i differs between these ranks
   bool operator==(const SettingHashes&) const = default;
 };
 
-/// Adds what other ranks told.
+/// Merges other ranks' settings.
 void merge(SettingHashes& mine, const SettingHashes& others);
 
-/// One rank's.
+/// The introduction of one rank.
 struct Introduction {
   std::uint64_t machine = 0;  // containers and network namespaces count with their host
   std::uint64_t clock = 0;    // of a running kernel and a time namespace; 0: not known
-  ProgressWish progress = ProgressWish::none;
-  std::uint64_t link = 0;  // counts this process' links; rank 0's is the link's number
+  ProgressMode progress = ProgressMode::none;
+  std::uint64_t number = 0;  // of CommResources that this process has made; rank 0's counts
   SettingHashes settings;
 };
 
-/// Of this process; the rest is the caller's.
+/// The fields that describe this process; the caller fills in the rest.
 [[nodiscard]] Introduction introduction_of_place();
 
-/// By rank.
+/// The introductions by rank.
 using Introductions = std::vector<Introduction>;
 
 /// Collective over `comm`. Returns MPI's code; `all` is complete if it is MPI_SUCCESS.
 [[nodiscard]] int introduce(MPI_Comm comm, const Introduction& mine, Introductions& all);
 
-/// Whether the ranks on this rank's machine outnumber its cores.
-[[nodiscard]] bool ranks_outnumber_cores(const Introductions& all, Rank me, long cores);
+/// True if more ranks run on this rank's machine than it has cores.
+[[nodiscard]] bool is_oversubscribed(const Introductions& all, Rank me, long cores);
 
-/// What each rank's clock is known by.
+/// The identity of each rank's clock.
 [[nodiscard]] std::vector<std::uint64_t> clocks_of(const Introductions& all);
 
 [[nodiscard]] SettingHashes settings_of(const Introductions& all);

@@ -9,32 +9,32 @@
 
 #include "base/hash.hpp"
 #include "runtime/finalize.hpp"
-#include "runtime/progress/background.hpp"
-#include "runtime/progress/wish.hpp"
+#include "runtime/progress/async_progress.hpp"
+#include "runtime/progress/progress_mode.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 
 struct Predecessor {
   std::uint64_t ranks;  // fingerprint
-  Lineage lineage;
+  StateHash state_hash;
   Chooser chooser;
   Settings settings;
   Network compared;
   bool threads;  // all ranks have progress threads
   std::uint64_t calls;
-  std::unique_ptr<Link> link;  // null: there was none
+  std::unique_ptr<CommResources> resources;  // null: there was none
   ClockRefresh clock_refresh;
-  int refused = 0;         // offers that not all ranks made
-  bool remembered = true;  // more than the link
+  int refused = 0;         // offers that not all ranks agreed to
+  bool remembered = true;  // it has more than resources
 
-  /// Once: it changes the lineage.
+  /// Drops all knowledge but the arrivals, once. That changes the state hash.
   void forget() {
     if (!std::exchange(remembered, false)) return;
     Chooser fresh(chooser.rank(), chooser.ranks());
     fresh.policy() = std::move(chooser.policy());
-    fresh.linked(lineage);
-    lineage = fresh.lineage();
+    fresh.connected(state_hash);
+    state_hash = fresh.state_hash();
     chooser = std::move(fresh);
   }
 };
@@ -54,14 +54,15 @@ class Predecessors {
     Left surplus;
     const std::lock_guard hold(guard_);
     all_.push_back(std::move(left));
-    if (all_.size() > kMost) {
+    if (all_.size() > kMax) {
       surplus = std::move(all_.front());
       all_.pop_front();
     }
     if (all_.size() <= kRemembered) return;
     all_[all_.size() - 1 - kRemembered]->forget();
   }
-  /// Null if none fits. Ranks that have left the same ones, in any order, take the same one.
+  /// Takes the first predecessor that fits; null if there is none. Ranks with the same ones, in any
+  /// order, take the same one.
   template <class Fits>
   Left take(Fits&& fits) {
     const std::lock_guard hold(guard_);
@@ -75,13 +76,13 @@ class Predecessors {
     all_.erase(best);
     return taken;
   }
-  /// Not all ranks have it: another one is offered first the next time.
+  /// Gives one back that not all ranks have: another one is offered first the next time.
   void give_back(Left left) {
     const std::lock_guard hold(guard_);
     ++left->refused;
-    if (all_.size() < kMost) all_.push_front(std::move(left));
+    if (all_.size() < kMax) all_.push_front(std::move(left));
   }
-  /// While MPI is there.
+  /// True until the end of MPI.
   [[nodiscard]] bool open() {
     const std::lock_guard hold(guard_);
     return open_;
@@ -101,19 +102,20 @@ class Predecessors {
   }
 
  private:
-  static std::tuple<int, Lineage> order(const Predecessor& one) {
-    return {one.refused, one.lineage};
+  static std::tuple<int, StateHash> order(const Predecessor& one) {
+    return {one.refused, one.state_hash};
   }
 
-  static constexpr std::size_t kMost = 64;
-  static constexpr std::size_t kRemembered = 8;  // of more than the link
+  static constexpr std::size_t kMax = 64;
+  static constexpr std::size_t kRemembered = 8;  // with more than resources
 
   std::mutex guard_;
   bool open_ = false;
   std::deque<Left> all_;
 };
 
-/// Of which processes the ranks are: a few of them tell most groups apart, and a lineage tells all.
+/// A fingerprint of the ranks' processes: a few of them distinguish most groups, and the state hash
+/// distinguishes all.
 std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
   const std::array<int, 4> some = {0, 1 % ranks, ranks / 2, ranks - 1};
   std::array<int, 6> known = {me, ranks};
@@ -134,20 +136,20 @@ std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
 }  // namespace
 
 bool leave_to_successor(CommState& state) {
-  const Lineage lineage = state.chooser.lineage();
+  const StateHash state_hash = state.chooser.state_hash();
   const bool usable =
-      state.broken.empty() && !state.link_failed && state.settings != Settings::different;
-  if (lineage == 0 || !usable || !Predecessors::instance().open()) return false;
-  const bool threads = state.background != nullptr;
+      state.broken.empty() && !state.resources_failed && state.settings != Settings::different;
+  if (state_hash == 0 || !usable || !Predecessors::instance().open()) return false;
+  const bool threads = state.async_progress != nullptr;
   if (threads) {
-    const std::lock_guard hold(state.turn);
-    if (!state.background->idle()) return false;
+    const std::lock_guard hold(state.lock);
+    if (!state.async_progress->idle()) return false;
   }
-  state.background.reset();
+  state.async_progress.reset();
   const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
   Predecessors::instance().add(std::make_unique<Predecessor>(
-      Predecessor{ranks, lineage, std::move(state.chooser), state.settings, state.compared, threads,
-                  state.calls, std::move(state.link), state.clock_refresh}));
+      Predecessor{ranks, state_hash, std::move(state.chooser), state.settings, state.compared,
+                  threads, state.calls, std::move(state.resources), state.clock_refresh}));
   return true;
 }
 
@@ -156,16 +158,17 @@ void forget_predecessors() { Predecessors::instance().clear(); }
 void end_predecessors() { Predecessors::instance().close(); }
 
 Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
-  const bool known = what == Of::link ? state.link != nullptr : state.chooser.lineage() != 0;
-  const ProgressWish wish = progress_wish();
-  if (known || wish == ProgressWish::not_allowed) return;
-  const bool threads = wish == ProgressWish::thread;
+  const bool known =
+      what == Of::resources ? state.resources != nullptr : state.chooser.state_hash() != 0;
+  const ProgressMode mode = progress_mode();
+  if (known || mode == ProgressMode::not_allowed) return;
+  const bool threads = mode == ProgressMode::thread;
   Predecessors::instance().open_until_finalize();
   const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
   predecessor_ = Predecessors::instance().take([&](const Predecessor& left) {
     if (left.ranks != ranks || left.threads != threads) return false;
-    return what == Of::link ? left.link != nullptr
-                            : left.chooser.policy() == state.chooser.policy();
+    return what == Of::resources ? left.resources != nullptr
+                                 : left.chooser.policy() == state.chooser.policy();
   });
 }
 
@@ -173,18 +176,18 @@ Inheritance::~Inheritance() {
   if (predecessor_) Predecessors::instance().give_back(std::move(predecessor_));
 }
 
-Lineage Inheritance::lineage() const { return predecessor_ ? predecessor_->lineage : 0; }
+StateHash Inheritance::state_hash() const { return predecessor_ ? predecessor_->state_hash : 0; }
 
 void Inheritance::accept() {
   const Left left = std::move(predecessor_);
-  state_.link = std::move(left->link);
+  state_.resources = std::move(left->resources);
   state_.calls += left->calls;
-  if (state_.link) state_.link->go_on_after(state_.calls);
+  if (state_.resources) state_.resources->go_on_after(state_.calls);
   state_.clock_refresh = left->clock_refresh;
   state_.shortcuts.clear();
-  if (left->threads) state_.background = std::make_unique<Background>(state_);
-  if (what_ == Of::link) {
-    state_.chooser.linked(left->lineage);
+  if (left->threads) state_.async_progress = std::make_unique<AsyncProgress>(state_);
+  if (what_ == Of::resources) {
+    state_.chooser.connected(left->state_hash);
     return state_.chooser.take_over_watch(std::move(left->chooser));
   }
   state_.settings = left->settings;
@@ -192,11 +195,11 @@ void Inheritance::accept() {
   state_.chooser.take_over(std::move(left->chooser));
 }
 
-void take_over_link(CommState& state) {
-  if (state.link) return;
-  Inheritance inheritance(state, Inheritance::Of::link);
+void take_over_resources(CommState& state) {
+  if (state.resources) return;
+  Inheritance inheritance(state, Inheritance::Of::resources);
   Review all;
-  all.offer(inheritance.lineage());
+  all.offer(inheritance.state_hash());
   const auto count = static_cast<int>(all.values().size());
   const UserCode called;
   const int code =

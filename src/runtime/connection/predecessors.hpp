@@ -1,7 +1,6 @@
-// Communicators of the same ranks, one after the other: a freed one leaves its link, and what its
-// ranks learned about calls, to the next one. Nothing is exchanged for that when it is freed. Ranks
-// free in orders of their own, so each offers what it has, and a reduction shows whether all offer
-// the same.
+// Successive communicators of the same ranks: a freed one leaves its resources, and what its ranks
+// learned about calls, to the next one. Freeing exchanges no messages. Ranks free in orders of
+// their own, so each offers what it has, and a reduction shows whether all offer the same.
 #pragma once
 
 #include <memory>
@@ -10,28 +9,28 @@
 
 namespace latecomer {
 
-/// When the state goes, if nothing failed. False: nothing was left, and the link is still the
-/// state's.
+/// Leaves the state's resources and knowledge to a later communicator, if nothing failed. Returns
+/// false if nothing was left, and the state still has its resources.
 bool leave_to_successor(CommState& state);
 
-/// What the state's communicator could take over. It is set aside for it meanwhile.
+/// The predecessor that the state's communicator could take over. It is reserved meanwhile.
 class Inheritance {
  public:
   enum class Of : std::uint8_t {
-    everything,  // of a communicator with the same policy
-    link,        // of any, and when its ranks arrived
+    everything,  // from a communicator with the same policy
+    resources,   // from any, with the history of arrivals
   };
 
-  /// There is nothing where the state has learned something, or has a link.
+  /// Finds a predecessor. There is none if the state has learned something, or has resources.
   Inheritance(CommState& state, Of what);
-  /// Gives back what was not accepted.
+  /// Gives a predecessor back that was not accepted.
   ~Inheritance();
   Inheritance(const Inheritance&) = delete;
   Inheritance& operator=(const Inheritance&) = delete;
 
-  /// 0: there is nothing.
-  [[nodiscard]] Lineage lineage() const;
-  /// All ranks have offered this lineage.
+  /// The predecessor's state hash; 0: there is none.
+  [[nodiscard]] StateHash state_hash() const;
+  /// Takes the predecessor over: all ranks have offered this state hash.
   void accept();
 
  private:
@@ -40,12 +39,13 @@ class Inheritance {
   std::unique_ptr<struct Predecessor> predecessor_;
 };
 
-/// Collective: a link is taken over if all ranks have the same one.
-void take_over_link(CommState& state);
+/// Collective: takes over a predecessor's resources if all ranks have the same ones.
+void take_over_resources(CommState& state);
 
-/// What was left is given up.
+/// Drops all predecessors.
 void forget_predecessors();
-/// When MPI ends: also what would be left from now on.
+/// As forget_predecessors(), for the end of MPI: from now on nothing is left to later
+/// communicators.
 void end_predecessors();
 
 }  // namespace latecomer

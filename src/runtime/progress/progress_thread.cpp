@@ -36,17 +36,17 @@ ProgressThread& ProgressThread::instance() {
   return *made;
 }
 
-void ProgressThread::add(Served& served) {
-  const std::lock_guard hold(turn_);
-  all_.push_back(&served);
+void ProgressThread::add(Progressable& progressable) {
+  const std::lock_guard hold(lock_);
+  all_.push_back(&progressable);
   if (process_ == 0) start();
   ++changes_;
   changes_.notify_one();
 }
 
-void ProgressThread::remove(const Served& served) {
-  const std::lock_guard hold(turn_);
-  all_.erase(std::remove(all_.begin(), all_.end(), &served), all_.end());
+void ProgressThread::remove(const Progressable& progressable) {
+  const std::lock_guard hold(lock_);
+  all_.erase(std::remove(all_.begin(), all_.end(), &progressable), all_.end());
 }
 
 void ProgressThread::stop() {
@@ -70,10 +70,10 @@ void ProgressThread::run() {
     const unsigned seen = changes_;
     bool moved = false;
     bool empty = false;
-    if (turn_.try_lock()) {
+    if (lock_.try_lock()) {
       empty = all_.empty();
-      moved = serve_all();
-      turn_.unlock();
+      moved = progress_all();
+      lock_.unlock();
     }
     if (empty) {
       changes_.wait(seen);
@@ -84,9 +84,9 @@ void ProgressThread::run() {
   }
 }
 
-bool ProgressThread::serve_all() {
+bool ProgressThread::progress_all() {
   bool moved = false;
-  for (Served* const served : all_) moved = served->serve() || moved;
+  for (Progressable* const progressable : all_) moved = progressable->progress() || moved;
   return moved;
 }
 

@@ -1,5 +1,5 @@
-// The progress thread: one of a process, for all its communicators. It moves what can move without
-// the program's threads, and sleeps while nothing comes.
+// The progress thread: a process has one for all its communicators. It makes progress on calls
+// while the program's threads compute, and sleeps while no message comes.
 #pragma once
 
 #include <sys/types.h>
@@ -8,28 +8,28 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/progress/turn.hpp"
+#include "runtime/progress/comm_lock.hpp"
 
 namespace latecomer {
 
-/// What the thread serves: one of a communicator.
-class Served {
+/// The work of one communicator that the progress thread drives.
+class Progressable {
  public:
-  virtual ~Served() = default;
+  virtual ~Progressable() = default;
 
-  /// Does what there is to do, without waiting for anybody. False: nothing was.
-  virtual bool serve() = 0;
+  /// Makes what progress is possible without waiting. Returns false if there was none.
+  virtual bool progress() = 0;
 };
 
 class ProgressThread {
  public:
-  /// The process's own. It lives until MPI_Finalize, and is not destroyed at exit.
+  /// The process's thread. It lives until MPI_Finalize, and is not destroyed at exit.
   static ProgressThread& instance();
 
-  /// The first one starts the thread. Throws std::system_error if there can be none.
-  void add(Served& served);
-  /// After this the thread does not touch it.
-  void remove(const Served& served);
+  /// Adds work; the first one starts the thread. Throws std::system_error if there can be none.
+  void add(Progressable& progressable);
+  /// Removes work: afterwards the thread does not touch it.
+  void remove(const Progressable& progressable);
   /// Ends the thread for good.
   void stop();
 
@@ -38,11 +38,12 @@ class ProgressThread {
 
   void start();
   void run();
-  bool serve_all();
+  bool progress_all();
 
-  Turn turn_;
-  std::vector<Served*> all_;
-  std::atomic<unsigned> changes_{0};  // of all_, and the end: what a thread without work waits for
+  CommLock lock_;
+  std::vector<Progressable*> all_;
+  std::atomic<unsigned> changes_{
+      0};  // counts changes of all_, and the end: a thread without work waits for it
   std::atomic<bool> ending_{false};
   pid_t process_ = 0;  // that the thread was started in; 0: not yet
   std::thread thread_;

@@ -1,4 +1,4 @@
-// The counters of latecomer_stats by name, so that they can be added and told one after another.
+// The counters of latecomer_stats by name, for adding and reporting them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace latecomer {
 struct Counter {
   const char* name;
   std::uint64_t latecomer_stats::* member;
-  bool of_calls = true;  // otherwise of something else
+  bool of_calls = true;  // false: it does not count calls
 };
 
 /// All of them, in the order of the struct.
@@ -19,7 +19,7 @@ struct Counter {
 
 /// to += other.
 void add(latecomer_stats& to, const latecomer_stats& other);
-/// Calls.
+/// The number of calls.
 [[nodiscard]] std::uint64_t total(const latecomer_stats& stats);
 
 }  // namespace latecomer

@@ -13,10 +13,11 @@ namespace latecomer {
 namespace {
 
 constexpr const char* kVariable = "LATECOMER_STATS";
-constexpr std::size_t kMostFreed = 64;  // communicators that are told one by one
+constexpr std::size_t kMaxFreed = 64;  // freed communicators that are reported one by one
 
-/// What LATECOMER_STATS asks for: "" nothing, "1" a text on stderr, else the name of a file.
-std::string wish() {
+/// Where statistics go, by LATECOMER_STATS: "" nowhere, "1" a text on stderr, otherwise a file of
+/// this name.
+std::string destination() {
   const std::string text = environment(kVariable).value_or("0");
   return text == "0" ? "" : text;
 }
@@ -35,61 +36,61 @@ CommStats stats_of(CommState& state) {
 
 class Ledger {
  public:
-  Ledger() : wish_(wish()) {
-    if (wish_.empty()) return;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &told_.rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &told_.ranks);
+  Ledger() : destination_(destination()) {
+    if (destination_.empty()) return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &stats_.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &stats_.ranks);
     int keyval = MPI_KEYVAL_INVALID;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize, &keyval, nullptr);
     PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, this);
   }
 
   void open(CommState& state) {
-    if (wish_.empty()) return;
+    if (destination_.empty()) return;
     const std::lock_guard lock(guard_);
     open_.push_back(&state);
   }
   void close(CommState& state) {
-    if (wish_.empty()) return;
+    if (destination_.empty()) return;
     const std::lock_guard lock(guard_);
     if (std::erase(open_, &state) == 0 || total(state.stats) == 0) return;
-    if (told_.communicators.size() < kMostFreed) {
-      told_.communicators.push_back(stats_of(state));
+    if (stats_.communicators.size() < kMaxFreed) {
+      stats_.communicators.push_back(stats_of(state));
       return;
     }
-    ++told_.further_communicators;
-    add(told_.further_calls, state.stats);
+    ++stats_.further_communicators;
+    add(stats_.further_calls, state.stats);
   }
 
  private:
   /// MPI deletes the attributes of MPI_COMM_SELF first of all in MPI_Finalize.
   static int finalize(MPI_Comm, int, void* ledger, void*) {
-    static_cast<Ledger*>(ledger)->tell();
+    static_cast<Ledger*>(ledger)->report();
     return MPI_SUCCESS;
   }
 
-  void tell() {
+  void report() {
     const std::lock_guard lock(guard_);
     for (CommState* const state : open_) {
-      if (total(state->stats) > 0) told_.communicators.push_back(stats_of(*state));
+      if (total(state->stats) > 0) stats_.communicators.push_back(stats_of(*state));
     }
     open_.clear();
-    if (wish_ == "1") {
-      if (told_.rank == 0) log_text(stats_text(told_));
+    if (destination_ == "1") {
+      if (stats_.rank == 0) log_text(stats_text(stats_));
       return;
     }
-    if (told_.rank != 0 && !is_of_each_rank(wish_)) return;
-    const std::string name = stats_file_name(wish_, told_.rank);
+    if (stats_.rank != 0 && !is_of_each_rank(destination_)) return;
+    const std::string name = stats_file_name(destination_, stats_.rank);
     const std::string why =
-        write_stats_file(name, name.ends_with(".json") ? stats_json(told_) : stats_text(told_));
+        write_stats_file(name, name.ends_with(".json") ? stats_json(stats_) : stats_text(stats_));
     if (why.empty()) return;
     log_line(std::string(kVariable) + ": cannot write the file '" + name + "' (" + why + ')');
   }
 
-  std::string wish_;
+  std::string destination_;
   std::mutex guard_;
   std::vector<CommState*> open_;  // in the order in which they came
-  ProcessStats told_;
+  ProcessStats stats_;
 };
 
 Ledger& ledger() {

@@ -1,5 +1,5 @@
-// The statistics of all communicators of this process, told in MPI_Finalize where the environment
-// variable LATECOMER_STATS asks for it.
+// Collects the statistics of all communicators of this process, and reports them in MPI_Finalize if
+// the environment variable LATECOMER_STATS asks for it.
 #pragma once
 
 #include "runtime/report/stats_report.hpp"
@@ -8,7 +8,7 @@ namespace latecomer {
 
 struct CommState;
 
-/// A communicator came, or is about to go.
+/// Adds a communicator, or removes one that is about to be freed.
 void ledger_open(CommState& state);
 void ledger_close(CommState& state);
 

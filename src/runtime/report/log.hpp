@@ -1,4 +1,4 @@
-// What the library says on stderr: one write a message.
+// The library's messages on stderr: each is one write.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace latecomer {
 
-/// Printable.
+/// Writes one line, made printable.
 void log_line(const std::string& text);
-/// Several lines, as they are.
+/// Writes several lines unchanged.
 void log_text(const std::string& text);
 
-/// One line in which nothing acts on a terminal: names and values come from the program and from
-/// outside.
+/// Replaces control characters, which could act on a terminal: names and values come from the
+/// program and from outside.
 [[nodiscard]] std::string printable(std::string text);
 
 /// "rank 3 of 'MPI_COMM_WORLD' (16 ranks)".

@@ -9,12 +9,12 @@ namespace {
 /// The place of `key` in `entries`, where `places` keeps it; beyond `most` the common last entry's.
 template <class Key, class Entry>
 std::size_t place_of(std::map<Key, std::size_t>& places, std::deque<Entry>& entries, const Key& key,
-                     std::size_t most, bool* fresh) {
+                     std::size_t max, bool* fresh) {
   const auto found = places.find(key);
   *fresh = false;
   if (found != places.end()) return found->second;
-  if (entries.size() > most) return most;
-  *fresh = entries.size() < most;
+  if (entries.size() > max) return max;
+  *fresh = entries.size() < max;
   entries.emplace_back();
   const std::size_t place = entries.size() - 1;
   if (*fresh) places.emplace(key, place);
@@ -30,14 +30,14 @@ void write(char (&to)[N], std::string_view text) {
 
 void add_times(latecomer_times& times, const EndedCall& call) {
   times.inside += call.inside;
-  if (!call.told) return;
+  if (!call.telemetry) return;
   ++times.told;
-  times.waiting += call.told->waiting;
-  times.moving += call.told->moving;
+  times.waiting += call.telemetry->waiting;
+  times.moving += call.telemetry->moving;
 }
 
 void count(latecomer_stats& calls, const EndedCall& call) {
-  ++(calls.*call.became);
+  ++(calls.*call.counter);
   calls.before_arrival += call.before_arrival;
 }
 
@@ -52,7 +52,7 @@ void KeyRecord::count(std::string_view algorithm, std::string_view parameters, s
   };
   auto found = std::find_if(choices.begin(), choices.end(), is);
   if (found == choices.end()) {
-    if (choices.size() == LATECOMER_MOST_CHOICES) {
+    if (choices.size() == LATECOMER_MAX_CHOICES) {
       other_choices += repeats;
       if (last) last_choice = -1;
       return;
@@ -64,12 +64,12 @@ void KeyRecord::count(std::string_view algorithm, std::string_view parameters, s
   if (last) last_choice = static_cast<int32_t>(found - choices.begin());
 }
 
-void Statistics::Records::add(Became became, std::uint64_t count, Seconds inside,
+void Statistics::Records::add(CallCounter counter, std::uint64_t count, Seconds inside,
                               std::uint64_t number) const {
-  key->calls.*became += count;
+  key->calls.*counter += count;
   key->times.inside += inside;
   key->count("native", {}, number, count);
-  site->calls.*became += count;
+  site->calls.*counter += count;
   site->times.inside += inside;
 }
 
@@ -78,9 +78,9 @@ Statistics::Records Statistics::add(const EndedCall& call) {
   count(key.calls, call);
   add_times(key.times, call);
   if (call.well) key.count(call.algorithm, call.parameters, call.number);
-  if (call.told && call.told->estimate_error) {
+  if (call.telemetry && call.telemetry->estimate_error) {
     ++key.estimated;
-    key.estimate_error += *call.told->estimate_error;
+    key.estimate_error += *call.telemetry->estimate_error;
   }
   latecomer_site_stats& site = site_record(call.site);
   count(site.calls, call);
@@ -124,17 +124,20 @@ std::vector<latecomer_key_stats> Statistics::keys() const {
 }
 
 KeyRecord& Statistics::key_record(const EndedCall& call) {
-  const Key key{call.problem.collective,           call.problem.bytes(),
-                call.problem.commutative,          call.problem.exact,
-                call.told ? call.told->period : 0, call.told ? call.told->position : 0};
+  const Key key{call.problem.collective,
+                call.problem.bytes(),
+                call.problem.commutative,
+                call.problem.exact,
+                call.telemetry ? call.telemetry->period : 0,
+                call.telemetry ? call.telemetry->position : 0};
   bool fresh = false;
-  return keys_[place_of(key_places_, keys_, key, LATECOMER_MOST_KEYS, &fresh)];
+  return keys_[place_of(key_places_, keys_, key, LATECOMER_MAX_KEYS, &fresh)];
 }
 
 latecomer_site_stats& Statistics::site_record(const void* address) {
   bool fresh = false;
   latecomer_site_stats& entry =
-      sites_[place_of(site_places_, sites_, address, LATECOMER_MOST_SITES, &fresh)];
+      sites_[place_of(site_places_, sites_, address, LATECOMER_MAX_SITES, &fresh)];
   if (fresh) entry.address = address;
   return entry;
 }

@@ -15,29 +15,29 @@
 namespace latecomer {
 
 /// The counter that a call adds to by how it ended.
-using Became = std::uint64_t latecomer_stats::*;
+using CallCounter = std::uint64_t latecomer_stats::*;
 
 /// One call that ended.
 struct EndedCall {
-  /// What telemetry told of it.
-  struct Told {
+  /// The telemetry of a call.
+  struct Telemetry {
     int period;
     int position;
     Seconds waiting;
     Seconds moving;
-    std::optional<Seconds> estimate_error;  // none: nobody was expected late, or nobody knew
+    std::optional<Seconds> estimate_error;  // none: no arrivals were expected
   };
 
   std::uint64_t number = 0;  // on the communicator
-  const Problem& problem;    // as far as the arguments make sense
+  const Problem& problem;    // as far as the arguments are valid
   const void* site = nullptr;
-  Became became = nullptr;
+  CallCounter counter = nullptr;
   std::uint64_t before_arrival = 0;  // operations done by then
   Seconds inside = 0;
   bool well = false;
   std::string_view algorithm = "native";
   std::string_view parameters{};
-  std::optional<Told> told{};
+  std::optional<Telemetry> telemetry{};
 };
 
 /// The calls of one key.
@@ -69,9 +69,9 @@ class Statistics {
     latecomer_site_stats* site = nullptr;
 
     /// `count` calls of the MPI library's, all of which went well, the last one of this number.
-    void add(Became became, std::uint64_t count, Seconds inside, std::uint64_t number) const;
+    void add(CallCounter counter, std::uint64_t count, Seconds inside, std::uint64_t number) const;
   };
-  /// Returns the records that it was added to; they stay where they are.
+  /// Adds a call. Returns its records, whose addresses stay valid.
   Records add(const EndedCall& call);
 
   [[nodiscard]] std::size_t key_count() const { return keys_.size(); }

@@ -15,7 +15,7 @@
 namespace latecomer {
 namespace {
 
-constexpr int kMostTried = 16;  // names for the new file; others may be left over
+constexpr int kMaxTried = 16;  // names for the new file; others may be left over
 
 std::string name_of_job() {
   const auto step = environment("SLURM_STEP_ID");
@@ -26,7 +26,7 @@ std::string name_of_job() {
   return std::to_string(getppid());
 }
 
-/// A part of a file's name.
+/// Makes a text usable as a part of a file's name.
 std::string as_word(std::string text) {
   const auto odd = [](unsigned char c) {
     return std::isalnum(c) == 0 && std::string_view("-_.@").find(c) == std::string_view::npos;
@@ -37,10 +37,10 @@ std::string as_word(std::string text) {
 
 std::string reason() { return std::strerror(errno); }
 
-/// Opens a file that was not there, and names it; below 0 if it cannot be made.
+/// Opens a new file, and sets its name. Returns a negative number if it cannot be made.
 int open_new(const std::string& beside, std::string& name) {
   int file = -1;
-  for (int i = 0; i < kMostTried; ++i) {
+  for (int i = 0; i < kMaxTried; ++i) {
     name = beside + '.' + std::to_string(getpid()) + '.' + std::to_string(i);
     file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file >= 0 || errno != EEXIST) break;

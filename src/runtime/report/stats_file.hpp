@@ -1,5 +1,5 @@
-// The file that statistics go to. Whoever else may write to its folder can neither have it lead
-// elsewhere nor see half of it.
+// The file for statistics. Users with write access to its folder can neither redirect it nor see an
+// incomplete file.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace latecomer {
 
-/// %r becomes the rank, %p the process id and %j the job: what PMIx, Slurm, PBS or LSF call it,
-/// else the id of the process that started this one.
+/// Expands a pattern: %r is the rank, %p the process id and %j the job's id by PMIx, Slurm, PBS or
+/// LSF, else the id of the parent process.
 [[nodiscard]] std::string stats_file_name(const std::string& pattern, Rank rank);
 
-/// Whether each rank has a file of its own, by the pattern.
+/// True if the pattern gives each rank a file of its own.
 [[nodiscard]] bool is_of_each_rank(const std::string& pattern);
 
-/// Writes to a new file beside it, which takes its place. Returns why that could not be done;
-/// empty: it was. What is there may be a regular file only: no link, no device.
+/// Writes a new file and moves it to `name`. Returns the reason of a failure; empty: none. An
+/// existing `name` must be a regular file, not a symbolic link or a device.
 [[nodiscard]] std::string write_stats_file(const std::string& name, const std::string& text);
 
 }  // namespace latecomer

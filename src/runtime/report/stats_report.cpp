@@ -47,7 +47,7 @@ std::string table(const std::vector<Row>& rows) {
   return text;
 }
 
-/// Of what happened: "25 handled, 1 fallback_trivial".
+/// The counters that are not 0: "25 handled, 1 fallback_trivial".
 std::string counted(const latecomer_stats& calls) {
   std::string text;
   for (const Counter& counter : counters()) {
@@ -84,7 +84,7 @@ std::string choices(const latecomer_key_stats& key) {
   return text;
 }
 
-/// Where there are any.
+/// The mean estimate error; only if there are estimates.
 Seconds mean_estimate_error(const latecomer_key_stats& key) {
   return key.estimate_error / static_cast<double>(key.estimated);
 }

@@ -9,7 +9,7 @@
 
 namespace latecomer {
 
-/// Of one communicator, as this rank saw it.
+/// The statistics of one communicator on this rank.
 struct CommStats {
   std::string name;  // "" if it has none
   Rank rank;
@@ -19,7 +19,7 @@ struct CommStats {
   std::vector<latecomer_site_stats> sites;
 };
 
-/// Of one process.
+/// The statistics of one process.
 struct ProcessStats {
   Rank rank = 0;  // in MPI_COMM_WORLD
   Rank ranks = 1;

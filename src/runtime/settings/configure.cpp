@@ -18,13 +18,13 @@
 namespace latecomer {
 namespace {
 
-/// What a rank brings to the agreement.
-struct Wish {
+/// A rank's choice, as far as it can be read.
+struct ParsedChoice {
   std::optional<Choice> choice;
   std::string trouble;  // why there is none
 };
 
-Wish read_wish(std::string_view collective, std::string_view text) try {
+ParsedChoice parse(std::string_view collective, std::string_view text) try {
   return {parse_choice(parse_collective(collective), text), ""};
 } catch (const Error& error) {
   return {std::nullopt, error.what()};
@@ -39,32 +39,34 @@ std::uint64_t hash_of(const Choice& choice) {
 
 using Numbers = std::array<std::uint64_t, 5>;
 
-int largest_of_all(CommState& state, const Numbers& mine, Numbers& largest) {
-  const TurnGivenUp given_up(state.turn);
+int max_over_ranks(CommState& state, const Numbers& mine, Numbers& largest) {
+  const ReleasedCommLock released(state.lock);
   const UserCode called;
   return PMPI_Allreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_UINT64_T,
                         MPI_MAX, state.comm);
 }
 
-/// One reduction tells every rank whether all could read their text and all mean the same. A rank
-/// that could not (no `meaning`) knows better why: that is its caller's to throw. It also tells
-/// whether all are in the same mode, on which it depends when they will compare the rest.
+/// Agrees on a text: one reduction shows every rank whether all could read it and all mean the
+/// same. A rank that could not read it (no `meaning`) knows the reason, and its caller throws it.
+/// The reduction also shows whether all ranks are in the same mode, which decides when they compare
+/// the other settings.
 void agree(CommState& state, const std::string& what, std::string_view text,
            std::optional<std::uint64_t> meaning) {
   const std::uint64_t hash = meaning.value_or(0);
   const std::uint64_t mode = state.chooser.policy().reproducible ? 1 : 0;
   const Numbers mine = {meaning ? 0U : 1U, hash, ~hash, mode, ~mode};
   Numbers largest{};
-  const int code = largest_of_all(state, mine, largest);
+  const int code = max_over_ranks(state, mine, largest);
   if (code != MPI_SUCCESS) throw RefusedByMpi{code};
   state.settings = Settings::unknown;
   if (largest[3] != ~largest[4]) find_different(state, "reproducible");
   if (!meaning) return;
   if (largest[0] != 0) {
-    throw Error(what, std::string(text), "one that every rank can use, and one cannot");
+    throw Error(what, std::string(text),
+                "a value that all ranks accept; another rank rejected its own");
   }
   if (largest[1] != ~largest[2]) {
-    throw Error(what, std::string(text), "one that means the same on every rank");
+    throw Error(what, std::string(text), "the same value on all ranks");
   }
 }
 
@@ -78,24 +80,25 @@ void check_ranks(const CommState& state, int ranks) {
   throw Error("arrival", format_number(seconds), "a finite number of seconds");
 }
 
-/// Whether latecomer carries such calls out in any case.
+/// True if latecomer executes such calls in any case.
 bool handles(const Algorithm& row) { return row.kind != Kind::native && row.name != "auto"; }
 
-/// What calls took says nothing any more.
+/// Forgets what was learned about calls.
 void forget_calls(CommState& state) {
   state.chooser.forget();
   state.shortcuts.clear();
 }
 
-/// Here all ranks are together; in the first call they would wait for the last one unreported.
-void link_up(CommState& state) {
-  take_over_link(state);
-  const Outcome made = make_link(state);
+/// Makes the resources while all ranks are together; in the first call the wait for the last rank
+/// would not be reported.
+void make_resources_together(CommState& state) {
+  take_over_resources(state);
+  const Outcome made = make_resources(state);
   if (made.code != MPI_SUCCESS) throw std::runtime_error("communicator: " + made.why);
 }
 
-/// Arrivals are watched from now on where calls are latecomer's in any case. An automatic choice
-/// watches them when its calls have become worth it.
+/// Starts or stops watching arrivals: they are watched if latecomer executes calls in any case. An
+/// automatic choice watches them once a class is active.
 void watch_if_needed(CommState& state, bool anew) {
   const Policy& policy = state.chooser.policy();
   const auto any = [&](auto&& is) {
@@ -107,7 +110,7 @@ void watch_if_needed(CommState& state, bool anew) {
   if (!policy.online && !automatic) return state.chooser.watch_no_more();
   const bool needed = policy.online && any(handles);
   if (watched ? !anew : !needed) return;
-  link_up(state);
+  make_resources_together(state);
   const Outcome outcome = watch_arrivals(state);
   if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
 }
@@ -115,16 +118,16 @@ void watch_if_needed(CommState& state, bool anew) {
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
-  Wish wish = read_wish(collective, text);
+  ParsedChoice parsed = parse(collective, text);
   agree(state, "algorithm", text,
-        wish.choice ? std::optional(hash_of(*wish.choice)) : std::nullopt);
-  if (!wish.choice) throw std::runtime_error(wish.trouble);
-  const Algorithm& row = *wish.choice->algorithm;
-  state.choice(row.collective) = std::move(*wish.choice);
+        parsed.choice ? std::optional(hash_of(*parsed.choice)) : std::nullopt);
+  if (!parsed.choice) throw std::runtime_error(parsed.trouble);
+  const Algorithm& row = *parsed.choice->algorithm;
+  state.choice(row.collective) = std::move(*parsed.choice);
   forget_calls(state);
   if (state.ranks == 1 || state.settings == Settings::different) return;
   watch_if_needed(state, false);
-  if (handles(row) || state.chooser.policy().reproducible) link_up(state);
+  if (handles(row) || state.chooser.policy().reproducible) make_resources_together(state);
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
@@ -134,7 +137,8 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
   if (arrivals == nullptr) return policy.given.clear();
   check_ranks(state, ranks);
   if (policy.online) {
-    throw Error("arrivals", "given by the program", "none while the estimate is \"online\"");
+    throw std::runtime_error(
+        "arrivals cannot be set while the estimate is \"online\": set the estimate to \"given\"");
   }
   for (int i = 0; i < ranks; ++i) {
     if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
@@ -154,7 +158,7 @@ void set_estimate(CommState& state, std::string_view text) {
 
 Pattern pattern_of(const CommState& state, int ranks) {
   if (!state.chooser.policy().online) {
-    throw Error("estimate", "given", "\"online\", which knows a pattern");
+    throw Error("estimate", "given", "\"online\": only then arrivals are observed");
   }
   check_ranks(state, ranks);
   Pattern pattern;

@@ -1,5 +1,6 @@
-// What users set on a communicator. All functions throw Error and then change nothing. With the
-// communicator's turn; before a collective one started calls are carried out.
+// Settings of a communicator by the program. All functions throw Error and then change nothing. The
+// caller holds the communicator's lock, and has executed started calls before a collective
+// function.
 #pragma once
 
 #include <string_view>
@@ -13,10 +14,10 @@ namespace latecomer {
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text);
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks);
-/// Collective. "given": arrivals are those of set_arrivals; "online": as earlier calls showed them.
-/// Throws Error on every rank for another text, or where the ranks' texts differ.
+/// Collective. "given": arrivals are those of set_arrivals(); "online": they are forecast from
+/// earlier calls. Throws Error on every rank for another text, or if the ranks' texts differ.
 void set_estimate(CommState& state, std::string_view text);
-/// Seconds after the earliest, one entry a rank.
+/// The last arrivals and the expected ones, in seconds after the earliest, one per rank.
 struct Pattern {
   std::vector<Seconds> last;
   std::vector<Seconds> expected;

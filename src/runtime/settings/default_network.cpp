@@ -14,12 +14,12 @@ namespace latecomer {
 namespace {
 
 constexpr const char* kVariable = "LATECOMER_NETWORK";
-constexpr std::size_t kMostBytes = 64 << 10;
+constexpr std::size_t kMaxBytes = 64 << 10;
 
 /// An open file, closed at the end.
 class File {
  public:
-  /// Does not wait for whoever writes to a pipe.
+  /// Does not wait for the writer of a pipe.
   explicit File(const std::string& name)
       : handle_(open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
   ~File() {
@@ -32,9 +32,9 @@ class File {
     struct stat found{};
     return fstat(handle_, &found) == 0 && S_ISREG(found.st_mode);
   }
-  /// As far as it can be read, one byte more than allowed at most.
+  /// The text, as far as it can be read, and at most one byte more than allowed.
   [[nodiscard]] std::string text() const {
-    std::string all(kMostBytes + 1, '\0');
+    std::string all(kMaxBytes + 1, '\0');
     std::size_t size = 0;
     while (size < all.size()) {
       const ssize_t more = read(handle_, all.data() + size, all.size() - size);
@@ -54,7 +54,7 @@ std::string text_of(const std::string& name) {
   const File file(name);
   if (!file.is_open()) throw Error("network file", name, "a file that can be read");
   std::string text = file.regular() ? file.text() : "";
-  if (!file.regular() || text.size() > kMostBytes) {
+  if (!file.regular() || text.size() > kMaxBytes) {
     throw Error("network file", name, "a regular file of at most 64 KiB");
   }
   return text;
@@ -67,7 +67,7 @@ Network parse_line(const std::string& file, std::size_t number, std::string_view
   throw Error(error.subject() + " in " + file, "line " + std::to_string(number), error.remedy());
 }
 
-/// Of the one line that says something.
+/// Reads the only line that is neither empty nor a comment.
 Network read_file(const std::string& name) {
   const std::string text = text_of(name);
   std::size_t number = 0;

@@ -1,4 +1,4 @@
-// The network that communicators assume until they are told another one.
+// The network that communicators assume unless another one is set.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@ namespace latecomer {
 /// start with #, as `latecomer calibrate` writes it. Throws Error, which shows nothing of the file.
 [[nodiscard]] Network read_network(std::string_view text);
 
-/// That of the environment variable LATECOMER_NETWORK; the built-in one without it. One that cannot
-/// be read is reported on stderr, once a job, and not used.
+/// The network of the environment variable LATECOMER_NETWORK, or the built-in one. A value that
+/// cannot be read is reported on stderr, once a job, and not used.
 [[nodiscard]] Network default_network();
 
 }  // namespace latecomer

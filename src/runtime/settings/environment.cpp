@@ -10,7 +10,8 @@
 namespace latecomer {
 namespace {
 
-/// Programs of MPI's sessions alone, which have no MPI_COMM_WORLD, are not served.
+/// True on the rank that reports for the job. Programs with MPI sessions only have no
+/// MPI_COMM_WORLD, and get no reports.
 bool speaks_for_job() {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -34,9 +35,9 @@ bool environment_flag(const char* variable) {
 
 void report_unused(const char* variable, const std::string& why) {
   static std::mutex guard;
-  static std::set<std::string> told;
+  static std::set<std::string> reported;
   const std::lock_guard lock(guard);
-  if (!told.insert(variable).second || !speaks_for_job()) return;
+  if (!reported.insert(variable).second || !speaks_for_job()) return;
   log_line(std::string(variable) + " is not used: " + why);
 }
 

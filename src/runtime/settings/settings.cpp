@@ -2,7 +2,7 @@
 
 #include "base/hash.hpp"
 #include "latecomer/latecomer.h"
-#include "runtime/connection/letters.hpp"
+#include "runtime/connection/blocking_channel.hpp"
 #include "runtime/report/log.hpp"
 #include "transports/mpi/tags.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 std::uint64_t hash_of_version(const CommState&) { return fnv1a(latecomer_version()); }
 
-/// None matters in reproducible mode.
+/// The hash of the network; 0 in reproducible mode, where no network matters.
 std::uint64_t hash_of_network(const CommState& state) {
   if (state.chooser.policy().reproducible) return 0;
   return fnv1a(to_string(state.chooser.policy().network));
@@ -26,7 +26,7 @@ constexpr Setting kSettings[] = {
     {"reproducible", hash_of_mode},
     {"network", hash_of_network},
 };
-static_assert(std::size(kSettings) <= SettingHashes::kMost);
+static_assert(std::size(kSettings) <= SettingHashes::kMax);
 
 }  // namespace
 
@@ -51,8 +51,8 @@ std::string names_of_differing(const SettingHashes& all) {
 void find_different(CommState& state, const std::string& names) {
   state.settings = Settings::different;
   if (state.rank != 0) return;
-  log_line(describe(state.comm) + ": not set alike on all ranks: " + names +
-           "; the MPI library's own collectives serve this communicator");
+  log_line(describe(state.comm) + ": settings differ between ranks: " + names +
+           "; the MPI library's own collectives carry out all calls on this communicator");
 }
 
 void conclude(CommState& state, const SettingHashes& all) {
@@ -64,10 +64,11 @@ void conclude(CommState& state, const SettingHashes& all) {
 
 Outcome compare_settings(CommState& state) {
   if (state.settings != Settings::unknown) return {};
-  Letters letters(*state.link, {state.comm, state.tuning.long_wait, 1}, Tags::kSettings,
-                  "to compare settings");
-  const SettingHashes all = collect(letters, state.ranks, state.rank, hashes_of(state), merge);
-  if (letters.failed()) return letters.outcome();
+  BlockingChannel channel(*state.resources, {state.comm, state.tuning.long_wait, 1},
+                          Tags::kSettings, "to compare settings");
+  const SettingHashes all =
+      tree_allreduce(channel, state.ranks, state.rank, hashes_of(state), merge);
+  if (channel.failed()) return channel.outcome();
   conclude(state, all);
   return {};
 }

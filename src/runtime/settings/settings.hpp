@@ -1,6 +1,7 @@
-// What must be set alike on all ranks and is set on each of them, by the environment or by local
-// functions: compared once all ranks make a call that latecomer handles. Where something differs,
-// the ranks would follow different plans; the MPI library's own collective serves them instead.
+// Settings that must be equal on all ranks although each rank sets them by itself, by the
+// environment or by local functions. The ranks compare them once, in their first call that
+// latecomer handles. If one differs, the ranks would follow different plans: then the MPI library
+// executes all calls.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +24,19 @@ struct Setting {
 [[nodiscard]] std::span<const Setting> settings();
 
 [[nodiscard]] SettingHashes hashes_of(const CommState& state);
-/// The names of those that differ, with commas between them; "" if none does.
+/// The names of the settings that differ, with commas between them; "" if none does.
 [[nodiscard]] std::string names_of_differing(const SettingHashes& all);
 
-/// These settings differ: the MPI library serves all ranks, and rank 0 says so on stderr.
+/// Marks the settings as different: the MPI library executes all calls, and rank 0 reports that on
+/// stderr.
 void find_different(CommState& state, const std::string& names);
 
-/// `state.settings` becomes what the ranks' settings say, the same on all of them; where they
-/// differ rank 0 says so on stderr.
+/// Sets `state.settings` from the settings of all ranks, alike on all of them; if they differ rank
+/// 0 reports that on stderr.
 void conclude(CommState& state, const SettingHashes& all);
 
-/// Collective over the state's link unless the settings were compared before: up a binomial tree
-/// of the ranks and down again, and concluded from. Fails as a call does.
+/// Compares the settings unless they were compared before; collective, up a binomial tree of the
+/// ranks and down again. Fails as a call does.
 [[nodiscard]] Outcome compare_settings(CommState& state);
 
 }  // namespace latecomer

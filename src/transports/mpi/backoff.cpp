@@ -11,9 +11,9 @@
 namespace latecomer {
 namespace {
 
-constexpr Seconds kSlowLook = 20e-6;  // on a core of one's own it takes a few microseconds
+constexpr Seconds kSlowPoll = 20e-6;  // on a core of one's own it takes a few microseconds
 
-/// Of a core, by this thread.
+/// The processor time that this thread has used.
 Seconds processor_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -25,18 +25,18 @@ Seconds processor_time() {
 Seconds Sleeps::after(Seconds waited, Seconds cost) const {
   if (waited <= patience) return 0;
   return std::clamp(part * waited, shortest,
-                    std::max(longest, std::min(looks * cost, longest_ever)));
+                    std::max(longest, std::min(polls * cost, longest_ever)));
 }
 
 void Backoff::pause(Seconds now) {
-  if (looks_++ == 0) since_ = now;
+  if (polls_++ == 0) since_ = now;
   Seconds cost = 0;
-  if (sleeps_.looks > 0) {
+  if (sleeps_.polls > 0) {
     const Seconds used = processor_time();
     cost = used - std::exchange(used_, used);
   }
   const Seconds waited = now - since_;
-  const bool shares_core = shares_core_ || waited > looks_ * kSlowLook;
+  const bool shares_core = shares_core_ || waited > polls_ * kSlowPoll;
   const Seconds sleep = shares_core ? sleeps_.after(waited, cost) : 0;
   if (sleep > 0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(sleep));

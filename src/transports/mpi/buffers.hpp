@@ -9,11 +9,11 @@ namespace latecomer {
 
 class Buffers {
  public:
-  /// `input` is not used in place. Throws std::bad_alloc.
+  /// In place, `input` is not used. Throws std::bad_alloc.
   Buffers(const Layout& layout, const void* input, void* output, Scratch& scratch,
           Count scratch_count);
 
-  /// The input and output of a call that began without them, with scratch alone.
+  /// Sets the input and output of a call that began with scratch alone.
   void bind(const void* input, void* output);
 
   [[nodiscard]] void* address(const Slice& slice, Count offset = 0) const {
@@ -21,7 +21,7 @@ class Buffers {
     return reinterpret_cast<void*>(place.base + (slice.begin + offset) * place.spacing);
   }
   [[nodiscard]] MPI_Datatype type(const Slice& slice) const { return at(slice.buffer).type; }
-  /// The datatype as the user gave it: what operators are called with.
+  /// The datatype as the user gave it, for operators.
   [[nodiscard]] MPI_Datatype element() const { return layout_.type; }
   [[nodiscard]] const Layout& layout() const { return layout_; }
 

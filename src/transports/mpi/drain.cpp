@@ -15,7 +15,7 @@ bool all_done(std::vector<MPI_Request>& requests) {
   return all;
 }
 
-/// False: there were some.
+/// Frees the requests that are left. Returns false if there were some.
 bool free_rest(std::vector<MPI_Request>& requests) {
   bool none = true;
   for (MPI_Request& request : requests) {

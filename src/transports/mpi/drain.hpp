@@ -1,4 +1,4 @@
-// Gets rid of requests that nobody waits for any more.
+// Ends requests that no call waits for any more.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace latecomer {
 
 /// Cancels the receives; a receive or send that already began gets a second to end, then its
-/// request is freed. False: some were, and MPI may still use their memory.
+/// request is freed. Returns false if one was freed, so that MPI may still use its memory.
 bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends);
 
 }  // namespace latecomer

@@ -13,8 +13,8 @@ using Number = MPI_Count;  // as MPI counts what made a datatype
 using Number = int;
 #endif
 
-/// How many numbers, addresses and datatypes made a datatype. What counts in MPI_Count made, only
-/// the functions that do so may be asked about.
+/// The number of integers, addresses and datatypes that made a datatype. If they were given as
+/// MPI_Count, only the functions for MPI_Count may be asked.
 struct Envelope {
   Number integers = 0, addresses = 0, large = 0, types = 0;
   int combiner = MPI_COMBINER_NAMED;
@@ -28,14 +28,14 @@ struct Envelope {
   }
 };
 
-/// MPI's own: it has no contents, and is not freed.
+/// True for MPI's own datatypes, which have no contents and are not freed.
 bool predefined_by(int combiner) {
   return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
          combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
 }
 
-/// What a datatype was made from. Whichever type they were given in, its numbers are in one order:
-/// how many blocks, their lengths, their distances.
+/// The contents of a datatype. Whichever type they were given in, its numbers are in one order: the
+/// number of blocks, their lengths, their distances.
 class Contents {
  public:
   Contents(MPI_Datatype type, const Envelope& envelope) : types_(place(envelope.types)) {
@@ -77,7 +77,7 @@ struct Run {
   Count begin = 0;
   Count bytes = 0;
 };
-/// Nothing where they do not, or it is not known.
+/// A run, if there is one and it is known.
 using Maybe = std::optional<Run>;
 
 Maybe run_of(MPI_Datatype type);

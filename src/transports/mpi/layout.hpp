@@ -1,4 +1,4 @@
-// How elements of a datatype lie in memory.
+// The layout of a datatype's elements in memory.
 #pragma once
 
 #include "base/types.hpp"
@@ -21,11 +21,11 @@ struct Layout {
   [[nodiscard]] bool separate() const { return extent >= true_extent; }
 };
 
-/// How MPI made a datatype: one of MPI_COMBINER_*.
+/// The combiner of a datatype: one of MPI_COMBINER_*.
 [[nodiscard]] int combiner_of(MPI_Datatype type);
 
-/// Whether elements follow each other without holes, and the data in them do so in the order in
-/// which MPI sends them. Not known of all that do, such as subarrays.
+/// True if elements follow each other without holes, and their data lie in the order in which MPI
+/// sends them. Not detected for all such datatypes, for example not for subarrays.
 [[nodiscard]] bool in_a_row(const Layout& layout);
 
 }  // namespace latecomer

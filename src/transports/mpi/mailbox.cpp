@@ -8,16 +8,16 @@
 namespace latecomer {
 namespace {
 
-constexpr std::size_t kMostSpare = 16;
+constexpr std::size_t kMaxSpare = 16;
 
-/// A request whose test fails cannot be waited for.
+/// True if the send is done, or its test failed: then it cannot be waited for.
 bool is_done(Mailbox::Sent& sent, int& code) {
   int done = 0;
   code = PMPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
   return done != 0 || code != MPI_SUCCESS;
 }
 
-/// Of all mailboxes that are gone.
+/// The sends under way of all mailboxes that are gone.
 struct Orphans {
   std::mutex guard;
   Mailbox::Sends sends;
@@ -77,7 +77,7 @@ void Mailbox::forget_sent() {
     const auto next = std::next(sent);
     int code = MPI_SUCCESS;
     if (is_done(*sent, code)) {
-      if (spare_.size() < kMostSpare) {
+      if (spare_.size() < kMaxSpare) {
         spare_.splice(spare_.begin(), leaving_, sent);
       } else {
         leaving_.erase(sent);

@@ -1,7 +1,7 @@
-// Small messages between the ranks of a communicator, under one tag, beside those of calls. A send
-// is never waited for, a receive is never posted: nothing needs to be cancelled when the mailbox
-// goes. What nobody asked for by then is left to the communicator, so contents name their call, and
-// whoever frees the communicator asks used().
+// Small messages between the ranks of a communicator, under one tag, separate from those of calls.
+// A send is never waited for, a receive is never posted: nothing needs to be cancelled when the
+// mailbox goes. Messages that were not received by then are left to the communicator, so contents
+// name their call, and the owner of the communicator asks used() before freeing it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace latecomer {
 
-/// One thread at a time.
+/// For one thread at a time.
 class Mailbox {
  public:
   /// The communicator returns errors (MPI_ERRORS_RETURN).
@@ -31,7 +31,7 @@ class Mailbox {
     Rank from;
     std::span<const char> content;  // until the next receive
 
-    /// Nothing if the content has another size.
+    /// The content as a value; nothing if it has another size.
     template <class Content>
     [[nodiscard]] std::optional<Content> as() const {
       static_assert(std::is_trivially_copyable_v<Content>);
@@ -42,21 +42,22 @@ class Mailbox {
     }
   };
 
-  /// Copies the content.
+  /// Sends a copy of the content.
   void send(Rank to, const void* content, std::size_t size);
-  /// The next one that is here; those of one sender in their order. Nothing after an error.
+  /// Returns the next message that has come; messages of one sender keep their order. Nothing after
+  /// an error.
   [[nodiscard]] std::optional<Envelope> receive() { return receive_from(MPI_ANY_SOURCE); }
   [[nodiscard]] std::optional<Envelope> receive_from(Rank from);
 
-  /// Nothing that was sent is under way on this side.
+  /// True if no send is under way on this side.
   [[nodiscard]] bool idle();
-  /// Whether anything was ever sent or received.
+  /// True if a message was ever sent or received.
   [[nodiscard]] bool used() const { return used_; }
-  /// MPI's code of the first failure.
+  /// MPI's code of the first failure, or MPI_SUCCESS.
   [[nodiscard]] int error() const { return error_; }
 
-  /// Waits for the sends of mailboxes that are gone, before MPI is finalized. False: some are still
-  /// under way.
+  /// Waits for the sends of mailboxes that are gone, before MPI is finalized. Returns false if some
+  /// are still under way.
   static bool finish(Seconds at_most);
 
   struct Sent {
@@ -74,7 +75,7 @@ class Mailbox {
   bool used_ = false;
   int error_ = MPI_SUCCESS;
   Sends leaving_;
-  Sends spare_;  // their memory is used again
+  Sends spare_;  // done; their memory is used again
   std::vector<char> received_;
 };
 

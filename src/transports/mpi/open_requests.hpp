@@ -1,5 +1,5 @@
-// Tests requests so that errors go to their communicator. Which function's do is the MPI library's
-// to say.
+// Tests requests so that errors go to their communicator. Which MPI function does that depends on
+// the library.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class OpenRequests {
 
   void clear() { requests_.clear(); }
   void add(MPI_Request request) { requests_.push_back(request); }
-  /// Those that ended; MPI knows them no more.
+  /// Returns the requests that ended; they are no longer valid.
   const std::vector<Ended>& test();
 
  private:

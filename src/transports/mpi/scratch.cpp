@@ -21,7 +21,8 @@ Memory allocate(std::size_t bytes) {
 
 bool smaller(const Memory& a, const Memory& b) { return a.capacity < b.capacity; }
 
-/// What calls gave back. Calls of several threads at once each have memory of their own.
+/// The memory that calls gave back. Concurrent calls of several threads each have memory of their
+/// own.
 class Store {
  public:
   /// `bytes` may be 0: a call that needs none makes the others' older.
@@ -64,7 +65,8 @@ class Store {
     return allocate(bytes);
   }
 
-  /// Frees what is above the limit and was not needed twice lately, the largest first.
+  /// Frees unused memory above the limit that was not needed twice in recent calls, the largest
+  /// first.
   void shrink() {
     for (auto last = unused_.end(); bytes_ > Scratch::kKept && last != unused_.begin();) {
       --last;
@@ -82,7 +84,7 @@ class Store {
   std::size_t next_need_ = 0;
 };
 
-/// Not destroyed: calls may be made until the very end of the process.
+/// The process's store. It is not destroyed: calls may be made until the very end of the process.
 Store& store() {
   static auto* const all = new Store;
   return *all;

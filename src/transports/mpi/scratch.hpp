@@ -1,6 +1,6 @@
 // Memory for elements of any datatype, from a store that all communicators of the process share:
-// calls take it and give it back. A call keeps as much as it asked for; what nobody uses stays for
-// the next calls, but above a limit only as long as calls need it.
+// calls take it and give it back. A call keeps as much as it asked for; unused memory stays for the
+// next calls, but above a limit only as long as calls need it.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace latecomer {
 
 class Scratch {
  public:
-  /// Bytes that nobody uses and that are kept whatever calls need.
+  /// Bytes of unused memory that are kept whatever calls need.
   static constexpr std::size_t kKept = std::size_t{16} << 20;
-  /// So many calls without need of as much, and what is above the limit goes.
+  /// After this many calls that need less, memory above the limit is freed.
   static constexpr std::size_t kRecentCalls = 8;
 
   Scratch() = default;
@@ -23,16 +23,16 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// The address of element 0 of `count` elements that lie `spacing` bytes apart. What was stored
-  /// before is lost. Throws std::bad_alloc.
+  /// Returns the address of element 0 of `count` elements that lie `spacing` bytes apart. Earlier
+  /// contents are lost. Throws std::bad_alloc.
   void* reserve(const Layout& layout, MPI_Aint spacing, Count count);
-  /// The call is over: other calls may have the memory.
+  /// Gives the memory back, when the call is over.
   void release();
-  /// MPI may still use the memory after a failure: it is never used again, nor freed.
+  /// Leaks the memory, since MPI may still use it after a failure.
   void abandon();
 
   [[nodiscard]] std::size_t capacity() const { return memory_.capacity; }
-  /// Bytes that nobody uses, of all that the process has.
+  /// The bytes of unused memory in this process.
   [[nodiscard]] static std::size_t unused();
 
   static constexpr std::size_t kAlignment = 64;

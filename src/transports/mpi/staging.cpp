@@ -44,7 +44,7 @@ Staging::Block Staging::take(std::size_t bytes) {
     block.memory_ = std::move(shelf.free.back());
     shelf.free.pop_back();
   }
-  if (++shelf.in_use > shelf.most_in_use) shelf.most_in_use = shelf.in_use;
+  if (++shelf.in_use > shelf.max_in_use) shelf.max_in_use = shelf.in_use;
   return block;
 }
 
@@ -87,9 +87,9 @@ std::size_t Staging::unused() {
 void Staging::Shelves::trim() {
   if (++calls % kLastCalls != 0) return;
   for (Shelf& shelf : all) {
-    const std::size_t most = 2 * shelf.most_in_use;
-    if (shelf.free.size() > most) shelf.free.resize(most);
-    shelf.most_in_use = 0;
+    const std::size_t max = 2 * shelf.max_in_use;
+    if (shelf.free.size() > max) shelf.free.resize(max);
+    shelf.max_in_use = 0;
   }
 }
 

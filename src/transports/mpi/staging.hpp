@@ -1,6 +1,6 @@
 // Memory for messages that are not sent from or received into the call's buffers: not initialised,
-// kept from call to call as far as the last calls needed it, and left to whichever communicator of
-// the process makes the next call.
+// kept as far as the last calls needed it, and left to the communicator of the process that makes
+// the next call.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class Staging {
   class Block {
    public:
     [[nodiscard]] char* data() const { return memory_.get(); }
-    /// MPI may still use the memory: it is never freed.
+    /// Leaks the memory, since MPI may still use it.
     void abandon() { (void)memory_.release(); }
 
    private:
@@ -28,14 +28,15 @@ class Staging {
   /// Throws std::bad_alloc.
   [[nodiscard]] Block take(std::size_t bytes);
   void give_back(Block block);
-  /// No block is in use. Now and then frees what has not been needed lately.
+  /// Begins a call, with no block in use. Now and then frees blocks that the last calls did not
+  /// need.
   void begin_call();
-  /// The same. Other calls may have the memory.
+  /// Ends a call, with no block in use: other calls may have the memory.
   void end_call();
 
-  /// Bytes of the blocks that are not in use.
+  /// The bytes of this object's unused blocks.
   [[nodiscard]] std::size_t kept() const;
-  /// The same of those that no call has.
+  /// The bytes of blocks that no call has.
   [[nodiscard]] static std::size_t unused();
 
  private:
@@ -46,7 +47,7 @@ class Staging {
   struct Shelf {
     std::vector<std::unique_ptr<char[]>> free;
     std::size_t in_use = 0;
-    std::size_t most_in_use = 0;  // in the last calls
+    std::size_t max_in_use = 0;  // in the last calls
   };
 
   struct Shelves {

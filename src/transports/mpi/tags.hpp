@@ -1,6 +1,6 @@
 // Tags of messages. Matching relies on the order of posting. Tags keep messages of different plans
-// apart, so that none lands in a buffer that was not meant for it; only first messages, which
-// carry the plan's hash, meet whatever the plan.
+// apart, so that none lands in a buffer that was not meant for it; only first messages, which carry
+// the plan's hash, match whatever the plan.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace latecomer {
 
 class Tags {
  public:
-  // Outside of calls, and words, which name theirs
-  static constexpr int kControl = 0;   // control.hpp
+  // Messages outside of calls, and control messages, which name their call.
+  static constexpr int kFailures = 0;  // failure_detector.hpp
   static constexpr int kClock = 1;     // clock_sync.hpp
   static constexpr int kSettings = 2;  // settings.hpp
-  static constexpr int kLetters = 3;   // background/post.hpp
-  static constexpr int kWords = 4;     // words.hpp
-  static constexpr int kReview = 5;    // carry_out.cpp
+  static constexpr int kPlans = 3;     // progress/plan_channel.hpp
+  static constexpr int kControl = 4;   // control_channel.hpp
+  static constexpr int kReview = 5;    // execute.cpp
 
   explicit Tags(MPI_Comm comm) {
     if (const int* const bound = largest(comm))
@@ -25,13 +25,13 @@ class Tags {
   }
 
   [[nodiscard]] int first(std::uint64_t call) const { return within(call); }
-  /// Of the n-th message of a pair and direction.
+  /// The tag of the n-th message of a pair and direction.
   [[nodiscard]] int of(std::uint64_t call, std::uint64_t plan_hash, std::uint32_t n) const {
     return within(call * kStride + n + plan_hash % numbers_);
   }
 
  private:
-  /// Open MPI 4.1 tells of MPI_COMM_WORLD's only, and programs with sessions have none.
+  /// Open MPI 4.1 has the attribute for MPI_COMM_WORLD only, which programs with sessions lack.
   static const int* largest(MPI_Comm comm) {
     int* bound = nullptr;
     int found = 0;

@@ -13,13 +13,13 @@ constexpr Count kCopiedBytes = 32768;   // of a message, behind its head
 constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
 constexpr std::size_t kTests = 32;      // of channels, in one poll
 
-/// In front of a first message.
+/// The head of a staged message.
 struct Head {
   std::uint64_t plan_hash;
-  std::uint64_t words;  // bytes that go along
+  std::uint64_t piggybacked;  // bytes between the head and the elements
 };
 
-/// The elements that are copied at most.
+/// The largest number of elements that are copied.
 int fitting(const Layout& layout) {
   return static_cast<int>(std::max<Count>(1, kCopiedBytes / layout.size));
 }
@@ -39,49 +39,49 @@ MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit, std::size_t staged_
       staged_bytes_(staged_bytes),
       tags_(comm),
       local_work_(comm, piece_limit),
-      words_(comm) {
+      control_(comm) {
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
   peers_.resize(static_cast<std::size_t>(ranks));
 }
 
-void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Courier* courier) {
+void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback) {
   buffers_.emplace(std::move(buffers));
-  courier_ = courier;
+  piggyback_ = piggyback;
   op_ = op;
   call_ = call;
-  words_.begin(call.number);
+  control_.begin(call.number);
   staging_.begin_call();
   // Room for the longest first message of any plan: Open MPI 4.1 writes a message that is longer
   // than its receive beyond the buffer, over shared memory.
   const Layout& layout = buffers_->layout();
-  room_ = sizeof(Head) + most_told() + packed_bytes(layout, fitting(layout));
-  most_staged_receives_ = std::max<std::size_t>(1, staged_bytes_ / room_);
+  room_ = sizeof(Head) + max_piggybacked() + packed_bytes(layout, fitting(layout));
+  max_staged_receives_ = std::max<std::size_t>(1, staged_bytes_ / room_);
   last_staged_ = 0;
   error_ = MPI_SUCCESS;
 }
 
 void MpiTransport::send(const Message& message, std::uint64_t plan_hash, Token token) {
-  Slot& slot = take_slot(token, Direction::send, message);
-  slot.plan_hash = plan_hash;
-  Peer& peer = peer_of(slot);
-  if (peer.first_waiting == nullptr && may_leave(peer, slot)) return leave(slot);
-  (peer.first_waiting == nullptr ? peer.first_waiting : peer.last_waiting->next) = &slot;
-  peer.last_waiting = &slot;
+  PendingMessage& pending = add_message(token, Direction::send, message);
+  pending.plan_hash = plan_hash;
+  PeerState& peer = peer_of(pending);
+  if (peer.first_waiting == nullptr && may_leave(peer, pending)) return leave(pending);
+  (peer.first_waiting == nullptr ? peer.first_waiting : peer.last_waiting->next) = &pending;
+  peer.last_waiting = &pending;
 }
 
-bool MpiTransport::may_leave(const Peer& peer, const Slot& slot) const {
-  return peer.leaving == 0 || peer.leaving + bytes(slot) <= kLeavingBytes;
+bool MpiTransport::may_leave(const PeerState& peer, const PendingMessage& pending) const {
+  return peer.leaving == 0 || peer.leaving + bytes(pending) <= kLeavingBytes;
 }
 
-void MpiTransport::leave(Slot& slot) {
-  peer_of(slot).leaving += bytes(slot);
-  post(slot);
+void MpiTransport::leave(PendingMessage& pending) {
+  peer_of(pending).leaving += bytes(pending);
+  post(pending);
 }
 
 void MpiTransport::leave_next() {
   for (; !relieved_.empty(); relieved_.pop_back()) {
-    Peer& peer = peers_[static_cast<std::size_t>(relieved_.back())];
+    PeerState& peer = peers_[static_cast<std::size_t>(relieved_.back())];
     while (peer.first_waiting != nullptr && may_leave(peer, *peer.first_waiting)) {
       leave(*std::exchange(peer.first_waiting, peer.first_waiting->next));
     }
@@ -89,23 +89,24 @@ void MpiTransport::leave_next() {
 }
 
 void MpiTransport::recv(const Message& message, Token token) {
-  Slot& slot = take_slot(token, Direction::recv, message);
-  if (may_receive(slot)) return post(slot);
-  receiving_.push_back(&slot);
+  PendingMessage& pending = add_message(token, Direction::recv, message);
+  if (may_receive(pending)) return post(pending);
+  receiving_.push_back(&pending);
   std::push_heap(receiving_.begin(), receiving_.end(), later);
 }
 
-/// None waits for one that comes after it in the program: nobody waits in a circle.
-bool MpiTransport::may_receive(const Slot& slot) const {
-  return !is_staged(slot) || staged_receives_ < most_staged_receives_ || slot.token < last_staged_;
+/// A receive never waits for one that comes later in the program, so there is no circular wait.
+bool MpiTransport::may_receive(const PendingMessage& pending) const {
+  return !is_staged(pending) || staged_receives_ < max_staged_receives_ ||
+         pending.token < last_staged_;
 }
 
 void MpiTransport::receive_next() {
   while (!receiving_.empty() && may_receive(*receiving_.front())) {
     std::pop_heap(receiving_.begin(), receiving_.end(), later);
-    Slot& slot = *receiving_.back();
+    PendingMessage& pending = *receiving_.back();
     receiving_.pop_back();
-    post(slot);
+    post(pending);
   }
 }
 
@@ -118,109 +119,113 @@ void MpiTransport::copy(const Slice& from, const Slice& to, Token token) {
   local_ = {OpKind::copy, from, to, Into::right, token};
 }
 
-MpiTransport::Slot& MpiTransport::take_slot(Token token, Direction direction,
-                                            const Message& message) {
-  if (free_.empty()) free_.push_back(&slots_.emplace_back());
-  Slot& slot = *free_.back();
+MpiTransport::PendingMessage& MpiTransport::add_message(Token token, Direction direction,
+                                                        const Message& message) {
+  if (free_.empty()) free_.push_back(&messages_.emplace_back());
+  PendingMessage& pending = *free_.back();
   free_.pop_back();
-  slot = Slot{};
-  slot.token = token;
-  slot.peer = message.peer;
-  slot.direction = direction;
-  slot.first = message.first;
-  slot.tells = message.tells;
-  slot.paced = message.paced;
-  slot.data = message.data;
-  Peer& peer = peer_of(slot);
+  pending = PendingMessage{};
+  pending.token = token;
+  pending.peer = message.peer;
+  pending.direction = direction;
+  pending.first = message.first;
+  pending.piggybacks = message.piggybacks;
+  pending.paced = message.paced;
+  pending.data = message.data;
+  PeerState& peer = peer_of(pending);
   std::uint32_t& messages = direction == Direction::send ? peer.sent : peer.received;
-  messages = slot.first ? 0 : messages + 1;
-  slot.number = messages;
-  return slot;
+  messages = pending.first ? 0 : messages + 1;
+  pending.number = messages;
+  return pending;
 }
 
-void MpiTransport::post(Slot& slot) {
-  ++slot.open;  // until all pieces are posted: some may fail at once
-  if (is_staged(slot)) {
-    stage(slot);
-    post_staged(slot);
+void MpiTransport::post(PendingMessage& pending) {
+  ++pending.open;  // until all pieces are posted: some may fail at once
+  if (is_staged(pending)) {
+    stage(pending);
+    post_staged(pending);
   }
-  post_rest(slot);
-  if (--slot.open == 0) finish(slot);
+  post_rest(pending);
+  if (--pending.open == 0) finish(pending);
 }
 
 /// A short message is copied behind the head as a whole. Of a long one the beginning is: one more
 /// message costs less than copying the rest. (A struct datatype would need no copy, but MPICH
 /// 5.0's receives divide by zero where the hash and elements are different types of one size.)
-void MpiTransport::stage(Slot& slot) {
+void MpiTransport::stage(PendingMessage& pending) {
   const Layout& layout = buffers_->layout();
-  slot.staged_count =
-      static_cast<int>(std::min<Count>({fitting(layout), piece_limit_, slot.data.count}));
-  if (slot.direction == Direction::recv) {
-    reserve(slot, room_);
+  pending.staged_count =
+      static_cast<int>(std::min<Count>({fitting(layout), piece_limit_, pending.data.count}));
+  if (pending.direction == Direction::recv) {
+    reserve(pending, room_);
     ++staged_receives_;
-    last_staged_ = std::max(last_staged_, slot.token);
+    last_staged_ = std::max(last_staged_, pending.token);
     return;
   }
-  words_to_tell_.clear();
-  if (slot.tells && courier_ != nullptr) courier_->pack(words_to_tell_);
-  const std::size_t words = words_to_tell_.size();
-  const Head head{slot.plan_hash, words};
-  reserve(slot, sizeof head + words + packed_bytes(layout, slot.staged_count));
-  std::memcpy(slot.staged.data(), &head, sizeof head);
-  std::copy(words_to_tell_.begin(), words_to_tell_.end(), slot.staged.data() + sizeof head);
-  slot.error = pack(*buffers_, {slot.data, 0, slot.staged_count},
-                    slot.staged.data() + sizeof head + words, comm_);
+  piggybacked_.clear();
+  if (pending.piggybacks && piggyback_ != nullptr) piggyback_->pack(piggybacked_);
+  const std::size_t piggybacked = piggybacked_.size();
+  const Head head{pending.plan_hash, piggybacked};
+  reserve(pending, sizeof head + piggybacked + packed_bytes(layout, pending.staged_count));
+  std::memcpy(pending.staged.data(), &head, sizeof head);
+  std::copy(piggybacked_.begin(), piggybacked_.end(), pending.staged.data() + sizeof head);
+  pending.error = pack(*buffers_, {pending.data, 0, pending.staged_count},
+                       pending.staged.data() + sizeof head + piggybacked, comm_);
 }
 
-void MpiTransport::reserve(Slot& slot, std::size_t bytes) {
-  slot.staged = staging_.take(bytes);
-  slot.staged_bytes = static_cast<int>(bytes);
+void MpiTransport::reserve(PendingMessage& pending, std::size_t bytes) {
+  pending.staged = staging_.take(bytes);
+  pending.staged_bytes = static_cast<int>(bytes);
 }
 
 /// `bytes` came. Of another plan the hash is all that can be read, and nothing it says is believed.
-void MpiTransport::unstage(Slot& slot, int bytes) {
+void MpiTransport::unstage(PendingMessage& pending, int bytes) {
   Head head{};
   const auto received = static_cast<std::size_t>(bytes);
-  std::memcpy(&head, slot.staged.data(), std::min(received, sizeof head));
-  slot.hash = head.plan_hash;
-  const std::size_t elements = packed_bytes(buffers_->layout(), slot.staged_count);
-  slot.wrong_size = head.words > most_told() || received != sizeof head + head.words + elements;
-  if (slot.wrong_size) return;
-  if (courier_ != nullptr) courier_->unpack(slot.staged.data() + sizeof head, head.words);
-  slot.error = unpack(*buffers_, slot.staged.data() + sizeof head + head.words,
-                      {slot.data, 0, slot.staged_count}, comm_);
+  std::memcpy(&head, pending.staged.data(), std::min(received, sizeof head));
+  pending.hash = head.plan_hash;
+  const std::size_t elements = packed_bytes(buffers_->layout(), pending.staged_count);
+  pending.wrong_size =
+      head.piggybacked > max_piggybacked() || received != sizeof head + head.piggybacked + elements;
+  if (pending.wrong_size) return;
+  if (piggyback_ != nullptr)
+    piggyback_->unpack(pending.staged.data() + sizeof head, head.piggybacked);
+  pending.error = unpack(*buffers_, pending.staged.data() + sizeof head + head.piggybacked,
+                         {pending.data, 0, pending.staged_count}, comm_);
 }
 
-void MpiTransport::post_staged(Slot& slot) {
-  const int bytes = slot.staged_bytes;
-  const int tag =
-      slot.first ? tags_.first(call_.number) : tags_.of(call_.number, call_.plan_hash, slot.number);
-  const MPI_Request request = start(slot, slot.staged.data(), bytes, MPI_PACKED, tag);
-  if (request != MPI_REQUEST_NULL) add_piece({request, &slot, MPI_PACKED, bytes, true});
+void MpiTransport::post_staged(PendingMessage& pending) {
+  const int bytes = pending.staged_bytes;
+  const int tag = pending.first ? tags_.first(call_.number)
+                                : tags_.of(call_.number, call_.plan_hash, pending.number);
+  const MPI_Request request = start(pending, pending.staged.data(), bytes, MPI_PACKED, tag);
+  if (request != MPI_REQUEST_NULL) add_piece({request, &pending, MPI_PACKED, bytes, true});
 }
 
-void MpiTransport::post_rest(Slot& slot) {
-  const int tag = tags_.of(call_.number, call_.plan_hash, slot.number);
-  const MPI_Datatype type = buffers_->type(slot.data);
-  for (Count done = slot.staged_count; done < slot.data.count; done += piece_limit_) {
-    const int count = static_cast<int>(std::min(piece_limit_, slot.data.count - done));
-    const MPI_Request request = start(slot, buffers_->address(slot.data, done), count, type, tag);
-    if (request != MPI_REQUEST_NULL) add_piece({request, &slot, type, count});
+void MpiTransport::post_rest(PendingMessage& pending) {
+  const int tag = tags_.of(call_.number, call_.plan_hash, pending.number);
+  const MPI_Datatype type = buffers_->type(pending.data);
+  for (Count done = pending.staged_count; done < pending.data.count; done += piece_limit_) {
+    const int count = static_cast<int>(std::min(piece_limit_, pending.data.count - done));
+    const MPI_Request request =
+        start(pending, buffers_->address(pending.data, done), count, type, tag);
+    if (request != MPI_REQUEST_NULL) add_piece({request, &pending, type, count});
   }
 }
 
-/// MPI_REQUEST_NULL: it failed, and the slot has the error.
-MPI_Request MpiTransport::start(Slot& slot, void* address, int count, MPI_Datatype type, int tag) {
+/// Returns MPI_REQUEST_NULL after a failure, with the error in the message.
+MPI_Request MpiTransport::start(PendingMessage& pending, void* address, int count,
+                                MPI_Datatype type, int tag) {
   MPI_Request request = MPI_REQUEST_NULL;
-  const bool sends = slot.direction == Direction::send;
-  const auto send = slot.paced ? PMPI_Issend : PMPI_Isend;
-  const int code = sends ? send(address, count, type, slot.peer, tag, comm_, &request)
-                         : PMPI_Irecv(address, count, type, slot.peer, tag, comm_, &request);
+  const bool sends = pending.direction == Direction::send;
+  const auto send = pending.paced ? PMPI_Issend : PMPI_Isend;
+  const int code = sends ? send(address, count, type, pending.peer, tag, comm_, &request)
+                         : PMPI_Irecv(address, count, type, pending.peer, tag, comm_, &request);
   if (code == MPI_SUCCESS) {
-    ++slot.open;
+    ++pending.open;
     return request;
   }
-  slot.error = code;
+  pending.error = code;
   return MPI_REQUEST_NULL;
 }
 
@@ -228,10 +233,10 @@ void MpiTransport::add_piece(const Piece& piece) {
   if (free_pieces_ == nullptr) free_pieces_ = &pieces_.emplace_back();
   Piece& added = *std::exchange(free_pieces_, free_pieces_->next);
   added = piece;
-  Channel& channel = channel_of(*piece.slot);
+  Channel& channel = channel_of(*piece.pending);
   if (channel.first == nullptr) open_.push_back(&channel);
   const auto comes_after = [&](const Piece* other) {
-    return other != nullptr && other->slot->number <= piece.slot->number;
+    return other != nullptr && other->pending->number <= piece.pending->number;
   };
   if (channel.first == nullptr || comes_after(channel.last)) {
     (channel.first == nullptr ? channel.first : channel.last->next) = &added;
@@ -246,23 +251,23 @@ void MpiTransport::add_piece(const Piece& piece) {
 
 bool MpiTransport::poll(Protocol& protocol) {
   const bool worked = work() && deliver(protocol);
-  const bool heard = protocol.listens() && hear(protocol);
+  const bool heard = protocol.uses_control() && receive_control(protocol);
   collect();
   leave_next();
   receive_next();
   return deliver(protocol) || worked || heard;
 }
 
-bool MpiTransport::hear(Protocol& protocol) {
+bool MpiTransport::receive_control(Protocol& protocol) {
   bool heard = false;
   while (protocol.status() == Status::running) {
-    const auto word = words_.next();
-    if (!word) break;
-    protocol.told(word->from, word->word);
+    const auto message = control_.receive();
+    if (!message) break;
+    protocol.on_control(message->from, message->payload);
     heard = true;
   }
-  // Words have no completion; a protocol fails with any that has an error.
-  if (words_.error() != MPI_SUCCESS) finished_.push_back({0, words_.error(), 0});
+  // Control messages have no completion: their error is delivered as one of any operation.
+  if (control_.error() != MPI_SUCCESS) finished_.push_back({0, control_.error(), 0});
   return heard;
 }
 
@@ -300,7 +305,7 @@ void MpiTransport::collect() {
   }
 }
 
-/// Of a channel whose first one was done.
+/// Collects further messages of a channel whose first one was done.
 void MpiTransport::collect_more(Channel& channel) {
   while (channel.first != nullptr) {
     int done = 0;
@@ -319,37 +324,38 @@ void MpiTransport::take_first(Channel& channel, const MPI_Status& status, int co
 }
 
 void MpiTransport::settle(const Piece& piece, const MPI_Status& status, int code) {
-  Slot& slot = *piece.slot;
+  PendingMessage& pending = *piece.pending;
   if (code != MPI_SUCCESS) {
-    slot.error = code;
-  } else if (slot.direction == Direction::recv) {
+    pending.error = code;
+  } else if (pending.direction == Direction::recv) {
     int count = 0;
     PMPI_Get_count(&status, piece.type, &count);
     if (piece.staged) {
-      unstage(slot, count);
+      unstage(pending, count);
     } else if (count != piece.count) {
-      slot.wrong_size = true;
+      pending.wrong_size = true;
     }
   }
-  if (--slot.open == 0) finish(slot);
+  if (--pending.open == 0) finish(pending);
 }
 
 /// A first message of another size than expected belongs to another plan, whatever its hash.
-void MpiTransport::finish(Slot& slot) {
-  const bool wrong_size = slot.wrong_size || is_truncation(slot.error);
-  if (wrong_size && slot.first) {
-    finished_.push_back({slot.token, MPI_SUCCESS, 0});
+void MpiTransport::finish(PendingMessage& pending) {
+  const bool wrong_size = pending.wrong_size || is_truncation(pending.error);
+  if (wrong_size && pending.first) {
+    finished_.push_back({pending.token, MPI_SUCCESS, 0});
   } else {
-    finished_.push_back({slot.token, wrong_size ? MPI_ERR_TRUNCATE : slot.error, slot.hash});
+    finished_.push_back(
+        {pending.token, wrong_size ? MPI_ERR_TRUNCATE : pending.error, pending.hash});
   }
-  if (slot.direction == Direction::send) {
-    peer_of(slot).leaving -= bytes(slot);
-    relieved_.push_back(slot.peer);
-  } else if (is_staged(slot)) {
+  if (pending.direction == Direction::send) {
+    peer_of(pending).leaving -= bytes(pending);
+    relieved_.push_back(pending.peer);
+  } else if (is_staged(pending)) {
     --staged_receives_;
   }
-  if (is_staged(slot)) staging_.give_back(std::move(slot.staged));
-  free_.push_back(&slot);
+  if (is_staged(pending)) staging_.give_back(std::move(pending.staged));
+  free_.push_back(&pending);
 }
 
 bool MpiTransport::deliver(Protocol& protocol) {
@@ -367,8 +373,8 @@ bool MpiTransport::deliver(Protocol& protocol) {
 
 std::vector<Rank> MpiTransport::awaited() const {
   std::vector<Rank> peers;
-  for (const Channel* const channel : open_) peers.push_back(channel->first->slot->peer);
-  for (const Slot* const slot : receiving_) peers.push_back(slot->peer);
+  for (const Channel* const channel : open_) peers.push_back(channel->first->pending->peer);
+  for (const PendingMessage* const pending : receiving_) peers.push_back(pending->peer);
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   return peers;
@@ -381,25 +387,25 @@ bool MpiTransport::abandon() {
   std::vector<MPI_Request> receives, sends;
   for (Channel* const channel : open_) {
     for (const Piece* piece = channel->first; piece != nullptr; piece = piece->next) {
-      const bool receive = piece->slot->direction == Direction::recv;
+      const bool receive = piece->pending->direction == Direction::recv;
       (receive ? receives : sends).push_back(piece->request);
     }
   }
   open_.clear();
   const bool done = drain(receives, sends);
   if (!done) {
-    for (Slot& slot : slots_) slot.staged.abandon();
+    for (PendingMessage& pending : messages_) pending.staged.abandon();
   }
   forget_messages();
   return done;
 }
 
-/// As if there had never been any.
+/// Forgets all messages.
 void MpiTransport::forget_messages() {
-  std::fill(peers_.begin(), peers_.end(), Peer{});
+  std::fill(peers_.begin(), peers_.end(), PeerState{});
   relieved_.clear();
   free_.clear();
-  slots_.clear();
+  messages_.clear();
   free_pieces_ = nullptr;
   pieces_.clear();
   staged_receives_ = 0;

@@ -1,6 +1,6 @@
-// The transport over MPI: non-blocking point-to-point messages on a communicator that nobody else
-// uses. The first message of each pair and direction carries the sender's plan hash, and those that
-// tell what a courier sends along, in front of the data, as one message (of a long one, its
+// The transport over MPI: non-blocking point-to-point messages on a communicator used for nothing
+// else. The first message of each pair and direction carries the sender's plan hash, and some
+// messages carry piggyback data, in front of the elements, as one message (of a long one, its
 // beginning).
 // Messages and combines of more elements than MPI's int can count are done in pieces. Long messages
 // to one peer leave one after another: MPI would send them side by side, and all would be late.
@@ -14,13 +14,13 @@
 #include <optional>
 #include <vector>
 
-#include "protocol/courier.hpp"
+#include "protocol/piggyback.hpp"
 #include "protocol/protocol.hpp"
+#include "transports/mpi/control_channel.hpp"
 #include "transports/mpi/local.hpp"
 #include "transports/mpi/open_requests.hpp"
 #include "transports/mpi/staging.hpp"
 #include "transports/mpi/tags.hpp"
-#include "transports/mpi/words.hpp"
 
 namespace latecomer {
 
@@ -28,8 +28,7 @@ class MpiTransport final : public Transport {
  public:
   static constexpr Count kLargestPiece = std::numeric_limits<int>::max();
   /// First messages are received into memory for the longest one of any plan. Receives that would
-  /// take more than so many bytes together are posted one after another, the first of the program
-  /// first.
+  /// take more than this many bytes together are posted one after another, in program order.
   static constexpr std::size_t kStagedBytes = std::size_t{4} << 20;
 
   /// The communicator returns errors (MPI_ERRORS_RETURN) and outlives the transport.
@@ -39,45 +38,46 @@ class MpiTransport final : public Transport {
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
 
-  /// The same on all ranks.
+  /// A call, equal on all ranks.
   struct Call {
     std::uint64_t number;
     std::uint64_t plan_hash;
   };
-  /// Begins a call; the one before must be finished or abandoned. `courier` may be null.
-  void begin(Buffers buffers, MPI_Op op, const Call& call, Courier* courier = nullptr);
-  /// This rank arrives in a call that began without its input and output: until then only scratch
-  /// is touched.
+  /// Begins a call; the one before must be finished or abandoned. `piggyback` may be null.
+  void begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback = nullptr);
+  /// Sets the input and output when this rank arrives in a call that began without them: until then
+  /// only scratch is touched.
   void bind(const void* input, void* output) { buffers_->bind(input, output); }
-  /// Delivers what is done. False: nothing was.
+  /// Delivers completions and control messages. Returns false if there were none.
   bool poll(Protocol& protocol);
   /// After a failure: cancels what can be cancelled, so that no receive writes to the user's
-  /// buffers later. False: MPI may still use the buffers, so that scratch must not be used again.
+  /// buffers later. Returns false if MPI may still use the buffers, so that scratch must not be
+  /// used again.
   bool abandon();
 
   void send(const Message& message, std::uint64_t plan_hash, Token token) override;
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
-  void tell(Rank peer, std::uint64_t word) override { words_.tell(peer, word); }
+  void send_control(Rank peer, std::uint64_t word) override { control_.send(peer, word); }
 
-  /// Whether a protocol told words: some may be under way for good, so that the communicator's
+  /// True if a protocol used control messages: some may never be received, so the communicator's
   /// context must not be used for anything but further calls.
-  [[nodiscard]] bool words_used() const { return words_.used(); }
-  /// A call is over, well: memory for its messages is left to the next one.
+  [[nodiscard]] bool control_used() const { return control_.used(); }
+  /// Ends a call that succeeded: memory for its messages is left to the next one.
   void end_call() { staging_.end_call(); }
-  /// First messages, and those that tell, whose receives are posted.
+  /// The number of posted receives into staging memory.
   [[nodiscard]] std::size_t staged_receives() const { return staged_receives_; }
 
   /// The peers of the messages under way, ascending.
   [[nodiscard]] std::vector<Rank> awaited() const;
-  /// MPI's code of the completion that the protocol failed at; MPI_SUCCESS if none was at fault.
+  /// MPI's code of the completion that the protocol failed at; MPI_SUCCESS if no completion failed.
   [[nodiscard]] int error() const { return error_; }
 
  private:
   enum class Direction : std::uint8_t { send, recv };
   /// A message under way; it may consist of several pieces.
-  struct Slot {
+  struct PendingMessage {
     Token token = 0;
     Rank peer = -1;
     std::uint32_t open = 0;  // pieces under way
@@ -85,15 +85,15 @@ class MpiTransport final : public Transport {
     std::uint64_t hash = 0;  // the peer's, of a first message received
     Direction direction = Direction::send;
     bool first = false;
-    bool tells = false;
+    bool piggybacks = false;
     bool paced = false;
     bool wrong_size = false;
     Slice data;
-    std::uint32_t number = 0;     // among the messages of its pair and direction
-    std::uint64_t plan_hash = 0;  // to send with a first message
-    Slot* next = nullptr;         // to the same peer, waiting to leave after this one
-    // Of a message that is first or tells: its head, what goes along, and the elements sent with
-    // it.
+    std::uint32_t number = 0;        // among the messages of its pair and direction
+    std::uint64_t plan_hash = 0;     // to send with a first message
+    PendingMessage* next = nullptr;  // to the same peer, waiting to leave after this one
+    // Of a first or piggybacking message: memory for its head, the piggyback data, and the elements
+    // sent with them.
     Staging::Block staged;
     int staged_bytes = 0;
     int staged_count = 0;  // of those elements
@@ -101,7 +101,7 @@ class MpiTransport final : public Transport {
   /// One MPI request and what it should have moved.
   struct Piece {
     MPI_Request request;
-    Slot* slot;
+    PendingMessage* pending;
     MPI_Datatype type;
     int count;
     bool staged = false;
@@ -113,12 +113,12 @@ class MpiTransport final : public Transport {
     Piece* last = nullptr;
   };
   /// The messages of this call to and from one rank.
-  struct Peer {
+  struct PeerState {
     std::uint32_t sent = 0;
     std::uint32_t received = 0;
     Count leaving = 0;  // bytes of the sends under way
-    Slot* first_waiting = nullptr;
-    Slot* last_waiting = nullptr;
+    PendingMessage* first_waiting = nullptr;
+    PendingMessage* last_waiting = nullptr;
     Channel channels[2];  // by direction
   };
   struct Local {
@@ -128,42 +128,48 @@ class MpiTransport final : public Transport {
     Token token;
   };
 
-  Slot& take_slot(Token token, Direction direction, const Message& message);
-  [[nodiscard]] Peer& peer_of(const Slot& slot) {
-    return peers_[static_cast<std::size_t>(slot.peer)];
+  PendingMessage& add_message(Token token, Direction direction, const Message& message);
+  [[nodiscard]] PeerState& peer_of(const PendingMessage& pending) {
+    return peers_[static_cast<std::size_t>(pending.peer)];
   }
-  [[nodiscard]] Count bytes(const Slot& slot) const {
-    return slot.data.count * buffers_->layout().size;
+  [[nodiscard]] Count bytes(const PendingMessage& pending) const {
+    return pending.data.count * buffers_->layout().size;
   }
-  [[nodiscard]] Channel& channel_of(const Slot& slot) {
-    return peer_of(slot).channels[static_cast<int>(slot.direction)];
+  [[nodiscard]] Channel& channel_of(const PendingMessage& pending) {
+    return peer_of(pending).channels[static_cast<int>(pending.direction)];
   }
-  [[nodiscard]] bool may_leave(const Peer& peer, const Slot& slot) const;
-  void leave(Slot& slot);
+  [[nodiscard]] bool may_leave(const PeerState& peer, const PendingMessage& pending) const;
+  void leave(PendingMessage& pending);
   void leave_next();
-  [[nodiscard]] bool may_receive(const Slot& slot) const;
+  [[nodiscard]] bool may_receive(const PendingMessage& pending) const;
   void receive_next();
-  [[nodiscard]] static bool later(const Slot* a, const Slot* b) { return a->token > b->token; }
-  void post(Slot& slot);
-  [[nodiscard]] static bool is_staged(const Slot& slot) { return slot.first || slot.tells; }
-  void stage(Slot& slot);
-  void reserve(Slot& slot, std::size_t bytes);
-  void post_staged(Slot& slot);
-  void post_rest(Slot& slot);
-  MPI_Request start(Slot& slot, void* address, int count, MPI_Datatype type, int tag);
+  [[nodiscard]] static bool later(const PendingMessage* a, const PendingMessage* b) {
+    return a->token > b->token;
+  }
+  void post(PendingMessage& pending);
+  [[nodiscard]] static bool is_staged(const PendingMessage& pending) {
+    return pending.first || pending.piggybacks;
+  }
+  void stage(PendingMessage& pending);
+  void reserve(PendingMessage& pending, std::size_t bytes);
+  void post_staged(PendingMessage& pending);
+  void post_rest(PendingMessage& pending);
+  MPI_Request start(PendingMessage& pending, void* address, int count, MPI_Datatype type, int tag);
   void add_piece(const Piece& piece);
-  void unstage(Slot& slot, int bytes);
+  void unstage(PendingMessage& pending, int bytes);
 
   void collect();
   void collect_more(Channel& channel);
   void take_first(Channel& channel, const MPI_Status& status, int code);
   void forget_messages();
   void settle(const Piece& piece, const MPI_Status& status, int code);
-  void finish(Slot& slot);
+  void finish(PendingMessage& pending);
   bool deliver(Protocol& protocol);
-  bool hear(Protocol& protocol);
+  bool receive_control(Protocol& protocol);
   bool work();
-  [[nodiscard]] std::size_t most_told() const { return Courier::kMostBytesPerRank * peers_.size(); }
+  [[nodiscard]] std::size_t max_piggybacked() const {
+    return Piggyback::kMaxBytesPerRank * peers_.size();
+  }
 
   MPI_Comm comm_;
   Count piece_limit_;
@@ -171,28 +177,29 @@ class MpiTransport final : public Transport {
   Tags tags_;
   Staging staging_;
   LocalWork local_work_;
-  Words words_;
+  ControlChannel control_;
   std::optional<Buffers> buffers_;
   MPI_Op op_ = MPI_OP_NULL;
   Call call_{};
-  Courier* courier_ = nullptr;
+  Piggyback* piggyback_ = nullptr;
   int error_ = MPI_SUCCESS;
 
-  std::vector<Peer> peers_;
-  std::vector<Rank> relieved_;  // peers to which a send ended
-  std::deque<Slot> slots_;      // their addresses stay
-  std::vector<Slot*> free_;
-  std::deque<Piece> pieces_;  // so do theirs
+  std::vector<PeerState> peers_;
+  std::vector<Rank> relieved_;           // peers to which a send ended
+  std::deque<PendingMessage> messages_;  // their addresses stay
+  std::vector<PendingMessage*> free_;
+  std::deque<Piece> pieces_;  // likewise
   Piece* free_pieces_ = nullptr;
   std::vector<Channel*> open_;  // those with pieces under way
-  std::size_t next_open_ = 0;   // the one to be tested next
+  std::size_t next_open_ = 0;   // the next one to test
   OpenRequests first_requests_;
-  std::vector<Slot*> receiving_;  // staged receives that are not posted yet: a heap by token
+  std::vector<PendingMessage*>
+      receiving_;  // staged receives that are not posted yet: a heap by token
   std::size_t staged_receives_ = 0;
-  std::size_t most_staged_receives_ = 1;
-  std::size_t room_ = 0;   // of each, bytes
+  std::size_t max_staged_receives_ = 1;
+  std::size_t room_ = 0;   // bytes of a staged receive
   Token last_staged_ = 0;  // the last one of the program that was posted
-  std::vector<char> words_to_tell_;
+  std::vector<char> piggybacked_;
   std::vector<Completion> finished_, delivering_;
   std::optional<Local> local_;
 };

@@ -1,5 +1,5 @@
-// Code of the program's that MPI calls for us: operators, error handlers, functions of attributes.
-// What it throws is the program's, and passes through all of ours unchanged.
+// Code of the program that MPI calls for us: operators, error handlers, functions of attributes.
+// Its exceptions are the program's, and pass through all our functions unchanged.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,7 @@
 
 namespace latecomer {
 
-/// Lives around an MPI function that may call such code.
+/// A guard around an MPI function that may call such code.
 class UserCode {
  public:
   UserCode() : exceptions_(std::uncaught_exceptions()) {}
@@ -18,9 +18,9 @@ class UserCode {
   UserCode(const UserCode&) = delete;
   UserCode& operator=(const UserCode&) = delete;
 
-  /// Whether the exception that this thread is handling came out of such code.
+  /// True if the exception that this thread is handling came from such code.
   [[nodiscard]] static bool threw() { return threw_; }
-  /// Before work whose exceptions are to be told apart.
+  /// Resets threw(), before work whose exceptions are to be distinguished.
   static void forget() { threw_ = false; }
 
  private:

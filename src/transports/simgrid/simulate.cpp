@@ -12,7 +12,7 @@ namespace s4u = simgrid::s4u;
 
 /// A rank's part in the call: the body of its actor.
 void take_part(Protocol& protocol, SimGridTransport& transport, Seconds arrival) {
-  if (protocol.listens()) transport.listen();
+  if (protocol.uses_control()) transport.receive_all_control();
   protocol.start();
   while (transport.wait(protocol, arrival)) {
   }
@@ -28,11 +28,11 @@ Memory* memory_of(const SimulationOptions& options, std::size_t rank) {
 
 class Ranks {
  public:
-  Ranks(const Parties& parties, const SimulationOptions& options, Simulation& result)
+  Ranks(const Executors& executors, const SimulationOptions& options, Simulation& result)
       : result_(result) {
-    for (std::size_t rank = 0; rank < parties.size(); ++rank) {
+    for (std::size_t rank = 0; rank < executors.size(); ++rank) {
       transports_.emplace_back(static_cast<Rank>(rank), options, actors_, memory_of(options, rank));
-      protocols_.push_back(parties[rank]->join(transports_.back(), options.engine));
+      protocols_.push_back(executors[rank]->create_protocol(transports_.back(), options.engine));
     }
   }
 
@@ -67,9 +67,9 @@ class Ranks {
 }  // namespace
 
 Simulation simulate_on_simgrid(const s4u::Engine& simgrid, const std::vector<s4u::Host*>& hosts,
-                               const Parties& parties, const SimulationOptions& options) {
-  Simulation result = begin_simulation(parties.size(), options);
-  Ranks ranks(parties, options, result);
+                               const Executors& executors, const SimulationOptions& options) {
+  Simulation result = begin_simulation(executors.size(), options);
+  Ranks ranks(executors, options, result);
   ranks.start_on(hosts);
   simgrid.run();
   note_failures(ranks.protocols(), result);

@@ -14,7 +14,7 @@ namespace latecomer {
 /// exception but a result.
 [[nodiscard]] Simulation simulate_on_simgrid(const simgrid::s4u::Engine& simgrid,
                                              const std::vector<simgrid::s4u::Host*>& hosts,
-                                             const Parties& parties,
+                                             const Executors& executors,
                                              const SimulationOptions& options);
 
 }  // namespace latecomer

@@ -20,12 +20,12 @@ bool SimGridTransport::wait(Protocol& protocol, Seconds until) {
   return works;
 }
 
-/// A pair's words wait in a mailbox of their own until the one before has been taken: that keeps
-/// their order, and holds up neither what others say nor messages.
-void SimGridTransport::listen() {
+/// Each pair has a mailbox of its own for control messages, where one waits until the one before
+/// has been taken: that keeps their order, and delays neither other pairs nor data messages.
+void SimGridTransport::receive_all_control() {
   const auto ranks = static_cast<Rank>(actors_.size());
   for (Rank from = 0; from < ranks; ++from) {
-    if (from != me_) hear(from);
+    if (from != me_) receive_control(from);
   }
 }
 
@@ -45,38 +45,39 @@ std::optional<std::size_t> SimGridTransport::wait_any(Seconds until) {
 
 void SimGridTransport::finish(std::size_t index, Protocol& protocol) {
   const auto at = static_cast<std::ptrdiff_t>(index);
-  const std::unique_ptr<Flight> flight = std::move(flights_[index]);
+  const std::unique_ptr<PendingMessage> pending = std::move(pending_[index]);
   activities_.erase(activities_.begin() + at);
-  flights_.erase(flights_.begin() + at);
-  const Rank peer = flight->message.peer;
-  switch (flight->kind) {
+  pending_.erase(pending_.begin() + at);
+  const Rank peer = pending->message.peer;
+  switch (pending->kind) {
     case Kind::send:
       put_next(peer);
-      return protocol.completed({flight->token});
+      return protocol.completed({pending->token});
     case Kind::receive:
-      return protocol.completed(receive(*flight));
-    case Kind::word:
-      hear(peer);
-      return protocol.told(peer, *flight->word);
+      return protocol.completed(receive(*pending));
+    case Kind::control:
+      receive_control(peer);
+      return protocol.on_control(peer, *pending->control);
   }
 }
 
-Completion SimGridTransport::receive(Flight& flight) {
-  const std::unique_ptr<Parcel> parcel(flight.parcel);
-  if (memory_ != nullptr) memory_->write(flight.message.data, parcel->elements);
-  return {flight.token, 0, parcel->plan_hash};
+Completion SimGridTransport::receive(PendingMessage& pending) {
+  const std::unique_ptr<Envelope> envelope(pending.envelope);
+  if (memory_ != nullptr) memory_->write(pending.message.data, envelope->elements);
+  return {pending.token, 0, envelope->plan_hash};
 }
 
 s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const std::string& what) {
   return s4u::Mailbox::by_name(std::to_string(from) + '>' + std::to_string(to) + what);
 }
 
-/// Both sides find the same one, since they name the same number of elements.
+/// The mailbox of a message. Both sides find the same one, since they name the same number of
+/// elements.
 s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const Message& message) const {
   return mailbox(from, to, is_eager(message) ? " eager" : "");
 }
 
-s4u::Mailbox* SimGridTransport::mailbox_of_words(Rank from, Rank to) {
+s4u::Mailbox* SimGridTransport::control_mailbox(Rank from, Rank to) {
   return mailbox(from, to, " words");
 }
 
@@ -88,14 +89,14 @@ void SimGridTransport::send(const Message& message, std::uint64_t plan_hash, Tok
 
 void SimGridTransport::put(const Outgoing& outgoing) {
   const Message& message = outgoing.message;
-  auto parcel = std::make_unique<Parcel>(Parcel{outgoing.plan_hash, {}});
-  if (memory_ != nullptr) parcel->elements = memory_->read(message.data);
+  auto envelope = std::make_unique<Envelope>(Envelope{outgoing.plan_hash, {}});
+  if (memory_ != nullptr) envelope->elements = memory_->read(message.data);
   s4u::Mailbox* const box = mailbox(me_, message.peer, message);
-  // What is sent to a mailbox with a permanent receiver leaves before its receive is posted.
+  // A message to a mailbox with a permanent receiver leaves before its receive is posted.
   if (is_eager(message)) box->set_receiver(actors_[static_cast<std::size_t>(message.peer)]);
   const auto size = static_cast<std::uint64_t>(bytes(message));
   add({Kind::send, message, outgoing.token});
-  activities_.emplace_back(box->put_async(parcel.release(), size));
+  activities_.emplace_back(box->put_async(envelope.release(), size));
 }
 
 void SimGridTransport::put_next(Rank peer) {
@@ -105,28 +106,29 @@ void SimGridTransport::put_next(Rank peer) {
 }
 
 void SimGridTransport::recv(const Message& message, Token token) {
-  Flight& flight = add({Kind::receive, message, token});
-  activities_.emplace_back(mailbox(message.peer, me_, message)->get_async(&flight.parcel));
+  PendingMessage& pending = add({Kind::receive, message, token});
+  activities_.emplace_back(mailbox(message.peer, me_, message)->get_async(&pending.envelope));
 }
 
-/// What the next activity is.
-SimGridTransport::Flight& SimGridTransport::add(const Flight& flight) {
-  return *flights_.emplace_back(std::make_unique<Flight>(flight));
+/// Adds what the next activity is.
+SimGridTransport::PendingMessage& SimGridTransport::add(const PendingMessage& pending) {
+  return *pending_.emplace_back(std::make_unique<PendingMessage>(pending));
 }
 
-// --- Words ---
+// --- Control messages ---
 
-/// The next one of that rank; what nobody ever says ends with the actor.
-void SimGridTransport::hear(Rank from) {
-  Flight& flight = add({Kind::word, {.peer = from, .data = {}}});
-  activities_.emplace_back(mailbox_of_words(from, me_)->get_async(&flight.word));
+/// Receives the next control message of that rank; a receive that is never matched ends with the
+/// actor.
+void SimGridTransport::receive_control(Rank from) {
+  PendingMessage& pending = add({Kind::control, {.peer = from, .data = {}}});
+  activities_.emplace_back(control_mailbox(from, me_)->get_async(&pending.control));
 }
 
-/// Detached: it is on its way also when this rank has left, and nobody waits for one that comes too
-/// late.
-void SimGridTransport::tell(Rank peer, std::uint64_t word) {
-  told_.push_back(word);
-  mailbox_of_words(me_, peer)->put_init(&told_.back(), sizeof word)->detach();
+/// The message is detached: it stays on its way when this rank has left, and no rank waits for one
+/// that comes too late.
+void SimGridTransport::send_control(Rank peer, std::uint64_t control) {
+  control_sent_.push_back(control);
+  control_mailbox(me_, peer)->put_init(&control_sent_.back(), sizeof control)->detach();
 }
 
 // --- Local work ---

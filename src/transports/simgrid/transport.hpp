@@ -1,8 +1,8 @@
-// The transport of one rank that is a SimGrid actor: messages through mailboxes, combining as
-// sleep of gamma a byte, copies free. An eager message leaves when it is sent, a longer one when
-// both sides have posted it; messages of one pair leave one after another, as on one connection.
-// So do its words, beside the messages: each is a message of 8 bytes to whoever listens.
-// What SimGrid makes of a message (latency, shared links) is the platform's and its model's.
+// The transport of one rank that is a SimGrid actor: messages through mailboxes, combining as sleep
+// of gamma a byte, copies free. An eager message leaves when it is sent, a longer one when both
+// sides have posted it; messages of one pair leave one after another, as on one connection. Control
+// messages are separate from these: each is 8 bytes to a rank whose protocol uses them. Latency and
+// shared links are the platform's and its model's.
 #pragma once
 
 #include <deque>
@@ -28,32 +28,32 @@ class SimGridTransport final : public Transport {
                    const std::vector<simgrid::s4u::ActorPtr>& actors, Memory* memory)
       : me_(me), options_(options), actors_(actors), memory_(memory) {}
 
-  /// From now on words are delivered. By the rank's actor, once.
-  void listen();
-  /// Blocks the calling actor until one operation is done or a word is there, and delivers it.
-  /// False: the clock reached `until` before.
+  /// Starts to deliver control messages. Called by the rank's actor, once.
+  void receive_all_control();
+  /// Blocks the calling actor until an operation is done or a control message is there, and
+  /// delivers it. Returns false if the clock reached `until` before.
   bool wait(Protocol& protocol, Seconds until);
 
   void send(const Message& message, std::uint64_t plan_hash, Token token) override;
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
-  void tell(Rank peer, std::uint64_t word) override;
+  void send_control(Rank peer, std::uint64_t control) override;
 
  private:
-  /// What travels: SimGrid moves its address, and time as if it were the message.
-  struct Parcel {
+  /// A message's content: SimGrid moves its address, and takes the time of the message.
+  struct Envelope {
     std::uint64_t plan_hash = 0;
     Elements elements;  // only if there is memory
   };
-  enum class Kind : std::uint8_t { send, receive, word };
-  /// A message under way, or a word to be heard, as this side sees it.
-  struct Flight {
+  enum class Kind : std::uint8_t { send, receive, control };
+  /// A message under way, or a control message to be received, as seen from this side.
+  struct PendingMessage {
     Kind kind = Kind::send;
-    Message message;  // of a word its peer only
+    Message message;  // of a control message its peer only
     Token token = 0;
-    Parcel* parcel = nullptr;       // of a receive: set by SimGrid, ours from then on
-    std::uint64_t* word = nullptr;  // set by SimGrid, its sender's
+    Envelope* envelope = nullptr;      // of a receive: set by SimGrid, ours from then on
+    std::uint64_t* control = nullptr;  // set by SimGrid, its sender's
   };
   struct Outgoing {
     Message message;
@@ -77,14 +77,14 @@ class SimGridTransport final : public Transport {
   }
   [[nodiscard]] static simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const std::string& what);
   [[nodiscard]] simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const Message& message) const;
-  [[nodiscard]] static simgrid::s4u::Mailbox* mailbox_of_words(Rank from, Rank to);
+  [[nodiscard]] static simgrid::s4u::Mailbox* control_mailbox(Rank from, Rank to);
   void put(const Outgoing& outgoing);
-  Flight& add(const Flight& flight);
-  void hear(Rank from);
+  PendingMessage& add(const PendingMessage& pending);
+  void receive_control(Rank from);
   [[nodiscard]] std::optional<std::size_t> wait_any(Seconds until);
   void finish(std::size_t index, Protocol& protocol);
   void put_next(Rank peer);
-  [[nodiscard]] Completion receive(Flight& flight);
+  [[nodiscard]] Completion receive(PendingMessage& pending);
   void work(Protocol& protocol);
 
   Rank me_;
@@ -94,8 +94,8 @@ class SimGridTransport final : public Transport {
   std::map<Rank, std::deque<Outgoing>> leaving_;  // by peer; the first is under way
   // Parallel: the activities under way, as SimGrid wants them, and what they are.
   std::vector<simgrid::s4u::ActivityPtr> activities_;
-  std::vector<std::unique_ptr<Flight>> flights_;
-  std::deque<std::uint64_t> told_;  // words stay where they are, for their receivers
+  std::vector<std::unique_ptr<PendingMessage>> pending_;
+  std::deque<std::uint64_t> control_sent_;  // payloads, which their receivers read in place
   std::optional<Local> local_;
 };
 

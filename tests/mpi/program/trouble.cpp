@@ -10,7 +10,7 @@
 
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/attachment.hpp"
-#include "runtime/progress/background.hpp"
+#include "runtime/progress/async_progress.hpp"
 #include "scenes.hpp"
 
 namespace scenes {
@@ -56,8 +56,8 @@ double clock_of_rank() {
 void set_clocks_apart(MPI_Comm comm) {
   std::vector<std::uint64_t> clocks;
   for (int r = 0; r < ranks; ++r) clocks.push_back(static_cast<std::uint64_t>(r) + 1);
-  latecomer::Link& link = *latecomer::state_of(comm).link;
-  link.clocks = latecomer::Clocks(latecomer::group_clocks(clocks, rank), clock_of_rank);
+  latecomer::CommResources& resources = *latecomer::state_of(comm).resources;
+  resources.clocks = latecomer::Clocks(latecomer::group_clocks(clocks, rank), clock_of_rank);
 }
 
 /// The progress thread has begun the others' call on this rank, which still computes.
@@ -66,8 +66,8 @@ void strike_beside_the_thread(MPI_Comm comm) {
   latecomer::CommState& state = latecomer::state_of(comm);
   for (bool begun = false; !begun;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    const std::lock_guard hold(state.turn);
-    const latecomer::Protocol* const protocol = state.background->begun();
+    const std::lock_guard hold(state.lock);
+    const latecomer::Protocol* const protocol = state.async_progress->begun();
     begun = protocol != nullptr && protocol->done() > 0;
   }
   strike();
@@ -87,7 +87,7 @@ void set_up(MPI_Comm comm, MPI_Op op, const char* algorithm) {
   MPI_Comm_set_name(comm, "halo");
   latecomer_set_long_wait(comm, 0.1);
   strike_in("link");  // the others are in MPI_Comm_create meanwhile
-  require(latecomer::state_of(comm).ensure_link() == MPI_SUCCESS, "the link");
+  require(latecomer::state_of(comm).ensure_resources() == MPI_SUCCESS, "the resources");
   require(latecomer_set_algorithm(comm, "allreduce", algorithm) == MPI_SUCCESS, "the algorithm");
   require(latecomer_set_network(comm, "alpha=1ns,beta=8ns") == MPI_SUCCESS, "the network");
   std::vector<double> arrivals(static_cast<std::size_t>(ranks), 0.0);

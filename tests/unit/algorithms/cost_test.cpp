@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

@@ -31,7 +31,7 @@ TEST(Registry, RowsAreSortedAndComplete) {
                 std::pair(row.collective, row.name));
     }
     EXPECT_EQ(row.kind == Kind::program, row.build != nullptr) << row.name;
-    EXPECT_EQ(row.kind == Kind::protocol, row.party != nullptr) << row.name;
+    EXPECT_EQ(row.kind == Kind::protocol, row.executor != nullptr) << row.name;
     EXPECT_EQ(row.kind == Kind::native, row.cost == nullptr) << row.name;
   }
 }
@@ -76,7 +76,7 @@ TEST(MakeRows, ErrorsNameTheRowAndItsLack) {
   const auto error = [](Algorithm (*row)()) { return error_of_rows({{"reduce", "new", row}}); };
   const std::string start = "row of reduce: 'new' is not usable; right would be one with ";
   EXPECT_EQ(error(usable), "no error");
-  EXPECT_EQ(error(without_build), start + "either `build` or `party`");
+  EXPECT_EQ(error(without_build), start + "either `build` or `executor`");
   EXPECT_EQ(error(without_cost), start + "`cost`");
   EXPECT_EQ(error(without_formula), start + "`cost_formula`");
   EXPECT_EQ(error(without_source), start + "`source`");

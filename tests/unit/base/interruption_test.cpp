@@ -6,7 +6,7 @@
 
 #include "algorithms/registry.hpp"
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
@@ -44,8 +44,8 @@ TEST_P(EveryRow, CanBeInterrupted) {
   const Network network;
   const std::vector<Seconds> arrivals = random_arrivals(problem.ranks);
   const Plan plan = make_plan(row, problem, {}, {arrivals, network});
-  const Parties parties = make_parties(plan, network);
-  EXPECT_GE(points([&] { (void)simulate(parties, {network, arrivals}); }), problem.ranks);
+  const Executors executors = make_executors(plan, network);
+  EXPECT_GE(points([&] { (void)simulate(executors, {network, arrivals}); }), problem.ranks);
   if (row.kind != Kind::program) return;
   const std::vector<Program> programs = build_programs(plan);
   EXPECT_GE(points([&] { (void)build_programs(plan); }), problem.ranks);

@@ -12,14 +12,14 @@ namespace {
 // Long messages only: no rank receives before it arrives.
 constexpr Network kUnit{.alpha = 0, .beta = 1, .gamma = 0, .eager_limit = 0};
 
-Seconds least(const std::vector<Seconds>& arrivals, const Network& network = kUnit) {
+Seconds min(const std::vector<Seconds>& arrivals, const Network& network = kUnit) {
   return least_after_last({Collective::allreduce, static_cast<Rank>(arrivals.size()), 1, 1},
                           arrivals, network);
 }
 
 TEST(Bound, BalancedIsTheClassicalOne) {
-  EXPECT_DOUBLE_EQ(least({0, 0, 0, 0}), 1.5);
-  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(48, 7.0)), 2 * 47.0 / 48);
+  EXPECT_DOUBLE_EQ(min({0, 0, 0, 0}), 1.5);
+  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(48, 7.0)), 2 * 47.0 / 48);
 }
 
 TEST(Bound, OneLateRankMeetsOneTransferAtItsTurningPoint) {
@@ -27,7 +27,7 @@ TEST(Bound, OneLateRankMeetsOneTransferAtItsTurningPoint) {
   const auto late = [&](Seconds delay) {
     std::vector<Seconds> arrivals(ranks, 0.0);
     arrivals[2] = delay;
-    return least(arrivals);
+    return min(arrivals);
   };
   EXPECT_NEAR(late(0.5), (2.0 * 7 - 7 * 0.5) / 8, 1e-12);
   EXPECT_NEAR(late(6.0 / 7), 1, 1e-12);
@@ -37,21 +37,21 @@ TEST(Bound, OneLateRankMeetsOneTransferAtItsTurningPoint) {
 TEST(Bound, ManyLateTogether) {
   std::vector<Seconds> arrivals(16, 0.0);
   for (int i = 0; i < 4; ++i) arrivals[static_cast<std::size_t>(i)] = 100;
-  EXPECT_NEAR(least(arrivals), (16 + 4 - 1) / 16.0, 1e-12);
+  EXPECT_NEAR(min(arrivals), (16 + 4 - 1) / 16.0, 1e-12);
 }
 
 TEST(Bound, TrivialCasesAndLatency) {
-  EXPECT_EQ(least({5}), 0);
+  EXPECT_EQ(min({5}), 0);
   EXPECT_EQ(least_after_last({Collective::allreduce, 4, 0, 1}, {}, kUnit), 0);
-  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(9, 0.0), {.alpha = 100, .beta = 1}), 401);
+  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(9, 0.0), {.alpha = 100, .beta = 1}), 401);
 }
 
 TEST(Bound, LatePartsNeedAllRoundsAfterTheyLeft) {
   std::vector<Seconds> arrivals(8, 0.0);
   arrivals[5] = 1000;
-  EXPECT_DOUBLE_EQ(least(arrivals, {.alpha = 2, .beta = 1, .eager_limit = 0}), 1 + 3 * 2);
+  EXPECT_DOUBLE_EQ(min(arrivals, {.alpha = 2, .beta = 1, .eager_limit = 0}), 1 + 3 * 2);
   // Two ports tell two others in a round.
-  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(9, 0.0), {.alpha = 100, .beta = 1, .ports = 2}), 200);
+  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(9, 0.0), {.alpha = 100, .beta = 1, .ports = 2}), 200);
 }
 
 /// Half of the ranks late by half a vector: they could have received in the meantime.
@@ -70,17 +70,17 @@ TEST(Bound, BackgroundProgressLowersIt) {
 
 TEST(Bound, RanksOfANodeCountAsOne) {
   const Network shared{.alpha = 0, .beta = 1, .per_node = 4};
-  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(16, 0.0), shared), 2 * 3.0 / 4);
+  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(16, 0.0), shared), 2 * 3.0 / 4);
   const Network alone{.alpha = 5, .beta = 7, .per_node = 4, .local_alpha = 1, .local_beta = 1};
-  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(4, 0.0), alone), 2 + 1);
+  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(4, 0.0), alone), 2 + 1);
 }
 
 TEST(Bound, WhatPassesAtOnceComesSooner) {
   const Network shaped{.alpha = 1, .beta = 1, .burst = 10};
-  EXPECT_DOUBLE_EQ(least(std::vector<Seconds>(2, 0.0), shaped), 1);
+  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(2, 0.0), shaped), 1);
   // With two ports the burst is more than the vector's part on each: still no time below 0.
   EXPECT_DOUBLE_EQ(
-      least(std::vector<Seconds>(2, 0.0), {.alpha = 0, .beta = 1, .ports = 2, .burst = 9}), 0);
+      min(std::vector<Seconds>(2, 0.0), {.alpha = 0, .beta = 1, .ports = 2, .burst = 9}), 0);
   const Problem problem{Collective::allreduce, 2, 30, 1};
   EXPECT_DOUBLE_EQ(least_after_last(problem, {0, 100}, shaped), 1 + 20);
 }

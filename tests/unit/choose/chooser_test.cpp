@@ -1,4 +1,4 @@
-// The chooser, told what calls took by a made-up machine.
+// The chooser, with durations of calls on a made-up machine.
 #include "choose/chooser.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ Seconds waited(const std::vector<Seconds>& arrivals) {
 /// How many times its price a call of a row takes.
 using Machine = std::function<double(std::string_view row)>;
 
-/// The ranks of a communicator: one chooser, and what the others tell it.
+/// The ranks of a communicator: one chooser, and the stamps of the others.
 class World {
  public:
   explicit World(Rank ranks = 16, Collective collective = Collective::allreduce)
@@ -58,29 +58,29 @@ class World {
     }
     if (Chooser::left_alone(of)) return watch(problem, &of, machine);
     (void)chooser.expect(problem);
-    const Verdict verdict = chooser.decide(problem);
+    const Decision decision = chooser.decide(problem);
     const std::vector<Seconds>& arrivals = actual.empty() ? given : actual;
-    const Seconds predicted = verdict.predicted > 0 ? verdict.predicted : balanced(problem);
-    Seconds taken = predicted * machine(verdict.row->name);
+    const Seconds predicted = decision.predicted > 0 ? decision.predicted : balanced(problem);
+    Seconds taken = predicted * machine(decision.row->name);
     const Seconds all_in = taken + overhead * balanced(problem);
     const Seconds alone = taken;
     if (rooted(problem.collective)) taken -= waited(arrivals);
-    const bool tells = verdict.plan && chooser.tells(*verdict.plan);
-    if (verdict.tell || tells) tell(arrivals, taken);
-    told += verdict.tell || tells ? 1 : 0;
-    last = verdict;
-    if (chooser.served(of, verdict.plan ? 0 : alone, all_in)) {
+    const bool piggybacks = decision.plan && chooser.piggybacks(*decision.plan);
+    if (decision.exchange_arrivals || piggybacks) observe(arrivals, taken);
+    observed += decision.exchange_arrivals || piggybacks ? 1 : 0;
+    last = decision;
+    if (chooser.measured(of, decision.plan ? 0 : alone, all_in)) {
       (void)chooser.reviewed(of, problem, Chooser::review(of, true));
     }
-    return verdict.row->name;
+    return decision.row->name;
   }
 
   Chooser chooser;
-  Verdict last;
-  int told = 0;
+  Decision last;
+  int observed = 0;
   int reviews = 0;
   Seconds time = 0;
-  double overhead = 0;  // of a call that is decided about, which nobody tells of
+  double overhead = 0;  // of a call that is decided about, without an arrival exchange
 
  private:
   static Seconds balanced(const Problem& problem) {
@@ -90,33 +90,33 @@ class World {
 
   std::string_view watch(const Problem& problem, CallClass* of, const Machine& machine) {
     chooser.skip();
-    const bool priced = of != nullptr && !of->steady.empty();
-    const Seconds price = priced ? of->steady.front().predicted : balanced(problem);
+    const bool priced = of != nullptr && !of->arrival_independent.empty();
+    const Seconds price = priced ? of->arrival_independent.front().predicted : balanced(problem);
     const Seconds seconds = price * machine("native");
     time += seconds;
     if (of == nullptr || !Chooser::watched(*of, seconds)) return "native";
     ++reviews;
     if (chooser.reviewed(*of, problem, Chooser::review(*of, true)) && !chooser.watch()) {
-      chooser.linked(1);
+      chooser.connected(1);
       chooser.watch_arrivals();
     }
     return "native";
   }
 
   /// All ranks say when they came, and left after `taken` from the last arrival on.
-  void tell(const std::vector<Seconds>& arrivals, Seconds taken) {
+  void observe(const std::vector<Seconds>& arrivals, Seconds taken) {
     time += 1;
     const Seconds last_arrival =
         arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
     const auto arrival = [&](std::size_t rank) { return arrivals.empty() ? 0 : arrivals[rank]; };
     const Seconds exit = time + last_arrival + taken;
-    Courier& courier = chooser.watch()->tell_of(time + arrival(0), exit);
+    Piggyback& piggyback = chooser.watch()->begin_exchange(time + arrival(0), exit);
     for (std::size_t rank = 1; rank < ranks_; ++rank) {
-      std::vector<char> words;
-      others_[rank - 1].tell_of(time + arrival(rank), exit).pack(words);
-      courier.unpack(words.data(), words.size());
+      std::vector<char> data;
+      others_[rank - 1].begin_exchange(time + arrival(rank), exit).pack(data);
+      piggyback.unpack(data.data(), data.size());
     }
-    chooser.watch()->told();
+    chooser.watch()->end_exchange();
     chooser.learn();
     time = exit;
   }
@@ -202,7 +202,7 @@ TEST(Chooser, MakesNoLinkWhereThereIsNoRoom) {
   EXPECT_TRUE(Chooser::watched(of, 1) || !of.active);
 }
 
-/// As if no link could be made after all.
+/// As if no resources could be made after all.
 TEST(Chooser, GivesUpWhereNoLinkCanBeMade) {
   World world;
   warm_up(world);
@@ -254,7 +254,7 @@ TEST(Chooser, TriesTheWorseEverMoreRarely) {
   EXPECT_GE(played.count("fastest", 100), 3);
 }
 
-/// Telling does not show the overhead.
+/// The arrival exchange does not show the overhead.
 TEST(Chooser, LeavesCallsAloneWhereDecidingIsDear) {
   World world;
   world.overhead = 0.3;
@@ -348,11 +348,11 @@ TEST(Chooser, TellsOfShortCallsOfTheLibraryNowAndThen) {
     const Problem problem{Collective::allreduce, 16, count, 4};
     const auto machine = [](auto row) { return row == "native" ? 0.5 : 1; };
     play(world, 2000, {}, machine, problem);
-    const int before = world.told;
+    const int before = world.observed;
     play(world, 1000, {}, machine, problem);
-    EXPECT_GT(world.told, before);
+    EXPECT_GT(world.observed, before);
     if (count == Count{1} << 12) {
-      EXPECT_LT(world.told - before, 300);
+      EXPECT_LT(world.observed - before, 300);
     }
   }
 }
@@ -397,7 +397,7 @@ TEST(Chooser, HoldsPlansUpToALimit) {
   const Algorithm& ring = find_algorithm(Collective::allreduce, "ring");
   for (Count count = 1; count < 2000; ++count) {
     plans.get({&ring, {}}, {Collective::allreduce, 16, count, 4}, {});
-    ASSERT_LE(plans.bytes(), PlanCache::kMostBytes);
+    ASSERT_LE(plans.bytes(), PlanCache::kMaxBytes);
   }
   EXPECT_EQ(plans.plans_made(), 1999U);
   EXPECT_NE(plans.find({&ring, {}}, {Collective::allreduce, 16, 1999, 4}, {}), nullptr);
@@ -409,7 +409,7 @@ TEST(Chooser, ForgetsClassesWhereThereAreTooMany) {
   warm_up(world);
   EXPECT_TRUE(world.chooser.class_of(kProblem).active);
   const auto version = world.chooser.version();
-  for (int i = 0; i < static_cast<int>(Chooser::kMostClasses) + 1; ++i) {
+  for (int i = 0; i < static_cast<int>(Chooser::kMaxClasses) + 1; ++i) {
     world.call({Collective::allreduce, 16, Count{8} << (i % 40), i < 40 ? 1 : 3}, same);
   }
   EXPECT_NE(world.chooser.version(), version);
@@ -427,11 +427,11 @@ std::vector<Seconds> some_late(Random& random, Seconds delay) {
 /// Calls take what prices say for the arrivals that come, and nobody expects any; `worse`: how many
 /// times as long ranks of a protocol are in the call; `most`: times the delay that it may be.
 Played play_unexpected(World& world, const Problem& problem, Seconds delay, double worse = 1,
-                       double most = 1) {
+                       double max = 1) {
   Random random(7);
   Played played;
   for (int i = 0; i < 600; ++i) {
-    const auto arrivals = some_late(random, delay * std::pow(most, random.uniform()));
+    const auto arrivals = some_late(random, delay * std::pow(max, random.uniform()));
     const auto elapsed = [&](std::string_view name) {
       const bool native = name == "native";
       const Algorithm& row = find_algorithm(problem.collective, native ? "fastest" : name);
@@ -441,9 +441,9 @@ Played play_unexpected(World& world, const Problem& problem, Seconds delay, doub
     };
     // Of the price of the call at hand, which is known when it is decided about.
     const auto times = [&](std::string_view name) {
-      const auto& steady = world.chooser.class_of(problem).steady;
-      Seconds predicted = steady.empty() ? 0 : steady.front().predicted;
-      for (const Candidate& each : steady) {
+      const auto& arrival_independent = world.chooser.class_of(problem).arrival_independent;
+      Seconds predicted = arrival_independent.empty() ? 0 : arrival_independent.front().predicted;
+      for (const Candidate& each : arrival_independent) {
         if (each.row->name == name) predicted = each.predicted;
       }
       return predicted > 0 ? elapsed(name) / predicted : 1.0;
@@ -496,7 +496,7 @@ TEST(Chooser, ChoosesTheSameWhenToldTheSame) {
       const double factor = 0.5 + random.uniform();
       const auto machine = [&](auto row) { return row == "native" ? 1 : factor; };
       ASSERT_EQ(one.call(problem, machine, given), other.call(problem, machine, given)) << i;
-      ASSERT_EQ(one.told, other.told);
+      ASSERT_EQ(one.observed, other.observed);
     }
   }
 }
@@ -508,8 +508,8 @@ TEST(Chooser, AnnouncedCallsAreApart) {
   warm_up(rank_1);
   for (int i = 0; i < 50; ++i) {
     for (World* const world : {&rank_0, &rank_1}) (void)world->chooser.expect(kProblem);
-    const Verdict verdict = rank_0.chooser.decide(kProblem, true);
-    rank_1.chooser.adopt(kProblem, *verdict.row, verdict.predicted);
+    const Decision decision = rank_0.chooser.decide(kProblem, true);
+    rank_1.chooser.adopt(kProblem, *decision.row, decision.predicted);
     const Problem other{Collective::allreduce, 16, 1 << 18, 4};
     ASSERT_EQ(rank_0.call(other, same), rank_1.call(other, same)) << i;
   }

@@ -22,7 +22,9 @@ class NotingTransport final : public Transport {
   void copy(const Slice&, const Slice&, Token token) override {
     posted.push_back("copy " + std::to_string(token));
   }
-  void tell(Rank peer, std::uint64_t) override { posted.push_back("tell " + std::to_string(peer)); }
+  void send_control(Rank peer, std::uint64_t) override {
+    posted.push_back("control " + std::to_string(peer));
+  }
 
   /// What was posted since the last call.
   std::vector<std::string> take() { return std::exchange(posted, {}); }

@@ -5,8 +5,8 @@
 #include <new>
 
 #include "algorithms/registry.hpp"
-#include "engine/program_party.hpp"
-#include "telemetry/stamps.hpp"
+#include "engine/program_executor.hpp"
+#include "telemetry/arrival_stamps.hpp"
 
 namespace {
 
@@ -29,7 +29,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace latecomer {
 namespace {
 
-/// Whatever is posted is done when the engine is told; the order is noted.
+/// Every posted operation is done at the next completion; the order is noted.
 class InstantTransport final : public Transport {
  public:
   explicit InstantTransport(std::size_t operations) {
@@ -41,7 +41,7 @@ class InstantTransport final : public Transport {
   void recv(const Message&, Token token) override { post(token); }
   void combine(const Slice&, const Slice&, Into, Token token) override { post(token); }
   void copy(const Slice&, const Slice&, Token token) override { post(token); }
-  void tell(Rank, std::uint64_t) override {}
+  void send_control(Rank, std::uint64_t) override {}
 
   void run(Protocol& protocol, std::uint64_t plan_hash) {
     noted.clear();
@@ -64,15 +64,15 @@ class InstantTransport final : public Transport {
 };
 
 void expect_the_same_again(const Plan& plan, Rank me) {
-  const ProgramParty party(build_program(plan, me), 100);
-  InstantTransport transport(party.program().operations.size());
-  const auto engine = party.join(transport, {});
-  transport.run(*engine, party.frame().plan_hash);
+  const ProgramExecutor executor(build_program(plan, me), 100);
+  InstantTransport transport(executor.program().operations.size());
+  const auto engine = executor.create_protocol(transport, {});
+  transport.run(*engine, executor.context().plan_hash);
   ASSERT_EQ(engine->status(), Status::done);
   const std::vector<Token> first = transport.noted;
   const std::size_t before = allocations;
   const bool again = engine->restart({});
-  transport.run(*engine, party.frame().plan_hash);
+  transport.run(*engine, executor.context().plan_hash);
   EXPECT_EQ(allocations, before);
   EXPECT_TRUE(again);
   EXPECT_EQ(engine->status(), Status::done);
@@ -96,16 +96,16 @@ TEST(EngineRestart, RunsEveryProgramAgainWithoutAllocating) {
 TEST(EngineRestart, ForgetsAFailureAndTakesOtherOptions) {
   const Plan plan = make_plan(find_algorithm(Collective::allreduce, "recursive_doubling"),
                               {Collective::allreduce, 2, 10}, {}, {});
-  const ProgramParty party(build_program(plan, 0));
-  InstantTransport transport(party.program().operations.size());
-  const auto engine = party.join(transport, {});
-  transport.run(*engine, party.frame().plan_hash + 1);
+  const ProgramExecutor executor(build_program(plan, 0));
+  InstantTransport transport(executor.program().operations.size());
+  const auto engine = executor.create_protocol(transport, {});
+  transport.run(*engine, executor.context().plan_hash + 1);
   EXPECT_EQ(engine->status(), Status::failed);
   EXPECT_TRUE(engine->restart({.window = 1}));
   EXPECT_EQ(engine->status(), Status::running);
   EXPECT_EQ(engine->failure(), "");
   EXPECT_EQ(engine->done(), 0U);
-  transport.run(*engine, party.frame().plan_hash);
+  transport.run(*engine, executor.context().plan_hash);
   EXPECT_EQ(engine->status(), Status::done);
 }
 
@@ -128,16 +128,16 @@ TEST(EngineRestart, ProtocolsJoinAgainUnlessTheySayOtherwise) {
 }
 
 TEST(StampsMemory, TellingAgainAllocatesNothing) {
-  Stamps ours(100);
-  Stamps theirs(100);
-  std::vector<char> words;
+  ArrivalStamps ours(100);
+  ArrivalStamps theirs(100);
+  std::vector<char> data;
   const auto call = [&] {
-    words.clear();
+    data.clear();
     ours.begin();
     theirs.begin();
     for (Rank rank = 0; rank < 100; ++rank) ours.arrive(rank, {1.0 * rank, 0, 0});
-    ours.pack(words);
-    theirs.unpack(words.data(), words.size());
+    ours.pack(data);
+    theirs.unpack(data.data(), data.size());
   };
   call();
   const std::size_t before = allocations;
@@ -148,13 +148,13 @@ TEST(StampsMemory, TellingAgainAllocatesNothing) {
 }
 
 TEST(StampsMemory, PackingAppends) {
-  Stamps stamps(2);
+  ArrivalStamps stamps(2);
   stamps.arrive(1, {3, 0, 0});
-  std::vector<char> words = {'x'};
-  stamps.pack(words);
-  EXPECT_EQ(words.front(), 'x');
-  Stamps read(2);
-  read.unpack(words.data() + 1, words.size() - 1);
+  std::vector<char> data = {'x'};
+  stamps.pack(data);
+  EXPECT_EQ(data.front(), 'x');
+  ArrivalStamps read(2);
+  read.unpack(data.data() + 1, data.size() - 1);
   EXPECT_EQ(read.all()[1].arrival, 3);
 }
 

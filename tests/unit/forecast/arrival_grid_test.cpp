@@ -22,9 +22,9 @@ Times last_of(const ArrivalGrid& grid) {
   return arrivals;
 }
 
-Times snapped(const Values& arrivals, Seconds least_step = 0) {
+Times snapped(const Values& arrivals, Seconds min_step = 0) {
   ArrivalGrid grid;
-  grid.snap(arrivals, least_step);
+  grid.snap(arrivals, min_step);
   return last_of(grid);
 }
 

@@ -114,7 +114,7 @@ TEST(CallKey, LocalFactsAndTypesDoNotMatter) {
   EXPECT_EQ(call_key(one), call_key(other));
 }
 
-CallKey class_of(Count bytes) { return call_class(problem(Collective::allreduce, bytes)); }
+CallKey class_of(Count bytes) { return class_key(problem(Collective::allreduce, bytes)); }
 
 TEST(CallClass, ShortSizesAreToldApart) {
   std::set<CallKey> classes;
@@ -129,9 +129,9 @@ TEST(CallClass, LongerOnesFallIntoEighthsOfAnOctave) {
     const Count first = Count{1} << octave;
     const Count width = first / 8;
     for (Count eighth = 0; eighth < 8; ++eighth) {
-      const Count least = first + eighth * width;
-      EXPECT_EQ(class_of(least), class_of(least + width - 1)) << least;
-      EXPECT_NE(class_of(least), class_of(least - 1)) << least;
+      const Count min = first + eighth * width;
+      EXPECT_EQ(class_of(min), class_of(min + width - 1)) << min;
+      EXPECT_NE(class_of(min), class_of(min - 1)) << min;
     }
   }
 }
@@ -139,11 +139,11 @@ TEST(CallClass, LongerOnesFallIntoEighthsOfAnOctave) {
 TEST(CallClass, IsOfOneRootAndOperator) {
   const Problem one = problem(Collective::reduce, 1000, 1);
   Problem other = problem(Collective::reduce, 1000, 2);
-  EXPECT_NE(call_class(one), call_class(other));
+  EXPECT_NE(class_key(one), class_key(other));
   other.root = 1;
-  EXPECT_EQ(call_class(one), call_class(other));
+  EXPECT_EQ(class_key(one), class_key(other));
   other.exact = true;
-  EXPECT_NE(call_class(one), call_class(other));
+  EXPECT_NE(class_key(one), class_key(other));
 }
 
 bool has_period(const Keys& keys, std::size_t period) {
@@ -165,12 +165,12 @@ std::size_t shortest_period(const Keys& loop) {
 /// Where its least rotation starts, by trying all.
 std::size_t least_start(const Keys& loop) {
   std::size_t best = 0;
-  Keys least(loop);
+  Keys min(loop);
   for (std::size_t start = 1; start < loop.size(); ++start) {
     Keys rotated(loop.begin() + static_cast<std::ptrdiff_t>(start), loop.end());
     rotated.insert(rotated.end(), loop.begin(), loop.begin() + static_cast<std::ptrdiff_t>(start));
-    if (rotated < least) {
-      least = rotated;
+    if (rotated < min) {
+      min = rotated;
       best = start;
     }
   }

@@ -46,13 +46,13 @@ std::vector<Seconds> blocks(Rank ranks, const Lateness& lateness, int calls) {
 
 double microseconds(Rank ranks, const std::function<Lateness()>& lateness) {
   const int calls = std::min(20000, 80000000 / ranks) / kBlock * kBlock;
-  std::vector<Seconds> least = blocks(ranks, lateness(), calls);
+  std::vector<Seconds> min = blocks(ranks, lateness(), calls);
   for (int run = 1; run < kRuns; ++run) {
     const std::vector<Seconds> times = blocks(ranks, lateness(), calls);
-    for (std::size_t i = 0; i < times.size(); ++i) least[i] = std::min(least[i], times[i]);
+    for (std::size_t i = 0; i < times.size(); ++i) min[i] = std::min(min[i], times[i]);
   }
   Seconds sum = 0;
-  for (const Seconds time : least) sum += time;
+  for (const Seconds time : min) sum += time;
   return 1e6 * sum / calls;
 }
 

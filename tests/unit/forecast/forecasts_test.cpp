@@ -16,21 +16,21 @@ using namespace testing;
 constexpr Rank kRanks = 4;
 constexpr Seconds kDelay = 0.05;
 
-/// Makes the loop's calls; a small letter is the same key, with a late rank. Returns what each call
-/// of the last round was told.
+/// Makes the loop's calls; a small letter is the same key, with a late rank. Returns the estimate
+/// for each call of the last round.
 std::vector<Estimate> rounds(Forecasts& forecasts, std::string_view loop, int times) {
   Loop program(kRanks, kDelay / 20, base_seed());
-  std::vector<Estimate> told;
+  std::vector<Estimate> estimates;
   for (int round = 0; round < times; ++round) {
-    told.clear();
+    estimates.clear();
     for (const char letter : loop) {
       const bool late = letter >= 'a';
       const HistoryKey history = forecasts.enter(static_cast<CallKey>(late ? letter - 32 : letter));
-      told.push_back(forecasts.next(history));
+      estimates.push_back(forecasts.next(history));
       forecasts.observe(history, program.call(one_late(kRanks, 2, late ? kDelay : 0)));
     }
   }
-  return told;
+  return estimates;
 }
 
 Rank latest(const Estimate& estimate) {
@@ -44,27 +44,29 @@ bool knows_it(const Estimate& estimate) {
 
 TEST(Forecasts, EachKeyHasItsOwn) {
   Forecasts forecasts(kRanks);
-  const auto told = rounds(forecasts, "AbC", 5);
-  EXPECT_FALSE(knows_it(told[0]));
-  EXPECT_TRUE(knows_it(told[1]));
-  EXPECT_FALSE(knows_it(told[2]));
+  const auto estimates = rounds(forecasts, "AbC", 5);
+  EXPECT_FALSE(knows_it(estimates[0]));
+  EXPECT_TRUE(knows_it(estimates[1]));
+  EXPECT_FALSE(knows_it(estimates[2]));
 }
 
 TEST(Forecasts, SoHasEachPlaceOfAKey) {
   Forecasts forecasts(kRanks);
-  const auto told = rounds(forecasts, "aABC", 7);
-  EXPECT_TRUE(knows_it(told[0]));
-  EXPECT_EQ(told[0].method, "lateness_last_value");  // told apart by the place, not by a period
-  EXPECT_FALSE(knows_it(told[1]));
-  EXPECT_FALSE(knows_it(told[2]));
+  const auto estimates = rounds(forecasts, "aABC", 7);
+  EXPECT_TRUE(knows_it(estimates[0]));
+  EXPECT_EQ(estimates[0].method,
+            "lateness_last_value");  // told apart by the place, not by a period
+  EXPECT_FALSE(knows_it(estimates[1]));
+  EXPECT_FALSE(knows_it(estimates[2]));
 }
 
 TEST(Forecasts, KeysAloneCannotTellEqualCallsApart) {
   Forecasts forecasts(kRanks);
-  const auto told = rounds(forecasts, "aAAAAAAAAAAAAAAA", 5);
-  EXPECT_TRUE(knows_it(told[0]));
-  EXPECT_TRUE(told[0].method.ends_with("periodic")) << told[0].method;
-  for (std::size_t call = 1; call < told.size(); ++call) EXPECT_FALSE(knows_it(told[call])) << call;
+  const auto estimates = rounds(forecasts, "aAAAAAAAAAAAAAAA", 5);
+  EXPECT_TRUE(knows_it(estimates[0]));
+  EXPECT_TRUE(estimates[0].method.ends_with("periodic")) << estimates[0].method;
+  for (std::size_t call = 1; call < estimates.size(); ++call)
+    EXPECT_FALSE(knows_it(estimates[call])) << call;
 }
 
 TEST(Forecasts, ANewPlaceIsToldWhatItsKeyDid) {
@@ -100,7 +102,7 @@ TEST(Forecasts, HistoriesInUseStayAndIdleOnesGo) {
 /// What `kinds` kinds of calls, some of them twice in the loop, come to take at most.
 std::size_t memory(Rank ranks, int kinds, int rounds) {
   Forecasts forecasts(ranks);
-  std::size_t most = 0;
+  std::size_t max = 0;
   Observation seen{Times(static_cast<std::size_t>(ranks)), {}};
   for (int round = 0; round < rounds; ++round) {
     for (int kind = 0; kind < kinds; ++kind) {
@@ -108,9 +110,9 @@ std::size_t memory(Rank ranks, int kinds, int rounds) {
       forecasts.observe(forecasts.enter(static_cast<CallKey>(kind / 2)), seen);
       (void)forecasts.expect({static_cast<CallKey>(kind / 2)});
     }
-    most = std::max(most, forecasts.memory());
+    max = std::max(max, forecasts.memory());
   }
-  return most;
+  return max;
 }
 
 TEST(Forecasts, MemoryIsBounded) {

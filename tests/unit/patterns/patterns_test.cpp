@@ -39,17 +39,17 @@ TEST(Logarithms, OfAllNumbers) {
   }
 }
 
-TEST(FoldedRanks, CoreStandsForContiguousRunsInOrder) {
+TEST(PowerOfTwoGroup, CoreStandsForContiguousRunsInOrder) {
   for (Rank ranks = 1; ranks <= 70; ++ranks) {
-    const FoldedRanks folded(ranks);
+    const PowerOfTwoGroup folded(ranks);
     EXPECT_EQ(folded.core + folded.extra, ranks);
     Rank previous = -1;
     for (Rank position = 0; position < folded.core; ++position) {
       const Rank rank = folded.rank(position);
       EXPECT_GT(rank, previous);
-      EXPECT_FALSE(folded.waits(rank));
+      EXPECT_FALSE(folded.is_folded(rank));
       EXPECT_EQ(folded.position(rank), position);
-      EXPECT_EQ(folded.hosts(rank), rank - previous == 2);
+      EXPECT_EQ(folded.is_proxy(rank), rank - previous == 2);
       previous = rank;
     }
     EXPECT_EQ(previous, ranks - 1);

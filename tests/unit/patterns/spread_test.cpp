@@ -26,14 +26,14 @@ TEST(Spread, NoRunOfNeighboursIsLongerThanItMustBe) {
     for (Count parts = 1; parts <= 17; ++parts) {
       const Spread split(count, parts);
       for (Count run = 0; run <= parts; ++run) {
-        Count most = 0;
+        Count max = 0;
         for (Count first = 0; first < parts; ++first) {
           Count elements = 0;
           for (Count i = 0; i < run; ++i) elements += split.range((first + i) % parts).count;
-          most = std::max(most, elements);
+          max = std::max(max, elements);
         }
-        EXPECT_EQ(split.longest(run), most) << count << " in " << parts << ", run of " << run;
-        EXPECT_EQ(most, (run * count + parts - 1) / parts);
+        EXPECT_EQ(split.longest(run), max) << count << " in " << parts << ", run of " << run;
+        EXPECT_EQ(max, (run * count + parts - 1) / parts);
       }
     }
   }

@@ -11,7 +11,7 @@
 namespace latecomer {
 namespace {
 
-constexpr Rank kMostRanks = 70;
+constexpr Rank kMaxRanks = 70;
 using NodeOf = std::function<TreeNode(Rank)>;
 
 /// The ranks of a subtree, each side's children next to the rank itself and next to each other.
@@ -35,15 +35,15 @@ void expect_in_rank_order(const NodeOf& node_of, Rank root, Rank first, Rank cou
 }
 
 Rank height(const NodeOf& node_of, Rank rank) {
-  Rank most = 0;
+  Rank max = 0;
   for (const auto& child : node_of(rank).children) {
-    most = std::max(most, 1 + height(node_of, child.rank));
+    max = std::max(max, 1 + height(node_of, child.rank));
   }
-  return most;
+  return max;
 }
 
 TEST(PostOrderTree, KeepsRankOrderAndIsAsLowAsCanBe) {
-  for (Rank count = 1; count <= kMostRanks; ++count) {
+  for (Rank count = 1; count <= kMaxRanks; ++count) {
     for (const Rank first : {0, 5}) {
       const NodeOf node_of = [&](Rank rank) { return post_order_node(first, count, rank); };
       expect_in_rank_order(node_of, first + count - 1, first, count);
@@ -56,7 +56,7 @@ TEST(PostOrderTree, KeepsRankOrderAndIsAsLowAsCanBe) {
 }
 
 TEST(InOrderTree, KeepsRankOrderAndIsAsLowAsCanBe) {
-  for (Rank count = 1; count <= kMostRanks; ++count) {
+  for (Rank count = 1; count <= kMaxRanks; ++count) {
     const NodeOf plain = [&](Rank rank) { return in_order_node(count, rank); };
     const NodeOf mirrored = [&](Rank rank) { return mirrored_in_order_node(count, rank); };
     const Rank root = in_order_root(count);
@@ -68,7 +68,7 @@ TEST(InOrderTree, KeepsRankOrderAndIsAsLowAsCanBe) {
 }
 
 TEST(InOrderTree, NoRankIsAnInnerNodeOfBothTrees) {
-  for (Rank count = 2; count <= kMostRanks; count += 2) {
+  for (Rank count = 2; count <= kMaxRanks; count += 2) {
     for (Rank rank = 0; rank < count; ++rank) {
       EXPECT_EQ(in_order_node(count, rank).children.empty(), rank % 2 == 0);
       EXPECT_EQ(mirrored_in_order_node(count, rank).children.empty(), rank % 2 == 1);
@@ -77,7 +77,7 @@ TEST(InOrderTree, NoRankIsAnInnerNodeOfBothTrees) {
 }
 
 TEST(BinomialTree, KeepsRankOrder) {
-  for (Rank count = 1; count <= kMostRanks; ++count) {
+  for (Rank count = 1; count <= kMaxRanks; ++count) {
     const NodeOf node_of = [&](Rank rank) { return binomial_node(count, rank); };
     expect_in_rank_order(node_of, 0, 0, count);
     EXPECT_EQ(node_of(0).children.size(), count == 1 ? 0u : floor_log2(count - 1) + 1u);
@@ -123,9 +123,9 @@ TEST(BestSegments, BalancesStartUpsAgainstFill) {
 
 TEST(BestSegments, KeepsToItsLimits) {
   const auto falling = [](Count segments) { return -static_cast<double>(segments); };
-  const Count most = best_segments(Count{1} << 58, falling);
-  EXPECT_LE(most, kMostSegments);
-  EXPECT_GT(most, kMostSegments - kMostSegments / 8);
+  const Count max = best_segments(Count{1} << 58, falling);
+  EXPECT_LE(max, kMaxSegments);
+  EXPECT_GT(max, kMaxSegments - kMaxSegments / 8);
   EXPECT_EQ(best_segments(1000, [](Count) { return 1.0; }), 1);
 }
 

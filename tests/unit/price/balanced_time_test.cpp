@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "reference/reference.hpp"
 
@@ -17,7 +17,7 @@ Seconds simulated(const Plan& plan, const Network& network) {
   SimulationOptions options;
   options.network = network;
   options.element_bytes = plan.problem.element_bytes;
-  return simulate(make_parties(plan, network), options).last_exit();
+  return simulate(make_executors(plan, network), options).last_exit();
 }
 
 class TimeOf : public ::testing::TestWithParam<const Algorithm*> {};

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/random.hpp"
-#include "parties/make_party.hpp"
+#include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "reference/reference.hpp"
 
@@ -23,7 +23,7 @@ Seconds simulated(const Plan& plan, const Network& network, const std::vector<Se
   options.network = network;
   options.arrivals = arrivals;
   options.element_bytes = plan.problem.element_bytes;
-  const Simulation result = simulate(make_parties(plan, network), options);
+  const Simulation result = simulate(make_executors(plan, network), options);
   const Seconds sum = std::accumulate(result.exits.begin(), result.exits.end(), 0.0);
   return sum / plan.problem.ranks - *std::max_element(arrivals.begin(), arrivals.end());
 }

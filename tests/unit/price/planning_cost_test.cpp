@@ -83,7 +83,7 @@ TEST_P(Planning, OfManyRanksTakesLittleOrIsNotDone) {
 std::size_t bytes_of(const Program& program) {
   std::size_t bytes = sizeof(Program) + program.operations.capacity() * sizeof(Operation) +
                       program.after.capacity() * sizeof(std::vector<OpIndex>) +
-                      program.telling.capacity() * sizeof(OpIndex);
+                      program.piggybacking.capacity() * sizeof(OpIndex);
   for (const auto& after : program.after) bytes += after.capacity() * sizeof(OpIndex);
   return bytes;
 }
@@ -154,7 +154,7 @@ TEST(PlanLike, KeepsWhatTheUserFixed) {
 TEST(PlanningCost, OfTheLibraryIsNothing) {
   const Problem problem{Collective::bcast, 8, 100, 1};
   EXPECT_EQ(planning_cost(find_algorithm(Collective::bcast, "native"), problem, {}), 0);
-  EXPECT_GT(memory_of(telling_plan(problem)), 0U);
+  EXPECT_GT(memory_of(arrival_exchange_plan(problem)), 0U);
 }
 
 }  // namespace

@@ -48,16 +48,16 @@ TEST(Text, WhatAHeaderMayHoldBesidesIsReadBackAsItWasWritten) {
   struct Case {
     std::string lines;
     bool paced;
-    std::vector<OpIndex> telling;
+    std::vector<OpIndex> piggybacking;
   };
   const Case cases[] = {{"receiver-paced yes\n", true, {}},
                         {"telling 1\n", false, {1}},
                         {"receiver-paced yes\ntelling 0 1\n", true, {0, 1}}};
-  for (const auto& [lines, paced, telling] : cases) {
+  for (const auto& [lines, paced, piggybacking] : cases) {
     const std::string text = program_with(lines);
     const Program program = parse_schedule(plan_text() + text).programs.at(0);
     EXPECT_EQ(program.receiver_paced, paced) << lines;
-    EXPECT_EQ(program.telling, telling) << lines;
+    EXPECT_EQ(program.piggybacking, piggybacking) << lines;
     EXPECT_EQ(to_text(program), text);
   }
 }

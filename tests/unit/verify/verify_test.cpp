@@ -158,8 +158,8 @@ TEST(Verify, PlanNamesWhatDoesNotFit) {
                  {"plan", "progress", [](Programs& p) { p[1].progress = Progress::background; }}});
 }
 
-constexpr Count kMost = std::numeric_limits<Count>::max();
-constexpr Count kLeast = std::numeric_limits<Count>::min();
+constexpr Count kMax = std::numeric_limits<Count>::max();
+constexpr Count kMin = std::numeric_limits<Count>::min();
 
 TEST(Verify, BoundsHoldForHostilePrograms) {
   using Programs = std::vector<Program>;
@@ -175,14 +175,14 @@ TEST(Verify, BoundsHoldForHostilePrograms) {
        {"bounds", "empty", slice(1, 0)},
        {"matching", "holds nothing, as notices do", slice(0, 0)},
        {"bounds", "negative", slice(1, -1)},
-       {"bounds", "tells, but is no message", [](Programs& p) { p[1].telling = {0}; }},
-       {"bounds", "tells, but is not there", [](Programs& p) { p[1].telling = {99}; }},
-       {"bounds", "tells twice", [](Programs& p) { p[1].telling = {2, 2}; }},
-       {"matching", "tells who does not know", [](Programs& p) { p[1].telling = {2}; }},
-       {"bounds", "sum overflows", slice(kMost, kMost)},
-       {"bounds", "sum overflows by one", slice(1, kMost)},
-       {"bounds", "least", slice(kLeast, kLeast)},
-       {"bounds", "difference overflows", slice(kLeast, kMost)},
+       {"bounds", "tells, but is no message", [](Programs& p) { p[1].piggybacking = {0}; }},
+       {"bounds", "tells, but is not there", [](Programs& p) { p[1].piggybacking = {99}; }},
+       {"bounds", "tells twice", [](Programs& p) { p[1].piggybacking = {2, 2}; }},
+       {"matching", "tells who does not know", [](Programs& p) { p[1].piggybacking = {2}; }},
+       {"bounds", "sum overflows", slice(kMax, kMax)},
+       {"bounds", "sum overflows by one", slice(1, kMax)},
+       {"bounds", "least", slice(kMin, kMin)},
+       {"bounds", "difference overflows", slice(kMin, kMax)},
        {"bounds", "itself", peer(1)},
        {"bounds", "no rank", peer(-1)},
        {"bounds", "one rank too many", peer(3)},

@@ -30,8 +30,8 @@ class Walk {
   /// All contributions to the first block come together in its result, which reaches all: so do the
   /// words that travel along.
   void take(const Hop& hop) {
-    builder_.tell(hop.block == 0);
-    if (hop.block == 0) builder_.tell_anew();
+    builder_.piggyback(hop.block == 0);
+    if (hop.block == 0) builder_.piggyback_again();
     if (hop.from == builder_.me()) builder_.send_in_turn(hop.to, partial(hop.block, hop.final));
     if (hop.to != builder_.me()) return;
     if (hop.final) return builder_.recv(hop.from, builder_.output(parts_.range(hop.block)));

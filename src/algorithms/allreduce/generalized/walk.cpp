@@ -90,7 +90,7 @@ class Reduction {
   }
 
   void step(const Step& step, bool last, const std::vector<Count>& next, const Slices& goal) {
-    builder_.tell_anew();  // two steps may have the same peer
+    builder_.piggyback_again();  // two steps may have the same peer
     const Count shift = step.shift(design_.distance);
     Slices sent;
     for (const Count k : block_sent(step)) sent.push_back(value_[k]);
@@ -320,7 +320,7 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
     builder.copy(value.part(at, goal.count), goal);
     at += goal.count;
   }
-  builder.tell_no_more();  // every rank has completed a part, and so heard of all
+  builder.stop_piggybacking();  // every rank has completed a part, and so heard of all
   for (std::size_t i = design.levels.size(); i-- > 0;) {
     distribute(design.levels[i], parts[i], design, layouts[i], builder, spare);
   }

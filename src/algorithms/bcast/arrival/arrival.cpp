@@ -26,23 +26,23 @@ Feeding feeding_of(const Plan& plan) {
           plan.algorithm == kAhead ? kAnnounced : 0};
 }
 
-class ArrivalParty final : public Party {
+class ArrivalExecutor final : public Executor {
  public:
-  ArrivalParty(const Plan& plan, Rank me)
-      : frame_(frame_of(plan, me)), feeding_(feeding_of(plan)) {}
-  [[nodiscard]] const Frame& frame() const override { return frame_; }
-  [[nodiscard]] std::unique_ptr<Protocol> join(Transport& transport,
-                                               const ProtocolOptions& /*options*/) const override {
-    return std::make_unique<ArrivalProtocol>(feeding_, frame_, transport);
+  ArrivalExecutor(const Plan& plan, Rank me)
+      : context_(context_of(plan, me)), feeding_(feeding_of(plan)) {}
+  [[nodiscard]] const RankContext& context() const override { return context_; }
+  [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
+      Transport& transport, const ProtocolOptions& /*options*/) const override {
+    return std::make_unique<ArrivalProtocol>(feeding_, context_, transport);
   }
 
  private:
-  Frame frame_;
+  RankContext context_;
   Feeding feeding_;
 };
 
-std::unique_ptr<Party> party(const Plan& plan, Rank me) {
-  return std::make_unique<ArrivalParty>(plan, me);
+std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
+  return std::make_unique<ArrivalExecutor>(plan, me);
 }
 
 /// The segments of a chain of all ranks, short enough to be sent to one that is absent.
@@ -52,7 +52,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   fill_chain(plan, knowledge.network, {});
   Count& segments = plan.parameters["segments"];
   if (ahead) segments = std::max(segments, eager_parts(problem.bytes(), knowledge.network));
-  segments = std::min(segments, most_segments(problem.count));
+  segments = std::min(segments, max_segments(problem.count));
 }
 
 /// That of a chain, and of words from and to the ranks, about half of them beside the segments.
@@ -65,7 +65,7 @@ Algorithm row(std::string_view segments) {
           .source = "Patarasuk and Yuan 2008; later groups are served by earlier ones",
           .fill_plan = fill_plan,
           .cost = cost,
-          .party = party};
+          .executor = executor};
 }
 
 }  // namespace

@@ -46,14 +46,15 @@ std::string waiting_text(const FedRank& rank) {
 
 }  // namespace
 
-ArrivalProtocol::ArrivalProtocol(const Feeding& feeding, const Frame& frame, Transport& transport)
-    : frame_(frame),
+ArrivalProtocol::ArrivalProtocol(const Feeding& feeding, const RankContext& context,
+                                 Transport& transport)
+    : context_(context),
       transport_(transport),
-      rank_(feeding, frame.me),
-      buffer_(feeding.root == frame.me ? Buffer::input : Buffer::output),
-      segments_(frame.buffer_count(buffer_), std::max<Count>(1, feeding.segments)) {}
+      rank_(feeding, context.me),
+      buffer_(feeding.root == context.me ? Buffer::input : Buffer::output),
+      segments_(context.buffer_count(buffer_), std::max<Count>(1, feeding.segments)) {}
 
-void ArrivalProtocol::told(Rank from, std::uint64_t word) {
+void ArrivalProtocol::on_control(Rank from, std::uint64_t word) {
   if (status_ == Status::running) follow(rank_.hear(from, decode(word)));
 }
 
@@ -63,12 +64,12 @@ Message ArrivalProtocol::message(const Transfer& transfer) const {
 }
 
 void ArrivalProtocol::follow(const Step& step) {
-  for (const auto& [to, word] : step.tell) transport_.tell(to, encode(word));
+  for (const auto& [to, word] : step.tell) transport_.send_control(to, encode(word));
   for (const Transfer& transfer : step.receive) {
     transport_.recv(message(transfer), received(transfer.segment));
   }
   for (const Transfer& transfer : step.send) {
-    transport_.send(message(transfer), frame_.plan_hash, sent_to(transfer.peer));
+    transport_.send(message(transfer), context_.plan_hash, sent_to(transfer.peer));
   }
   if (rank_.done()) status_ = Status::done;
 }
@@ -86,9 +87,9 @@ void ArrivalProtocol::completed(const Completion& completion) {
 /// The first one from each sender says which plan it follows.
 void ArrivalProtocol::take(Count segment, std::uint64_t plan_hash) {
   const Rank from = rank_.fed()->source(segment);
-  if (rank_.fed()->is_first(segment) && plan_hash != frame_.plan_hash) {
+  if (rank_.fed()->is_first(segment) && plan_hash != context_.plan_hash) {
     return fail("rank " + std::to_string(from) + " follows another plan than rank " +
-                std::to_string(frame_.me));
+                std::to_string(context_.me));
   }
   follow(rank_.received(segment));
 }

@@ -5,20 +5,20 @@
 
 #include "algorithms/bcast/arrival/arrival_rank.hpp"
 #include "base/partition.hpp"
-#include "protocol/party.hpp"
+#include "protocol/executor.hpp"
 
 namespace latecomer::bcast {
 
 class ArrivalProtocol final : public Protocol {
  public:
-  /// The frame and the transport must outlive it.
-  ArrivalProtocol(const Feeding& feeding, const Frame& frame, Transport& transport);
+  /// The context and the transport must outlive it.
+  ArrivalProtocol(const Feeding& feeding, const RankContext& context, Transport& transport);
 
   void start() override {}
   void arrive() override { follow(rank_.arrive()); }
   void completed(const Completion& completion) override;
-  [[nodiscard]] bool listens() const override { return true; }
-  void told(Rank from, std::uint64_t word) override;
+  [[nodiscard]] bool uses_control() const override { return true; }
+  void on_control(Rank from, std::uint64_t word) override;
   [[nodiscard]] Status status() const override { return status_; }
   [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override;
@@ -29,7 +29,7 @@ class ArrivalProtocol final : public Protocol {
   void take(Count segment, std::uint64_t plan_hash);
   void fail(std::string why);
 
-  const Frame& frame_;
+  const RankContext& context_;
   Transport& transport_;
   ArrivalRank rank_;
   Buffer buffer_;

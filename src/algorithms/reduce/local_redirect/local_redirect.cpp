@@ -17,10 +17,10 @@
 namespace latecomer::reduce {
 namespace {
 
-class MergingParty final : public Party {
+class MergingExecutor final : public Executor {
  public:
-  MergingParty(const Plan& plan, Rank me) : frame_(frame_of(plan, me)) {
-    frame_.scratch_count = 2 * plan.problem.count;
+  MergingExecutor(const Plan& plan, Rank me) : context_(context_of(plan, me)) {
+    context_.scratch_count = 2 * plan.problem.count;
     line_.order = plan.order;
     line_.root = plan.problem.root;
     line_.positions.resize(plan.order.size());
@@ -28,19 +28,19 @@ class MergingParty final : public Party {
       line_.positions[plan.order[at]] = static_cast<Rank>(at);
     }
   }
-  [[nodiscard]] const Frame& frame() const override { return frame_; }
-  [[nodiscard]] std::unique_ptr<Protocol> join(Transport& transport,
-                                               const ProtocolOptions& /*options*/) const override {
-    return std::make_unique<Merging>(line_, frame_, transport);
+  [[nodiscard]] const RankContext& context() const override { return context_; }
+  [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
+      Transport& transport, const ProtocolOptions& /*options*/) const override {
+    return std::make_unique<Merging>(line_, context_, transport);
   }
 
  private:
-  Frame frame_;
+  RankContext context_;
   Line line_;
 };
 
-std::unique_ptr<Party> party(const Plan& plan, Rank me) {
-  return std::make_unique<MergingParty>(plan, me);
+std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
+  return std::make_unique<MergingExecutor>(plan, me);
 }
 
 void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
@@ -68,7 +68,7 @@ LATECOMER_ROW(reduce, local_redirect) {
           .fill_plan = fill_plan,
           .check = check_ordered,
           .cost = cost,
-          .party = party};
+          .executor = executor};
 }
 
 }  // namespace latecomer::reduce

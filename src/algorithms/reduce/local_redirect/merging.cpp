@@ -17,13 +17,13 @@ Word decode(std::uint64_t bits) {
 
 }  // namespace
 
-Merging::Merging(const Line& line, const Frame& frame, Transport& transport)
+Merging::Merging(const Line& line, const RankContext& context, Transport& transport)
     : line_(line),
-      frame_(frame),
+      context_(context),
       transport_(transport),
-      rank_(line.positions[frame.me], frame.ranks) {
-  const Count count = frame.scratch_count / 2;
-  own_ = {frame.in_place ? Buffer::output : Buffer::input, 0, count};
+      rank_(line.positions[context.me], context.ranks) {
+  const Count count = context.scratch_count / 2;
+  own_ = {context.in_place ? Buffer::output : Buffer::input, 0, count};
   home_ = {Buffer::scratch, 0, count};
   if (keeps()) home_ = {Buffer::output, 0, count};
   spare_ = {Buffer::scratch, count, count};
@@ -32,12 +32,12 @@ Merging::Merging(const Line& line, const Frame& frame, Transport& transport)
 
 void Merging::arrive() { follow(rank_.arrive()); }
 
-void Merging::told(Rank from, std::uint64_t word) {
+void Merging::on_control(Rank from, std::uint64_t word) {
   if (status_ == Status::running) follow(rank_.hear(line_.positions[from], decode(word)));
 }
 
 void Merging::follow(const LineRank::Step& step) {
-  for (const auto& [to, word] : step.tell) transport_.tell(rank_at(to), encode(word));
+  for (const auto& [to, word] : step.tell) transport_.send_control(rank_at(to), encode(word));
   if (step.receive_from >= 0) receive(rank_at(step.receive_from));
   if (step.give_to >= 0) send(rank_at(step.give_to), Task::give);
   if (rank_.complete() && !std::exchange(ended_, true)) end();
@@ -46,14 +46,14 @@ void Merging::follow(const LineRank::Step& step) {
 /// Where the operator commutes, the first one that comes is where all others are merged.
 void Merging::receive(Rank from) {
   from_ = from;
-  const bool first = value_ != home_ && frame_.commutative;
+  const bool first = value_ != home_ && context_.commutative;
   landing_ = first ? home_ : spare_;
   take(from, landing_, Task::receive);
 }
 
 void Merging::merge() {
   if (value_ == home_) return combine(value_, Into::right);
-  if (frame_.commutative) return combine(value_, Into::left);
+  if (context_.commutative) return combine(value_, Into::left);
   transport_.copy(value_, home_, static_cast<Token>(Task::move));
 }
 
@@ -101,7 +101,7 @@ void Merging::completed(const Completion& completion) {
 
 /// A pair of ranks has at most one message each way.
 void Merging::send(Rank to, Task task) {
-  transport_.send({to, value_, true}, frame_.plan_hash, static_cast<Token>(task));
+  transport_.send({to, value_, true}, context_.plan_hash, static_cast<Token>(task));
 }
 
 void Merging::take(Rank from, const Slice& target, Task task) {
@@ -109,7 +109,7 @@ void Merging::take(Rank from, const Slice& target, Task task) {
 }
 
 bool Merging::check(const Completion& completion, Rank from) {
-  if (completion.plan_hash == frame_.plan_hash) return true;
+  if (completion.plan_hash == context_.plan_hash) return true;
   fail("rank " + std::to_string(from) + " follows another plan than rank " + std::to_string(me()));
   return false;
 }

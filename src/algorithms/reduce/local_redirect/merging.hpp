@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithms/reduce/local_redirect/line_rank.hpp"
-#include "protocol/party.hpp"
+#include "protocol/executor.hpp"
 
 namespace latecomer::reduce {
 
@@ -21,13 +21,13 @@ struct Line {
 class Merging final : public Protocol {
  public:
   /// All must outlive it.
-  Merging(const Line& line, const Frame& frame, Transport& transport);
+  Merging(const Line& line, const RankContext& context, Transport& transport);
 
   void start() override {}
   void arrive() override;
   void completed(const Completion& completion) override;
-  [[nodiscard]] bool listens() const override { return true; }
-  void told(Rank from, std::uint64_t word) override;
+  [[nodiscard]] bool uses_control() const override { return true; }
+  void on_control(Rank from, std::uint64_t word) override;
   [[nodiscard]] Status status() const override { return status_; }
   [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override;
@@ -36,7 +36,7 @@ class Merging final : public Protocol {
   /// What completes; each at most once at a time.
   enum class Task : Token { receive, move, merge, give, keep, hand_over, take_over };
 
-  [[nodiscard]] Rank me() const { return frame_.me; }
+  [[nodiscard]] Rank me() const { return context_.me; }
   [[nodiscard]] bool keeps() const { return line_.tail() == me() && line_.root == me(); }
   [[nodiscard]] Rank rank_at(Rank position) const { return line_.order[position]; }
   void follow(const LineRank::Step& step);
@@ -51,7 +51,7 @@ class Merging final : public Protocol {
   void fail(std::string why);
 
   const Line& line_;
-  const Frame& frame_;
+  const RankContext& context_;
   Transport& transport_;
   LineRank rank_;
   Slice own_;

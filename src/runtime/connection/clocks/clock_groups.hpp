@@ -1,4 +1,4 @@
-// Which ranks read the same clock: those of one running kernel and one time namespace.
+// Groups of ranks that read the same clock: those of one running kernel and one time namespace.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ struct ClockGroups {
   std::vector<Rank> mates;    // all ranks that read this rank's clock, ascending
 };
 
-/// `clocks`: what each rank's clock is known by; 0: not known, so it is taken for its own.
+/// `clocks`: the identity of each rank's clock; 0: not known, so the clock counts as the rank's
+/// own.
 [[nodiscard]] ClockGroups group_clocks(const std::vector<std::uint64_t>& clocks, Rank me);
 
 }  // namespace latecomer

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "patterns/trees.hpp"
-#include "runtime/connection/letters.hpp"
+#include "runtime/connection/blocking_channel.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer {
@@ -16,7 +16,7 @@ constexpr std::size_t kRefreshQuestions = 4;
 constexpr std::size_t kPatience = 3;
 constexpr Seconds kShort = 80e-6;  // of a round trip: it bounds the error well enough
 
-/// What travels: doubles, so that all is 8 bytes a number.
+/// The messages: doubles, so that each number has 8 bytes.
 using Question = std::array<double, 2>;  // whether it is one, or the end of them; nothing
 using Answer = std::array<double, 2>;    // common time, its error
 using Model = std::array<double, 5>;
@@ -37,11 +37,12 @@ bool enough(const std::vector<ClockSample>& samples, std::size_t fewest) {
 
 class ClockSync {
  public:
-  ClockSync(Link& link, const WaitOptions& options, std::size_t questions)
-      : letters_(link, options, Tags::kClock, "to set the clock", Letters::When::between_calls),
-        clocks_(link.clocks),
+  ClockSync(CommResources& resources, const WaitOptions& options, std::size_t questions)
+      : channel_(resources, options, Tags::kClock, "to set the clock",
+                 BlockingChannel::When::between_calls),
+        clocks_(resources.clocks),
         questions_(questions) {
-    PMPI_Comm_rank(link.comm->get(), &me_);
+    PMPI_Comm_rank(resources.comm->get(), &me_);
   }
 
   Outcome operator()() {
@@ -51,7 +52,7 @@ class ClockSync {
     if (one_clock) return {};
     descend(groups.leaders, &ClockSync::ask, &ClockSync::answer);
     descend(groups.mates, &ClockSync::copy, &ClockSync::hand_on);
-    return letters_.outcome();
+    return channel_.outcome();
   }
 
  private:
@@ -66,61 +67,61 @@ class ClockSync {
     const auto rank = [&](Rank position) { return ranks[static_cast<std::size_t>(position)]; };
     if (!node.root()) (this->*learn)(rank(node.parent));
     for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-      if (!letters_.failed()) (this->*teach)(rank(child->rank));
+      if (!channel_.failed()) (this->*teach)(rank(child->rank));
     }
   }
 
   void ask(Rank peer) {
     std::vector<ClockSample> samples;
     Seconds peer_error = 0;
-    while (!letters_.failed() && !enough(samples, questions_)) {
+    while (!channel_.failed() && !enough(samples, questions_)) {
       Answer got{};
       const Seconds asked = clocks_.local();
-      letters_.send(peer, Question{1, 0});
-      letters_.receive(peer, got);
+      channel_.send(peer, Question{1, 0});
+      channel_.receive(peer, got);
       samples.push_back({asked, got[0], clocks_.local()});
       peer_error = std::max(peer_error, got[1]);
     }
-    letters_.send(peer, Question{0, 0});
-    if (!letters_.failed()) clocks_.learn(fit(samples, peer_error));
+    channel_.send(peer, Question{0, 0});
+    if (!channel_.failed()) clocks_.learn(fit(samples, peer_error));
   }
 
   void answer(Rank peer) {
     for (;;) {
       Question question{};
-      letters_.receive(peer, question);
-      if (letters_.failed() || question[0] == 0) return;
+      channel_.receive(peer, question);
+      if (channel_.failed() || question[0] == 0) return;
       const Seconds local = clocks_.local();
-      letters_.send(peer, Answer{clocks_.common(local), clocks_.model().error_at(local)});
+      channel_.send(peer, Answer{clocks_.common(local), clocks_.model().error_at(local)});
     }
   }
 
   void copy(Rank leader) {
     Model model{};
-    letters_.receive(leader, model);
-    if (!letters_.failed()) clocks_.take(unpack(model));
+    channel_.receive(leader, model);
+    if (!channel_.failed()) clocks_.take(unpack(model));
   }
 
-  void hand_on(Rank mate) { letters_.send(mate, pack(clocks_.model())); }
+  void hand_on(Rank mate) { channel_.send(mate, pack(clocks_.model())); }
 
-  Letters letters_;
+  BlockingChannel channel_;
   Clocks& clocks_;
   std::size_t questions_;
   int me_ = 0;
 };
 
-Outcome synchronize(Link& link, const WaitOptions& options, std::size_t questions) {
-  return ClockSync(link, options, questions)();
+Outcome synchronize(CommResources& resources, const WaitOptions& options, std::size_t questions) {
+  return ClockSync(resources, options, questions)();
 }
 
 }  // namespace
 
-Outcome set_up_clocks(Link& link, const WaitOptions& options) {
-  return synchronize(link, options, kSetUpQuestions);
+Outcome set_up_clocks(CommResources& resources, const WaitOptions& options) {
+  return synchronize(resources, options, kSetUpQuestions);
 }
 
-Outcome refresh_clocks(Link& link, const WaitOptions& options) {
-  return synchronize(link, options, kRefreshQuestions);
+Outcome refresh_clocks(CommResources& resources, const WaitOptions& options) {
+  return synchronize(resources, options, kRefreshQuestions);
 }
 
 }  // namespace latecomer

@@ -6,16 +6,16 @@
 #pragma once
 
 #include "runtime/call/run.hpp"
-#include "runtime/connection/link.hpp"
+#include "runtime/connection/comm_resources.hpp"
 
 namespace latecomer {
 
-/// Collective over the link's ranks, between calls. Fails as a call does: with MPI's code, or when
-/// another rank failed.
-[[nodiscard]] Outcome set_up_clocks(Link& link, const WaitOptions& options);
+/// Sets the common clock; collective over the ranks, between calls. Fails as a call does: with
+/// MPI's code, or when another rank failed.
+[[nodiscard]] Outcome set_up_clocks(CommResources& resources, const WaitOptions& options);
 
-/// The same with fewer questions, once there is a common clock: it bounds the error anew and tells
-/// the drift. All ranks must decide alike to call it: ClockRefresh.
-[[nodiscard]] Outcome refresh_clocks(Link& link, const WaitOptions& options);
+/// Refreshes the common clock, with fewer questions: bounds its error anew and measures the drift.
+/// All ranks must decide alike to call it: ClockRefresh.
+[[nodiscard]] Outcome refresh_clocks(CommResources& resources, const WaitOptions& options);
 
 }  // namespace latecomer

@@ -25,26 +25,26 @@ class Clocks {
       : groups_(std::move(groups)), local_(clock) {}
 
   [[nodiscard]] const ClockGroups& groups() const { return groups_; }
-  /// Whether there is a common clock: it was set up.
+  /// True if the common clock was set up.
   [[nodiscard]] bool ready() const { return ready_; }
 
   [[nodiscard]] Seconds local() const { return local_(); }
   /// The common time at a local one, in seconds. It may step when the clocks are refreshed.
   [[nodiscard]] Seconds common(Seconds local_time) const { return model_.common(local_time); }
   [[nodiscard]] Seconds now() const { return common(local()); }
-  /// How far now() is from rank 0's clock at most; two ranks differ by the sum of theirs at most.
-  /// Infinite while there is no common clock.
+  /// A bound of the difference between now() and rank 0's clock; two ranks differ by at most the
+  /// sum of theirs. Infinite while there is no common clock.
   [[nodiscard]] Seconds error() const {
     return ready_ ? model_.error_at(local()) : std::numeric_limits<double>::infinity();
   }
   [[nodiscard]] const ClockModel& model() const { return model_; }
 
-  /// Of a leader: what it has asked for.
+  /// Takes a leader's new measurement.
   void learn(const ClockModel& fit) {
     history_.add(fit);
     take(history_.model());
   }
-  /// Of the others: what their leader knows.
+  /// Takes over the leader's model, on the other ranks.
   void take(const ClockModel& model) {
     model_ = model;
     ready_ = true;

@@ -30,7 +30,7 @@ class NotingTransport final : public Transport {
   void recv(const Message& message, Token token) override { receives.push_back({message, token}); }
   void combine(const Slice&, const Slice&, Into, Token) override { FAIL() << "combines"; }
   void copy(const Slice&, const Slice&, Token) override { FAIL() << "copies"; }
-  void tell(Rank peer, std::uint64_t word) override { words.push_back({peer, word}); }
+  void send_control(Rank peer, std::uint64_t word) override { words.push_back({peer, word}); }
 
   std::vector<Posted> sends;
   std::vector<Posted> receives;
@@ -42,18 +42,18 @@ constexpr std::uint64_t kHash = 77;
 /// A rank of four, root 0, five elements in two segments.
 struct Member {
   explicit Member(Rank rank, Count ahead = 0)
-      : frame(frame_of_rank(rank)), protocol({4, 0, 2, ahead}, frame, transport) {
+      : context(frame_of_rank(rank)), protocol({4, 0, 2, ahead}, context, transport) {
     protocol.start();
   }
-  static Frame frame_of_rank(Rank rank) {
-    Frame frame{.plan_hash = kHash, .me = rank, .ranks = 4};
-    (rank == 0 ? frame.input_count : frame.output_count) = 5;
-    return frame;
+  static RankContext frame_of_rank(Rank rank) {
+    RankContext context{.plan_hash = kHash, .me = rank, .ranks = 4};
+    (rank == 0 ? context.input_count : context.output_count) = 5;
+    return context;
   }
   /// All that was told this one by `other`.
   void hear(Rank me, const Member& other) {
     for (const auto& [to, word] : other.transport.words) {
-      if (to == me) protocol.told(other.frame.me, word);
+      if (to == me) protocol.on_control(other.context.me, word);
     }
   }
   void receive_all() {
@@ -67,7 +67,7 @@ struct Member {
     }
   }
 
-  Frame frame;
+  RankContext context;
   NotingTransport transport;
   ArrivalProtocol protocol;
 };

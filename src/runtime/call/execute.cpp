@@ -1,0 +1,459 @@
+#include "runtime/call/execute.hpp"
+
+#include <cmath>
+#include <mutex>
+#include <new>
+
+#include "base/error.hpp"
+#include "base/last_error.hpp"
+#include "runtime/call/call_data.hpp"
+#include "runtime/call/datatypes.hpp"
+#include "runtime/call/operators.hpp"
+#include "runtime/call/run.hpp"
+#include "runtime/connection/blocking_channel.hpp"
+#include "runtime/connection/clocks/clock_sync.hpp"
+#include "runtime/connection/connect.hpp"
+#include "runtime/connection/predecessors.hpp"
+#include "runtime/progress/async_progress.hpp"
+#include "runtime/report/log.hpp"
+#include "runtime/settings/settings.hpp"
+#include "transports/mpi/user_code.hpp"
+
+namespace latecomer {
+namespace {
+
+/// The end of a call.
+struct Ending {
+  int code = MPI_SUCCESS;
+  CallCounter counter = &latecomer_stats::native;
+  bool arrivals_known = false;      // all ranks know its arrivals
+  CallClass* call_class = nullptr;  // under automatic choice, if there is one
+  bool raise = false;               // the program's error handler must still be called
+  bool decided = false;             // all ranks decided about the call
+  Seconds library = 0;              // duration of the MPI library's own collective
+};
+
+// --- Failures ---
+
+/// Makes the communicator unusable, and notifies the other ranks, which wait for this one.
+void give_up(CommState& state, const std::string& why) {
+  if (!state.broken.empty()) return;  // an exception may have become a failure already
+  state.broken = why;
+  if (!state.resources) return;
+  state.resources->failures.announce_failure();
+  state.resources->abandon();
+}
+
+/// A guard for calls of the program's operators: one may leave the call by an exception.
+class CallGuard {
+ public:
+  explicit CallGuard(CommState& state) : state_(state) {}
+  ~CallGuard() {
+    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
+  }
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
+  void end() { ended_ = true; }
+
+ private:
+  CommState& state_;
+  bool ended_ = false;
+};
+
+/// Ends a failed call. The other ranks are notified first.
+Ending fail(CommState& state, const Outcome& outcome) {
+  give_up(state, outcome.why);
+  const std::string text = describe(state.comm) + ": " + outcome.why;
+  log_line(text);
+  set_last_error(text);
+  return {.code = outcome.code, .counter = &latecomer_stats::failed, .raise = true};
+}
+
+Ending refuse(CommState& state) {
+  set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
+  return {.code = disagreement_class(), .counter = &latecomer_stats::failed, .raise = true};
+}
+
+// --- Learning ---
+
+/// Learns from a watched call, and refreshes the clocks if that is due: all ranks have just been in
+/// the call.
+Outcome note_arrivals(CommState& state) {
+  Watch* const watch = state.chooser.watch();
+  if (watch == nullptr) return {};
+  state.chooser.learn();
+  if (!state.clock_refresh.due(watch->last_arrival())) return {};
+  return refresh_clocks(*state.resources, {state.comm, state.tuning.long_wait});
+}
+
+/// Exchanges arrivals between all ranks. All ranks have been in the call, so none waits here for
+/// one that still computes.
+Outcome exchange_arrivals(CommState& state, Seconds arrived) {
+  CommResources& resources = *state.resources;
+  if (!state.arrival_exchange) {
+    Problem problem;
+    problem.ranks = state.ranks;
+    state.arrival_exchange = std::make_unique<Prepared>(
+        std::make_shared<const Plan>(arrival_exchange_plan(problem)), false, state.rank, 0);
+  }
+  const Prepared& exchange = *state.arrival_exchange;
+  resources.failures.enter_part(FailureDetector::Part::exchange, exchange.context().plan_hash);
+  Piggyback& piggyback = state.chooser.watch()->begin_exchange(arrived, resources.clocks.now());
+  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, resources.scratch, 0);
+  resources.transport.begin(std::move(none), MPI_SUM,
+                            {resources.calls, exchange.context().plan_hash}, &piggyback);
+  Protocol& protocol = exchange.protocol(resources.transport, {state.tuning.window, true});
+  const Outcome outcome =
+      run(protocol, resources, {state.comm, state.tuning.long_wait, 0, &exchange.plan});
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  resources.end_call();
+  state.chooser.watch()->end_exchange();
+  return outcome;
+}
+
+/// After a call whose messages carried no stamps: exchanges arrivals, if that was decided.
+Outcome exchange_afterwards(CommState& state, bool exchange, Seconds arrived) {
+  if (state.chooser.watch() == nullptr) return {};
+  if (!exchange) {
+    state.chooser.miss();
+    return {};
+  }
+  const Outcome exchanged = exchange_arrivals(state, arrived);
+  return exchanged.code == MPI_SUCCESS ? note_arrivals(state) : exchanged;
+}
+
+int min_over_ranks(CommState& state, Review& review) {
+  const ReleasedCommLock released(state.lock);
+  const UserCode called;
+  const auto count = static_cast<int>(review.values().size());
+  return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
+                        state.comm);
+}
+
+/// Reviews the last calls of a class that is only watched: all ranks have just been in one, with
+/// the given ending. Before the first review a predecessor's knowledge may be taken over instead.
+Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
+  Inheritance inheritance(state, Inheritance::Of::everything);
+  Review all = Chooser::review(*ending.call_class, may_connect(state));
+  all.offer(inheritance.state_hash());
+  const int code = min_over_ranks(state, all);
+  if (ending.code == MPI_SUCCESS) ending.code = code;
+  if (code != MPI_SUCCESS) return ending;
+  if (all.agreed()) {
+    inheritance.accept();
+    ending.call_class = &state.chooser.class_of(problem);
+    return ending;
+  }
+  if (!state.chooser.reviewed(*ending.call_class, problem, all)) return ending;
+  const Outcome connected = connect_for_choice(state);
+  return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
+}
+
+/// Reviews the last calls of an active class. A rank that failed is not waited for.
+Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
+  CommResources& resources = *state.resources;
+  resources.failures.enter_part(FailureDetector::Part::review, 0);
+  BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
+                          "to review the last calls");
+  const Review all =
+      tree_allreduce(channel, state.ranks, state.rank, Chooser::review(*ending.call_class, true),
+                     [](Review& mine, const Review& theirs) { mine.merge(theirs); });
+  if (channel.failed()) return fail(state, channel.outcome());
+  state.chooser.reviewed(*ending.call_class, problem, all);
+  return ending;
+}
+
+// --- The ways of a call ---
+
+/// Executes the MPI library's collective; if MPI refuses the call it calls the program's error
+/// handler.
+int execute_natively(CommState& state, const Call& call) {
+  const ReleasedCommLock released(state.lock);
+  return call.native();
+}
+
+/// Leaves a call to the library because of its arguments, which may be wrong or which MPI allows to
+/// differ. Returns the reason if the call must fail then.
+std::optional<std::string> leave(CommState& state, const Request& request) {
+  const bool chosen = request.by_library == &latecomer_stats::native;  // on all ranks
+  if (!state.resources || chosen || !state.broken.empty()) return std::nullopt;
+  return state.resources->failures.leave_to_library(state.calls);
+}
+
+/// Executes a native call without any decision. `call_class`: its class, if its duration is
+/// watched.
+Ending execute_by_library(CommState& state, const Request& request, CallCounter counter,
+                          CallClass* call_class, Seconds entered) {
+  state.chooser.skip();
+  const Ending ending{execute_natively(state, request.call), counter, false, call_class};
+  if (call_class == nullptr || !Chooser::watched(*call_class, monotonic_clock() - entered))
+    return ending;
+  return review_watched(state, request.problem, ending);
+}
+
+/// Executes a plan. `begun`: the protocol, if it was started ahead of this rank's arrival.
+Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
+                     Seconds arrived) {
+  CommResources& resources = *state.resources;
+  Watch* const watch = state.chooser.piggybacks(prepared.plan) ? state.chooser.watch() : nullptr;
+  resources.failures.enter_part(FailureDetector::Part::plan, prepared.context().plan_hash);
+  CallData data(call, prepared.plan.problem, state.rank);
+  if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
+  Protocol* protocol = begun;
+  if (begun != nullptr) {
+    if (watch != nullptr) watch->arrive(arrived);
+    resources.transport.bind(data.input(), data.output());
+  } else {
+    Piggyback* const piggyback = watch != nullptr ? &watch->enter(arrived) : nullptr;
+    Buffers buffers(data.layout(), data.input(), data.output(), resources.scratch,
+                    prepared.context().scratch_count);
+    resources.transport.begin(std::move(buffers), call.op,
+                              {resources.calls, prepared.context().plan_hash}, piggyback);
+    const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
+    protocol = &prepared.protocol(resources.transport, options);
+  }
+  CallGuard guard(state);
+  const Outcome outcome =
+      run(*protocol, resources, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
+          begun != nullptr ? Begun::before : Begun::now);
+  guard.end();
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  resources.end_call();
+  if (watch != nullptr) watch->leave(resources.clocks.now());
+  const int code = data.finish();
+  return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
+}
+
+Ending execute_plan_and_learn(CommState& state, const Call& call, const Prepared& prepared,
+                              Protocol* begun, bool exchange, Seconds arrived) {
+  Outcome outcome = execute_plan(state, call, prepared, begun, arrived);
+  if (begun != nullptr) state.async_progress->end_call();
+  if (outcome.code == MPI_SUCCESS) {
+    outcome = state.chooser.piggybacks(prepared.plan)
+                  ? note_arrivals(state)
+                  : exchange_afterwards(state, exchange, arrived);
+  }
+  if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
+  if (Watch* const watch = state.chooser.watch()) watch->extend_call(state.resources->clocks.now());
+  return {MPI_SUCCESS, &latecomer_stats::handled,
+          state.chooser.piggybacks(prepared.plan) || exchange};
+}
+
+Ending execute_library(CommState& state, const Call& call, bool exchange, Seconds arrived) {
+  state.parameters = "as=native";
+  Ending ending{MPI_SUCCESS, &latecomer_stats::native};
+  const Seconds entered = monotonic_clock();
+  ending.code = execute_natively(state, call);
+  ending.library = monotonic_clock() - entered;
+  if (ending.code != MPI_SUCCESS) return ending;
+  const Outcome exchanged = exchange_afterwards(state, exchange, arrived);
+  if (exchanged.code != MPI_SUCCESS) return fail(state, exchanged);
+  ending.arrivals_known = exchange;
+  return ending;
+}
+
+/// Executes a native call because no rank has an algorithm that takes the problem.
+Ending execute_refused(CommState& state, const Call& call, const std::string& why) {
+  set_last_error(why);
+  state.chooser.miss();
+  return {execute_natively(state, call), &latecomer_stats::fallback_plan};
+}
+
+/// The plan's parameters as a text, relative to the choice that was set.
+const std::string& parameters_of(const CommState& state, Prepared& prepared) {
+  const Algorithm& row = *state.choice(prepared.plan.problem.collective).algorithm;
+  if (prepared.asked != row.name) {
+    prepared.asked = row.name;
+    prepared.parameters = describe_parameters(prepared.plan, row.name);
+  }
+  return prepared.parameters;
+}
+
+/// Decides about the call and executes it.
+Ending decide_and_execute(CommState& state, const Request& request, Seconds arrived) {
+  const Call& call = request.call;
+  Decision decision;
+  Prepared* prepared = nullptr;
+  Protocol* begun = nullptr;
+  if (state.async_progress && state.async_progress->announces(request)) {
+    const Outcome joined = state.async_progress->enter_call(request, decision, prepared);
+    if (joined.code != MPI_SUCCESS) return fail(state, joined);
+    begun = state.async_progress->begun();
+  } else {
+    if (state.async_progress) {
+      const Outcome obstacle = state.async_progress->obstacle();
+      if (obstacle.code != MPI_SUCCESS) return fail(state, obstacle);
+    }
+    ++state.resources->calls;
+    (void)state.chooser.expect(request.problem);
+    decision = state.chooser.decide(request.problem);
+    if (decision.action == Decision::Action::plan)
+      prepared = &prepare(state, decision.plan, call.in_place());
+  }
+  switch (decision.action) {
+    case Decision::Action::library:
+      return execute_library(state, call, decision.exchange_arrivals, arrived);
+    case Decision::Action::refused:
+      return execute_refused(state, call, decision.why);
+    case Decision::Action::plan:
+      break;
+  }
+  const std::string& parameters = parameters_of(state, *prepared);
+  if (state.parameters != parameters) state.parameters = parameters;
+  return execute_plan_and_learn(state, call, *prepared, begun, decision.exchange_arrivals, arrived);
+}
+
+Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
+  if (request.by_library != nullptr) {
+    if (const auto wrong = leave(state, request))
+      return fail(state, {disagreement_class(), *wrong});
+    return execute_by_library(state, request, request.by_library, nullptr, entered);
+  }
+  if (!state.broken.empty()) return refuse(state);
+  if (state.settings == Settings::different) {
+    return execute_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+  }
+  const Problem& problem = request.problem;
+  CallClass* call_class = nullptr;
+  if (state.chooser.policy().chooses(problem.collective)) {
+    const bool worth = Chooser::worth_a_class(problem);
+    call_class = worth ? &state.chooser.class_of(problem) : nullptr;
+    if (!worth || Chooser::left_alone(*call_class)) {
+      return execute_by_library(state, request, &latecomer_stats::native, call_class, entered);
+    }
+  }
+  if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
+    if (!state.resources_failed) return fail(state, connected);
+    set_last_error(connected.why);
+    return execute_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
+  }
+  // A rank that never waits would otherwise not learn of failures.
+  if (const auto wrong = state.resources->failures.check()) {
+    return fail(state, {disagreement_class(), *wrong});
+  }
+  if (state.settings == Settings::different) {
+    return execute_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+  }
+  const Seconds inside = monotonic_clock() - entered;
+  const bool announced = state.async_progress && state.async_progress->announces(request);
+  Ending ending = decide_and_execute(state, request, state.resources->clocks.now() - inside);
+  ending.call_class = call_class;
+  ending.decided = call_class != nullptr && !announced && ending.code == MPI_SUCCESS;
+  return ending;
+} catch (const std::exception& error) {
+  if (UserCode::threw()) {
+    ++state.stats.failed;
+    throw;
+  }
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return fail(state, memory ? Outcome{MPI_ERR_NO_MEM, "no memory for the call"}
+                            : Outcome{MPI_ERR_OTHER, error.what()});
+} catch (...) {
+  ++state.stats.failed;  // thrown by an operator of the program
+  throw;
+}
+
+// --- Records ---
+
+/// The mean over the ranks of |expected - actual|; none if no arrivals were expected.
+std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
+                                      const std::vector<Seconds>& actual) {
+  if (expected.empty() || expected.size() != actual.size()) return std::nullopt;
+  Seconds sum = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) sum += std::abs(expected[i] - actual[i]);
+  return sum / static_cast<Seconds>(actual.size());
+}
+
+std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const Ending& ending) {
+  const Watch* const watch = state.chooser.watch();
+  if (!ending.arrivals_known || watch == nullptr || !watch->watched()) return std::nullopt;
+  return EndedCall::Telemetry{watch->history().period, watch->history().position,
+                              std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
+                              estimate_error(state.chooser.expected(), watch->last())};
+}
+
+/// True if later calls with the same arguments mean the same. If ranks decide, that must be equal
+/// on all of them; handles of objects that a program made may be reused for other objects, and on
+/// some ranks only.
+bool lasting(const CommState& state, const Call& call) {
+  if (call.recvcounts != nullptr) return false;
+  if (state.intercommunicator || state.choice(call.collective).algorithm->kind == Kind::native) {
+    return true;
+  }
+  const auto stays = [](MPI_Datatype type) {
+    return type == MPI_DATATYPE_NULL || predefined(type) != nullptr;
+  };
+  if (!combines(call.collective)) return stays(call.sendtype) && stays(call.recvtype);
+  return stays(call.sendtype) && kind_of(call.op) == OperatorKind::built_in;
+}
+
+/// True if the MPI library executes all calls like this one, except those that a class looks at. A
+/// call that goes to it for another reason may do so on this rank alone, and other ranks may have
+/// to be notified.
+bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
+  const bool alone = state.intercommunicator || state.ranks == 1;
+  const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
+                           : ending.counter == &latecomer_stats::native;
+  return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
+}
+
+/// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
+void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
+  ++(state.stats.*ending.counter);
+  EndedCall ended{state.calls, request.problem, request.call.site, ending.counter};
+  if (state.async_progress) ended.before_arrival = state.async_progress->take_operations_ahead();
+  state.stats.before_arrival += ended.before_arrival;
+  ended.inside = monotonic_clock() - entered;
+  ended.well = ending.code == MPI_SUCCESS;
+  const bool handled = ending.counter == &latecomer_stats::handled;
+  if (handled) {
+    ended.algorithm = state.choice(request.call.collective).algorithm->name;
+    ended.parameters = state.parameters;
+  }
+  ended.telemetry = telemetry_of(state, ending);
+  const Statistics::Records records = state.statistics.add(ended);
+  if (takes_shortcut(state, request, ending)) {
+    state.shortcuts.add(request.call, ending.counter, ending.call_class, state.chooser, records,
+                        ended.inside);
+  }
+}
+
+/// Executes and records the call with the lock held: afterwards the progress thread may begin the
+/// next call at once.
+Ending execute_locked(CommState& state, const Request& request, Seconds entered) {
+  const std::lock_guard hold(state.lock);
+  state.lock.begin_call();
+  Ending ending = dispatch(state, request, entered);
+  record(state, request, ending, entered);
+  if (!ending.decided) return ending;
+  const Seconds inside = monotonic_clock() - entered;
+  if (!state.chooser.measured(*ending.call_class, ending.library, inside)) return ending;
+  return review_decided(state, request.problem, ending);
+}
+
+int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
+  state.chooser.skip();
+  const bool timed = shortcut.next_is_timed();
+  const Seconds entered = timed ? monotonic_clock() : 0;
+  const int code = call.native();
+  if (timed) shortcut.last_inside = monotonic_clock() - entered;
+  if (shortcut.call_class != nullptr) Chooser::watched(*shortcut.call_class, shortcut.last_inside);
+  shortcut.count(state.calls);
+  ++(state.stats.*shortcut.counter);
+  return code;
+}
+
+}  // namespace
+
+int execute(CommState& state, const Call& call) {
+  ++state.calls;
+  if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
+    return execute_shortcut(*known, state, call);
+  }
+  const Seconds entered = monotonic_clock();
+  const Request request = understand(state, call);
+  const Ending ending = execute_locked(state, request, entered);
+  return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,20 @@
+// Executes a collective call, from its arguments to its end.
+//
+//   arguments -> request (request.hpp: problem)
+//             -> decision (choose/chooser.hpp, or rank 0's announcement: library, refused, plan)
+//             -> run      (the MPI library's function, or the plan's program)
+//             -> learn    (arrivals and exits, known to all ranks)
+//             -> record   (statistics)
+//
+// Calls that the MPI library has executed before, and from which nothing is to be learned now, take
+// a shortcut (shortcuts.hpp) past all of it.
+#pragma once
+
+#include "runtime/comm_state.hpp"
+
+namespace latecomer {
+
+/// Returns MPI's code; errors went through the communicator's error handler.
+int execute(CommState& state, const Call& call);
+
+}  // namespace latecomer

@@ -1,0 +1,26 @@
+#include "runtime/call/stall_monitor.hpp"
+
+#include "runtime/report/log.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Seconds kFailureCheckInterval = 1e-3;
+
+}  // namespace
+
+void StallMonitor::report(const std::string& for_what) const {
+  const std::string what = options_.plan == nullptr ? "" : " (" + in_words(*options_.plan) + ')';
+  log_line(describe(options_.user) + ", call " +
+           std::to_string(resources_.calls - resources_.earlier + options_.calls_ahead) + what +
+           ": waiting for " + std::to_string(timer_.waited()) + " s " + for_what +
+           "; a rank that is waited for may be in the MPI library");
+}
+
+void StallMonitor::check_failures() {
+  if (timer_.now() < next_check_) return;
+  next_check_ = timer_.now() + kFailureCheckInterval;
+  trouble_ = resources_.failures.check();
+}
+
+}  // namespace latecomer

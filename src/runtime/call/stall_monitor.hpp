@@ -1,0 +1,57 @@
+// Accompanies a wait for other ranks: while no message comes it backs off, reports long waits, and
+// checks whether another rank failed.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/call/stall_timer.hpp"
+#include "runtime/connection/comm_resources.hpp"
+#include "schedule/plan.hpp"
+#include "transports/mpi/backoff.hpp"
+
+namespace latecomer {
+
+struct WaitOptions {
+  MPI_Comm user;  // for reports
+  Seconds long_wait;
+  std::uint64_t calls_ahead = 0;  // how many calls after the last begun one the wait is in
+  const Plan* plan = nullptr;     // of the call; null: there is none
+};
+
+class StallMonitor {
+ public:
+  StallMonitor(CommResources& resources, const WaitOptions& options)
+      : resources_(resources),
+        options_(options),
+        timer_(options.long_wait),
+        backoff_(kRankSleeps, resources.oversubscribed) {}
+
+  void progressed() {
+    timer_.progressed();
+    backoff_.progressed();
+  }
+  /// Called when no message came. Calls `report` if a report is due.
+  template <class Report>
+  void pause(Report&& report) {
+    if (timer_.idle()) report();
+    check_failures();
+    backoff_.pause(timer_.now());
+  }
+  /// Reports on stderr how long this rank has been waiting, and `for_what`.
+  void report(const std::string& for_what) const;
+  /// The failure of another rank, which makes the wait pointless; empty if there is none.
+  [[nodiscard]] const std::optional<std::string>& trouble() const { return trouble_; }
+
+ private:
+  void check_failures();
+
+  CommResources& resources_;
+  WaitOptions options_;
+  StallTimer timer_;
+  Backoff backoff_;
+  Seconds next_check_ = 0;
+  std::optional<std::string> trouble_;
+};
+
+}  // namespace latecomer

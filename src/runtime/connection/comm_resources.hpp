@@ -1,0 +1,70 @@
+// The resources that latecomer keeps for a communicator once it handles a call there: a
+// communicator of its own beside the program's, the common clock, the transport and its memory.
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/connection/failure_detector.hpp"
+#include "runtime/connection/internal_comm.hpp"
+#include "runtime/connection/introduction.hpp"
+#include "transports/mpi/transport.hpp"
+
+namespace latecomer {
+
+struct CommResources {
+  CommResources(std::unique_ptr<InternalComm> internal, const Introductions& all, Rank me,
+                Count piece_limit)
+      : comm(std::move(internal)),
+        introduced(settings_of(all)),
+        oversubscribed(is_oversubscribed(all, me, sysconf(_SC_NPROCESSORS_ONLN))),
+        clocks(group_clocks(clocks_of(all), me)),
+        failures(comm->get()),
+        transport(comm->get(), piece_limit),
+        number(all.front().number) {}
+  /// Keeps the MPI communicator, unfreed, where a message may be under way that nobody will
+  /// receive: a later communicator with the same context would receive it.
+  ~CommResources() {
+    failures.check();
+    if (failures.used() || transport.control_used() || threads) comm->keep();
+    abandon();
+  }
+  CommResources(const CommResources&) = delete;
+  CommResources& operator=(const CommResources&) = delete;
+
+  /// From now on the resources belong to another communicator, whose calls are numbered on from
+  /// `position`.
+  void go_on_after(std::uint64_t position) {
+    earlier = calls;
+    ++owner;
+    failures.continue_after(position, calls);
+  }
+  /// A call is over: other calls may use its memory.
+  void end_call() {
+    scratch.release();
+    transport.end_call();
+  }
+  /// The call failed, or will not be finished.
+  void abandon() {
+    if (!transport.abandon()) scratch.abandon();  // MPI may still use it
+    scratch.release();
+  }
+
+  std::unique_ptr<InternalComm> comm;
+  SettingHashes introduced;  // as they were when the ranks introduced themselves
+  bool oversubscribed;       // this machine has more ranks than cores
+  Clocks clocks;
+  FailureDetector failures;
+  Scratch scratch;
+  MpiTransport transport;
+  std::uint64_t number;       // the same on all ranks, and different for other resources of theirs
+  std::uint64_t calls = 0;    // begun so far
+  std::uint64_t earlier = 0;  // of them, on communicators that were freed
+  std::uint64_t owner = 1;    // which of its communicators has it, the same on all ranks
+  bool threads = false;       // progress threads have sent messages
+};
+
+}  // namespace latecomer

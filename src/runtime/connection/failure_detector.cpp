@@ -1,0 +1,105 @@
+#include "runtime/connection/failure_detector.hpp"
+
+#include <algorithm>
+
+namespace latecomer {
+void FailureDetector::continue_after(std::uint64_t position, std::uint64_t calls) {
+  earlier_ = position;
+  earlier_calls_ = calls;
+  history_.fill({});
+  here_ = {position + 1, calls + 1};
+}
+
+void FailureDetector::set_place(const Place& place) {
+  here_ = place;
+  asked_.clear();
+  if (place.part == Part::none) return;
+  history_[noted_++ % kHistory] = place;
+}
+
+void FailureDetector::enter_call(std::uint64_t position, std::uint64_t call) {
+  set_place({position, call});
+}
+
+void FailureDetector::enter_part(Part part, std::uint64_t plan_hash) {
+  set_place({here_.position, here_.call, part, plan_hash});
+}
+
+std::optional<std::string> FailureDetector::leave_to_library(std::uint64_t position) {
+  set_place({position, here_.call, Part::left});
+  receive();
+  for (const Received& received : unread_) {
+    if (received.notice.kind != kAsk || is_ahead(received.notice)) continue;
+    if (auto wrong = conflict_of(received)) return wrong;
+  }
+  return std::nullopt;
+}
+
+void FailureDetector::ask(Rank peer) {
+  if (std::find(asked_.begin(), asked_.end(), peer) != asked_.end()) return;
+  asked_.push_back(peer);
+  send(peer, kAsk);
+}
+
+void FailureDetector::announce_failure() {
+  int me = 0;
+  int ranks = 0;
+  PMPI_Comm_rank(comm_, &me);
+  PMPI_Comm_size(comm_, &ranks);
+  for (Rank peer = 0; peer < ranks; ++peer) {
+    if (peer != me) send(peer, kFailed);
+  }
+}
+
+void FailureDetector::send(Rank peer, Kind kind) {
+  const Notice notice{kind, here_};
+  mailbox_.send(peer, &notice, sizeof notice);
+}
+
+void FailureDetector::receive() {
+  while (const auto envelope = mailbox_.receive()) {
+    const auto notice = envelope->as<Notice>();
+    if (notice) unread_.push_back({envelope->from, *notice});
+  }
+}
+
+std::optional<std::string> FailureDetector::check() {
+  receive();
+  std::optional<std::string> wrong;
+  const auto is_past = [&](const Received& received) {
+    if (received.notice.kind == kAsk && is_ahead(received.notice)) return false;
+    if (!wrong) wrong = conflict_of(received);
+    return true;
+  };
+  unread_.erase(std::remove_if(unread_.begin(), unread_.end(), is_past), unread_.end());
+  return wrong;
+}
+
+/// True if this rank may still reach the notice's place.
+bool FailureDetector::is_ahead(const Notice& notice) const {
+  const Place& place = notice.from;
+  return place.position > here_.position ||
+         (place.position == here_.position && here_.part < std::max(place.part, Part::plan));
+}
+
+/// Returns the conflict that a notice reveals. Notices of unknown kinds are ignored.
+std::optional<std::string> FailureDetector::conflict_of(const Received& received) const {
+  const Notice& notice = received.notice;
+  const bool another_communicators = earlier_ > 0 && notice.from.position <= earlier_;
+  if (notice.kind > kFailed || another_communicators) return std::nullopt;
+  const std::string who = "rank " + std::to_string(received.from);
+  const std::string where = " in call " + std::to_string(notice.from.call - earlier_calls_);
+  if (notice.kind == kFailed) return who + " failed" + where;
+  for (const Place& place : history_) {
+    if (place.position != notice.from.position) continue;
+    if (place.part == Part::left) {
+      return who + " waits" + where + ", which this rank left to the MPI library";
+    }
+    if (place.part == notice.from.part && place.plan_hash != notice.from.plan_hash) {
+      return who + " follows another plan than this rank" + where;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,85 @@
+// Detects failed ranks and disagreement about plans, by small messages between the ranks of a
+// communicator: "this is my plan, what is yours?" after a long wait, and "I failed". Ordinary calls
+// send none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/types.hpp"
+#include "transports/mpi/mailbox.hpp"
+#include "transports/mpi/tags.hpp"
+
+namespace latecomer {
+
+class FailureDetector {
+ public:
+  explicit FailureDetector(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kFailures) {}
+
+  /// The part of a call that a rank is in.
+  enum class Part : std::uint64_t { none, plan, exchange, review, left };
+
+  /// From now on calls are another communicator's, of the same ranks, numbered on from these.
+  void continue_after(std::uint64_t position, std::uint64_t calls);
+  /// Notes that this rank enters a call and has no plan yet. `position`: among all calls of the
+  /// communicator, native ones included; `call`: among those that latecomer handles.
+  void enter_call(std::uint64_t position, std::uint64_t call);
+  /// Notes that this rank follows a plan with this hash; `part`: plan, or the arrival exchange
+  /// after it.
+  void enter_part(Part part, std::uint64_t plan_hash);
+  /// Notes that this rank leaves a call to the MPI library because of its own arguments. Returns a
+  /// text if another rank waits for it there, or in an earlier call that it left so. Failure
+  /// notices stay unread: after a failure all ranks may go on with native calls.
+  std::optional<std::string> leave_to_library(std::uint64_t position);
+
+  /// Sends `peer` this rank's place, once in each part of a call.
+  void ask(Rank peer);
+  /// Notifies all other ranks that this one failed.
+  void announce_failure();
+  /// Reads the messages that came. Returns a text if another rank failed, or follows another plan
+  /// in one of the last calls.
+  std::optional<std::string> check();
+  /// True if a message was sent or received: some may still be under way.
+  [[nodiscard]] bool used() const { return mailbox_.used(); }
+
+ private:
+  static constexpr std::size_t kHistory = 16;
+
+  enum Kind : std::uint64_t { kAsk, kFailed };
+  struct Place {
+    std::uint64_t position = 0;
+    std::uint64_t call = 0;
+    Part part = Part::none;
+    std::uint64_t plan_hash = 0;  // 0: no plan yet
+  };
+  struct Notice {
+    std::uint64_t kind;
+    Place from;
+  };
+  struct Received {
+    Rank from;
+    Notice notice;
+  };
+
+  void set_place(const Place& place);
+  void send(Rank peer, Kind kind);
+  void receive();
+  [[nodiscard]] bool is_ahead(const Notice& notice) const;
+  [[nodiscard]] std::optional<std::string> conflict_of(const Received& received) const;
+
+  MPI_Comm comm_;
+  Mailbox mailbox_;
+  Place here_;
+  std::array<Place, kHistory> history_{};  // the last places with a plan, or left
+  std::size_t noted_ = 0;                  // places noted ever
+  std::vector<Received> unread_;
+  std::vector<Rank> asked_;
+  // The last call of the communicator that had the resources before.
+  std::uint64_t earlier_ = 0;
+  std::uint64_t earlier_calls_ = 0;
+};
+
+}  // namespace latecomer

@@ -1,0 +1,53 @@
+// Control messages of a protocol: 64 bits from one rank to another in a call, which the receiver
+// need not expect. One may come when its receiver has left the call, so it names its call, and
+// later calls drop it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "transports/mpi/mailbox.hpp"
+#include "transports/mpi/tags.hpp"
+
+namespace latecomer {
+
+class ControlChannel {
+ public:
+  explicit ControlChannel(MPI_Comm comm) : mailbox_(comm, Tags::kControl) {}
+
+  struct Message {
+    Rank from;
+    std::uint64_t payload;
+  };
+  /// Begins a call. Numbers of calls ascend.
+  void begin(std::uint64_t call);
+  void send(Rank to, std::uint64_t payload);
+  /// Returns the next message of this call that has come; messages of one sender keep their order.
+  /// While nothing comes only some of the calls probe, since MPI then looks at all ranks.
+  [[nodiscard]] std::optional<Message> receive();
+  /// True if messages were sent or probed for: some may never be received.
+  [[nodiscard]] bool used() const { return used_; }
+  /// MPI's code of the first failure.
+  [[nodiscard]] int error() const { return mailbox_.error(); }
+
+ private:
+  struct Packet {
+    std::uint64_t call;
+    std::uint64_t payload;
+  };
+  struct Received {
+    Rank from;
+    Packet packet;
+  };
+
+  [[nodiscard]] std::optional<Message> receive_kept();
+
+  Mailbox mailbox_;
+  std::uint64_t call_ = 0;
+  bool used_ = false;
+  int skips_left_ = 0;          // calls of receive() until the next probe
+  std::vector<Received> kept_;  // of later calls
+};
+
+}  // namespace latecomer
