@@ -58,8 +58,8 @@ struct CallClass {
   Count priced_count = -1;
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
-  // Of rooted calls: the prices of the arrival-independent candidates under the arrivals of the
-  // last calls.
+  // The prices of the arrival-independent candidates of rooted calls under the arrivals of the last
+  // calls.
   std::vector<std::vector<Candidate>> recent_prices;
 };
 
