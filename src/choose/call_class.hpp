@@ -59,8 +59,8 @@ struct CallClass {
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
   std::vector<const Algorithm*> unpriced;  // rows for these arrivals, the cheapest to plan last
-  // Of rooted calls: the prices of the arrival-independent candidates under the arrivals of the
-  // last calls.
+  // The prices of the arrival-independent candidates of rooted calls under the arrivals of the last
+  // calls.
   std::vector<std::vector<Candidate>> recent_prices;
 };
 
