@@ -81,8 +81,7 @@ def checked_files() -> list[str]:
 
 
 def sanitized(preset: str, target: str) -> list[str]:
-    configure = f"cmake --preset {preset} >/dev/null"
-    return ["sh", "-c", f"{configure} && cmake --build --preset {preset} --target {target}"]
+    return ["tools/build.sh", preset, target, str(os.cpu_count() or 1)]
 
 
 def mpi_suites() -> list[Suite]:

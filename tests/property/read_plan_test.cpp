@@ -13,8 +13,8 @@ namespace latecomer {
 namespace {
 
 constexpr int kMutants = 100;    // of a row
-constexpr Rank kMostRanks = 64;  // whose programs are built
-constexpr Count kMostCount = 4096;
+constexpr Rank kMostBuilt = 64;  // whose programs are built
+constexpr Count kMostElements = 4096;
 
 Plan random_plan(const Algorithm& row, Random& random) {
   Problem problem;
@@ -92,7 +92,7 @@ bool about_memory(const Counterexample& found) {
 /// Whether it was taken.
 bool carry_out(const std::string& text) try {
   Plan plan = parse_plan(text);
-  if (plan.problem.ranks > kMostRanks || plan.problem.count > kMostCount) return false;
+  if (plan.problem.ranks > kMostBuilt || plan.problem.count > kMostElements) return false;
   check_plan(plan);
   const Network network;
   const Parties parties = make_parties(plan, network);

@@ -20,8 +20,6 @@ using testing::arrival_pattern;
 using testing::kArrivalPatterns;
 using testing::run_and_compare;
 
-constexpr Rank kMostRanks = 17;
-
 std::uint64_t base_seed() {
   const char* text = std::getenv("LATECOMER_TEST_SEED");
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
@@ -60,7 +58,7 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Algorithm& row : registry()) {
     if (row.kind == Kind::native) continue;
-    for (Rank ranks = 1; ranks <= kMostRanks; ++ranks) all.push_back({&row, ranks});
+    for (Rank ranks = 1; ranks <= testing::kMostRanks; ++ranks) all.push_back({&row, ranks});
   }
   return all;
 }

@@ -12,8 +12,6 @@
 namespace latecomer {
 namespace {
 
-constexpr Rank kMostRanks = 17;
-
 /// Maximum as MPI libraries compute it: of two zeros or with a NaN, one of the operands.
 Element maximum(Element left, Element right) {
   return std::bit_cast<double>(left) > std::bit_cast<double>(right) ? left : right;
@@ -75,7 +73,7 @@ class SameBits : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(SameBits, OnAllRanks) {
   Random random(7);
-  for (Rank ranks = 1; ranks <= kMostRanks; ++ranks) {
+  for (Rank ranks = 1; ranks <= testing::kMostRanks; ++ranks) {
     for (const Count count :
          {Count{1}, Count{ranks} - 1, Count{ranks}, Count{ranks} + 1, Count{99}}) {
       for (int pattern = 0; pattern < 3; ++pattern) {

@@ -12,12 +12,12 @@
 namespace latecomer {
 namespace {
 
-constexpr const char* kVariable = "LATECOMER_STATS";
+constexpr const char* kStatsVariable = "LATECOMER_STATS";
 constexpr std::size_t kMostFreed = 64;  // communicators that are told one by one
 
 /// What LATECOMER_STATS asks for: "" nothing, "1" a text on stderr, else the name of a file.
 std::string wish() {
-  const std::string text = environment(kVariable).value_or("0");
+  const std::string text = environment(kStatsVariable).value_or("0");
   return text == "0" ? "" : text;
 }
 
@@ -83,7 +83,7 @@ class Ledger {
     const std::string why =
         write_stats_file(name, name.ends_with(".json") ? stats_json(told_) : stats_text(told_));
     if (why.empty()) return;
-    log_line(std::string(kVariable) + ": cannot write the file '" + name + "' (" + why + ')');
+    log_line(std::string(kStatsVariable) + ": cannot write the file '" + name + "' (" + why + ')');
   }
 
   std::string wish_;

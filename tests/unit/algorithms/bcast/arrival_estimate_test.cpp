@@ -9,12 +9,11 @@
 #include "algorithms/bcast/arrival/arrival_clock.hpp"
 #include "algorithms/bcast/arrival/estimate.hpp"
 #include "base/random.hpp"
+#include "unit/algorithms/networks.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
-const Network kSlow{.alpha = 50e-6, .beta = 8e-9};
-const Network kFast{.alpha = 3e-6, .beta = 0.286e-9};
 const Network kWaiting{.alpha = 50e-6, .beta = 8e-9, .eager_limit = 0, .handshake = 100e-6};
 
 double mean(const std::vector<Seconds>& times) {
