@@ -11,6 +11,7 @@
 #include "base/random.hpp"
 #include "parties/make_party.hpp"
 #include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {

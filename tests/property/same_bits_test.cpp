@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "engine/program_party.hpp"
 #include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
 
 namespace latecomer {
 namespace {

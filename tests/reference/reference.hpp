@@ -34,7 +34,6 @@ Elements reduce_in_rank_order(const std::vector<Elements>& inputs, Element (*op)
 /// An arrival pattern by number: balanced, one late, all random, sorted either way, one early.
 std::vector<Seconds> arrival_pattern(int number, Rank ranks, Seconds spread, std::uint64_t seed);
 inline constexpr int kArrivalPatterns = 6;
-inline constexpr Rank kMostRanks = 17;  // sweeps over numbers of ranks go up to this
 
 /// Runs the plan with real data and compares every rank's output with the reference; returns what
 /// is wrong, or nothing. `options` gives network, arrivals and window; memory is filled in here.
