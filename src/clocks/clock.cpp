@@ -8,9 +8,9 @@ namespace latecomer {
 namespace {
 
 constexpr Seconds kClockResolution = 1e-9;  // of the clocks
-constexpr double kWander = 0.5e-6;     // by which a drift may differ from its mean over minutes
-constexpr std::size_t kMostPast = 8;   // with kLongestInterval: the drift's mean over minutes
-constexpr Seconds kApart = 0.25;       // between models that are worth keeping
+constexpr double kWander = 0.5e-6;    // by which a drift may differ from its mean over minutes
+constexpr std::size_t kMostPast = 8;  // with kLongestInterval: the drift's mean over minutes
+constexpr Seconds kApart = 0.25;      // between models that are worth keeping
 constexpr Seconds kLongestInterval = 32;
 
 /// The truth lies in it. Empty if low > high.
