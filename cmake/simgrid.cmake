@@ -11,6 +11,7 @@ file(GLOB simgrid_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/transports/simgrid/*.cpp
   ${PROJECT_SOURCE_DIR}/src/commands/simgrid/*.cpp)
 add_executable(latecomer_simgrid ${simgrid_sources})
+latecomer_compile_in_batches(latecomer_simgrid)
 target_include_directories(latecomer_simgrid SYSTEM PRIVATE ${SIMGRID_INCLUDE_DIR})
 target_link_libraries(latecomer_simgrid PRIVATE
   latecomer_core latecomer_warnings ${SIMGRID_LIBRARY})

@@ -77,16 +77,14 @@ build() {
   local tests=OFF
   [ "$goal" = test ] && tests=ON
   echo "== building"
-  local configure=(--preset release "-DLATECOMER_TESTS=$tests" "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
-  # An interrupted first run leaves a cache that CMake cannot use.
-  cmake "${configure[@]}" >build.log 2>&1 || cmake --fresh "${configure[@]}" >build.log 2>&1 ||
-    { cat build.log >&2; exit 1; }
   # Half as many jobs as GiB of memory, at most one a core.
   local jobs memory
   memory=$(awk '/MemAvailable/ {print int($2 / 1048576 / 2) + 1}' /proc/meminfo)
   jobs=$(nproc)
   [ "$memory" -lt "$jobs" ] && jobs=$memory
-  cmake --build --preset release -j "$jobs" >>build.log 2>&1 || { tail -n 60 build.log >&2; exit 1; }
+  tools/build.sh release all "$jobs" "-DLATECOMER_TESTS=$tests" \
+    "-DPython_EXECUTABLE=$PWD/.venv/bin/python" >build.log 2>&1 ||
+    { tail -n 60 build.log >&2; exit 1; }
 }
 
 install_packages

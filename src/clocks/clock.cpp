@@ -7,10 +7,10 @@
 namespace latecomer {
 namespace {
 
-constexpr Seconds kResolution = 1e-9;  // of the clocks
-constexpr double kWander = 0.5e-6;     // by which a drift may differ from its mean over minutes
-constexpr std::size_t kMaxPast = 8;    // with kLongestInterval: the drift's mean over minutes
-constexpr Seconds kApart = 0.25;       // between models that are worth keeping
+constexpr Seconds kClockResolution = 1e-9;  // of the clocks
+constexpr double kWander = 0.5e-6;   // by which a drift may differ from its mean over minutes
+constexpr std::size_t kMaxPast = 8;  // with kLongestInterval: the drift's mean over minutes
+constexpr Seconds kApart = 0.25;     // between models that are worth keeping
 constexpr Seconds kLongestInterval = 32;
 
 /// The truth lies in it. Empty if low > high.
@@ -33,7 +33,7 @@ Bounds intersect(const Bounds& a, const Bounds& b) {
 /// The bounds of the offset at `origin`.
 Bounds bounds_of(const ClockSample& sample, Seconds origin) {
   const Bounds then{sample.peer - sample.answered, sample.peer - sample.asked};
-  return then.wider(kLargestDrift * (origin - sample.asked) + kResolution);
+  return then.wider(kLargestDrift * (origin - sample.asked) + kClockResolution);
 }
 
 Bounds bounds_at(const ClockModel& model, Seconds local) {

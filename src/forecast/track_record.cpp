@@ -3,7 +3,7 @@
 namespace latecomer {
 namespace {
 
-constexpr Seconds kResolution = 1e-9;  // less is rounding: it is no lateness that can be claimed
+constexpr Seconds kRounding = 1e-9;  // less is rounding: it is no lateness that can be claimed
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Seconds TrackRecord::mean(std::size_t predictions) const {
 }
 
 bool TrackRecord::claims(Seconds predicted) const {
-  return count() >= 2 && recent() + kResolution < kFit * predicted;
+  return count() >= 2 && recent() + kRounding < kFit * predicted;
 }
 
 }  // namespace latecomer

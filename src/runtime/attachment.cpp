@@ -114,7 +114,7 @@ CommState& make_state(MPI_Comm comm) {
   return *fresh.release();
 }
 
-Rank size_of(MPI_Comm comm) {
+Rank ranks_of(MPI_Comm comm) {
   int ranks = 1;
   PMPI_Comm_size(comm, &ranks);
   return ranks;
@@ -129,7 +129,7 @@ Rank rank_in(MPI_Comm comm) {
 }  // namespace
 
 CommState::CommState(MPI_Comm user)
-    : comm(user), rank(rank_in(user)), ranks(size_of(user)), chooser(rank, ranks) {
+    : comm(user), rank(rank_in(user)), ranks(ranks_of(user)), chooser(rank, ranks) {
   chooser.policy().network = with_handshake(default_network());
   chooser.policy().reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
   int inter = 0;

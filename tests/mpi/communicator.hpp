@@ -1,9 +1,10 @@
-// A communicator that a test may change: freed with the object.
+// A communicator that a test may change, freed with the object; and what was counted on one.
 #pragma once
 
 #include <utility>
 
-#include "transports/mpi/mpi.hpp"
+#include "latecomer/latecomer_mpi.h"
+#include "runner.hpp"
 
 namespace latecomer::testing {
 
@@ -27,5 +28,11 @@ class Communicator {
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
+
+inline latecomer_stats stats_of(MPI_Comm comm) {
+  latecomer_stats stats{};
+  CHECK_EQ(latecomer_get_stats(comm, &stats), MPI_SUCCESS);
+  return stats;
+}
 
 }  // namespace latecomer::testing

@@ -14,12 +14,6 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<Call>);  // making one allocates nothing
 
-latecomer_stats stats_of(MPI_Comm comm) {
-  latecomer_stats stats{};
-  CHECK_EQ(latecomer_get_stats(comm, &stats), MPI_SUCCESS);
-  return stats;
-}
-
 int class_of(int code) {
   int category = MPI_SUCCESS;
   MPI_Error_class(code, &category);

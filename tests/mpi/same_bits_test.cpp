@@ -135,7 +135,7 @@ void check_same_bits(MPI_Comm comm, const Context& context, const Awkward& kind,
 std::vector<std::string> own_algorithms() {
   std::vector<std::string> names;
   for (const Algorithm& row : registry(Collective::allreduce)) {
-    if (row.kind == Kind::program && row.name != "auto") names.emplace_back(row.name);
+    if (row.kind == latecomer::Kind::program && row.name != "auto") names.emplace_back(row.name);
   }
   names.emplace_back("generalized:group=cyclic");
   names.emplace_back("generalized:piece=3");

@@ -18,12 +18,6 @@
 namespace latecomer::testing {
 namespace {
 
-latecomer_stats stats_of(MPI_Comm comm) {
-  latecomer_stats stats{};
-  CHECK_EQ(latecomer_get_stats(comm, &stats), MPI_SUCCESS);
-  return stats;
-}
-
 bool contains(const std::string& text, const std::string& word) {
   return text.find(word) != std::string::npos;
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runner.hpp"
 #include "with_thread.hpp"
 
 namespace latecomer::testing {
@@ -18,12 +18,6 @@ inline void sleep_for(Seconds seconds) {
 }
 
 inline bool applies(const Context& context) { return with_thread() && context.ranks > 1; }
-
-inline latecomer_stats stats_of(MPI_Comm comm) {
-  latecomer_stats stats{};
-  latecomer_get_stats(comm, &stats);
-  return stats;
-}
 
 inline bool error_names(const std::string& word) {
   return std::string(latecomer_last_error()).find(word) != std::string::npos;

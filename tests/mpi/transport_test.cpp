@@ -80,7 +80,7 @@ MPI_TEST(every_program_ends_with_room_for_one_message) {
   std::uint64_t number = 0;
   for (const Collective collective : all_collectives()) {
     for (const Algorithm& row : registry(collective)) {
-      if (row.kind != Kind::program) continue;
+      if (row.kind != latecomer::Kind::program) continue;
       for (const Count count : {Count{3} * context.ranks, Count{20000} * context.ranks}) {
         const std::string name(row.name);
         const Problem problem{collective, context.ranks, count, 8};

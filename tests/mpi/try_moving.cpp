@@ -13,7 +13,7 @@ using Numbers = std::vector<int>;
 constexpr int kUntouched = -7;
 
 /// A datatype of ints: how many one element has, and how far numbers are apart.
-struct Shape {
+struct Form {
   MPI_Datatype type = MPI_INT;
   Count numbers = 1;
   Count spacing = 1;
@@ -27,30 +27,30 @@ struct Shape {
   }
 };
 
-class Shapes {
+class Forms {
  public:
-  Shapes() {
+  Forms() {
     MPI_Type_contiguous(2, MPI_INT, &pair_);
     MPI_Type_create_resized(MPI_INT, 0, 3 * sizeof(int), &apart_);
     MPI_Type_commit(&pair_);
     MPI_Type_commit(&apart_);
   }
-  ~Shapes() {
+  ~Forms() {
     MPI_Type_free(&pair_);
     MPI_Type_free(&apart_);
   }
   /// One that `count` numbers are a whole number of elements of.
-  [[nodiscard]] Shape any(Count count, Random& random) const {
+  [[nodiscard]] Form any(Count count, Random& random) const {
     switch (random.below(3)) {
       case 0:
         return {MPI_INT, 1, 1};
       case 1:
         return {apart_, 1, 3};
       default:
-        return count % 2 == 0 ? Shape{pair_, 2, 1} : Shape{};
+        return count % 2 == 0 ? Form{pair_, 2, 1} : Form{};
     }
   }
-  [[nodiscard]] Shape apart() const { return {apart_, 1, 3}; }
+  [[nodiscard]] Form apart() const { return {apart_, 1, 3}; }
 
  private:
   MPI_Datatype pair_ = MPI_DATATYPE_NULL;
@@ -74,18 +74,18 @@ Numbers all_parts(const Moving& moving, std::uint64_t seed, int ranks) {
 }
 
 /// One rank's part in a call: what it has, and what it must have.
-class Trial {
+class MovingTrial {
  public:
-  Trial(MPI_Comm comm, const Moving& moving, std::uint64_t seed)
+  MovingTrial(MPI_Comm comm, const Moving& moving, std::uint64_t seed)
       : comm_(comm), moving_(moving), seed_(seed) {
     MPI_Comm_rank(comm, &rank_);
     MPI_Comm_size(comm, &ranks_);
     Random own(seed + 77 * static_cast<std::uint64_t>(rank_));
     const Count sent = moving.count + (moving.uneven ? rank_ : 0);
-    sends_ = shapes_.any(sent, own);
+    sends_ = forms_.any(sent, own);
     // Parts of odd lengths, and places between them, are told of by single numbers.
-    receives_ = moving.uneven ? (own.below(2) == 0 ? Shape{} : shapes_.apart())
-                              : shapes_.any(moving.count, own);
+    receives_ = moving.uneven ? (own.below(2) == 0 ? Form{} : forms_.apart())
+                              : forms_.any(moving.count, own);
   }
 
   void run(const std::string& about) {
@@ -199,15 +199,15 @@ class Trial {
   std::uint64_t seed_;
   int rank_ = 0;
   int ranks_ = 1;
-  Shapes shapes_;
-  Shape sends_, receives_;
+  Forms forms_;
+  Form sends_, receives_;
   Numbers send_, receive_, right_;
 };
 
 }  // namespace
 
 void try_moving(MPI_Comm comm, const Moving& moving, std::uint64_t seed, const std::string& about) {
-  Trial(comm, moving, seed).run(about);
+  MovingTrial(comm, moving, seed).run(about);
 }
 
 }  // namespace latecomer::testing

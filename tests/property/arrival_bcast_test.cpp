@@ -8,6 +8,7 @@
 #include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
 
 namespace latecomer {
 namespace {
@@ -16,7 +17,7 @@ constexpr const char* kBoth[] = {"arrival_b", "arrival_nb"};
 
 TEST(ArrivalBcast, BroadcastsInRandomRuns) {
   Random seeds(4);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < testing::random_runs(3000); ++i) {
     const std::uint64_t seed = seeds.next();
     Random random(seed);
     const auto ranks = static_cast<Rank>(1 + random.below(128));

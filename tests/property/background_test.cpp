@@ -5,6 +5,7 @@
 #include "algorithms/registry.hpp"
 #include "bounds/lower_bound.hpp"
 #include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
 
 namespace latecomer {
 namespace {
@@ -40,7 +41,7 @@ class BackgroundPrograms : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(BackgroundPrograms, TouchOnlyScratchAndTellNothingBeforeTheArrival) {
   const Algorithm& row = *GetParam();
-  for (Rank ranks = 2; ranks <= 17; ++ranks) {
+  for (Rank ranks = 2; ranks <= testing::kMaxRanks; ++ranks) {
     for (const Count count : {Count{1}, Count{ranks}, Count{1000}}) {
       Problem problem{.ranks = ranks, .count = count, .element_bytes = 4, .exact = true};
       problem.collective = row.collective;

@@ -6,13 +6,14 @@
 #include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
 
 namespace latecomer {
 namespace {
 
 TEST(LocalRedirect, ReducesInRandomRuns) {
   Random seeds(3);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < testing::random_runs(3000); ++i) {
     const std::uint64_t seed = seeds.next();
     Random random(seed);
     const auto ranks = static_cast<Rank>(1 + random.below(128));

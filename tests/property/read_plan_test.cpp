@@ -13,8 +13,8 @@ namespace latecomer {
 namespace {
 
 constexpr int kMutants = 100;   // of a row
-constexpr Rank kMaxRanks = 64;  // whose programs are built
-constexpr Count kMaxCount = 4096;
+constexpr Rank kMaxBuilt = 64;  // whose programs are built
+constexpr Count kMaxElements = 4096;
 
 Plan random_plan(const Algorithm& row, Random& random) {
   Problem problem;
@@ -92,7 +92,7 @@ bool about_memory(const Counterexample& found) {
 /// Whether it was taken.
 bool execute(const std::string& text) try {
   Plan plan = parse_plan(text);
-  if (plan.problem.ranks > kMaxRanks || plan.problem.count > kMaxCount) return false;
+  if (plan.problem.ranks > kMaxBuilt || plan.problem.count > kMaxElements) return false;
   check_plan(plan);
   const Network network;
   const Executors executors = make_executors(plan, network);

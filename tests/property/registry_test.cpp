@@ -11,6 +11,7 @@
 #include "base/random.hpp"
 #include "executors/make_executor.hpp"
 #include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {
@@ -19,8 +20,6 @@ namespace {
 using testing::arrival_pattern;
 using testing::kArrivalPatterns;
 using testing::run_and_compare;
-
-constexpr Rank kMaxRanks = 17;
 
 std::uint64_t base_seed() {
   const char* text = std::getenv("LATECOMER_TEST_SEED");
@@ -60,7 +59,7 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Algorithm& row : registry()) {
     if (row.kind == Kind::native) continue;
-    for (Rank ranks = 1; ranks <= kMaxRanks; ++ranks) all.push_back({&row, ranks});
+    for (Rank ranks = 1; ranks <= testing::kMaxRanks; ++ranks) all.push_back({&row, ranks});
   }
   return all;
 }

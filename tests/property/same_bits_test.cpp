@@ -8,11 +8,10 @@
 #include "base/random.hpp"
 #include "engine/program_executor.hpp"
 #include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
 
 namespace latecomer {
 namespace {
-
-constexpr Rank kMaxRanks = 17;
 
 /// Maximum as MPI libraries compute it: of two zeros or with a NaN, one of the operands.
 Element maximum(Element left, Element right) {
@@ -75,7 +74,7 @@ class SameBits : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(SameBits, OnAllRanks) {
   Random random(7);
-  for (Rank ranks = 1; ranks <= kMaxRanks; ++ranks) {
+  for (Rank ranks = 1; ranks <= testing::kMaxRanks; ++ranks) {
     for (const Count count :
          {Count{1}, Count{ranks} - 1, Count{ranks}, Count{ranks} + 1, Count{99}}) {
       for (int pattern = 0; pattern < 3; ++pattern) {

@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
 #include "telemetry/arrival_stamps.hpp"
 #include "telemetry/watch.hpp"
 
@@ -97,7 +98,7 @@ TEST_P(Telemetry, IsCompleteAtEveryExit) {
   const auto space = GetParam().find(' ');
   const Collective collective = parse_collective(GetParam().substr(0, space));
   const Choice choice = parse_choice(collective, GetParam().substr(space + 1));
-  for (Rank ranks = 2; ranks <= 17; ++ranks) {
+  for (Rank ranks = 2; ranks <= testing::kMaxRanks; ++ranks) {
     for (const Count count : {1, ranks - 1, static_cast<int>(ranks), ranks + 1, 1000}) {
       for (const Count eager : {0, 1 << 20}) {
         Network network;
@@ -191,7 +192,7 @@ class Series {
 
 TEST(Agreement, RanksThatWatchAlwaysMakeTheSamePlan) {
   for (const char* algorithm : {"sorted_linear_tree", "prereduced_ring", "fastest"}) {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= testing::random_runs(60); ++seed) {
       Random shape(seed);
       const auto ranks = static_cast<Rank>(2 + shape.next() % 15);
       Series series(ranks, algorithm, seed);

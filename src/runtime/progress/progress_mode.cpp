@@ -10,7 +10,7 @@
 namespace latecomer {
 namespace {
 
-constexpr const char* kVariable = "LATECOMER_PROGRESS";
+constexpr const char* kProgressVariable = "LATECOMER_PROGRESS";
 constexpr const char* kThread = "LATECOMER_PROGRESS=thread";
 
 bool read_mode(const std::string& text) {
@@ -19,9 +19,9 @@ bool read_mode(const std::string& text) {
 }
 
 bool asked_for() try {
-  return read_mode(environment(kVariable).value_or("none"));
+  return read_mode(environment(kProgressVariable).value_or("none"));
 } catch (const Error& error) {
-  report_unused(kVariable, error.what());
+  report_unused(kProgressVariable, error.what());
   return false;
 }
 

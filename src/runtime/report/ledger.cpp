@@ -12,13 +12,13 @@
 namespace latecomer {
 namespace {
 
-constexpr const char* kVariable = "LATECOMER_STATS";
+constexpr const char* kStatsVariable = "LATECOMER_STATS";
 constexpr std::size_t kMaxFreed = 64;  // freed communicators that are reported one by one
 
 /// Where statistics go, by LATECOMER_STATS: "" nowhere, "1" a text on stderr, otherwise a file of
 /// this name.
 std::string destination() {
-  const std::string text = environment(kVariable).value_or("0");
+  const std::string text = environment(kStatsVariable).value_or("0");
   return text == "0" ? "" : text;
 }
 
@@ -84,7 +84,7 @@ class Ledger {
     const std::string why =
         write_stats_file(name, name.ends_with(".json") ? stats_json(stats_) : stats_text(stats_));
     if (why.empty()) return;
-    log_line(std::string(kVariable) + ": cannot write the file '" + name + "' (" + why + ')');
+    log_line(std::string(kStatsVariable) + ": cannot write the file '" + name + "' (" + why + ')');
   }
 
   std::string destination_;

@@ -50,7 +50,7 @@ int open_new(const std::string& beside, std::string& name) {
 
 bool write_all(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
-    const ssize_t more = write(file, text.data() + done, text.size() - done);
+    const ssize_t more = ::write(file, text.data() + done, text.size() - done);
     if (more < 0 && errno != EINTR) return false;
     if (more > 0) done += static_cast<std::size_t>(more);
   }

@@ -13,7 +13,7 @@
 namespace latecomer {
 namespace {
 
-constexpr const char* kVariable = "LATECOMER_NETWORK";
+constexpr const char* kNetworkVariable = "LATECOMER_NETWORK";
 constexpr std::size_t kMaxBytes = 64 << 10;
 
 /// An open file, closed at the end.
@@ -92,12 +92,12 @@ Network read_network(std::string_view text) {
 }
 
 Network default_network() {
-  const auto text = environment(kVariable);
+  const auto text = environment(kNetworkVariable);
   if (!text) return {};
   try {
     return read_network(*text);
   } catch (const Error& error) {
-    report_unused(kVariable, error.what());
+    report_unused(kNetworkVariable, error.what());
     return {};
   }
 }

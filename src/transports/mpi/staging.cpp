@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kLastCalls = 64;
 
-std::unique_ptr<char[]> allocate(std::size_t bytes) {
+std::unique_ptr<char[]> raw_bytes(std::size_t bytes) {
   return std::make_unique_for_overwrite<char[]>(bytes);
 }
 
@@ -32,14 +32,14 @@ Staging::Block Staging::take(std::size_t bytes) {
       bytes <= kSmallest ? 0 : static_cast<std::size_t>(std::bit_width((bytes - 1) / kSmallest));
   if (place >= kShelves) {
     block.shelf_ = kShelves;
-    block.memory_ = allocate(bytes);
+    block.memory_ = raw_bytes(bytes);
     return block;
   }
   if (!shelves_) shelves_ = std::make_unique<Shelves>();
   Shelf& shelf = shelves_->all[place];
   block.shelf_ = static_cast<std::uint8_t>(place);
   if (shelf.free.empty()) {
-    block.memory_ = allocate(kSmallest << place);
+    block.memory_ = raw_bytes(kSmallest << place);
   } else {
     block.memory_ = std::move(shelf.free.back());
     shelf.free.pop_back();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reference/reference.hpp"
+#include "unit/algorithms/networks.hpp"
 
 namespace latecomer {
 namespace {
@@ -12,8 +13,6 @@ constexpr double kMostExcess = 0.05;
 constexpr double kHopeless = 1.2;  // by the cost, which is right within 6 %
 constexpr Count kElementBytes = 8;
 
-const Network kSlow{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9};
-const Network kFast{.alpha = 3e-6, .beta = 0.286e-9, .gamma = 0.05e-9};
 /// An emulated cluster, where long messages wait for their receiver.
 const Network kLab{
     .alpha = 100e-6, .beta = 42e-9, .gamma = 0.15e-9, .eager_limit = 65536, .handshake = 300e-6};

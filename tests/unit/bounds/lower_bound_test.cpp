@@ -85,13 +85,13 @@ TEST(Bound, WhatPassesAtOnceComesSooner) {
   EXPECT_DOUBLE_EQ(least_after_last(problem, {0, 100}, shaped), 1 + 20);
 }
 
-struct World {
+struct Surroundings {
   Network network;
   Progress progress = Progress::foreground;
 };
 
-std::vector<World> worlds() {
-  std::vector<World> all;
+std::vector<Surroundings> all_surroundings() {
+  std::vector<Surroundings> all;
   for (const Progress progress : {Progress::foreground, Progress::background}) {
     for (const Count eager : {0, 65536}) {
       for (const Count ports : {1, 2}) {
@@ -111,19 +111,19 @@ std::vector<World> worlds() {
   return all;
 }
 
-void expect_no_run_beats_it(const Algorithm& row, const Problem& problem, const World& world,
-                            int pattern) {
+void expect_no_run_beats_it(const Algorithm& row, const Problem& problem,
+                            const Surroundings& surroundings, int pattern) {
   SimulationOptions options;
-  options.network = world.network;
+  options.network = surroundings.network;
   for (const Seconds spread : {1e-4, 1e-2}) {
     options.arrivals = testing::arrival_pattern(pattern, problem.ranks, spread, 7);
-    const Parameters parameters = {{"progress", static_cast<Count>(world.progress)}};
+    const Parameters parameters = {{"progress", static_cast<Count>(surroundings.progress)}};
     const Plan plan = make_plan(row, problem, parameters, {options.arrivals, options.network});
     const Seconds last = *std::max_element(options.arrivals.begin(), options.arrivals.end());
     const Seconds took = simulate(build_programs(plan), options).last_exit() - last;
     EXPECT_GE(took + 1e-11,
-              least_after_last(problem, options.arrivals, options.network, world.progress))
-        << to_text(plan) << to_string(world.network) << "\narrivals " << pattern;
+              least_after_last(problem, options.arrivals, options.network, surroundings.progress))
+        << to_text(plan) << to_string(surroundings.network) << "\narrivals " << pattern;
   }
 }
 
@@ -135,9 +135,9 @@ TEST_P(BoundOf, NoSimulatedRunBeatsIt) {
     for (const Rank ranks : {2, 3, 8, 13}) {
       Problem problem{row.collective, ranks, 1 << 14};
       if (rooted(row.collective)) problem.root = ranks / 2;
-      for (const World& world : worlds()) {
+      for (const Surroundings& surroundings : all_surroundings()) {
         for (int pattern = 0; pattern < testing::kArrivalPatterns; ++pattern) {
-          expect_no_run_beats_it(row, problem, world, pattern);
+          expect_no_run_beats_it(row, problem, surroundings, pattern);
         }
       }
     }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-constexpr Seconds kDelay = 1e-3;
+constexpr Seconds kMillisecond = 1e-3;
 constexpr int kSettled = 6400;  // calls until pauses between searches are long
 constexpr int kBlock = 64;      // calls timed together
 constexpr int kRuns = 3;        // the same calls each time: the least time of a block counts
@@ -28,7 +28,7 @@ Seconds cpu_time() {
 /// Seconds that each block of calls takes from the call after `kSettled` on.
 std::vector<Seconds> blocks(Rank ranks, const Lateness& lateness, int calls) {
   Forecasts forecasts(ranks);
-  Loop loop(ranks, kDelay / 100, base_seed());
+  Loop loop(ranks, kMillisecond / 100, base_seed());
   std::vector<Seconds> times;
   for (int call = 0; call < kSettled + calls; call += kBlock) {
     std::vector<Observation> seen;
@@ -60,9 +60,10 @@ TEST(ForecastCost, DISABLED_MicrosecondsACall) {
   std::printf("| ranks | balanced | one late | random | late in every 8th |\n");
   for (const Rank ranks : {2, 16, 48, 256, 1024, 4096}) {
     const double balanced = microseconds(ranks, [=] { return persistent(ranks, 0, 0); });
-    const double late = microseconds(ranks, [=] { return persistent(ranks, 1, kDelay); });
-    const double random = microseconds(ranks, [=] { return all_random(ranks, kDelay, 1); });
-    const double eighth = microseconds(ranks, [=] { return periodic(ranks, 1, 8, 3, kDelay); });
+    const double late = microseconds(ranks, [=] { return persistent(ranks, 1, kMillisecond); });
+    const double random = microseconds(ranks, [=] { return all_random(ranks, kMillisecond, 1); });
+    const double eighth =
+        microseconds(ranks, [=] { return periodic(ranks, 1, 8, 3, kMillisecond); });
     std::printf("| %d | %.2f | %.2f | %.2f | %.2f |\n", ranks, balanced, late, random, eighth);
   }
 }

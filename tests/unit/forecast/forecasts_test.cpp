@@ -14,12 +14,12 @@ namespace {
 using namespace testing;
 
 constexpr Rank kRanks = 4;
-constexpr Seconds kDelay = 0.05;
+constexpr Seconds kLateBy = 0.05;
 
 /// Makes the loop's calls; a small letter is the same key, with a late rank. Returns the estimate
 /// for each call of the last round.
 std::vector<Estimate> rounds(Forecasts& forecasts, std::string_view loop, int times) {
-  Loop program(kRanks, kDelay / 20, base_seed());
+  Loop program(kRanks, kLateBy / 20, base_seed());
   std::vector<Estimate> estimates;
   for (int round = 0; round < times; ++round) {
     estimates.clear();
@@ -27,7 +27,7 @@ std::vector<Estimate> rounds(Forecasts& forecasts, std::string_view loop, int ti
       const bool late = letter >= 'a';
       const HistoryKey history = forecasts.enter(static_cast<CallKey>(late ? letter - 32 : letter));
       estimates.push_back(forecasts.next(history));
-      forecasts.observe(history, program.call(one_late(kRanks, 2, late ? kDelay : 0)));
+      forecasts.observe(history, program.call(one_late(kRanks, 2, late ? kLateBy : 0)));
     }
   }
   return estimates;
@@ -39,7 +39,7 @@ Rank latest(const Estimate& estimate) {
 }
 
 bool knows_it(const Estimate& estimate) {
-  return estimate.trusted && latest(estimate) == 2 && estimate.arrivals[2] > kDelay * 0.8;
+  return estimate.trusted && latest(estimate) == 2 && estimate.arrivals[2] > kLateBy * 0.8;
 }
 
 TEST(Forecasts, EachKeyHasItsOwn) {
@@ -144,7 +144,7 @@ TEST(Forecasts, WhatIsNotTrustedIsExpectedTogether) {
   EXPECT_EQ(forecasts.expect({'A'}), Times{});
   const Times late = forecasts.expect({'B'});
   ASSERT_EQ(late.size(), 4u);
-  EXPECT_NEAR(late[2], kDelay, kDelay / 8);
+  EXPECT_NEAR(late[2], kLateBy, kLateBy / 8);
   EXPECT_EQ(forecasts.expect({'B'}), late);
 }
 

@@ -7,7 +7,7 @@
 namespace latecomer {
 namespace {
 
-constexpr Rank kMaxRanks = 200;
+constexpr Rank kLargestPair = 200;
 
 /// How often each rank sends and receives on edges of each colour.
 struct Uses {
@@ -30,7 +30,7 @@ std::vector<Uses> uses_of(const TwoTrees& trees, Rank ranks) {
 }
 
 TEST(TwoTrees, ARankSendsAndReceivesOnceAtMostInAColour) {
-  for (Rank ranks = 1; ranks <= kMaxRanks; ++ranks) {
+  for (Rank ranks = 1; ranks <= kLargestPair; ++ranks) {
     Rank edges = 0;
     for (const Uses& uses : uses_of(TwoTrees(ranks), ranks)) {
       for (const std::size_t colour : {0, 1}) {
@@ -44,7 +44,7 @@ TEST(TwoTrees, ARankSendsAndReceivesOnceAtMostInAColour) {
 }
 
 TEST(TwoTrees, ChildrenFollowInTheNextTwoStepsOfTheirColours) {
-  for (Rank ranks = 1; ranks <= kMaxRanks; ++ranks) {
+  for (Rank ranks = 1; ranks <= kLargestPair; ++ranks) {
     const TwoTrees trees(ranks);
     for (Rank rank = 0; rank < ranks; ++rank) {
       for (const int tree : {0, 1}) {
@@ -65,7 +65,7 @@ TEST(TwoTrees, ChildrenFollowInTheNextTwoStepsOfTheirColours) {
 
 TEST(TwoTrees, TakeTwoStepsALevel) {
   EXPECT_EQ(TwoTrees(1).rounds_down(), 0);
-  for (Rank ranks = 2; ranks <= kMaxRanks; ++ranks) {
+  for (Rank ranks = 2; ranks <= kLargestPair; ++ranks) {
     int levels = 1;
     while ((1 << levels) < ranks) ++levels;
     EXPECT_LE(TwoTrees(ranks).rounds_down(), 2 * levels + 2) << "P=" << ranks;

@@ -6,12 +6,10 @@
 #include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "reference/reference.hpp"
+#include "unit/algorithms/networks.hpp"
 
 namespace latecomer {
 namespace {
-
-const Network kSlow{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9};
-const Network kFast{.alpha = 3e-6, .beta = 0.286e-9, .gamma = 0.05e-9};
 
 Seconds simulated(const Plan& plan, const Network& network) {
   SimulationOptions options;

@@ -10,12 +10,11 @@
 #include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "reference/reference.hpp"
+#include "unit/algorithms/networks.hpp"
 
 namespace latecomer {
 namespace {
 
-const Network kSlow{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9};
-const Network kFast{.alpha = 3e-6, .beta = 0.286e-9, .gamma = 0.05e-9};
 const Network kWaiting{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9, .eager_limit = 0};
 
 Seconds simulated(const Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
@@ -87,7 +86,7 @@ bool closed_form(const Algorithm& row) { return row.mean_after_last != nullptr; 
 
 /// How far off a closed form may be. The timetable of early_owners is in rounds: a rank that
 /// arrives within one waits for the next.
-double allowed(const Plan& plan) {
+double allowed_mean(const Plan& plan) {
   if (!closed_form(find_algorithm(plan.problem.collective, plan.algorithm))) return 1e-9;
   return plan.algorithm == "early_owners" ? 0.3 : 0.001;
 }
@@ -108,7 +107,7 @@ TEST_P(MeanAfterLast, IsThatOfTheVirtualNetwork) {
                     const Plan plan = planned(row.name, problem, network, arrivals);
                     const Seconds real = simulated(plan, network, arrivals);
                     const Seconds error = std::abs(mean_after_last(plan, network, arrivals) - real);
-                    EXPECT_LE(error, allowed(plan) * scale(real, problem, network) + 1e-12);
+                    EXPECT_LE(error, allowed_mean(plan) * scale(real, problem, network) + 1e-12);
                     sum += error / scale(real, problem, network);
                     ++cells;
                   });

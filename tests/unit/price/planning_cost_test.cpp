@@ -7,13 +7,13 @@
 
 #include "patterns/powers.hpp"
 #include "price/price.hpp"
+#include "unit/algorithms/networks.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {
 namespace {
 
-const Network kSlow{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9, .handshake = 100e-6};
-const Network kFast{.alpha = 3e-6, .beta = 0.286e-9, .gamma = 0.05e-9};
+const Network kAsking{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9, .handshake = 100e-6};
 
 Problem problem_of(Collective collective, Rank ranks, Count bytes) {
   Count count = bytes / 4;
@@ -25,7 +25,7 @@ class Planning : public ::testing::TestWithParam<const Algorithm*> {};
 
 template <class Check>
 void in_every_cell(const Algorithm& row, const std::vector<Rank>& numbers, Check&& check) {
-  for (const Network& network : {kSlow, kFast}) {
+  for (const Network& network : {kAsking, kFast}) {
     for (const Rank ranks : numbers) {
       for (const Count bytes : {1 << 10, 64 << 10, 4 << 20}) {
         const Problem problem = problem_of(row.collective, ranks, bytes);

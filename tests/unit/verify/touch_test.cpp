@@ -9,10 +9,10 @@
 namespace latecomer::verifier {
 namespace {
 
-constexpr Count kSize = 8;
+constexpr Count kPlaces = 8;
 
 Slice random_slice(Random& random, Count count) {
-  const auto places = static_cast<std::uint64_t>(kSize - count + 1);
+  const auto places = static_cast<std::uint64_t>(kPlaces - count + 1);
   const Buffer buffer = random.below(4) == 0 ? Buffer::output : Buffer::scratch;
   return {buffer, static_cast<Count>(random.below(places)), count};
 }
@@ -32,7 +32,7 @@ Program random_program(Random& random) {
   Program program;
   program.operations.resize(1);
   for (int i = 0; i < 12; ++i) program.operations.push_back(random_operation(random));
-  program.output_count = program.scratch_count = kSize;
+  program.output_count = program.scratch_count = kPlaces;
   program.after.resize(program.operations.size());
   testing::derive_dependencies(program);
   return program;

@@ -18,7 +18,7 @@ namespace {
 constexpr Count kMostHops = 20'000;  // of one kind: what planning may cost
 constexpr Count kMostTried = 48;     // blocks; of so few, still fewer may make shorter trees
 constexpr Count kMostBlocks = 4096;  // that can be asked for
-constexpr Rank kMostRanks = 128;     // where planning takes some milliseconds at most
+constexpr Rank kMaxRanks = 128;      // where planning takes some milliseconds at most
 constexpr double kFewestBlocks = 8;  // fewer are best where latency counts, and others are better
 
 Count most_blocks(const Problem& problem) {
@@ -164,7 +164,7 @@ Count balanced_rounds(const Plan& plan) {
 }
 
 bool worth_planning_owners(const Problem& problem, const Network& network) {
-  return problem.ranks <= kMostRanks && ideal_blocks(problem, 1, network) >= kFewestBlocks;
+  return problem.ranks <= kMaxRanks && ideal_blocks(problem, 1, network) >= kFewestBlocks;
 }
 
 void check_early_owners(const Plan& plan) {
@@ -194,7 +194,7 @@ void plan_early_owners(Plan& plan, const Knowledge& knowledge) {
   }
   const Count ideal = best_blocks(plan.problem, before, network);
   plan_blocks(plan, ideal, before, network);
-  if (ideal > kMostTried || plan.problem.ranks > kMostRanks) return;
+  if (ideal > kMostTried || plan.problem.ranks > kMaxRanks) return;
   for (const double part : {0.8, 0.65, 0.5}) {
     Plan other = plan;
     const auto blocks = static_cast<Count>(part * static_cast<double>(ideal));

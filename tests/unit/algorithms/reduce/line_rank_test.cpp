@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/random.hpp"
+#include "reference/sweeps.hpp"
 #include "unit/algorithms/reduce/line_world.hpp"
 
 namespace latecomer {
@@ -93,7 +94,7 @@ TEST(LineRank, WhoIsGoneSaysNothingMore) {
 
 TEST(LineRank, InRandomOrdersOfManyRanks) {
   Random seeds(7);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < testing::random_runs(3000); ++i) {
     const std::uint64_t seed = seeds.next();
     Random random(seed);
     const auto ranks = static_cast<Rank>(1 + random.below(128));
