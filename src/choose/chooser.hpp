@@ -43,9 +43,9 @@ struct Decision {
 class Chooser {
  public:
   static constexpr std::size_t kMaxClasses = 64;  // the one unused longest is dropped
-  /// Of rooted calls only every kRootedEvery-th is followed by an arrival exchange: the
-  /// exchange makes all ranks wait for the last one, which such a call by itself does not. While
-  /// the library is chosen and nobody is late the number doubles each time.
+  /// Only every kRootedEvery-th rooted call is followed by an arrival exchange: the exchange makes
+  /// all ranks wait for the last one, which such a call by itself does not. While the library is
+  /// chosen and no rank is late the number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
   // The parts of the calls' time that overheads may take.
   static constexpr double kPlanning = 0.01;    // planning; the expected cost is held to half of it

@@ -48,7 +48,7 @@ class Forecasts {
   };
 
   [[nodiscard]] bool trusted(const HistoryKey& history) const;
-  /// Of a position's history and its key's: the one whose forecast is trusted, preferably the
+  /// Returns the history, a position's or its key's, whose forecast is trusted, preferably the
   /// position's.
   [[nodiscard]] HistoryKey best(const HistoryKey& history) const;
   void add(const HistoryKey& history, const Observation& observation);

@@ -41,7 +41,7 @@ class SearchSchedule {
   static constexpr int kLongestPause = 64;  // searches
   static constexpr int kEarly = 4;          // after such a part of a pause a large surprise ends it
   static constexpr int kAlert = 8;          // observations after a surprise
-  // Of observations like the others every kEvery-th is evaluated soon after a search, later every
+  // While observations are alike, every kEvery-th is evaluated soon after a search, later every
   // kSeldom-th.
   static constexpr int kEvery = 4;
   static constexpr int kSeldom = 8;

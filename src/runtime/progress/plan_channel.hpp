@@ -23,10 +23,11 @@ struct PlanMessage {
   Kind kind = Kind::request;
   std::uint64_t call = 0;
   CallSignature signature{};
-  /// Of a report the expected arrival, on the common clock; of a plan or a native call its price.
+  /// In a report, the expected arrival on the common clock; with a plan or a native call, its
+  /// price.
   Seconds arrival = 0;
-  /// Of a report the part of the computation that it rests on; of a plan or a native call 1 if the
-  /// ranks exchange arrivals afterwards, otherwise 0.
+  /// In a report, the part of the computation that it rests on; with a plan or a native call, 1 if
+  /// the ranks exchange arrivals afterwards, otherwise 0.
   double weight = 0;
   std::uint32_t row = 0;  // of a plan or a native call: the registry row that was chosen
   std::string text;

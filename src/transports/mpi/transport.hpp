@@ -92,7 +92,7 @@ class MpiTransport final : public Transport {
     std::uint32_t number = 0;        // among the messages of its pair and direction
     std::uint64_t plan_hash = 0;     // to send with a first message
     PendingMessage* next = nullptr;  // to the same peer, waiting to leave after this one
-    // Of a first or piggybacking message: memory for its head, the piggyback data, and the elements
+    // Memory of a first or piggybacking message, for its head, the piggyback data, and the elements
     // sent with them.
     Staging::Block staged;
     int staged_bytes = 0;
