@@ -8,19 +8,19 @@
 namespace latecomer {
 namespace {
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+std::uint64_t mix_key(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15U + (hash << 6) + (hash >> 2);
   return hash * 0x100000001b3U;
 }
 
 std::uint64_t key_of(const Choice& choice, const Problem& problem, const Knowledge& knowledge) {
   std::uint64_t key = reinterpret_cast<std::uintptr_t>(choice.algorithm);
-  key = mix(key, static_cast<std::uint64_t>(problem.count));
-  key = mix(key, static_cast<std::uint64_t>(problem.element_bytes));
-  key = mix(key, static_cast<std::uint64_t>(problem.root));
+  key = mix_key(key, static_cast<std::uint64_t>(problem.count));
+  key = mix_key(key, static_cast<std::uint64_t>(problem.element_bytes));
+  key = mix_key(key, static_cast<std::uint64_t>(problem.root));
   if (!choice.algorithm->arrival_aware) return key;
   for (const Seconds arrival : knowledge.arrivals)
-    key = mix(key, std::bit_cast<std::uint64_t>(arrival));
+    key = mix_key(key, std::bit_cast<std::uint64_t>(arrival));
   return key;
 }
 

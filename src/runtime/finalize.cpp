@@ -25,7 +25,7 @@ int finalizing(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-void attach() {
+void attach_to_self() {
   int keyval = MPI_KEYVAL_INVALID;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &keyval, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
@@ -39,7 +39,7 @@ bool end_with_mpi(void (*end)()) {
   PMPI_Initialized(&initialized);
   if (initialized == 0) return false;
   static std::once_flag once;
-  std::call_once(once, attach);
+  std::call_once(once, attach_to_self);
   if (end == nullptr) return true;
   const std::lock_guard hold(guard);
   ends().insert(end);

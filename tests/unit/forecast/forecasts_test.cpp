@@ -13,13 +13,13 @@ namespace {
 
 using namespace testing;
 
-constexpr Rank kRanks = 4;
+constexpr Rank kGroup = 4;
 constexpr Seconds kLateBy = 0.05;
 
 /// Makes the loop's calls; a small letter is the same key, with a late rank. Returns the estimate
 /// for each call of the last round.
 std::vector<Estimate> rounds(Forecasts& forecasts, std::string_view loop, int times) {
-  Loop program(kRanks, kLateBy / 20, base_seed());
+  Loop program(kGroup, kLateBy / 20, base_seed());
   std::vector<Estimate> estimates;
   for (int round = 0; round < times; ++round) {
     estimates.clear();
@@ -27,7 +27,7 @@ std::vector<Estimate> rounds(Forecasts& forecasts, std::string_view loop, int ti
       const bool late = letter >= 'a';
       const HistoryKey history = forecasts.enter(static_cast<CallKey>(late ? letter - 32 : letter));
       estimates.push_back(forecasts.next(history));
-      forecasts.observe(history, program.call(one_late(kRanks, 2, late ? kLateBy : 0)));
+      forecasts.observe(history, program.call(one_late(kGroup, 2, late ? kLateBy : 0)));
     }
   }
   return estimates;
@@ -43,7 +43,7 @@ bool knows_it(const Estimate& estimate) {
 }
 
 TEST(Forecasts, EachKeyHasItsOwn) {
-  Forecasts forecasts(kRanks);
+  Forecasts forecasts(kGroup);
   const auto estimates = rounds(forecasts, "AbC", 5);
   EXPECT_FALSE(knows_it(estimates[0]));
   EXPECT_TRUE(knows_it(estimates[1]));
@@ -51,7 +51,7 @@ TEST(Forecasts, EachKeyHasItsOwn) {
 }
 
 TEST(Forecasts, SoHasEachPlaceOfAKey) {
-  Forecasts forecasts(kRanks);
+  Forecasts forecasts(kGroup);
   const auto estimates = rounds(forecasts, "aABC", 7);
   EXPECT_TRUE(knows_it(estimates[0]));
   EXPECT_EQ(estimates[0].method,
@@ -61,7 +61,7 @@ TEST(Forecasts, SoHasEachPlaceOfAKey) {
 }
 
 TEST(Forecasts, KeysAloneCannotTellEqualCallsApart) {
-  Forecasts forecasts(kRanks);
+  Forecasts forecasts(kGroup);
   const auto estimates = rounds(forecasts, "aAAAAAAAAAAAAAAA", 5);
   EXPECT_TRUE(knows_it(estimates[0]));
   EXPECT_TRUE(estimates[0].method.ends_with("periodic")) << estimates[0].method;
@@ -70,7 +70,7 @@ TEST(Forecasts, KeysAloneCannotTellEqualCallsApart) {
 }
 
 TEST(Forecasts, ANewPlaceIsToldWhatItsKeyDid) {
-  Forecasts forecasts(kRanks);
+  Forecasts forecasts(kGroup);
   rounds(forecasts, "aa", 10);
   EXPECT_TRUE(knows_it(forecasts.next({'A', 3, 1})));
   EXPECT_FALSE(forecasts.next({'B', 3, 2}).trusted);
@@ -78,7 +78,7 @@ TEST(Forecasts, ANewPlaceIsToldWhatItsKeyDid) {
 
 TEST(Forecasts, HistoriesInUseStayAndIdleOnesGo) {
   constexpr CallKey kKinds = 40;  // more than there is room for at first
-  Forecasts forecasts(kRanks);
+  Forecasts forecasts(kGroup);
   const auto observe = [&](CallKey key) { forecasts.observe({key}, {{0, 0, 0, 1}, {}}); };
   const auto known = [&](CallKey key) { return forecasts.next({key}).method != "none"; };
   const auto count = [&](CallKey from, CallKey to) {
@@ -138,7 +138,7 @@ TEST(Forecasts, MemoryIsWhatIsAllocated) {
 }
 
 TEST(Forecasts, WhatIsNotTrustedIsExpectedTogether) {
-  Forecasts forecasts(kRanks);
+  Forecasts forecasts(kGroup);
   EXPECT_EQ(forecasts.expect({'A'}), Times{});
   rounds(forecasts, "Ab", 8);
   EXPECT_EQ(forecasts.expect({'A'}), Times{});

@@ -127,7 +127,7 @@ TEST_P(Planning, LikeAnotherPlanIsRightAndAsGood) {
   });
 }
 
-std::vector<const Algorithm*> rows_with_plans() {
+std::vector<const Algorithm*> planned_rows() {
   std::vector<const Algorithm*> rows;
   for (const Algorithm& row : registry()) {
     if (row.kind != Kind::native) rows.push_back(&row);
@@ -135,7 +135,7 @@ std::vector<const Algorithm*> rows_with_plans() {
   return rows;
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, Planning, ::testing::ValuesIn(rows_with_plans()),
+INSTANTIATE_TEST_SUITE_P(Registry, Planning, ::testing::ValuesIn(planned_rows()),
                          [](const auto& test) {
                            return std::string(to_string(test.param->collective)) + "_" +
                                   std::string(test.param->name);

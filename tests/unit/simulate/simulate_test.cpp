@@ -8,17 +8,17 @@
 namespace latecomer {
 namespace {
 
-constexpr Count kCount = 8;
+constexpr Count kElements = 8;
 
 Plan plan_of(Rank ranks) {
-  return {"by hand", {Collective::allreduce, ranks, kCount, 1}, {}, {}, {}, {}};
+  return {"by hand", {Collective::allreduce, ranks, kElements, 1}, {}, {}, {}, {}};
 }
 
 /// Rank 0 sends its vector to 1, in pieces.
 std::vector<Program> one_way(int pieces) {
   Builder sender(plan_of(2), 0);
   Builder receiver(plan_of(2), 1);
-  const Count size = kCount / pieces;
+  const Count size = kElements / pieces;
   for (int i = 0; i < pieces; ++i) {
     sender.send(1, sender.input({i * size, size}));
     receiver.recv(0, receiver.output({i * size, size}));
@@ -31,10 +31,10 @@ std::vector<Program> two_to_one() {
   Builder a(plan_of(3), 0);
   Builder b(plan_of(3), 1);
   Builder c(plan_of(3), 2);
-  a.send(2, a.input({0, kCount}));
-  b.send(2, b.input({0, kCount}));
-  c.recv(0, c.scratch(kCount));
-  c.recv(1, c.scratch(kCount));
+  a.send(2, a.input({0, kElements}));
+  b.send(2, b.input({0, kElements}));
+  c.recv(0, c.scratch(kElements));
+  c.recv(1, c.scratch(kElements));
   return {a.finish(), b.finish(), c.finish()};
 }
 
@@ -84,7 +84,7 @@ TEST(VirtualNetwork, ReceiversTakeInTurnWhatTheyPace) {
 
 TEST(VirtualNetwork, RendezvousWaitsForTheReceiverAndTheHandshake) {
   Network network = kUnit;
-  network.eager_limit = kCount - 1;
+  network.eager_limit = kElements - 1;
   network.handshake = 2;
   const auto result = simulate(one_way(1), options_with(network, {0, 100}));
   EXPECT_EQ(result.exits, (std::vector<Seconds>{107, 107}));
@@ -94,8 +94,8 @@ TEST(VirtualNetwork, OnePortSendsAndReceivesAtOnce) {
   Builder a(plan_of(2), 0);
   Builder b(plan_of(2), 1);
   for (Builder* builder : {&a, &b}) {
-    builder->send(1 - builder->me(), builder->input({0, kCount}));
-    builder->recv(1 - builder->me(), builder->output({0, kCount}));
+    builder->send(1 - builder->me(), builder->input({0, kElements}));
+    builder->recv(1 - builder->me(), builder->output({0, kElements}));
   }
   const std::vector<Program> programs = {a.finish(), b.finish()};
   EXPECT_EQ(simulate(programs, options_with(kUnit, {0, 0})).last_exit(), 5);
@@ -114,8 +114,8 @@ std::vector<Program> both_ways() {
   std::vector<Program> programs;
   for (const Rank me : {0, 1}) {
     Builder builder(plan_of(2), me);
-    builder.send(1 - me, builder.input({0, kCount}));
-    builder.recv(1 - me, builder.scratch(kCount));
+    builder.send(1 - me, builder.input({0, kElements}));
+    builder.recv(1 - me, builder.scratch(kElements));
     programs.push_back(builder.finish());
   }
   return programs;
@@ -125,7 +125,7 @@ TEST(VirtualNetwork, ExchangesOfLongMessagesMayCostMore) {
   Network network = kUnit;
   network.exchange = 3;
   EXPECT_EQ(simulate(both_ways(), options_with(network, {})).last_exit(), 5);
-  network.eager_limit = kCount - 1;
+  network.eager_limit = kElements - 1;
   EXPECT_EQ(simulate(both_ways(), options_with(network, {})).last_exit(), 15);
   EXPECT_EQ(simulate(one_way(1), options_with(network, {})).last_exit(), 5);
 }
@@ -154,12 +154,12 @@ TEST(VirtualNetwork, RanksOfANodeShareItsLink) {
   std::vector<Builder> ranks;
   for (Rank me = 0; me < 4; ++me) ranks.emplace_back(plan_of(4), me);
   for (const Rank me : {0, 1}) {
-    ranks[static_cast<std::size_t>(me)].send(me + 2, ranks[0].input({0, kCount}));
+    ranks[static_cast<std::size_t>(me)].send(me + 2, ranks[0].input({0, kElements}));
     auto& receiver = ranks[static_cast<std::size_t>(me + 2)];
-    receiver.recv(me, receiver.scratch(kCount));
+    receiver.recv(me, receiver.scratch(kElements));
   }
-  ranks[3].send(2, ranks[3].input({0, kCount}));
-  ranks[2].recv(3, ranks[2].scratch(kCount));
+  ranks[3].send(2, ranks[3].input({0, kElements}));
+  ranks[2].recv(3, ranks[2].scratch(kElements));
   std::vector<Program> programs;
   for (Builder& rank : ranks) programs.push_back(rank.finish());
   const auto result = simulate(programs, options_with(network, {}));
@@ -190,9 +190,9 @@ TEST(VirtualNetwork, MessagesOfALaneFollowEachOtherOnManyPorts) {
 
 TEST(VirtualNetwork, CombiningTakesGamma) {
   Builder a(plan_of(1), 0);
-  const Slice block = a.scratch(kCount);
-  a.copy(a.input({0, kCount}), block);
-  a.combine(a.input({0, kCount}), block, Into::right);
+  const Slice block = a.scratch(kElements);
+  a.copy(a.input({0, kElements}), block);
+  a.combine(a.input({0, kElements}), block, Into::right);
   const std::vector<Program> programs = {a.finish()};
   const Network network{.alpha = 0, .beta = 0, .gamma = 0.25};
   EXPECT_EQ(simulate(programs, options_with(network, {3})).last_exit(), 5);
