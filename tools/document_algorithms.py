@@ -1,6 +1,6 @@
-"""Writes docs/algorithms.md from the registry: python tools/document_algorithms.py.
+"""Writes docs/algorithms.md and the table of README.md: python tools/document_algorithms.py.
 
-A test compares the committed page with what this prints, so the page cannot go stale.
+Both come from the registry. A test compares them with the committed ones.
 """
 
 from __future__ import annotations
@@ -36,6 +36,37 @@ def page() -> str:
     return HEAD + "".join(map(section, latecomer.collectives()))
 
 
+CHOOSERS = ("auto", "fastest", "native")  # of every collective: named below the table
+TABLE_HEAD = """| collective | arrive together | arrival-aware | deciding |
+| --- | --- | --- | --- |
+"""
+
+
+def table() -> str:
+    """That of README.md: each collective's algorithms by kind."""
+    import latecomer
+
+    return TABLE_HEAD + "".join(map(table_row, latecomer.collectives()))
+
+
+def table_row(collective: str) -> str:
+    import latecomer
+
+    kinds: dict[str, list[str]] = {"": [], "yes": [], "decides": []}
+    for row in latecomer.algorithms(collective):
+        if row.name not in CHOOSERS:
+            kinds[aware(row)].append(f"`{row.name}`")
+    return f"| {collective} | {' | '.join(map(', '.join, kinds.values()))} |\n"
+
+
+def with_table(readme: str) -> str:
+    """The README with the table as it is now."""
+    head = TABLE_HEAD.splitlines()[0]
+    before, _, after = readme.partition(head)
+    _, _, rest = after.partition("\n\n")
+    return f"{before}{table()}\n{rest}"
+
+
 def section(collective: str) -> str:
     import latecomer
 
@@ -51,8 +82,18 @@ def section(collective: str) -> str:
 
 def cells(row, combines: bool) -> list[str]:
     operators = ["commutative" if row.commutative_only else "any"] if combines else []
-    aware = "decides" if row.kind == "protocol" else "yes" if row.arrival_aware else ""
-    return [f"`{row.name}`", row.cost, aware, *operators, f"{row.scratch_messages}", row.source]
+    return [
+        f"`{row.name}`",
+        row.cost,
+        aware(row),
+        *operators,
+        f"{row.scratch_messages}",
+        row.source,
+    ]
+
+
+def aware(row) -> str:
+    return "decides" if row.kind == "protocol" else "yes" if row.arrival_aware else ""
 
 
 def parameters(row) -> list[str]:
@@ -69,3 +110,5 @@ def choices(parameter) -> str:
 
 if __name__ == "__main__":
     (ROOT / "docs" / "algorithms.md").write_text(page(), encoding="utf-8")
+    readme = ROOT / "README.md"
+    readme.write_text(with_table(readme.read_text(encoding="utf-8")), encoding="utf-8")
