@@ -294,8 +294,14 @@ MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
   choose_all(comm);
   calls(comm, true);
   CHECK(state_of(comm).resources != nullptr);
-  const std::int64_t used = without_scratch() - before;
-  CHECK_TEXT(used < kMax + 256 * std::int64_t{context.ranks},
+  const std::int64_t most = kMax + 256 * std::int64_t{context.ranks};
+  std::int64_t used = without_scratch() - before;
+  // A progress thread may still hold scratch for what the last call told it.
+  for (int tries = 0; used >= most && tries < 200; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    used = without_scratch() - before;
+  }
+  CHECK_TEXT(used < most,
              std::to_string(used) + " bytes, of them plans " +
                  std::to_string(state_of(comm).chooser.plans().bytes()));
 }

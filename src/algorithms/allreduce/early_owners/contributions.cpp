@@ -1,6 +1,8 @@
-// Who has most left to send goes first, to the owner of the first of its blocks whose owner is
-// free. Whose owners are all busy hands a block to another rank that still has its own contribution
-// to send, so that one message less goes to the owner.
+// A rank with more left to send goes first. It sends the first of its blocks whose owner is free:
+// to the owner, or to a rank that still has its own contribution to this block and clearly less to
+// receive than the owner. That evens out what the ranks receive, whoever is late. A rank whose
+// owners are all busy or absent hands a block to another contributor, so that one message less goes
+// to the owner.
 #include "algorithms/allreduce/early_owners/contributions.hpp"
 
 #include <algorithm>
@@ -11,45 +13,39 @@
 
 namespace latecomer::allreduce {
 
-Contributions::Contributions(const std::vector<Count>& arrivals, const std::vector<Rank>& owners)
-    : owners_(owners),
-      ranks_(static_cast<Count>(arrivals.size())),
-      pending_(ranks_, static_cast<Count>(owners.size())),
-      contributors_(static_cast<Count>(owners.size()), ranks_),
-      owned_(ranks_, static_cast<Count>(owners.size())),
-      received_(ranks_, static_cast<Count>(owners.size())),
-      open_(1, static_cast<Count>(owners.size())),
-      takers_(1, ranks_),
-      busy_(1, ranks_),
-      not_later_(ranks_, ranks_),
-      left_(arrivals.size(), static_cast<Count>(owners.size())),
-      missing_(owners.size(), ranks_ - 1),
-      busiest_(arrivals.size()),
-      heaviest_(owners.size()) {
-  for (std::size_t block = 0; block < owners.size(); ++block) share(static_cast<Count>(block));
-  for (Rank rank = 0; rank < ranks_; ++rank) compare(rank, arrivals);
+Contributions::Contributions(Count ranks, Count blocks)
+    : ranks_(ranks),
+      margin_(std::max<Count>(1, blocks / 24)),
+      pending_(ranks, blocks),
+      contributors_(blocks, ranks),
+      owned_(ranks, blocks),
+      received_(ranks, blocks),
+      open_(1, blocks),
+      left_(static_cast<std::size_t>(ranks), blocks),
+      missing_(static_cast<std::size_t>(blocks), ranks - 1),
+      to_receive_(static_cast<std::size_t>(ranks), blocks),
+      busiest_(static_cast<std::size_t>(ranks)),
+      heaviest_(static_cast<std::size_t>(blocks)) {
+  for (Count block = 0; block < blocks; ++block) share(block);
   std::iota(busiest_.begin(), busiest_.end(), 0);
   std::iota(heaviest_.begin(), heaviest_.end(), 0);
 }
 
 void Contributions::share(Count block) {
   interruption_point();
-  const Rank owner = owners_[block];
-  insert(owned_[owner], block);
-  --left_[owner];
+  insert(owned_[owner(block)], block);
+  --left_[owner(block)];
+  to_receive_[owner(block)] += ranks_ - 1;
   for (Rank rank = 0; rank < ranks_; ++rank) {
-    if (rank == owner) continue;
+    if (rank == owner(block)) continue;
     insert(pending_[rank], block);
     insert(contributors_[block], rank);
   }
 }
 
-void Contributions::compare(Rank rank, const std::vector<Count>& arrivals) {
-  interruption_point();
-  if (left_[rank] > 0) insert(busy_[0], rank);
-  for (Rank other = 0; other < ranks_; ++other) {
-    if (other != rank && arrivals[other] <= arrivals[rank]) insert(not_later_[rank], other);
-  }
+bool Contributions::come(Count block) {
+  --to_receive_[owner(block)];
+  return --missing_[block] == 0;
 }
 
 void Contributions::send(FreePorts& ports, std::vector<Hop>& hops) {
@@ -63,8 +59,8 @@ Hop Contributions::hand_over(Rank from, Rank to, Count block) {
   erase(pending_[from], block);
   erase(contributors_[block], from);
   insert(received_[to], block);
-  if (--left_[from] == 0) erase(busy_[0], from);
-  return {from, to, block, false};
+  --left_[from];
+  return {.from = from, .to = to, .block = block};
 }
 
 void Contributions::mark_blocks_of(ConstBits receivers) {
@@ -75,51 +71,76 @@ void Contributions::mark_blocks_of(ConstBits receivers) {
 void Contributions::send_to_owners(FreePorts& ports, std::vector<Hop>& hops) {
   mark_blocks_of(ports.receivers());
   for (const Rank from : busiest_) {
+    interruption_point();
     if (!contains(ports.senders(), from)) continue;
-    const Count block = first_common(pending_[from], open_[0]);
+    const Count block = first_to_send(from);
     if (block < 0) continue;
-    const Rank owner = owners_[block];
-    hops.push_back(hand_over(from, owner, block));
+    hops.push_back(hand_over(from, receiver(from, block, ports), block));
     ports.take(hops.back());
-    subtract(open_[0], owned_[owner]);
+    subtract(open_[0], owned_[hops.back().to]);
   }
 }
 
-/// To ranks that are not later, which have less to do; first the blocks of which most is missing.
+/// The first open block whose contribution the rank can send, or -1. What the rank receives in this
+/// round is not combined yet.
+Count Contributions::first_to_send(Rank from) const {
+  Count first = -1;
+  const auto can_send = [&](std::size_t i) {
+    return pending_[from][i] & open_[0][i] & ~received_[from][i];
+  };
+  any_member(open_.words(), can_send, [&](Count block) {
+    first = block;
+    return true;
+  });
+  return first;
+}
+
+/// The owner, or of the other contributors that can receive the one with least to receive, if that
+/// is clearly less.
+Rank Contributions::receiver(Rank from, Count block, const FreePorts& ports) const {
+  Rank best = owner(block);
+  Count least = to_receive_[best] - margin_;
+  const auto free = [&](std::size_t i) { return contributors_[block][i] & ports.receivers()[i]; };
+  any_member(contributors_.words(), free, [&](Count other) {
+    if (other != from && to_receive_[other] < least) {
+      best = static_cast<Rank>(other);
+      least = to_receive_[other];
+    }
+    return false;
+  });
+  return best;
+}
+
+/// First the blocks of which most is missing.
 void Contributions::send_by_others(FreePorts& ports, std::vector<Hop>& hops) {
   bool sorted = false;
   for (const Rank from : busiest_) {
-    const bool may_send = contains(ports.senders(), from) && contains(busy_[0], from);
-    if (!may_send || !find_takers(from, ports)) continue;
+    if (!contains(ports.senders(), from) || left_[from] == 0) continue;
     if (!std::exchange(sorted, true)) {
       std::ranges::stable_sort(heaviest_,
                                [&](Count a, Count b) { return missing_[a] > missing_[b]; });
     }
-    const auto hop = relay(from);
+    const auto hop = relay(from, ports);
     if (!hop) continue;
     hops.push_back(*hop);
     ports.take(*hop);
   }
 }
 
-/// The ranks that may be handed a block, if there are any.
-bool Contributions::find_takers(Rank from, const FreePorts& ports) {
-  Word any = 0;
-  for (std::size_t i = 0; i < takers_.words(); ++i) {
-    takers_[0][i] = ports.receivers()[i] & busy_[0][i] & not_later_[from][i];
-    any |= takers_[0][i];
-  }
-  return any != 0;
-}
-
-std::optional<Hop> Contributions::relay(Rank from) {
+/// To the contributor that has least left to send.
+std::optional<Hop> Contributions::relay(Rank from, const FreePorts& ports) {
   interruption_point();
   for (const Count block : heaviest_) {
     if (missing_[block] < 2) break;
-    // What it receives in this round is not combined yet.
     if (!contains(pending_[from], block) || contains(received_[from], block)) continue;
-    const Count to = first_common(contributors_[block], takers_[0]);
-    if (to >= 0) return hand_over(from, static_cast<Rank>(to), block);
+    Rank best = -1;
+    const auto free = [&](std::size_t i) { return contributors_[block][i] & ports.receivers()[i]; };
+    any_member(contributors_.words(), free, [&](Count other) {
+      const bool better = best < 0 || left_[other] < left_[best];
+      if (other != from && better) best = static_cast<Rank>(other);
+      return false;
+    });
+    if (best >= 0) return hand_over(from, best, block);
   }
   return std::nullopt;
 }

@@ -1,7 +1,8 @@
-// Early owners: each block of the vector has an owner among the ranks that come early, the more
-// blocks the earlier it comes. Ranks send each block to its owner once they have arrived; what is
-// complete spreads while others still come together. After the last arrival little is left to do
-// but to hand its blocks to their owners and the results to all.
+// Early owners: the contributions to each block of the vector come together at its owner, and its
+// result spreads from there. The ranks that are there do both while others still compute: where the
+// owner of a block is absent they combine it among themselves, and it receives one message when it
+// comes. After the last arrival little is left to do but to take in its contributions and to hand
+// out the results.
 //
 // A plan is a timetable of rounds in which every rank sends and receives at most one block
 // (timetable.cpp). Cost: after one rank that is late by the time of the vector or more about

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
-#include <span>
 
-#include "algorithms/allreduce/early_owners/ownership.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"
@@ -86,30 +84,21 @@ std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, 
 }
 
 /// The last ones made on this thread are kept, for the programs of several ranks and for prices.
-std::shared_ptr<const Timetable> shared_timetable(const std::vector<Count>& arrivals,
-                                                  const std::vector<Rank>& owners) {
+std::shared_ptr<const Timetable> timetable(const std::vector<Count>& arrivals, Count blocks) {
   struct Made {
     std::vector<Count> arrivals;
-    std::vector<Rank> owners;
+    Count blocks = 0;
     std::shared_ptr<const Timetable> table;
   };
   constexpr std::size_t kKept = 8;
   thread_local std::deque<Made> kept;
   for (const Made& made : kept) {
-    if (made.arrivals == arrivals && made.owners == owners) return made.table;
+    if (made.arrivals == arrivals && made.blocks == blocks) return made.table;
   }
   kept.push_front(
-      {arrivals, owners, std::make_shared<const Timetable>(make_timetable(arrivals, owners))});
+      {arrivals, blocks, std::make_shared<const Timetable>(make_timetable(arrivals, blocks))});
   if (kept.size() > kKept) kept.pop_back();
   return kept.front().table;
-}
-
-/// Of the plan, for ranks that arrive in these rounds.
-std::shared_ptr<const Timetable> timetable(const Plan& plan, const std::vector<Count>& arrivals) {
-  return shared_timetable(arrivals, {plan.table.begin() + plan.problem.ranks, plan.table.end()});
-}
-std::vector<Count> planned_arrivals(const Plan& plan) {
-  return {plan.table.begin(), plan.table.begin() + plan.problem.ranks};
 }
 
 Count longest_block(const Plan& plan) {
@@ -131,7 +120,7 @@ Seconds fill_of(const Plan& plan, const Network& network) {
 
 /// Until the last exit, after the last arrival.
 Seconds time_of_rounds(const Plan& plan, const Network& network) {
-  const Count rounds = planned_timetable(plan)->rounds - std::ranges::max(planned_arrivals(plan));
+  const Count rounds = planned_timetable(plan)->rounds - std::ranges::max(plan.table);
   return static_cast<double>(rounds) * round_of(plan, network);
 }
 
@@ -139,8 +128,6 @@ void plan_blocks(Plan& plan, Count blocks, const std::vector<Seconds>& before,
                  const Network& network) {
   plan.parameters["blocks"] = blocks;
   plan.table = in_rounds(before, round_of(plan, network), blocks);
-  const std::vector<Rank> owners = share_out(plan.table, blocks);
-  plan.table.insert(plan.table.end(), owners.begin(), owners.end());
 }
 
 }  // namespace
@@ -148,19 +135,18 @@ void plan_blocks(Plan& plan, Count blocks, const std::vector<Seconds>& before,
 Count blocks_of(const Plan& plan) { return plan.parameters.at("blocks"); }
 
 std::shared_ptr<const Timetable> planned_timetable(const Plan& plan) {
-  return timetable(plan, planned_arrivals(plan));
+  return timetable(plan.table, blocks_of(plan));
 }
 
 Seconds planned_time(const Plan& plan, const Network& network) {
-  const std::vector<Count> arrivals = planned_arrivals(plan);
   const auto table = planned_timetable(plan);
   const double exits = std::accumulate(table->exits.begin(), table->exits.end(), 0.0);
-  const auto last = static_cast<double>(std::ranges::max(arrivals));
+  const auto last = static_cast<double>(std::ranges::max(plan.table));
   return (exits / plan.problem.ranks - last) * round_of(plan, network) + fill_of(plan, network);
 }
 
 Count balanced_rounds(const Plan& plan) {
-  return timetable(plan, std::vector<Count>(plan.problem.ranks, 0))->rounds;
+  return timetable(std::vector<Count>(plan.problem.ranks, 0), blocks_of(plan))->rounds;
 }
 
 bool worth_planning_owners(const Problem& problem, const Network& network) {
@@ -174,16 +160,10 @@ void check_early_owners(const Plan& plan) {
   if (blocks_of(plan) > most) {
     throw Error("blocks", std::to_string(blocks_of(plan)), "at most " + std::to_string(most));
   }
-  const bool fits = plan.table.size() == static_cast<std::size_t>(ranks + blocks_of(plan));
-  const auto within = [](std::span<const Count> numbers, Count end) {
-    return std::ranges::all_of(numbers, [end](Count each) { return each >= 0 && each < end; });
-  };
-  const std::span<const Count> table = plan.table;
-  if (fits && plan.order.empty() && within(table.first(ranks), kLast) &&
-      within(table.subspan(ranks), ranks)) {
-    return;
-  }
-  refuse_table(plan, "a round for each rank, then an owner for each block, and no order");
+  const bool fits = plan.table.size() == static_cast<std::size_t>(ranks) && plan.order.empty();
+  const auto usable = [](Count round) { return round >= 0 && round < kLast; };
+  if (fits && std::ranges::all_of(plan.table, usable)) return;
+  refuse_table(plan, "a round for each rank, and no order");
 }
 
 void plan_early_owners(Plan& plan, const Knowledge& knowledge) {

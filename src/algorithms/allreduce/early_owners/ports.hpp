@@ -14,6 +14,7 @@ struct Hop {
   Rank to = 0;
   Count block = 0;
   bool final = false;
+  Count round = 0;
 };
 
 class FreePorts {

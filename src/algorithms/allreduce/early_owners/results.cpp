@@ -42,7 +42,7 @@ void Results::send(FreePorts& ports, std::vector<Hop>& hops) {
   });
   for_each_member(taken_[0], [&](Count to) {
     const Rank from = sender_of_[to];
-    hops.push_back({from, static_cast<Rank>(to), rarest(from, static_cast<Rank>(to)), true});
+    hops.push_back({from, static_cast<Rank>(to), rarest(from, static_cast<Rank>(to)), true, 0});
     if (++held_[hops.back().block] == ranks_) --spreading_;
     ports.take(hops.back());
   });

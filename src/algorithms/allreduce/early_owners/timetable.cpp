@@ -12,17 +12,17 @@ namespace {
 
 class Rounds {
  public:
-  Rounds(const std::vector<Count>& arrivals, const std::vector<Rank>& owners)
+  Rounds(const std::vector<Count>& arrivals, Count blocks)
       : arrivals_(arrivals),
-        owners_(owners),
+        blocks_(blocks),
         ports_(static_cast<Count>(arrivals.size())),
-        contributions_(arrivals, owners),
-        results_(static_cast<Count>(arrivals.size()), static_cast<Count>(owners.size())) {
+        contributions_(static_cast<Count>(arrivals.size()), blocks),
+        results_(static_cast<Count>(arrivals.size()), blocks) {
     table_.exits.assign(arrivals.size(), 0);
   }
 
   Timetable run() {
-    const std::size_t all = 2 * (arrivals_.size() - 1) * owners_.size();
+    const std::size_t all = 2 * (arrivals_.size() - 1) * static_cast<std::size_t>(blocks_);
     table_.hops.reserve(all);
     for (Count round = 0; table_.hops.size() < all;) {
       interruption_point();
@@ -48,19 +48,22 @@ class Rounds {
   /// Only now what was sent in the round is there.
   void end(std::size_t first, Count round) {
     for (std::size_t i = first; i < table_.hops.size(); ++i) {
-      const Hop& hop = table_.hops[i];
+      Hop& hop = table_.hops[i];
+      hop.round = round - 1;
       table_.exits[hop.from] = table_.exits[hop.to] = round;
       if (hop.final) {
         results_.come(hop.to, hop.block);
+        contributions_.note_result(hop.to);
       } else if (contributions_.come(hop.block)) {
-        results_.finish(hop.block, owners_[hop.block]);
+        results_.finish(hop.block, contributions_.owner(hop.block));
+        contributions_.note_result(contributions_.owner(hop.block));
       }
     }
     table_.rounds = round;
   }
 
   const std::vector<Count>& arrivals_;
-  const std::vector<Rank>& owners_;
+  Count blocks_;
   FreePorts ports_;
   Contributions contributions_;
   Results results_;
@@ -69,8 +72,8 @@ class Rounds {
 
 }  // namespace
 
-Timetable make_timetable(const std::vector<Count>& arrivals, const std::vector<Rank>& owners) {
-  return Rounds(arrivals, owners).run();
+Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks) {
+  return Rounds(arrivals, blocks).run();
 }
 
 }  // namespace latecomer::allreduce

@@ -13,9 +13,8 @@ struct Timetable {
   Count rounds = 0;          // that all take
 };
 
-/// `arrivals`: by rank, the round from which on it takes part. `owners`: by block, the rank where
-/// its contributions come together.
-[[nodiscard]] Timetable make_timetable(const std::vector<Count>& arrivals,
-                                       const std::vector<Rank>& owners);
+/// Of so many blocks. `arrivals`: by rank, the round from which on it takes part. The hops of a
+/// round do not depend on later arrivals.
+[[nodiscard]] Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks);
 
 }  // namespace latecomer::allreduce
