@@ -144,7 +144,7 @@ Cost cost(const Plan& plan) {
   const PowerOfTwoGroup folded(plan.problem.ranks);
   const Count m = plan.problem.count;
   const Count halving = (folded.core - 1) * Partition(m, folded.core).longest();
-  const Cost both{2 * folded.log2, 2 * halving, halving, halving};
+  const Cost both{Count{2} * folded.log2, 2 * halving, halving, halving};
   return folded.extra == 0 ? both : both + Cost{1, m, m};
 }
 
