@@ -145,7 +145,7 @@ TEST(ReadPlan, NamesWhatDoesNotFit) {
     EXPECT_NE(said.find(part), std::string::npos) << said;
   };
   const Collective all = Collective::allreduce;
-  says(refused(all, 4, "early_owners", [](Plan& plan) { plan.table.back() = 4; }),
+  says(refused(all, 4, "early_owners", [](Plan& plan) { plan.table.back() = -1; }),
        "table of early_owners");
   says(refused(all, 4, "early_owners", [](Plan& plan) { plan.table.pop_back(); }),
        "table of early_owners");
