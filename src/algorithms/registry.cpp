@@ -284,7 +284,7 @@ Program build_program(const Plan& plan, Rank me) {
                 "one that runs a program, since this one decides while it runs");
   }
   Builder builder(plan, me);
-  const bool tells = algorithm.tells != nullptr && algorithm.tells(plan);
+  const bool tells = algorithm.informs_all != nullptr && algorithm.informs_all(plan);
   if (plan.telemetry && !tells) disseminate(plan.problem.ranks, builder);
   if (algorithm.kind == Kind::native) return builder.finish();
   plan.problem.ranks > 1 ? algorithm.build(plan, builder) : keep_own(plan.problem, builder);

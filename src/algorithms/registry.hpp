@@ -47,7 +47,7 @@ void check_accepts(const Algorithm& algorithm, const Problem& problem);
 
 /// The cost by the plan's row; nothing for one rank.
 [[nodiscard]] Cost cost_of(const Plan& plan);
-/// Moves no data: all ranks tell each other, as beside a call that another library carries out.
+/// Transfers no data: all ranks tell each other, as beside a call that another library carries out.
 [[nodiscard]] Plan arrival_exchange_plan(const Problem& problem);
 
 /// Throws Error for a rank that the plan does not know.

@@ -66,7 +66,7 @@ struct Algorithm {
                              const std::vector<Seconds>& arrivals) = nullptr;
   /// True if its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
   /// do not, empty messages tell besides.
-  bool (*tells)(const Plan& plan) = nullptr;
+  bool (*informs_all)(const Plan& plan) = nullptr;
   /// True if it may be worth the time of planning where nobody asks for it by name. Null: always.
   bool (*worth_planning)(const Problem& problem, const Network& network) = nullptr;
   /// Makes one rank's part in a protocol's calls, by a plan that is filled in. Null for
@@ -74,8 +74,8 @@ struct Algorithm {
   std::unique_ptr<Executor> (*executor)(const Plan& plan, Rank me) = nullptr;
 };
 
-/// `tells` of rows whose messages always tell all ranks of each other.
-inline bool always_tells(const Plan& /*plan*/) { return true; }
+/// `informs_all` of rows whose messages always tell all ranks of each other.
+inline bool always_informs(const Plan& /*plan*/) { return true; }
 
 /// Declares the algorithm `name` of `collective`, or of `every` collective; the row that its body
 /// returns follows. It stands in the namespace latecomer::collective of a file of this folder,

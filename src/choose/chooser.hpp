@@ -1,7 +1,7 @@
 // Decides about each call of a communicator: which algorithm executes it, with which plan. Under
 // automatic choice the MPI library's own collective is the safe default: another candidate must
 // have shown in at least three calls that it is better, and planning may only cost what the calls
-// have paid for. Closed forms price the candidates for the expected arrivals; measured durations
+// have paid for. Prices of the candidates are for the expected arrivals; measured durations
 // correct them (docs/decisions/0016-selection.md).
 //
 // A price counts from the last arrival, since no algorithm can change what was before. In a rooted

@@ -206,7 +206,7 @@ std::size_t memory_of(const Plan& plan) {
     return bytes + 3 * plan.order.size() * sizeof(Rank);
   const Count each = combines(plan.problem.collective) ? 3 : 2;  // a message in, one out
   const Count operations = each * (transfers_of(plan) + 1);
-  const bool tells = row->tells != nullptr && row->tells(plan);
+  const bool tells = row->informs_all != nullptr && row->informs_all(plan);
   const Count telling = plan.telemetry && !tells ? 2 * ceil_log2(plan.problem.ranks) : 0;
   return bytes + kOperation * static_cast<std::size_t>(operations + telling);
 }

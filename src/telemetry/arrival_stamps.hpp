@@ -2,7 +2,7 @@
 // ends, since they are piggybacked on the messages that carry the ranks' data.
 //
 // A rank that has the result has every stamp: each contribution came over a chain of messages. The
-// algorithm decides which messages must carry stamps for this to hold (Algorithm::tells,
+// algorithm decides which messages must carry stamps for this to hold (Algorithm::informs_all,
 // docs/decisions/0012).
 #pragma once
 

@@ -7,8 +7,8 @@
 // in multiport message-passing systems, IEEE Trans. Parallel Distrib. Syst. 8 (1997).
 #include <algorithm>
 
-#include "algorithms/moving/moves.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/transfers.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
@@ -37,7 +37,7 @@ Rank handed(Rank held, Rank ranks) { return std::min(held, ranks - held); }
 void build(const Plan& plan, Builder& builder) {
   const Rank ranks = plan.problem.ranks;
   const Rank me = builder.me();
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
   const Turned turned(parts, me);
   const Slice all = builder.scratch(plan.problem.count);
   const auto place = [&](Rank first, Rank last) {
@@ -59,13 +59,13 @@ void build(const Plan& plan, Builder& builder) {
 
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
-  const Count part = moving::longest_part(plan.problem);
+  const Count part = transfers::longest_part(plan.problem);
   // In the last round of a power of two partners exchange.
   const Count exchanged = 1 << ceil_log2(ranks) == ranks ? ranks / 2 * part : 0;
   return {ceil_log2(ranks), (ranks - 1) * part, 0, exchanged};
 }
 
-bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
+bool informs_all(const Plan& plan) { return transfers::all_have_parts(plan.problem); }
 
 }  // namespace
 
@@ -74,7 +74,7 @@ LATECOMER_ROW(allgather, bruck) {
           .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
           .build = build,
           .cost = cost,
-          .tells = tells};
+          .informs_all = informs_all};
 }
 
 }  // namespace latecomer::allgather

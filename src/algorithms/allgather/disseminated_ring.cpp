@@ -10,14 +10,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
-using moving::Moves;
+using transfers::Transfers;
 
 constexpr double kMostSteps = 1e15;
 
@@ -37,7 +37,7 @@ std::vector<Count> steps_before_last(const std::vector<Seconds>& arrivals, Rank 
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const Count bytes = moving::longest_part(problem) * problem.element_bytes;
+  const Count bytes = transfers::longest_part(problem) * problem.element_bytes;
   plan.order = order_by_arrival(problem.ranks, knowledge.arrivals);
   plan.table =
       steps_before_last(knowledge.arrivals, problem.ranks, knowledge.network.transfer(bytes));
@@ -48,7 +48,7 @@ void check(const Plan& plan) { check_ordered_numbers(plan, 0, static_cast<Count>
 /// The steps in which early ranks hand their parts out.
 class PreSteps {
  public:
-  PreSteps(const Plan& plan, const std::vector<Range>& parts, Moves& moves)
+  PreSteps(const Plan& plan, const std::vector<Range>& parts, Transfers& moves)
       : plan_(plan), parts_(parts), moves_(moves), sent_(parts.size(), 0) {}
 
   /// How many ranks each rank's part was sent to.
@@ -75,7 +75,7 @@ class PreSteps {
       receives[to] = true;
       any = true;
       ++sent_[*rank];
-      moving::add(moves_, {*rank, to, parts_[*rank], true});
+      transfers::add(moves_, {*rank, to, parts_[*rank], true});
     }
     return any;
   }
@@ -90,21 +90,21 @@ class PreSteps {
 
   const Plan& plan_;
   const std::vector<Range>& parts_;
-  Moves& moves_;
+  Transfers& moves_;
   std::vector<Rank> sent_;
 };
 
 /// All of the early ranks', and of the ring what one rank sends and receives.
-Moves moves(const Plan& plan, Rank me) {
+Transfers transfers_of(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  Moves all;
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
+  Transfers all;
   PreSteps early(plan, parts, all);
   const std::vector<Rank>& sent = early.run();
   const auto hand_on = [&](Rank rank, Rank step) {
     const Rank part = (rank - step + ranks) % ranks;
     if (sent[part] + step >= ranks - 1) return;
-    moving::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
+    transfers::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
   };
   for (Rank step = 0; step + 1 < ranks; ++step) {
     hand_on(me, step);
@@ -116,7 +116,7 @@ Moves moves(const Plan& plan, Rank me) {
 /// Every rank's part goes to every other rank once.
 Cost cost(const Plan& plan) {
   const Count rounds = plan.problem.ranks - 1;
-  return {rounds, rounds * moving::longest_part(plan.problem), 0};
+  return {rounds, rounds * transfers::longest_part(plan.problem), 0};
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ LATECOMER_ROW(allgather, disseminated_ring) {
           .cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Proficz 2021, listing 2 (BDR)",
           .fill_plan = fill_plan,
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .check = check,
           .cost = cost};
 }

@@ -4,22 +4,22 @@
 // Cost: (P-1 + ceil(log2 P)) alpha + (P-1)/P m beta + ceil(log2 P) m beta. A baseline: others are
 // better when all arrive together.
 // Source: "LNBC" of Proficz 2021.
-#include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
-using moving::Moves;
+using transfers::Transfers;
 
-Moves moves(const Plan& plan, Rank /*of*/) {
+Transfers transfers_of(const Plan& plan, Rank /*of*/) {
   const Rank ranks = plan.problem.ranks;
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  Moves all;
-  for (Rank rank = 1; rank < ranks; ++rank) moving::add(all, {rank, 0, parts[rank], true});
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
+  Transfers all;
+  for (Rank rank = 1; rank < ranks; ++rank) transfers::add(all, {rank, 0, parts[rank], true});
   const auto rank_at = [](Rank position) { return position; };
-  moving::add_binomial(all, ranks, rank_at, {0, plan.problem.count}, true);
+  transfers::add_binomial(all, ranks, rank_at, {0, plan.problem.count}, true);
   return all;
 }
 
@@ -30,16 +30,16 @@ Cost cost(const Plan& plan) {
   return {problem.ranks - 1 + levels, gathered + levels * problem.count};
 }
 
-bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
+bool informs_all(const Plan& plan) { return transfers::all_have_parts(plan.problem); }
 
 }  // namespace
 
 LATECOMER_ROW(allgather, gather_bcast) {
   return {.cost_formula = "(P-1 + ceil(log2 P)) alpha + ((P-1)/P + ceil(log2 P)) m beta",
           .source = "LNBC of Proficz 2021",
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .cost = cost,
-          .tells = tells};
+          .informs_all = informs_all};
 }
 
 }  // namespace latecomer::allgather

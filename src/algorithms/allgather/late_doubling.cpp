@@ -10,16 +10,16 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
-using moving::Moves;
+using transfers::Transfers;
 
 constexpr Rank kMostTrees = 65536;  // places in all trees together, unless asked for by name
 
@@ -87,7 +87,7 @@ Rank late_ranks(const Exits& exits, Rank ranks) {
 }
 
 Step step_of(const Plan& plan, const Network& network) {
-  const Count bytes = moving::longest_part(plan.problem) * plan.problem.element_bytes;
+  const Count bytes = transfers::longest_part(plan.problem) * plan.problem.element_bytes;
   const bool waits = plan.progress == Progress::foreground && bytes > network.eager_limit;
   return {network.transfer(bytes), waits};
 }
@@ -144,12 +144,12 @@ std::vector<Rank> tree_of(const Plan& plan, const std::vector<Rank>& positions, 
 }
 
 /// What one place of the order sends and receives in the ring of the early ranks.
-void add_ring(Moves& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
+void add_ring(Transfers& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
   const Rank early = plan.problem.ranks - late_of(plan);
   if (place >= early) return;
   const auto hand_on = [&](Rank at, Rank round) {
     const Rank source = plan.order[(at - round + early) % early];
-    moving::add(all, {plan.order[at], plan.order[(at + 1) % early], parts[source], round == 0});
+    transfers::add(all, {plan.order[at], plan.order[(at + 1) % early], parts[source], round == 0});
   };
   for (Rank round = 0; round + 1 < early; ++round) {
     hand_on(place, round);
@@ -159,13 +159,13 @@ void add_ring(Moves& all, const Plan& plan, const std::vector<Range>& parts, Ran
 
 /// What one place sends or receives of the early parts that go to late ranks, to each in another
 /// order.
-void add_deliveries(Moves& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
+void add_deliveries(Transfers& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
   const Rank early = plan.problem.ranks - late_of(plan);
   for (Rank l = early; l < plan.problem.ranks; ++l) {
     for (Rank e = 0; e < early; ++e) {
       const Rank at = (e + l) % early;
       if (place != l && place != at) continue;
-      moving::add(all, {plan.order[at], plan.order[l], parts[plan.order[at]], true, true});
+      transfers::add(all, {plan.order[at], plan.order[l], parts[plan.order[at]], true, true});
     }
   }
 }
@@ -175,11 +175,11 @@ Rank place_of(const Plan& plan, Rank rank) {
   return static_cast<Rank>(std::ranges::find(plan.order, rank) - plan.order.begin());
 }
 
-Moves moves(const Plan& plan, Rank me) {
+Transfers transfers_of(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
   const Rank place = place_of(plan, me);
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  Moves all;
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
+  Transfers all;
   add_ring(all, plan, parts, place);
   add_deliveries(all, plan, parts, place);
   const std::vector<Rank> positions = largest_first(ranks);
@@ -188,7 +188,7 @@ Moves moves(const Plan& plan, Rank me) {
     const auto rank_at = [&](Rank position) { return tree[position]; };
     // In turn: the largest subtree's message must not share the link with the others. Of several
     // trees none should wait for another's.
-    moving::add_binomial(all, ranks, rank_at, parts[plan.order[i]], late_of(plan) == 1);
+    transfers::add_binomial(all, ranks, rank_at, parts[plan.order[i]], late_of(plan) == 1);
   }
   return all;
 }
@@ -197,7 +197,7 @@ Moves moves(const Plan& plan, Rank me) {
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   const Count rounds = ranks - 1 + Count{late_of(plan)} * ceil_log2(ranks);
-  return {rounds, rounds * moving::longest_part(plan.problem)};
+  return {rounds, rounds * transfers::longest_part(plan.problem)};
 }
 
 }  // namespace
@@ -212,7 +212,7 @@ LATECOMER_ROW(allgather, late_doubling) {
           .cost_formula = "(P-1) alpha + (P-1)/P m beta at zero delay",
           .source = "latecomer",
           .fill_plan = fill_plan,
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .check = check,
           .cost = cost};
 }

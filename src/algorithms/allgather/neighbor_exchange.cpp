@@ -4,15 +4,15 @@
 // Cost: P/2 alpha + (P-1)/P m beta for even P: half the rounds of the ring. For odd P it is the
 // ring. Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on
 // terascale Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
-#include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 #include "base/error.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
-using moving::Moves;
+using transfers::Transfers;
 
 bool odd(const Plan& plan) { return plan.problem.ranks % 2 != 0; }
 
@@ -40,7 +40,7 @@ Rank pair_sent(Rank rank, Rank round, Rank ranks) {
   return 2 * ((rank / 2 + away) % pairs);
 }
 
-moving::Move sent(const std::vector<Range>& parts, Rank rank, Rank round) {
+transfers::Transfer sent(const std::vector<Range>& parts, Rank rank, Rank round) {
   const auto ranks = static_cast<Rank>(parts.size());
   const Rank to = partner(rank, round, ranks);
   if (round == 0) return {rank, to, parts[rank], true};
@@ -49,19 +49,19 @@ moving::Move sent(const std::vector<Range>& parts, Rank rank, Rank round) {
   return {rank, to, pair, round == 1};
 }
 
-Moves moves(const Plan& plan, Rank me) {
+Transfers transfers_of(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  Moves all;
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
+  Transfers all;
   for (Rank round = 0; round < ranks / 2; ++round) {
-    moving::add(all, sent(parts, me, round));
-    moving::add(all, sent(parts, partner(me, round, ranks), round));
+    transfers::add(all, sent(parts, me, round));
+    transfers::add(all, sent(parts, partner(me, round, ranks), round));
   }
   return all;
 }
 
 Cost cost(const Plan& plan) {
-  const Count longest = moving::longest_part(plan.problem);
+  const Count longest = transfers::longest_part(plan.problem);
   const Count sent = (plan.problem.ranks - 1) * longest;
   return {plan.problem.ranks / 2, sent, 0, sent};
 }
@@ -72,7 +72,7 @@ LATECOMER_ROW(allgather, neighbor_exchange) {
   return {.cost_formula = "P/2 alpha + (P-1)/P m beta; for odd P the ring's",
           .source = "Chen, Zhang, Zhang and Yuan 2005; NEX of Proficz 2021",
           .fill_plan = fill_plan,
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .check = check,
           .cost = cost};
 }

@@ -8,14 +8,14 @@
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1.
 #include <algorithm>
 
-#include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
-using moving::Moves;
+using transfers::Transfers;
 
 /// The ranks whose parts the core positions [first, last) stand for follow each other.
 Range stretch(const PowerOfTwoGroup& folded, const std::vector<Range>& parts, Rank first,
@@ -28,23 +28,23 @@ Range stretch(const PowerOfTwoGroup& folded, const std::vector<Range>& parts, Ra
   return {begin, parts[folded.rank(last - 1)].end() - begin};
 }
 
-Moves moves(const Plan& plan, Rank /*me*/) {
+Transfers transfers_of(const Plan& plan, Rank /*me*/) {
   const Rank ranks = plan.problem.ranks;
   const PowerOfTwoGroup folded(ranks);
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  Moves all;
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
+  Transfers all;
   for (Rank rank = 0; rank < ranks; ++rank) {
-    if (folded.is_folded(rank)) moving::add(all, {rank, rank + 1, parts[rank], true});
+    if (folded.is_folded(rank)) transfers::add(all, {rank, rank + 1, parts[rank], true});
   }
   for (Rank bit = 1; bit < folded.core; bit *= 2) {
     for (Rank at = 0; at < folded.core; ++at) {
       const Rank first = at & ~(bit - 1);
-      moving::add(all, {folded.rank(at), folded.rank(at ^ bit),
-                        stretch(folded, parts, first, first + bit), true});
+      transfers::add(all, {folded.rank(at), folded.rank(at ^ bit),
+                           stretch(folded, parts, first, first + bit), true});
     }
   }
   for (Rank rank = 0; rank < ranks; ++rank) {
-    if (folded.is_proxy(rank)) moving::add(all, {rank, rank - 1, {0, plan.problem.count}, true});
+    if (folded.is_proxy(rank)) transfers::add(all, {rank, rank - 1, {0, plan.problem.count}, true});
   }
   return all;
 }
@@ -52,7 +52,7 @@ Moves moves(const Plan& plan, Rank /*me*/) {
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
   const PowerOfTwoGroup folded(problem.ranks);
-  const std::vector<Range> parts = moving::parts_of(problem);
+  const std::vector<Range> parts = transfers::parts_of(problem);
   Cost cost;
   for (Rank bit = 1; bit < folded.core; bit *= 2) {
     Count longest = 0;
@@ -62,19 +62,19 @@ Cost cost(const Plan& plan) {
     cost = cost + Cost{1, longest, 0, longest};
   }
   if (folded.extra == 0) return cost;
-  return cost + Cost{2, moving::longest_part(problem) + problem.count};
+  return cost + Cost{2, transfers::longest_part(problem) + problem.count};
 }
 
-bool tells(const Plan& plan) { return moving::all_have_parts(plan.problem); }
+bool informs_all(const Plan& plan) { return transfers::all_have_parts(plan.problem); }
 
 }  // namespace
 
 LATECOMER_ROW(allgather, recursive_doubling) {
   return {.cost_formula = "log2 P alpha + (P-1)/P m beta; for other P 2 alpha + m beta more",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .cost = cost,
-          .tells = tells};
+          .informs_all = informs_all};
 }
 
 }  // namespace latecomer::allgather

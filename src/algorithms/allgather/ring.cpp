@@ -4,21 +4,21 @@
 // vectors and balanced arrivals. Parts may differ in length.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1; "RING" of Proficz 2021.
-#include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
-using moving::Moves;
+using transfers::Transfers;
 
-Moves moves(const Plan& plan, Rank me) {
+Transfers transfers_of(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  Moves all;
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
+  Transfers all;
   const auto hand_on = [&](Rank rank, Rank round) {
     const Range part = parts[(rank + ranks - round) % ranks];
-    moving::add(all, {rank, (rank + 1) % ranks, part, round == 0});
+    transfers::add(all, {rank, (rank + 1) % ranks, part, round == 0});
   };
   for (Rank round = 0; round + 1 < ranks; ++round) {
     hand_on(me, round);
@@ -29,7 +29,7 @@ Moves moves(const Plan& plan, Rank me) {
 
 Cost cost(const Plan& plan) {
   const Count rounds = plan.problem.ranks - 1;
-  return {rounds, rounds * moving::longest_part(plan.problem), 0};
+  return {rounds, rounds * transfers::longest_part(plan.problem), 0};
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ Cost cost(const Plan& plan) {
 LATECOMER_ROW(allgather, ring) {
   return {.cost_formula = "(P-1) alpha + (P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .cost = cost};
 }
 

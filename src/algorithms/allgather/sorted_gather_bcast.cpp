@@ -5,34 +5,35 @@
 // Cost: (P-1) alpha + (P-1)/P m beta and the broadcast's. Use it where one rank is so late that the
 // others' parts are at rank 0 by then: what is left after its arrival is a part and a broadcast.
 // Source: Proficz 2021, listing 3 (BSLB).
-#include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
-using moving::Moves;
+using transfers::Transfers;
 
 enum class Handing : std::uint8_t { binomial, scatter_ring };
 
 Handing handing(const Plan& plan) { return static_cast<Handing>(plan.parameters.at("bcast")); }
 
-void add_broadcast(Moves& all, const Problem& problem, Handing way, Rank place) {
+void add_broadcast(Transfers& all, const Problem& problem, Handing way, Rank place) {
   const auto rank_at = [](Rank position) { return position; };
   if (way == Handing::binomial) {
-    moving::add_binomial(all, problem.ranks, rank_at, {0, problem.count}, true);
+    transfers::add_binomial(all, problem.ranks, rank_at, {0, problem.count}, true);
   } else {
-    moving::add_scatter_allgather(all, problem.ranks, rank_at, problem.count,
-                                  moving::Gathering::ring, place);
+    transfers::add_scatter_allgather(all, problem.ranks, rank_at, problem.count,
+                                     transfers::Gathering::ring, place);
   }
 }
 
 Cost handing_cost(const Problem& problem, Handing way) {
   const Count levels = ceil_log2(problem.ranks);
   if (way == Handing::binomial) return {levels, levels * problem.count};
-  return moving::scatter_allgather_cost(problem.ranks, problem.count, moving::Gathering::ring);
+  return transfers::scatter_allgather_cost(problem.ranks, problem.count,
+                                           transfers::Gathering::ring);
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
@@ -45,11 +46,11 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters["bcast"] = static_cast<Count>(parts ? Handing::scatter_ring : Handing::binomial);
 }
 
-Moves moves(const Plan& plan, Rank me) {
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
-  Moves all;
+Transfers transfers_of(const Plan& plan, Rank me) {
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
+  Transfers all;
   for (const Rank rank : plan.order) {
-    if (rank != 0) moving::add(all, {rank, 0, parts[rank], true});
+    if (rank != 0) transfers::add(all, {rank, 0, parts[rank], true});
   }
   add_broadcast(all, plan.problem, handing(plan), me);
   return all;
@@ -72,7 +73,7 @@ LATECOMER_ROW(allgather, sorted_gather_bcast) {
           .cost_formula = "(P-1) alpha + (P-1)/P m beta, and a broadcast",
           .source = "Proficz 2021, listing 3 (BSLB)",
           .fill_plan = fill_plan,
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .check = check_ordered,
           .cost = cost};
 }

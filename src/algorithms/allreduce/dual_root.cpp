@@ -178,7 +178,7 @@ LATECOMER_ROW(allreduce, dual_root) {
           .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
-          .tells = always_tells};
+          .informs_all = always_informs};
 }
 
 }  // namespace latecomer::allreduce

@@ -40,7 +40,7 @@ LATECOMER_ROW(allreduce, linear_tree) {
           .build = build_chain,
           .check = check_ordered,
           .cost = chain_cost,
-          .tells = always_tells};
+          .informs_all = always_informs};
 }
 
 LATECOMER_ROW(allreduce, sorted_linear_tree) {

@@ -62,7 +62,7 @@ LATECOMER_ROW(allreduce, pipelined_tree) {
           .fill_plan = fill_plan,
           .build = build,
           .cost = cost,
-          .tells = always_tells};
+          .informs_all = always_informs};
 }
 
 }  // namespace latecomer::allreduce

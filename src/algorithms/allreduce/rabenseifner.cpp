@@ -93,7 +93,7 @@ Cost cost(const Plan& plan) {
 }
 
 /// Every rank of the core completes a part of the vector, and so hears of all, if there is one.
-bool tells(const Plan& plan) {
+bool informs_all(const Plan& plan) {
   return plan.problem.count >= PowerOfTwoGroup(plan.problem.ranks).core;
 }
 
@@ -107,7 +107,7 @@ LATECOMER_ROW(allreduce, rabenseifner) {
           .source = "Rabenseifner 2004",
           .build = build,
           .cost = cost,
-          .tells = tells};
+          .informs_all = informs_all};
 }
 
 }  // namespace latecomer::allreduce

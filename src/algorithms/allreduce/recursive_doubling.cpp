@@ -51,7 +51,7 @@ LATECOMER_ROW(allreduce, recursive_doubling) {
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .build = build,
           .cost = cost,
-          .tells = always_tells};
+          .informs_all = always_informs};
 }
 
 }  // namespace latecomer::allreduce

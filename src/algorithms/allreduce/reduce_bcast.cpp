@@ -33,7 +33,7 @@ LATECOMER_ROW(allreduce, reduce_bcast) {
           .source = "Thakur, Rabenseifner and Gropp 2005 (binomial reduce and broadcast)",
           .build = build,
           .cost = cost,
-          .tells = always_tells};
+          .informs_all = always_informs};
 }
 
 }  // namespace latecomer::allreduce

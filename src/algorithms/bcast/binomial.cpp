@@ -3,18 +3,18 @@
 // Cost: ceil(log2 P)(alpha + m beta). The fewest rounds; use it for short vectors.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2.
-#include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
-moving::Moves moves(const Plan& plan, Rank /*me*/) {
+transfers::Transfers transfers_of(const Plan& plan, Rank /*me*/) {
   const Rotated tree(plan.problem.ranks, plan.problem.root);
-  moving::Moves all;
-  moving::add_binomial(
+  transfers::Transfers all;
+  transfers::add_binomial(
       all, plan.problem.ranks, [&](Rank position) { return tree.rank(position); },
       {0, plan.problem.count}, true);
   return all;
@@ -30,7 +30,7 @@ Cost cost(const Plan& plan) {
 LATECOMER_ROW(bcast, binomial) {
   return {.cost_formula = "ceil(log2 P)(alpha + m beta)",
           .source = "Thakur, Rabenseifner and Gropp 2005",
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .cost = cost};
 }
 

@@ -4,20 +4,20 @@
 // are late.
 // Source: the flat tree of Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance
 // analysis of MPI collective operations, Cluster Computing 10 (2007).
-#include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
-using moving::Moves;
+using transfers::Transfers;
 
-Moves moves(const Plan& plan, Rank /*me*/) {
+Transfers transfers_of(const Plan& plan, Rank /*me*/) {
   const Problem& problem = plan.problem;
-  Moves all;
+  Transfers all;
   for (Rank rank = 0; rank < problem.ranks; ++rank) {
     if (rank == problem.root) continue;
-    moving::add(all, {problem.root, rank, {0, problem.count}, true});
+    transfers::add(all, {problem.root, rank, {0, problem.count}, true});
   }
   return all;
 }
@@ -32,7 +32,7 @@ Cost cost(const Plan& plan) {
 LATECOMER_ROW(bcast, flat) {
   return {.cost_formula = "(P-1)(alpha + m beta)",
           .source = "Pjesivac-Grbovic et al. 2007 (flat tree)",
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .cost = cost};
 }
 

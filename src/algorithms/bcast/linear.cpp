@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "algorithms/bcast/chain.hpp"
-#include "algorithms/moving/store.hpp"
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/transfers/store.hpp"
 #include "base/partition.hpp"
 #include "patterns/rotated.hpp"
 
@@ -37,7 +37,7 @@ void build(const Plan& plan, Builder& builder) {
   const auto next = at + 1;
   const Partition segments(plan.problem.count, plan.parameters.at("segments"));
   const bool head = at == plan.order.begin();
-  moving::Store store(plan, builder);
+  transfers::Store store(plan, builder);
   for (Count s = 0; s < plan.parameters.at("segments"); ++s) {
     const Range range = segments.range(s);
     if (range.empty()) return;

@@ -6,23 +6,23 @@
 // Source: van de Geijn; Thakur, Rabenseifner, Gropp: Optimization of collective communication
 // operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. What a rank has
 // from the tree is left out of the ring.
-#include "algorithms/moving/store.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/store.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
-using moving::Gathering;
-using moving::Moves;
+using transfers::Gathering;
+using transfers::Transfers;
 
 Gathering way_of(const Plan& plan) {
   return static_cast<Gathering>(plan.parameters.at("allgather"));
 }
 
 Cost cost_of(const Problem& problem, Gathering way) {
-  return moving::scatter_allgather_cost(problem.ranks, problem.count, way);
+  return transfers::scatter_allgather_cost(problem.ranks, problem.count, way);
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
@@ -37,11 +37,11 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters["allgather"] = static_cast<Count>(way);
 }
 
-Moves moves(const Plan& plan, Rank me) {
+Transfers transfers_of(const Plan& plan, Rank me) {
   const Problem& problem = plan.problem;
   const Rotated from_root(problem.ranks, problem.root);
-  Moves all;
-  moving::add_scatter_allgather(
+  Transfers all;
+  transfers::add_scatter_allgather(
       all, problem.ranks, [&](Rank position) { return from_root.rank(position); }, problem.count,
       way_of(plan), from_root.position(me));
   return all;
@@ -60,7 +60,7 @@ LATECOMER_ROW(bcast, scatter_allgather) {
           .cost_formula = "(ceil(log2 P) + P-1) alpha + 2(P-1)/P m beta",
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .fill_plan = fill_plan,
-          .build = moving::build_of<moves>,
+          .build = transfers::build_of<transfers_of>,
           .cost = cost};
 }
 

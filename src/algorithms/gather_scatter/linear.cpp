@@ -6,9 +6,9 @@
 // Cost: (P-1) alpha + (P-1)/P m beta at the root; sorted, a single part after one late rank. Use it
 // for long parts. Open MPI's gather root asks each rank for its part ("linear_sync"); here it posts
 // long receives from one rank at a time. Source: Open MPI; Proficz 2020, as told by Proficz 2021.
-#include "algorithms/moving/moves.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/transfers/transfers.hpp"
 
 namespace latecomer {
 namespace {
@@ -21,7 +21,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
 
 void build_gather(const Plan& plan, Builder& builder) {
   const Rank root = plan.problem.root;
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
   if (builder.me() != root) return builder.send(root, builder.input(parts[builder.me()]));
   builder.copy(builder.input(parts[root]), builder.output(parts[root]));
   for (const Rank rank : plan.order) {
@@ -41,7 +41,7 @@ void build_scatter(const Plan& plan, Builder& builder) {
     builder.recv(root, landing);
     return builder.copy(landing, builder.output(own));
   }
-  const std::vector<Range> parts = moving::parts_of(plan.problem);
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
   for (const Rank rank : plan.order) {
     if (rank != root) builder.send(rank, builder.input(parts[rank]));
   }

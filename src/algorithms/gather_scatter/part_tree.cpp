@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "algorithms/moving/moves.hpp"
+#include "algorithms/transfers/transfers.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer {
 
 PartTree::PartTree(const Problem& parted, const std::vector<Rank>& order)
     : order_(order), begin_{0} {
-  const std::vector<Range> parts = moving::parts_of(parted);
+  const std::vector<Range> parts = transfers::parts_of(parted);
   for (const Rank rank : order) {
     parts_.push_back(parts[rank]);
     begin_.push_back(begin_.back() + parts_.back().count);

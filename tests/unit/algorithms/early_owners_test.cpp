@@ -89,8 +89,8 @@ TEST(EarlyOwners, EveryBlockIsCombinedOnceAndReachesAll) {
   }
 }
 
-/// K - 1 + ceil(log2 P) rounds are the least for the blocks of one late rank. The two other ranks of
-/// three cannot relieve each other in all rounds.
+/// K - 1 + ceil(log2 P) rounds are the least for the blocks of one late rank. The two other ranks
+/// of three cannot relieve each other in all rounds.
 TEST(EarlyOwners, OneLateRankNeedsHardlyMoreThanTheLeastRounds) {
   for (const Rank ranks : {2, 3, 5, 8, 16, 31, 48, 64}) {
     for (const Count blocks : {16, 48, 96}) {
@@ -100,7 +100,8 @@ TEST(EarlyOwners, OneLateRankNeedsHardlyMoreThanTheLeastRounds) {
       const Count after = table.rounds - 4 * blocks;
       const Count least = blocks - 1 + ceil_log2(ranks);
       EXPECT_GE(after, least) << ranks << " ranks, " << blocks << " blocks";
-      EXPECT_LE(after, least + (ranks == 3 ? blocks / 12 : 3)) << ranks << " ranks, " << blocks << " blocks";
+      EXPECT_LE(after, least + (ranks == 3 ? blocks / 12 : 3))
+          << ranks << " ranks, " << blocks << " blocks";
     }
   }
 }

@@ -94,7 +94,7 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
 }
 
 /// Without elements there are no messages.
-bool tells(const Plan& plan) { return plan.problem.count > 0; }
+bool informs_all(const Plan& plan) { return plan.problem.count > 0; }
 
 }  // namespace
 
@@ -115,7 +115,7 @@ LATECOMER_ROW(allreduce, early_owners) {
           .check = check_early_owners,
           .cost = cost,
           .mean_after_last = mean_after_last,
-          .tells = tells,
+          .informs_all = informs_all,
           .worth_planning = worth_planning_owners};
 }
 

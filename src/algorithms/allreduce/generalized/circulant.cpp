@@ -36,7 +36,7 @@ LATECOMER_ROW(allreduce, circulant) {
           .build = build,
           .check = check_levels,
           .cost = level_cost,
-          .tells = levels_tell};
+          .informs_all = levels_inform};
 }
 
 }  // namespace latecomer::allreduce

@@ -110,7 +110,7 @@ LATECOMER_ROW(allreduce, generalized) {
           .build = build,
           .check = check_levels,
           .cost = level_cost,
-          .tells = levels_tell};
+          .informs_all = levels_inform};
 }
 
 }  // namespace latecomer::allreduce

@@ -110,7 +110,7 @@ class Reduction {
   [[nodiscard]] bool stands_right(const Step& step) const {
     return level_.kept > 1 && one_tree(level_) && parts_.digit.value() % step.size >= step.smaller;
   }
-  /// Moves all parts to where they may be written, and best to where they belong in the end.
+  /// Transfers all parts to where they may be written, and best to where they belong in the end.
   void make_writable(const std::vector<Count>& block, bool last, const Slices& goal) {
     Slices parts;
     for (const Count k : block) parts.push_back(value_[k]);
@@ -287,7 +287,7 @@ Layout kept_layout(const Level& level, const Parts& parts, const Layout& layout)
 }  // namespace
 
 /// A later piece of a step may bring what the first one, which tells, left too early to know.
-bool levels_tell(const Plan& plan) {
+bool levels_inform(const Plan& plan) {
   const Design design = from_table(plan.table, plan.problem.ranks);
   return plan.problem.count >= plan.problem.ranks && design.reduce_piece == 0;
 }

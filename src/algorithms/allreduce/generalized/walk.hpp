@@ -9,6 +9,6 @@ namespace latecomer::allreduce {
 void build_levels(const Plan& plan, const Design& design, Builder& builder);
 
 /// Whether its messages tell all ranks of each other: a field of registry rows.
-[[nodiscard]] bool levels_tell(const Plan& plan);
+[[nodiscard]] bool levels_inform(const Plan& plan);
 
 }  // namespace latecomer::allreduce

@@ -2,7 +2,7 @@
 // vector, so that nobody waits for a rank that is absent. They decide while they run.
 //
 // Ranks that come while the root sends make a pipelined chain behind its receiver; a rank that
-// comes later begins another chain (feeding_root.hpp). m beta and a few words are left after one
+// comes later begins another chain (root_scheduler.hpp). m beta and a few words are left after one
 // late rank. With arrival_b the root waits for absent ranks; with arrival_nb it sends to them
 // meanwhile, one after another: the root leaves early, and so do they. Use them for long vectors
 // and unknown arrivals. Source: Patarasuk and Yuan 2008; there the root serves each group itself,

@@ -30,13 +30,13 @@ std::string to_take(Rank rank) {
   return "for rank " + std::to_string(rank) + " to take the vector";
 }
 
-std::string waiting_text(const FeedingRoot& root) {
+std::string waiting_text(const RootScheduler& root) {
   if (root.feeds() >= 0) return to_take(root.feeds());
   if (root.absent() < 0) return "for segments to leave";
   return "for rank " + std::to_string(root.absent()) + " to arrive";
 }
 
-std::string waiting_text(const FedRank& rank) {
+std::string waiting_text(const Forwarder& rank) {
   if (rank.missing() > 0) {
     const Rank source = rank.source(rank.have());
     return source < 0 ? "to hear who sends" : "for rank " + std::to_string(source);
@@ -100,7 +100,7 @@ void ArrivalProtocol::fail(std::string why) {
 }
 
 std::string ArrivalProtocol::waiting_for() const {
-  const FeedingRoot* const root = rank_.root();
+  const RootScheduler* const root = rank_.root();
   return root != nullptr ? waiting_text(*root) : waiting_text(*rank_.fed());
 }
 

@@ -3,8 +3,8 @@
 
 #include <variant>
 
-#include "algorithms/bcast/arrival/fed_rank.hpp"
-#include "algorithms/bcast/arrival/feeding_root.hpp"
+#include "algorithms/bcast/arrival/forwarder.hpp"
+#include "algorithms/bcast/arrival/root_scheduler.hpp"
 
 namespace latecomer::bcast {
 
@@ -31,7 +31,7 @@ class ArrivalRank {
     return std::visit([&](auto& rank) { return rank.sent(to); }, rank_);
   }
   /// A segment is here. Never at the root.
-  Step received(Count segment) { return std::get<FedRank>(rank_).received(segment); }
+  Step received(Count segment) { return std::get<Forwarder>(rank_).received(segment); }
   /// It may leave: nobody needs it any more.
   [[nodiscard]] bool done() const {
     return std::visit([](const auto& rank) { return rank.done(); }, rank_);
@@ -40,15 +40,15 @@ class ArrivalRank {
     return std::visit([](const auto& rank) { return rank.state(); }, rank_);
   }
   /// Null where it is the other one.
-  [[nodiscard]] const FeedingRoot* root() const { return std::get_if<FeedingRoot>(&rank_); }
-  [[nodiscard]] const FedRank* fed() const { return std::get_if<FedRank>(&rank_); }
+  [[nodiscard]] const RootScheduler* root() const { return std::get_if<RootScheduler>(&rank_); }
+  [[nodiscard]] const Forwarder* fed() const { return std::get_if<Forwarder>(&rank_); }
 
  private:
-  using Role = std::variant<FeedingRoot, FedRank>;
+  using Role = std::variant<RootScheduler, Forwarder>;
 
   static Role made(const Feeding& feeding, Rank me) {
-    if (me != feeding.root) return FedRank(feeding.root, feeding.segments);
-    return FeedingRoot(me, feeding.ranks, feeding.segments, feeding.ahead);
+    if (me != feeding.root) return Forwarder(feeding.root, feeding.segments);
+    return RootScheduler(me, feeding.ranks, feeding.segments, feeding.ahead);
   }
 
   Role rank_;

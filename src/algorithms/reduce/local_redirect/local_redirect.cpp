@@ -7,9 +7,9 @@
 // ceil(log2 P)(6 alpha + m beta + m gamma) when all arrive together. Use it for vectors of middle
 // length and unknown arrivals. Keeps rank order: then the line begins at rank 0, and another root
 // than the last rank gets the result in one message more. Otherwise the line ends in the root.
-// Source: Marendic 2012, section 4, algorithm 2; line_rank.hpp says what differs.
+// Source: Marendic 2012, section 4, algorithm 2; local_redirect_state.hpp says what differs.
 #include "algorithms/plan_checks.hpp"
-#include "algorithms/reduce/local_redirect/merging.hpp"
+#include "algorithms/reduce/local_redirect/local_redirect_protocol.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/rotated.hpp"
@@ -17,9 +17,9 @@
 namespace latecomer::reduce {
 namespace {
 
-class MergingExecutor final : public Executor {
+class LocalRedirectExecutor final : public Executor {
  public:
-  MergingExecutor(const Plan& plan, Rank me) : context_(context_of(plan, me)) {
+  LocalRedirectExecutor(const Plan& plan, Rank me) : context_(context_of(plan, me)) {
     context_.scratch_count = 2 * plan.problem.count;
     line_.order = plan.order;
     line_.root = plan.problem.root;
@@ -31,7 +31,7 @@ class MergingExecutor final : public Executor {
   [[nodiscard]] const RankContext& context() const override { return context_; }
   [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
       Transport& transport, const ProtocolOptions& /*options*/) const override {
-    return std::make_unique<Merging>(line_, context_, transport);
+    return std::make_unique<LocalRedirectProtocol>(line_, context_, transport);
   }
 
  private:
@@ -40,7 +40,7 @@ class MergingExecutor final : public Executor {
 };
 
 std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
-  return std::make_unique<MergingExecutor>(plan, me);
+  return std::make_unique<LocalRedirectExecutor>(plan, me);
 }
 
 void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {

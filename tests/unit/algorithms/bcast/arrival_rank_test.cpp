@@ -132,8 +132,8 @@ bool tells(const Step& step, Rank to, const bcast::Word& word) {
       step.tell, [&](const auto& telling) { return telling.to == to && telling.word == word; });
 }
 
-TEST(FeedingRoot, LetsTheEndOfAChainFeedWhoComesMeanwhile) {
-  bcast::FeedingRoot root(0, 4, 1, 0);
+TEST(RootScheduler, LetsTheEndOfAChainFeedWhoComesMeanwhile) {
+  bcast::RootScheduler root(0, 4, 1, 0);
   EXPECT_TRUE(root.arrive().send.empty());
   const Step first = root.hear(2, {Said::here});
   EXPECT_TRUE(tells(first, 2, {Said::feed}));
@@ -151,8 +151,8 @@ TEST(FeedingRoot, LetsTheEndOfAChainFeedWhoComesMeanwhile) {
   EXPECT_TRUE(root.done());
 }
 
-TEST(FeedingRoot, AheadItWaitsForNobody) {
-  bcast::FeedingRoot root(1, 3, 2, 16);
+TEST(RootScheduler, AheadItWaitsForNobody) {
+  bcast::RootScheduler root(1, 3, 2, 16);
   Step step = root.arrive();
   std::vector<Rank> sent;
   for (int i = 0; i < 4; ++i) {
@@ -164,8 +164,8 @@ TEST(FeedingRoot, AheadItWaitsForNobody) {
   EXPECT_TRUE(root.done());
 }
 
-TEST(FeedingRoot, AnnouncesWhatItSendsAhead) {
-  bcast::FeedingRoot root(0, 2, 5, 3);
+TEST(RootScheduler, AnnouncesWhatItSendsAhead) {
+  bcast::RootScheduler root(0, 2, 5, 3);
   const Step first = root.arrive();
   EXPECT_TRUE(tells(first, 1, {Said::soon, -1, 3}));
   EXPECT_EQ(first.send.size(), 2U);
@@ -173,8 +173,8 @@ TEST(FeedingRoot, AnnouncesWhatItSendsAhead) {
   EXPECT_TRUE(tells(root.sent(1), 1, {Said::soon, -1, 5}));
 }
 
-TEST(FeedingRoot, LeavesWhatIsNotAnnouncedToAChainThatItFeedsMeanwhile) {
-  bcast::FeedingRoot root(0, 3, 9, 5);
+TEST(RootScheduler, LeavesWhatIsNotAnnouncedToAChainThatItFeedsMeanwhile) {
+  bcast::RootScheduler root(0, 3, 9, 5);
   EXPECT_EQ(root.arrive().send.size(), 2U);  // to rank 1
   EXPECT_EQ(root.hear(2, {Said::here}).send.size(), 2U);
   const Step met = root.hear(1, {Said::here});
@@ -182,8 +182,8 @@ TEST(FeedingRoot, LeavesWhatIsNotAnnouncedToAChainThatItFeedsMeanwhile) {
   EXPECT_EQ(met.send.size(), 3U);
 }
 
-TEST(FedRank, ReceivesWhatIsAnnouncedWhoeverSendsTheRest) {
-  bcast::FedRank rank(0, 3);
+TEST(Forwarder, ReceivesWhatIsAnnouncedWhoeverSendsTheRest) {
+  bcast::Forwarder rank(0, 3);
   (void)rank.hear(0, {Said::soon, -1, 1});
   EXPECT_EQ(rank.arrive().receive.size(), 1U);
   const Step step = rank.hear(2, {Said::feed, -1, 1});
@@ -192,8 +192,8 @@ TEST(FedRank, ReceivesWhatIsAnnouncedWhoeverSendsTheRest) {
   EXPECT_TRUE(step.receive.front().first);
 }
 
-TEST(FedRank, WhomTheRootFedAheadSaysNothing) {
-  bcast::FedRank rank(0, 1);
+TEST(Forwarder, WhomTheRootFedAheadSaysNothing) {
+  bcast::Forwarder rank(0, 1);
   (void)rank.hear(0, {Said::soon, -1, 1});
   EXPECT_TRUE(rank.hear(0, {Said::last}).receive.empty());
   const Step step = rank.arrive();

@@ -62,7 +62,7 @@ class ArrivalWorld {
   /// Where nothing can happen any more: whether that is the end that is wanted.
   [[nodiscard]] bool over() const {
     for (Rank rank = 0; rank < feeding_.ranks; ++rank) {
-      const bcast::FedRank* const fed = members_[static_cast<std::size_t>(rank)].fed();
+      const bcast::Forwarder* const fed = members_[static_cast<std::size_t>(rank)].fed();
       if (!done(rank) || (fed != nullptr && fed->missing() > 0)) return false;
     }
     return std::ranges::all_of(lanes_, [](const auto& entry) {
@@ -81,7 +81,7 @@ class ArrivalWorld {
   }
   [[nodiscard]] bool done(Rank rank) const {
     const bcast::ArrivalRank& member = members_[static_cast<std::size_t>(rank)];
-    const bcast::FedRank* const fed = member.fed();
+    const bcast::Forwarder* const fed = member.fed();
     if (rules_.hasty && fed != nullptr && fed->feeds() < 0) {
       return !absent(rank) && fed->missing() == 0;
     }

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/reduce/local_redirect/line_rank.hpp"
+#include "algorithms/reduce/local_redirect/local_redirect_state.hpp"
 
 namespace latecomer::testing {
 
-/// `Member`: a LineRank.
+/// `Member`: a LocalRedirectState.
 template <class Member>
 class LineWorld {
  public:
@@ -113,7 +113,7 @@ class LineWorld {
     if (given.second + 1 != mine.first) confused_ = true;
     mine.first = given.first;
   }
-  void follow(Rank me, const reduce::LineRank::Step& step) {
+  void follow(Rank me, const reduce::LocalRedirectState::Step& step) {
     for (const auto& [to, word] : step.tell) words_[{me, to}].push_back(word);
     if (step.receive_from >= 0) confused_ |= !awaited_.emplace(me, step.receive_from).second;
     if (step.give_to < 0) return;

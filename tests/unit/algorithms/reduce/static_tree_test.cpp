@@ -10,7 +10,7 @@
 namespace latecomer {
 namespace {
 
-/// Merging takes 1 s from when both ranks are ready, whatever its length.
+/// LocalRedirectProtocol takes 1 s from when both ranks are ready, whatever its length.
 const Network kAtomic{.alpha = 1, .beta = 0, .gamma = 0, .eager_limit = 0};
 
 Plan planned(Rank ranks, Rank root, const Network& network, const std::vector<Seconds>& arrivals,

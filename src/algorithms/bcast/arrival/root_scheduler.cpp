@@ -1,10 +1,10 @@
-#include "algorithms/bcast/arrival/feeding_root.hpp"
+#include "algorithms/bcast/arrival/root_scheduler.hpp"
 
 #include <algorithm>
 
 namespace latecomer::bcast {
 
-FeedingRoot::FeedingRoot(Rank me, Rank ranks, Count segments, Count ahead)
+RootScheduler::RootScheduler(Rank me, Rank ranks, Count segments, Count ahead)
     : segments_(segments),
       at_a_time_(ahead),
       provided_(static_cast<std::size_t>(ranks)),
@@ -12,7 +12,7 @@ FeedingRoot::FeedingRoot(Rank me, Rank ranks, Count segments, Count ahead)
   provided_[static_cast<std::size_t>(me)] = true;
 }
 
-Step FeedingRoot::arrive() {
+Step RootScheduler::arrive() {
   Step step;
   arrived_ = true;
   if (segments_ > 0) serve(step);
@@ -20,7 +20,7 @@ Step FeedingRoot::arrive() {
 }
 
 /// Others only say that they are there.
-Step FeedingRoot::hear(Rank from, Word /*word*/) {
+Step RootScheduler::hear(Rank from, Word /*word*/) {
   Step step;
   if (ahead_ && ahead_->to == from) {
     const Feed begun = *ahead_;
@@ -33,7 +33,7 @@ Step FeedingRoot::hear(Rank from, Word /*word*/) {
   return step;
 }
 
-Step FeedingRoot::sent(Rank to) {
+Step RootScheduler::sent(Rank to) {
   Step step;
   if (live_ && live_->to == to) {
     ++live_->sent;
@@ -51,34 +51,34 @@ Step FeedingRoot::sent(Rank to) {
   return step;
 }
 
-bool FeedingRoot::done() const {
+bool RootScheduler::done() const {
   if (segments_ == 0) return arrived_;
   return arrived_ && unprovided_ == 0 && !live_ && !ahead_ && leaving_ == 0;
 }
 
-Rank FeedingRoot::absent() const {
+Rank RootScheduler::absent() const {
   const auto found = std::find(provided_.begin(), provided_.end(), false);
   return found == provided_.end() ? -1 : static_cast<Rank>(found - provided_.begin());
 }
 
-void FeedingRoot::begin_chain(const Feed& feed, Step& step) {
+void RootScheduler::begin_chain(const Feed& feed, Step& step) {
   step.tell.push_back({feed.to, {Said::feed, -1, 0}});
   live_ = feed;
   tail_ = feed.to;
   ended_ = false;
 }
 
-void FeedingRoot::append(Rank rank, Count segment, Step& step) {
+void RootScheduler::append(Rank rank, Count segment, Step& step) {
   step.tell.push_back({tail_, {Said::next, rank, segment}});
   tail_ = rank;
 }
 
 /// All is announced to this one.
-void FeedingRoot::let_go(Rank rank, Step& step) {
+void RootScheduler::let_go(Rank rank, Step& step) {
   step.tell.push_back({rank, {Said::last, -1, 0}});
 }
 
-void FeedingRoot::send_ahead(Feed& ahead, Step& step) {
+void RootScheduler::send_ahead(Feed& ahead, Step& step) {
   if (ahead.posted == announced_ && announced_ < segments_) {
     announced_ = std::min(announced_ + at_a_time_, segments_);
     step.tell.push_back({ahead.to, {Said::soon, -1, announced_}});
@@ -87,7 +87,7 @@ void FeedingRoot::send_ahead(Feed& ahead, Step& step) {
 }
 
 /// The one that it sends ahead to has come. What was announced to it leaves in any case.
-void FeedingRoot::meet(Feed begun, Step& step) {
+void RootScheduler::meet(Feed begun, Step& step) {
   if (!live_) {
     begin_chain(begun, step);
     return;
@@ -101,17 +101,17 @@ void FeedingRoot::meet(Feed begun, Step& step) {
   leaving_ += begun.leaving();
 }
 
-void FeedingRoot::end_chain(Step& step) {
+void RootScheduler::end_chain(Step& step) {
   if (!ended_) step.tell.push_back({tail_, {Said::last, -1, 0}});
   live_.reset();
 }
 
-void FeedingRoot::provide(Rank rank) {
+void RootScheduler::provide(Rank rank) {
   provided_[static_cast<std::size_t>(rank)] = true;
   --unprovided_;
 }
 
-void FeedingRoot::serve(Step& step) {
+void RootScheduler::serve(Step& step) {
   for (const Rank rank : waiting_) {
     provide(rank);
     if (live_) {
@@ -132,13 +132,13 @@ void FeedingRoot::serve(Step& step) {
 }
 
 /// Then the end of the chain need not wait for the root's own end.
-void FeedingRoot::tell_if_all_have_come(Step& step) {
+void RootScheduler::tell_if_all_have_come(Step& step) {
   if (!live_ || ended_ || unprovided_ > 0 || ahead_) return;
   step.tell.push_back({tail_, {Said::last, -1, 0}});
   ended_ = true;
 }
 
-std::vector<Count> FeedingRoot::state() const {
+std::vector<Count> RootScheduler::state() const {
   std::vector<Count> all = {arrived_, tail_, ended_, leaving_, announced_};
   for (const bool provided : provided_) all.push_back(provided);
   for (const Rank rank : waiting_) all.push_back(rank);

@@ -1,5 +1,5 @@
 // The line of local_redirect in all orders of events for few ranks, and in random ones for many.
-#include "algorithms/reduce/local_redirect/line_rank.hpp"
+#include "algorithms/reduce/local_redirect/local_redirect_state.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,12 +12,12 @@
 namespace latecomer {
 namespace {
 
-using reduce::LineRank;
+using reduce::LocalRedirectState;
 using testing::LineWorld;
 
 /// The paper's listing: every redirection is followed.
-struct Unguarded : LineRank {
-  using LineRank::LineRank;
+struct Unguarded : LocalRedirectState {
+  using LocalRedirectState::LocalRedirectState;
   [[nodiscard]] bool heeds(Rank /*redirected*/) const override { return true; }
 };
 
@@ -51,9 +51,9 @@ Found explore(Rank ranks) {
   return found;
 }
 
-TEST(LineRank, InAllOrdersOfEventsTheLastOneGetsAllInOrder) {
+TEST(LocalRedirectState, InAllOrdersOfEventsTheLastOneGetsAllInOrder) {
   for (Rank ranks = 1; ranks <= 6; ++ranks) {
-    const Found found = explore<LineRank>(ranks);
+    const Found found = explore<LocalRedirectState>(ranks);
     EXPECT_GT(found.ends, 0U) << ranks;
     EXPECT_EQ(found.stuck, 0U) << ranks << " ranks, " << found.worlds << " worlds";
     EXPECT_EQ(found.confused, 0U) << ranks;
@@ -62,19 +62,19 @@ TEST(LineRank, InAllOrdersOfEventsTheLastOneGetsAllInOrder) {
 }
 
 /// Two redirections overtake each other: with four ranks that is possible, with fewer it is not.
-TEST(LineRank, WhoHeedsEveryRedirectionMayWaitForEver) {
+TEST(LocalRedirectState, WhoHeedsEveryRedirectionMayWaitForEver) {
   EXPECT_EQ(explore<Unguarded>(3).stuck, 0U);
   EXPECT_GT(explore<Unguarded>(4).stuck, 0U);
 }
 
 /// The same by hand: Z-A-B-C, and what A says of B comes after what B says of C.
-TEST(LineRank, ARedirectionThatComesLateIsNotHeeded) {
-  const auto offers = [](LineRank& rank) {
+TEST(LocalRedirectState, ARedirectionThatComesLateIsNotHeeded) {
+  const auto offers = [](LocalRedirectState& rank) {
     (void)rank.arrive();
     (void)rank.hear(2, {reduce::Said::redirect, 3});
     return rank.hear(1, {reduce::Said::redirect, 2}).tell;
   };
-  LineRank guarded(0, 4);
+  LocalRedirectState guarded(0, 4);
   EXPECT_TRUE(offers(guarded).empty());
   EXPECT_EQ(guarded.right(), 3);
   Unguarded unguarded(0, 4);
@@ -82,8 +82,8 @@ TEST(LineRank, ARedirectionThatComesLateIsNotHeeded) {
   EXPECT_EQ(unguarded.right(), 2);
 }
 
-TEST(LineRank, WhoIsGoneSaysNothingMore) {
-  LineRank rank(1, 3);
+TEST(LocalRedirectState, WhoIsGoneSaysNothingMore) {
+  LocalRedirectState rank(1, 3);
   (void)rank.arrive();
   EXPECT_EQ(rank.hear(2, {reduce::Said::ask, -1}).give_to, 2);
   EXPECT_TRUE(rank.gone());
@@ -92,13 +92,13 @@ TEST(LineRank, WhoIsGoneSaysNothingMore) {
   }
 }
 
-TEST(LineRank, InRandomOrdersOfManyRanks) {
+TEST(LocalRedirectState, InRandomOrdersOfManyRanks) {
   Random seeds(7);
   for (int i = 0; i < testing::random_runs(3000); ++i) {
     const std::uint64_t seed = seeds.next();
     Random random(seed);
     const auto ranks = static_cast<Rank>(1 + random.below(128));
-    LineWorld<LineRank> world(ranks);
+    LineWorld<LocalRedirectState> world(ranks);
     for (auto events = world.events(); !events.empty(); events = world.events()) {
       world.happen(events[random.below(events.size())]);
     }

@@ -22,11 +22,11 @@
 
 namespace latecomer::bcast {
 
-class FeedingRoot {
+class RootScheduler {
  public:
   /// `segments`: 0 for an empty vector.
   /// `ahead`: how many of them it announces at a time to ranks that are absent; 0: none.
-  FeedingRoot(Rank me, Rank ranks, Count segments, Count ahead);
+  RootScheduler(Rank me, Rank ranks, Count segments, Count ahead);
 
   Step arrive();
   Step hear(Rank from, Word word);

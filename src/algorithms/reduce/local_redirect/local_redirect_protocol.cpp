@@ -1,4 +1,4 @@
-#include "algorithms/reduce/local_redirect/merging.hpp"
+#include "algorithms/reduce/local_redirect/local_redirect_protocol.hpp"
 
 #include <utility>
 
@@ -17,7 +17,8 @@ Word decode(std::uint64_t bits) {
 
 }  // namespace
 
-Merging::Merging(const Line& line, const RankContext& context, Transport& transport)
+LocalRedirectProtocol::LocalRedirectProtocol(const Line& line, const RankContext& context,
+                                             Transport& transport)
     : line_(line),
       context_(context),
       transport_(transport),
@@ -30,13 +31,13 @@ Merging::Merging(const Line& line, const RankContext& context, Transport& transp
   value_ = own_;
 }
 
-void Merging::arrive() { follow(rank_.arrive()); }
+void LocalRedirectProtocol::arrive() { follow(rank_.arrive()); }
 
-void Merging::on_control(Rank from, std::uint64_t word) {
+void LocalRedirectProtocol::on_control(Rank from, std::uint64_t word) {
   if (status_ == Status::running) follow(rank_.hear(line_.positions[from], decode(word)));
 }
 
-void Merging::follow(const LineRank::Step& step) {
+void LocalRedirectProtocol::follow(const LocalRedirectState::Step& step) {
   for (const auto& [to, word] : step.tell) transport_.send_control(rank_at(to), encode(word));
   if (step.receive_from >= 0) receive(rank_at(step.receive_from));
   if (step.give_to >= 0) send(rank_at(step.give_to), Task::give);
@@ -44,34 +45,34 @@ void Merging::follow(const LineRank::Step& step) {
 }
 
 /// Where the operator commutes, the first one that comes is where all others are merged.
-void Merging::receive(Rank from) {
+void LocalRedirectProtocol::receive(Rank from) {
   from_ = from;
   const bool first = value_ != home_ && context_.commutative;
   landing_ = first ? home_ : spare_;
   take(from, landing_, Task::receive);
 }
 
-void Merging::merge() {
+void LocalRedirectProtocol::merge() {
   if (value_ == home_) return combine(value_, Into::right);
   if (context_.commutative) return combine(value_, Into::left);
   transport_.copy(value_, home_, static_cast<Token>(Task::move));
 }
 
 /// What has landed lies to the left.
-void Merging::combine(const Slice& right, Into into) {
+void LocalRedirectProtocol::combine(const Slice& right, Into into) {
   transport_.combine(landing_, right, into, static_cast<Token>(Task::merge));
   value_ = home_;
 }
 
 /// The last of the line has the result.
-void Merging::end() {
+void LocalRedirectProtocol::end() {
   if (line_.root != me()) return send(line_.root, Task::hand_over);
   const Slice output{Buffer::output, 0, own_.count};
   if (value_ != output) return transport_.copy(value_, output, static_cast<Token>(Task::keep));
   status_ = Status::done;
 }
 
-void Merging::completed(const Completion& completion) {
+void LocalRedirectProtocol::completed(const Completion& completion) {
   if (completion.error != 0) {
     return fail("a message or local work failed with transport error " +
                 std::to_string(completion.error));
@@ -100,27 +101,27 @@ void Merging::completed(const Completion& completion) {
 }
 
 /// A pair of ranks has at most one message each way.
-void Merging::send(Rank to, Task task) {
+void LocalRedirectProtocol::send(Rank to, Task task) {
   transport_.send({to, value_, true}, context_.plan_hash, static_cast<Token>(task));
 }
 
-void Merging::take(Rank from, const Slice& target, Task task) {
+void LocalRedirectProtocol::take(Rank from, const Slice& target, Task task) {
   transport_.recv({from, target, true}, static_cast<Token>(task));
 }
 
-bool Merging::check(const Completion& completion, Rank from) {
+bool LocalRedirectProtocol::check(const Completion& completion, Rank from) {
   if (completion.plan_hash == context_.plan_hash) return true;
   fail("rank " + std::to_string(from) + " follows another plan than rank " + std::to_string(me()));
   return false;
 }
 
-void Merging::fail(std::string why) {
+void LocalRedirectProtocol::fail(std::string why) {
   if (status_ == Status::failed) return;
   status_ = Status::failed;
   failure_ = std::move(why);
 }
 
-std::string Merging::waiting_for() const {
+std::string LocalRedirectProtocol::waiting_for() const {
   if (ended_) return "to hand the result to rank " + std::to_string(line_.root);
   if (rank_.gone()) return "for the result of rank " + std::to_string(line_.tail());
   std::string text;

@@ -1,10 +1,10 @@
-#include "algorithms/moving/store.hpp"
+#include "algorithms/transfers/store.hpp"
 
 #include <algorithm>
 
 #include "base/interruption.hpp"
 
-namespace latecomer::moving {
+namespace latecomer::transfers {
 
 Store::Store(const Plan& plan, Builder& builder)
     : builder_(builder), count_(plan.problem.count), own_(plan.problem.before(builder.me())) {}
@@ -22,10 +22,11 @@ void Store::join_own() {
   if (builder_.background() && !own_.empty()) builder_.copy(builder_.input(own_), place(own_));
 }
 
-void Store::send(const Move& move) {
-  const bool within = move.range.begin >= own_.begin && move.range.end() <= own_.end();
-  const Slice data = within && move.own ? builder_.input(move.range) : place(move.range);
-  move.in_turn ? builder_.send_in_turn(move.to, data) : builder_.send(move.to, data);
+void Store::send(const Transfer& transfer) {
+  const bool within = transfer.range.begin >= own_.begin && transfer.range.end() <= own_.end();
+  const Slice data =
+      within && transfer.own ? builder_.input(transfer.range) : place(transfer.range);
+  transfer.in_turn ? builder_.send_in_turn(transfer.to, data) : builder_.send(transfer.to, data);
 }
 
 void Store::receive(Rank from, Range range) {
@@ -40,13 +41,14 @@ Count overlap(Range a, Range b) {
   return std::max<Count>(0, std::min(a.end(), b.end()) - std::max(a.begin, b.begin));
 }
 
-void put_own(const Moves& moves, const Problem& problem, Rank me, Store& store) {
+void put_own(const Transfers& transfers, const Problem& problem, Rank me, Store& store) {
   const Range own = problem.before(me);
   Count brought = 0;
   bool joined = false;  // own data travel together with others'
-  for (const Move& move : moves) {
-    if (move.to == me) brought += overlap(move.range, own);
-    joined |= move.from == me && move.own && overlap(move.range, own) < move.range.count;
+  for (const Transfer& transfer : transfers) {
+    if (transfer.to == me) brought += overlap(transfer.range, own);
+    joined |=
+        transfer.from == me && transfer.own && overlap(transfer.range, own) < transfer.range.count;
   }
   if (brought == own.count || overlap(own, problem.after(me)) < own.count) return;
   joined ? store.join_own() : store.keep_own();
@@ -54,15 +56,15 @@ void put_own(const Moves& moves, const Problem& problem, Rank me, Store& store) 
 
 }  // namespace
 
-void build(const Moves& moves, const Plan& plan, Builder& builder) {
+void build(const Transfers& transfers, const Plan& plan, Builder& builder) {
   const Rank me = builder.me();
   Store store(plan, builder);
-  put_own(moves, plan.problem, me, store);
-  for (const Move& move : moves) {
+  put_own(transfers, plan.problem, me, store);
+  for (const Transfer& transfer : transfers) {
     interruption_point();
-    if (move.from == me) store.send(move);
-    if (move.to == me) store.receive(move.from, move.range);
+    if (transfer.from == me) store.send(transfer);
+    if (transfer.to == me) store.receive(transfer.from, transfer.range);
   }
 }
 
-}  // namespace latecomer::moving
+}  // namespace latecomer::transfers

@@ -37,13 +37,13 @@ struct Word {
 };
 
 /// Ranks are named by their positions on the line; -1 is nobody.
-class LineRank {
+class LocalRedirectState {
  public:
-  LineRank(Rank position, Rank ranks)
+  LocalRedirectState(Rank position, Rank ranks)
       : me_(position), left_(position - 1), right_(position + 1 < ranks ? position + 1 : -1) {}
-  virtual ~LineRank() = default;
-  LineRank(const LineRank&) = default;
-  LineRank& operator=(const LineRank&) = default;
+  virtual ~LocalRedirectState() = default;
+  LocalRedirectState(const LocalRedirectState&) = default;
+  LocalRedirectState& operator=(const LocalRedirectState&) = default;
 
   struct Telling {
     Rank to = -1;

@@ -1,10 +1,10 @@
-#include "algorithms/reduce/local_redirect/line_rank.hpp"
+#include "algorithms/reduce/local_redirect/local_redirect_state.hpp"
 
 #include <algorithm>
 
 namespace latecomer::reduce {
 
-LineRank::Step LineRank::arrive() {
+LocalRedirectState::Step LocalRedirectState::arrive() {
   Step step;
   arrived_ = true;
   offer(step);
@@ -12,7 +12,7 @@ LineRank::Step LineRank::arrive() {
   return step;
 }
 
-LineRank::Step LineRank::hear(Rank from, Word word) {
+LocalRedirectState::Step LocalRedirectState::hear(Rank from, Word word) {
   Step step;
   if (gone_) return step;  // whoever speaks has been told who is next, or will be
   switch (word.said) {
@@ -45,7 +45,7 @@ LineRank::Step LineRank::hear(Rank from, Word word) {
   return step;
 }
 
-LineRank::Step LineRank::merged() {
+LocalRedirectState::Step LocalRedirectState::merged() {
   Step step;
   waiting_ = Waiting::no;
   left_ = left_of_given_;
@@ -55,21 +55,23 @@ LineRank::Step LineRank::merged() {
 }
 
 /// In a binomial tree the rank whose n-th bit is set receives in round n; the others give.
-bool LineRank::puts_off() const { return ((me_ >> std::min(merges_, Rank{30})) & 1) != 0; }
+bool LocalRedirectState::puts_off() const {
+  return ((me_ >> std::min(merges_, Rank{30})) & 1) != 0;
+}
 
-void LineRank::offer(Step& step) {
+void LocalRedirectState::offer(Step& step) {
   owes_ = false;
   if (right_ >= 0) step.tell.push_back({right_, {Said::offer, -1}});
 }
 
-void LineRank::give(Step& step) {
+void LocalRedirectState::give(Step& step) {
   step.tell.push_back({right_, {Said::give, left_}});
   if (left_ >= 0) step.tell.push_back({left_, {Said::redirect, right_}});
   step.give_to = right_;
   gone_ = true;
 }
 
-void LineRank::go_on(Step& step) {
+void LocalRedirectState::go_on(Step& step) {
   if (waiting_ != Waiting::no) return;
   if (asked_) return give(step);
   if (owes_) offer(step);
@@ -79,7 +81,7 @@ void LineRank::go_on(Step& step) {
   step.tell.push_back({left_, {Said::ask, -1}});
 }
 
-std::vector<Rank> LineRank::state() const {
+std::vector<Rank> LocalRedirectState::state() const {
   return {left_,
           right_,
           static_cast<Rank>(arrived_),

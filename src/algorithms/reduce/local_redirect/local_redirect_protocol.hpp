@@ -1,10 +1,10 @@
-// One rank's share in a call: what LineRank decides, on a transport.
+// One rank's share in a call: what LocalRedirectState decides, on a transport.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "algorithms/reduce/local_redirect/line_rank.hpp"
+#include "algorithms/reduce/local_redirect/local_redirect_state.hpp"
 #include "protocol/executor.hpp"
 
 namespace latecomer::reduce {
@@ -18,10 +18,10 @@ struct Line {
   [[nodiscard]] Rank tail() const { return order.back(); }
 };
 
-class Merging final : public Protocol {
+class LocalRedirectProtocol final : public Protocol {
  public:
   /// All must outlive it.
-  Merging(const Line& line, const RankContext& context, Transport& transport);
+  LocalRedirectProtocol(const Line& line, const RankContext& context, Transport& transport);
 
   void start() override {}
   void arrive() override;
@@ -39,7 +39,7 @@ class Merging final : public Protocol {
   [[nodiscard]] Rank me() const { return context_.me; }
   [[nodiscard]] bool keeps() const { return line_.tail() == me() && line_.root == me(); }
   [[nodiscard]] Rank rank_at(Rank position) const { return line_.order[position]; }
-  void follow(const LineRank::Step& step);
+  void follow(const LocalRedirectState::Step& step);
   void receive(Rank from);
   void merge();
   void combine(const Slice& right, Into into);
@@ -53,7 +53,7 @@ class Merging final : public Protocol {
   const Line& line_;
   const RankContext& context_;
   Transport& transport_;
-  LineRank rank_;
+  LocalRedirectState rank_;
   Slice own_;
   Slice home_;   // where partial results are merged: this rank's own may not be written
   Slice spare_;  // where others land

@@ -1,4 +1,4 @@
-#include "algorithms/moving/moves.hpp"
+#include "algorithms/transfers/transfers.hpp"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
 
-namespace latecomer::moving {
+namespace latecomer::transfers {
 
 std::vector<Range> parts_of(const Problem& problem) {
   std::vector<Range> parts;
@@ -30,17 +30,18 @@ bool all_have_parts(const Problem& problem) {
   return std::ranges::none_of(problem.parts, [](Count part) { return part == 0; });
 }
 
-void add(Moves& moves, const Move& move) {
+void add(Transfers& transfers, const Transfer& transfer) {
   interruption_point();
-  if (!move.range.empty()) moves.push_back(move);
+  if (!transfer.range.empty()) transfers.push_back(transfer);
 }
 
-void add_binomial(Moves& moves, Rank ranks, const RankAt& rank_at, Range range, bool in_turn) {
+void add_binomial(Transfers& transfers, Rank ranks, const RankAt& rank_at, Range range,
+                  bool in_turn) {
   Rank bit = 1;
   while (bit < ranks) bit *= 2;
   for (bit /= 2; bit > 0; bit /= 2) {
     for (Rank at = 0; at + bit < ranks; at += 2 * bit) {
-      add(moves, {rank_at(at), rank_at(at + bit), range, at == 0, in_turn});
+      add(transfers, {rank_at(at), rank_at(at + bit), range, at == 0, in_turn});
     }
   }
 }
@@ -52,14 +53,14 @@ Rank subtree_end(Rank at, Rank ranks) {
   return at == 0 ? ranks : std::min<Rank>(at + (at & -at), ranks);
 }
 
-void add_scatter(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks) {
+void add_scatter(Transfers& transfers, Rank ranks, const RankAt& rank_at, const Partition& blocks) {
   Rank bit = 1;
   while (bit < ranks) bit *= 2;
   for (bit /= 2; bit > 0; bit /= 2) {
     for (Rank at = 0; at + bit < ranks; at += 2 * bit) {
       const Rank child = at + bit;
       const Range range = blocks.range(child, subtree_end(child, ranks));
-      add(moves, {rank_at(at), rank_at(child), range, at == 0, true});
+      add(transfers, {rank_at(at), rank_at(child), range, at == 0, true});
     }
   }
 }
@@ -67,13 +68,13 @@ void add_scatter(Moves& moves, Rank ranks, const RankAt& rank_at, const Partitio
 // In turn, as the scatter is: what a rank has from the start must not overtake what others wait
 // for.
 
-void add_ring(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks,
+void add_ring(Transfers& transfers, Rank ranks, const RankAt& rank_at, const Partition& blocks,
               Rank place) {
   const auto hand_on = [&](Rank at, Rank round) {
     const Rank block = (at - round + ranks) % ranks;
     const Rank to = at + 1;
     if (block >= to && block < subtree_end(to, ranks)) return;
-    add(moves, {rank_at(at), rank_at(to), blocks.range(block), at == 0, true});
+    add(transfers, {rank_at(at), rank_at(to), blocks.range(block), at == 0, true});
   };
   const Rank first = std::max<Rank>(0, place - 1);
   const Rank last = std::min<Rank>(place, ranks - 2);
@@ -82,25 +83,26 @@ void add_ring(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& 
   }
 }
 
-void add_doubling(Moves& moves, Rank ranks, const RankAt& rank_at, const Partition& blocks) {
+void add_doubling(Transfers& transfers, Rank ranks, const RankAt& rank_at,
+                  const Partition& blocks) {
   for (Rank bit = 1; bit < ranks; bit *= 2) {
     for (Rank at = 0; at < ranks; ++at) {
       const Rank first = at & ~(bit - 1);
       const Rank to = at ^ bit;
       if (first >= to && first + bit <= subtree_end(to, ranks)) continue;
-      add(moves, {rank_at(at), rank_at(to), blocks.range(first, first + bit), at == 0, true});
+      add(transfers, {rank_at(at), rank_at(to), blocks.range(first, first + bit), at == 0, true});
     }
   }
 }
 
 }  // namespace
 
-void add_scatter_allgather(Moves& moves, Rank ranks, const RankAt& rank_at, Count count,
+void add_scatter_allgather(Transfers& transfers, Rank ranks, const RankAt& rank_at, Count count,
                            Gathering way, Rank place) {
   const Partition blocks(count, ranks);
-  add_scatter(moves, ranks, rank_at, blocks);
-  if (way == Gathering::doubling) return add_doubling(moves, ranks, rank_at, blocks);
-  add_ring(moves, ranks, rank_at, blocks, place);
+  add_scatter(transfers, ranks, rank_at, blocks);
+  if (way == Gathering::doubling) return add_doubling(transfers, ranks, rank_at, blocks);
+  add_ring(transfers, ranks, rank_at, blocks, place);
 }
 
 Cost scatter_allgather_cost(Rank ranks, Count count, Gathering way) {
@@ -115,4 +117,4 @@ Cost scatter_allgather_cost(Rank ranks, Count count, Gathering way) {
   return scattered + (way == Gathering::doubling ? doubled : Cost{ranks - 1, (ranks - 1) * block});
 }
 
-}  // namespace latecomer::moving
+}  // namespace latecomer::transfers

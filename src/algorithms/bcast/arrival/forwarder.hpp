@@ -10,9 +10,9 @@
 
 namespace latecomer::bcast {
 
-class FedRank {
+class Forwarder {
  public:
-  FedRank(Rank root, Count segments)
+  Forwarder(Rank root, Count segments)
       : root_(root), segments_(segments), here_(static_cast<std::size_t>(segments)) {}
 
   Step arrive();

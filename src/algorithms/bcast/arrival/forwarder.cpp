@@ -1,9 +1,9 @@
-#include "algorithms/bcast/arrival/fed_rank.hpp"
+#include "algorithms/bcast/arrival/forwarder.hpp"
 
 namespace latecomer::bcast {
 
 /// Whom the root has sent all ahead of its arrival needs nothing more of it.
-Step FedRank::arrive() {
+Step Forwarder::arrive() {
   Step step;
   arrived_ = true;
   if (segments_ > 0 && !last_) step.tell.push_back({root_, {Said::here, -1, 0}});
@@ -11,7 +11,7 @@ Step FedRank::arrive() {
   return step;
 }
 
-Step FedRank::hear(Rank from, Word word) {
+Step Forwarder::hear(Rank from, Word word) {
   Step step;
   switch (word.said) {
     case Said::here:
@@ -35,14 +35,14 @@ Step FedRank::hear(Rank from, Word word) {
   return step;
 }
 
-Step FedRank::sent(Rank /*to*/) {
+Step Forwarder::sent(Rank /*to*/) {
   Step step;
   if (next_) ++next_->sent;
   go_on(step);
   return step;
 }
 
-Step FedRank::received(Count segment) {
+Step Forwarder::received(Count segment) {
   Step step;
   here_[static_cast<std::size_t>(segment)] = true;
   while (have_ < segments_ && here_[static_cast<std::size_t>(have_)]) ++have_;
@@ -50,11 +50,11 @@ Step FedRank::received(Count segment) {
   return step;
 }
 
-bool FedRank::done() const {
+bool Forwarder::done() const {
   return arrived_ && have_ == segments_ && (segments_ == 0 || last_ || (next_ && next_->over()));
 }
 
-void FedRank::go_on(Step& step) {
+void Forwarder::go_on(Step& step) {
   if (!arrived_) return;
   const Count known = feeder_ < 0 ? soon_ : segments_;
   for (; posted_ < known && posted_ - have_ < kInFlight; ++posted_) {
@@ -63,7 +63,7 @@ void FedRank::go_on(Step& step) {
   if (next_) next_->post(have_, step);
 }
 
-std::vector<Count> FedRank::state() const {
+std::vector<Count> Forwarder::state() const {
   std::vector<Count> all = {arrived_, last_, feeder_, rest_, soon_, posted_, have_};
   for (const bool here : here_) all.push_back(here);
   if (next_) all.insert(all.end(), {next_->to, next_->posted, next_->sent});
