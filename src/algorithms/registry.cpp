@@ -23,11 +23,15 @@ const Parameter& find_parameter(const Algorithm& algorithm, std::string_view nam
               known.empty() ? "none, it has no parameters" : "one of " + known);
 }
 
-constexpr std::string_view kProgress = "progress";  // of all rows that run a program
+constexpr std::string_view kProgress = "progress";
 
-Parameter progress_parameter(bool arrival_aware) {
+/// True if the row's plans let a progress thread run ahead of the arrival unless the user asks for
+/// something else.
+bool prefers_background(const Algorithm& row) { return row.arrival_aware || row.runs_ahead; }
+
+Parameter progress_parameter(const Algorithm& row) {
   return {kProgress,
-          arrival_aware ? "whether a thread may run ahead of the arrival; default background "
+          prefers_background(row) ? "whether a thread may run ahead of the arrival; default background "
                           "where all ranks have a progress thread"
                         : "whether a thread may run ahead of the arrival; default foreground",
           0,
@@ -38,7 +42,7 @@ Parameter progress_parameter(bool arrival_aware) {
 Progress take_progress(const Algorithm& algorithm, Parameters& parameters, bool background) {
   const auto asked = parameters.extract(std::string(kProgress));
   if (!asked.empty()) return static_cast<Progress>(asked.mapped());
-  return algorithm.arrival_aware && background ? Progress::background : Progress::foreground;
+  return prefers_background(algorithm) && background ? Progress::background : Progress::foreground;
 }
 
 Count parse_value(const Parameter& parameter, std::string_view text) {
@@ -125,7 +129,7 @@ Algorithm finished(const DeclaredRow& declared, Collective collective) {
   row.collective = collective;
   check_row(row);
   row.kind = row.executor == nullptr ? Kind::program : Kind::protocol;
-  if (row.kind == Kind::program) row.parameters.push_back(progress_parameter(row.arrival_aware));
+  if (row.kind == Kind::program || row.runs_ahead) row.parameters.push_back(progress_parameter(row));
   return row;
 }
 

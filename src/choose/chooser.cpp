@@ -485,7 +485,7 @@ void Chooser::collect_arrival_independent(CallClass& call_class, const Problem& 
   const Seconds balanced = fastest->balanced;
   call_class.arrival_independent.push_back({fastest->asked.algorithm, balanced, fastest->plan});
   for (const Algorithm& row : registry(collective)) {
-    if (row.kind != Kind::protocol || announced) continue;
+    if (row.kind != Kind::protocol || (announced && !row.runs_ahead)) continue;
     const CachedPlan* const protocol = plan_if_affordable(call_class, row, problem);
     if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
     call_class.arrival_independent.push_back({&row, protocol->balanced, protocol->plan});

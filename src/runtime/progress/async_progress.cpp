@@ -215,8 +215,8 @@ void AsyncProgress::fail(Outcome outcome) {
 // --- The program's threads ---
 
 bool AsyncProgress::announces(const Request& request) const {
-  // A protocol does nothing before the arrival.
-  if (state_.choice(request.problem.collective).algorithm->kind == Kind::protocol) return false;
+  const Algorithm& row = *state_.choice(request.problem.collective).algorithm;
+  if (row.kind == Kind::protocol && !row.runs_ahead) return false;
   const auto signature = signature_of(request.call, state_.ranks, state_.rank);
   return signature && worth_announcing(problem_of(*signature), state_.compared);
 }

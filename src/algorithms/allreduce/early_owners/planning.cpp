@@ -153,13 +153,25 @@ bool worth_planning_owners(const Problem& problem, const Network& network) {
   return problem.ranks <= kMaxRanks && ideal_blocks(problem, 1, network) >= kFewestBlocks;
 }
 
+void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge) {
+  const auto before = before_last(knowledge.arrivals, plan.problem.ranks);
+  const auto asked = plan.parameters.find("blocks");
+  const Count blocks = asked == plan.parameters.end()
+                           ? best_blocks(plan.problem, before, knowledge.network)
+                           : asked->second;
+  plan.parameters["blocks"] = std::min(blocks, most_blocks(plan.problem));
+}
+
+void check_blocks_of_owners(const Plan& plan) {
+  const Count most = most_blocks(plan.problem);
+  if (blocks_of(plan) <= most) return;
+  throw Error("blocks", std::to_string(blocks_of(plan)), "at most " + std::to_string(most));
+}
+
 void check_early_owners(const Plan& plan) {
   constexpr Count kLast = 1'000'000'000'000'000;  // round: times of rounds stay exact
   const Rank ranks = plan.problem.ranks;
-  const Count most = most_blocks(plan.problem);
-  if (blocks_of(plan) > most) {
-    throw Error("blocks", std::to_string(blocks_of(plan)), "at most " + std::to_string(most));
-  }
+  check_blocks_of_owners(plan);
   const bool fits = plan.table.size() == static_cast<std::size_t>(ranks) && plan.order.empty();
   const auto usable = [](Count round) { return round >= 0 && round < kLast; };
   if (fits && std::ranges::all_of(plan.table, usable)) return;

@@ -15,6 +15,11 @@ void plan_early_owners(Plan& plan, const Knowledge& knowledge);
 /// Throws Error for blocks or a table that do not fit the problem.
 void check_early_owners(const Plan& plan);
 
+/// Fills in the parameter `blocks` alone: for expected arrivals, or for balanced ones.
+void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge);
+/// Throws Error for more blocks than elements or than a plan may have.
+void check_blocks_of_owners(const Plan& plan);
+
 [[nodiscard]] Count blocks_of(const Plan& plan);
 /// For the arrivals that the plan was made for.
 [[nodiscard]] std::shared_ptr<const Timetable> planned_timetable(const Plan& plan);

@@ -24,14 +24,10 @@ class FreePorts {
   [[nodiscard]] ConstBits senders() const { return free_[0]; }
   [[nodiscard]] ConstBits receivers() const { return free_[1]; }
 
-  /// A round begins: all who have arrived can do both.
-  void begin(const std::vector<Count>& arrivals, Count round) {
-    free_.clear();
-    for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-      if (arrivals[rank] > round) continue;
-      insert(free_[0], static_cast<Count>(rank));
-      insert(free_[1], static_cast<Count>(rank));
-    }
+  /// A round begins: all ranks that are present can send and receive.
+  void begin(ConstBits present) {
+    std::ranges::copy(present, free_[0].begin());
+    std::ranges::copy(present, free_[1].begin());
   }
   void take(const Hop& hop) {
     erase(free_[0], hop.from);

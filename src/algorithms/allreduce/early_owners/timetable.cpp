@@ -1,79 +1,76 @@
-// The rounds are filled greedily, contributions before results, since those are what everybody
-// waits for (contributions.cpp, results.cpp).
+// The rounds are filled greedily, contributions before results, since all ranks wait for the
+// contributions (contributions.cpp, results.cpp).
 #include "algorithms/allreduce/early_owners/timetable.hpp"
 
-#include "algorithms/allreduce/early_owners/contributions.hpp"
-#include "algorithms/allreduce/early_owners/ports.hpp"
-#include "algorithms/allreduce/early_owners/results.hpp"
+#include <algorithm>
+
 #include "base/interruption.hpp"
+#include "schedule/plan.hpp"
 
 namespace latecomer::allreduce {
-namespace {
 
-class Rounds {
- public:
-  Rounds(const std::vector<Count>& arrivals, Count blocks)
-      : arrivals_(arrivals),
-        blocks_(blocks),
-        ports_(static_cast<Count>(arrivals.size())),
-        contributions_(static_cast<Count>(arrivals.size()), blocks),
-        results_(static_cast<Count>(arrivals.size()), blocks) {
-    table_.exits.assign(arrivals.size(), 0);
-  }
+TimetableBuilder::TimetableBuilder(Rank ranks, Count blocks)
+    : all_(2 * static_cast<std::size_t>(ranks - 1) * static_cast<std::size_t>(blocks)),
+      present_(1, ranks),
+      ports_(ranks),
+      contributions_(ranks, blocks),
+      results_(ranks, blocks) {
+  hops_.reserve(all_);
+}
 
-  Timetable run() {
-    const std::size_t all = 2 * (arrivals_.size() - 1) * static_cast<std::size_t>(blocks_);
-    table_.hops.reserve(all);
-    for (Count round = 0; table_.hops.size() < all;) {
-      interruption_point();
-      const std::size_t before = table_.hops.size();
-      ports_.begin(arrivals_, round);
-      contributions_.send(ports_, table_.hops);
-      results_.send(ports_, table_.hops);
-      end(before, round + 1);
-      round = table_.hops.size() > before ? round + 1 : next_arrival(round);
+void TimetableBuilder::add(Rank rank) {
+  insert(present_[0], rank);
+  dry_ = false;
+}
+
+void TimetableBuilder::fill() {
+  interruption_point();
+  const std::size_t first = hops_.size();
+  ports_.begin(present_[0]);
+  contributions_.send(ports_, hops_);
+  results_.send(ports_, hops_);
+  end_round(first);
+  dry_ = hops_.size() == first;
+  ++round_;
+}
+
+void TimetableBuilder::fill_until(Count end) {
+  while (round_ < end && !dry_ && !complete()) fill();
+  round_ = std::max(round_, end);
+}
+
+/// Delivers the hops of the round: no rank sends on in the same round.
+void TimetableBuilder::end_round(std::size_t first) {
+  for (std::size_t i = first; i < hops_.size(); ++i) {
+    Hop& hop = hops_[i];
+    hop.round = round_;
+    if (hop.final) {
+      results_.come(hop.to, hop.block);
+      contributions_.note_result(hop.to);
+    } else if (contributions_.come(hop.block)) {
+      results_.finish(hop.block, contributions_.owner(hop.block));
+      contributions_.note_result(contributions_.owner(hop.block));
     }
-    return std::move(table_);
   }
-
- private:
-  [[nodiscard]] Count next_arrival(Count round) const {
-    Count next = -1;
-    for (const Count arrival : arrivals_) {
-      if (arrival > round && (next < 0 || arrival < next)) next = arrival;
-    }
-    return next;
-  }
-
-  /// Only now what was sent in the round is there.
-  void end(std::size_t first, Count round) {
-    for (std::size_t i = first; i < table_.hops.size(); ++i) {
-      Hop& hop = table_.hops[i];
-      hop.round = round - 1;
-      table_.exits[hop.from] = table_.exits[hop.to] = round;
-      if (hop.final) {
-        results_.come(hop.to, hop.block);
-        contributions_.note_result(hop.to);
-      } else if (contributions_.come(hop.block)) {
-        results_.finish(hop.block, contributions_.owner(hop.block));
-        contributions_.note_result(contributions_.owner(hop.block));
-      }
-    }
-    table_.rounds = round;
-  }
-
-  const std::vector<Count>& arrivals_;
-  Count blocks_;
-  FreePorts ports_;
-  Contributions contributions_;
-  Results results_;
-  Timetable table_;
-};
-
-}  // namespace
+}
 
 Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks) {
-  return Rounds(arrivals, blocks).run();
+  const auto ranks = static_cast<Rank>(arrivals.size());
+  TimetableBuilder builder(ranks, blocks);
+  const std::vector<Rank> order =
+      order_by_arrival(ranks, std::vector<Seconds>(arrivals.begin(), arrivals.end()));
+  auto next = order.begin();
+  while (!builder.complete()) {
+    if (builder.dry() && next != order.end()) builder.skip_to(arrivals[*next]);
+    while (next != order.end() && arrivals[*next] == builder.round()) builder.add(*next++);
+    builder.fill();
+  }
+  Timetable table;
+  table.rounds = builder.round();
+  table.exits.assign(arrivals.size(), 0);
+  table.hops = builder.take_hops();
+  for (const Hop& hop : table.hops) table.exits[hop.from] = table.exits[hop.to] = hop.round + 1;
+  return table;
 }
 
 }  // namespace latecomer::allreduce

@@ -1,11 +1,51 @@
-// Who sends which block to whom, round by round: every rank sends and receives at most one in each.
+// The blocks that ranks send each other, round by round: every rank sends and receives at most one
+// block in each round.
 #pragma once
 
 #include <vector>
 
+#include "algorithms/allreduce/early_owners/contributions.hpp"
 #include "algorithms/allreduce/early_owners/ports.hpp"
+#include "algorithms/allreduce/early_owners/results.hpp"
 
 namespace latecomer::allreduce {
+
+/// Makes a timetable round by round. Ranks take part from the round on in which they are added: so
+/// the hops of a round do not depend on ranks that arrive later.
+class TimetableBuilder {
+ public:
+  TimetableBuilder(Rank ranks, Count blocks);
+
+  /// The rank takes part from round() on. Each rank is added once.
+  void add(Rank rank);
+  /// The next round to fill.
+  [[nodiscard]] Count round() const { return round_; }
+  /// Fills the next round. Where no hop was possible, none is until another rank is added.
+  void fill();
+  /// Fills the rounds before `end`, as far as there is something to send.
+  void fill_until(Count end);
+  /// Goes to `round` without hops. Only where no hop was possible in the last round.
+  void skip_to(Count round) { round_ = round; }
+  /// True if no hop is possible until another rank is added.
+  [[nodiscard]] bool dry() const { return dry_; }
+  /// True if all ranks have all results.
+  [[nodiscard]] bool complete() const { return hops_.size() == all_; }
+  /// The hops so far, in the order of their rounds.
+  [[nodiscard]] const std::vector<Hop>& hops() const { return hops_; }
+  [[nodiscard]] std::vector<Hop> take_hops() { return std::move(hops_); }
+
+ private:
+  void end_round(std::size_t first);
+
+  std::size_t all_;
+  BitRows present_;  // one row
+  FreePorts ports_;
+  Contributions contributions_;
+  Results results_;
+  std::vector<Hop> hops_;
+  Count round_ = 0;
+  bool dry_ = true;
+};
 
 struct Timetable {
   std::vector<Hop> hops;     // in the order of their rounds
@@ -13,8 +53,7 @@ struct Timetable {
   Count rounds = 0;          // that all take
 };
 
-/// Of so many blocks. `arrivals`: by rank, the round from which on it takes part. The hops of a
-/// round do not depend on later arrivals.
+/// A timetable of so many blocks. `arrivals`: by rank, the round from which on it takes part.
 [[nodiscard]] Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks);
 
 }  // namespace latecomer::allreduce

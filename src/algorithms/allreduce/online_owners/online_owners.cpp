@@ -1,0 +1,121 @@
+// Online owners: the timetable of early owners, made while ranks arrive. Nothing needs to be known
+// about arrivals beforehand.
+//
+// All ranks that have arrived extend the same timetable, from a log of who takes part from which
+// round on (arrival_log.hpp). Cost: after the last arrival about as early owners with the arrivals
+// known, and two or three rounds more, as long as few of m/K beta take. Use it for long vectors
+// where lateness cannot be forecast. Source: own.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/allreduce/early_owners/planning.hpp"
+#include "algorithms/allreduce/online_owners/online_protocol.hpp"
+#include "algorithms/plan_checks.hpp"
+#include "algorithms/row.hpp"
+#include "base/error.hpp"
+#include "base/partition.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer::allreduce {
+namespace {
+
+constexpr Count kMostStep = 1024;
+
+class OnlineExecutor final : public Executor {
+ public:
+  OnlineExecutor(const Plan& plan, Rank me)
+      : call_{plan.problem.ranks, blocks_of(plan),
+              static_cast<Rank>(plan.parameters.at("coordinator")), plan.parameters.at("step")},
+        count_(plan.problem.count),
+        context_(context_of(plan, me)) {
+    context_.scratch_count =
+        static_cast<Count>(OnlineRank::kLandings) * Partition(count_, call_.blocks).longest();
+  }
+  [[nodiscard]] const RankContext& context() const override { return context_; }
+  [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
+      Transport& transport, const ProtocolOptions& /*options*/) const override {
+    return std::make_unique<OnlineProtocol>(call_, count_, context_, transport);
+  }
+
+ private:
+  OnlineCall call_;
+  Count count_;
+  RankContext context_;
+};
+
+std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
+  return std::make_unique<OnlineExecutor>(plan, me);
+}
+
+/// The rank that is expected first: until the coordinator arrives nothing can be done, unless it
+/// has a progress thread.
+Rank first_of(const std::vector<Seconds>& arrivals) {
+  return static_cast<Rank>(std::ranges::min_element(arrivals) - arrivals.begin());
+}
+
+/// A rank sends and receives about three control messages for each step: they may take a hundredth
+/// of the time of its blocks.
+Count step_for(const Plan& plan, const Network& network) {
+  const Count bytes = Partition(plan.problem.count, blocks_of(plan)).longest() *
+                      plan.problem.element_bytes;
+  const double rounds = 300 * network.alpha / std::max(network.occupancy(bytes), 1e-12);
+  return std::clamp<Count>(std::llround(std::ceil(rounds)), 1, 8);
+}
+
+void fill_plan(Plan& plan, const Knowledge& knowledge) {
+  plan_blocks_of_owners(plan, knowledge);
+  if (!plan.parameters.contains("coordinator")) {
+    plan.parameters["coordinator"] = knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals);
+  }
+  if (!plan.parameters.contains("step")) plan.parameters["step"] = step_for(plan, knowledge.network);
+}
+
+void check(const Plan& plan) {
+  check_blocks_of_owners(plan);
+  if (!plan.order.empty() || !plan.table.empty()) refuse_table(plan, "none, and no order");
+  const Count coordinator = plan.parameters.at("coordinator");
+  if (coordinator >= plan.problem.ranks) {
+    throw Error("coordinator", std::to_string(coordinator),
+                "a rank below " + std::to_string(plan.problem.ranks));
+  }
+  if (plan.parameters.at("step") > kMostStep) {
+    throw Error("step", std::to_string(plan.parameters.at("step")),
+                "at most " + std::to_string(kMostStep));
+  }
+}
+
+/// The rounds of the timetable, and the ways of the control messages before and beside them.
+Cost cost(const Plan& plan) {
+  const Count levels = ceil_log2(plan.problem.ranks);
+  const Count rounds = balanced_rounds(plan) + plan.parameters.at("step") + 1;
+  const Count longest = Partition(plan.problem.count, blocks_of(plan)).longest();
+  return {rounds + 2 + 2 * levels, rounds * longest, longest, 0, true};
+}
+
+}  // namespace
+
+LATECOMER_ROW(allreduce, online_owners) {
+  return {.commutative_only = true,
+          .runs_ahead = true,
+          .scratch_messages = 2,
+          .parameters = {{"blocks",
+                          "of the vector, at most 4096; default: by cost",
+                          1,
+                          {},
+                          false,
+                          TakenOver::in_proportion},
+                         {"coordinator", "the rank that orders arrivals; default: the rank that is "
+                                         "expected first", 0, {}},
+                         {"step", "rounds that ranks are told of at a time, at most 1024; default: "
+                                  "by cost", 1, {}}},
+          .cost_formula = "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + "
+                          "2 ceil(log2 P) alpha",
+          .source = "own",
+          .fill_plan = fill_plan,
+          .check = check,
+          .cost = cost,
+          .worth_planning = worth_planning_owners,
+          .executor = executor};
+}
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,183 @@
+#include "algorithms/allreduce/online_owners/online_protocol.hpp"
+
+#include <utility>
+
+namespace latecomer::allreduce {
+namespace {
+
+// A control message: kind, rank and round.
+constexpr int kKindBits = 4;
+constexpr int kRankBits = 28;
+constexpr int kRoundBits = 32;
+static_assert(kKindBits + kRankBits + kRoundBits == 64);
+
+std::uint64_t encode(const LogMessage& message) {
+  const auto kind = static_cast<std::uint64_t>(message.kind);
+  return (kind << kRankBits | static_cast<std::uint64_t>(message.rank)) << kRoundBits |
+         static_cast<std::uint64_t>(message.round);
+}
+
+LogMessage decode(std::uint64_t word) {
+  const std::uint64_t upper = word >> kRoundBits;
+  return {static_cast<LogMessage::Kind>(upper >> kRankBits),
+          static_cast<Rank>(upper & ((std::uint64_t{1} << kRankBits) - 1)),
+          static_cast<Count>(word & ((std::uint64_t{1} << kRoundBits) - 1))};
+}
+
+enum class Work : std::uint8_t { send, receive, combine, copy };
+constexpr Token kWorks = 4;
+
+Token token(Work work, std::size_t number) {
+  return static_cast<Token>(number) * kWorks + static_cast<Token>(work);
+}
+
+}  // namespace
+
+OnlineProtocol::OnlineProtocol(const OnlineCall& call, Count count, const RankContext& context,
+                               Transport& transport)
+    : context_(context),
+      transport_(transport),
+      rank_(call, context.me),
+      blocks_(count, call.blocks),
+      sent_to_(static_cast<std::size_t>(call.ranks), false),
+      received_from_(static_cast<std::size_t>(call.ranks), false) {}
+
+/// One rank alone only copies; without elements there is nothing to do.
+void OnlineProtocol::arrive() {
+  const Count count = context_.output_count;
+  if (count == 0 || (context_.ranks == 1 && context_.in_place)) {
+    status_ = Status::done;
+    return;
+  }
+  if (context_.ranks == 1) {
+    return transport_.copy({Buffer::input, 0, count}, {Buffer::output, 0, count},
+                           token(Work::copy, 0));
+  }
+  OnlineRank::Step step;
+  rank_.arrive(step);
+  follow(step);
+  arrived_ = true;
+  for (const auto& [from, word] : std::exchange(kept_, {})) on_control(from, word);
+}
+
+/// Without a progress thread a rank hears nothing before it arrives.
+void OnlineProtocol::on_control(Rank from, std::uint64_t word) {
+  if (status_ != Status::running) return;
+  if (!arrived_ && context_.progress == Progress::foreground) {
+    kept_.emplace_back(from, word);
+    return;
+  }
+  LogMessage message = decode(word);
+  if (message.kind != LogMessage::Kind::entry) message.rank = from;
+  if (message.rank < 0 || message.rank >= context_.ranks) return;
+  OnlineRank::Step step;
+  rank_.hear(message, step);
+  follow(step);
+}
+
+void OnlineProtocol::completed(const Completion& completion) {
+  if (status_ != Status::running) return;
+  if (completion.error != 0) {
+    return fail("a message or a combination failed with transport error " +
+                std::to_string(completion.error));
+  }
+  const std::size_t number = completion.token / kWorks;
+  OnlineRank::Step step;
+  switch (static_cast<Work>(completion.token % kWorks)) {
+    case Work::send:
+      rank_.sent(number, step);
+      break;
+    case Work::receive:
+      return landed(number, completion.plan_hash);
+    case Work::combine:
+      to_combine_.pop_front();
+      combine_next();
+      rank_.combined(number, step);
+      break;
+    case Work::copy:
+      status_ = Status::done;
+      return;
+  }
+  follow(step);
+}
+
+/// The first message of each sender says which plan it follows.
+void OnlineProtocol::landed(std::size_t receive, std::uint64_t plan_hash) {
+  const Hop& hop = rank_.receive_hop(receive);
+  if (first_of_peer_[receive] && plan_hash != context_.plan_hash) {
+    return fail("rank " + std::to_string(hop.from) + " follows another plan than rank " +
+                std::to_string(context_.me));
+  }
+  if (!hop.final) {
+    to_combine_.push_back(receive);
+    if (to_combine_.size() == 1) combine_next();
+  }
+  OnlineRank::Step step;
+  rank_.received(receive, step);
+  follow(step);
+}
+
+void OnlineProtocol::follow(const OnlineRank::Step& step) {
+  for (const auto& [to, message] : step.tell) transport_.send_control(to, encode(message));
+  for (const std::size_t each : step.receive) receive(each);
+  for (const std::size_t each : step.send) send(each);
+  if (status_ == Status::running && rank_.done()) status_ = Status::done;
+}
+
+void OnlineProtocol::send(std::size_t send) {
+  const Hop& hop = rank_.send_hop(send);
+  const bool combined = hop.final || rank_.combined_before(send);
+  const bool first = !sent_to_[static_cast<std::size_t>(hop.to)];
+  sent_to_[static_cast<std::size_t>(hop.to)] = true;
+  transport_.send({hop.to, combined ? result(hop.block) : own(hop.block), first, false, true},
+                  context_.plan_hash, token(Work::send, send));
+}
+
+void OnlineProtocol::receive(std::size_t receive) {
+  const Hop& hop = rank_.receive_hop(receive);
+  const bool first = !received_from_[static_cast<std::size_t>(hop.from)];
+  received_from_[static_cast<std::size_t>(hop.from)] = true;
+  first_of_peer_.push_back(first);
+  const Slice to = lands(receive) ? landing(receive) : result(hop.block);
+  transport_.recv({hop.from, to, first, false, true}, token(Work::receive, receive));
+}
+
+/// The rank's own contribution lies in its input until the first one of others is combined with it
+/// in the output.
+void OnlineProtocol::combine_next() {
+  if (to_combine_.empty()) return;
+  const std::size_t receive = to_combine_.front();
+  const Count block = rank_.receive_hop(receive).block;
+  const Slice left = lands(receive) ? landing(receive) : own(block);
+  transport_.combine(left, result(block), Into::right, token(Work::combine, receive));
+}
+
+Slice OnlineProtocol::own(Count block) const {
+  const Range range = blocks_.range(block);
+  return {context_.in_place ? Buffer::output : Buffer::input, range.begin, range.count};
+}
+
+Slice OnlineProtocol::result(Count block) const {
+  const Range range = blocks_.range(block);
+  return {Buffer::output, range.begin, range.count};
+}
+
+/// Only the first contribution can be received where the result will be, unless this rank's own
+/// lies there.
+bool OnlineProtocol::lands(std::size_t receive) const {
+  if (rank_.receive_hop(receive).final) return false;
+  return context_.in_place || !rank_.first_contribution(receive);
+}
+
+Slice OnlineProtocol::landing(std::size_t receive) const {
+  const auto slot = static_cast<Count>(receive % OnlineRank::kLandings);
+  const Count count = blocks_.range(rank_.receive_hop(receive).block).count;
+  return {Buffer::scratch, slot * blocks_.longest(), count};
+}
+
+void OnlineProtocol::fail(std::string why) {
+  status_ = Status::failed;
+  failure_ = std::move(why);
+}
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,56 @@
+// One rank's share in a call of online owners: what OnlineRank decides, on a transport.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/allreduce/online_owners/online_rank.hpp"
+#include "base/partition.hpp"
+#include "protocol/executor.hpp"
+
+namespace latecomer::allreduce {
+
+class OnlineProtocol final : public Protocol {
+ public:
+  /// The context and the transport must outlive it.
+  OnlineProtocol(const OnlineCall& call, Count count, const RankContext& context,
+                 Transport& transport);
+
+  void start() override {}
+  void arrive() override;
+  void completed(const Completion& completion) override;
+  [[nodiscard]] bool uses_control() const override { return true; }
+  void on_control(Rank from, std::uint64_t word) override;
+  [[nodiscard]] Status status() const override { return status_; }
+  [[nodiscard]] const std::string& failure() const override { return failure_; }
+  [[nodiscard]] std::string waiting_for() const override { return rank_.waiting_for(); }
+
+ private:
+  void follow(const OnlineRank::Step& step);
+  void send(std::size_t send);
+  void receive(std::size_t receive);
+  void combine_next();
+  void landed(std::size_t receive, std::uint64_t plan_hash);
+  [[nodiscard]] Slice own(Count block) const;
+  [[nodiscard]] Slice result(Count block) const;
+  [[nodiscard]] bool lands(std::size_t receive) const;
+  [[nodiscard]] Slice landing(std::size_t receive) const;
+  void fail(std::string why);
+
+  const RankContext& context_;
+  Transport& transport_;
+  OnlineRank rank_;
+  Partition blocks_;
+  std::deque<std::size_t> to_combine_;  // receives, the first one under way
+  std::vector<bool> sent_to_;           // by rank: the first message carries the plan's hash
+  std::vector<bool> received_from_;
+  std::vector<bool> first_of_peer_;  // by receive: it is the first message of its sender
+  bool arrived_ = false;
+  std::vector<std::pair<Rank, std::uint64_t>> kept_;  // control messages, until the arrival
+  Status status_ = Status::running;
+  std::string failure_;
+};
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,160 @@
+#include "algorithms/allreduce/online_owners/online_rank.hpp"
+
+#include <algorithm>
+
+namespace latecomer::allreduce {
+namespace {
+
+constexpr std::size_t kAtHand = 4;  // blocks to send, and to receive, that the timetable should have
+
+}  // namespace
+
+OnlineRank::OnlineRank(const OnlineCall& call, Rank me)
+    : me_(me),
+      ranks_(call.ranks),
+      log_(call.ranks, me, call.coordinator, call.step),
+      table_(call.ranks, call.blocks),
+      expected_(static_cast<std::size_t>(call.blocks), 0),
+      here_(static_cast<std::size_t>(call.blocks), 0),
+      giving_(static_cast<std::size_t>(call.blocks), false) {}
+
+void OnlineRank::arrive(Step& step) {
+  arrived_ = true;
+  log_.arrive(step.tell);
+  go_on(step);
+}
+
+void OnlineRank::hear(const LogMessage& message, Step& step) {
+  log_.hear(message, step.tell);
+  go_on(step);
+}
+
+void OnlineRank::sent(std::size_t send, Step& step) {
+  OwnHop& own = sends_[send];
+  ++send_over_;
+  if (!own.hop.final) giving_[own.hop.block] = false;
+  own.over = true;
+  go_on(step);
+}
+
+void OnlineRank::received(std::size_t receive, Step& step) {
+  ++receive_here_;
+  if (receives_[receive].hop.final) return combined(receive, step);
+  go_on(step);
+}
+
+void OnlineRank::combined(std::size_t receive, Step& step) {
+  OwnHop& own = receives_[receive];
+  ++receive_over_;
+  ++here_[own.hop.block];
+  own.over = true;
+  go_on(step);
+}
+
+void OnlineRank::go_on(Step& step) {
+  extend();
+  while (near_horizon()) {
+    const Count horizon = log_.horizon();
+    log_.come_near(step.tell);
+    if (log_.horizon() == horizon) break;
+    extend();
+  }
+  while (send_posted_ < sends_.size() && send_posted_ - send_over_ < kSending &&
+         may_send(sends_[send_posted_])) {
+    step.send.push_back(send_posted_++);
+  }
+  while (receive_posted_ < receives_.size() && receive_posted_ - receive_here_ < kReceiving &&
+         may_receive(receives_[receive_posted_])) {
+    step.receive.push_back(receive_posted_++);
+  }
+}
+
+/// True if all blocks of this rank are over but those of the last rounds, and there may be hops
+/// beyond the horizon.
+bool OnlineRank::near_horizon() {
+  if (!log_.entered() || log_.complete() || table_.dry()) return false;
+  const Count reached = log_.horizon() - kNear;
+  const auto open = [&](const std::vector<OwnHop>& hops, std::size_t& first) {
+    while (first < hops.size() && hops[first].over) ++first;
+    return first < hops.size() && hops[first].hop.round < reached;
+  };
+  return !open(sends_, first_send_) && !open(receives_, first_receive_);
+}
+
+/// All earlier contributions must be combined with it, or the result must be here.
+bool OnlineRank::may_send(const OwnHop& own) const { return here_[own.hop.block] == own.earlier; }
+
+/// A result is received where the contribution was, which must have left.
+bool OnlineRank::may_receive(const OwnHop& own) const {
+  if (own.hop.final) return !giving_[own.hop.block];
+  return receive_posted_ - receive_over_ < kLandings;
+}
+
+/// Extends the timetable up to the horizon or, when all ranks have arrived, as far as this rank
+/// needs it now: the rest is computed while blocks move.
+void OnlineRank::extend() {
+  const auto& entries = log_.entries();
+  for (; in_table_ < entries.size(); ++in_table_) {
+    table_.fill_until(entries[in_table_].round);
+    table_.add(entries[in_table_].rank);
+  }
+  if (!log_.complete()) {
+    table_.fill_until(log_.horizon());
+    return note_hops();
+  }
+  note_hops();
+  while (!table_.complete() && !table_.dry() &&
+         (sends_.size() - send_posted_ < kAtHand ||
+                                receives_.size() - receive_posted_ < kAtHand)) {
+    table_.fill();
+    note_hops();
+  }
+}
+
+void OnlineRank::note_hops() {
+  for (; noted_ < table_.hops().size(); ++noted_) {
+    const Hop& hop = table_.hops()[noted_];
+    const auto block = static_cast<std::size_t>(hop.block);
+    if (hop.from == me_) {
+      sends_.push_back({hop, expected_[block]});
+      if (!hop.final) giving_[block] = true;
+    }
+    if (hop.to == me_) receives_.push_back({hop, expected_[block]++});
+  }
+}
+
+bool OnlineRank::done() const {
+  return arrived_ && log_.complete() && table_.complete() && noted_ == table_.hops().size() &&
+         send_over_ == sends_.size() && receive_over_ == receives_.size();
+}
+
+std::string OnlineRank::waiting_for() const {
+  if (!log_.entered()) return "for rank " + std::to_string(log_.coordinator()) + " to arrive";
+  std::string text;
+  const auto add = [&](const char* what, Rank peer) {
+    text += (text.empty() ? "" : ", ") + std::string(what) + std::to_string(peer);
+  };
+  for (std::size_t i = 0; i < send_posted_; ++i) {
+    if (!sends_[i].over) add("to send to rank ", sends_[i].hop.to);
+  }
+  for (std::size_t i = 0; i < receive_posted_; ++i) {
+    if (!receives_[i].over) add("to receive from rank ", receives_[i].hop.from);
+  }
+  std::vector<bool> here(static_cast<std::size_t>(ranks_), false);
+  for (const ArrivalLog::Entry& entry : log_.entries()) here[entry.rank] = true;
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    if (!here[rank]) add("for the arrival of rank ", rank);
+  }
+  return text;
+}
+
+std::vector<Count> OnlineRank::state() const {
+  std::vector<Count> all = log_.state();
+  all.insert(all.end(), {arrived_, static_cast<Count>(send_posted_),
+                         static_cast<Count>(receive_posted_)});
+  for (const OwnHop& own : sends_) all.push_back(own.over);
+  for (const OwnHop& own : receives_) all.push_back(own.over);
+  return all;
+}
+
+}  // namespace latecomer::allreduce

@@ -1,0 +1,106 @@
+// One rank of a call of online owners, without data and transport: it extends the timetable by the
+// log of arrivals, and decides when it posts which block.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/allreduce/early_owners/timetable.hpp"
+#include "algorithms/allreduce/online_owners/arrival_log.hpp"
+
+namespace latecomer::allreduce {
+
+/// What all ranks of a call agree on.
+struct OnlineCall {
+  Rank ranks = 1;
+  Count blocks = 1;
+  Rank coordinator = 0;
+  Count step = 1;  // rounds by which the horizon moves
+};
+
+class OnlineRank {
+ public:
+  /// Blocks that a rank receives at the same time. More would share its link, and the block that
+  /// comes first in the timetable would be late.
+  static constexpr std::size_t kReceiving = 1;
+  /// Blocks that a rank offers at the same time; their receivers decide when they leave.
+  static constexpr std::size_t kSending = 1;
+  /// Blocks that are received or wait to be combined.
+  static constexpr std::size_t kLandings = 2;
+
+  /// What is to be done after an event, in this order. Blocks are named by their numbers among
+  /// those that this rank sends, and among those that it receives.
+  struct Step {
+    std::vector<ArrivalLog::Outgoing> tell;
+    std::vector<std::size_t> send;
+    std::vector<std::size_t> receive;
+  };
+
+  OnlineRank(const OnlineCall& call, Rank me);
+
+  // Events.
+  void arrive(Step& step);
+  void hear(const LogMessage& message, Step& step);
+  void sent(std::size_t send, Step& step);
+  /// A block is here: a result, or a contribution that is not combined yet.
+  void received(std::size_t receive, Step& step);
+  void combined(std::size_t receive, Step& step);
+
+  /// True if this rank has the result, and no other rank needs it any more.
+  [[nodiscard]] bool done() const;
+
+  [[nodiscard]] const Hop& send_hop(std::size_t send) const { return sends_[send].hop; }
+  [[nodiscard]] const Hop& receive_hop(std::size_t receive) const { return receives_[receive].hop; }
+  /// True if it is the first block that the rank receives of these contributions.
+  [[nodiscard]] bool first_contribution(std::size_t receive) const {
+    return receives_[receive].earlier == 0;
+  }
+  /// True if this rank had combined the block with contributions of others before it sends it.
+  [[nodiscard]] bool combined_before(std::size_t send) const { return sends_[send].earlier > 0; }
+  /// A text that says what the rank waits for.
+  [[nodiscard]] std::string waiting_for() const;
+  [[nodiscard]] const ArrivalLog& log() const { return log_; }
+  /// All that its future depends on, for tests.
+  [[nodiscard]] std::vector<Count> state() const;
+
+ private:
+  /// A block that this rank sends or receives.
+  struct OwnHop {
+    Hop hop;
+    Count earlier = 0;  // receives of this block before it
+    bool over = false;  // sent, or received and combined
+  };
+
+  void extend();
+  void note_hops();
+  void go_on(Step& step);
+  [[nodiscard]] bool near_horizon();
+  [[nodiscard]] bool may_send(const OwnHop& own) const;
+  [[nodiscard]] bool may_receive(const OwnHop& own) const;
+
+  /// Rounds before the horizon that need not be over when it moves: while messages go up and down
+  /// the tree there must be blocks to send.
+  static constexpr Count kNear = 2;
+
+  Rank me_;
+  Rank ranks_;
+  ArrivalLog log_;
+  TimetableBuilder table_;
+  bool arrived_ = false;
+  std::size_t in_table_ = 0;  // entries of the log that the timetable has
+  std::size_t noted_ = 0;     // hops of the timetable that were looked at
+  std::vector<OwnHop> sends_;
+  std::vector<OwnHop> receives_;
+  std::size_t send_posted_ = 0;
+  std::size_t send_over_ = 0;
+  std::size_t receive_posted_ = 0;
+  std::size_t receive_here_ = 0;
+  std::size_t receive_over_ = 0;
+  std::size_t first_send_ = 0;      // that may not be over
+  std::size_t first_receive_ = 0;
+  std::vector<Count> expected_;     // by block: receives so far
+  std::vector<Count> here_;         // by block: those that are over
+  std::vector<bool> giving_;        // by block: its contribution was planned to leave, and has not
+};
+
+}  // namespace latecomer::allreduce
