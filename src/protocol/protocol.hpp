@@ -29,7 +29,7 @@ class Protocol {
   [[nodiscard]] virtual bool uses_control() const { return false; }
   /// Called for each control message from another rank in this call, also before the arrival.
   /// Messages that come after the protocol is done may be dropped.
-  virtual void on_control(Rank /*from*/, std::uint64_t /*word*/) {}
+  virtual void on_control(Rank /*from*/, ControlWords /*words*/) {}
 
   [[nodiscard]] virtual Status status() const = 0;
   /// The number of operations that are done; 0 where the protocol does not count them.

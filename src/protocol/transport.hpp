@@ -2,6 +2,7 @@
 // function blocks. MPI is one transport, the virtual-time network another.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "schedule/program.hpp"
@@ -19,6 +20,9 @@ struct Message {
   bool piggybacks = false;  // the call's piggyback data travel along
   bool paced = false;       // leaves when its receive is posted, even if it is short
 };
+
+/// The words of a control message.
+using ControlWords = std::span<const std::uint64_t>;
 
 /// The end of an operation.
 struct Completion {
@@ -38,10 +42,10 @@ class Transport {
   virtual void combine(const Slice& left, const Slice& right, Into into, Token token) = 0;
   virtual void copy(const Slice& from, const Slice& to, Token token) = 0;
 
-  /// Sends a control message of 64 bits, which needs no posted receive: the peer's protocol gets it
+  /// Sends a control message of one word or more, which needs no posted receive: the peer's protocol gets it
   /// in the same call unless it is done by then. Messages of one pair and direction keep their
   /// order; they have no order relative to data messages or to other pairs. There is no completion.
-  virtual void send_control(Rank peer, std::uint64_t word) = 0;
+  virtual void send_control(Rank peer, ControlWords words) = 0;
 };
 
 }  // namespace latecomer

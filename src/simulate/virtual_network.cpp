@@ -189,11 +189,11 @@ void VirtualNetwork::start(MessageId id) {
   auto& ports = ports_[port(message.to, message.from)].free;
   Ticks& free = *std::min_element(ports.begin(), ports.end());
   free = later(std::max(free, now_), takes);
-  if (options_.memory != nullptr && !message.control) {
+  if (options_.memory != nullptr && message.control.empty()) {
     message.payload =
         (*options_.memory)[static_cast<std::size_t>(message.from)].read(message.source);
   }
-  if (options_.trace && !message.control) {
+  if (options_.trace && message.control.empty()) {
     result_->trace.push_back({message.from, message.to, to_seconds(now_), to_seconds(free),
                               message.send_token, message.recv_token});
   }
@@ -237,7 +237,7 @@ Ticks VirtualNetwork::duration(const PendingMessage& message) {
   const Network& network = options_.network;
   const Count bytes = message.source.count * options_.element_bytes +
                       static_cast<Count>(message.piggybacked.size()) +
-                      (message.control ? static_cast<Count>(sizeof(std::uint64_t)) : 0);
+                      static_cast<Count>(message.control.size() * sizeof(std::uint64_t));
   const bool local = network.node(message.from) == network.node(message.to);
   Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
                         : on_link(message, bytes);
@@ -256,12 +256,12 @@ void VirtualNetwork::leave(MessageId id) {
   changed_.push_back(out);
   message.channel->leaving = false;
   if (!eager(message)) --message.channel->rendezvous;
-  if (!message.control) complete(message.from, {message.send_token, 0, 0});
+  if (message.control.empty()) complete(message.from, {message.send_token, 0, 0});
 }
 
 void VirtualNetwork::land(MessageId id) {
   messages_[id].landed = true;
-  if (messages_[id].control) return deliver_control(*messages_[id].channel);
+  if (!messages_[id].control.empty()) return deliver_control(*messages_[id].channel);
   if (messages_[id].recv_posted) deliver(id);
 }
 
@@ -284,9 +284,9 @@ void VirtualNetwork::deliver_control(Channel& channel) {
   while (!channel.control.empty() && messages_[channel.control.front()].landed) {
     const MessageId id = channel.control.front();
     channel.control.pop_front();
-    const PendingMessage message = messages_[id];
+    const PendingMessage message = std::move(messages_[id]);
     free_messages_.push_back(id);
-    if (message.control) protocol(message.to).on_control(message.from, *message.control);
+    protocol(message.to).on_control(message.from, message.control);
     note_exit(message.to);
   }
 }
@@ -364,10 +364,10 @@ void VirtualNetwork::RankTransport::copy(const Slice& from, const Slice& to, Tok
 }
 
 /// A control message is like a short message: it takes the ports of both sides, one after another.
-void VirtualNetwork::RankTransport::send_control(Rank peer, std::uint64_t payload) {
+void VirtualNetwork::RankTransport::send_control(Rank peer, ControlWords words) {
   const MessageId id = network_.new_message(rank_, peer);
   PendingMessage& pending = network_.messages_[id];
-  pending.control = payload;
+  pending.control.assign(words.begin(), words.end());
   pending.number = network_.events_;
   pending.channel->control.push_back(id);
   network_.schedule(network_.now_, EventKind::eligible, rank_, id);

@@ -3,7 +3,6 @@
 
 #include <compare>
 #include <deque>
-#include <optional>
 #include <queue>
 #include <string_view>
 #include <unordered_map>
@@ -53,7 +52,7 @@ class VirtualNetwork {
     bool recv_posted = false;
     bool landed = false;
     bool paced = false;
-    std::optional<std::uint64_t> control;  // of a control message: its payload
+    std::vector<std::uint64_t> control;  // the words of a control message; otherwise empty
     Elements payload;
     std::vector<char> piggybacked;  // data that travel along
   };
@@ -74,7 +73,7 @@ class VirtualNetwork {
     void recv(const Message& message, Token token) override;
     void combine(const Slice& left, const Slice& right, Into into, Token token) override;
     void copy(const Slice& from, const Slice& to, Token token) override;
-    void send_control(Rank peer, std::uint64_t payload) override;
+    void send_control(Rank peer, ControlWords words) override;
 
    private:
     VirtualNetwork& network_;

@@ -1,5 +1,8 @@
 #include "transports/mpi/control_channel.hpp"
 
+#include <cstring>
+#include <utility>
+
 namespace latecomer {
 namespace {
 
@@ -11,14 +14,15 @@ void ControlChannel::begin(std::uint64_t call) {
   call_ = call;
   skips_left_ = 0;
   if (!kept_.empty()) {
-    std::erase_if(kept_, [call](const Received& kept) { return kept.packet.call < call; });
+    std::erase_if(kept_, [call](const Received& kept) { return kept.call < call; });
   }
 }
 
-void ControlChannel::send(Rank to, std::uint64_t payload) {
+void ControlChannel::send(Rank to, Words words) {
   used_ = true;
-  const Packet packet{call_, payload};
-  mailbox_.send(to, &packet, sizeof packet);
+  packet_.assign(1, call_);
+  packet_.insert(packet_.end(), words.begin(), words.end());
+  mailbox_.send(to, packet_.data(), packet_.size() * sizeof(std::uint64_t));
 }
 
 std::optional<ControlChannel::Message> ControlChannel::receive() {
@@ -29,10 +33,13 @@ std::optional<ControlChannel::Message> ControlChannel::receive() {
     return std::nullopt;
   }
   while (const auto envelope = mailbox_.receive()) {
-    const auto packet = envelope->as<Packet>();
-    if (!packet || packet->call < call_) continue;
-    if (packet->call == call_) return Message{envelope->from, packet->payload};
-    kept_.push_back({envelope->from, *packet});
+    packet_.resize(envelope->content.size() / sizeof(std::uint64_t));
+    if (packet_.size() < 2) continue;
+    std::memcpy(packet_.data(), envelope->content.data(), packet_.size() * sizeof(std::uint64_t));
+    if (packet_.front() < call_) continue;
+    Message message{envelope->from, {packet_.begin() + 1, packet_.end()}};
+    if (packet_.front() == call_) return message;
+    kept_.push_back({packet_.front(), std::move(message)});
   }
   skips_left_ = kProbeEvery - 1;
   return std::nullopt;
@@ -41,10 +48,10 @@ std::optional<ControlChannel::Message> ControlChannel::receive() {
 /// The next message of this call among those that came during earlier calls.
 std::optional<ControlChannel::Message> ControlChannel::receive_kept() {
   for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
-    if (kept->packet.call != call_) continue;
-    const Message payload{kept->from, kept->packet.payload};
+    if (kept->call != call_) continue;
+    Message message = std::move(kept->message);
     kept_.erase(kept);
-    return payload;
+    return message;
   }
   return std::nullopt;
 }

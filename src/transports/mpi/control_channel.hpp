@@ -1,10 +1,11 @@
-// Control messages of a protocol: 64 bits from one rank to another in a call, which the receiver
-// need not expect. One may come when its receiver has left the call, so it names its call, and
+// Control messages of a protocol: words of 64 bits from one rank to another in a call, which the
+// receiver need not expect. One may come when its receiver has left the call, so it names its call, and
 // later calls drop it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "transports/mpi/mailbox.hpp"
@@ -16,13 +17,14 @@ class ControlChannel {
  public:
   explicit ControlChannel(MPI_Comm comm) : mailbox_(comm, Tags::kControl) {}
 
+  using Words = std::span<const std::uint64_t>;
   struct Message {
     Rank from;
-    std::uint64_t payload;
+    std::vector<std::uint64_t> words;
   };
   /// Begins a call. Numbers of calls ascend.
   void begin(std::uint64_t call);
-  void send(Rank to, std::uint64_t payload);
+  void send(Rank to, Words words);
   /// Returns the next message of this call that has come; messages of one sender keep their order.
   /// While nothing comes only some of the calls probe, since MPI then looks at all ranks.
   [[nodiscard]] std::optional<Message> receive();
@@ -32,13 +34,9 @@ class ControlChannel {
   [[nodiscard]] int error() const { return mailbox_.error(); }
 
  private:
-  struct Packet {
-    std::uint64_t call;
-    std::uint64_t payload;
-  };
   struct Received {
-    Rank from;
-    Packet packet;
+    std::uint64_t call;
+    Message message;
   };
 
   [[nodiscard]] std::optional<Message> receive_kept();
@@ -47,6 +45,7 @@ class ControlChannel {
   std::uint64_t call_ = 0;
   bool used_ = false;
   int skips_left_ = 0;          // calls of receive() until the next probe
+  std::vector<std::uint64_t> packet_;  // the call, and the words
   std::vector<Received> kept_;  // of later calls
 };
 

@@ -263,7 +263,7 @@ bool MpiTransport::receive_control(Protocol& protocol) {
   while (protocol.status() == Status::running) {
     const auto message = control_.receive();
     if (!message) break;
-    protocol.on_control(message->from, message->payload);
+    protocol.on_control(message->from, message->words);
     heard = true;
   }
   // Control messages have no completion: their error is delivered as one of any operation.

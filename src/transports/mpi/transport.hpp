@@ -59,7 +59,7 @@ class MpiTransport final : public Transport {
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
-  void send_control(Rank peer, std::uint64_t word) override { control_.send(peer, word); }
+  void send_control(Rank peer, ControlWords words) override { control_.send(peer, words); }
 
   /// True if a protocol used control messages: some may never be received, so the communicator's
   /// context must not be used for anything but further calls.

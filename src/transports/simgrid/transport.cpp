@@ -126,9 +126,9 @@ void SimGridTransport::receive_control(Rank from) {
 
 /// The message is detached: it stays on its way when this rank has left, and no rank waits for one
 /// that comes too late.
-void SimGridTransport::send_control(Rank peer, std::uint64_t control) {
-  control_sent_.push_back(control);
-  control_mailbox(me_, peer)->put_init(&control_sent_.back(), sizeof control)->detach();
+void SimGridTransport::send_control(Rank peer, ControlWords words) {
+  control_sent_.emplace_back(words.begin(), words.end());
+  control_mailbox(me_, peer)->put_init(&control_sent_.back(), words.size_bytes())->detach();
 }
 
 // --- Local work ---

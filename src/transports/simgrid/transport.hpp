@@ -38,7 +38,7 @@ class SimGridTransport final : public Transport {
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
-  void send_control(Rank peer, std::uint64_t control) override;
+  void send_control(Rank peer, ControlWords words) override;
 
  private:
   /// A message's content: SimGrid moves its address, and takes the time of the message.
@@ -53,7 +53,7 @@ class SimGridTransport final : public Transport {
     Message message;  // of a control message its peer only
     Token token = 0;
     Envelope* envelope = nullptr;      // of a receive: set by SimGrid, ours from then on
-    std::uint64_t* control = nullptr;  // set by SimGrid, its sender's
+    std::vector<std::uint64_t>* control = nullptr;  // set by SimGrid, its sender's
   };
   struct Outgoing {
     Message message;
@@ -95,7 +95,7 @@ class SimGridTransport final : public Transport {
   // Parallel: the activities under way, as SimGrid wants them, and what they are.
   std::vector<simgrid::s4u::ActivityPtr> activities_;
   std::vector<std::unique_ptr<PendingMessage>> pending_;
-  std::deque<std::uint64_t> control_sent_;  // payloads, which their receivers read in place
+  std::deque<std::vector<std::uint64_t>> control_sent_;  // words, which their receivers read in place
   std::optional<Local> local_;
 };
 

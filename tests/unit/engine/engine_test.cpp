@@ -22,7 +22,7 @@ class NotingTransport final : public Transport {
   void copy(const Slice&, const Slice&, Token token) override {
     posted.push_back("copy " + std::to_string(token));
   }
-  void send_control(Rank peer, std::uint64_t) override {
+  void send_control(Rank peer, ControlWords) override {
     posted.push_back("control " + std::to_string(peer));
   }
 

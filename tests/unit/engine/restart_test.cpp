@@ -41,7 +41,7 @@ class InstantTransport final : public Transport {
   void recv(const Message&, Token token) override { post(token); }
   void combine(const Slice&, const Slice&, Into, Token token) override { post(token); }
   void copy(const Slice&, const Slice&, Token token) override { post(token); }
-  void send_control(Rank, std::uint64_t) override {}
+  void send_control(Rank, ControlWords) override {}
 
   void run(Protocol& protocol, std::uint64_t plan_hash) {
     noted.clear();

@@ -18,13 +18,13 @@ class Sending final : public Protocol {
   void start() override {}
   void arrive() override {
     for (std::uint64_t payload = 0; me_ == 0 && payload < messages_; ++payload)
-      transport_.send_control(1, payload);
+      transport_.send_control(1, {&payload, 1});
   }
   void completed(const Completion& /*completion*/) override {}
   [[nodiscard]] bool uses_control() const override { return true; }
-  void on_control(Rank from, std::uint64_t payload) override {
+  void on_control(Rank from, ControlWords words) override {
     EXPECT_EQ(from, 0);
-    received_.push_back(payload);
+    received_.push_back(words.front());
   }
   [[nodiscard]] Status status() const override {
     return me_ == 0 || received_.size() == messages_ ? Status::done : Status::running;

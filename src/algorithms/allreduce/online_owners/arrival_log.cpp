@@ -4,114 +4,92 @@
 
 namespace latecomer::allreduce {
 
-ArrivalLog::ArrivalLog(Rank ranks, Rank me, Rank coordinator, Count step)
-    : ranks_(ranks), me_(me), coordinator_(coordinator), step_(step) {}
+ArrivalLog::ArrivalLog(const OnlineCall& call, Rank me) : call_(call), me_(me) {}
 
 void ArrivalLog::arrive(std::vector<Outgoing>& out) {
-  if (coordinates()) return append(me_, out);
-  out.push_back({coordinator_, {LogMessage::Kind::here, me_, 0}});
+  if (coordinates()) {
+    waiting_.push_back(me_);
+  } else {
+    out.push_back({call_.coordinator, {LogMessage::Kind::here, 0, {}}});
+  }
 }
 
-void ArrivalLog::hear(const LogMessage& message, std::vector<Outgoing>& out) {
+void ArrivalLog::hear(Rank from, const LogMessage& message, std::vector<Outgoing>& out) {
   switch (message.kind) {
     case LogMessage::Kind::here:
-      if (coordinates()) append(message.rank, out);
+      waiting_.push_back(from);
       return;
-    case LogMessage::Kind::entry:
-      return enter({message.rank, message.round, message.round}, out);
-    case LogMessage::Kind::horizon:
-      return move_horizon(message.round, out);
-    case LogMessage::Kind::near:
-      note_near(message.rank, message.round);
-      return pass_near(out);
+    case LogMessage::Kind::over:
+      for (Rank place = 0; place < size(); ++place) {
+        if (entries_[place].rank == from) over_[place] = message.round;
+      }
+      return pass_over(out);
+    case LogMessage::Kind::update:
+      return update(message, out);
   }
 }
 
-/// Ranks that arrive before the horizon moves take part from the same round on.
-void ArrivalLog::append(Rank rank, std::vector<Outgoing>& out) { enter({rank, horizon_, horizon_}, out); }
-
-void ArrivalLog::enter(const Entry& entry, std::vector<Outgoing>& out) {
-  pass_down({LogMessage::Kind::entry, entry.rank, entry.round}, out);
-  if (entry.rank == me_) place_ = static_cast<Rank>(entries_.size());
-  entries_.push_back(entry);
-  horizon_ = entry.round;
-  if (entry.rank != me_) welcome(out);
+void ArrivalLog::finish(Count round, std::vector<Outgoing>& out) {
+  own_over_ = round;
+  pass_over(out);
 }
 
-/// The parent of the last entry sends it the log.
-void ArrivalLog::welcome(std::vector<Outgoing>& out) const {
-  const Rank rank = entries_.back().rank;
-  if (rank == coordinator_ || parent_of(static_cast<Rank>(entries_.size()) - 1) != me_) return;
-  for (const Entry& entry : entries_) {
-    out.push_back({rank, {LogMessage::Kind::entry, entry.rank, entry.round}});
-  }
+/// Tells the parent in steps, and when all is over up to the horizon.
+void ArrivalLog::pass_over(std::vector<Outgoing>& out) {
+  if (complete() || !entered()) return;
+  const Count over = over_in_subtree();
+  const Count told = over_[place_];
+  if (over <= told || (over < told + call_.step && over < horizon_)) return;
+  over_[place_] = over;
+  const Rank parent =
+      place_ == 0 ? call_.coordinator : entries_[(place_ - 1) / call_.children].rank;
+  if (parent != me_) out.push_back({parent, {LogMessage::Kind::over, over, {}}});
 }
 
-void ArrivalLog::move_horizon(Count round, std::vector<Outgoing>& out) {
-  pass_down({LogMessage::Kind::horizon, 0, round}, out);
-  horizon_ = round;
+Count ArrivalLog::over_in_subtree() const {
+  Count over = own_over_;
+  const Rank end = std::min(first_child() + call_.children, size());
+  for (Rank place = first_child(); place < end; ++place) over = std::min(over, over_[place]);
+  return over;
 }
 
-void ArrivalLog::come_near(std::vector<Outgoing>& out) {
-  near_ = horizon_;
-  pass_near(out);
-}
-
-void ArrivalLog::note_near(Rank from, Count round) {
-  for (Entry& entry : entries_) {
-    if (entry.rank == from) entry.near = std::max(entry.near, round);
-  }
-}
-
-/// To the parent, and from the first place to the coordinator, which moves the horizon.
-void ArrivalLog::pass_near(std::vector<Outgoing>& out) {
-  if (complete()) return;
-  if (entered() && passed_ < horizon_ && subtree_near()) {
-    passed_ = horizon_;
-    note_near(me_, horizon_);
-    if (place_ > 0 || !coordinates()) {
-      out.push_back({parent_of(place_), {LogMessage::Kind::near, me_, horizon_}});
-    }
-  }
-  if (coordinates() && !entries_.empty() && entries_.front().near == horizon_) {
-    move_horizon(horizon_ + step_, out);
-  }
-}
-
-/// A rank has come near the horizon at which it enters.
-bool ArrivalLog::subtree_near() const {
-  if (near_ < horizon_) return false;
-  for (const Rank child : {2 * place_ + 1, 2 * place_ + 2}) {
-    if (static_cast<std::size_t>(child) >= entries_.size()) break;
-    if (entries_[static_cast<std::size_t>(child)].near < horizon_) return false;
-  }
+bool ArrivalLog::advance(bool hops, std::vector<Outgoing>& out) {
+  if (!coordinates() || complete() || (waiting_.empty() && !hops)) return false;
+  const Count horizon = (entries_.empty() ? 0 : over_.front()) + call_.window;
+  if (horizon <= horizon_) return false;
+  LogMessage message{LogMessage::Kind::update, horizon, {}};
+  for (const Rank rank : waiting_) message.entries.push_back({rank, horizon_});
+  waiting_.clear();
+  update(message, out);
   return true;
 }
 
-Rank ArrivalLog::rank_at(Rank place) const { return entries_[static_cast<std::size_t>(place)].rank; }
-
-Rank ArrivalLog::parent_of(Rank place) const {
-  return place == 0 ? coordinator_ : rank_at((place - 1) / 2);
-}
-
-/// To the children: those of this rank's place, and the first place for the coordinator.
-void ArrivalLog::pass_down(const LogMessage& message, std::vector<Outgoing>& out) const {
-  if (coordinates()) pass_to(0, message, out);
+/// Children that are new get the whole log. The coordinator is the parent of the first place, and
+/// gets no updates.
+void ArrivalLog::update(const LogMessage& message, std::vector<Outgoing>& out) {
+  const auto known = static_cast<Rank>(entries_.size());
+  for (const LogEntry& entry : message.entries) {
+    if (entry.rank == me_) place_ = size();
+    entries_.push_back(entry);
+    over_.push_back(entry.round);
+  }
+  horizon_ = message.round;
+  const auto pass = [&](Rank place) {
+    if (place >= size() || entries_[place].rank == call_.coordinator) return;
+    LogMessage passed = message;
+    if (place >= known) passed.entries = entries_;
+    out.push_back({entries_[place].rank, std::move(passed)});
+  };
+  if (coordinates()) pass(0);
   if (!entered()) return;
-  pass_to(2 * place_ + 1, message, out);
-  pass_to(2 * place_ + 2, message, out);
-}
-
-/// The coordinator knows everything already.
-void ArrivalLog::pass_to(Rank place, const LogMessage& message, std::vector<Outgoing>& out) const {
-  if (static_cast<std::size_t>(place) >= entries_.size()) return;
-  const Rank rank = rank_at(place);
-  if (rank != coordinator_) out.push_back({rank, message});
+  for (Rank child = 0; child < call_.children; ++child) pass(first_child() + child);
 }
 
 std::vector<Count> ArrivalLog::state() const {
-  std::vector<Count> all = {horizon_, near_, passed_, place_};
-  for (const Entry& entry : entries_) all.insert(all.end(), {entry.rank, entry.round, entry.near});
+  std::vector<Count> all = {horizon_, own_over_, place_};
+  all.insert(all.end(), over_.begin(), over_.end());
+  all.insert(all.end(), waiting_.begin(), waiting_.end());
+  for (const LogEntry& entry : entries_) all.insert(all.end(), {entry.rank, entry.round});
   return all;
 }
 

@@ -1,14 +1,15 @@
 // The log of a call: which rank has arrived, and from which round of the timetable on it takes
 // part. All ranks that have arrived get the same log, so that each extends the same timetable.
 //
-// One rank, the coordinator, orders the entries. It also sets the horizon: the log is complete
-// for the rounds below it, and further entries begin at the horizon or later. So nobody sends or
-// receives a block of a round at or beyond the horizon. Ranks ask for a later horizon when they
-// come near it: rounds follow the execution, and no clock decides.
+// One rank, the coordinator, writes the log. It also sets the horizon: the log is complete for the
+// rounds below it, and further entries begin at the horizon or later. So no rank sends or receives
+// a block of a round at or beyond the horizon. The horizon stays a window ahead of the slowest rank
+// of the log: rounds follow the execution, and no clock decides. Ranks that arrived meanwhile are
+// entered when it moves.
 //
-// Entries and horizons go down a binary tree in the order of the log, and requests go up. The
-// parent of a rank that arrives sends it the log. State, transport and time of the data are
-// elsewhere, so that a test can go through all orders of messages.
+// Updates go down a tree in the order of the log; up it goes which rounds are over in a subtree.
+// The parent of a new rank sends it the whole log. Data and transport are elsewhere, so that a test
+// can go through all orders of messages.
 #pragma once
 
 #include <vector>
@@ -17,17 +18,33 @@
 
 namespace latecomer::allreduce {
 
+struct LogEntry {
+  Rank rank = 0;
+  Count round = 0;  // the first one in which the rank takes part
+
+  bool operator==(const LogEntry&) const = default;
+};
+
+/// What all ranks of a call agree on.
+struct OnlineCall {
+  Rank ranks = 1;
+  Count blocks = 1;
+  Rank coordinator = 0;
+  Count window = 1;   // rounds from the slowest rank to the horizon
+  Count step = 1;     // rounds that are reported together
+  Rank children = 2;  // of each rank in the tree of control messages
+};
+
 /// A control message between two ranks.
 struct LogMessage {
   enum class Kind : std::uint8_t {
-    here,     // to the coordinator: I have arrived
-    entry,    // `rank` takes part from `round` on; this is the horizon
-    horizon,  // the horizon is `round`
-    near,     // all ranks of the sender's subtree are near the horizon `round`
+    here,    // to the coordinator: the sender has arrived
+    over,    // to the parent: the rounds before `round` are over in the sender's subtree
+    update,  // to children: further entries; from now on the horizon is `round`
   };
   Kind kind = Kind::here;
-  Rank rank = 0;  // of an entry; otherwise the sender
   Count round = 0;
+  std::vector<LogEntry> entries;
 
   bool operator==(const LogMessage&) const = default;
 };
@@ -35,61 +52,47 @@ struct LogMessage {
 /// One rank's copy of the log.
 class ArrivalLog {
  public:
-  struct Entry {
-    Rank rank = 0;
-    Count round = 0;
-    Count near = 0;  // the horizon that its subtree is near; of this rank's children alone
-
-    bool operator==(const Entry&) const = default;
-  };
   struct Outgoing {
     Rank to = 0;
     LogMessage message;
   };
 
-  /// `step`: rounds by which the horizon moves.
-  ArrivalLog(Rank ranks, Rank me, Rank coordinator, Count step);
+  ArrivalLog(const OnlineCall& call, Rank me);
 
   // Events. Each appends the messages that are to be sent now.
   void arrive(std::vector<Outgoing>& out);
-  void hear(const LogMessage& message, std::vector<Outgoing>& out);
-  /// This rank has come near the present horizon. May be called again.
-  void come_near(std::vector<Outgoing>& out);
+  void hear(Rank from, const LogMessage& message, std::vector<Outgoing>& out);
+  /// On this rank the rounds before `round` are over. May be called again.
+  void finish(Count round, std::vector<Outgoing>& out);
+  /// On the coordinator: moves the horizon if the slowest rank allows it and something can follow:
+  /// ranks to enter, or `hops` at the present horizon. Returns true if it moved.
+  bool advance(bool hops, std::vector<Outgoing>& out);
 
-  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  /// Grows from event to event.
+  [[nodiscard]] const std::vector<LogEntry>& entries() const { return entries_; }
   [[nodiscard]] Count horizon() const { return horizon_; }
   /// True if all ranks are in the log: then there is no horizon any more.
-  [[nodiscard]] bool complete() const { return entries_.size() == static_cast<std::size_t>(ranks_); }
+  [[nodiscard]] bool complete() const { return size() == call_.ranks; }
   /// True if this rank is in its copy of the log.
   [[nodiscard]] bool entered() const { return place_ >= 0; }
   /// All that its future depends on, for tests.
   [[nodiscard]] std::vector<Count> state() const;
-  [[nodiscard]] bool coordinates() const { return me_ == coordinator_; }
-  [[nodiscard]] Rank coordinator() const { return coordinator_; }
 
  private:
-  void append(Rank rank, std::vector<Outgoing>& out);
-  void enter(const Entry& entry, std::vector<Outgoing>& out);
-  void move_horizon(Count round, std::vector<Outgoing>& out);
-  void note_near(Rank from, Count round);
-  void pass_near(std::vector<Outgoing>& out);
-  void pass_down(const LogMessage& message, std::vector<Outgoing>& out) const;
-  void pass_to(Rank place, const LogMessage& message, std::vector<Outgoing>& out) const;
-  void welcome(std::vector<Outgoing>& out) const;
-  [[nodiscard]] bool subtree_near() const;
-  [[nodiscard]] Rank rank_at(Rank place) const;
-  [[nodiscard]] Rank parent_of(Rank place) const;
+  void update(const LogMessage& message, std::vector<Outgoing>& out);
+  void pass_over(std::vector<Outgoing>& out);
+  [[nodiscard]] bool coordinates() const { return me_ == call_.coordinator; }
+  [[nodiscard]] Count over_in_subtree() const;
+  [[nodiscard]] Rank size() const { return static_cast<Rank>(entries_.size()); }
+  [[nodiscard]] Rank first_child() const { return place_ * call_.children + 1; }
 
-  Rank ranks_;
+  OnlineCall call_;
   Rank me_;
-  Rank coordinator_;
-  Count step_;
-  std::vector<Entry> entries_;
-  Rank place_ = -1;  // of this rank among the entries
+  std::vector<LogEntry> entries_;
+  std::vector<Count> over_;    // by place: the rounds that are over in its subtree, as known here
+  std::vector<Rank> waiting_;  // on the coordinator: ranks that are to be entered
+  Rank place_ = -1;            // of this rank among the entries
   Count horizon_ = 0;
-  Count near_ = -1;    // the horizon that this rank is near
-  Count passed_ = -1;  // the horizon that its subtree is near, as its parent was told
+  Count own_over_ = 0;         // the rounds that are over on this rank
 };
 
 }  // namespace latecomer::allreduce

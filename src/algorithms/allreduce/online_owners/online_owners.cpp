@@ -25,7 +25,8 @@ class OnlineExecutor final : public Executor {
  public:
   OnlineExecutor(const Plan& plan, Rank me)
       : call_{plan.problem.ranks, blocks_of(plan),
-              static_cast<Rank>(plan.parameters.at("coordinator")), plan.parameters.at("step")},
+              static_cast<Rank>(plan.parameters.at("coordinator")), plan.parameters.at("window"),
+              plan.parameters.at("step"), static_cast<Rank>(plan.parameters.at("children"))},
         count_(plan.problem.count),
         context_(context_of(plan, me)) {
     context_.scratch_count =
@@ -67,6 +68,8 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   if (!plan.parameters.contains("coordinator")) {
     plan.parameters["coordinator"] = knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals);
   }
+  plan.parameters.try_emplace("window", 2);
+  plan.parameters.try_emplace("children", 4);
   if (!plan.parameters.contains("step")) plan.parameters["step"] = step_for(plan, knowledge.network);
 }
 
@@ -107,7 +110,8 @@ LATECOMER_ROW(allreduce, online_owners) {
                          {"coordinator", "the rank that orders arrivals; default: the rank that is "
                                          "expected first", 0, {}},
                          {"step", "rounds that ranks are told of at a time, at most 1024; default: "
-                                  "by cost", 1, {}}},
+                                  "by cost", 1, {}},
+                         {"window", "window", 1, {}}, {"children", "children", 1, {}}},
           .cost_formula = "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + "
                           "2 ceil(log2 P) alpha",
           .source = "own",

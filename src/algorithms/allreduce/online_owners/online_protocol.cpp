@@ -5,23 +5,32 @@
 namespace latecomer::allreduce {
 namespace {
 
-// A control message: kind, rank and round.
-constexpr int kKindBits = 4;
-constexpr int kRankBits = 28;
-constexpr int kRoundBits = 32;
-static_assert(kKindBits + kRankBits + kRoundBits == 64);
+// A control message: a word of kind and round, and one for each entry, of its rank and round.
+constexpr int kUpperBits = 28;
+constexpr std::uint64_t kUpper = std::uint64_t{1} << kUpperBits;
 
-std::uint64_t encode(const LogMessage& message) {
-  const auto kind = static_cast<std::uint64_t>(message.kind);
-  return (kind << kRankBits | static_cast<std::uint64_t>(message.rank)) << kRoundBits |
-         static_cast<std::uint64_t>(message.round);
+std::uint64_t packed(std::uint64_t upper, Count round) {
+  return static_cast<std::uint64_t>(round) << kUpperBits | upper;
 }
 
-LogMessage decode(std::uint64_t word) {
-  const std::uint64_t upper = word >> kRoundBits;
-  return {static_cast<LogMessage::Kind>(upper >> kRankBits),
-          static_cast<Rank>(upper & ((std::uint64_t{1} << kRankBits) - 1)),
-          static_cast<Count>(word & ((std::uint64_t{1} << kRoundBits) - 1))};
+std::vector<std::uint64_t> encode(const LogMessage& message) {
+  std::vector<std::uint64_t> words = {
+      packed(static_cast<std::uint64_t>(message.kind), message.round)};
+  for (const auto& [rank, round] : message.entries) {
+    words.push_back(packed(static_cast<std::uint64_t>(rank), round));
+  }
+  return words;
+}
+
+LogMessage decode(ControlWords words) {
+  LogMessage message{static_cast<LogMessage::Kind>(words.front() % kUpper),
+                     static_cast<Count>(words.front() >> kUpperBits),
+                     {}};
+  for (const std::uint64_t word : words.subspan(1)) {
+    message.entries.push_back(
+        {static_cast<Rank>(word % kUpper), static_cast<Count>(word >> kUpperBits)});
+  }
+  return message;
 }
 
 enum class Work : std::uint8_t { send, receive, combine, copy };
@@ -57,21 +66,18 @@ void OnlineProtocol::arrive() {
   rank_.arrive(step);
   follow(step);
   arrived_ = true;
-  for (const auto& [from, word] : std::exchange(kept_, {})) on_control(from, word);
+  for (const auto& [from, words] : std::exchange(kept_, {})) on_control(from, words);
 }
 
 /// Without a progress thread a rank hears nothing before it arrives.
-void OnlineProtocol::on_control(Rank from, std::uint64_t word) {
-  if (status_ != Status::running) return;
+void OnlineProtocol::on_control(Rank from, ControlWords words) {
+  if (status_ != Status::running || words.empty()) return;
   if (!arrived_ && context_.progress == Progress::foreground) {
-    kept_.emplace_back(from, word);
+    kept_.emplace_back(from, std::vector(words.begin(), words.end()));
     return;
   }
-  LogMessage message = decode(word);
-  if (message.kind != LogMessage::Kind::entry) message.rank = from;
-  if (message.rank < 0 || message.rank >= context_.ranks) return;
   OnlineRank::Step step;
-  rank_.hear(message, step);
+  rank_.hear(from, decode(words), step);
   follow(step);
 }
 

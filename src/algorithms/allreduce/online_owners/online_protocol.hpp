@@ -22,7 +22,7 @@ class OnlineProtocol final : public Protocol {
   void arrive() override;
   void completed(const Completion& completion) override;
   [[nodiscard]] bool uses_control() const override { return true; }
-  void on_control(Rank from, std::uint64_t word) override;
+  void on_control(Rank from, ControlWords words) override;
   [[nodiscard]] Status status() const override { return status_; }
   [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override { return rank_.waiting_for(); }
@@ -48,7 +48,7 @@ class OnlineProtocol final : public Protocol {
   std::vector<bool> received_from_;
   std::vector<bool> first_of_peer_;  // by receive: it is the first message of its sender
   bool arrived_ = false;
-  std::vector<std::pair<Rank, std::uint64_t>> kept_;  // control messages, until the arrival
+  std::vector<std::pair<Rank, std::vector<std::uint64_t>>> kept_;  // control messages, until the arrival
   Status status_ = Status::running;
   std::string failure_;
 };

@@ -11,8 +11,8 @@ constexpr std::size_t kAtHand = 4;  // blocks to send, and to receive, that the 
 
 OnlineRank::OnlineRank(const OnlineCall& call, Rank me)
     : me_(me),
-      ranks_(call.ranks),
-      log_(call.ranks, me, call.coordinator, call.step),
+      call_(call),
+      log_(call, me),
       table_(call.ranks, call.blocks),
       expected_(static_cast<std::size_t>(call.blocks), 0),
       here_(static_cast<std::size_t>(call.blocks), 0),
@@ -24,8 +24,8 @@ void OnlineRank::arrive(Step& step) {
   go_on(step);
 }
 
-void OnlineRank::hear(const LogMessage& message, Step& step) {
-  log_.hear(message, step.tell);
+void OnlineRank::hear(Rank from, const LogMessage& message, Step& step) {
+  log_.hear(from, message, step.tell);
   go_on(step);
 }
 
@@ -52,13 +52,10 @@ void OnlineRank::combined(std::size_t receive, Step& step) {
 }
 
 void OnlineRank::go_on(Step& step) {
-  extend();
-  while (near_horizon()) {
-    const Count horizon = log_.horizon();
-    log_.come_near(step.tell);
-    if (log_.horizon() == horizon) break;
+  do {
     extend();
-  }
+    log_.finish(rounds_over(), step.tell);
+  } while (log_.advance(!table_.dry(), step.tell));
   while (send_posted_ < sends_.size() && send_posted_ - send_over_ < kSending &&
          may_send(sends_[send_posted_])) {
     step.send.push_back(send_posted_++);
@@ -69,16 +66,16 @@ void OnlineRank::go_on(Step& step) {
   }
 }
 
-/// True if all blocks of this rank are over but those of the last rounds, and there may be hops
-/// beyond the horizon.
-bool OnlineRank::near_horizon() {
-  if (!log_.entered() || log_.complete() || table_.dry()) return false;
-  const Count reached = log_.horizon() - kNear;
-  const auto open = [&](const std::vector<OwnHop>& hops, std::size_t& first) {
+/// All rounds before it are over on this rank, as far as they are known.
+Count OnlineRank::rounds_over() {
+  Count over = log_.horizon();
+  const auto look = [&](const std::vector<OwnHop>& hops, std::size_t& first) {
     while (first < hops.size() && hops[first].over) ++first;
-    return first < hops.size() && hops[first].hop.round < reached;
+    if (first < hops.size()) over = std::min(over, hops[first].hop.round);
   };
-  return !open(sends_, first_send_) && !open(receives_, first_receive_);
+  look(sends_, first_send_);
+  look(receives_, first_receive_);
+  return over;
 }
 
 /// All earlier contributions must be combined with it, or the result must be here.
@@ -129,7 +126,7 @@ bool OnlineRank::done() const {
 }
 
 std::string OnlineRank::waiting_for() const {
-  if (!log_.entered()) return "for rank " + std::to_string(log_.coordinator()) + " to arrive";
+  if (!log_.entered()) return "for rank " + std::to_string(call_.coordinator) + " to arrive";
   std::string text;
   const auto add = [&](const char* what, Rank peer) {
     text += (text.empty() ? "" : ", ") + std::string(what) + std::to_string(peer);
@@ -140,9 +137,9 @@ std::string OnlineRank::waiting_for() const {
   for (std::size_t i = 0; i < receive_posted_; ++i) {
     if (!receives_[i].over) add("to receive from rank ", receives_[i].hop.from);
   }
-  std::vector<bool> here(static_cast<std::size_t>(ranks_), false);
-  for (const ArrivalLog::Entry& entry : log_.entries()) here[entry.rank] = true;
-  for (Rank rank = 0; rank < ranks_; ++rank) {
+  std::vector<bool> here(static_cast<std::size_t>(call_.ranks), false);
+  for (const LogEntry& entry : log_.entries()) here[entry.rank] = true;
+  for (Rank rank = 0; rank < call_.ranks; ++rank) {
     if (!here[rank]) add("for the arrival of rank ", rank);
   }
   return text;

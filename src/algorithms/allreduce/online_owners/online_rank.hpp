@@ -10,14 +10,6 @@
 
 namespace latecomer::allreduce {
 
-/// What all ranks of a call agree on.
-struct OnlineCall {
-  Rank ranks = 1;
-  Count blocks = 1;
-  Rank coordinator = 0;
-  Count step = 1;  // rounds by which the horizon moves
-};
-
 class OnlineRank {
  public:
   /// Blocks that a rank receives at the same time. More would share its link, and the block that
@@ -40,7 +32,7 @@ class OnlineRank {
 
   // Events.
   void arrive(Step& step);
-  void hear(const LogMessage& message, Step& step);
+  void hear(Rank from, const LogMessage& message, Step& step);
   void sent(std::size_t send, Step& step);
   /// A block is here: a result, or a contribution that is not combined yet.
   void received(std::size_t receive, Step& step);
@@ -74,16 +66,12 @@ class OnlineRank {
   void extend();
   void note_hops();
   void go_on(Step& step);
-  [[nodiscard]] bool near_horizon();
+  [[nodiscard]] Count rounds_over();
   [[nodiscard]] bool may_send(const OwnHop& own) const;
   [[nodiscard]] bool may_receive(const OwnHop& own) const;
 
-  /// Rounds before the horizon that need not be over when it moves: while messages go up and down
-  /// the tree there must be blocks to send.
-  static constexpr Count kNear = 2;
-
   Rank me_;
-  Rank ranks_;
+  OnlineCall call_;
   ArrivalLog log_;
   TimetableBuilder table_;
   bool arrived_ = false;

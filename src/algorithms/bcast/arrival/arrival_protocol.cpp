@@ -54,8 +54,8 @@ ArrivalProtocol::ArrivalProtocol(const Feeding& feeding, const RankContext& cont
       buffer_(feeding.root == context.me ? Buffer::input : Buffer::output),
       segments_(context.buffer_count(buffer_), std::max<Count>(1, feeding.segments)) {}
 
-void ArrivalProtocol::on_control(Rank from, std::uint64_t word) {
-  if (status_ == Status::running) follow(rank_.hear(from, decode(word)));
+void ArrivalProtocol::on_control(Rank from, ControlWords words) {
+  if (status_ == Status::running) follow(rank_.hear(from, decode(words.front())));
 }
 
 Message ArrivalProtocol::message(const Transfer& transfer) const {
@@ -64,7 +64,10 @@ Message ArrivalProtocol::message(const Transfer& transfer) const {
 }
 
 void ArrivalProtocol::follow(const Step& step) {
-  for (const auto& [to, word] : step.tell) transport_.send_control(to, encode(word));
+  for (const auto& [to, word] : step.tell) {
+    const std::uint64_t bits = encode(word);
+    transport_.send_control(to, {&bits, 1});
+  }
   for (const Transfer& transfer : step.receive) {
     transport_.recv(message(transfer), received(transfer.segment));
   }

@@ -33,12 +33,15 @@ LocalRedirectProtocol::LocalRedirectProtocol(const Line& line, const RankContext
 
 void LocalRedirectProtocol::arrive() { follow(rank_.arrive()); }
 
-void LocalRedirectProtocol::on_control(Rank from, std::uint64_t word) {
-  if (status_ == Status::running) follow(rank_.hear(line_.positions[from], decode(word)));
+void LocalRedirectProtocol::on_control(Rank from, ControlWords words) {
+  if (status_ == Status::running) follow(rank_.hear(line_.positions[from], decode(words.front())));
 }
 
 void LocalRedirectProtocol::follow(const LocalRedirectState::Step& step) {
-  for (const auto& [to, word] : step.tell) transport_.send_control(rank_at(to), encode(word));
+  for (const auto& [to, word] : step.tell) {
+    const std::uint64_t bits = encode(word);
+    transport_.send_control(rank_at(to), {&bits, 1});
+  }
   if (step.receive_from >= 0) receive(rank_at(step.receive_from));
   if (step.give_to >= 0) send(rank_at(step.give_to), Task::give);
   if (rank_.complete() && !std::exchange(ended_, true)) end();

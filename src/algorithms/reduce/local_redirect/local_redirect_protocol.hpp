@@ -27,7 +27,7 @@ class LocalRedirectProtocol final : public Protocol {
   void arrive() override;
   void completed(const Completion& completion) override;
   [[nodiscard]] bool uses_control() const override { return true; }
-  void on_control(Rank from, std::uint64_t word) override;
+  void on_control(Rank from, ControlWords words) override;
   [[nodiscard]] Status status() const override { return status_; }
   [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override;

@@ -30,7 +30,9 @@ class NotingTransport final : public Transport {
   void recv(const Message& message, Token token) override { receives.push_back({message, token}); }
   void combine(const Slice&, const Slice&, Into, Token) override { FAIL() << "combines"; }
   void copy(const Slice&, const Slice&, Token) override { FAIL() << "copies"; }
-  void send_control(Rank peer, std::uint64_t word) override { words.push_back({peer, word}); }
+  void send_control(Rank peer, ControlWords said) override {
+    words.push_back({peer, said.front()});
+  }
 
   std::vector<Posted> sends;
   std::vector<Posted> receives;
@@ -53,7 +55,7 @@ struct Member {
   /// All that was told this one by `other`.
   void hear(Rank me, const Member& other) {
     for (const auto& [to, word] : other.transport.words) {
-      if (to == me) protocol.on_control(other.context.me, word);
+      if (to == me) protocol.on_control(other.context.me, {&word, 1});
     }
   }
   void receive_all() {
