@@ -1,4 +1,4 @@
-"""Networks, sizes and cells of evidence/balanced_map.py and evidence/choice_quality.py."""
+"""Networks, sizes and cells of the scripts that compare algorithms without lateness."""
 
 from __future__ import annotations
 

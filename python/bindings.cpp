@@ -308,7 +308,11 @@ class PlanningTime {
   void attempt() {
     Plan plan;
     take(plan_, [&] { plan = make_plan(row_, problem_, {}, knowledge_); });
-    take(price_, [&] { (void)mean_after_last(plan, knowledge_.network, knowledge_.arrivals); });
+    take(price_, [&] {
+      const Network& network = knowledge_.network;
+      (void)(row_.arrival_aware ? mean_after_last(plan, network, knowledge_.arrivals)
+                                : balanced_time(plan, network));
+    });
     for (std::size_t i = 0; i < programs_.size() && row_.kind == Kind::program; ++i) {
       const Rank rank = i == 0 ? problem_.root : problem_.ranks / 2;
       take(programs_[i], [&] { (void)build_program(plan, rank); });

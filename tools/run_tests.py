@@ -65,7 +65,7 @@ def cpp_files() -> list[str]:
 # orders stay) and mistakes that the verifier must find; tests/reference/sweeps.hpp makes other
 # sweeps shorter. The release build runs all of them.
 SLOW = [
-    "*DefaultSegments*", "*Choosing*", "*TimeOf*", "*TimeAfterLast*", "*AutoOf*",
+    "*DefaultSegments*", "*Choosing*", "*TimeOf*", "*MeanAfterLast*", "*AutoOf*", "*CostOf*",
     "*NoSimulatedRunBeatsIt*", "*.InAllOrdersOfEvents*", "*EveryMistakeIsDetected*",
     "Chooser.LeavesShortCallsToTheLibraryAndHardlyLooks", "Chooser.ComesBack*",
     "Chooser.TellsOfShortCalls*", "Chooser.TriesTheWorseEverMoreRarely",

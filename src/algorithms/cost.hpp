@@ -1,4 +1,4 @@
-// What a plan costs when all ranks arrive together, and the time that follows by Hockney's model.
+// The cost of a plan if all ranks arrive together, and the time that follows by Hockney's model.
 #pragma once
 
 #include <vector>
@@ -8,28 +8,28 @@
 
 namespace latecomer {
 
-/// What the time of a call consists of. Tests compare each count with how much longer the program
-/// takes on a virtual network where that becomes dearer.
+/// The parts of a call's time. Tests compare each count with the time that the program takes longer
+/// on a virtual network where this part is dearer.
 struct Cost {
   Count rounds = 0;     // transfers that follow each other: start-ups
   Count sent = 0;       // elements of these transfers
   Count combined = 0;   // at most so many elements combined in between, hidden by no transfer
-  Count exchanged = 0;  // of `sent`, what two ranks send each other at the same time
+  Count exchanged = 0;  // part of `sent` that two ranks send each other at the same time
   bool paced = false;   // short messages wait for their receivers as long ones do
 };
 
-/// Seconds by Hockney's model (Parallel Computing 20, 1994): so many rounds of messages of equal
-/// length, and the combining.
+/// Returns seconds by Hockney's model (Parallel Computing 20, 1994): so many rounds of messages of
+/// equal length, and the combining.
 [[nodiscard]] Seconds hockney_time(const Problem& problem, const Cost& cost,
                                    const Network& network);
 
-/// One after the other.
+/// The cost of two plans that run one after the other.
 [[nodiscard]] inline Cost operator+(const Cost& first, const Cost& then) {
   return {first.rounds + then.rounds, first.sent + then.sent, first.combined + then.combined,
           first.exchanged + then.exchanged, first.paced || then.paced};
 }
 
-/// The mean exit minus the last arrival, seconds; one entry a rank, in any order.
+/// Returns the mean exit minus the last arrival, seconds; one entry a rank, in any order.
 [[nodiscard]] Seconds mean_exit_after_last(const std::vector<Seconds>& exits,
                                            const std::vector<Seconds>& arrivals);
 

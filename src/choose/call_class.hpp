@@ -29,14 +29,21 @@ struct CallClass {
   static constexpr Seconds kBrief = 20e-6;
   [[nodiscard]] bool next_is_timed() const { return !brief || calls % kTimed == 0; }
 
+  /// Takes planning time from the budget, if it holds so much; otherwise false.
+  [[nodiscard]] bool pay(Seconds cost) {
+    if (budget < cost) return false;
+    budget -= cost;
+    return true;
+  }
+
   CallKey key = 0;
   std::uint64_t calls = 0;
   /// Calls before this number go to the MPI library without being looked at.
   std::uint64_t next_event = 0;
   bool active = false;
   // Durations on this rank. The first call, which is often slow, is not noted.
-  Durations library;  // of the MPI library's own collective
-  Durations decided;  // of calls decided about since the last review, including all overhead
+  Durations library;  // calls of the MPI library's own collective
+  Durations decided;  // calls decided about since the last review, with all overhead
 
   // Alike on all ranks.
   Seconds elapsed = 0;                  // exponential mean over the calls, waiting included

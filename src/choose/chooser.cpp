@@ -8,67 +8,29 @@
 
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
-#include "price/planning_cost.hpp"
-#include "price/price.hpp"
 
 namespace latecomer {
 namespace {
 
-constexpr double kGain = 0.95;    // of the current price: a better candidate's is below it
-constexpr double kNoWorse = 1.5;  // of the best program's price in balance: a protocol's, at most
+constexpr double kGain = 0.95;  // a better candidate's price over the current one's, at most
 constexpr std::size_t kPriorWeight = 2;     // calls that must speak for an arrival-aware candidate
-constexpr std::size_t kRecentCalls = 5;     // whose arrivals stand for the next call's
-constexpr std::uint64_t kMaxDoublings = 7;  // of the calls between two exchanges
-constexpr std::uint64_t kMaxUses = 12;      // of a candidate whose durations stay unknown
+constexpr std::uint64_t kMaxDoublings = 7;  // times that the calls between two exchanges double
+constexpr std::uint64_t kMaxUses = 12;      // uses of a candidate whose durations stay unknown
 
 constexpr Count kLong = 65536;  // bytes: MPI libraries send no longer message before it is awaited
 constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each doubling of the ranks
-constexpr Seconds kOwnStep = 5e-6;        // of a program's step, however fast the network
-constexpr Seconds kLook = 3e-6;           // expecting and deciding, without planning
+constexpr Seconds kOwnStep = 5e-6;  // a program's step takes so long however fast the network is
+constexpr Seconds kLook = 3e-6;     // expecting and deciding, without planning
 constexpr double kBudgetShare = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
-constexpr std::uint64_t kGrowth = 4;                     // of the calls between reviews
-constexpr double kLoss = 0.01;              // by deciding, of the time of a class's calls
+constexpr std::uint64_t kGrowth = 4;                     // factor of the calls between reviews
+constexpr double kLoss = 0.01;  // part of the time of a class's calls that deciding may lose
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
 
+constexpr Network kBuiltIn = with_handshake({});  // the network in reproducible mode
+
 bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
-
-/// Returns a row by its name: every choice needs some, so they are looked up once.
-const Algorithm& row_of(Collective collective, std::string_view name) {
-  using Rows = std::array<const Algorithm*, kCollectives>;
-  const auto find = [](std::string_view each) {
-    Rows rows{};
-    for (const Collective collective : all_collectives()) {
-      rows[static_cast<std::size_t>(collective)] = &find_algorithm(collective, each);
-    }
-    return rows;
-  };
-  static const Rows fastest = find("fastest");
-  static const Rows native = find("native");
-  return *(name == "fastest" ? fastest : native)[static_cast<std::size_t>(collective)];
-}
-
-bool late(const std::vector<Seconds>& arrivals) {
-  if (arrivals.empty()) return false;
-  const auto [first, last] = std::minmax_element(arrivals.begin(), arrivals.end());
-  return *last > *first;
-}
-
-/// The mean over the ranks of how long they wait for the last one to arrive.
-Seconds waiting(const std::vector<Seconds>& arrivals) {
-  if (arrivals.empty()) return 0;
-  const Seconds sum = std::accumulate(arrivals.begin(), arrivals.end(), 0.0);
-  return *std::max_element(arrivals.begin(), arrivals.end()) -
-         sum / static_cast<double>(arrivals.size());
-}
-
-/// The price for a mean duration from the last arrival on. In a rooted collective ranks may leave
-/// before it, so that this mean may be negative and ratios of it mean nothing: there the waiting is
-/// added.
-Seconds as_price(Seconds after_last, Collective collective, const std::vector<Seconds>& arrivals) {
-  return rooted(collective) ? after_last + waiting(arrivals) : after_last;
-}
 
 /// Mixes an event that all ranks know alike into the hash; the result is not 0.
 void mix(StateHash& state_hash, std::uint64_t event) {
@@ -77,7 +39,7 @@ void mix(StateHash& state_hash, std::uint64_t event) {
   state_hash = std::max<StateHash>(1, (mixed ^ mixed >> 32) & kStateHashMask);
 }
 
-/// The mean without the slowest quarter.
+/// Returns the mean without the slowest quarter.
 template <std::size_t size>
 double trimmed_mean(std::array<double, size> values, std::size_t count) {
   const auto begin = values.begin();
@@ -101,8 +63,7 @@ double median(std::array<double, size> values, std::size_t count) {
 
 void Chooser::forget() {
   classes_.clear();
-  plans_.clear();
-  announced_plans_.clear();
+  pricer_.clear();
   last_ = before_ = {};
   spent_ = 0;
   ++version_;
@@ -127,7 +88,7 @@ CallClass& Chooser::class_of(const Problem& problem) {
   if (!fresh) return call_class;
   call_class.key = found->first;
   call_class.used = ++events_;
-  call_class.current = &row_of(problem.collective, "native");
+  call_class.current = &native_row(problem.collective);
   // A first call is often a slow one. Classes of long calls are looked at from the second call on.
   call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 2 : 8;
   if (classes_.size() > kMaxClasses) forget_oldest();
@@ -292,13 +253,13 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
 
 void Chooser::watch_arrivals() {
   watch_ = past_watch_ ? std::move(past_watch_) : std::make_unique<Watch>(me_, ranks_);
-  plans_.clear();
+  pricer_.clear();
 }
 
 void Chooser::watch_no_more() {
   if (!watch_) return;
   watch_.reset();
-  plans_.clear();
+  pricer_.clear();
 }
 
 const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
@@ -320,10 +281,8 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced) {
-  known_.network = policy_.reproducible ? with_handshake({}) : policy_.network;
-  known_.telemetry = watch_ != nullptr && !rooted(collective);
-  known_.background = announced;
-  known_.arrivals = expected_;
+  const Network& network = policy_.reproducible ? kBuiltIn : policy_.network;
+  pricer_.know(network, watch_ != nullptr && !rooted(collective), announced);
 }
 
 Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
@@ -334,7 +293,7 @@ Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
   note({});
   if (is_native(*set.algorithm)) return decision;
   know(problem.collective, announced);
-  decision.plan = plans_for_call().get(set, problem, known_).plan;
+  decision.plan = pricer_.plan(set, problem, expected_);
   decision.action = Decision::Action::plan;
   return decision;
 } catch (const Error& error) {
@@ -348,7 +307,7 @@ std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
   expected_.clear();
   if (!policy_.reproducible) expected_ = policy_.given;
   know(problem.collective, false);
-  return plans_.get(policy_.choice(problem.collective), problem, known_).plan;
+  return pricer_.plan(policy_.choice(problem.collective), problem, expected_);
 }
 
 /// The prices of a class's candidates: predictions, corrected by feedback. A program without
@@ -391,7 +350,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   call_class.budget += kBudgetShare * call_class.elapsed *
                        static_cast<double>(call_class.calls - call_class.budgeted);
   call_class.budgeted = call_class.calls;
-  collect(call_class, problem, announced);
+  know(problem.collective, announced);
+  candidates_ = pricer_.candidates(call_class, problem, expected_);
   const Candidate* const trial = trial_candidate(call_class);
   const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
   if (trial == nullptr && call_class.current != chosen.row) {
@@ -443,137 +403,6 @@ void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predic
   feedback.use(call_class.calls);
 }
 
-/// The plan of a row, if it is cached or the budget pays for making it; otherwise null.
-const CachedPlan* Chooser::plan_if_affordable(CallClass& call_class, const Algorithm& row,
-                                              const Problem& problem) {
-  const Choice choice{&row, {}};
-  if (const CachedPlan* const found = plans_for_call().find(choice, problem, known_)) return found;
-  const Seconds cost = planning_cost(row, problem, known_.network);
-  if (call_class.budget < cost || !accepts(row, problem, nullptr)) return nullptr;
-  call_class.budget -= cost;
-  return &plans_for_call().get(choice, problem, known_);
-}
-
-/// Collects the candidates of a call: the MPI library's collective, which is predicted to take as
-/// long as the best balanced program; that program; protocols; and if a rank is expected late the
-/// arrival-aware rows. If the budget is too small, only the first.
-void Chooser::collect(CallClass& call_class, const Problem& problem, bool announced) {
-  candidates_.clear();
-  candidates_.push_back({&row_of(problem.collective, "native"), 0, nullptr});
-  collect_arrival_independent(call_class, problem, announced);
-  if (call_class.arrival_independent.empty()) return;
-  if (late(expected_)) price(call_class, problem);
-  const bool priced = late(expected_) && !call_class.priced.empty();
-  for (const Candidate& each : priced ? call_class.priced : call_class.arrival_independent)
-    candidates_.push_back(each);
-  candidates_.front().predicted = candidates_[1].predicted;
-}
-
-/// Collects the candidates that do not depend on expected arrivals. A protocol moves whole vectors,
-/// with control messages in between. Where programs are far better in balance, because a vector is
-/// short or can be cut, a protocol may still let most ranks leave early, but the ranks that need
-/// the result wait longer: there it does not compete.
-void Chooser::collect_arrival_independent(CallClass& call_class, const Problem& problem,
-                                          bool announced) {
-  call_class.arrival_independent.clear();
-  const Collective collective = problem.collective;
-  know(collective, announced);
-  known_.arrivals.clear();
-  const CachedPlan* const fastest =
-      plan_if_affordable(call_class, row_of(collective, "fastest"), problem);
-  if (fastest == nullptr) return;
-  const Seconds balanced = fastest->balanced;
-  call_class.arrival_independent.push_back({fastest->asked.algorithm, balanced, fastest->plan});
-  for (const Algorithm& row : registry(collective)) {
-    if (row.kind != Kind::protocol || (announced && !row.runs_ahead)) continue;
-    const CachedPlan* const protocol = plan_if_affordable(call_class, row, problem);
-    if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
-    call_class.arrival_independent.push_back({&row, protocol->balanced, protocol->plan});
-  }
-  if (call_class.recent_prices.empty()) return;
-  // No arrivals are expected: the price is the mean under the arrivals of the last calls.
-  for (Candidate& each : call_class.arrival_independent) {
-    Seconds sum = 0;
-    int count = 0;
-    for (const auto& prices : call_class.recent_prices) {
-      for (const Candidate& then : prices) {
-        if (then.row != each.row) continue;
-        sum += then.predicted;
-        ++count;
-      }
-    }
-    if (count > 0) each.predicted = sum / count;
-  }
-}
-
-/// Balanced programs are priced for given arrivals in reductions, whose ranks may leave early, and
-/// where protocols compete. Elsewhere they are priced as if nobody were late.
-bool Chooser::prices_arrivals(const CallClass& call_class) {
-  const Collective collective = call_class.arrival_independent.front().row->collective;
-  return call_class.arrival_independent.size() > 1 || (rooted(collective) && combines(collective));
-}
-
-/// The planning time that pricing the arrival-independent candidates takes.
-Seconds Chooser::cost_of_prices(const CallClass& call_class) {
-  Seconds cost = 0;
-  if (!prices_arrivals(call_class)) return cost;
-  for (const Candidate& candidate : call_class.arrival_independent)
-    cost += replay_cost(*candidate.plan);
-  return cost;
-}
-
-/// The price of a candidate under these arrivals.
-Seconds Chooser::price_of(const CallClass& call_class, const Candidate& candidate,
-                          const std::vector<Seconds>& arrivals) const {
-  const Collective collective = candidate.row->collective;
-  const bool exact = prices_arrivals(call_class);
-  const Seconds after_last = mean_after_last(*candidate.plan, known_.network, arrivals, exact);
-  return as_price(after_last, collective, arrivals);
-}
-
-/// Prices the candidates for the expected arrivals: first the arrival-independent ones, then
-/// arrival-aware rows, the cheapest to plan first, as far as the budget pays for them. Later calls
-/// with the same arrivals go on.
-void Chooser::price(CallClass& call_class, const Problem& problem) {
-  if (call_class.priced_count != problem.count || call_class.arrivals != expected_)
-    begin_pricing(call_class, problem);
-  while (call_class.priced_count >= 0 && !call_class.unpriced.empty()) {
-    const Algorithm& row = *call_class.unpriced.back();
-    const Seconds cost = planning_cost(row, problem, known_.network);
-    if (call_class.budget < cost) return;
-    call_class.budget -= cost;
-    call_class.unpriced.pop_back();
-    known_.arrivals = expected_;
-    const CachedPlan& cached = plans_for_call().get({&row, {}}, problem, known_);
-    if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
-    const Seconds after_last = mean_after_last(*cached.plan, known_.network, expected_);
-    call_class.priced.push_back(
-        {&row, as_price(after_last, problem.collective, expected_), cached.plan});
-  }
-}
-
-void Chooser::begin_pricing(CallClass& call_class, const Problem& problem) {
-  call_class.priced.clear();
-  call_class.unpriced.clear();
-  call_class.priced_count = -1;
-  const Seconds cost = cost_of_prices(call_class);
-  if (call_class.budget < cost) return;
-  call_class.budget -= cost;
-  call_class.priced_count = problem.count;
-  call_class.arrivals = expected_;
-  for (const Candidate& candidate : call_class.arrival_independent) {
-    call_class.priced.push_back(
-        {candidate.row, price_of(call_class, candidate, expected_), candidate.plan});
-  }
-  for (const Algorithm& row : registry(problem.collective)) {
-    const bool candidate = row.arrival_aware && row.name != "auto";
-    if (candidate && may_pay(row, problem, known_.network)) call_class.unpriced.push_back(&row);
-  }
-  std::ranges::stable_sort(call_class.unpriced, std::greater<>{}, [&](const Algorithm* row) {
-    return planning_cost(*row, problem, known_.network);
-  });
-}
-
 /// Returns a candidate to try: first the library's collective and the best balanced program, until
 /// both have enough feedback; later one that was not used for long. Null: none.
 const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
@@ -622,7 +451,7 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, cons
   const Seconds call = std::max(call_class.elapsed, prices.of(chosen));
   if (!(call > 0)) return kRootedEvery;
   const Seconds exchange =
-      ceil_log2(problem.ranks) * known_.network.transfer(0) * prices.calibration();
+      ceil_log2(problem.ranks) * pricer_.network().transfer(0) * prices.calibration();
   return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
 }
 
@@ -651,28 +480,6 @@ void Chooser::learn() {
   learn(last_, watch_->taken(), watch_->last());
 }
 
-/// The price that a call is compared with once its arrivals are known: an arrival-independent
-/// candidate is priced for these, others keep the price that they were chosen for, so that a wrong
-/// estimate counts against them.
-Seconds Chooser::price_in_hindsight(CallClass& call_class, const Selection& selection,
-                                    const std::vector<Seconds>& arrivals) {
-  if (call_class.arrival_independent.empty()) return selection.predicted;
-  const Seconds cost = cost_of_prices(call_class);
-  if (call_class.budget < cost) return selection.predicted;
-  call_class.budget -= cost;
-  std::vector<Candidate> prices;
-  Seconds price = selection.predicted;
-  for (const Candidate& candidate : call_class.arrival_independent) {
-    prices.push_back({candidate.row, price_of(call_class, candidate, arrivals), nullptr});
-    const bool stands_for = prices.size() == 1 && is_native(*selection.row);
-    if (candidate.row == selection.row || stands_for) price = prices.back().predicted;
-  }
-  call_class.recent_prices.push_back(std::move(prices));
-  if (call_class.recent_prices.size() > kRecentCalls)
-    call_class.recent_prices.erase(call_class.recent_prices.begin());
-  return price;
-}
-
 void Chooser::learn(const Selection& selection, std::optional<Seconds> taken,
                     const std::vector<Seconds>& arrivals) {
   if (selection.row == nullptr || !taken) return;
@@ -684,7 +491,7 @@ void Chooser::learn(const Selection& selection, std::optional<Seconds> taken,
   Seconds predicted = selection.predicted;
   if (rooted(selection.row->collective)) {
     if (arrivals.empty()) return;
-    predicted = price_in_hindsight(call_class, selection, arrivals);
+    predicted = pricer_.in_hindsight(call_class, *selection.row, predicted, arrivals);
     *taken += waiting(arrivals);
   }
   if (!(predicted > 0) || selection.first) return;

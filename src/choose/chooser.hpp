@@ -20,6 +20,7 @@
 
 #include "choose/call_class.hpp"
 #include "choose/policy.hpp"
+#include "choose/pricer.hpp"
 #include "forecast/call_sequence.hpp"
 #include "telemetry/watch.hpp"
 
@@ -34,10 +35,10 @@ struct Decision {
   };
   Action action = Action::library;
   std::shared_ptr<const Plan> plan = nullptr;
-  const Algorithm* row = nullptr;  // of the choice
+  const Algorithm* row = nullptr;  // the row chosen
   Seconds predicted = 0;           // its price
   bool exchange_arrivals = false;  // after the call: its messages carry no stamps
-  std::string why = {};            // NOLINT(readability-redundant-member-init): of a refusal
+  std::string why = {};  // NOLINT(readability-redundant-member-init): the reason of a refusal
 };
 
 class Chooser {
@@ -77,10 +78,10 @@ class Chooser {
   /// The class of a call under automatic choice. Valid while version() stays.
   [[nodiscard]] CallClass& class_of(const Problem& problem);
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  /// False for short calls of rooted collectives, and for those of two ranks: the MPI library
-  /// executes them, and nothing is learned about them.
+  /// Returns false for short calls of rooted collectives, and for those of two ranks: the MPI
+  /// library executes them, and nothing is learned about them.
   [[nodiscard]] static bool worth_a_class(const Problem& problem);
-  /// True if the class's next call goes to the MPI library without being looked at.
+  /// Returns true if the class's next call goes to the MPI library without being looked at.
   [[nodiscard]] static bool left_alone(const CallClass& call_class) {
     return !call_class.active || call_class.calls + 1 < call_class.next_event;
   }
@@ -109,7 +110,7 @@ class Chooser {
   /// Null if arrivals are not watched.
   [[nodiscard]] Watch* watch() { return watch_.get(); }
   [[nodiscard]] const Watch* watch() const { return watch_.get(); }
-  /// True if a plan's own messages carry the arrival stamps.
+  /// Returns true if a plan's own messages carry the arrival stamps.
   [[nodiscard]] bool piggybacks(const Plan& plan) const {
     return watch_ != nullptr && plan.telemetry;
   }
@@ -138,7 +139,7 @@ class Chooser {
   /// Notes a call whose arrivals are not known.
   void miss();
 
-  [[nodiscard]] const PlanCache& plans() const { return plans_; }
+  [[nodiscard]] const PlanCache& plans() const { return pricer_.plans(); }
 
  private:
   /// The choice made for a call.
@@ -146,29 +147,15 @@ class Chooser {
     CallKey key = 0;
     const Algorithm* row = nullptr;
     Seconds predicted = 0;
-    bool first = false;  // of its calls since it was last judged: slower than those that follow
+    bool first = false;  // its first call since it was judged: slower than the next ones
   };
-  using Candidates = std::vector<Candidate>;
   class Prices;
 
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
   void judge(CallClass& call_class, Collective collective, const Review& all);
   void know(Collective collective, bool announced);
   [[nodiscard]] Decision decide_as_set(const Problem& problem, bool announced);
-  [[nodiscard]] PlanCache& plans_for_call() {
-    return known_.background ? announced_plans_ : plans_;
-  }
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
-  [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Algorithm& row,
-                                                     const Problem& problem);
-  void price(CallClass& call_class, const Problem& problem);
-  void begin_pricing(CallClass& call_class, const Problem& problem);
-  void collect(CallClass& call_class, const Problem& problem, bool announced);
-  void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool announced);
-  [[nodiscard]] static bool prices_arrivals(const CallClass& call_class);
-  [[nodiscard]] static Seconds cost_of_prices(const CallClass& call_class);
-  [[nodiscard]] Seconds price_of(const CallClass& call_class, const Candidate& candidate,
-                                 const std::vector<Seconds>& arrivals) const;
   [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
   [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
   [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class,
@@ -179,8 +166,6 @@ class Chooser {
   void note(const Selection& selection);
   void learn(const Selection& selection, std::optional<Seconds> taken,
              const std::vector<Seconds>& arrivals);
-  [[nodiscard]] Seconds price_in_hindsight(CallClass& call_class, const Selection& selection,
-                                           const std::vector<Seconds>& arrivals);
   void forget_oldest();
 
   Rank me_;
@@ -193,17 +178,15 @@ class Chooser {
   std::uint64_t version_ = 0;
   std::uint64_t events_ = 0;
   Seconds spent_ = 0;  // seconds, by all reviewed calls
-  PlanCache plans_;
-  PlanCache announced_plans_;  // of calls that rank 0 decides about for all
+  Pricer pricer_;
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Watch> past_watch_;  // another communicator's
   std::vector<Seconds> expected_;
-  Knowledge known_;  // for planning the call at hand
   // Calls with an algorithm that was set. Of announced ones rank 0 may be the only one that counts.
   std::uint64_t rooted_calls_ = 0;
   std::uint64_t announced_rooted_calls_ = 0;
-  Selection last_, before_;  // what a call took may be known only after the next one
-  Candidates candidates_;    // of the call that comes now: the balanced one, the library's, ...
+  Selection last_, before_;  // the duration of a call may be known only after the next one
+  std::vector<Candidate> candidates_;  // for the call at hand: the library's, the balanced one, ...
 };
 
 }  // namespace latecomer

@@ -29,9 +29,9 @@ class Feedback {
   /// `prior_weight` ratios of `prior` while there are few; `prior` if there are none.
   [[nodiscard]] double factor(double prior, std::size_t prior_weight = 0) const;
 
-  /// True if the candidate should be tried again at call number `call`, since it was not used for
-  /// long. `worse`: its price in those of the best. The pause is such that three calls cost at most
-  /// 1 %, and doubles with each trial in vain.
+  /// Returns true if the candidate should be tried again at call number `call`, since it was not
+  /// used for long. `worse`: its price over the best one's. The pause is such that three calls cost
+  /// at most 1 %, and doubles with each trial in vain.
   [[nodiscard]] bool due(std::uint64_t call, double worse) const { return call >= next(worse); }
   /// The number of the first call at which it is due.
   [[nodiscard]] std::uint64_t next(double worse) const;

@@ -17,7 +17,7 @@ struct CachedPlan {
   std::vector<Seconds> arrivals;  // relevant for arrival-aware algorithms only
   bool background = false;        // likewise; true if ranks have progress threads
   bool telemetry = false;
-  Seconds balanced = 0;              // its price where all arrive together
+  Seconds balanced = 0;              // its price if all ranks arrive together
   std::shared_ptr<const Plan> plan;  // shared by equal answers
 };
 
@@ -25,7 +25,7 @@ class PlanCache {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{96} << 10;
 
-  /// Returns null if the plan would have to be made. Does not allocate.
+  /// Returns the plan, or null if it would have to be made. Does not allocate.
   [[nodiscard]] const CachedPlan* find(const Choice& choice, const Problem& problem,
                                        const Knowledge& knowledge);
   /// Throws Error if the algorithm refuses the problem. The result is valid until the next call

@@ -11,7 +11,7 @@ namespace latecomer {
 
 /// Adds a handshake to a network that names none: MPI libraries ask the receiver before they send a
 /// long message, which takes two start-ups.
-[[nodiscard]] inline Network with_handshake(Network network) {
+[[nodiscard]] constexpr Network with_handshake(Network network) {
   if (network.handshake == 0) network.handshake = 2 * network.alpha;
   return network;
 }
@@ -38,9 +38,9 @@ struct Policy {
   [[nodiscard]] bool automatic(Collective collective) const {
     return choice(collective).algorithm->name == "auto";
   }
-  /// True if both policies decide alike.
+  /// Returns true if both policies decide alike.
   [[nodiscard]] bool operator==(const Policy& other) const = default;
-  /// True if the collective's algorithm is chosen call by call.
+  /// Returns true if the collective's algorithm is chosen call by call.
   [[nodiscard]] bool chooses(Collective collective) const {
     return automatic(collective) && !reproducible;
   }

@@ -41,13 +41,13 @@ class Durations {
 
 /// The two kinds of durations in a review.
 enum class Reviewed : std::uint8_t {
-  library,  // of the MPI library's own collective
-  decided,  // of calls that were decided about, overhead included
+  library,  // calls of the MPI library's own collective
+  decided,  // calls that were decided about, overhead included
 };
 
-/// The minimum and maximum over the ranks of the durations of a class's last calls, and what else
-/// the ranks must know before they make CommResources. One reduction with the minimum compares it
-/// all, since min(-x) is -max(x).
+/// The minimum and maximum over the ranks of the durations of a class's last calls, and the facts
+/// that the ranks must know before they make CommResources. One reduction with the minimum compares
+/// it all, since min(-x) is -max(x).
 class Review {
  public:
   static constexpr std::size_t kCalls = Durations::kCalls;
@@ -62,7 +62,7 @@ class Review {
     return -values_[place(by, ago) + 1];
   }
 
-  /// True if each process may make further CommResources.
+  /// `room`: true if each process may make further CommResources.
   void set_room(bool room) { values_[kRoom] = room ? 1 : 0; }
   [[nodiscard]] bool room() const { return values_[kRoom] > 0; }
 

@@ -19,7 +19,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan = cheapest_plan(
       plan.problem, knowledge, [&](const Algorithm& row) { return competes(row, known); },
       [&](const Plan& each) {
-        return mean_after_last(each, knowledge.network, knowledge.arrivals, true);
+        return mean_after_last(each, knowledge.network, knowledge.arrivals);
       });
 }
 

@@ -1,4 +1,4 @@
-// Rows that stand for the best of others: their plan is that one's own.
+// Rows that stand for the best of others: their plan is the best one's own.
 #pragma once
 
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace latecomer {
 
-/// The plan of the row, of those that compete, whose price is least; the last of several.
+/// Returns the plan with the least price of the rows that compete; of equal ones the last.
 template <class Competes, class Price>
 [[nodiscard]] Plan cheapest_plan(const Problem& problem, const Knowledge& knowledge,
                                  const Competes& competes, const Price& price) {
@@ -28,7 +28,7 @@ template <class Competes, class Price>
   return best;
 }
 
-// What a row's functions do with such a plan.
+// The functions of such a row: they call those of the row that the plan is for.
 
 inline const Algorithm& chosen(const Plan& plan) {
   return find_algorithm(plan.problem.collective, plan.algorithm);

@@ -11,7 +11,7 @@
 namespace latecomer {
 namespace {
 
-/// Microseconds; P ranks, S segments.
+/// The terms of an estimate in microseconds, for P ranks and S segments.
 struct Effort {
   double once = 0;
   double rank = 0;     // times P
@@ -22,7 +22,7 @@ struct Effort {
   Rank pairs_to = kMaxReplayedRanks;
 };
 
-/// Of what nobody has measured.
+/// The estimate for rows that nobody has measured.
 constexpr Effort kUsual{.once = 20, .rank = 2, .level = 0.2, .pair = 2, .segment = 1};
 
 struct Row {
@@ -130,7 +130,7 @@ Effort effort_of(const Algorithm& row) {
   return found == std::end(kRows) ? kUsual : found->effort;
 }
 
-/// About as many as the best pipeline has.
+/// Returns about as many segments as the best pipeline has.
 double segments_of(const Problem& problem, const Network& network) {
   const double most = static_cast<double>(max_segments(problem.count));
   const double link = problem.ranks * network.beta * static_cast<double>(problem.bytes());
@@ -169,12 +169,12 @@ Seconds planning_cost(const Algorithm& row, const Problem& problem, const Networ
 
 namespace {
 
-constexpr std::size_t kProgram = 1500;   // bytes of one without operations
-constexpr std::size_t kOperation = 160;  // of one with its dependencies, vectors having grown
-constexpr std::size_t kParameter = 80;   // of one in its map
+constexpr std::size_t kProgram = 1500;   // bytes of a program without operations
+constexpr std::size_t kOperation = 160;  // bytes of an operation and its dependencies in vectors
+constexpr std::size_t kParameter = 80;   // bytes of a parameter in its map
 
-/// Transfers of one rank: no more than those that follow each other, and of a vector cut into
-/// segments no more than its way up and down a tree of two children takes.
+/// Counts the transfers of one rank: at most those that follow each other, and for a vector cut
+/// into segments at most those on its way up and down a tree of two children.
 Count transfers_of(const Plan& plan) {
   const Problem& problem = plan.problem;
   const Count rounds = cost_of(plan).rounds;
@@ -204,7 +204,7 @@ std::size_t memory_of(const Plan& plan) {
                             plan.problem.parts.size() * sizeof(Count) + kProgram;
   if (row == nullptr || row->kind != Kind::program)
     return bytes + 3 * plan.order.size() * sizeof(Rank);
-  const Count each = combines(plan.problem.collective) ? 3 : 2;  // a message in, one out
+  const Count each = combines(plan.problem.collective) ? 3 : 2;  // receive, send, and combine
   const Count operations = each * (transfers_of(plan) + 1);
   const bool tells = row->informs_all != nullptr && row->informs_all(plan);
   const Count telling = plan.telemetry && !tells ? 2 * ceil_log2(plan.problem.ranks) : 0;

@@ -12,6 +12,11 @@ namespace {
 
 constexpr Seconds kLongest = 1e5;  // in a replay: nobody expects a rank to be later
 
+/// The seconds that a burst saves the plan's links, which are rested.
+Seconds saved(const Plan& plan, const Network& network) {
+  return network.saved(cost_of(plan).sent * plan.problem.element_bytes);
+}
+
 bool replayable(const Plan& plan, const Network& network) {
   return plan.problem.ranks <= kMaxReplayedRanks &&
          plan.problem.ranks * cost_of(plan).rounds <= kMaxReplayed &&
@@ -28,9 +33,7 @@ std::vector<Seconds> since_first(const std::vector<Seconds>& arrivals) {
 }  // namespace
 
 Seconds balanced_time(const Plan& plan, const Network& network) {
-  const Cost cost = cost_of(plan);
-  return hockney_time(plan.problem, cost, network) -
-         network.saved(cost.sent * plan.problem.element_bytes);
+  return hockney_time(plan.problem, cost_of(plan), network) - saved(plan, network);
 }
 
 bool may_pay(const Algorithm& row, const Problem& problem, const Network& network) {
@@ -61,16 +64,15 @@ Seconds replay_cost(const Plan& plan) {
 }
 
 Seconds mean_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals, bool exact) {
+                        const std::vector<Seconds>& arrivals) {
   const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
   if (plan.problem.ranks == 1 || arrivals.empty()) return balanced_time(plan, network);
   if (row.mean_after_last != nullptr) {
-    return row.mean_after_last(plan, network, arrivals) -
-           network.saved(cost_of(plan).sent * plan.problem.element_bytes);
+    return row.mean_after_last(plan, network, arrivals) - saved(plan, network);
   }
-  const bool replayed = (row.arrival_aware || exact) && replayable(plan, network);
-  if (!replayed) return balanced_time(plan, network);
-  return mean_exit_after_last(replay(plan, network, arrivals), since_first(arrivals));
+  if (!replayable(plan, network)) return balanced_time(plan, network);
+  const std::vector<Seconds> since = since_first(arrivals);
+  return mean_exit_after_last(replay(plan, network, since), since);
 }
 
 }  // namespace latecomer

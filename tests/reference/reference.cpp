@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::uint64_t kPrime = 65521;
 
-/// Of all ranks' elements one after another.
+/// Returns the elements of all ranks one after another.
 Elements joined(const std::vector<Elements>& parts) {
   Elements all;
   for (const Elements& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
-/// Elements of each rank's part of a vector that is in parts.
+/// Returns the number of elements in each rank's part of a vector that is in parts.
 std::vector<Count> parts_of(const Problem& problem) {
   if (!problem.parts.empty()) return problem.parts;
   std::vector<Count> parts(static_cast<std::size_t>(problem.ranks), problem.count / problem.ranks);

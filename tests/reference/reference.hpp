@@ -1,4 +1,4 @@
-// The slow, obvious reference that every algorithm is compared with, and what tests run it on.
+// The slow, obvious reference that every algorithm is compared with, and its inputs and arrivals.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace latecomer::testing {
 
-/// What each rank has before the call: random elements.
+/// Returns the elements of each rank before the call, at random.
 std::vector<Elements> random_inputs(const Problem& problem, std::uint64_t seed);
-/// What each rank must have after it; nothing where nothing is promised.
+/// Returns the elements that each rank must have after the call; none where none are promised.
 std::vector<Elements> right_results(const Problem& problem, const std::vector<Elements>& inputs);
 
 /// The buffers of all ranks before the call, with the operator that the problem needs.
 std::vector<Memory> memory_with(const Problem& problem, const Executors& executors,
                                 const std::vector<Elements>& inputs);
-/// What is wrong with what the ranks hold after it; nothing if it is right.
+/// Returns the first mistake in the memory of the ranks after the call; empty if there is none.
 std::string compare(const Problem& problem, const std::vector<Memory>& memory,
                     const std::vector<Elements>& inputs);
 
@@ -28,15 +28,15 @@ Element add(Element left, Element right);
 Element compose(Element left, Element right);
 Element random_map(std::uint64_t bits);
 
-/// Left to right over the ranks, element by element.
+/// Combines the inputs from left to right over the ranks, element by element.
 Elements reduce_in_rank_order(const std::vector<Elements>& inputs, Element (*op)(Element, Element));
 
 /// An arrival pattern by number: balanced, one late, all random, sorted either way, one early.
 std::vector<Seconds> arrival_pattern(int number, Rank ranks, Seconds spread, std::uint64_t seed);
 inline constexpr int kArrivalPatterns = 6;
 
-/// Runs the plan with real data and compares every rank's output with the reference; returns what
-/// is wrong, or nothing. `options` gives network, arrivals and window; memory is filled in here.
+/// Runs the plan with real data and compares every rank's output with the reference; returns the
+/// mistake, or nothing. `options` gives network, arrivals and window; memory is filled in here.
 std::string run_and_compare(const Plan& plan, SimulationOptions options, std::uint64_t seed);
 
 }  // namespace latecomer::testing

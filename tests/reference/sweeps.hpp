@@ -1,5 +1,5 @@
-// How far sweeps go. Sanitizers make runs many times slower, and must see each line, not each case:
-// under them sweeps end at five ranks, and random runs are fewer.
+// The limits of sweeps. Sanitizers make runs many times slower, and must see each line, not each
+// case: under them sweeps end at five ranks, and random runs are fewer.
 #pragma once
 
 #include "base/types.hpp"
@@ -14,7 +14,7 @@ inline constexpr bool kSanitized = false;
 
 inline constexpr Rank kMaxRanks = kSanitized ? 5 : 17;
 
-/// How many of so many random runs are made.
+/// Returns the number of random runs to make, out of so many.
 constexpr int random_runs(int all) { return kSanitized ? all / 20 : all; }
 
 }  // namespace latecomer::testing

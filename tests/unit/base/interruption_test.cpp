@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "executors/make_executor.hpp"
 #include "price/price.hpp"
+#include "reference/rows.hpp"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
 
@@ -36,7 +37,7 @@ std::vector<Seconds> random_arrivals(Rank ranks) {
   return arrivals;
 }
 
-class EveryRow : public testing::TestWithParam<const Algorithm*> {};
+class EveryRow : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(EveryRow, CanBeInterrupted) {
   const Algorithm& row = *GetParam();
@@ -54,17 +55,8 @@ TEST_P(EveryRow, CanBeInterrupted) {
   EXPECT_GE(points([&] { (void)parse_schedule(to_text(schedule)); }), problem.ranks);
 }
 
-std::vector<const Algorithm*> rows() {
-  std::vector<const Algorithm*> all;
-  for (const Algorithm& row : registry()) {
-    if (row.kind != Kind::native) all.push_back(&row);
-  }
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Interruption, EveryRow, ::testing::ValuesIn(rows()), [](const auto& info) {
-  return std::string(to_string(info.param->collective)) + '_' + std::string(info.param->name);
-});
+INSTANTIATE_TEST_SUITE_P(Interruption, EveryRow, ::testing::ValuesIn(testing::planned_rows()),
+                         testing::name_of_row);
 
 TEST(Interruption, EndsPricing) {
   constexpr std::pair<Collective, std::string_view> kWalked[] = {
@@ -77,7 +69,7 @@ TEST(Interruption, EndsPricing) {
     const std::vector<Seconds> arrivals = random_arrivals(problem.ranks);
     const int met = points([&] {
       const Plan plan = make_plan(row, problem, {}, {arrivals, {}});
-      (void)mean_after_last(plan, {}, arrivals, true);
+      (void)mean_after_last(plan, {}, arrivals);
     });
     EXPECT_GE(met, problem.ranks) << name;
   }

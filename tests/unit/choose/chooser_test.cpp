@@ -436,7 +436,7 @@ Played play_unexpected(World& world, const Problem& problem, Seconds delay, doub
       const bool native = name == "native";
       const Algorithm& row = find_algorithm(problem.collective, native ? "fastest" : name);
       const Plan plan = make_plan(row, problem, {}, {});
-      const Seconds seconds = mean_after_last(plan, {}, arrivals, true) + waited(arrivals);
+      const Seconds seconds = mean_after_last(plan, {}, arrivals) + waited(arrivals);
       return row.kind == Kind::protocol ? worse * seconds : seconds;
     };
     // Of the price of the call at hand, which is known when it is decided about.

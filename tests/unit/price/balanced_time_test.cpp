@@ -5,7 +5,8 @@
 
 #include "executors/make_executor.hpp"
 #include "price/price.hpp"
-#include "reference/reference.hpp"
+#include "reference/rows.hpp"
+#include "simulate/simulate.hpp"
 #include "unit/algorithms/networks.hpp"
 
 namespace latecomer {
@@ -66,19 +67,8 @@ TEST_P(TimeOf, FollowsTheVirtualNetwork) {
   EXPECT_LE(sum / cells, allowed(row) / 2);
 }
 
-std::vector<const Algorithm*> rows_with_plans() {
-  std::vector<const Algorithm*> rows;
-  for (const Algorithm& row : registry()) {
-    if (row.kind != Kind::native) rows.push_back(&row);
-  }
-  return rows;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registry, TimeOf, ::testing::ValuesIn(rows_with_plans()),
-                         [](const auto& test) {
-                           return std::string(to_string(test.param->collective)) + "_" +
-                                  std::string(test.param->name);
-                         });
+INSTANTIATE_TEST_SUITE_P(Registry, TimeOf, ::testing::ValuesIn(testing::planned_rows()),
+                         testing::name_of_row);
 
 TEST(Hockney, CountsRoundsBytesAndCombines) {
   const Problem problem{Collective::reduce, 4, 4000, 8};

@@ -10,6 +10,7 @@
 #include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "reference/reference.hpp"
+#include "reference/rows.hpp"
 #include "unit/algorithms/networks.hpp"
 
 namespace latecomer {
@@ -141,18 +142,14 @@ std::vector<const Algorithm*> arrival_aware_rows() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, MeanAfterLast, ::testing::ValuesIn(arrival_aware_rows()),
-                         [](const auto& test) {
-                           return std::string(to_string(test.param->collective)) + "_" +
-                                  std::string(test.param->name);
-                         });
+                         testing::name_of_row);
 
-TEST(MeanAfterLast, OfBalancedRowsIsExactWhereAskedFor) {
+TEST(MeanAfterLast, OfBalancedRowsIsExact) {
   const Problem problem{Collective::reduce, 8, 1000, 4};
   const std::vector<Seconds> arrivals = some_arrivals(8, 1e-3, 1);
   const Plan plan = planned("binomial", problem, kSlow, arrivals);
-  EXPECT_EQ(mean_after_last(plan, kSlow, arrivals), balanced_time(plan, kSlow));
-  EXPECT_NEAR(mean_after_last(plan, kSlow, arrivals, true), simulated(plan, kSlow, arrivals),
-              1e-12);
+  EXPECT_NEAR(mean_after_last(plan, kSlow, arrivals), simulated(plan, kSlow, arrivals), 1e-12);
+  EXPECT_GT(std::abs(mean_after_last(plan, kSlow, arrivals) - balanced_time(plan, kSlow)), 1e-6);
 }
 
 TEST(MeanAfterLast, WithoutArrivalsIsThatOfBalance) {
@@ -197,7 +194,7 @@ Seconds least_of_candidates(const Problem& problem, const Network& network,
   return least;
 }
 
-/// Most balanced programs are priced as if all arrived together.
+/// The loss is that of the closed forms.
 TEST_P(AutoOf, TakesTheBestOfItsCandidates) {
   double sum = 0;
   int cells = 0;

@@ -7,6 +7,7 @@
 
 #include "patterns/powers.hpp"
 #include "price/price.hpp"
+#include "reference/rows.hpp"
 #include "unit/algorithms/networks.hpp"
 #include "verify/verify.hpp"
 
@@ -127,19 +128,8 @@ TEST_P(Planning, LikeAnotherPlanIsRightAndAsGood) {
   });
 }
 
-std::vector<const Algorithm*> planned_rows() {
-  std::vector<const Algorithm*> rows;
-  for (const Algorithm& row : registry()) {
-    if (row.kind != Kind::native) rows.push_back(&row);
-  }
-  return rows;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registry, Planning, ::testing::ValuesIn(planned_rows()),
-                         [](const auto& test) {
-                           return std::string(to_string(test.param->collective)) + "_" +
-                                  std::string(test.param->name);
-                         });
+INSTANTIATE_TEST_SUITE_P(Registry, Planning, ::testing::ValuesIn(testing::planned_rows()),
+                         testing::name_of_row);
 
 TEST(PlanLike, KeepsWhatTheUserFixed) {
   const Problem problem{Collective::allreduce, 8, 1 << 18, 4};

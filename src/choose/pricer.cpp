@@ -1,0 +1,229 @@
+#include "choose/pricer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "price/planning_cost.hpp"
+#include "price/price.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr double kNoWorse = 1.5;  // a protocol's price in balance over the best program's, at most
+constexpr std::size_t kRecentCalls = 5;  // their arrivals stand for the next call's
+
+using Rows = std::array<const Algorithm*, kCollectives>;
+
+Rows rows_named(std::string_view name) {
+  Rows rows{};
+  for (const Collective collective : all_collectives()) {
+    rows[static_cast<std::size_t>(collective)] = &find_algorithm(collective, name);
+  }
+  return rows;
+}
+
+/// Returns the price for a mean duration from the last arrival on. In a rooted collective ranks may
+/// leave before it, so that this mean may be negative and ratios of it mean nothing: there the
+/// waiting is added.
+Seconds as_price(Seconds after_last, Collective collective, const std::vector<Seconds>& arrivals) {
+  return rooted(collective) ? after_last + waiting(arrivals) : after_last;
+}
+
+/// Returns true if balanced programs are replayed for given arrivals: in reductions, whose ranks
+/// may leave early, and where protocols compete.
+bool replays_arrivals(const CallClass& call_class) {
+  const Collective collective = call_class.arrival_independent.front().row->collective;
+  return call_class.arrival_independent.size() > 1 || (rooted(collective) && combines(collective));
+}
+
+/// Returns true if the plan is priced for given arrivals without a replay.
+bool has_closed_form(const Plan& plan) {
+  return find_algorithm(plan.problem.collective, plan.algorithm).mean_after_last != nullptr;
+}
+
+/// Takes the cost of pricing the arrival-independent candidates from the budget. Returns false if
+/// the budget is too small.
+bool pays_for_prices(CallClass& call_class) {
+  Seconds cost = 0;
+  if (replays_arrivals(call_class)) {
+    for (const Candidate& each : call_class.arrival_independent) cost += replay_cost(*each.plan);
+  }
+  return call_class.pay(cost);
+}
+
+/// Returns the mean price of a row under the arrivals of the last calls; `predicted` if it has
+/// none.
+Seconds mean_of_recent(const CallClass& call_class, const Algorithm& row, Seconds predicted) {
+  Seconds sum = 0;
+  int count = 0;
+  for (const auto& prices : call_class.recent_prices) {
+    for (const Candidate& then : prices) {
+      if (then.row != &row) continue;
+      sum += then.predicted;
+      ++count;
+    }
+  }
+  return count > 0 ? sum / count : predicted;
+}
+
+}  // namespace
+
+const Algorithm& native_row(Collective collective) {
+  static const Rows rows = rows_named("native");
+  return *rows[static_cast<std::size_t>(collective)];
+}
+
+const Algorithm& fastest_row(Collective collective) {
+  static const Rows rows = rows_named("fastest");
+  return *rows[static_cast<std::size_t>(collective)];
+}
+
+bool late(const std::vector<Seconds>& arrivals) {
+  if (arrivals.empty()) return false;
+  const auto [first, last] = std::ranges::minmax(arrivals);
+  return last > first;
+}
+
+Seconds waiting(const std::vector<Seconds>& arrivals) {
+  if (arrivals.empty()) return 0;
+  const Seconds sum = std::accumulate(arrivals.begin(), arrivals.end(), 0.0);
+  return std::ranges::max(arrivals) - sum / static_cast<double>(arrivals.size());
+}
+
+void Pricer::know(const Network& network, bool telemetry, bool background) {
+  known_.network = network;
+  known_.telemetry = telemetry;
+  known_.background = background;
+}
+
+void Pricer::clear() {
+  plans_.clear();
+  announced_plans_.clear();
+}
+
+std::shared_ptr<const Plan> Pricer::plan(const Choice& choice, const Problem& problem,
+                                         const std::vector<Seconds>& expected) {
+  known_.arrivals = expected;
+  return plans_for_call().get(choice, problem, known_).plan;
+}
+
+std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& problem,
+                                          const std::vector<Seconds>& expected) {
+  std::vector<Candidate> all;
+  all.push_back({&native_row(problem.collective), 0, nullptr});
+  collect_arrival_independent(call_class, problem);
+  if (call_class.arrival_independent.empty()) return all;
+  if (late(expected)) price(call_class, problem, expected);
+  const bool priced = late(expected) && !call_class.priced.empty();
+  const auto& others = priced ? call_class.priced : call_class.arrival_independent;
+  all.insert(all.end(), others.begin(), others.end());
+  all.front().predicted = others.front().predicted;
+  return all;
+}
+
+/// Returns the plan of a row, if it is cached or the budget pays for making it; otherwise null.
+const CachedPlan* Pricer::plan_if_affordable(CallClass& call_class, const Algorithm& row,
+                                             const Problem& problem) {
+  const Choice choice{&row, {}};
+  if (const CachedPlan* const found = plans_for_call().find(choice, problem, known_)) return found;
+  if (!accepts(row, problem, nullptr)) return nullptr;
+  if (!call_class.pay(planning_cost(row, problem, known_.network))) return nullptr;
+  return &plans_for_call().get(choice, problem, known_);
+}
+
+/// Collects the candidates that do not depend on expected arrivals. A protocol moves whole vectors,
+/// with control messages in between. Where programs are far better in balance, because a vector is
+/// short or can be cut, a protocol may still let most ranks leave early, but the ranks that need
+/// the result wait longer: there it does not compete. Nor does it in calls that rank 0 announces.
+void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& problem) {
+  std::vector<Candidate>& all = call_class.arrival_independent;
+  all.clear();
+  known_.arrivals.clear();
+  const CachedPlan* const fastest =
+      plan_if_affordable(call_class, fastest_row(problem.collective), problem);
+  if (fastest == nullptr) return;
+  const Seconds balanced = fastest->balanced;
+  all.push_back({fastest->asked.algorithm, balanced, fastest->plan});
+  for (const Algorithm& row : registry(problem.collective)) {
+    if (row.kind != Kind::protocol || (known_.background && !row.runs_ahead)) continue;
+    const CachedPlan* const protocol = plan_if_affordable(call_class, row, problem);
+    if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
+    all.push_back({&row, protocol->balanced, protocol->plan});
+  }
+  for (Candidate& each : all)
+    each.predicted = mean_of_recent(call_class, *each.row, each.predicted);
+}
+
+/// Returns the price of an arrival-independent candidate for these arrivals; where that would need
+/// a replay which is not worth its time, as if no rank were late.
+Seconds Pricer::price_of(const CallClass& call_class, const Candidate& candidate,
+                         const std::vector<Seconds>& arrivals) const {
+  const Plan& plan = *candidate.plan;
+  const bool exact = replays_arrivals(call_class) || has_closed_form(plan);
+  const Seconds after_last =
+      exact ? mean_after_last(plan, known_.network, arrivals) : balanced_time(plan, known_.network);
+  return as_price(after_last, candidate.row->collective, arrivals);
+}
+
+/// Prices the candidates for the expected arrivals: first the arrival-independent ones, then
+/// arrival-aware rows, the cheapest to plan first, as far as the budget pays for them. Later calls
+/// with the same arrivals go on.
+void Pricer::price(CallClass& call_class, const Problem& problem,
+                   const std::vector<Seconds>& expected) {
+  const bool begun = call_class.priced_count == problem.count && call_class.arrivals == expected;
+  if (!begun) begin_pricing(call_class, problem, expected);
+  known_.arrivals = expected;
+  while (!call_class.unpriced.empty()) {
+    const Algorithm& row = *call_class.unpriced.back();
+    if (!call_class.pay(planning_cost(row, problem, known_.network))) return;
+    call_class.unpriced.pop_back();
+    const CachedPlan& cached = plans_for_call().get({&row, {}}, problem, known_);
+    if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
+    const Seconds after_last = mean_after_last(*cached.plan, known_.network, expected);
+    call_class.priced.push_back(
+        {&row, as_price(after_last, problem.collective, expected), cached.plan});
+  }
+}
+
+/// Prices the arrival-independent candidates, and lists the rows that are left. Does nothing if the
+/// budget is too small.
+void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
+                           const std::vector<Seconds>& expected) const {
+  call_class.priced.clear();
+  call_class.unpriced.clear();
+  call_class.priced_count = -1;
+  if (!pays_for_prices(call_class)) return;
+  call_class.priced_count = problem.count;
+  call_class.arrivals = expected;
+  for (const Candidate& each : call_class.arrival_independent) {
+    call_class.priced.push_back({each.row, price_of(call_class, each, expected), each.plan});
+  }
+  for (const Algorithm& row : registry(problem.collective)) {
+    const bool candidate = row.arrival_aware && row.name != "auto";
+    if (candidate && may_pay(row, problem, known_.network)) call_class.unpriced.push_back(&row);
+  }
+  std::ranges::stable_sort(call_class.unpriced, std::greater<>{}, [&](const Algorithm* row) {
+    return planning_cost(*row, problem, known_.network);
+  });
+}
+
+Seconds Pricer::in_hindsight(CallClass& call_class, const Algorithm& row, Seconds predicted,
+                             const std::vector<Seconds>& arrivals) const {
+  if (call_class.arrival_independent.empty() || !pays_for_prices(call_class)) return predicted;
+  std::vector<Candidate> prices;
+  for (const Candidate& each : call_class.arrival_independent) {
+    prices.push_back({each.row, price_of(call_class, each, arrivals), nullptr});
+    const bool stands_for = prices.size() == 1 && row.kind == Kind::native;
+    if (each.row == &row || stands_for) predicted = prices.back().predicted;
+  }
+  call_class.recent_prices.push_back(std::move(prices));
+  if (call_class.recent_prices.size() > kRecentCalls) {
+    call_class.recent_prices.erase(call_class.recent_prices.begin());
+  }
+  return predicted;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,62 @@
+// The candidates of a call and their prices. Plans are made, and priced for the expected arrivals,
+// as far as the budget of the call's class pays for it (docs/decisions/0016-selection.md).
+#pragma once
+
+#include <vector>
+
+#include "choose/call_class.hpp"
+
+namespace latecomer {
+
+/// The row `native` or `fastest` of a collective.
+[[nodiscard]] const Algorithm& native_row(Collective collective);
+[[nodiscard]] const Algorithm& fastest_row(Collective collective);
+
+/// Returns true if the ranks arrive at different times.
+[[nodiscard]] bool late(const std::vector<Seconds>& arrivals);
+/// Returns the mean over the ranks of the seconds that they wait for the last one to arrive.
+[[nodiscard]] Seconds waiting(const std::vector<Seconds>& arrivals);
+
+class Pricer {
+ public:
+  /// Sets the knowledge that the call at hand is planned with, all but the expected arrivals.
+  void know(const Network& network, bool telemetry, bool background);
+  [[nodiscard]] const Network& network() const { return known_.network; }
+
+  /// The plan of the call at hand, from the cache. Throws Error as make_plan() does.
+  [[nodiscard]] std::shared_ptr<const Plan> plan(const Choice& choice, const Problem& problem,
+                                                 const std::vector<Seconds>& expected);
+  /// The candidates of the call at hand: the MPI library's collective, which is predicted to take
+  /// as long as the best balanced program; that program; protocols; and if a rank is expected late
+  /// the arrival-aware rows. If the budget is too small, only the first.
+  [[nodiscard]] std::vector<Candidate> candidates(CallClass& call_class, const Problem& problem,
+                                                  const std::vector<Seconds>& expected);
+  /// The price that a rooted call is compared with once its arrivals are known: an
+  /// arrival-independent candidate is priced for these, others keep the price `predicted` that they
+  /// were chosen for, so that a wrong estimate counts against them.
+  [[nodiscard]] Seconds in_hindsight(CallClass& call_class, const Algorithm& row, Seconds predicted,
+                                     const std::vector<Seconds>& arrivals) const;
+
+  /// The plans of calls that all ranks decide about.
+  [[nodiscard]] const PlanCache& plans() const { return plans_; }
+  void clear();
+
+ private:
+  [[nodiscard]] PlanCache& plans_for_call() {
+    return known_.background ? announced_plans_ : plans_;
+  }
+  [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Algorithm& row,
+                                                     const Problem& problem);
+  void collect_arrival_independent(CallClass& call_class, const Problem& problem);
+  void price(CallClass& call_class, const Problem& problem, const std::vector<Seconds>& expected);
+  void begin_pricing(CallClass& call_class, const Problem& problem,
+                     const std::vector<Seconds>& expected) const;
+  [[nodiscard]] Seconds price_of(const CallClass& call_class, const Candidate& candidate,
+                                 const std::vector<Seconds>& arrivals) const;
+
+  PlanCache plans_;
+  PlanCache announced_plans_;  // plans of calls that rank 0 decides about for all
+  Knowledge known_;            // for planning the call at hand
+};
+
+}  // namespace latecomer
