@@ -1,5 +1,5 @@
-// The rounds are filled greedily, contributions before results, since those are what everybody
-// waits for (contributions.cpp, results.cpp).
+// The rounds are filled greedily, contributions before results, since all ranks wait for
+// contributions (contributions.cpp, results.cpp).
 #include "algorithms/allreduce/early_owners/timetable.hpp"
 
 #include "algorithms/allreduce/early_owners/contributions.hpp"
@@ -45,7 +45,7 @@ class Rounds {
     return next;
   }
 
-  /// Only now what was sent in the round is there.
+  /// Ends a round: blocks that were sent in it have come only now.
   void end(std::size_t first, Count round) {
     for (std::size_t i = first; i < table_.hops.size(); ++i) {
       Hop& hop = table_.hops[i];
