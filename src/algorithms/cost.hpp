@@ -1,4 +1,4 @@
-// What a plan costs when all ranks arrive together, and the time that follows by Hockney's model.
+// The cost of a plan when all ranks arrive together, and the time that follows by Hockney's model.
 #pragma once
 
 #include <vector>
@@ -8,22 +8,22 @@
 
 namespace latecomer {
 
-/// What the time of a call consists of. Tests compare each count with how much longer the program
-/// takes on a virtual network where that becomes dearer.
+/// The components of a call's time. Tests compare each count with the time that the program takes
+/// longer on a virtual network where this component is dearer.
 struct Cost {
   Count rounds = 0;     // transfers that follow each other: start-ups
   Count sent = 0;       // elements of these transfers
   Count combined = 0;   // at most so many elements combined in between, hidden by no transfer
-  Count exchanged = 0;  // of `sent`, what two ranks send each other at the same time
+  Count exchanged = 0;  // the part of `sent` that two ranks send each other at once
   bool paced = false;   // short messages wait for their receivers as long ones do
 };
 
-/// Seconds by Hockney's model (Parallel Computing 20, 1994): so many rounds of messages of equal
+/// Seconds by Hockney's model (Parallel Computing 20, 1994): the rounds, with messages of equal
 /// length, and the combining.
 [[nodiscard]] Seconds hockney_time(const Problem& problem, const Cost& cost,
                                    const Network& network);
 
-/// One after the other.
+/// The cost of one after the other.
 [[nodiscard]] inline Cost operator+(const Cost& first, const Cost& then) {
   return {first.rounds + then.rounds, first.sent + then.sent, first.combined + then.combined,
           first.exchanged + then.exchanged, first.paced || then.paced};

@@ -28,7 +28,7 @@ class Protocol {
   /// True if the ranks send each other control messages. A program's ranks do not.
   [[nodiscard]] virtual bool uses_control() const { return false; }
   /// Called for each control message from another rank in this call, also before the arrival.
-  /// Messages that come after the protocol is done may be dropped.
+  /// Messages that arrive after the protocol is done may be dropped.
   virtual void on_control(Rank /*from*/, std::uint64_t /*word*/) {}
 
   [[nodiscard]] virtual Status status() const = 0;
@@ -36,7 +36,7 @@ class Protocol {
   [[nodiscard]] virtual std::size_t done() const { return 0; }
   /// The reason of a failure; empty if there is none.
   [[nodiscard]] virtual const std::string& failure() const = 0;
-  /// A text that says what the protocol waits for, for reports of stalls.
+  /// A text that names the awaited event or rank, for reports of stalls.
   [[nodiscard]] virtual std::string waiting_for() const = 0;
 };
 

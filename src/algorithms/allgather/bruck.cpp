@@ -22,7 +22,7 @@ class Turned {
       begin_.push_back(begin_.back() + parts[(first + i) % parts.size()].count);
     }
   }
-  /// Where the parts at places [first, last) are.
+  /// The range of the parts at places [first, last).
   [[nodiscard]] Range range(Rank first, Rank last) const {
     return {begin_[first], begin_[last] - begin_[first]};
   }

@@ -60,7 +60,7 @@ void override_segment(const Plan& plan, const Place& place, Count s, Builder& bu
 //
 // Every stage passes a segment each c = alpha + m/S beta, so one time describes a position: when
 // its first segment leaves; the others follow c apart. Position i's first partial segment leaves
-// when the rank has arrived and the segment from the position before has come, whichever is later
+// when the rank has arrived and the segment from the position before is there, whichever is later
 // (max-plus, one pass over the ranks). The result's way around starts at the tail and follows the
 // partial segments over each link.
 

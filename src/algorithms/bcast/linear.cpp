@@ -1,8 +1,8 @@
 // Linear: a pipelined chain from the root on, in the order of the ranks; or sorted by arrival, so
-// that early ranks have the vector, and may leave, before the late ones come.
+// that early ranks have the vector, and may leave, before the late ones arrive.
 //
-// Cost, S segments: (S+P-2)(alpha + m/S beta) when all arrive together; sorted, a rank that comes
-// last gets the vector m beta after its arrival, and with background progress finds it in its
+// Cost, S segments: (S+P-2)(alpha + m/S beta) when all arrive together; sorted, the last rank to
+// arrive gets the vector m beta after its arrival, and with background progress finds it in its
 // memory. Long vectors need little more than m beta. Use them for long vectors on few ranks.
 // Source: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance analysis of MPI
 // collective operations, Cluster Computing 10 (2007) (pipeline); sorted: latecomer's own, in the

@@ -39,7 +39,8 @@ bool any_member(std::size_t words, const WordAt& word, const Visit& visit) {
   return false;
 }
 
-/// Calls visit(member) for each member that a word has when its turn comes.
+/// Calls visit(member) for each member. Each word of the set is read once, just before its members
+/// are visited.
 template <class Visit>
 void for_each_member(ConstBits set, const Visit& visit) {
   any_member(

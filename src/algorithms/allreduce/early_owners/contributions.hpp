@@ -18,7 +18,7 @@ class Contributions {
   [[nodiscard]] Rank owner(Count block) const { return static_cast<Rank>(block % ranks_); }
   /// Adds the contributions that are sent in this round, in which no rank has sent anything yet.
   void send(FreePorts& ports, std::vector<Hop>& hops);
-  /// The end of a round: one contribution to the block has come. True if it was the last one.
+  /// The end of a round: one contribution to the block is received. True if it was the last one.
   bool come(Count block);
   /// The end of a round: the rank has the result of one more block.
   void note_result(Rank rank) { --to_receive_[rank]; }

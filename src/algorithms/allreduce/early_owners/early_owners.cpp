@@ -1,7 +1,7 @@
 // Early owners: each block of the vector has an owner, which combines the contributions of all
 // ranks; the result spreads from there. The ranks that have arrived do both while others still
 // compute: where the owner of a block is absent, they combine the block among themselves, and the
-// owner receives one message when it comes. After the last arrival little is left to do but to
+// owner receives one message when it arrives. After the last arrival little is left to do but to
 // combine the last rank's contributions and to spread the results.
 //
 // A plan is a timetable of rounds in which every rank sends and receives at most one block

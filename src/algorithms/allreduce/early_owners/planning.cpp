@@ -45,9 +45,9 @@ Seconds vector_time(const Problem& problem, const Network& network) {
   return network.beta * static_cast<double>(problem.bytes());
 }
 
-/// The number of blocks that makes (V K + ceil(log2 P))(alpha + m/K beta) least, `volume` being V.
-/// Where a link makes up for start-ups, a quarter of the blocks for which it can: ranks that share
-/// cores cannot make up for theirs.
+/// The number of blocks for which (V K + ceil(log2 P))(alpha + m/K beta) is least, V being
+/// `volume`. Where a link makes up for start-ups, it is a quarter of the blocks for which it can:
+/// ranks that share cores cannot make up for theirs.
 double ideal_blocks(const Problem& problem, double volume, const Network& network) {
   const Seconds alpha = std::max(network.alpha, 1e-9);
   const bool made_up_for = network.beta * static_cast<double>(network.burst) >= alpha;

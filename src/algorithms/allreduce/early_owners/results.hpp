@@ -31,7 +31,7 @@ class Results {
   Count spreading_ = 0;          // final blocks that some rank neither has nor receives
   BitRows results_;              // by rank: final blocks
   BitRows links_;                // by rank: ranks to which it could send a block
-  BitRows seen_;                 // one row: receivers that a search has come to
+  BitRows seen_;                 // one row: receivers that a search has reached
   BitRows taken_;                // one row: receivers that have a sender
   std::vector<Count> held_;      // by block: the number of ranks that have or receive it
   std::vector<Count> complete_;  // by rank: the number of final blocks

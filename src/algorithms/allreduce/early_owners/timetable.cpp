@@ -45,7 +45,7 @@ class Rounds {
     return next;
   }
 
-  /// Ends a round: blocks that were sent in it have come only now.
+  /// Ends a round: only now its receivers have the blocks that were sent in it.
   void end(std::size_t first, Count round) {
     for (std::size_t i = first; i < table_.hops.size(); ++i) {
       Hop& hop = table_.hops[i];

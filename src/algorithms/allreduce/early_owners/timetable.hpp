@@ -10,7 +10,7 @@ namespace latecomer::allreduce {
 struct Timetable {
   std::vector<Hop> hops;     // in the order of their rounds
   std::vector<Count> exits;  // by rank: rounds after which it has nothing left to do
-  Count rounds = 0;          // until the last message has come
+  Count rounds = 0;          // until the last message is received
 };
 
 /// The timetable for a vector of `blocks` blocks. `arrivals`: by rank, the round from which on it

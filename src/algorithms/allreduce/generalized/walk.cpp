@@ -288,8 +288,8 @@ Layout kept_layout(const Level& level, const Parts& parts, const Layout& layout)
 
 }  // namespace
 
-/// True if all ranks hear of each other. A later piece of a step may contain data that came after
-/// the first piece, which carries the words, had left.
+/// True if all ranks hear of each other. A later piece of a step may contain data that were
+/// received after the first piece, which carries the words, had left.
 bool levels_inform(const Plan& plan) {
   const Design design = from_table(plan.table, plan.problem.ranks);
   return plan.problem.count >= plan.problem.ranks && design.reduce_piece == 0;

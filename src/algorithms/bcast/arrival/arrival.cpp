@@ -1,12 +1,12 @@
-// Arrival broadcasts: the root learns who has arrived and has the least busy rank send them the
-// vector, so that no rank waits for an absent one. They decide while they run.
+// Arrival broadcasts: the root learns which ranks have arrived and has the least busy rank send
+// them the vector, so that no rank waits for an absent one. They decide while they run.
 //
-// Ranks that come while the root sends make a pipelined chain behind its receiver; a rank that
-// comes later begins another chain (root_scheduler.hpp). A single late rank has the vector m beta
+// Ranks that arrive while the root sends make a pipelined chain behind its receiver; a rank that
+// arrives later begins another chain (root_scheduler.hpp). A single late rank has the vector m beta
 // and a few words after its arrival. With arrival_b the root waits for absent ranks; with
 // arrival_nb it sends to them meanwhile, one after another: the root leaves early, and so do they.
 // Use them for long vectors and unknown arrivals. Source: Patarasuk and Yuan 2008; there the root
-// serves each group itself, here the end of a chain serves the ranks that come later.
+// serves each group itself, here the end of a chain serves the ranks that arrive later.
 #include <algorithm>
 
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"

@@ -11,7 +11,7 @@ namespace latecomer::bcast {
 enum class Said : std::uint8_t {
   here,  // to the root: I have arrived
   next,  // from the root: feed `rank`, from `segment` on
-  feed,  // I feed you from `segment` on; the segments before it come from the root
+  feed,  // I feed you from `segment` on; the root sends the segments before it
   last,  // from the root: no rank follows you
   soon,  // from the root: I send you the segments before `segment`, also while you are absent
 };
@@ -51,7 +51,8 @@ inline constexpr Count kInFlight = 2;
 /// them.
 inline constexpr Count kAnnounced = 16;
 
-/// One rank's task of sending the vector to another, from a segment on, as the segments come.
+/// One rank's task of sending the vector to another, from a segment on, as it receives the
+/// segments.
 struct Feed {
   Rank to = -1;
   Count begin = 0;
@@ -63,7 +64,7 @@ struct Feed {
       : to(receiver), begin(from), end(segments), posted(from), sent(from) {}
   [[nodiscard]] Count leaving() const { return posted - sent; }
   [[nodiscard]] bool over() const { return sent == end; }
-  /// Sends segments that have come. `have`: the number that are here, from the first one on.
+  /// Sends segments that are here. `have`: their number, from the first one on.
   void post(Count have, Step& step) {
     while (posted < std::min(have, end) && leaving() < kInFlight) post_next(step);
   }

@@ -1,6 +1,6 @@
 // A rank of an arrival broadcast that is not the root: it tells the root that it has arrived,
-// receives the segments from the rank that feeds it, and forwards them, as they come, to the rank
-// that the root names.
+// receives the segments from the rank that feeds it, and forwards each at once to the rank that the
+// root names.
 #pragma once
 
 #include <algorithm>

@@ -73,7 +73,7 @@ void RootScheduler::append(Rank rank, Count segment, Step& step) {
   tail_ = rank;
 }
 
-/// For a rank to which all segments have been announced.
+/// Lets a rank leave to which all segments have been announced.
 void RootScheduler::let_go(Rank rank, Step& step) {
   step.tell.push_back({rank, {Said::last, -1, 0}});
 }
