@@ -16,7 +16,8 @@
 namespace bench {
 namespace {
 
-/// Calls before the first recorded one in which `auto` finds out what the others are told.
+/// Calls before the first recorded one in which `auto` learns the arrivals that the others are
+/// told.
 constexpr int kLearningCalls = 9;
 
 /// Shuffled anew in each iteration, so that no algorithm always follows the same other one.

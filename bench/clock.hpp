@@ -7,7 +7,7 @@ namespace bench {
 [[nodiscard]] double now();
 void sleep_until(double time);
 
-/// Whether now() means the same on all ranks: same boot, same time namespace. Collective.
+/// True if now() means the same on all ranks: same boot, same time namespace. Collective.
 [[nodiscard]] bool clock_is_common();
 
 }  // namespace bench

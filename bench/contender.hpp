@@ -22,9 +22,9 @@ class Contender {
   [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
   /// True if its calls become better with their number.
   [[nodiscard]] bool learns() const { return algorithm_ == "auto"; }
-  /// Whether latecomer carried out the last call; otherwise the MPI library did.
+  /// True if latecomer carried out the last call; otherwise the MPI library did.
   [[nodiscard]] bool handled() const { return handled_ > handled_before_; }
-  /// What the last handled call used.
+  /// The parameters of the last handled call.
   [[nodiscard]] std::string parameters() const;
 
   /// Tells the library, unless it is to find out by itself.

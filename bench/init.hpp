@@ -1,4 +1,4 @@
-// Starts MPI with what --progress asks for.
+// Starts MPI as --progress requires.
 #pragma once
 
 namespace bench {

@@ -19,7 +19,7 @@ double Lab::common_start() const {
   return start;
 }
 
-/// A late rank is slow all the time: the edge comes late as well.
+/// A late rank is slow all the time: its edge is late as well.
 void Lab::compute(const Contender& contender, double start, double delay) const {
   const double length = options_.compute + delay;
   contender.compute_begin();

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// Of one rank; seconds of its clock.
+/// The times of one rank, in seconds of its clock.
 struct Stamps {
   double arrival = 0;
   double exit = 0;

@@ -54,7 +54,7 @@ struct Compose {
 };
 
 /// Composites pixels of red, green, blue and alpha, colours multiplied by alpha: the left one lies
-/// in front (Porter and Duff 1984). Where that is clear nothing is to be done. Alpha is 0 or 1
+/// in front (Porter and Duff 1984). A clear left one changes nothing. Alpha is 0 or 1
 /// here, so that results are exact; a weight between them costs what 1 does.
 template <class T>
 struct Over {

@@ -9,11 +9,11 @@
 
 namespace bench {
 
-/// What the delays do: ranks arrive late, have fuller images, or combine more slowly (the three
-/// kinds of imbalance of Marendic 2012, section 2.2).
+/// The effect of the delays: ranks arrive late, have fuller images, or combine more slowly (the
+/// three kinds of imbalance of Marendic 2012, section 2.2).
 enum class Imbalance { phase, data, op };
 
-/// What the library is told of the arrivals before they happen.
+/// The estimate of the arrivals that the library gets before they happen.
 enum class Estimate { perfect, online, wrong };
 
 struct Options {

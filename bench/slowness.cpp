@@ -23,7 +23,7 @@ void lose_time(std::int64_t elements) {
   if (owed < kShortest) return;
   const double begin = now();
   sleep_until(begin + owed);
-  owed -= now() - begin;  // what was slept too long counts
+  owed -= now() - begin;  // time slept too long counts
 }
 
 }  // namespace bench

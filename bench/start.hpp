@@ -1,4 +1,4 @@
-// What the programs started by the verbs have in common: options, their errors, and MPI's ends.
+// The common part of the programs that the verbs start: options, their errors, and MPI's ends.
 #pragma once
 
 #include <mpi.h>

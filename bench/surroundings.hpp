@@ -9,7 +9,7 @@ namespace bench {
 /// The processor names of all ranks, by rank, on every rank. Collective.
 [[nodiscard]] std::vector<std::string> hosts();
 
-/// What the MPI library says of itself.
+/// The MPI library's name and version in its own words.
 [[nodiscard]] std::string library();
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// What is wrong with how a program of the benchmark was started.
+// A program of the benchmark was started wrongly.
 #pragma once
 
 #include <stdexcept>

@@ -57,14 +57,14 @@ MPI_Datatype number_type<std::int64_t>() {
   return MPI_INT64_T;
 }
 
-/// What a rank has before and after a call, in numbers.
+/// A rank's elements before and after a call, in numbers.
 struct Sizes {
   std::int64_t input;
   std::int64_t result;
   std::int64_t part;  // of each rank; the whole vector where ranks have no parts
 };
 
-/// How much of each rank's image is not clear.
+/// The part of each rank's image that is not clear.
 std::vector<double> shares(const std::vector<double>& delays) {
   const double longest = *std::max_element(delays.begin(), delays.end());
   std::vector<double> all;

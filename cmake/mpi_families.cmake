@@ -21,7 +21,7 @@ function(latecomer_mpi_line wrapper result)
   set(${result} "" PARENT_SCOPE)
 endfunction()
 
-# What kind of MPI a wrapper belongs to, by its header.
+# The kind of MPI that a wrapper belongs to, by its header.
 function(latecomer_mpi_kind includes result)
   set(${result} "" PARENT_SCOPE)
   foreach(folder ${includes})
@@ -39,7 +39,7 @@ function(latecomer_mpi_kind includes result)
   endforeach()
 endfunction()
 
-# Splits a wrapper's line into include folders and what the linker wants.
+# Splits a wrapper's line into include folders and the linker's words.
 function(latecomer_mpi_flags line includes links)
   separate_arguments(words UNIX_COMMAND "${line}")
   set(found_includes "")
@@ -89,7 +89,7 @@ function(latecomer_default_mpi_families result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Of bench/, what its other programs use too.
+# Files of bench/ that its other programs use too.
 set(LATECOMER_BENCH_SHARED clock.cpp json.cpp reading.cpp surroundings.cpp)
 
 function(latecomer_add_mpi_family family includes links)

@@ -106,7 +106,7 @@ def table_of_one_late() -> None:
 
 
 def table_of_short_delays() -> None:
-    """Ours, what auto takes, and the best balanced program, over the larger of the bounds."""
+    """Ours, auto's choice, and the best balanced program, over the larger of the bounds."""
     head(
         "One late rank, shorter delays: `early_owners` / `auto` / `fastest` over the larger bound",
         *("start-up", "delay", "vector", *(f"P={ranks}" for ranks in RANKS)),
@@ -206,7 +206,7 @@ def table_of_patterns(patterns: int) -> None:
 
 
 def table_of_wrong() -> None:
-    """Planned for one rank late by 2 M; what comes is something else."""
+    """Plans for one rank late by 2 M, with other arrivals."""
     size = 16 * MIB
     delay = 2 * size * BETA
     head(

@@ -39,7 +39,7 @@ class Excess:
 
 
 def main() -> None:
-    """One table row for each algorithm, and what lies above the limit."""
+    """One table row for each algorithm, and the cells above the limit."""
     options = _options()
     print("| algorithm | cells | median | 95 % of cells below | most | where |")
     print("| --- | --- | --- | --- | --- | --- |")
@@ -99,7 +99,7 @@ def _designs(algorithm: str, cell: Cell) -> Iterator[str]:
 
 
 def _pieces(cell: Cell) -> Iterator[int]:
-    """Elements of a message: none limited, and fractions of what a rank sends in one step."""
+    """Elements of a message: 0 for no limit, and fractions of the vector."""
     yield 0
     yield from (cell.count >> power for power in range(2, 9, 2) if cell.count >> power >= 512)
 

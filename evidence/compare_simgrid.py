@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "python"))
 import latecomer  # noqa: E402
 from latecomer import simgrid  # noqa: E402
 
-ALGORITHMS = {  # and what they carry out
+ALGORITHMS = {  # and their collectives
     "ring": "allreduce",
     "recursive_doubling": "allreduce",
     "rabenseifner": "allreduce",

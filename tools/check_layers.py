@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-Table = dict[str, list[str]]  # what each folder may use; folders as includes name them
+Table = dict[str, list[str]]  # the folders that each folder may use, as includes name them
 HEAD = "| folder | holds | may use |"
 PUBLIC = "latecomer"  # the public headers
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
@@ -25,7 +25,7 @@ API = "api"  # the package itself: python/latecomer/__init__.py
 
 
 def rows_of(document: str) -> Iterator[tuple[list[str], str]]:
-    """The paths of each row, and what it says that they may use. ValueError for no table."""
+    """The paths of each row, and the folders that they may use. ValueError for no table."""
     lines = document.partition(HEAD)[2].splitlines()[2:]
     if not lines:
         raise ValueError(f"no table of layers: a line '{HEAD}', and rows below it, are needed")
@@ -63,7 +63,7 @@ def python_table_of(document: str) -> Table:
 
 
 class Layers:
-    """The table, and what was found to be used of it."""
+    """The table, and the uses that were found."""
 
     def __init__(self, table: Table) -> None:
         self.table = table

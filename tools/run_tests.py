@@ -90,7 +90,7 @@ def sanitized(preset: str, target: str) -> list[str]:
 
 @functools.cache
 def real_time() -> list[str]:
-    """What starts a program in the real-time class; nothing where that is not allowed."""
+    """The words that start a program in the real-time class; none where that is not allowed."""
     start = ["chrt", "--rr", "1"]
     return start if execute([*start, "true"], 10)[0] == 0 else []
 

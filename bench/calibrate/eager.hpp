@@ -1,4 +1,4 @@
-// The eager limit, by trying: up to it a send ends although nobody has posted the receive.
+// The eager limit, by trying: up to this length a send ends before the receive is posted.
 #pragma once
 
 #include <cstdint>

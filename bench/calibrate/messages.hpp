@@ -1,5 +1,5 @@
-// How long messages take in the patterns that collectives are made of. All functions are collective
-// over the ranks that they name, and return seconds for one message.
+// The times of messages in the patterns of collectives. All functions are collective over the ranks
+// that they name, and return seconds for one message.
 #pragma once
 
 #include <mpi.h>
@@ -16,22 +16,22 @@ class Messages {
   explicit Messages(std::int64_t largest)
       : out_(static_cast<std::size_t>(largest)), in_(static_cast<std::size_t>(largest)) {}
 
-  /// Two ranks back and forth, again and again. `first` begins.
+  /// Messages between two ranks, back and forth, again and again. `first` begins.
   double pair(MPI_Comm comm, int peer, bool first, std::int64_t bytes);
 
-  /// The same, each time after a pause in which links and cores are idle: what the first message of
-  /// a collective meets. The median of so many trips.
+  /// The same, each time after a pause in which links and cores are idle, as they are for the first
+  /// message of a collective. The median of so many trips.
   double rested(MPI_Comm comm, int peer, bool first, std::int64_t bytes, int trips);
 
   /// Every rank sends to the next one and receives from the one before, step after step.
   double ring(MPI_Comm comm, std::int64_t bytes);
 
   /// Pairs of ranks send each other a message, at distance 1, 2, 4, ..., step after step. For a
-  /// power of two of ranks. Which of the two a rank posts first makes a great difference for long
-  /// messages: an answer to the other's request must not queue up behind one's own data.
+  /// power of two of ranks. For long messages it matters which operation a rank posts first: an
+  /// answer to the other's request must not queue up behind the rank's own data.
   double exchange(MPI_Comm comm, std::int64_t bytes, First first);
 
-  /// Whether a send ends although nobody has posted the receive.
+  /// True if a send ends although the receive is not posted.
   bool ends_unreceived(MPI_Comm comm, int peer, bool first, std::int64_t bytes);
 
  private:

@@ -65,7 +65,7 @@ Rounds::~Rounds() {
   if (even_ != MPI_COMM_NULL) MPI_Comm_free(&even_);
 }
 
-/// Those who give no number wait without taking cores from the others.
+/// Ranks that measure nothing wait without taking cores from the others.
 void Rounds::section(const char* pattern, const std::vector<std::int64_t>& sizes,
                      const Measure& measure) {
   std::vector<double> sums(2 * sizes.size());

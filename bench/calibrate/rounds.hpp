@@ -16,7 +16,7 @@ namespace bench {
 struct Sample {
   std::string pattern;
   std::int64_t bytes = 0;
-  double seconds = 0;  // of one message, or of combining so many bytes; mean over who took part
+  double seconds = 0;  // of one message, or of combining; mean over the ranks that measured
 };
 
 class Rounds {

@@ -1,4 +1,4 @@
-// Who takes part: one rank of each host as the network's ends, and the ranks that share a host.
+// The ranks that measure: one rank of each host for the network, and the ranks that share a host.
 #pragma once
 
 #include <mpi.h>
@@ -24,7 +24,7 @@ class Team {
   [[nodiscard]] int place() const;
   /// The ranks of this one's host, if there are several hosts; else MPI_COMM_NULL.
   [[nodiscard]] MPI_Comm host() const { return host_; }
-  /// Does any host hold several ranks, and are there several hosts?
+  /// True if there are several hosts and one of them holds several ranks.
   [[nodiscard]] bool shared() const { return shared_; }
 
   /// Waits for all ranks without taking cores from those that still measure. Collective.

@@ -1,4 +1,4 @@
-// Measures what latecomer costs or gains beside the MPI library alone: pairs of blocks of calls,
+// Measures the cost or gain of latecomer beside the MPI library alone: pairs of blocks of calls,
 // one through latecomer and one by the library, in turns, on fresh communicators. Prints a JSON
 // line for each communicator.
 #include <latecomer/latecomer_mpi.h>

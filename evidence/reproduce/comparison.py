@@ -11,7 +11,7 @@ from .predict import CLOSED_FORM, MissingError, TimeOf
 
 ZERO = 0.05  # a difference that would be printed as 0.0
 FORMULA = "formula"  # the statistic of a number whose place a closed form takes
-PAPER, RE_DERIVED = "paper", "re-derived"  # sources of what stands beside ours
+PAPER, RE_DERIVED = "paper", "re-derived"  # sources of the numbers beside ours
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Fit:
 
 
 def fit_network(paper: Paper, simulated: Simulated = lambda *_: None) -> Fit:
-    """Fit what paper.json says is to be fitted. Raises PaperError if it names a claim's rows."""
+    """Fit the costs that paper.json asks for. Raises PaperError if it names a claim's rows."""
     facts, plan = paper.facts, paper.facts["fit"]
     network = facts["network"]
     given = {name: float(network[name]) for name in COSTS}

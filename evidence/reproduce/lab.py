@@ -28,7 +28,7 @@ _ALIKE = ("balanced", "onelate", "randlate")  # patterns that the benchmark draw
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the benchmark: what belongs together in it."""
+    """The numbers that belong together in one run of the benchmark."""
 
     collective: str
     bytes: int
@@ -125,7 +125,7 @@ def _key(run: Run) -> Key:
 
 
 class _Measured:
-    """Looks up what was measured for a number of the paper."""
+    """Looks up the measured time for a number of the paper."""
 
     def __init__(self, paper: Paper, nodes: int, scale: float, found: dict[Key, Time]) -> None:
         self._paper, self._nodes, self._scale, self._found = paper, nodes, scale, found

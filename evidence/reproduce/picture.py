@@ -1,6 +1,6 @@
 """Pictures of a paper beside ours: points are the paper's, lines are ours.
 
-What is drawn over what stands in paper.json: `pictures` has tables, metric, x, series, panels.
+paper.json names the axes and curves: `pictures` has tables, metric, x, series, panels.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Report:
 
     @property
     def about(self) -> list[str]:
-        """The machine, where the numbers are, and what must be known before they are read."""
+        """The machine, the place of the numbers, and remarks to read before them."""
         facts = self.paper.facts
         told = [facts["machine"], f"data: evidence/papers/{self.paper.name}/*.csv"]
         return [*told, facts["caution"]] if "caution" in facts else told
@@ -109,7 +109,7 @@ def _cell(value: object) -> object:
 
 
 def json_text(report: Report) -> str:
-    """Title, fit, rows, words, notes and what was used."""
+    """Title, fit, rows, words, notes and the versions used."""
     fit = report.fit
     residuals = [
         {"row": r.number.row, "column": r.number.column, "algorithm": r.number.algorithm,

@@ -13,8 +13,8 @@ void must(int code) {
   if (code != MPI_SUCCESS) throw UsageError(latecomer_last_error());
 }
 
-/// As MPI calls it: `in` is from lower ranks, so it lies in front. Clear pixels cost next to
-/// nothing: how long it takes depends on what is in the image.
+/// As MPI calls it: `in` is from lower ranks, so it lies in front. Clear pixels take next to no
+/// time: the duration depends on the image.
 void composite_over(void* in, void* inout, int* length, MPI_Datatype*) {
   const auto* const front = static_cast<const Pixel*>(in);
   auto* const back = static_cast<Pixel*>(inout);

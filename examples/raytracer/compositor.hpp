@@ -23,7 +23,7 @@ class Compositor {
 
  private:
   std::string algorithm_;
-  MPI_Comm comm_ = MPI_COMM_NULL;  // of its own: what is learnt of arrivals belongs to it
+  MPI_Comm comm_ = MPI_COMM_NULL;  // of its own: the library learns arrivals for each
   MPI_Datatype pixel_ = MPI_DATATYPE_NULL;
   MPI_Op over_ = MPI_OP_NULL;
 };

@@ -1,4 +1,4 @@
-"""What the ray tracer wrote of its frames, and the numbers of a table from it; times in seconds."""
+"""The ray tracer's record of its frames, and the numbers of a table; times in seconds."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class Film:
         self._skipped = 1 if len(self._lines[self.algorithms[0]]) > 1 else 0
 
     def arrival(self, name: str) -> np.ndarray:
-        """When ranks had drawn their parts."""
+        """The times at which ranks had drawn their parts."""
         return self._times(name, "arrival")
 
     def exit(self, name: str) -> np.ndarray:
-        """When they were done."""
+        """The times at which ranks were done."""
         return self._times(name, "exit")
 
     def after_last(self, name: str) -> np.ndarray:
-        """By frame."""
+        """The time from the last arrival to the last exit, by frame."""
         return self.exit(name).max(axis=1) - self.arrival(name).max(axis=1)
 
     @property
     def counted(self) -> int:
-        """Frames that medians are of."""
+        """The number of frames that count in medians."""
         return len(self.counted_frames)
 
     @property
@@ -67,7 +67,7 @@ class Film:
         return int(np.argsort(times)[len(times) // 2]) + self._skipped
 
     def row(self, name: str) -> Row:
-        """Of the table."""
+        """The table's row of an algorithm."""
         arrival, leave = (times[self._skipped :] for times in (self.arrival(name), self.exit(name)))
         after = self.after_last(name)[self._skipped :]
         return Row(

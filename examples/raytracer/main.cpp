@@ -1,6 +1,6 @@
-// A ray tracer of the sort-last kind: what is seen is divided among the ranks, each draws its part
-// of the scene into an image of full size, and the images are composited. Drawing takes longer
-// where there is more to draw, so the ranks do not arrive together in the reduction.
+// A ray tracer of the sort-last kind: the scene is divided among the ranks, each draws its part of
+// it into an image of full size, and the images are composited. Drawing takes longer where there is
+// more to draw, so the ranks do not arrive together in the reduction.
 #include <mpi.h>
 
 #include <chrono>
@@ -44,7 +44,7 @@ void wait_for_all() {
   }
 }
 
-/// On all ranks, where the root cannot do what it must.
+/// Throws UsageError on all ranks if the root found a fault.
 void agree(bool works, int root, const std::string& what, const std::string& value,
            const std::string& remedy) {
   int good = works ? 1 : 0;
@@ -97,7 +97,7 @@ class Film {
     keep(frame, &compositor == &compositors_.front());
   }
 
-  /// Compares images and writes what was asked for.
+  /// Compares images and writes the files that the options ask for.
   void keep(Frame& frame, bool first) {
     bool written = true;
     if (is_root()) {

@@ -1,4 +1,4 @@
-"""Pictures of the ray tracer's frames: what was seen, and when ranks came and went."""
+"""Pictures of the ray tracer's frames: the image, and the times of the ranks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def save_chart(film: Film, path: Path, where: str) -> None:
 
 
 def _best(film: Film) -> str:
-    """Of the others the one with the least time after the last arrival."""
+    """The algorithm with the least time after the last arrival, except the first."""
     others = film.algorithms[1:] or film.algorithms
     return min(others, key=lambda name: film.row(name).after_last)
 

@@ -7,7 +7,7 @@
 
 namespace raytracer {
 
-/// Colours are multiplied by alpha: how much of what lies behind is hidden.
+/// Colours are multiplied by alpha, the part of the background that the pixel hides.
 struct Pixel {
   float red = 0;
   float green = 0;

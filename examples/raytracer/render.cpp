@@ -24,7 +24,7 @@ struct Hit {
   const Sphere* sphere;
 };
 
-/// What a rank has of the scene.
+/// A rank's part of the scene.
 struct Share {
   Slab slab;
   std::vector<Sphere> drawn;
@@ -58,7 +58,7 @@ bool hides_sun(const Sphere& sphere, Vector point, Vector sun) {
   return along > 0 && dot(to, to) - along * along < sphere.radius * sphere.radius;
 }
 
-/// How much of the sun is seen from a point.
+/// The part of the sun that is seen from a point.
 float sunlight(const Share& share, const Ray& ray, Vector point) {
   int free = 0;
   Random random(ray.pixel);

@@ -1,4 +1,4 @@
-// Draws what lies in one slab of depth: an image that is clear where there is nothing.
+// Draws one slab of depth: an image that is clear where there is nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a frame took, on all ranks: a line for people, and one for programs.
+// The times of a frame on all ranks: a line for people, and one for programs.
 #pragma once
 
 #include <optional>

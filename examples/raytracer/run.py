@@ -43,7 +43,7 @@ def worth_comparing() -> list[str]:
 
 
 def options(words: Sequence[str] | None) -> argparse.Namespace:
-    """What is asked."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").partition("\n")[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,

@@ -1,4 +1,4 @@
-// What there is to see: spheres on a floor, and which of them a rank needs for its slab of depth.
+// The scene: spheres on a floor, and those of them that a rank needs for its slab of depth.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Slab {
   [[nodiscard]] bool holds(float z) const { return begin <= z && z < end; }
 };
 
-/// Where the sun stands, and by how much its light comes from other directions, too.
+/// The direction of the sun, and the spread of its light around it.
 inline const Vector kSun = unit({-0.55F, 0.75F, -0.36F});
 constexpr float kSunSpread = 0.05F;
 

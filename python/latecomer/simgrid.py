@@ -35,11 +35,11 @@ REMEDY = "apt-get install libsimgrid-dev, then build again with ./demo at the ro
 PLAIN = ("network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:0")
 
 _REFUSED = re.compile(r"^latecomer_simgrid: (.*?): '(.*)' is not usable; right would be (.*)$")
-_WHERE = re.compile(r"^\[.*?\] .*?\[.*?\] ")  # in front of what SimGrid says
+_WHERE = re.compile(r"^\[.*?\] .*?\[.*?\] ")  # in front of SimGrid's messages
 
 
 class SimGridError(UserError):
-    """SimGrid is not there, or cannot use what it was given."""
+    """SimGrid is not there, or cannot use its input."""
 
 
 def find() -> Path | None:
@@ -148,7 +148,7 @@ def _finished(command: Sequence[str], deadline: float) -> subprocess.CompletedPr
 
 
 def _refusal(code: int, stderr: str) -> SimGridError:
-    """The program's own words; where SimGrid ended the process, what it said first."""
+    """The program's own words; where SimGrid ended the process, its first message."""
     lines = [line for line in stderr.splitlines() if line and "/INFO]" not in line]
     for line in lines:
         if found := _REFUSED.match(line):

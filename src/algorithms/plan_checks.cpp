@@ -22,7 +22,8 @@ void check_place_of_root(const Plan& plan, Rank found) {
               "one that has rank " + std::to_string(plan.problem.root) + " there");
 }
 
-/// All are there; but one rank has no factors.
+/// Throws Error unless all parameters are there (for one rank there are no factors) and the
+/// segments are few enough.
 void check_parameters(const Algorithm& row, const Plan& plan) {
   for (const Parameter& parameter : row.parameters) {
     const bool needed = !parameter.factors && parameter.name != "progress";

@@ -64,7 +64,7 @@ std::string value_text(const Parameter& parameter, Count value) {
   return std::string(parameter.choices[static_cast<std::size_t>(value)]);
 }
 
-/// Segments beyond one an element would be empty: the plan has, and shows, what is used.
+/// Segments beyond one for each element would be empty: the plan holds the number that is used.
 void cap_segments(Parameters& parameters, Count elements) {
   const auto asked = parameters.find("segments");
   if (asked != parameters.end()) asked->second = std::min(asked->second, max_segments(elements));
@@ -95,14 +95,14 @@ const Algorithm& row_of(const Plan& plan) {
   return find_algorithm(plan.problem.collective, plan.algorithm);
 }
 
-/// All that one rank alone has to do.
+/// The whole program of a rank that is alone.
 void keep_own(const Problem& problem, Builder& builder) {
   const Range own = problem.after(0);
   builder.copy(builder.input(own), builder.output(own));
 }
 
-/// In round k rank r tells r + 2^k of all that it has heard of: after ceil(log2 P) rounds everybody
-/// has heard of everybody.
+/// In round k rank r tells rank r + 2^k of all ranks that it has heard of: after ceil(log2 P)
+/// rounds every rank has heard of every other.
 void disseminate(Rank ranks, Builder& builder) {
   for (Rank distance = 1; distance < ranks; distance *= 2) {
     builder.notify((builder.me() + distance) % ranks);
@@ -204,7 +204,7 @@ bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* wh
 void check_parameter(const Algorithm& algorithm, std::string_view name, Count value) {
   const Parameter& parameter = find_parameter(algorithm, name);
   const auto choices = static_cast<Count>(parameter.choices.size());
-  if (parameter.factors && value >= kFirstFactors) return;  // the algorithm looks at them
+  if (parameter.factors && value >= kFirstFactors) return;  // the algorithm checks them
   if (value < parameter.minimum || (choices > 0 && value >= choices)) {
     throw Error(std::string(name) + " of " + std::string(algorithm.name), std::to_string(value),
                 "a number from " + std::to_string(parameter.minimum) + " up");
@@ -239,7 +239,7 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   const Progress progress = take_progress(algorithm, plan.parameters, knowledge.background);
   plan.progress = progress;
   if (algorithm.fill_plan != nullptr) algorithm.fill_plan(plan, knowledge);
-  plan.progress = progress;  // of a plan that another row made
+  plan.progress = progress;  // where another row made the plan
   plan.telemetry = knowledge.telemetry && algorithm.kind == Kind::program;
   return plan;
 }
@@ -255,7 +255,7 @@ Plan plan_like(const Plan& representative, const Problem& problem, const Paramet
     if (parameter.taken_over == TakenOver::in_proportion) {
       const double times = static_cast<double>(problem.bytes()) /
                            std::max(1.0, static_cast<double>(representative.problem.bytes()));
-      // Pieces no longer than before: they may be as long as may leave eagerly.
+      // Pieces do not get longer: they may be as long as a message may be that leaves eagerly.
       if (value > 1) value = std::llround(std::ceil(static_cast<double>(value) * times));
     }
     parameters.try_emplace(std::string(parameter.name), std::max(value, parameter.minimum));

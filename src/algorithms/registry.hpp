@@ -13,16 +13,16 @@ namespace latecomer {
 
 /// All rows, by collective and name.
 [[nodiscard]] std::span<const Algorithm> registry();
-/// Those of one collective.
+/// The rows of one collective.
 [[nodiscard]] std::span<const Algorithm> registry(Collective collective);
-/// The rows that are declared, and `native` of every collective. Throws Error for one that lacks
-/// what it needs, and for two of one name.
+/// The rows that are declared, and `native` of every collective. Throws Error for a row that lacks
+/// a required member, and for two rows of one name.
 [[nodiscard]] std::vector<Algorithm> make_rows(std::span<const DeclaredRow> declared);
 
 /// Throws Error naming the known names.
 [[nodiscard]] const Algorithm& find_algorithm(Collective collective, std::string_view name);
 
-/// Whether the algorithm can carry out the problem; if not, `why` says what it needs.
+/// True if the algorithm can carry out the problem; if not, `why` gets the reason.
 [[nodiscard]] bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* why);
 
 /// The complete plan, the same on every rank that calls it with the same arguments. Throws Error
@@ -32,13 +32,13 @@ namespace latecomer {
                              const Parameters& parameters, const Knowledge& knowledge);
 
 /// A plan of the same row for another problem of about the same size, without the search that found
-/// `representative`. What `fixed` does not name is filled in anew, or taken over where that takes
-/// long (`Parameter::taken_over`).
+/// `representative`. Parameters that are not in `fixed` are filled in anew, or taken over where
+/// that takes long (`Parameter::taken_over`).
 [[nodiscard]] Plan plan_like(const Plan& representative, const Problem& problem,
                              const Parameters& fixed, const Knowledge& knowledge);
 
-/// For a plan that came as a text: throws Error for what make_plan cannot have made, as far as
-/// building its programs would go wrong.
+/// Throws Error for a plan, read from a text, that make_plan cannot have made, as far as building
+/// its programs would go wrong.
 void check_plan(const Plan& plan);
 /// Throws Error for a parameter that the algorithm does not have, or not with such a value.
 void check_parameter(const Algorithm& algorithm, std::string_view name, Count value);
@@ -66,8 +66,8 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 [[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
-/// "segments=16 override=ring": the parameters of a plan as users write them.
-/// Where another algorithm was asked for than the plan's, "as=ring" comes first.
+/// "segments=16 override=ring": the parameters of a plan as users write them. If another algorithm
+/// was asked for than the plan's, "as=ring" comes first.
 [[nodiscard]] std::string describe_parameters(const Plan& plan, std::string_view asked = {});
 
 }  // namespace latecomer

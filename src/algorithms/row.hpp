@@ -1,4 +1,5 @@
-// A row of the registry: what a file of this folder says of its algorithm, and how it declares it.
+// A row of the registry: the properties of an algorithm, and the macro with which a file of this
+// folder declares it.
 #pragma once
 
 #include <memory>
@@ -52,26 +53,25 @@ struct Algorithm {
 
   /// Fills in the parameters that are missing, the order and the table. Null: there are none.
   void (*fill_plan)(Plan& plan, const Knowledge& knowledge) = nullptr;
-  /// Writes the operations of one rank, of two or more, of a plan that is filled in. Null for what
-  /// runs no program.
+  /// Writes the operations of one rank of a filled plan for two ranks or more. Null for rows that
+  /// run no program.
   void (*build)(const Plan& plan, Builder& builder) = nullptr;
-  /// Throws Error for the ranks, order or table of a plan that was read, where `fill_plan` cannot
-  /// have made such. Null: its plans have neither order nor table.
+  /// Throws Error for a plan, read from a text, with ranks, order or table that `fill_plan` cannot
+  /// have made. Null: its plans have neither order nor table.
   void (*check)(const Plan& plan) = nullptr;
   /// For two ranks or more. Null for native.
   Cost (*cost)(const Plan& plan);
-  /// The mean over the ranks of exit minus last arrival, seconds, by a closed form, when they
-  /// arrive so (one entry a rank, seconds). Null: its price is found by running the programs on the
+  /// The mean over the ranks of exit minus last arrival, seconds, by a closed form, for the given
+  /// arrivals (one entry a rank, seconds). Null: its price is found by running the programs on the
   /// virtual network.
   Seconds (*mean_after_last)(const Plan& plan, const Network& network,
                              const std::vector<Seconds>& arrivals) = nullptr;
-  /// True if its messages tell all ranks of each other (docs/decisions/0012). Null: no. Where they
-  /// do not, empty messages tell besides.
+  /// True if its messages tell all ranks of each other (docs/decisions/0012). Otherwise empty
+  /// messages are added that do. Null: false.
   bool (*informs_all)(const Plan& plan) = nullptr;
-  /// True if it may be worth the time of planning where nobody asks for it by name. Null: always.
+  /// True if it may be worth the time of planning where no user asks for it by name. Null: always.
   bool (*worth_planning)(const Problem& problem, const Network& network) = nullptr;
-  /// Makes one rank's part in a protocol's calls, by a plan that is filled in. Null for
-  /// others.
+  /// Makes one rank's part in a protocol's calls, by a filled plan. Null for other kinds.
   std::unique_ptr<Executor> (*executor)(const Plan& plan, Rank me) = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Errors carry what failed, the offending value and what would be right.
+// Errors name the failed subject, the offending value and a right one.
 #pragma once
 
 #include <stdexcept>

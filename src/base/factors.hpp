@@ -14,7 +14,7 @@ namespace latecomer {
 /// Throws Error for a number that encodes no factors.
 [[nodiscard]] std::vector<Count> decode_factors(Count code);
 
-/// Reads "12x2x2". Throws Error naming what is no factor.
+/// Reads "12x2x2". Throws Error naming the part that is no factor.
 [[nodiscard]] std::vector<Count> parse_factors(std::string_view what, std::string_view text);
 [[nodiscard]] std::string factors_text(const std::vector<Count>& factors);
 

@@ -1,4 +1,4 @@
-// Ends long work from outside, as Ctrl-C does: the work comes to an interruption point every few
+// Ends long work from outside, as Ctrl-C does: the work passes an interruption point every few
 // milliseconds, where the check that this thread has set may throw. Without a check nothing
 // happens.
 #pragma once

@@ -10,7 +10,7 @@ namespace latecomer {
 /// (U+FFFD).
 [[nodiscard]] std::string json_quoted(std::string_view text);
 
-/// "[a,b]" of what `convert` makes of the items.
+/// "[a,b]" of the texts that `convert` makes of the items.
 template <class Range, class Convert>
 std::string json_list(const Range& range, Convert convert) {
   std::string text = "[";

@@ -60,8 +60,8 @@ struct Network {
 };
 
 /// Reads "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,handshake=0us,ports=1,exchange=1,
-/// per_node=1,local_alpha=1us,local_beta=0.1ns,burst=0,jitter=0.1,seed=1"; what is not named keeps
-/// its default. Throws Error naming the part that cannot be read.
+/// per_node=1,local_alpha=1us,local_beta=0.1ns,burst=0,jitter=0.1,seed=1"; parameters that are not
+/// named keep their defaults. Throws Error naming the part that cannot be read.
 [[nodiscard]] Network parse_network(std::string_view text);
 [[nodiscard]] std::string to_string(const Network& network);
 

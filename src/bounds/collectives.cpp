@@ -1,5 +1,5 @@
-// Each bound is the largest of some times before which the last rank cannot leave. What passes
-// between nodes passes their ports; nothing is claimed of what ranks of a node do among themselves.
+// Each bound is the largest of some times before which the last rank cannot leave. Data that pass
+// between nodes pass their ports; data that ranks of one node exchange do not count.
 #include "bounds/collectives.hpp"
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 namespace latecomer::bounds {
 namespace {
 
-/// The least time for which bytes that pass between nodes occupy a node's ports: nothing if there
-/// are none. A burst may be left over, whenever that is.
+/// The least time for which bytes that pass between nodes occupy a node's ports; zero without
+/// bytes. It allows that the ports still have a burst left.
 Seconds passing(Count bytes, const Network& network) {
   if (bytes == 0) return 0;
   const auto shaped = static_cast<double>(bytes - std::min(bytes, network.burst));
   return network.alpha + network.beta * shaped / static_cast<double>(network.ports);
 }
 
-/// The same until what leaves one node has reached all of `nodes`: the part that leaves last is
-/// known at two nodes then, and with one port each their number doubles at most.
+/// The least time until data that leave one node have reached all of `nodes`: when the last part
+/// leaves, two nodes know it, and with one port each their number at most doubles in a round.
 Seconds telling(Count bytes, std::size_t nodes, const Network& network) {
   if (bytes == 0) return 0;
   const Seconds rounds = rounds_to_all(nodes, network.ports) * network.alpha;
@@ -42,8 +42,9 @@ Count parts_elsewhere(const Call& call, Rank node, Seconds t) {
 
 Seconds first_of_all(const Call& call) { return std::ranges::min(call.arrivals); }
 
-/// When a node can have all other nodes' parts: those of ranks that arrive at t or later come after
-/// t, and where nothing is received early, all come after the node's first arrival.
+/// The earliest time at which a node can have all other nodes' parts: those of ranks that arrive at
+/// t or later are received after t, and where nothing is received early, all are received after the
+/// node's first arrival.
 Seconds collecting(const Call& call, Rank node) {
   const auto after = [&](Seconds start, Seconds t) {
     return start + passing(parts_elsewhere(call, node, t), call.network);
@@ -137,7 +138,7 @@ Seconds reduce_bound(const Call& call) {
   if (!call.early) least = std::max(least, call.nodes[home].first + vector);
   for (const Seconds t : call.arrivals) {
     interruption_point();
-    // The root's own node, and those whose values cannot have come before t.
+    // The root's own node, and those whose last values are not there before t.
     std::size_t needed = 1;
     for (Rank node = 0; node < count; ++node) {
       if (node != home && call.nodes[node].last >= t) ++needed;

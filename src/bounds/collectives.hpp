@@ -1,5 +1,4 @@
-// What the bounds of the collectives are made of, and each of them: the earliest possible last
-// exit.
+// The bounds of the collectives, each the earliest possible last exit, and their common parts.
 #pragma once
 
 #include <vector>
@@ -9,8 +8,8 @@
 
 namespace latecomer::bounds {
 
-/// The ranks of one node: it can take part from its first arrival on, and is complete with its
-/// last.
+/// The arrivals of a node's ranks: the node can take part from the first on, and is complete with
+/// the last.
 struct Node {
   Seconds first = 0;
   Seconds last = 0;
@@ -29,7 +28,7 @@ struct Call {
   [[nodiscard]] Seconds last() const;
 };
 
-/// Rounds until one of `nodes` has told all, if each tells `ports` more in a round.
+/// The number of rounds until one of `nodes` has told all, if each tells `ports` more in a round.
 [[nodiscard]] double rounds_to_all(std::size_t nodes, Count ports);
 
 [[nodiscard]] Seconds allgather_bound(const Call& call);

@@ -20,8 +20,8 @@ Seconds volume_bound(const std::vector<Node>& nodes, Seconds t, Seconds transfer
     ready += early ? t : std::max(node.first, t);
     if (node.last >= t) ++late;
   }
-  // The result may first be complete at a late node, which is not missing then: if the others'
-  // values came there before its arrival, or if all are late.
+  // The result may first be complete at a late node, which then needs no message: if the others'
+  // values were there before its arrival, or if all nodes are late.
   const double vectors = all - 1 + late - (early || late == all ? 1 : 0);
   return (ready + vectors * transfer) / all;
 }

@@ -1,4 +1,4 @@
-// How soon a collective can finish: lower bounds that hold for every algorithm.
+// The earliest end of a collective: lower bounds that hold for every algorithm.
 #pragma once
 
 #include <vector>
@@ -9,25 +9,25 @@
 namespace latecomer {
 
 /// The least possible time from the last arrival to the last exit (`arrivals` empty: all arrive
-/// together). Of an all-reduce the largest of
+/// together). For an all-reduce it is the largest of
 /// - late data: the last rank's vector must leave its node, and from the moment when its last part
 ///   has left, that part needs ceil(log2) messages to reach all nodes, one after the other;
 /// - volume: after any time t each element still needs N-1 messages to tell all N nodes, and one
-///   more from each of the k nodes that have not arrived (k - 1 where the result may come together
+///   more from each of the k nodes that have not arrived (k - 1 where the result may be combined
 ///   at one of these).
-/// Of the others: late data of whoever has some that others need, the volume that a node still has
-/// to receive or to send after any time t, and rounds (bounds.cpp). Weaker where ranks share nodes:
-/// then only what passes between nodes counts. With foreground progress a node can receive only
-/// from its arrival on; with background progress, and where the network takes in short messages on
-/// its own (eager limit > 0), also before. Assumes that a message costs alpha + bytes * beta on
-/// each of its two ports, and an operator that does not compress. Proof sketches:
-/// docs/decisions/0011.
+/// For the others: the late data of the ranks whose data others need, the volume that a node still
+/// has to receive or to send after any time t, and rounds (collectives.cpp). The bounds are weaker
+/// where ranks share nodes: then only data that pass between nodes count. With foreground progress
+/// a node can receive only from its arrival on; with background progress, and where the network
+/// takes in short messages on its own (eager limit > 0), also before. Assumes that a message costs
+/// alpha + bytes * beta on each of its two ports, and an operator that does not compress. Proof
+/// sketches: docs/decisions/0011.
 [[nodiscard]] Seconds least_after_last(const Problem& problem, const std::vector<Seconds>& arrivals,
                                        const Network& network,
                                        Progress progress = Progress::foreground);
 
-/// The same for schedules that cut the vector into `blocks` equal parts, one to a message, on one
-/// port: the last rank's blocks need blocks - 1 + ceil(log2 P) rounds to reach everybody.
+/// The same for schedules that cut the vector into `blocks` equal parts, one in each message, on
+/// one port: the last rank's blocks need blocks - 1 + ceil(log2 P) rounds to reach all ranks.
 [[nodiscard]] Seconds least_in_blocks(const Problem& problem, Count blocks, const Network& network);
 
 }  // namespace latecomer

@@ -64,7 +64,7 @@ ClockModel fit(const std::vector<ClockSample>& samples, Seconds peer_error) {
   for (const ClockSample& sample : samples) {
     offset = intersect(offset, bounds_of(sample, origin));
   }
-  // A clock was set while it was asked: the last word on it will be the next fit's.
+  // A clock was set between the samples: the last one counts until the next fit.
   if (offset.empty()) offset = bounds_of(samples.back(), origin);
   return {origin, offset.middle(), offset.half() + peer_error, 0, kLargestDrift};
 }

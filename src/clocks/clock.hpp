@@ -1,7 +1,7 @@
-// A clock that ranks share, as one of them knows it: where its own clock stands on the common one
-// and how far off that may be. What is known of an offset or a drift is always a range that the
-// truth lies in; two such ranges are joined by intersecting them (Marzullo, Owicki: Maintaining the
-// time in a distributed system, 1983).
+// A clock that ranks share, as one of them knows it: the offset of the common clock from its own,
+// and the error of this offset. An offset or a drift is always known as a range that contains the
+// truth; two such ranges are joined by intersecting them (Marzullo, Owicki: Maintaining the time in
+// a distributed system, 1983).
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,8 @@
 
 namespace latecomer {
 
-/// How fast two clocks may part, in seconds a second: each is within 100 ppm of the right rate.
+/// The rate at which two clocks may drift apart, in seconds a second: each is within 100 ppm of the
+/// right rate.
 inline constexpr double kLargestDrift = 200e-6;
 
 /// One question for the common time and its answer: asked and answered on the local clock.
@@ -27,7 +28,7 @@ struct ClockSample {
 struct ClockModel {
   Seconds origin = 0;      // the local time at which offset and error hold
   Seconds offset = 0;      // common minus local time
-  Seconds error = 0;       // the truth is that far from it at most
+  Seconds error = 0;       // the true offset differs by this at most
   double drift = 0;        // by which the offset grows
   double drift_error = 0;  // by which the error grows, before the origin and after
 
@@ -38,16 +39,16 @@ struct ClockModel {
   }
 };
 
-/// What samples taken one after the other say, with its origin at the last answer. Each sample puts
-/// the offset into a range as wide as its round trip (Cristian: Probabilistic clock
-/// synchronization, 1989), so the error is at most half the shortest round trip, plus
-/// `peer_error`, the error of the times that the peer read, plus the drift meanwhile.
-/// Throws Error without samples.
+/// The model by samples that were taken one after the other, with its origin at the last answer.
+/// Each sample puts the offset into a range as wide as its round trip (Cristian: Probabilistic
+/// clock synchronization, 1989), so the error is at most half the shortest round trip, plus
+/// `peer_error`, the error of the times that the peer read, plus the drift meanwhile. Throws Error
+/// without samples.
 [[nodiscard]] ClockModel fit(const std::vector<ClockSample>& samples, Seconds peer_error);
 
-/// Joins fits made now and then: an offset that all of them allow, and a drift known the better the
-/// further they are apart. A fit that contradicts the earlier ones shows that a clock was set:
-/// they are forgotten.
+/// Joins fits made at different times: the offset that all of them allow, and a drift that is known
+/// the better the further they are apart. A fit that contradicts the earlier ones shows that a
+/// clock was set: then the earlier ones are forgotten.
 class ClockHistory {
  public:
   /// `fit` is newer than all before.
@@ -63,9 +64,9 @@ class ClockHistory {
   std::deque<ClockModel> past_;  // models apart in time, oldest first
 };
 
-/// When ranks should ask for the time again: soon at first, to learn the drift, then less and less
-/// often. It depends on nothing but the instants it is told, so ranks that tell the same ones
-/// decide the same.
+/// The times at which ranks should ask for the time again: soon at first, to learn the drift, then
+/// less and less often. They depend only on the instants that `due` is given, so ranks that give
+/// the same ones decide the same.
 class ClockRefresh {
  public:
   /// `instant`: the common time of something that all ranks know alike, such as the last call's

@@ -7,8 +7,8 @@ namespace latecomer {
 
 /// Estimators by number, for a history of `depth` patterns: 0 repeats the last pattern, k - 1 the
 /// one of k calls ago (a rank that is late in every k-th call), up to `depth` calls ago; then the
-/// mean of the last 8 patterns, the exponential mean, the trend and the shift. Means are what
-/// Marendic 2012 proposes for arrivals, exponential ones are future work of Proficz 2021.
+/// mean of the last 8 patterns, the exponential mean, the trend and the shift. Marendic 2012
+/// proposes means for arrivals, Proficz 2021 names exponential ones as future work.
 struct EstimatorNumbers {
   int depth = PatternHistory::kLongest;
 
@@ -19,8 +19,8 @@ struct EstimatorNumbers {
   [[nodiscard]] constexpr int count() const { return depth + 4; }
 
   /// The number of predictions that an estimator must have made before it may be chosen: two, and
-  /// one that these could vouch for. A period must have been gone through once more: before that it
-  /// may fit only because nothing has happened in it yet.
+  /// one that these could vouch for. A period must have passed once more: before that it may fit
+  /// only because nothing has happened in it yet.
   [[nodiscard]] constexpr int trial(int number) const {
     return number < depth ? std::max(3, number + 1) : 3;
   }

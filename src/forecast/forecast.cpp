@@ -23,7 +23,7 @@ constexpr Seconds kResolution = 1e-9;  // smaller differences are rounding, not 
 constexpr double kHysteresis = 0.8;    // relative score below which another method is chosen
 constexpr double kMuchWorse = 2;       // relative score
 constexpr std::size_t kFew = 3;        // methods judged between searches
-constexpr double kUnusual = 2;         // times what is usual
+constexpr double kUnusual = 2;         // times the usual value
 constexpr int kBelieved = 8;           // forecasts in a row that came true: no luck
 constexpr float kFading = 31.0F / 32;
 
@@ -43,7 +43,7 @@ Seconds score(const TrackRecord& record, std::size_t predictions) {
 }
 
 /// Compares scores over the calls that both have predicted: otherwise the estimator that began
-/// later would be spared what none could foresee, such as a first call like no other.
+/// later would be spared errors that none could foresee, such as a first call like no other.
 double relative_score(const TrackRecord& record, const TrackRecord& other) {
   const std::size_t both = std::min({record.count(), other.count(), TrackRecord::kWindow});
   return score(record, both) / score(other, both);
@@ -129,7 +129,7 @@ Surprise Forecast::judge_forecast(Pattern lateness) {
   return missed > kUnusual * mean_error() + kResolution ? Surprise::some : Surprise::none;
 }
 
-/// Records how far each candidate was from what happened.
+/// Records the misplacement of each candidate's prediction.
 void Forecast::judge(Pattern lateness) {
   const std::span<float> expected = scratch_row(ScratchRow::expected, rows_.ranks());
   for (Candidate& candidate : candidates_) {

@@ -1,5 +1,5 @@
-// The forecast of the next call's arrivals, from what earlier calls with the same key showed. Ranks
-// with the same bits as input compute the same bits: only sums and medians in rank order.
+// The forecast of the next call's arrivals, by the observations of earlier calls with the same key.
+// Ranks with the same bits as input compute the same bits: only sums and medians in rank order.
 #pragma once
 
 #include <array>

@@ -73,7 +73,7 @@ void Forecasts::add(const HistoryKey& history, const Observation& observation) {
 }
 
 /// Makes room for one more history. Histories in use stay: a loop over more kinds of calls than fit
-/// would otherwise forget each of them before it comes again.
+/// would otherwise forget each of them before it is used again.
 bool Forecasts::make_room() {
   const std::size_t needed = Forecast::allowance(ranks_);
   while (entries_.size() == kMax || taken_ + needed > allowance(ranks_)) {

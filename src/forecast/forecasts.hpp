@@ -33,7 +33,7 @@ class Forecasts {
   /// The forecast on a grid, for plans: arrivals in seconds after the earliest; empty: nothing is
   /// trusted. Differences below `min_step` matter to no plan.
   [[nodiscard]] const std::vector<Seconds>& expect(const HistoryKey& history, Seconds min_step = 0);
-  /// Adds what a call showed, possibly later, or never. Throws Error as Forecast does.
+  /// Adds the observation of a call, possibly later, or never. Throws Error as Forecast does.
   void observe(const HistoryKey& history, const Observation& observation);
 
   /// The memory taken, bytes.

@@ -20,7 +20,7 @@ void check_times(const char* name, const std::vector<Seconds>& times, Rank ranks
     throw Error("number of " + what() + "s", std::to_string(times.size()),
                 "one for each of " + std::to_string(ranks) + " ranks");
   }
-  const auto is_time = [](Seconds time) {  // false for what is not a number
+  const auto is_time = [](Seconds time) {  // false for NaN
     return std::abs(time) <= kFarthest;
   };
   std::int64_t wrong = 0;

@@ -70,7 +70,7 @@ template <typename Times>
 }
 
 /// The imbalance of predicted minus actual times. Ranks predicted to be farther apart than this
-/// come in the predicted order. An offset common to all ranks does not change it.
+/// arrive in the predicted order. An offset common to all ranks does not change it.
 template <typename Times>
 [[nodiscard]] auto misplacement(const Times& predicted, const Times& actual) {
   const auto error = [one = predicted.data(), other = actual.data()](std::size_t i) {

@@ -6,7 +6,7 @@ Evaluation SearchSchedule::next(Surprise surprise, bool dispensable, bool may_se
   wanted_ = wanted_ || surprise == Surprise::large;
   if (left_ > 0) {
     --left_;
-    wanted_ = wanted_ && left_ < length_ / 2;  // of what came before it has seen enough
+    wanted_ = wanted_ && left_ < length_ / 2;  // it has seen enough of the calls before
     return Evaluation::all;
   }
   ++rested_;

@@ -14,7 +14,7 @@ enum class Evaluation {
   all             // judges every estimator
 };
 
-/// How far a call was off its forecast.
+/// The difference of a call from its forecast.
 enum class Surprise {
   none,
   some,  // farther off than usual

@@ -12,7 +12,7 @@ constexpr std::size_t kCandidates = 4;
 
 using Pattern = std::span<const float>;
 
-/// The ranks that come last, the latest first; as many as there are candidates, or ranks.
+/// The ranks that arrive last, the latest first; as many as there are candidates, or ranks.
 struct Latest {
   std::array<std::size_t, kCandidates> ranks{};
   std::size_t count = 0;

@@ -26,7 +26,7 @@ class TrackRecord {
   }
 
   /// True if the estimator claims so much imbalance: in the last two calls it was right enough that
-  /// the ranks predicted to be last would have come after all those in the earlier half of it.
+  /// the ranks predicted to be last would have arrived after all those in the earlier half of it.
   [[nodiscard]] bool claims(Seconds predicted) const;
   /// True if the estimator claims so much, and such claims in the window came true.
   [[nodiscard]] bool proven(Seconds predicted) const {

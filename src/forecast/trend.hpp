@@ -1,4 +1,4 @@
-// Ranks that come later and later: a straight line a rank through its last times.
+// Ranks that arrive later and later: a straight line a rank through its last times.
 #pragma once
 
 #include "forecast/pattern_history.hpp"

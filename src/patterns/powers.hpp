@@ -16,7 +16,7 @@ namespace latecomer {
 }
 
 /// A group of ranks of which 2^log2, the `core`, run an algorithm for a power of two. The first 2 *
-/// extra ranks pair up: each even one is folded, it hands its data to the odd one above it, its
+/// extra ranks pair up: each even one is folded, it sends its data to the odd one above it, its
 /// proxy. The proxies and all later ranks are the core, in rank order. A core rank thus represents
 /// a contiguous run of ranks, and operand order is kept.
 struct PowerOfTwoGroup {

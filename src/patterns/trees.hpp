@@ -20,8 +20,8 @@ struct TreeNode {
   };
 
   Rank parent = -1;  // -1: this is the root
-  /// The children in the order of combining: on each side the nearest first, and deeper subtrees,
-  /// whose data come later, last.
+  /// The children in the order of combining: on each side the nearest first; the children with
+  /// deeper subtrees, whose data arrive later, last.
   std::vector<Child> children;
 
   [[nodiscard]] bool root() const { return parent < 0; }
@@ -47,8 +47,8 @@ struct TreeNode {
 /// `rank`'s place in the binomial tree with root 0: rank r's parent is r without its lowest bit.
 [[nodiscard]] TreeNode binomial_node(Rank count, Rank rank);
 
-/// What follows each other in a tree through which one block goes, one port a rank, where combining
-/// two blocks takes less time than a transfer.
+/// The steps that follow each other in a tree through which one block goes, one port a rank, where
+/// combining two blocks takes less time than a transfer.
 struct TreeSteps {
   Count transfers = 0;
   Count combines = 0;
@@ -56,11 +56,11 @@ struct TreeSteps {
   auto operator<=>(const TreeSteps&) const = default;
 };
 
-/// A rank takes its children's blocks in their order, as it must where senders wait for their
-/// receivers, or as they come.
+/// A rank receives its children's blocks in their order, as it must where senders wait for their
+/// receivers, or in the order of their arrival.
 enum class Receiving : std::uint8_t { in_order, as_they_come };
 
-/// From the start until `root` has the combined blocks of all ranks below it.
+/// The steps from the start until `root` has the combined blocks of all ranks below it.
 template <typename NodeOf>
 [[nodiscard]] TreeSteps steps_up(const NodeOf& node_of, Rank root,
                                  Receiving receiving = Receiving::in_order) {
@@ -80,7 +80,7 @@ template <typename NodeOf>
   return combined;
 }
 
-/// The transfers until a block that `root` hands to its children, the last child first, is
+/// The transfers until a block that `root` sends to its children, the last child first, is
 /// everywhere below it.
 template <typename NodeOf>
 [[nodiscard]] Count steps_down(const NodeOf& node_of, Rank root) {

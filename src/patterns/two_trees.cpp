@@ -62,8 +62,8 @@ void TwoTrees::colour_all() {
   }
 }
 
-/// Below `rank`. What a root does in its other tree, or for the other root, takes the steps of the
-/// other parity.
+/// Finds the steps of `rank` and of all ranks below. The edges of a root in its other tree, or
+/// those of the other root, use the steps of the other parity.
 void TwoTrees::find_steps(Rank rank, int tree) {
   Place& place = at(rank, tree);
   if (place.node.root()) {

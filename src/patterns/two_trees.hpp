@@ -1,5 +1,5 @@
-// Two trees over the same ranks, and steps in which all of them can be busy without any port being
-// wanted twice.
+// Two trees over the same ranks, and steps in which all ranks can be busy and no port is needed
+// twice.
 //
 // Each rank is an inner node of one tree at most, so it sends on two edges at most, to its two
 // parents, and receives on two at most, from its children. Edges that meet at a sender or at a
@@ -19,19 +19,19 @@ class TwoTrees {
  public:
   static constexpr int kTrees = 2;
 
-  /// The first tree is the in-order tree over the ranks, the second one its mirror image; the last
-  /// of an odd number of ranks stands above both roots. O(P log P).
+  /// The first tree is the in-order tree over the ranks, the second one its mirror image; if the
+  /// number of ranks is odd, the last one stands above both roots. O(P log P).
   explicit TwoTrees(Rank ranks);
 
-  /// The child that is handed blocks first comes last.
+  /// The child to which blocks are sent first is the last.
   [[nodiscard]] const TreeNode& node(Rank rank, int tree) const { return at(rank, tree).node; }
   /// The colour, 0 or 1, of the edge to the parent; 0 where there is none.
   [[nodiscard]] int colour(Rank rank, int tree) const { return at(rank, tree).colour; }
-  /// The step in which `rank` receives its parent's first block; each further one comes two steps
-  /// later. On the way up it sends its last block as many steps before the end. A root has all
-  /// blocks at hand one step before it hands out the first.
+  /// The step in which `rank` receives its parent's first block; each further block follows two
+  /// steps later. On the way up it sends its last block as many steps before the end. A root has
+  /// all blocks one step before it sends the first.
   [[nodiscard]] Count step(Rank rank, int tree) const { return at(rank, tree).step; }
-  /// The steps from when a root hands out its first block until it is everywhere.
+  /// The steps from a root's sending of its first block until this block is everywhere.
   [[nodiscard]] Count rounds_down() const;
 
  private:
@@ -57,7 +57,7 @@ class TwoTrees {
   void place_all();
   /// The other edge of the same sender.
   [[nodiscard]] Edge beside_sender(Edge edge) const { return {edge.rank, 1 - edge.tree}; }
-  /// The other edge of the same receiver; of rank -1 if there is none.
+  /// The other edge of the same receiver; its rank is -1 if there is none.
   [[nodiscard]] Edge beside_receiver(Edge edge) const;
   void colour_from(Edge edge, bool at_sender);
   void colour_all();

@@ -17,7 +17,7 @@ class Piggyback {
   /// Appends the data that travel with a message that is sent now: at most kMaxBytesPerRank for
   /// each rank of the communicator.
   virtual void pack(std::vector<char>& to) = 0;
-  /// Takes the data that came with a message, before the message's completion is delivered. Data
+  /// Takes the data that a message carried, before the message's completion is delivered. Data
   /// that cannot be read are ignored.
   virtual void unpack(const char* data, std::size_t bytes) = 0;
 };

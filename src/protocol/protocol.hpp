@@ -36,7 +36,7 @@ class Protocol {
   [[nodiscard]] virtual std::size_t done() const { return 0; }
   /// The reason of a failure; empty if there is none.
   [[nodiscard]] virtual const std::string& failure() const = 0;
-  /// A text that says what the protocol waits for, for reports of stalls.
+  /// A text that names the awaited event or rank, for reports of stalls.
   [[nodiscard]] virtual std::string waiting_for() const = 0;
 };
 

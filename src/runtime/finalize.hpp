@@ -1,5 +1,5 @@
-// The end of MPI: stops the progress thread, drops what freed communicators left to later ones, and
-// lets messages leave.
+// The end of MPI: stops the progress thread, drops the resources that freed communicators left to
+// later ones, and lets messages leave.
 #pragma once
 
 namespace latecomer {

@@ -124,7 +124,7 @@ Slice Builder::receive_and_fold(Rank from, Range range, Received side, bool fina
   if (final && !commutative()) return receive_and_fold_in_order(from, range, side);
   const Slice own = input(range);
   const Slice goal = output(range);
-  // The output is not to be written before the arrival: what is to come earlier needs scratch.
+  // The output must not be written before the arrival: data that may be there earlier need scratch.
   if (final && !writable(own) && !background()) {
     recv(from, goal);
     return fold(goal, side, own, goal);

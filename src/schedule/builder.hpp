@@ -41,7 +41,7 @@ class Builder {
   /// this alike.
   void pace_by_receivers() { program_.receiver_paced = true; }
   /// Telemetry, if the plan has it: from now on the first message of each peer and direction
-  /// piggybacks arrival stamps if `whether`. Sender and receiver must agree.
+  /// piggybacks arrival stamps if `whether` is true. Sender and receiver must agree.
   void piggyback(bool whether) { piggybacks_ = whether; }
   void stop_piggybacking() { telemetry_ = false; }
   /// The next message of each peer and direction piggybacks again.

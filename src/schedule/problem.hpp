@@ -38,7 +38,7 @@ struct Problem {
   bool in_place = false;
   bool exact = false;  // the operator gives the same bits in whatever order: none of floats does
   // Elements of each rank's part of the vector; empty: as equal as can be, the longer ones first.
-  // GCC warns of initialisers that leave out what has none.
+  // GCC warns of initialisers that leave out members without a default.
   // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<Count> parts = {};
 

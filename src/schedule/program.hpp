@@ -1,5 +1,6 @@
-// A program: what one rank does in one call, as data. Operations are listed in program order;
-// which of them must wait for which is derived from the elements they touch (scoreboard.hpp).
+// A program: the operations of one rank in one call, as data. They are listed in program order; the
+// order in which they must wait for each other follows from the elements they touch
+// (scoreboard.hpp).
 //
 // Matching: the n-th send from a to b in program order is received by the n-th receive at b
 // from a. Operand order: combine computes `left op right` and leaves it in place of one operand.

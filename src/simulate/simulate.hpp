@@ -1,7 +1,7 @@
 // Runs one call of all ranks, programs or other protocols, over a virtual-time network: alpha,
 // beta, gamma, ports that send and receive at the same time, eager and rendezvous transfers, late
-// ranks and seeded jitter. Deterministic: time is counted in whole picoseconds, and what happens at
-// the same time is ordered by rank and program.
+// ranks and seeded jitter. Deterministic: time is counted in whole picoseconds, and events at the
+// same time are ordered by rank and program.
 #pragma once
 
 #include <span>

@@ -27,7 +27,7 @@ Ticks later(Ticks time, Ticks by) {
 
 Ticks to_ticks(std::string_view what, Seconds seconds) {
   if (std::abs(seconds) <= kLongest) return std::llround(seconds * 1e12);
-  // Also for what is not a number.
+  // NaN as well.
   throw Error(std::string(what), format_number(seconds) + "s",
               "a time of at most 1e6 seconds, the longest that is simulated");
 }
@@ -135,7 +135,7 @@ bool VirtualNetwork::eager(const PendingMessage& message) const {
          message.source.count * options_.element_bytes <= options_.network.eager_limit;
 }
 
-/// An eager message leaves when it is sent, another one when both sides have posted it.
+/// An eager message leaves when it is sent, any other once both sides have posted it.
 void VirtualNetwork::posted(MessageId id, bool by_sender) {
   const PendingMessage& message = messages_[id];
   const bool both = message.send_posted && message.recv_posted;
@@ -207,7 +207,7 @@ bool VirtualNetwork::exchanges(const PendingMessage& message) {
   return channels_[pair_number(message.to, message.from)].rendezvous > 0;
 }
 
-/// The bytes of the burst that are left, after adding those that came back.
+/// The bytes of the burst that are left, after adding those that returned.
 double VirtualNetwork::left_of_burst(Bucket& bucket) const {
   const Network& network = options_.network;
   const Ticks rested = std::max<Ticks>(0, now_ - bucket.until);
@@ -217,7 +217,7 @@ double VirtualNetwork::left_of_burst(Bucket& bucket) const {
 }
 
 /// The time of a message between nodes, without the part that both links still pass at once. The
-/// rest uses up all tokens that come back meanwhile.
+/// rest uses up all tokens that return meanwhile.
 Seconds VirtualNetwork::on_link(const PendingMessage& message, Count bytes) {
   const Network& network = options_.network;
   if (network.burst == 0 || network.beta == 0) return network.occupancy(bytes);

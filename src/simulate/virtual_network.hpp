@@ -81,12 +81,13 @@ class VirtualNetwork {
   };
   /// A direction of a link that passes some bytes at once.
   struct Bucket {
-    double spent = 0;  // bytes of the burst that are not to be had; they come back at the link's
+    double spent = 0;  // bytes missing from the burst; they return at the link's
     Ticks until = 0;   // rate from then on, when the last message has passed
   };
-  /// One end of a link: a node's, or a rank's own within its node. What leaves occupies it for the
-  /// time of the transfer, and so does what arrives at the other end: at once where that is free,
-  /// otherwise after what was sent there before, waiting in the network in between.
+  /// One end of a link: a node's, or a rank's own within its node. A leaving message occupies it
+  /// for the time of the transfer, and so does an arriving one at the other end: at once where that
+  /// is free, otherwise after the messages that were sent there before, waiting in the network in
+  /// between.
   struct Port {
     Count leaving = 0;              // at most Network::ports
     std::deque<MessageId> waiting;  // to leave: first come, first served

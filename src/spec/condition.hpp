@@ -1,4 +1,4 @@
-// What each collective must achieve: who holds which elements before, and who after.
+// The task of each collective: the elements that each rank holds before and after it.
 #pragma once
 
 #include <optional>

@@ -46,7 +46,7 @@ class ArrivalStamps final : public Piggyback {
 
   std::vector<ArrivalStamp> stamps_;
   std::vector<bool> heard_;
-  std::vector<Rank> known_;  // ranks whose stamp is known, in the order in which it came
+  std::vector<Rank> known_;  // ranks whose stamp is known, in the order of receipt
 };
 
 }  // namespace latecomer

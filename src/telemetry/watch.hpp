@@ -1,6 +1,6 @@
-// Watches the arrivals of a communicator's ranks: what each call showed, and the arrivals expected
-// in the next one. At the end of every watched call all ranks know the same bits, so that they make
-// the same plans.
+// Watches the arrivals of a communicator's ranks: those of each call, and those expected in the
+// next one. At the end of every watched call all ranks know the same bits, so that they make the
+// same plans.
 #pragma once
 
 #include <optional>
@@ -40,7 +40,7 @@ class Watch {
   Piggyback& begin_exchange(Seconds arrived, Seconds left);
   /// Notes that this rank leaves the call, with all stamps known. Not after begin_exchange().
   void leave(Seconds now);
-  /// Counts what this rank did after the call, up to `now`, as part of it.
+  /// Counts this rank's work after the call, up to `now`, as part of the call.
   void extend_call(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
   /// Ends the arrival exchange: all stamps are known.
   void end_exchange();
@@ -72,7 +72,7 @@ class Watch {
  private:
   /// The call before the one at hand.
   struct Before {
-    bool exits_known = false;  // else they come with the next call's stamps
+    bool exits_known = false;  // else the next call's stamps bring them
     float elapsed = 0;         // of this rank
     bool watched = false;
   };

@@ -1,4 +1,4 @@
-// Which operations of a program are ordered by its dependencies, directly or through others.
+// The order of a program's operations by its dependencies, directly or through others.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ class Ancestry {
   void search(OpIndex from, OpIndex lowest);
 
   const Program& program_;
-  std::vector<OpIndex> seen_by_;  // the last operation whose search came by
+  std::vector<OpIndex> seen_by_;  // the last operation whose search passed
   std::vector<OpIndex> open_;
 };
 

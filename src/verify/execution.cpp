@@ -8,7 +8,7 @@
 namespace latecomer::verifier {
 namespace {
 
-/// Where one rank is in its program.
+/// The position of one rank in its program.
 struct Position {
   struct InFlight {
     std::size_t posted = 0;  // the first so many operations of the channel
@@ -96,7 +96,7 @@ class Run {
     }
   }
 
-  /// The turn of another peer may have come.
+  /// Posts receives of another peer if it has its turn now.
   void next_peer(Rank rank) {
     auto& receives = ranks_[rank].receives;
     while (!receives.empty() && execution_.done[rank][receives.back()]) receives.pop_back();
@@ -135,11 +135,11 @@ class Run {
   Posting posting_;
   std::vector<Position> ranks_;
   std::size_t operations_ = 0;
-  std::vector<Step> finished_;  // also the queue of what is yet to be released
+  std::vector<Step> finished_;  // also the queue of operations yet to be released
   Execution execution_;
 };
 
-/// Says what is stuck after an execution that is not complete.
+/// Names the operations that are stuck after an incomplete execution.
 class Stuck {
  public:
   Stuck(Programs programs, const Messages& messages, const Execution& execution)
@@ -173,7 +173,7 @@ class Stuck {
 
   const Operation& operation(Step at) const { return programs_[at.rank].operations[at.index]; }
 
-  /// There is one.
+  /// The rank must have one.
   Step first_undone_receive(Rank rank) const {
     Step at{rank, 0};
     while (operation(at).kind != OpKind::recv || !undone(at)) ++at.index;
@@ -203,7 +203,7 @@ class Stuck {
            place(programs_[next.rank], next.index);
   }
 
-  /// Everything undone waits for something undone, so the causes end in a cycle.
+  /// Every operation that is not done waits for another such one, so the causes end in a cycle.
   std::string cycle(Step at) const {
     std::vector<std::vector<bool>> met;
     for (const Program& program : programs_) met.emplace_back(program.operations.size());

@@ -2,14 +2,15 @@
 // send and its receive are posted (rendezvous: no send may count on a buffer at the receiver), and
 // each rank posts in program order per peer and direction, a bounded number at a time.
 //
-// Who arrives when, and which ready operation runs first, does not matter: running one operation
-// never takes the right to run from another, so every run ends with the same operations done.
-// Nor does the window: message n of a channel moves once both ends are posted, which they are only
-// after the ends of message n - 1, so that a window of 1 never holds back what could have moved.
-// The check runs with a window of 1 all the same and says if a larger one would help, so that it
-// stays right if the posting order ever becomes laxer.
+// The arrivals, and the choice of the ready operation that runs first, do not matter: an operation
+// that runs never takes the right to run from another, so every run ends with the same operations
+// done. The window does not matter either: message n of a channel moves once both its ends are
+// posted, and they are posted only after the ends of message n - 1, so a window of 1 holds back no
+// message that could have moved. The check runs with a window of 1 all the same and says if a
+// larger one would help, so that it stays right if the posting order ever becomes laxer.
 // Receives are posted in the strictest order that the engine knows: from one peer at a time, in
-// program order, as long messages are. Without it more may move; the check says if that would help.
+// program order, as long messages are. Without this order more may move; the check says if that
+// would help.
 #pragma once
 
 #include <vector>
@@ -26,7 +27,7 @@ struct Step {
 
 inline constexpr std::uint32_t kUnbounded = ~std::uint32_t{0};
 
-/// How far the programs get.
+/// The operations that the programs carry out before they end or are stuck.
 struct Execution {
   std::vector<Step> steps;              // in an order that keeps all dependencies
   std::vector<std::vector<bool>> done;  // per rank and operation

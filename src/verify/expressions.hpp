@@ -1,6 +1,7 @@
-// What an element holds: one rank's contribution, or two expressions combined. Equal expressions
-// have the same number (hash-consing), so that comparing trees compares numbers. Operands have the
-// order in which they are evaluated: operators that MPI calls commutative need not commute in bits.
+// The content of an element: one rank's contribution, or two expressions combined. Equal
+// expressions have the same number (hash-consing), so that comparing trees compares numbers.
+// Operands have the order in which they are evaluated: operators that MPI calls commutative need
+// not commute in bits.
 #pragma once
 
 #include <map>
@@ -31,7 +32,7 @@ class Expressions {
   }
   [[nodiscard]] Rank lowest(Expression expression) const { return nodes_[expression].lowest; }
   [[nodiscard]] Rank highest(Expression expression) const { return nodes_[expression].highest; }
-  /// "ranks ((0 1) 2)"; only who contributes, "ranks {0-20, 23}", if they are many.
+  /// "ranks ((0 1) 2)"; only the contributors, "ranks {0-20, 23}", if they are many.
   [[nodiscard]] std::string to_text(Expression expression) const;
 
  private:
@@ -57,8 +58,8 @@ class Expressions {
   std::unordered_map<std::uint64_t, Expression> known_;  // by both operands
 };
 
-/// An expression together with the slices in which its operators were called: what rank r
-/// contributes has the number r.
+/// An expression together with the slices in which its operators were called: the contribution of
+/// rank r has the number r.
 using Evaluation = std::uint32_t;
 
 class Evaluations {

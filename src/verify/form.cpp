@@ -14,7 +14,7 @@ std::string text(std::uint64_t hash) {
   return out.str();
 }
 
-/// Notes in words what a field is and should be, if that differs.
+/// Notes a field's value and the right one, in words, if they differ.
 template <typename Value>
 bool differs(std::string& wrong, const char* field, Value is, Value should) {
   if (is == should) return false;
@@ -89,7 +89,7 @@ std::string operation_fault(const Program& program, const Operation& op) {
   return "the kind of operation is unknown";
 }
 
-/// Those that tell are messages, in order.
+/// The messages that tell arrivals, in order.
 std::string telling_fault(const Program& program) {
   OpIndex next = 0;
   for (const OpIndex index : program.piggybacking) {

@@ -63,7 +63,7 @@ std::string tells_alone(const Program& program, OpIndex index, const Program& pe
          std::to_string(peer.me) + ", " + operation_text(peer, other) + ", does not know";
 }
 
-/// Gives each operation of the channel its partner; in words, what is wrong.
+/// Gives each operation of the channel its partner; returns the fault in words.
 std::string pair_up(const Program& program, const Program& peer, const Channel& channel,
                     const Channel* other, std::vector<OpIndex>& partner) {
   const std::size_t others = other == nullptr ? 0 : other->operations.size();

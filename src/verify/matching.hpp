@@ -14,7 +14,7 @@ struct Channel {
   std::vector<OpIndex> operations;
 };
 
-/// All messages of a set of programs and who belongs to whom.
+/// All messages of a set of programs, and the partner of each.
 struct Messages {
   std::vector<std::vector<Channel>> channels;          // per rank
   std::vector<std::vector<std::uint32_t>> channel_of;  // per rank and operation; only of messages

@@ -6,7 +6,7 @@
 namespace latecomer::verifier {
 namespace {
 
-/// Calls check(rank, holding, piece) for all pieces of what the postcondition names.
+/// Calls check(rank, holding, piece) for all pieces that the postcondition names.
 template <typename Check>
 Finding each_result(const Problem& problem, Programs programs, const Values& values, Check check) {
   for (const Program& program : programs) {
@@ -40,7 +40,7 @@ bool as_wanted(const Holding& holding, const Piece& piece, const Expressions& ex
                              : expressions.complete(piece.expression);
 }
 
-/// How an element was combined on the first rank that has it.
+/// The way in which an element was combined on the first rank that has it.
 struct Combined {
   bool known = false;
   Expression expression = 0;
@@ -49,8 +49,8 @@ struct Combined {
   bool operator==(const Combined&) const = default;
 };
 
-/// Calls differs(piece, first) for what a rank and the first rank that has it combined: the words
-/// of the difference, or none.
+/// Compares the combined elements of each rank with those of the first rank that has them:
+/// differs(piece, first) returns the words of the difference, or none.
 template <typename Differs>
 Finding compare_with_first(const Problem& problem, Programs programs, const Values& values,
                            std::string_view rule, Differs differs) {

@@ -1,4 +1,4 @@
-// Rules about what the ranks hold at the end: index (every element at its place), delivery,
+// Rules on the ranks' elements at the end: index (every element at its place), delivery,
 // same-tree, same-slices.
 #pragma once
 

@@ -18,9 +18,10 @@ struct Touched {
   bool operator==(const Touched&) const = default;
 };
 
-/// Sweeps over a program and names, for each operation, the earlier ones that it must wait for:
-/// the last writer of what it reads, the readers since and else the last writer of what it writes.
-/// If each waits for these, any two operations in conflict are ordered through a chain of such.
+/// Sweeps over a program and names, for each operation, the earlier ones that it must wait for: the
+/// last writer of the elements that it reads, the readers since then and else the last writer of
+/// those that it writes. If each waits for these, any two operations in conflict are ordered
+/// through a chain of such.
 class Sweep {
  public:
   std::vector<OpIndex> add(OpIndex index, const Operation& op) {

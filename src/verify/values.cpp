@@ -99,7 +99,7 @@ class Combination {
   Values& values_;
 };
 
-/// Finds elements of a slice that an operation reads but nobody wrote.
+/// Finds elements of a slice that an operation reads but none wrote.
 Finding undefined(const Program& program, OpIndex index, const Slice& slice,
                   const std::vector<Piece>& pieces) {
   for (const Piece& piece : pieces) {
@@ -152,7 +152,7 @@ Finding Values::apply(Programs programs, const Messages& messages, Step step) {
   const Program& program = programs[step.rank];
   const Operation& op = program.operations[step.index];
   if (op.kind == OpKind::arrive) return {};
-  // What a receive reads is the source of its send.
+  // A receive reads the source of its send.
   const Step source =
       op.kind != OpKind::recv ? step : Step{op.peer, messages.partner[step.rank][step.index]};
   const Program& reader = programs[source.rank];

@@ -1,5 +1,5 @@
-// Rules undefined, index, once, order: follows what every element of every buffer holds through an
-// execution, without computing anything. Elements that are alike share one entry.
+// Rules undefined, index, once, order: follows the content of every element of every buffer through
+// an execution, without computing anything. Elements that are alike share one entry.
 #pragma once
 
 #include <array>

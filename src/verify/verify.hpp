@@ -18,12 +18,12 @@ struct Rule {
 
 /// All rules, in the order in which they are checked: a counterexample of one rule says that all
 /// rules before it are kept. The exceptions are `undefined` to `order`, which are checked together,
-/// operation by operation in an order of execution. `same-tree` and `same-slices` come last: who
-/// uses an exact operator may pass over their counterexamples.
+/// operation by operation in an order of execution. `same-tree` and `same-slices` come last: with
+/// an exact operator their counterexamples may be passed over.
 [[nodiscard]] std::span<const Rule> rules();
 
-/// `programs[r]` is rank r's; they may come from anywhere, nothing is taken for granted. Nothing:
-/// they carry out the problem, in whatever order ranks arrive and messages move.
+/// `programs[r]` is rank r's; they may be from any source and are checked entirely. Returns no
+/// counterexample if they carry out the problem in every order of arrivals and messages.
 [[nodiscard]] std::optional<Counterexample> verify(const Problem& problem,
                                                    std::span<const Program> programs);
 

@@ -1,17 +1,17 @@
-// How often memory was allocated by operator new, and how much is: the test program replaces it.
+// Counts the calls and bytes of operator new, which the test program replaces.
 #pragma once
 
 #include <cstddef>
 
 namespace latecomer::testing {
 
-/// By this thread.
+/// The number of calls by this thread.
 [[nodiscard]] std::size_t allocations();
-/// By operator new, of all threads: MPI libraries, which are written in C, use none.
+/// The bytes in use of all threads. MPI libraries, which are written in C, use none.
 [[nodiscard]] std::size_t bytes_in_use();
 
-/// The fewest of some rounds: what must not allocate may still grow its memory in a few of them,
-/// where messages come in another order than before.
+/// The fewest allocations of some rounds: code that must not allocate may still grow its memory in
+/// a few of them, where messages arrive in another order than before.
 template <class Round>
 std::size_t fewest_allocations(int rounds, Round&& round) {
   std::size_t fewest = static_cast<std::size_t>(-1);

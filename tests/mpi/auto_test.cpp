@@ -130,8 +130,9 @@ int handled_everywhere(MPI_Comm comm) {
   return min;
 }
 
-/// Costs at which control messages are next to nothing and nobody sends before the receiver is
-/// there. Who is late changes, so that protocols come to be chosen; when that is, clocks decide.
+/// Costs at which control messages are next to nothing and no rank sends before the receiver is
+/// there. The late rank changes, so that protocols are chosen in the end; clocks decide in which
+/// call.
 MPI_TEST(an_automatic_choice_among_protocols_is_the_same_on_all_ranks) {
   MPI_Datatype element = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(kParts, MPI_UINT64_T, &element);

@@ -1,4 +1,4 @@
-// How a waiting rank gives its core away.
+// A waiting rank gives its core away.
 #include "transports/mpi/backoff.hpp"
 
 #include <sched.h>
@@ -20,7 +20,8 @@ extern "C" int sched_yield() noexcept {
 namespace latecomer::testing {
 namespace {
 
-/// A rank cannot know who shares its core: in a container or namespace it seems to be alone.
+/// A rank cannot know whether others share its core: in a container or namespace it seems to be
+/// alone.
 MPI_TEST(every_pause_of_a_short_wait_yields) {
   for (const bool shares_core : {false, true}) {
     Backoff backoff(kRankSleeps, shares_core);

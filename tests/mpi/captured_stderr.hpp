@@ -1,4 +1,4 @@
-// What this rank writes to stderr while the object lives.
+// This rank's output on stderr while the object lives.
 #pragma once
 
 #include <unistd.h>

@@ -24,7 +24,7 @@ namespace {
 
 constexpr Seconds kDay = 86400;
 
-/// What a rank's clock makes of the machine's.
+/// The difference of a rank's clock from the machine's.
 struct Skew {
   Seconds offset = 0;
   double drift = 0;
@@ -132,7 +132,7 @@ Seconds real_time() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Of a clock to that of the machine, which no namespace changes.
+/// The difference of a clock from that of the machine, which no namespace changes.
 struct Distance {
   Seconds seconds = 0;
   Seconds error = 1;  // half of the time that reading both took
@@ -187,7 +187,8 @@ double median_of_refreshes(const Context& context, CommResources& resources, MPI
   return times[times.size() / 2];
 }
 
-/// On hosts of one machine: how far the ranks' common times are apart, against what they report.
+/// On hosts of one machine: compares the differences of the ranks' common times with the reported
+/// errors.
 void compare_common_times(const Context& context, const Clocks& clocks, const char* when) {
   MPI_Barrier(MPI_COMM_WORLD);
   const Distance mine = distance_of([&] { return clocks.now(); });

@@ -128,7 +128,7 @@ MPI_TEST(a_repeated_call_reuses_program_and_scratch) {
   if (alone) CHECK_EQ(Scratch::unused(), scratch);
 }
 
-/// What is attached to MPI_COMM_WORLD stays until MPI_Finalize.
+/// The state attached to MPI_COMM_WORLD stays until MPI_Finalize.
 MPI_TEST(the_world_can_be_used) {
   const Kinds kinds;
   CHECK_EQ(latecomer_set_algorithm(MPI_COMM_WORLD, "allreduce", "ring"), MPI_SUCCESS);

@@ -1,4 +1,4 @@
-// Choosing an algorithm: errors name what is wrong, on every rank, and change nothing.
+// Choosing an algorithm: errors name the wrong value, on every rank, and change nothing.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What is handled, what goes to the MPI library, and that the statistics tell why.
+// The calls that are handled and those that go to the MPI library; the statistics tell the reasons.
 #include <type_traits>
 #include <vector>
 
@@ -48,7 +48,7 @@ MPI_TEST(rank_order_is_kept_by_falling_back) {
   CHECK_EQ(stats_of(comm).fallback_operator, 1U);
 }
 
-/// What the base library does with such a call, Open MPI does not survive.
+/// Calls `wrong` alone where the MPI library would get the call: Open MPI does not survive it.
 MPI_TEST(null_is_no_buffer_but_the_bottom_of_addresses) {
   int value = context.rank;
   Call call;

@@ -114,7 +114,7 @@ void reduce_under(const Context& context, const char* algorithm, const Names<T>&
       std::memset(static_cast<void*>(&mine[i]), 0, sizeof(T));
       mine[i] = names.of(context.rank, i);
     }
-    result = wanted = mine;  // what lies between the numbers of a pair is nobody's
+    result = wanted = mine;  // the gap between the numbers of a pair has no value
     PMPI_Allreduce(mine.data(), wanted.data(), kCount, names.types[0], names.op, MPI_COMM_WORLD);
     const std::size_t which = (static_cast<std::size_t>(context.rank) + shift) % names.types.size();
     CHECK_EQ(
@@ -247,7 +247,7 @@ class RandomTypes {
   std::vector<MPI_Datatype> made_;
 };
 
-/// Whether MPI sends three elements as their bytes are in memory.
+/// True if MPI sends three elements as their bytes are in memory.
 bool sent_as_they_lie(const Layout& layout) {
   constexpr int kCount = 3;
   constexpr Count kMargin = 4096;

@@ -29,7 +29,7 @@ std::vector<Count> counts(const Context& context) {
   return {0, 1, ranks - 1, ranks, ranks + 1, 2500};
 }
 
-/// Sleeps of up to 2 ms: nobody's, one rank's, or everybody's.
+/// Sleeps of up to 2 ms, of no rank, one rank or all ranks.
 std::vector<Seconds> random_arrivals(Random& random, int ranks) {
   std::vector<Seconds> arrivals(static_cast<std::size_t>(ranks), 0.0);
   const auto pattern = random.below(3);
@@ -39,7 +39,7 @@ std::vector<Seconds> random_arrivals(Random& random, int ranks) {
   return arrivals;
 }
 
-/// What the library is told: the truth, nothing, or the reverse.
+/// Tells the library the truth, nothing, or the reverse.
 void announce(MPI_Comm comm, std::vector<Seconds> arrivals, std::uint64_t draw) {
   if (draw == 0) std::reverse(arrivals.begin(), arrivals.end());
   const bool nothing = draw == 1;

@@ -53,7 +53,7 @@ class Handler {
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
 };
 
-/// What a call throws.
+/// The text of the exception that a call throws.
 template <class Work>
 std::string thrown_by(Work work) {
   try {
@@ -166,7 +166,8 @@ MPI_TEST(an_exception_of_our_own_is_an_error_on_all_ranks) {
   }
 }
 
-/// What calls the handler: the MPI library, which refuses the root, or latecomer.
+/// Runs the test for both callers of the handler: the MPI library, which refuses the root, and
+/// latecomer.
 template <class Test>
 void for_both_who_raise(Test&& test) {
   for (const bool ours : {false, true}) {

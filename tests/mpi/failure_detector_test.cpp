@@ -1,5 +1,5 @@
-// The small messages between ranks when something seems wrong: what is a disagreement, and what is
-// only a rank that is late.
+// The small messages between ranks when something seems wrong: they tell a disagreement from a rank
+// that is only late.
 #include "runtime/connection/failure_detector.hpp"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// The introduction of the ranks when their resources are made, and what follows from it.
+// The introduction of the ranks when their resources are made, and its consequences.
 #include "runtime/connection/introduction.hpp"
 
 #include "captured_stderr.hpp"
@@ -83,7 +83,7 @@ MPI_TEST(a_link_that_is_made_in_a_call_compares_the_settings) {
   }
 }
 
-/// Nobody hears of what a rank sets between the two, unless they compare again.
+/// Other ranks do not learn the settings that a rank changes in between, unless they compare again.
 MPI_TEST(a_link_that_is_made_before_the_first_call_compares_nothing_yet) {
   if (context.ranks == 1) return;
   const Communicator comm;

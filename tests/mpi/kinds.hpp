@@ -12,7 +12,7 @@
 
 namespace latecomer::testing {
 
-/// What an element means; most kinds use the first number only.
+/// The value of an element; most kinds use the first number only.
 using Value = std::array<double, 2>;
 
 struct Kind {

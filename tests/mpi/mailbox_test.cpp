@@ -52,7 +52,7 @@ MPI_TEST(messages_keep_their_order_and_size) {
   MPI_Barrier(comm);
 }
 
-/// Longer than what MPI sends without being asked: it is under way when its mailbox goes.
+/// Longer than an eager message of MPI: it is under way when its mailbox goes.
 MPI_TEST(a_message_outlives_its_mailbox) {
   const Communicator comm = Communicator::returning_errors();
   if (context.rank == 0 && context.ranks > 1) {
@@ -97,7 +97,7 @@ MPI_TEST(further_messages_allocate_nothing) {
   MPI_Barrier(comm);
 }
 
-/// Of an owner, a kind, a call or a length that no rank of this library writes.
+/// Messages of an owner, a kind, a call or a length that no rank of this library writes.
 MPI_TEST(messages_that_cannot_be_read_are_dropped) {
   const Communicator comm = Communicator::returning_errors();
   PlanChannel channel(comm, 1);

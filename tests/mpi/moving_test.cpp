@@ -17,7 +17,7 @@ std::set<int> roots(Collective collective, int ranks) {
   return {0, ranks / 2, ranks - 1};
 }
 
-/// Nobody, one rank or everybody sleeps; what is announced of it may be wrong.
+/// No rank, one rank or all ranks sleep; the announced arrivals may be wrong.
 Seconds arrive_somehow(const Context& context, MPI_Comm comm, Random& random) {
   std::vector<Seconds> arrivals(static_cast<std::size_t>(context.ranks), 0.0);
   const auto pattern = random.below(3);

@@ -110,7 +110,7 @@ MPI_TEST(communicators_may_be_freed_in_any_order_before_others_come) {
 }
 
 /// Protocols' control messages may be under way when a communicator is freed: its context is used
-/// again for the same ranks only, where they are known for what they are.
+/// again for the same ranks only, which recognise such messages.
 MPI_TEST(contexts_are_handed_on) {
   const Kinds kinds;
   const int before = InternalComm::living();

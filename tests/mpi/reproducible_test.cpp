@@ -20,7 +20,7 @@
 namespace latecomer::testing {
 namespace {
 
-/// What must not matter, the same on all ranks.
+/// The circumstances that must not matter, the same on all ranks.
 struct Disturbance {
   std::string about;
   std::vector<double> arrivals;
@@ -123,7 +123,7 @@ std::vector<char> disturbed_sum(const std::string& algorithm, const Disturbance&
   return bits;
 }
 
-/// How many of the disturbed sums have other bits than the first one.
+/// The number of disturbed sums that have other bits than the first one.
 int other_bits(const Context& context, const std::string& algorithm, const Sum& sum,
                bool reproducible) {
   Random random(context.seed);

@@ -130,8 +130,8 @@ void check_same_bits(MPI_Comm comm, const Context& context, const Awkward& kind,
                                 std::to_string(asked.seed) + ": other bits than on rank 0");
 }
 
-/// What carries out the call is chosen here: the MPI library's own all-reduce, which `auto` may
-/// take, gives what that library promises.
+/// Names the algorithms, since `auto` may take the MPI library's own all-reduce, which gives only
+/// the bits that this library promises.
 std::vector<std::string> own_algorithms() {
   std::vector<std::string> names;
   for (const Algorithm& row : registry(Collective::allreduce)) {

@@ -1,4 +1,4 @@
-// What ranks set differently is found out in the first handled call: then the MPI library serves
+// The first handled call detects settings that differ between ranks: then the MPI library serves
 // all of them, with one warning.
 #include "runtime/settings/settings.hpp"
 
@@ -22,7 +22,7 @@ bool contains(const std::string& text, const std::string& word) {
   return text.find(word) != std::string::npos;
 }
 
-/// Calls on a communicator whose settings differ. Returns what this rank said on stderr.
+/// Calls on a communicator whose settings differ. Returns this rank's output on stderr.
 std::string calls_by_the_mpi_library(const Context& context, MPI_Comm comm) {
   const Kinds kinds;
   CapturedStderr captured;
@@ -75,7 +75,7 @@ MPI_TEST(settings_are_compared_once) {
   CHECK(state_of(comm).settings == Settings::unknown);
   try_allreduce(comm, kinds.named("int sum"), {100, false, 0}, context.seed, "first");
   CHECK(state_of(comm).settings == Settings::alike);
-  // Local, so that nobody can know; the ring's plans are the same all the same.
+  // A local change, which no other rank can know; the ring's plans are the same all the same.
   if (context.rank == 1) latecomer_set_network(comm, "alpha=7us");
   try_allreduce(comm, kinds.named("int sum"), {100, false, 0}, context.seed, "second");
   CHECK_EQ(stats_of(comm).handled, 2U);
@@ -96,11 +96,11 @@ MPI_TEST(networks_that_differ_later_end_in_an_error) {
   CapturedStderr captured;
   const int code = latecomer_allreduce(mine.data(), result.data(), 100000, MPI_INT, MPI_SUM, comm);
   const std::string said = captured.text();
-  // A plan that rank 0 announces is everybody's.
+  // All ranks take over a plan that rank 0 announces.
   CHECK_TEXT(code == (state_of(comm).async_progress ? MPI_SUCCESS : disagreement_class()), said);
 }
 
-/// Whoever waits for it says so, in the first call as in any.
+/// The waiting ranks report it, in the first call as in any.
 MPI_TEST(a_late_rank_is_waited_for) {
   if (context.ranks == 1) return;
   const Kinds kinds;

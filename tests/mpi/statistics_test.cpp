@@ -217,7 +217,7 @@ std::string entry_of(const std::string& report, const std::string& title, const 
   return "no such title";
 }
 
-/// From the first call that had one: nobody knows who is late in the first call of all.
+/// From the first call with an estimate: in the first call of all the late rank is unknown.
 MPI_TEST(the_mean_estimate_error_is_shown) {
   if (context.ranks == 1) return;
   const Kinds kinds;
@@ -301,7 +301,7 @@ MPI_TEST(statistics_go_to_a_new_file_and_follow_no_link) {
   CHECK_EQ(symlink(other.c_str(), name.c_str()), 0);
   CHECK_EQ(write_stats_file(name, "three"), "no regular file");
   CHECK_EQ(text_of(other), "precious");
-  // Neither is what lies in the way of the new file touched.
+  // A file in the way of the new one stays untouched as well.
   CHECK_EQ(std::remove(name.c_str()), 0);
   const std::string in_the_way = name + '.' + std::to_string(getpid()) + ".0";
   CHECK_EQ(symlink(other.c_str(), in_the_way.c_str()), 0);

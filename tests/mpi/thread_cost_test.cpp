@@ -1,4 +1,4 @@
-// The progress thread: what it takes, and where there is none.
+// The processor time of the progress thread, and the settings without one.
 #include <dirent.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,7 +37,8 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// What all other threads take of a core while this one computes: processor time, not time.
+/// The processor time, not the elapsed time, of all other threads while this one computes, as a
+/// part of a core.
 double taken_by_others(Seconds length) {
   const double begin = seconds_of(CLOCK_MONOTONIC);
   const double others = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);

@@ -1,4 +1,4 @@
-// What tests of the progress thread share.
+// Common functions of the tests of the progress thread.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ inline bool error_names(const std::string& word) {
   return std::string(latecomer_last_error()).find(word) != std::string::npos;
 }
 
-/// What the first call does, for which it waits for all ranks, by one that is not announced.
+/// The first call, which waits for all ranks, is made here by one that is not announced.
 inline void compare_settings_first(MPI_Comm comm) {
   int one = 1;
   int all = 0;

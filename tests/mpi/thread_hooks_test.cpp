@@ -1,4 +1,4 @@
-// Hooks in a computing phase: they tell who will be late, whatever they say.
+// Hooks in a computing phase: they tell the late ranks, whatever values they are given.
 #include <algorithm>
 #include <cmath>
 

@@ -106,7 +106,7 @@ MPI_TEST(results_are_right_in_any_order_of_arrivals) {
   }
 }
 
-/// What is begun ahead expects the last call's kind again: the other one must be right, too.
+/// A call that is begun ahead expects the last call's kind again: the other one must be right, too.
 MPI_TEST(in_place_or_not_may_change_from_call_to_call) {
   if (!applies(context)) return;
   const Kinds kinds;

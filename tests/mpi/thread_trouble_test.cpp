@@ -1,4 +1,4 @@
-// The progress thread: what goes wrong is named, and calls go on.
+// The progress thread: every failure is named, and calls go on.
 #include <mutex>
 
 #include "captured_stderr.hpp"
@@ -12,7 +12,8 @@
 namespace latecomer::testing {
 namespace {
 
-/// Rank 0's progress thread cannot take the lock: the others say whom they wait for, and go on.
+/// Rank 0's progress thread cannot take the lock: the others report that they wait for it, and go
+/// on.
 MPI_TEST(a_long_wait_for_the_plan_is_reported) {
   if (!applies(context)) return;
   const Communicator comm;

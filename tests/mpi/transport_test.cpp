@@ -1,5 +1,5 @@
-// The transport alone: what repeated calls cost, bounds of what it keeps and posts, and messages
-// that no rank of this library would send.
+// The transport alone: the cost of repeated calls, bounds of the memory it keeps and the messages
+// it posts, and messages that no rank of this library would send.
 #include "transports/mpi/transport.hpp"
 
 #include "algorithms/registry.hpp"
@@ -29,7 +29,7 @@ struct Data {
       input[i] = i + static_cast<std::uint64_t>(rank);
     }
   }
-  /// Of an all-reduce that sums.
+  /// True if the output is right for an all-reduce that sums.
   [[nodiscard]] bool right_sum() const {
     const auto ranks = static_cast<std::uint64_t>(problem.ranks);
     for (std::size_t i = 0; i < output.size(); ++i) {
@@ -71,8 +71,8 @@ MPI_TEST(calls_after_the_first_allocate_nothing) {
   }
 }
 
-/// Room for one message at a time, as if ranks were many: nobody waits in a circle, not even where
-/// later messages of a rank are received before its first.
+/// Room for one message at a time, as if ranks were many: ranks do not wait in a circle, not even
+/// where later messages of a rank are received before its first.
 MPI_TEST(every_program_ends_with_room_for_one_message) {
   if (context.ranks == 1) return;
   const Communicator comm = Communicator::returning_errors();
@@ -178,8 +178,8 @@ MPI_TEST(memory_of_messages_is_left_to_the_next_call) {
   other.end_call();
 }
 
-/// What a first message claims to carry along is not believed: so many bytes that adding the others
-/// comes out right.
+/// A first message that claims to carry so many bytes that the sum with the others overflows to the
+/// right length is not believed.
 MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
   if (context.ranks == 1 || context.rank > 1) return;
   MPI_Group all = MPI_GROUP_NULL;
@@ -241,7 +241,7 @@ MPI_TEST(the_error_handler_of_comm_self_is_the_programs) {
   CHECK(sum[0] == context.ranks && sum[1] == 2 * context.ranks);
   MPI_Errhandler after = MPI_ERRHANDLER_NULL;
   MPI_Comm_get_errhandler(MPI_COMM_SELF, &after);
-  // Of ranks that do not combine the handler is untouched.
+  // On ranks that do not combine the handler is untouched.
   if (fatal_meanwhile) CHECK(after == set_meanwhile);
   bool anybody = false;
   MPI_Allreduce(&fatal_meanwhile, &anybody, 1, MPI_C_BOOL, MPI_LOR, comm);

@@ -171,7 +171,7 @@ void one_rank_has_no_elements(const Context& context, int calls) {
     int one = 1;
     int all = 0;
     CHECK_EQ(latecomer_allreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
-    // Of all ranks: says nothing about anybody.
+    // All ranks leave this call to the MPI library, so it says nothing about any of them.
     CHECK_EQ(latecomer_allreduce(&one, &all, 0, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
   }
   MPI_Barrier(comm);
@@ -209,8 +209,8 @@ Ended until_it_fails(MPI_Comm comm, std::vector<int>& data) {
   return {code, last_error(), captured.text()};
 }
 
-/// Of four ranks, 1 and 3 wait for 0, which has sent to 2 and left as that one has: nobody who is
-/// waited for is in the call any more, and the two must find out by themselves.
+/// Four ranks: 1 and 3 wait for 0, which has sent to 2 and has left, as 2 has. The ranks that 1 and
+/// 3 wait for are no longer in the call, and the two must detect this by themselves.
 MPI_TEST(ranks_that_wait_for_others_that_have_left) {
   if (context.ranks < 4) return;
   const Alone alone;
@@ -292,7 +292,8 @@ MPI_TEST(buffers_are_left_alone_after_a_failure) {
   CHECK(result == before);
 }
 
-/// Rank 0 waits until a report was due, however slow the machine is; nobody asks for seconds.
+/// Rank 0 waits until a report was due, however slow the machine is; the test requires no number of
+/// seconds.
 MPI_TEST(a_long_wait_is_reported_and_goes_on) {
   if (context.ranks == 1) return;
   const Kinds kinds;

@@ -73,7 +73,7 @@ Numbers all_parts(const Moving& moving, std::uint64_t seed, int ranks) {
   return all;
 }
 
-/// One rank's part in a call: what it has, and what it must have.
+/// One rank's part in a call: its data before, and the expected data after.
 class MovingTrial {
  public:
   MovingTrial(MPI_Comm comm, const Moving& moving, std::uint64_t seed)

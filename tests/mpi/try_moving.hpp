@@ -1,5 +1,5 @@
 // One broadcast, gather, all-gather or scatter on random data, with datatypes that may differ from
-// rank to rank, compared with what MPI says that it must leave.
+// rank to rank, compared with the result that MPI defines.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Moving {
   double sleep = 0;     // seconds before this rank enters
 };
 
-/// Notes what is wrong: the return code, numbers, memory between them, the send buffer.
+/// Notes every fault: the return code, numbers, memory between them, the send buffer.
 void try_moving(MPI_Comm comm, const Moving& moving, std::uint64_t seed, const std::string& about);
 
 }  // namespace latecomer::testing

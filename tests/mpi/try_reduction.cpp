@@ -104,7 +104,7 @@ class Trial {
       return;
     }
     CHECK_TEXT(close(kind_, receive_, expected_), text + ": wrong result");
-    // What that asks for.
+    // Only an all-reduce without rounding=any promises all ranks the same bits.
     const bool may_differ = shape_.root >= 0 || about.find("rounding=any") != std::string::npos;
     CHECK_TEXT(may_differ || same_on_all_ranks(comm_, receive_),
                text + ": ranks have different results");

@@ -14,7 +14,7 @@ struct Shape {
   int root = -1;     // of a reduce; -1: all-reduce
 };
 
-/// Notes what is wrong: the return code, elements, memory between elements, the send buffer, and
+/// Notes every fault: the return code, elements, memory between elements, the send buffer, and
 /// results that differ between ranks. `about` names the case in the note.
 void try_allreduce(MPI_Comm comm, const Kind& kind, const Shape& shape, std::uint64_t seed,
                    const std::string& about);

@@ -131,7 +131,7 @@ MPI_TEST(a_few_short_calls_make_nothing) {
   CHECK_EQ(state.chooser.plans().plans_made(), 0U);
 }
 
-/// Sizes from data: 400 calls, no two alike. tests/unit/choose says what is planned.
+/// Sizes from data: 400 calls, no two alike. tests/unit/choose tests the plans.
 MPI_TEST(sizes_that_never_repeat_are_right) {
   if (context.ranks == 1) return;
   const Communicator comm = chosen();
@@ -282,14 +282,14 @@ MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
     }
   };
   {
-    const Communicator first;  // what the process needs once
+    const Communicator first;  // for the memory that the process needs once
     choose_all(first);
     calls(first, true);
   }
   forget_predecessors();
   const Communicator comm;
   calls(comm, false);
-  // All communicators share scratch. The process may free what earlier tests needed meanwhile.
+  // All communicators share scratch. The process may free scratch of earlier tests meanwhile.
   const auto without_scratch = [] {
     return static_cast<std::int64_t>(bytes_in_use() - Scratch::unused() - Staging::unused());
   };

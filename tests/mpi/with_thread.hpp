@@ -1,4 +1,4 @@
-// Whether this run's communicators have progress threads: the program was started with --thread.
+// True if this run's communicators have progress threads: the program was started with --thread.
 #pragma once
 
 #include "transports/mpi/mpi.hpp"

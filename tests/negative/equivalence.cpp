@@ -105,7 +105,7 @@ bool ordered(const Program& program) {
 bool equivalent(const Program& original, const Mutant& mutant) {
   switch (mutant.change) {
     case Change::swap_operands_and_flip_into:
-      // The result stays where it was, and what is written stands right in any case.
+      // The result stays where it was, and the operand that is written stands right in any case.
       return original.commutative;
     case Change::drop_dependency:
       // Another path still orders the two operations.

@@ -23,7 +23,7 @@ enum class Change {
   duplicate,
 };
 
-/// What becomes of `after` where operations move.
+/// The treatment of `after` where operations move.
 enum class After {
   renumbered,  // each operation keeps its own dependencies
   in_place,    // each position keeps its dependencies
@@ -37,7 +37,7 @@ struct Mutant {
   Program program;
 };
 
-/// What was changed, in words.
+/// The change, in words.
 std::string describe(const Program& original, const Mutant& mutant);
 
 using Visit = std::function<void(const Mutant&)>;

@@ -21,7 +21,7 @@ std::string case_text(const Plan& plan) {
          (problem.in_place ? ", in place" : "") + (problem.commutative ? "" : ", not commutative");
 }
 
-/// Runs the programs on the engine with real data; says what is wrong with the results.
+/// Runs the programs on the engine with real data; returns the fault of the results in words.
 std::string run(const Problem& problem, const std::vector<Program>& programs) {
   const auto inputs = testing::random_inputs(problem, 1);
   std::vector<Memory> memory = testing::memory_with(problem, executors_of(programs), inputs);

@@ -54,7 +54,7 @@ TEST(NegativeRules, FilesSurviveTheirTextForm) {
   }
 }
 
-// The texts are what users read: they name the rank, the operation and what is wrong with it.
+// The texts are what users read: they name the rank, the operation and its fault.
 TEST(NegativeRules, CounterexamplesAreReadable) {
   EXPECT_EQ(counterexample("hazard"),
             "hazard: rank 0, operation 3 (combine input[0:1] output[0:1] into right) does not wait "

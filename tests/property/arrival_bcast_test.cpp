@@ -48,8 +48,8 @@ Simulation run(const char* name, Rank root, const std::vector<Seconds>& arrivals
   return simulate(make_executors(plan, kNetwork), options);
 }
 
-/// Whoever comes is fed at once: of the last of many who come one by one, about a vector's time is
-/// left, where a root that served all of them itself would take one for each.
+/// A rank that arrives is fed at once: when many arrive one by one, the last one waits about a
+/// vector's time, where a root that served all of them itself would take one for each.
 TEST(ArrivalBcast, WhoComesLastWaitsForOneVector) {
   for (const char* const name : kBoth) {
     for (const Rank root : {0, 5, 15}) {
@@ -66,7 +66,7 @@ TEST(ArrivalBcast, WhoComesLastWaitsForOneVector) {
   }
 }
 
-/// Ranks that are there leave as if those who are not were not expected.
+/// Ranks that have arrived leave as if the absent ones took no part.
 TEST(ArrivalBcast, NobodyWaitsForAbsentRanks) {
   for (const char* const name : kBoth) {
     for (Rank late = 1; late < 16; ++late) {

@@ -1,5 +1,5 @@
-// Programs that may run ahead of the arrival: what they may touch, what they must tell, and what it
-// is good for.
+// Programs that may run ahead of the arrival: before it they touch only scratch and tell nothing,
+// and they save time.
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
@@ -19,7 +19,7 @@ Plan background_plan(const Algorithm& row, const Problem& problem,
   return make_plan(row, problem, parameters, knowledge);
 }
 
-/// Per operation: whether it waits for the arrival, directly or not.
+/// Per operation: true if it waits for the arrival, directly or not.
 std::vector<bool> after_arrival(const Program& program) {
   std::vector<bool> waits(program.operations.size());
   for (std::size_t i = 0; i < waits.size(); ++i) {

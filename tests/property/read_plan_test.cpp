@@ -1,5 +1,5 @@
-// Plans come as texts, from files and in messages: whatever is in them, they are refused or can be
-// carried out without touching what is not there.
+// Plans are read from texts, in files and in messages: whatever is in them, they are refused or can
+// be carried out without touching memory that is not there.
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
@@ -84,12 +84,13 @@ std::string mutant(const std::string& text, const std::vector<std::string>& name
   return joined(lines, '\n');
 }
 
-/// Rules of memory; others, such as which ranks are combined in what order, the plan's maker keeps.
+/// True for the rules of memory; others, such as the order of combining, are up to the plan's
+/// maker.
 bool about_memory(const Counterexample& found) {
   return found.rule == "plan" || found.rule == "bounds" || found.rule == "dependencies";
 }
 
-/// Whether it was taken.
+/// True if the plan was accepted.
 bool execute(const std::string& text) try {
   Plan plan = parse_plan(text);
   if (plan.problem.ranks > kMaxBuilt || plan.problem.count > kMaxElements) return false;
@@ -125,7 +126,7 @@ TEST(ReadPlan, WhatIsReadIsRefusedOrCanBeCarriedOut) {
   }
 }
 
-/// What only some rows can have made.
+/// Plans that only some rows can have made.
 TEST(ReadPlan, NamesWhatDoesNotFit) {
   const auto refused = [](Collective collective, Rank ranks, std::string_view name, auto change) {
     Problem problem;

@@ -163,7 +163,7 @@ TEST_P(RegistryProperty, IsVerified) {
   }
 }
 
-/// In place is local: it must not change what travels.
+/// In place is local: it must not change the messages.
 TEST_P(RegistryProperty, SendsTheSameInPlace) {
   const auto [algorithm, ranks] = GetParam();
   if (algorithm->kind != Kind::program) return;

@@ -22,7 +22,7 @@ Rehearsal::Setting some_setting(Random& random, Collective collective, const cha
   setting.choice = parse_choice(collective, algorithm);
   if (rooted(collective)) {
     setting.problem.root = static_cast<Rank>(random.next() % setting.problem.ranks);
-    // What cannot be cut is for protocols.
+    // Only protocols serve elements that cannot be cut.
     if (random.next() % 2 == 0) setting.problem.count = 1, setting.problem.element_bytes = 100000;
   }
   setting.network.jitter = random.next() % 2 == 0 ? 0 : 2;  // transfers up to three times as long
@@ -34,7 +34,7 @@ Rehearsal::Setting some_setting(Random& random, Collective collective, const cha
   return setting;
 }
 
-/// Mostly like the last ones, with noise; sometimes as nobody could foresee.
+/// Mostly like the last ones, with noise; sometimes unforeseeable.
 std::vector<Seconds> some_arrivals(Random& random, Rank ranks, Rank late) {
   const Seconds scale = random.next() % 5 == 0 ? 1e-2 : 1e-4;
   std::vector<Seconds> arrivals;

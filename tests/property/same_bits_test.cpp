@@ -51,7 +51,7 @@ std::vector<Program> programs_of(Plan plan) {
   return programs;
 }
 
-/// What the ranks have after a call with awkward elements.
+/// The ranks' results of a call with awkward elements.
 std::vector<Elements> results(const std::vector<Program>& programs, SimulationOptions options,
                               Memory::Operator op, Random& random) {
   std::vector<Memory> memory;

@@ -1,5 +1,5 @@
-// Every rank hears of every other in each call, whatever the algorithm, and what travels along
-// weighs little.
+// Every rank hears of every other in each call, whatever the algorithm, and the stamps add little
+// to the messages.
 #include <gtest/gtest.h>
 
 #include <algorithm>

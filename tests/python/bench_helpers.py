@@ -1,4 +1,4 @@
-"""What the tests of the bench verb share."""
+"""Common functions of the tests of the bench verb."""
 
 import io
 from contextlib import redirect_stderr, redirect_stdout

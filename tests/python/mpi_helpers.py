@@ -1,4 +1,4 @@
-"""What the tests of MPI launches share."""
+"""Common functions of the tests of MPI launches."""
 
 import subprocess
 import time

@@ -1,4 +1,4 @@
-"""What the tests of papers and their reproduction share."""
+"""Common functions of the tests of papers and their reproduction."""
 
 from evidence.reproduce.paper import NAMES, Number, read_paper
 

@@ -16,7 +16,7 @@ both_families = pytest.mark.parametrize("name", FAMILIES)
 
 @dataclass(frozen=True)
 class Ended:
-    """How a job ended."""
+    """The end of a job."""
 
     code: int
     err: str

@@ -1,4 +1,4 @@
-"""What the tests of the SimGrid engine share: a platform that means the same network as the virtual
+"""For the tests of the SimGrid engine: a platform that means the same network as the virtual
 one, and the exits in both."""
 
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""The worked example of docs/adding-an-algorithm.md, built and used as the page says; and what the
-build refuses. The listing and the new list of rows are linked to what is built already."""
+"""The worked example of docs/adding-an-algorithm.md, built and used as the page says; and the rows
+that the build refuses. The listing and the new list of rows are linked to the existing library."""
 
 import os
 import re

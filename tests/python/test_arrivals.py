@@ -1,4 +1,4 @@
-"""Arrival patterns: what is drawn, that it is drawn again alike, and files of arrivals."""
+"""Arrival patterns: the drawn values, the same ones when drawn again, and files of arrivals."""
 
 import statistics
 

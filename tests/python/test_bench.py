@@ -1,4 +1,4 @@
-"""The bench verb: its options, and what it makes of a run's good and bad ends."""
+"""The bench verb: its options, and its results after a run's good and bad ends."""
 
 import json
 import os
@@ -61,7 +61,7 @@ with open(given["--output"], "w", buffering=1) as out:
 
 
 def refusal(code: int, *words: str) -> str:
-    """What is said, in one line at last, of a command line that ends with `code`; no result."""
+    """The error, its last line a single one, of a command line that ends with `code`; no result."""
     result = run(*words)
     assert (result.exit_code, result.stdout) == (code, "")
     assert result.stderr.splitlines()[-1].startswith("latecomer: error: ")
@@ -74,7 +74,7 @@ def in_process(*words: str) -> list[str]:
 
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
-    """This process is rank 0 of 3, and the program is a fake one; what it was given, in a file."""
+    """This process is rank 0 of 3, and the program is a fake one; its input is in a file."""
     log, stand_in = tmp_path / "log", tmp_path / "latecomer_bench_openmpi"
     stand_in.write_text(FAKE.format(python=sys.executable, log=str(log)))
     stand_in.chmod(0o755)

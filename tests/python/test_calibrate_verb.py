@@ -1,4 +1,4 @@
-"""The calibrate verb: its options, what it saves, and real runs."""
+"""The calibrate verb: its options, the saved network, and real runs."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from test_calibrate_fit import PATTERNS, TRUE, drawn
 
 FAKED = ["--place", "inherit"]
 
-# Stands in for the calibration program: rank 0 writes what was measured long ago.
+# Stands in for the calibration program: rank 0 writes times that were measured long ago.
 FAKE = """#!{python}
 import os, shutil, sys
 given = dict(zip(sys.argv[1::2], sys.argv[2::2]))

@@ -1,4 +1,4 @@
-"""The command line: how words become arguments, old words, and what a verb imports."""
+"""The command line: words that become arguments, old words, and the imports of a verb."""
 
 import json
 import os

@@ -84,7 +84,7 @@ def test_a_signal_ends_the_work_of_the_core(make):
     work = make()
     done = []
     with pytest.raises(DeadlineError), time_limit(0.1):
-        # Without a step of Python between the end of the work and the list: what was heard only
+        # Without a step of Python between the end of the work and the list: a signal heard only
         # after the work would leave its result there.
         done.extend(starmap(work, [()]))
     assert done == []

@@ -1,4 +1,4 @@
-"""Hosts of the lab that several ranks share: their memory, their loopback, who starts them."""
+"""Hosts of the lab that several ranks share: their memory, their loopback, their start."""
 
 import json
 import re
@@ -20,7 +20,7 @@ import soak
 MIB = 1 << 20
 EXCHANGED = 64 * MIB
 
-# Ranks 2k and 2k+1 exchange 64 MiB; rank 0 says what the loopback of its host carried meanwhile.
+# Ranks 2k and 2k+1 exchange 64 MiB; rank 0 prints the bytes on its host's loopback meanwhile.
 EXCHANGE = f"""
 #include <mpi.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""LATECOMER_STATS: what is said of all communicators when a program ends."""
+"""LATECOMER_STATS: the report on all communicators when a program ends."""
 
 import json
 

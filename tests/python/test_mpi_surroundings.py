@@ -1,4 +1,4 @@
-"""What surrounds the calls: threads, and the time before MPI_Init and after MPI_Finalize."""
+"""The surroundings of calls: threads, and the time before MPI_Init and after MPI_Finalize."""
 
 import pytest
 from scenes_helpers import both_families, run_scene

@@ -25,7 +25,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def continue_it(report: str | None):
-    """Continues the stopped rank once the others have said what they are to say."""
+    """Continues the stopped rank once the others have printed the expected text."""
 
     def meanwhile(said):
         wait_until(lambda: struck(said()))
@@ -60,7 +60,7 @@ def test_a_killed_rank_ends_the_job(name, phase):
 
 
 def waiting(call: int, what: str) -> str:
-    """A report of a long wait: by whom, where, in which call, for how long and for whom."""
+    """A report of a long wait: the waiting rank, place, call, duration, and the missing rank."""
     who = rf"latecomer: rank \d of 'halo' \({RANKS} ranks\), call {call}"
     return rf"{who}(?: \(allreduce of .* by \w+\))?: waiting for \d+\.\d+ s {what}"
 
@@ -90,7 +90,7 @@ def test_a_stopped_rank_is_reported_and_waited_for(name, phase):
 
 @both_families
 def test_a_scene_that_is_not_as_expected_is_noticed(name):
-    """What the tests above rest on: an exit code that tells."""
+    """The tests above rest on an exit code that tells."""
     ended = run_scene(name, 1, ["trouble", "stop"])
     assert ended.code != 0
     assert "scene: not true: trouble SIGNAL PHASE ALGORITHM" in ended.err

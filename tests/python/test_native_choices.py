@@ -1,4 +1,4 @@
-"""The models of what MPI libraries choose, at the borders of their decisions."""
+"""The models of MPI libraries' choices, at the borders of their decisions."""
 
 import pytest
 from latecomer.core.compiled import core
@@ -8,7 +8,7 @@ DOUBLING, RABENSEIFNER, RING = "recursive_doubling", "rabenseifner", "ring"
 TREE = "reduce_bcast"
 LINEAR = "linear_tree:segments=1"
 
-# Ranks, bytes of float32, what Open MPI 4.1.4 does for a commutative operator. Each pair of lines
+# Ranks, bytes of float32, Open MPI 4.1.4's choice for a commutative operator. Each pair of lines
 # is a border of coll_tuned_decision_fixed.c, or of the functions that it calls.
 OPENMPI = [
     (2, 4, DOUBLING),  # ring, but fewer numbers than ranks

@@ -1,4 +1,4 @@
-"""The program and the script that compare with the MPI library alone: what they print is whole."""
+"""The program and the script that compare with the MPI library alone: their output is whole."""
 
 import json
 import subprocess

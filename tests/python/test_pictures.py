@@ -56,7 +56,7 @@ def labelled(axis):
 
 
 def look(one):
-    """What tells a line apart."""
+    """The properties that tell a line apart."""
     return to_hex(one["color"]), str(one.get("linestyle")), one.get("marker")
 
 

@@ -1,4 +1,4 @@
-"""The example ray tracer: images are right whoever composites them, and options are checked."""
+"""The example ray tracer: images are right with every algorithm, and options are checked."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ def trace(family: str, ranks: int, *words: str) -> subprocess.CompletedProcess[s
 
 
 def filmed(folder: Path, family: str, ranks: int, *words: str) -> list[dict]:
-    """What is written of each frame and algorithm; pictures go to the folder, too."""
+    """The records of each frame and algorithm; pictures go to the folder, too."""
     folder.mkdir()
     files = ["--out", str(folder), "--times", str(folder / "times")]
     done = trace(family, ranks, *TINY, *files, *words)

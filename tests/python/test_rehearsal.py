@@ -67,7 +67,7 @@ def test_wrong_estimates_are_not_believed_for_long():
 
 
 def test_a_network_that_is_not_as_assumed_is_corrected():
-    """The library's collective is faster than what the wrong costs make seem the best."""
+    """The library's collective is faster than the algorithm that the wrong costs favour."""
     arrivals = np.zeros((60, RANKS))
     more = {"network": "alpha=1us,beta=8ns", "assumed": "alpha=1ms,beta=0.1ns", "native": "ring"}
     online, calls = cost("auto", arrivals, **more)

@@ -52,7 +52,7 @@ def test_the_ring_costs_what_its_closed_form_says(seed):
 
 @pytest.mark.parametrize("ranks", [4, 16, 128])
 def test_the_generalized_forms_meet_the_known_ones_at_powers_of_two(ranks):
-    """Kolmakov and Zhang 2020: recursive halving is a special case; (44) moves what doubling does."""
+    """Kolmakov and Zhang 2020: recursive halving is a special case; (44) moves as doubling."""
     number = replace(SOME, ranks=ranks)
     forms = {name: closed_forms.terms(name, number, 1) for name in
              ("kz_bandwidth", "recursive_halving", "kz_latency", "recursive_doubling")}  # fmt: skip

@@ -1,4 +1,4 @@
-"""`latecomer reproduce`: what it shows and writes, what it refuses, and what --lab would run."""
+"""`latecomer reproduce`: its output and files, its refusals, and the runs of --lab."""
 
 import csv
 import functools

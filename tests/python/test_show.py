@@ -36,7 +36,7 @@ def refused(capsys, *words):
 
 
 def ids(file):
-    """How many elements of each kind a picture has."""
+    """The number of elements of each kind in a picture."""
     return Counter(re.findall(r'id="([a-z]+)-\d+"', file.read_text()))
 
 

@@ -71,7 +71,7 @@ def test_an_eager_message_does_not_wait_for_its_late_receiver():
 
 @needs_simgrid
 def test_what_runs_in_the_background_is_received_before_the_arrival(tmp_path):
-    """Rank 1 of a chain is late: what rank 0 sends it is there before, in scratch."""
+    """Rank 1 of a chain is late: the data from rank 0 are there before, in scratch."""
     count, transfer = 100000, 100e-6 + 4 * 100000 * 8e-9
     text = latecomer.program("linear_tree:segments=1", ranks=3, count=count).text
     (tmp_path / "late").write_text("0 0.5 0")

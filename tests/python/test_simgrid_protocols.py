@@ -1,4 +1,4 @@
-"""Protocols on the SimGrid engine: their words take the time of short messages and hold nobody up,
+"""Protocols on the SimGrid engine: their words take the time of short messages and delay no rank,
 and ranks leave as they do on the virtual network, or nearly."""
 
 import random
@@ -53,7 +53,7 @@ def test_two_ranks_of_a_protocol_leave_as_on_the_virtual_network():
 @needs_simgrid
 @pytest.mark.parametrize("eager", ["64KiB", "0"])
 def test_protocols_leave_about_when_they_do_on_the_virtual_network(eager):
-    """There a word and what follows it pay alpha one after the other, here their latencies pass
+    """There a word and the next message pay alpha one after the other, here their latencies pass
     side by side; messages may share a link here."""
     draw = random.Random(SEED)
     for _ in range(15):

@@ -1,4 +1,4 @@
-"""What the simulate verb refuses, and what it says then."""
+"""The refusals of the simulate verb, and their errors."""
 
 import os
 import re

@@ -17,7 +17,7 @@ OF_JOBS = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID"]
 
 
 def found():
-    """What the command makes of its surroundings."""
+    """The command's view of its surroundings."""
     return (
         networks.chosen(""),
         networks.default_path(),

@@ -41,7 +41,7 @@ def console() -> Console:
 
 
 class _NoBar:
-    """Stands for a bar where nobody looks."""
+    """Stands for a bar where the output is no terminal."""
 
     def __enter__(self) -> _NoBar:
         return self

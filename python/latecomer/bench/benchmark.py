@@ -64,7 +64,7 @@ class Benchmark:
 
     @property
     def arrival(self) -> str:
-        """The pattern, and of what it is where not of arrivals."""
+        """The pattern, and its subject where it is none of arrivals."""
         name = self.pattern.name
         return name if self.imbalance == "phase" else f"{name} in {self.imbalance}"
 

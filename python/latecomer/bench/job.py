@@ -1,4 +1,4 @@
-"""One run of the benchmark program: the delays it gets, its deadline, and what it has measured."""
+"""One run of the benchmark program: its delays, its deadline, and its measured times."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def measure(
     deadline: float | None,
     keep: Path | None,
 ) -> Outcome:
-    """Run the job; what was measured before it was interrupted or failed is kept."""
+    """Run the job; keep the times measured before it was interrupted or failed."""
     seconds = _expected(benchmark, place, job)
     limit = deadline or max(processes.DEFAULT_DEADLINE_S, 5 * seconds)
     with scratch() as folder:

@@ -74,7 +74,7 @@ def _used(
 
 
 def judge(outcome: Outcome, job: Sequence[Iteration], rows: Sequence[statistics.Row]) -> int:
-    """Say what went wrong; the exit code."""
+    """Report a failure; return the exit code."""
     if outcome.trouble:
         complete = len({sample.iteration for sample in outcome.samples.complete()})
         say(f"{outcome.trouble}; these are the first {complete} of {len(job)} iterations")

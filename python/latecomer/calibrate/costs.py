@@ -1,7 +1,7 @@
 """The parameters of the cost model that fit the times best; see docs/calibration.md for the model.
 
-What all ranks do at once is taken for what a collective sees: ranks that share cores or links wait
-for them. Medians throughout, so that what disturbs a few samples does not count.
+Times where all ranks are active count as those of a collective: ranks that share cores or links
+wait for them. All values are medians, so that a few disturbed samples do not count.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from .measured import Curve, Measured
 
 SMALL = 512  # bytes; up to here a message is nothing but its start-up
-LONG = 1 << 17  # from here its bytes are what counts
-COMBINED = 1 << 16  # bytes; vectors from here on say what combining takes
+LONG = 1 << 17  # from here only its bytes count
+COMBINED = 1 << 16  # bytes; longer vectors give the time of combining
 
 SENT_FIRST, RECEIVED_FIRST = "exchange", "exchange, received first"  # patterns
 
@@ -102,7 +102,7 @@ def line(found: Costs, eager: int, sizes: NDArray[np.int64]) -> NDArray[np.float
 
 
 def burst(measured: Measured, found: Costs) -> float:
-    """Bytes that an idle link passes for nothing: what long messages gain after a pause."""
+    """Bytes that an idle link passes at once: long messages are faster after a pause."""
     rested = measured.curves["rested"]
     long = rested.sizes >= 4 * LONG
     if not long.any() or found["beta"] <= 0:

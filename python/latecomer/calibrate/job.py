@@ -22,7 +22,7 @@ from .result import Result
 
 _START_S = 5.0  # about, for the job to begin and to find the eager limit
 _LEAST_ROUNDS = 7  # of the program
-_ROUND_S, _ROUND_BYTES = 2.0, 24 << 22  # about what a round takes besides its bytes on a link
+_ROUND_S, _ROUND_BYTES = 2.0, 24 << 22  # a round takes about that, and its bytes on a link
 
 
 def calibrate(place: Place, seconds: float, deadline: float | None, keep: Path | None) -> Result:

@@ -99,7 +99,7 @@ class Parameter:
 
     def _in_range(self, value: float) -> bool:
         least, most = self.option.min, self.option.max
-        # A comparison with what is not a number is false: so it is in no range.
+        # A comparison with NaN is false: so it is in no range.
         return (least is None or value >= least) and (most is None or value <= most)
 
     @property

@@ -27,7 +27,7 @@ class Counterexample:
     """The first rule that a schedule breaks."""
 
     rule: str
-    text: str  # what is wrong, where, and the operations that show it
+    text: str  # the fault, its place, and the operations that show it
 
 
 def rules() -> list[Rule]:

@@ -41,7 +41,7 @@ UNNAMED = Named("", "built in")
 
 @dataclass(frozen=True)
 class Saved:
-    """A network in a file, and what the file says of it: place, ranks, mpi, date."""
+    """A network in a file, and the file's remarks on it: place, ranks, mpi, date."""
 
     path: Path
     text: str
@@ -78,7 +78,7 @@ def load(path: Path) -> Saved:
 
 
 def save(path: Path, text: str, facts: Mapping[str, str]) -> None:
-    """Write a network with what is to be said of it, at once or not at all. Raises NetworkError."""
+    """Write a network with remarks on it, at once or not at all. Raises NetworkError."""
     said = "".join(f"# {name}: {value}\n" for name, value in facts.items())
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,4 +1,4 @@
-"""Plans and programs: what each rank does, as data."""
+"""Plans and programs: the operations of each rank, as data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of one rank. What does not apply is None."""
+    """One operation of one rank. Fields that do not apply are None."""
 
     kind: str  # "arrive", "send", "recv", "combine" or "copy"
     text: str
@@ -154,7 +154,7 @@ def make_plan(
 
 
 def costs(network: str | core.Network) -> core.Network:
-    """The costs of a network's text; what it does not name keeps its default. Raises ValueError."""
+    """The costs of a network's text; others keep their defaults. Raises ValueError."""
     return core.Network(network) if isinstance(network, str) else network
 
 

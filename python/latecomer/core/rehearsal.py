@@ -1,4 +1,4 @@
-"""A series of calls on the virtual network: the library finds out who is late, and chooses."""
+"""A series of calls on the virtual network: the library learns the late ranks, and chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules on the virtual network: when each rank leaves, and who sends what when."""
+"""Schedules on the virtual network: the exit of each rank, and the time of each message."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class CheckResult:
     local_bits_per_s: (
         float  # within a host, by TCP; ranks use its memory, where `hosts_memory` says
     )
-    hosts_memory: dict[str, bool]  # by library: whether ranks of one host talk through its memory
+    hosts_memory: dict[str, bool]  # by library: True if ranks of a host talk through its memory
     expected_bits_per_s: float
     one_way_bits_per_s: float
     both_ways_bits_per_s: float  # of the slower direction

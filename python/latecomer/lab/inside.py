@@ -1,4 +1,4 @@
-"""Inside: the lab's first process builds the cluster, does what was asked, and answers."""
+"""Inside: the lab's first process builds the cluster, carries out requests, and answers."""
 
 from __future__ import annotations
 

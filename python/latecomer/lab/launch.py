@@ -70,5 +70,5 @@ def _settings(spec: LabSpec) -> dict[str, str]:
 
 
 def _inside_only(env: Mapping[str, str]) -> dict[str, str]:
-    """Without what points below the outer /run."""
+    """Without the variables that point below the outer /run."""
     return {name: value for name, value in env.items() if name != "XDG_RUNTIME_DIR"}

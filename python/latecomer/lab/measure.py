@@ -1,4 +1,4 @@
-"""Inside the lab: what its links really carry, measured with TCP streams between hosts."""
+"""Inside the lab: the real rates of its links, measured with TCP streams between hosts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def round_trips(node: int) -> tuple[str, list[float]]:
 
 
 def _on(node: int, work: Callable[..., None], *arguments: int) -> Connection:
-    """Run `work(pipe, *arguments)` in a process on a node; what it says comes out of the pipe."""
+    """Run `work(pipe, *arguments)` in a process on a node; the pipe returns its answers."""
     here, there = _FORK.Pipe(duplex=False)
     _FORK.Process(target=_at, args=(node, work, there, *arguments), daemon=True).start()
     there.close()

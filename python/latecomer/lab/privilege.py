@@ -99,7 +99,7 @@ def settle(spec: LabSpec) -> LabSpec:
 
 @functools.cache
 def sandbox(congestion: str | None = None) -> Sandbox:
-    """Find working namespaces, or raise a LabError that names what failed and its remedy."""
+    """Find working namespaces, or raise a LabError that names the failure and its remedy."""
     if congestion in _PREFERRED:
         return sandbox()  # tried anyway
     names = _PREFERRED + ((congestion,) if congestion else ())

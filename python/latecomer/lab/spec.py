@@ -47,9 +47,9 @@ class LabSpec:
     nodes: int
     rate_bits_per_s: int
     per_node: int = 1  # ranks on each node
-    burst_bytes: int | None = None  # what a link passes unshaped after a pause; None: derived
+    burst_bytes: int | None = None  # bytes that a link passes unshaped after a pause; None: derived
     gso_max_bytes: int = 32768  # the largest packet before segmentation
-    queue_ms: int = 50  # a link drops what would wait longer
+    queue_ms: int = 50  # a link drops packets that would wait longer
     congestion: str | None = None  # TCP congestion control; None: the best there is
     clock_skew_s: float = 0.0  # hosts' clocks differ by up to so much; 0: they share one
 

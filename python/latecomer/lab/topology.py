@@ -86,7 +86,7 @@ def build(spec: LabSpec) -> None:
 def _prepare_files(spec: LabSpec) -> None:
     kernel.mount("tmpfs", RUN)
     if SHARED_MEMORY.is_dir():
-        kernel.mount("tmpfs", SHARED_MEMORY)  # what killed ranks leave there ends with the lab
+        kernel.mount("tmpfs", SHARED_MEMORY)  # files that killed ranks leave there end with the lab
     for folder in (NETWORKS, HOST_NAMES, CLOCKS, SCRATCH, RUN / "lock"):
         folder.mkdir(parents=True)
     nodes = [node_name(node) for node in range(spec.nodes)]
@@ -165,8 +165,8 @@ def _build_node(spec: LabSpec, node: int) -> None:
 
 
 def _congestion_controlled(spec: LabSpec, node: int) -> list[str]:
-    # By routes, those to the host itself included: a namespace's default may only be what the
-    # machine allows to everybody, which need not be cubic.
+    # By routes, those to the host itself included: a namespace's default may only be one that the
+    # machine allows to all users, and cubic need not be among these.
     own = address(node)
     links = f"{SUBNET} dev e0 src {own}", f"local {own} dev lo table local src {own}"
     loopback = (f"local {name} dev lo table local src 127.0.0.1" for name in _LOOPBACK)

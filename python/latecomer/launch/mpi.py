@@ -30,7 +30,7 @@ _JOB_VARIABLES = re.compile(
     r"(SLURM|PBS|LSB|PMI|PMI2|PMIX|OMPI_COMM_WORLD|OMPI_UNIVERSE|HYDI|MPI_LOCAL)_"
 )
 
-_LIBRARY = re.compile(r"(Open MPI|MPICH)\D*([\w.]+)")  # what it says of itself
+_LIBRARY = re.compile(r"(Open MPI|MPICH)\D*([\w.]+)")  # the library's text about itself
 
 
 class LaunchError(UserError):
@@ -235,7 +235,7 @@ def launch_command(
 
 
 def outside_jobs(env: Mapping[str, str]) -> dict[str, str]:
-    """`env` without what ties a process to a batch system or to an outer mpirun."""
+    """`env` without the variables that tie a process to a batch system or an outer mpirun."""
     return {name: value for name, value in env.items() if not _JOB_VARIABLES.match(name)}
 
 
@@ -300,6 +300,6 @@ def _shared_depth(launcher: Path, library: str) -> int:
 
 
 def short_library(text: str) -> str:
-    """`openmpi 4.1.4` for what an MPI library says of itself; its first words if unknown."""
+    """`openmpi 4.1.4` for an MPI library's text about itself; its first words if unknown."""
     found = _LIBRARY.search(text)
     return f"{found[1].replace(' ', '').lower()} {found[2]}" if found else text[:40]

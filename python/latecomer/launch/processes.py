@@ -88,7 +88,7 @@ def output_of(command: Sequence[str]) -> str:
 
 
 def exit_code(returned: int) -> int:
-    """The shell's exit code for what subprocess calls a return code."""
+    """The shell's exit code for a return code of subprocess."""
     return 128 - returned if returned < 0 else returned
 
 

@@ -107,7 +107,7 @@ def gamma(source: random.Random) -> float:
 
 
 def gaussian(source: random.Random) -> float:
-    """Normal with mean `delay` and standard deviation `delay` / 2; what is below 0 becomes 0.
+    """Normal with mean `delay` and standard deviation `delay` / 2; values below 0 become 0.
 
     The Gaussian imbalance of Marendic 2012, section 5.2, which leaves its deviation open.
     """

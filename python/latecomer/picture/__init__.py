@@ -1,4 +1,4 @@
-"""Pictures of schedules: ranks over time, and who sends what when."""
+"""Pictures of schedules: ranks over time, with their messages and combines."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "latecomer",  # the same picture has the same bytes
 }
-# Metadata of an SVG that says nothing of when and by what it was made.
+# Metadata of an SVG without the date and the program that made it.
 ANONYMOUS = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 Look = Mapping[str, object]  # keyword arguments of a line

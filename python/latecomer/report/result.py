@@ -24,7 +24,7 @@ _WIDE = 100  # a terminal that shows all columns
 
 @dataclass(frozen=True)
 class Result:
-    """Rows, and what was used to get them."""
+    """Rows, and the versions and costs used to get them."""
 
     rows: list[statistics.Row]
     used: dict[str, object]

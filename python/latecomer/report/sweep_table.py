@@ -23,7 +23,7 @@ TITLE = "last exit after the last arrival, ms"
 
 @dataclass(frozen=True)
 class Line:
-    """One case: what it is, its limit, and a row for each of `lines` (None: was not run)."""
+    """One case: its description, its limit, and a row for each of `lines` (None: was not run)."""
 
     case: list[str]
     limit: float | None

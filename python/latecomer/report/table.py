@@ -157,7 +157,7 @@ def _csv_cell(value: object) -> object:
 
 
 def json_text(rows: Sequence[Row], used: Mapping[str, object]) -> str:
-    """The rows and what was used to get them."""
+    """The rows, and the versions and costs used to get them."""
     return json.dumps({"used": used, "rows": [asdict(row) for row in rows]}, indent=2) + "\n"
 
 

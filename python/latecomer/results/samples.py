@@ -28,7 +28,7 @@ class Header:
     """Header of the samples: the run and its machine."""
 
     version: str
-    mpi: str  # what the MPI library calls itself
+    mpi: str  # the MPI library's name for itself
     ranks: int
     algorithms: list[str]  # as asked for
     common_clock: bool  # do all ranks read the same clock?

@@ -78,7 +78,7 @@ class Case:
         )
 
     def _run(self, program: str, late: Delays, seed: int) -> Run:
-        """One simulation, or what an equal one has found."""
+        """One simulation, or the result of an equal one."""
         key = program, tuple(late), seed if self.sweep.jitter else None
         if key not in self._runs:
             plan = self._plan(program, late)

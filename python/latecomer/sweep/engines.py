@@ -77,7 +77,7 @@ class SimGrid:
 
     @property
     def network(self) -> str:
-        """The platform and what was set."""
+        """The platform and the parameters that were set."""
         return " ".join([f"simgrid {self.platform.name}", *self.config])
 
     def run(self, sweep: Sweep, work: Work) -> Run:

@@ -55,7 +55,7 @@ def _span(numbers: Sequence[int]) -> object:
 
 
 def judge(outcome: Outcome) -> int:
-    """Say what went wrong; the exit code."""
+    """Report a failure; return the exit code."""
     if outcome.trouble:
         first = f"these are the first {outcome.completed} of {outcome.asked} cases"
         say(f"{outcome.trouble}; {first}")

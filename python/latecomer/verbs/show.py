@@ -77,7 +77,7 @@ _BYTES_IN_TEXT, _BYTES_IN_JSON = 1500, 6000
 
 @dataclass(frozen=True)
 class Shown:
-    """A schedule, what became of it on the network, and how times are written."""
+    """A schedule, its run on the network, and the unit of times."""
 
     schedule: latecomer.Schedule
     simulation: latecomer.Simulation

@@ -15,7 +15,7 @@ _UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
 
 @dataclass(frozen=True)
 class Times:
-    """When the ranks arrive, on which network, and how times are written."""
+    """The arrivals, the network, and the unit of times."""
 
     arrival: list[float] | None  # seconds or steps
     network: str

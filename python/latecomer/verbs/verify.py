@@ -19,7 +19,7 @@ from .options import Json
 if TYPE_CHECKING:
     from rich.table import Table
 
-_NAMES = 32  # columns of a terminal for what is beside the numbers of ranks
+_NAMES = 32  # columns of a terminal beside the numbers of ranks
 _CELL = 4  # and for each of them
 _RANKS, _ARRIVALS, _SEED = "1-17", 20, 1
 

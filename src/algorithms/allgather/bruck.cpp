@@ -1,5 +1,5 @@
-// Bruck: each rank collects the parts in the order of the ranks from its own on; in round k it gets
-// as many parts as it has, 2^k or what is missing, from the rank 2^k further on.
+// Bruck: each rank collects the parts in the order of the ranks from its own on; in round k it
+// receives 2^k parts, or as many as it still lacks, from the rank 2^k further on.
 //
 // Cost: ceil(log2 P) alpha + (P-1)/P m beta, and a copy of the vector. The fewest rounds for every
 // P; use it for short parts.
@@ -22,7 +22,7 @@ class Turned {
       begin_.push_back(begin_.back() + parts[(first + i) % parts.size()].count);
     }
   }
-  /// Where the parts at places [first, last) are.
+  /// The range of the parts at places [first, last).
   [[nodiscard]] Range range(Rank first, Rank last) const {
     return {begin_[first], begin_[last] - begin_[first]};
   }
@@ -31,7 +31,7 @@ class Turned {
   std::vector<Count> begin_;
 };
 
-/// The parts that a message of the round has which is made of those at `held` places.
+/// The number of parts in a message of the round in which a rank has `held` parts.
 Rank handed(Rank held, Rank ranks) { return std::min(held, ranks - held); }
 
 void build(const Plan& plan, Builder& builder) {
@@ -50,7 +50,7 @@ void build(const Plan& plan, Builder& builder) {
     builder.send((me - held + ranks) % ranks, place(0, more));
     builder.recv((me + held) % ranks, place(held, held + more));
   }
-  // Back to the order of the ranks: two stretches, since it wraps around once.
+  // Back to the order of the ranks: two stretches, since the parts wrap around once.
   const Rank wrap = ranks - me;
   builder.copy(builder.input(parts[me]), builder.output(parts[me]));
   builder.copy(place(1, wrap), builder.output({parts[me].end(), turned.range(1, wrap).count}));

@@ -1,9 +1,9 @@
-// Background disseminated ring (BDR): the ring, but ranks that come early send their part straight
-// to others, in descending order, one a step, until the last rank comes; a part that has reached
-// some ranks so leaves the ring that much sooner.
+// Background disseminated ring (BDR): the ring, but until the last rank arrives, early ranks send
+// their part straight to other ranks, in descending order, one in each step. A part that has
+// reached some ranks in this way leaves the ring that much sooner.
 //
 // Cost: (P-1) alpha + (P-1)/P m beta as the ring at zero delay; with late ranks the last exit is
-// the same, (P-1) steps after the last arrival, but others may leave before. With background
+// the same, (P-1) steps after the last arrival, but other ranks may leave before. With background
 // progress the late ranks' threads receive the early parts. Use it where the mean over the ranks
 // counts. Source: Proficz 2021, listing 2 (where lines 40 and 41 must name ranks i and rc, and a
 // rank that has nothing to send ends its background part with its last receive).
@@ -21,14 +21,14 @@ using transfers::Transfers;
 
 constexpr double kMostSteps = 1e15;
 
-/// How many steps before the last arrival each rank arrives: psNo in the paper.
+/// The number of steps before the last arrival in which each rank arrives: psNo in the paper.
 std::vector<Count> steps_before_last(const std::vector<Seconds>& arrivals, Rank ranks,
                                      Seconds step) {
   std::vector<Count> steps(static_cast<std::size_t>(ranks), 0);
   if (arrivals.empty() || step <= 0) return steps;
   const Seconds last = std::ranges::max(arrivals);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    // A little more, so that a whole number of steps counts as such.
+    // The small addition counts an arrival at the end of a step as a whole step.
     const double before = std::floor((last - arrivals[i]) / step + 1e-9);
     steps[i] = static_cast<Count>(std::min(before, kMostSteps));
   }
@@ -45,17 +45,17 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
 
 void check(const Plan& plan) { check_ordered_numbers(plan, 0, static_cast<Count>(kMostSteps)); }
 
-/// The steps in which early ranks hand their parts out.
+/// The steps in which early ranks send their parts to others.
 class PreSteps {
  public:
   PreSteps(const Plan& plan, const std::vector<Range>& parts, Transfers& moves)
       : plan_(plan), parts_(parts), moves_(moves), sent_(parts.size(), 0) {}
 
-  /// How many ranks each rank's part was sent to.
+  /// The number of ranks to which each rank's part was sent.
   const std::vector<Rank>& run() {
     const Count most = std::ranges::max(plan_.table);
     for (Count left = most; left > 0;) {
-      // Nothing happens until another rank comes.
+      // Nothing happens until another rank arrives.
       left = take(left) ? left - 1 : next_arrival(left);
     }
     return sent_;
@@ -64,7 +64,8 @@ class PreSteps {
  private:
   [[nodiscard]] Rank ranks() const { return plan_.problem.ranks; }
 
-  /// One step, `left` of them before the last arrival. The later rank has precedence.
+  /// Carries out the step that is `left` steps before the last arrival. The later rank has
+  /// precedence.
   bool take(Count left) {
     std::vector<bool> receives(parts_.size());
     bool any = false;
@@ -94,7 +95,7 @@ class PreSteps {
   std::vector<Rank> sent_;
 };
 
-/// All of the early ranks', and of the ring what one rank sends and receives.
+/// All transfers of the early ranks, and the transfers of rank `me` in the ring.
 Transfers transfers_of(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = transfers::parts_of(plan.problem);

@@ -1,8 +1,8 @@
-// Gather, then broadcast: all ranks send their part to rank 0, which hands the vector out along a
+// Gather, then broadcast: all ranks send their part to rank 0, which broadcasts the vector along a
 // binomial tree.
 //
-// Cost: (P-1 + ceil(log2 P)) alpha + (P-1)/P m beta + ceil(log2 P) m beta. A baseline: others are
-// better when all arrive together.
+// Cost: (P-1 + ceil(log2 P)) alpha + (P-1)/P m beta + ceil(log2 P) m beta. A baseline: other
+// algorithms are faster when all ranks arrive together.
 // Source: "LNBC" of Proficz 2021.
 #include "algorithms/row.hpp"
 #include "algorithms/transfers/store.hpp"

@@ -1,9 +1,9 @@
-// Late doubling: the parts of the ranks that come early go round a ring of these, and straight to
+// Late doubling: the parts of the early ranks go round a ring of the early ranks, and straight to
 // the late ranks; each late rank broadcasts its own part along a binomial tree when it arrives.
 //
 // Cost, k late ranks: after the last arrival only k ceil(log2 P)(alpha + m/P beta), where a ring
 // needs P-1 steps, if the early parts are everywhere by then: with background progress they wait in
-// the late ranks' memory. With nobody late it is the ring. Use it for one or a few late ranks.
+// the late ranks' memory. It is the ring where no rank is late. Use it for one or a few late ranks.
 // Source: latecomer's own; the broadcast's tree puts early ranks inside and other late ones at its
 // leaves.
 #include <algorithm>
@@ -21,15 +21,15 @@ namespace {
 
 using transfers::Transfers;
 
-constexpr Rank kMostTrees = 65536;  // places in all trees together, unless asked for by name
+constexpr Rank kMostTrees = 65536;  // places in all trees together, unless the user sets the number
 
-/// What it takes, in steps of one part.
+/// The time of a step, in which one part moves.
 struct Step {
   Seconds time = 0;
   bool waits = false;  // a part leaves only when its receiver has arrived
 };
 
-/// When ranks leave, by how many of the last ones are treated as late.
+/// The times at which ranks leave, as a function of how many of the last ranks are treated as late.
 class Exits {
  public:
   Exits(const std::vector<Seconds>& sorted, const Step& step)
@@ -45,13 +45,14 @@ class Exits {
     }
   }
 
-  /// When the parts of all early ranks, and then of each late one in turn, are everywhere.
+  /// The time at which the parts of all early ranks, and then of each late one in turn, are
+  /// everywhere.
   [[nodiscard]] Seconds ready(Rank late) const {
     const Rank early = ranks_ - late;
     const Seconds ring = sorted_[early - 1] + (ranks_ - 1) * step_.time;
     return std::max(ring + late * rounds_, last_[early]);
   }
-  /// Late ranks may still have early parts to take.
+  /// The mean exit. Late ranks may still have early parts to receive.
   [[nodiscard]] Seconds mean(Rank late) const {
     const Rank early = ranks_ - late;
     const Seconds all = ready(late);
@@ -68,16 +69,17 @@ class Exits {
   Step step_;
   Rank ranks_;
   Seconds rounds_;             // of one broadcast
-  std::vector<Seconds> last_;  // when the late ranks from one on have broadcast, by themselves
+  std::vector<Seconds> last_;  // when the last ranks from one on have broadcast, by themselves
   std::vector<Seconds> sums_;  // of the arrivals from one on
 };
 
-/// Those of one program are about as many as late ranks times all.
+/// The most ranks that count as late: one program has about as many transfers as late ranks times
+/// all.
 Rank most_late(Rank ranks) {
   return std::min<Rank>(ranks - 1, std::max<Rank>(1, kMostTrees / ranks));
 }
 
-/// How many of the last ranks count as late: whatever has the ranks leave soonest.
+/// The number of last ranks that count as late: the one with which the ranks leave soonest.
 Rank late_ranks(const Exits& exits, Rank ranks) {
   Rank best = 0;
   for (Rank late = 1; late <= most_late(ranks); ++late) {
@@ -92,7 +94,7 @@ Step step_of(const Plan& plan, const Network& network) {
   return {network.transfer(bytes), waits};
 }
 
-/// By the plan's order.
+/// The arrivals in the plan's order.
 std::vector<Seconds> sorted_by(const std::vector<Rank>& order,
                                const std::vector<Seconds>& arrivals) {
   std::vector<Seconds> sorted(order.size(), 0);
@@ -133,7 +135,7 @@ std::vector<Rank> tree_of(const Plan& plan, const std::vector<Rank>& positions, 
   const Rank ranks = plan.problem.ranks;
   const Rank early = ranks - late_of(plan);
   std::vector<Rank> by_size = {plan.order[i]};
-  // Another early rank has the most to do for each late one.
+  // Each late rank's tree gives the largest subtree to another early rank.
   for (Rank e = 0; e < early; ++e) by_size.push_back(plan.order[(e + i) % early]);
   for (Rank l = early; l < ranks; ++l) {
     if (l != i) by_size.push_back(plan.order[l]);
@@ -143,7 +145,7 @@ std::vector<Rank> tree_of(const Plan& plan, const std::vector<Rank>& positions, 
   return tree;
 }
 
-/// What one place of the order sends and receives in the ring of the early ranks.
+/// Adds the messages of one place of the order in the ring of the early ranks.
 void add_ring(Transfers& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
   const Rank early = plan.problem.ranks - late_of(plan);
   if (place >= early) return;
@@ -157,8 +159,8 @@ void add_ring(Transfers& all, const Plan& plan, const std::vector<Range>& parts,
   }
 }
 
-/// What one place sends or receives of the early parts that go to late ranks, to each in another
-/// order.
+/// Adds one place's messages that carry early parts to late ranks; each late rank gets them in
+/// another order.
 void add_deliveries(Transfers& all, const Plan& plan, const std::vector<Range>& parts, Rank place) {
   const Rank early = plan.problem.ranks - late_of(plan);
   for (Rank l = early; l < plan.problem.ranks; ++l) {
@@ -186,14 +188,14 @@ Transfers transfers_of(const Plan& plan, Rank me) {
   for (Rank i = ranks - late_of(plan); i < ranks; ++i) {
     const std::vector<Rank> tree = tree_of(plan, positions, i);
     const auto rank_at = [&](Rank position) { return tree[position]; };
-    // In turn: the largest subtree's message must not share the link with the others. Of several
-    // trees none should wait for another's.
+    // In turn: the largest subtree's message must not share the link with the others. Where there
+    // are several trees, none should wait for another's messages.
     transfers::add_binomial(all, ranks, rank_at, parts[plan.order[i]], late_of(plan) == 1);
   }
   return all;
 }
 
-/// The ring's, and a broadcast of each late rank.
+/// The cost of the ring and of one broadcast for each late rank.
 Cost cost(const Plan& plan) {
   const Rank ranks = plan.problem.ranks;
   const Count rounds = ranks - 1 + Count{late_of(plan)} * ceil_log2(ranks);

@@ -1,5 +1,5 @@
-// Neighbor exchange: in each round ranks exchange with one neighbour and then with the other, first
-// their own parts, then always the two parts that they received last.
+// Neighbor exchange: ranks exchange with one neighbour and the other in turn, first their own
+// parts, then always the two parts that they received last.
 //
 // Cost: P/2 alpha + (P-1)/P m beta for even P: half the rounds of the ring. For odd P it is the
 // ring. Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on
@@ -25,7 +25,8 @@ void check(const Plan& plan) {
   if (!plan.order.empty() || !plan.table.empty()) refuse_table(plan, "none, and no order");
 }
 
-/// Whom a rank exchanges with: even ones with the next and then the previous, odd ones in reverse.
+/// Even ranks exchange with the next rank, then with the previous one; odd ranks the other way
+/// round.
 Rank partner(Rank rank, Rank round, Rank ranks) {
   const bool up = (rank + round) % 2 == 0;
   return (rank + (up ? 1 : ranks - 1)) % ranks;

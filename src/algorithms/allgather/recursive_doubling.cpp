@@ -1,6 +1,6 @@
-// Recursive doubling: in each of log2 P rounds a rank exchanges all parts that it has with the one
-// whose number differs in one bit. Ranks beyond a power of two hand their part to a neighbour first
-// and get the vector last.
+// Recursive doubling: in each of log2 P rounds a rank exchanges all parts that it has with the rank
+// whose number differs in one bit. Ranks beyond a power of two send their part to a neighbour first
+// and receive the vector last.
 //
 // Cost: log2 P alpha + (P-1)/P m beta, for other P floor(log2 P) + 2 rounds and m beta more. Use it
 // for short parts.
@@ -17,7 +17,7 @@ namespace {
 
 using transfers::Transfers;
 
-/// The ranks whose parts the core positions [first, last) stand for follow each other.
+/// The parts of the ranks behind core positions [first, last), which follow each other.
 Range stretch(const PowerOfTwoGroup& folded, const std::vector<Range>& parts, Rank first,
               Rank last) {
   const auto begin_at = [&](Rank position) {

@@ -1,4 +1,4 @@
-// Ring: in each of P-1 rounds every rank hands on the part that it received last.
+// Ring: in each of P-1 rounds every rank forwards the part that it received last.
 //
 // Cost: (P-1) alpha + (P-1)/P m beta. The bytes are the least any all-gather needs; use it for long
 // vectors and balanced arrivals. Parts may differ in length.

@@ -1,10 +1,10 @@
-// Sorted gather, then broadcast (BSLB): all ranks send their part to rank 0, which takes them in
-// the order in which they are to arrive, in the background also before it arrives itself; then it
-// hands the vector out, along a binomial tree or by scatter and all-gather.
+// Sorted gather, then broadcast (BSLB): all ranks send their part to rank 0, which receives them in
+// the expected order of arrival, in the background also before it arrives itself; then it
+// broadcasts the vector, along a binomial tree or by scatter and all-gather.
 //
 // Cost: (P-1) alpha + (P-1)/P m beta and the broadcast's. Use it where one rank is so late that the
-// others' parts are at rank 0 by then: what is left after its arrival is a part and a broadcast.
-// Source: Proficz 2021, listing 3 (BSLB).
+// others' parts are at rank 0 by then: one part and a broadcast are left after its arrival. Source:
+// Proficz 2021, listing 3 (BSLB).
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
 #include "algorithms/transfers/store.hpp"

@@ -20,12 +20,12 @@ struct Place {
 
   [[nodiscard]] bool head() const { return at == 0; }
   [[nodiscard]] bool tail() const { return at == ranks - 1; }
-  /// The position that hands the result to this one; not asked of the tail.
+  /// The position that sends the result to this one. The tail has none.
   [[nodiscard]] Rank giver() const {
     if (way == Override::back) return at + 1;
     return head() ? ranks - 1 : at - 1;
   }
-  /// The position that this one hands the result to; -1: none.
+  /// The position to which this one sends the result; -1: none.
   [[nodiscard]] Rank taker() const {
     if (way == Override::back) return at - 1;
     if (tail()) return 0;
@@ -39,7 +39,7 @@ struct Place {
   Partition parts;
 };
 
-/// Reduces segment `s` up to this rank and passes it on; the tail has the result then.
+/// Reduces segment `s` up to this rank and sends it on; at the tail it is the result then.
 void reduce_segment(const Plan& plan, const Place& place, Count s, Builder& builder) {
   const Range range = place.parts.range(s);
   Slice partial = builder.input(range);
@@ -56,12 +56,13 @@ void override_segment(const Plan& plan, const Place& place, Count s, Builder& bu
   if (place.taker() >= 0) builder.send(plan.order[place.taker()], result);
 }
 
-// When the ranks of a chain with the override ring leave, if they arrive at given times.
+// The times at which the ranks of a chain with the override ring leave, from their arrivals.
 //
-// Every stage passes a segment each c = alpha + m/S beta, so a chain is described by when its first
-// segment leaves each position; the others follow c apart. The partial ones leave position i at
-// the latest of its own arrival and what comes from before (max-plus, one pass over the ranks);
-// the result's way around starts at the tail and follows the partial ones over each link.
+// Every stage passes a segment each c = alpha + m/S beta, so one time describes a position: when
+// its first segment leaves; the others follow c apart. Position i's first partial segment leaves
+// when the rank has arrived and the segment from the position before is there, whichever is later
+// (max-plus, one pass over the ranks). The result's way around starts at the tail and follows the
+// partial segments over each link.
 
 struct Stage {
   Seconds pass = 0;    // of a segment over a link
@@ -79,7 +80,7 @@ Stage stage_of(const Plan& plan, const Network& network) {
           bytes > network.eager_limit};
 }
 
-/// When the first partial segment leaves each position but the tail.
+/// The time at which the first partial segment leaves each position but the tail.
 std::vector<Seconds> first_partials(const std::vector<Seconds>& arrivals, const Stage& stage) {
   std::vector<Seconds> leaves;
   for (std::size_t i = 0; i + 1 < arrivals.size(); ++i) {
@@ -91,14 +92,14 @@ std::vector<Seconds> first_partials(const std::vector<Seconds>& arrivals, const 
   return leaves;
 }
 
-/// Of all positions, the tail's first; `arrivals` by position.
+/// The exits of all positions, the tail's first; `arrivals` by position.
 std::vector<Seconds> exits(const std::vector<Seconds>& arrivals, const Stage& stage) {
   const std::vector<Seconds> partials = first_partials(arrivals, stage);
   const Seconds tail = std::max(arrivals.back(), partials.back() + stage.pass) + stage.fold;
   std::vector<Seconds> all = {tail + stage.all};
   Seconds result = tail + stage.pass;  // the first segment of it at position 0
   for (std::size_t i = 0; i < partials.size(); ++i) {
-    // Position i hands the result on when it has passed on all its partial segments.
+    // Position i sends the result on when it has sent on all its partial segments.
     const bool last = i + 1 == partials.size();
     const Seconds handed = std::max(result, partials[i] + stage.all);
     all.push_back(last ? result - stage.pass + stage.all : handed + stage.all);
@@ -116,14 +117,14 @@ std::vector<Parameter> chain_parameters() {
 
 void build_chain(const Plan& plan, Builder& builder) {
   const Place place(plan, builder.me());
-  // The tail hands a segment on as soon as it is complete; the others reduce all segments first,
+  // The tail sends a segment back as soon as it is complete; the others reduce all segments first,
   // so that partial results, which the tail waits for, go before final ones.
   for (Count s = 0; s < place.segments; ++s) {
     reduce_segment(plan, place, s, builder);
     if (place.tail()) override_segment(plan, place, s, builder);
   }
   if (place.tail()) return;
-  builder.piggyback_again();  // results go the way of partial ones, and tell of all
+  builder.piggyback_again();  // results take the way of partial ones, and carry the arrivals of all
   for (Count s = 0; s < place.segments; ++s) override_segment(plan, place, s, builder);
 }
 

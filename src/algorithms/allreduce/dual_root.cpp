@@ -1,15 +1,15 @@
-// Dual-root tree: two binary trees in post-order, each over half of the ranks, so balanced that
-// they are as low as can be. Segments are combined up both trees; the two roots exchange their
-// sums, and the result goes down again while later segments still come up: doubly pipelined.
+// Dual-root tree: two binary trees in post-order, each over half of the ranks, and as low as
+// possible. Segments are combined up both trees; the two roots exchange their sums, and the result
+// goes down again while later segments still come up: doubly pipelined.
 //
-// A rank works in rounds: it swaps a segment for a result with each child, then with its parent,
-// and is as many results behind as it is below the root.
+// A rank works in rounds: it swaps a segment for a result with each child, then with its parent.
+// Its results are as many segments behind as it is levels below the root.
 //
 // Cost, S segments, P+2 = 2^h: (4h-3+3(S-1))(alpha + m/S beta), with the best S about 3 m beta for
-// long vectors, and m/S gamma a level. Segments that do not wait for their receivers take about 3.5
-// rounds each, not 3. Keeps rank order. Use it for vectors of middle length, or long ones where the
-// operator does not commute. Source: Traeff: A doubly-pipelined, dual-root reduction-to-all
-// algorithm and implementation, arXiv:2109.12626 (2021), algorithm 1.
+// long vectors; besides, m/S gamma a level. Segments that do not wait for their receivers take
+// about 3.5 rounds each, not 3. Keeps rank order. Use it for vectors of middle length, or long ones
+// where the operator does not commute. Source: Traeff: A doubly-pipelined, dual-root
+// reduction-to-all algorithm and implementation, arXiv:2109.12626 (2021), algorithm 1.
 #include <algorithm>
 
 #include "algorithms/allreduce/tree_walk.hpp"
@@ -21,8 +21,8 @@ namespace {
 /// The ranks of the lower tree; the upper one has the rest.
 Rank lower_ranks(Rank ranks) { return (ranks + 1) / 2; }
 
-/// The transfers and combines from the start until the last rank of the lower tree, the higher one,
-/// has the first segment. Children get the result in the order in which they send.
+/// The transfers and combines from the start until the last rank of the lower tree, which is the
+/// higher one, has the first segment. Children get the result in the order in which they send.
 TreeSteps first_segment(Rank ranks) {
   const Rank root = lower_ranks(ranks) - 1;
   const auto up = [&](Rank rank) { return post_order_node(0, lower_ranks(ranks), rank); };
@@ -37,8 +37,8 @@ TreeSteps first_segment(Rank ranks) {
   return steps;
 }
 
-/// Each segment after the first takes the rounds of the busiest rank, which receives it from as
-/// many partners, and its combines hold up two of them in a row.
+/// The cost of all segments. Each one after the first takes the rounds of the busiest rank, which
+/// receives it from all its partners and holds it up by two combines in a row.
 Cost cost_of(const Problem& problem, const TreeSteps& first, Count segments) {
   const Rank ranks = problem.ranks;
   const Count more = std::min(segments, std::max<Count>(1, problem.count)) - 1;
@@ -51,9 +51,9 @@ Cost cost_of(const Problem& problem, const TreeSteps& first, Count segments) {
   return {rounds, rounds * longest, (first.combines + held_up) * longest, exchanges * longest};
 }
 
-/// Segments so short that they leave without waiting for their receivers get into each other's way,
-/// the more where combines bring ranks out of step: then one round in seven is lost, as measured on
-/// the virtual network.
+/// The cost where segments are so short that they leave without waiting for their receivers: these
+/// delay each other, most of all where combines bring ranks out of step. One round in seven is lost
+/// then, as measured on the virtual network.
 Cost of_eager_segments(const Problem& problem, Cost cost, Count segments, const Network& network) {
   const Rank lower = lower_ranks(problem.ranks);
   const Count longest = Partition(problem.count, segments).longest();
@@ -88,8 +88,8 @@ class DualRoot {
         parts_(plan.problem.count, segments_),
         walk_(builder, node(builder.me()), {0, plan.problem.count}) {}
 
-  /// A round: a segment up from every child, a result down to each of them, and the same with the
-  /// parent. A result is as many rounds behind as this rank is below its root.
+  /// In a round a segment comes up from every child and a result goes down to it, and likewise with
+  /// the parent. A result is as many rounds behind as this rank is levels below its root.
   void build() {
     for (Count round = 0; round <= segments_ + depth_; ++round) {
       const Slice sum = walk_.combine(segment(round), segment(round - depth_ - 1));
@@ -108,7 +108,7 @@ class DualRoot {
                      : post_order_node(lower_, ranks_ - lower_, rank);
   }
 
-  /// Steps from this rank to the root of its tree.
+  /// The number of levels from this rank up to the root of its tree.
   [[nodiscard]] Count depth() const {
     TreeNode at = walk_.node();
     Count steps = 0;
@@ -122,18 +122,18 @@ class DualRoot {
     paced_by_ = builder_.last();
   }
 
-  /// None before the first one and after the last one.
+  /// The segment's range; an empty one before the first and after the last segment.
   [[nodiscard]] Range segment(Count number) const {
     return number < 0 || number >= segments_ ? Range{} : parts_.range(number);
   }
 
-  /// Both roots combine the same two sums, the lower ranks' on the left.
+  /// Exchanges the roots' sums: each root combines the same two, the lower ranks' on the left.
   void exchange(Range block, const Slice& sum) {
     if (walk_.node().children.empty()) {
       builder_.send_in_turn(dual_, builder_.input(block), paced_by_);
       builder_.receive_and_fold_in_order(dual_, block,
                                          in_lower_ ? Received::right : Received::left);
-      // Of three ranks the other root has a child besides: its port is not to be taken from it.
+      // With three ranks the other root also has a child, whose transfer must not lose its port.
       if (ranks_ == 3 && !block.empty()) paced_by_ = builder_.last();
       return;
     }

@@ -1,4 +1,4 @@
-// How algorithms for a power of two run on any number of ranks.
+// Runs algorithms for a power of two on any number of ranks.
 #pragma once
 
 #include "algorithms/registry.hpp"
@@ -6,9 +6,9 @@
 
 namespace latecomer::allreduce {
 
-/// `core` writes what a core rank does; it takes in the data of the rank that it hosts, if any, and
-/// leaves the result in the output. The ranks beyond the power of two hand their data to the
-/// neighbour that hosts them first and get the result last.
+/// Writes one rank's operations. `core` writes those of a core rank; it combines the data of the
+/// rank that it hosts, if any, and leaves the result in the output. The ranks beyond the power of
+/// two first send their data to the neighbour that hosts them, and receive the result last.
 inline void build_folded(const Plan& plan, Builder& builder,
                          void (*core)(const PowerOfTwoGroup& folded, const Plan& plan,
                                       Builder& builder)) {

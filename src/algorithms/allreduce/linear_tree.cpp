@@ -1,11 +1,12 @@
 // Linear tree: the pipelined chain in rank order, or sorted by arrival (SLT): segments are reduced
-// up the chain and the result is handed round from its end (chain.cpp). Sorted, the early ranks
-// reduce while the late ones compute; the last one finds the sum of all others on its doorstep.
+// up the chain, and its end sends the result round (chain.cpp). Sorted, the early ranks reduce
+// while the late ones compute; when the last rank arrives, the sum of all others is there.
 //
-// Cost, S segments: (max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma when all arrive together. Long
-// vectors need about 2 m beta as the ring does; in rank order also operators that do not commute.
-// Sorted, with one late rank (S+P-1)(alpha + m/S beta) after it, close to m beta, the least
-// possible, when S is large and the override goes ring-wise: use it for one late rank.
+// Cost, S segments: (max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma when all arrive together. In
+// rank order it suits long vectors, which need about 2 m beta as in the ring, and operators that do
+// not commute. Sorted, with one late rank it takes (S+P-1)(alpha + m/S beta) after this rank, close
+// to m beta, the least possible, when S is large and the override goes ring-wise: use it for one
+// late rank.
 // Source: "linear tree" and SLT of Proficz 2018, section 4.1 (pipelined chain).
 #include "algorithms/allreduce/chain.hpp"
 #include "algorithms/plan_checks.hpp"

@@ -1,9 +1,9 @@
 // Pipelined tree: one binary tree in post-order. Segments are combined up to its root; when the
-// whole result is there, it is handed down in segments: a pipelined reduce, then a pipelined
+// whole result is there, the root sends it down in segments: a pipelined reduce, then a pipelined
 // broadcast, which do not overlap.
 //
 // Cost, S segments, P+1 = 2^h: (4(h-1)+4(S-1))(alpha + m/S beta), with the best S about 4 m beta
-// for long vectors, and m/S gamma a level. What dual_root is measured against; keeps rank order.
+// for long vectors, and m/S gamma a level. The baseline for dual_root; keeps rank order.
 // Source: Traeff 2021 (see dual_root), "User-Allreduce1", which counts h from one more.
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-// Pre-reduced ring (PRR): the ring sorted by arrival, where the early ranks reduce among
-// themselves while the last one is still away ("pre-steps"): segments start further back on the
-// ring, and the late rank, last on it, finds them reduced when it comes.
+// Pre-reduced ring (PRR): the ring sorted by arrival, where the early ranks reduce among themselves
+// until the last one arrives ("pre-steps"): segments start further back on the ring, and the late
+// rank, last on it, finds them reduced when it arrives.
 //
-// The paper's listing is lost; this is the reconstruction from its text: a segment that crosses
-// the hop into the last position in step j after the last arrival starts as far back as the ranks
-// before had time to hand it forward. With S segments, P groups of S/P segments take that part, so
-// that equal arrivals give exactly the (segmented) ring.
+// The paper's listing is lost; this is the reconstruction from its text: a segment that crosses the
+// hop into the last position in step j after the last arrival starts as far back as the ranks
+// before had time to pass it on. With S segments, P groups of S/P segments do so, so that equal
+// arrivals give exactly the (segmented) ring.
 //
 // Cost: 2(P-1) alpha + 2(P-1)/P m beta at zero delay, as the ring; with a late rank the ranks exit
 // about 1.5 m beta after it on average, the last one still 2 m beta. Use it for one late rank.
@@ -32,9 +32,9 @@ std::vector<double> steps_late(const Plan& plan, const Knowledge& knowledge, Sec
   return late;
 }
 
-/// How many segments start at each position. A group that crosses into the last position some steps
-/// after the first arrival starts as far back as each hop finds both its ranks arrived; whoever
-/// crosses later starts no nearer.
+/// The number of segments that start at each position. A group crosses into the last position some
+/// steps after the first arrival. It starts as far back as both ranks of every hop have arrived in
+/// time; a later group starts at the same position or further back.
 std::vector<Count> prereduced_starts(const std::vector<double>& late, Count segments) {
   const Rank last = static_cast<Rank>(late.size()) - 1;
   const Partition groups(segments, last + 1);

@@ -1,6 +1,6 @@
 // Rabenseifner: reduce-scatter by recursive halving, then all-gather by recursive doubling. The
-// nearest ranks exchange first, so each block is reduced in rank order. Ranks beyond a power of
-// two hand their data to a neighbour first and get the result last.
+// nearest ranks exchange first, so each block is reduced in rank order. Ranks beyond a power of two
+// send their data to a neighbour first and receive the result last.
 //
 // Cost: 2 log2 P alpha + 2(P-1)/P m beta + (P-1)/P m gamma for powers of two; otherwise two rounds
 // and 2 m beta + m gamma more for those that wait and their hosts. Use it for vectors of middle
@@ -36,14 +36,14 @@ class Halving {
       kept.push_back(now.half(upper));
     }
     builder_.copy(value_, output(kept.back()));
-    builder_.piggyback(false);  // all have heard of all; outside the core they hear with the result
+    builder_.piggyback(false);  // the core has heard of all; the result tells the others
     gather(kept);
     builder_.piggyback(true);
   }
 
  private:
   [[nodiscard]] Slice output(Blocks blocks) const { return builder_.output(blocks.in(parts_)); }
-  /// Where the blocks `wanted` of the value lie, which now stands for the blocks `now`.
+  /// The place of the blocks `wanted`, where the value now stands for the blocks `now`.
   [[nodiscard]] Slice part(Blocks now, Blocks wanted) const {
     const Range range = wanted.in(parts_);
     return value_.part(range.begin - now.in(parts_).begin, range.count);
@@ -60,7 +60,7 @@ class Halving {
     value_ = builder_.fold(landing, left ? Received::left : Received::right, own, goal);
   }
 
-  /// Widens from the own blocks back to all of them.
+  /// Widens from this rank's blocks back to all of them.
   void gather(const std::vector<Blocks>& kept) {
     for (std::size_t level = kept.size() - 1; level > 0; --level) {
       const Rank mask = Rank{1} << (level - 1);
@@ -92,7 +92,8 @@ Cost cost(const Plan& plan) {
   return folded.extra == 0 ? both : both + Cost{2, 2 * m, m};
 }
 
-/// Every rank of the core completes a part of the vector, and so hears of all, if there is one.
+/// Every rank of the core completes a part of the vector, if there is one for each, and so hears of
+/// all.
 bool informs_all(const Plan& plan) {
   return plan.problem.count >= PowerOfTwoGroup(plan.problem.ranks).core;
 }

@@ -1,6 +1,6 @@
 // Recursive doubling: in each of log2 P rounds a rank exchanges its whole partial result with the
-// one whose number differs in one bit. Ranks beyond a power of two hand their data to a neighbour
-// first and get the result last.
+// rank whose number differs in one bit. Ranks beyond a power of two send their data to a neighbour
+// first and receive the result last.
 //
 // Cost: log2 P (alpha + m beta + m gamma), for other P floor(log2 P) + 2 rounds. Use it for short
 // vectors. Keeps rank order: both partners of an exchange compute the same bits.
@@ -17,7 +17,7 @@ void exchange_all(const PowerOfTwoGroup& folded, const Plan& plan, Builder& buil
   Slice value = builder.input(all);
   const Slice spares[2] = {builder.output(all), builder.scratch(all.count)};
   const Rank me = builder.me();
-  // Receives go where the value is not.
+  // Receives go to the slice that does not hold the value.
   const auto landing = [&] { return value.buffer == spares[0].buffer ? spares[1] : spares[0]; };
   // Own data that must be moved to stand on the right go to the slice that is free.
   const auto spare = [&] { return landing() == spares[0] ? spares[1] : spares[0]; };

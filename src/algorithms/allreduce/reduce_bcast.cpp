@@ -1,8 +1,8 @@
 // Reduce, then broadcast: the whole vector along a binomial tree to rank 0, and the result back
 // along the same tree.
 //
-// Cost: 2 ceil(log2 P)(alpha + m beta) + ceil(log2 P) m gamma. What an application does that calls
-// MPI_Reduce and MPI_Bcast; the least that other algorithms must beat. Keeps rank order.
+// Cost: 2 ceil(log2 P)(alpha + m beta) + ceil(log2 P) m gamma. The same as an application that
+// calls MPI_Reduce and MPI_Bcast: the baseline of all other algorithms. Keeps rank order.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), sections 4.1 and 4.4.
 #include "algorithms/allreduce/tree_walk.hpp"

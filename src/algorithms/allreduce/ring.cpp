@@ -1,4 +1,4 @@
-// Ring: each rank owns one block; P-1 rounds reduce the blocks around the ring, P-1 hand them on.
+// Ring: each rank owns one block; P-1 rounds reduce the blocks around the ring, P-1 pass them on.
 //
 // Cost: 2(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma. The bytes are the least any all-reduce
 // needs when all ranks arrive together; use it for long vectors and balanced arrivals.

@@ -80,12 +80,12 @@ class Walk {
   std::vector<Slice> partial_;  // where the partial result of a segment lies
 };
 
-/// The walk takes about 4 P^2 steps; for more ranks it is priced as if nobody were late, which is
+/// The walk takes about 4 P^2 steps; for more ranks it is priced as if no rank were late, which is
 /// never less.
 constexpr Rank kMostWalked = 256;
 
-/// When the ranks leave, if they arrive at given times: the walk itself, one number a transfer
-/// instead of a message.
+/// The times at which ranks leave, if they arrive at given times: the walk itself, with one number
+/// for each transfer instead of a message.
 class TimedWalk {
  public:
   TimedWalk(const Plan& plan, const Network& network, const std::vector<Seconds>& arrivals)
@@ -118,7 +118,7 @@ class TimedWalk {
   [[nodiscard]] Seconds last(Rank position) const {
     return sent_[position].empty() ? arrivals_[position] : sent_[position].back();
   }
-  /// Whoever starts no segment waits for the one before it in the same round.
+  /// A position at which segments start; any other waits for the one before it in the same round.
   [[nodiscard]] Rank somebody_who_starts() const {
     const auto at = std::find_if(starts_.begin(), starts_.end(), [](Count c) { return c > 0; });
     return static_cast<Rank>(at - starts_.begin());
@@ -170,7 +170,7 @@ Cost ring_walk_cost(const Plan& plan) {
     const Count next = plan.table[(i + 1) % ranks];
     sends = std::max(sends, 2 * segments - next - plan.table[(i + 2) % ranks]);
   }
-  // The busiest link, or with few segments the way of one of them.
+  // The busiest link; with few segments the path of one of them.
   const Count rounds = std::max(sends, Count{2} * (ranks - 1));
   // With several segments to a rank, combining one overlaps with moving the next.
   const Count exposed = segments > ranks ? 1 : ranks - 1;

@@ -1,8 +1,8 @@
 // The walk of segments around a ring that ring, segmented_ring and prereduced_ring share.
 //
-// A segment that starts at position b is reduced over b, b+1, ..., b-1 and then handed on, final,
-// over b-1, b, ..., b-2: P-1 hops each. All that distinguishes the algorithms is how many segments
-// start where: n(b) for b = 0..P-1, the plan's table. Position i sends S - n(i+1) partial and
+// A segment that starts at position b is reduced over b, b+1, ..., b-1; then its result goes over
+// b-1, b, ..., b-2: P-1 hops each. The algorithms differ only in the number of segments that start
+// at each position: n(b) for b = 0..P-1, the plan's table. Position i sends S - n(i+1) partial and
 // S - n(i+2) final segments, in all 2 S (P-1) over the ring, whatever n.
 #pragma once
 

@@ -2,9 +2,9 @@
 // overlaps with moving the next one, and segments can be short enough to be sent eagerly.
 //
 // Cost: 2S(P-1)/P alpha + 2(P-1)/P m beta + m/S gamma beyond what transfers hide. Use it for long
-// vectors and balanced arrivals. By default S is what takes the least time: a ring's P where
-// start-ups outweigh combining; where long messages need a handshake, eager segments if they do not
-// cost much more.
+// vectors and balanced arrivals. By default S takes the least time: P as in the ring where
+// start-ups outweigh combining; eager segments where long messages need a handshake, if these do
+// not cost much more.
 // Source: Open MPI's segmented ring (Graham, Woodall, Squyres 2005) in idea; Proficz 2018 for S.
 #include <algorithm>
 
@@ -17,8 +17,8 @@ namespace {
 
 constexpr Count kMostPerRank = 64;  // start-ups would dominate beyond
 
-/// A handshake also waits until the receiver's library looks at it, which no closed form knows: on
-/// the emulated cluster eager segments win where they should lose 3 %.
+/// A handshake also waits until the receiver's library looks at it. No closed form knows this time:
+/// on the emulated cluster eager segments win where they should lose 3 %.
 constexpr double kEagerAdvantage = 1.05;
 
 Seconds time(const Problem& problem, Count per_rank, const Network& network) {
@@ -28,7 +28,8 @@ Seconds time(const Problem& problem, Count per_rank, const Network& network) {
   return hockney_time(problem, ring_walk_cost(plan), network);
 }
 
-/// The fastest; eager ones where long messages need a handshake, if they do not cost much more.
+/// The number of segments with the least time; that of eager segments where long messages need a
+/// handshake, if these do not cost much more.
 Count best_per_rank(const Problem& problem, const Network& network) {
   const Count block = (problem.bytes() + problem.ranks - 1) / problem.ranks;
   const auto time_of = [&](Count parts) { return time(problem, parts, network); };

@@ -10,8 +10,8 @@ TreeWalk::TreeWalk(Builder& builder, TreeNode node, Range range)
   if (node_.children.size() > 1) landings_[1] = builder.scratch(range.count);
 }
 
-/// Two suffice for any number of children: while one holds the sum, the next block lands in the
-/// other.
+/// Two places suffice for any number of children: while one holds the sum, the next block is
+/// received in the other.
 Slice TreeWalk::landing(std::size_t child, Range block) const {
   return part(landings_[child % 2], block);
 }
@@ -25,8 +25,8 @@ Slice TreeWalk::combine(Range block, Range handed) {
     builder_.recv(child, received);
     if (!received.empty()) received_ = builder_.last();
     if (builder_.commutative()) {
-      // Not into the output, also in place: the receive of the result there need not wait until
-      // the sum has left.
+      // Not into the output, also in place: the receive of the result there then need not wait
+      // until the sum has left.
       builder_.combine(left ? received : sum, left ? sum : received,
                        left ? Into::left : Into::right);
       sum = received;

@@ -1,7 +1,7 @@
-// Two trees: each of two in-order binary trees reduces half of the vector to its root and hands the
-// result back, in segments. The second tree is the mirror image of the first, so that every rank
-// is an inner node in one and a leaf in the other, and all links carry the same load. The last of
-// an odd number of ranks stands above both roots.
+// Two trees: each of two in-order binary trees reduces half of the vector to its root and sends the
+// result back, in segments. The second tree is the mirror image of the first, so that every rank is
+// an inner node in one and a leaf in the other, and all links carry the same load. If the number of
+// ranks is odd, the last one stands above both roots.
 //
 // The broadcast of a half begins when it is reduced. Neighbours that are leaves of each other use
 // one channel for partial and for final segments of different trees; were these mixed, partial ones
@@ -24,17 +24,18 @@
 namespace latecomer::allreduce {
 namespace {
 
-/// Segments along the first tree, which has one more if their number is odd.
+/// The number of segments along the first tree, which has one more if their number is odd.
 Count half(Count segments) { return (segments + 1) / 2; }
 
-/// Up and down: the way of the first segment, then two rounds for each segment more of a tree. Two
-/// ranks swap both trees' segments in one round; with three, chains of them never meet.
+/// Rounds up and down: the path of the first segment, then two rounds for each further segment of a
+/// tree. Two ranks swap both trees' segments in one round; with three ranks the chains of segments
+/// never meet.
 Count rounds(Rank ranks, Count way, Count segments) {
   if (ranks == 2) return 2 * half(segments);
   return 2 * (ranks == 3 ? 3 : way) + 4 * (half(segments) - 1);
 }
 
-/// The whole vector up the first tree and down again.
+/// The cost where the whole vector goes up the first tree and down again.
 Cost undivided(const Problem& problem, const TwoTrees& trees, Receiving receiving) {
   const auto node_of = [&](Rank rank) { return trees.node(rank, 0); };
   const Rank root = problem.ranks % 2 == 1 ? problem.ranks - 1 : in_order_root(problem.ranks);
@@ -49,14 +50,15 @@ Cost cost_of(const Problem& problem, const TwoTrees& trees, Count segments) {
   if (count == 1) return undivided(problem, trees, Receiving::in_order);
   const Count longest = Partition(problem.count, count).longest();
   const Count transfers = rounds(ranks, trees.rounds_down(), count);
-  // A combine a level, and one that holds up each pair of segments on the way up; two ranks combine
-  // while they swap the next.
+  // One combine for each level, and one that holds up each pair of segments on the way up; two
+  // ranks combine while they swap the next segments.
   const Count held_up = ranks == 2 ? 0 : half(count) - 1;
   return {transfers, transfers * longest, (floor_log2(ranks) + held_up) * longest};
 }
 
-/// Segments so short that they leave without waiting for their receivers take ports from others: on
-/// the virtual network one round in five is lost after the first segments.
+/// The cost where segments may be so short that they leave without waiting for their receivers.
+/// These take ports from others: on the virtual network one round in five is lost after the first
+/// segments.
 Cost with_eager_segments(const Problem& problem, const TwoTrees& trees, Count segments,
                          const Network& network) {
   const Count longest = Partition(problem.count, segments).longest();
@@ -118,7 +120,8 @@ class TwoWalks {
     }
   }
 
-  /// What a leaf sends is ready from the start; it keeps step with what it receives elsewhere.
+  /// A leaf's block is ready from the start, but is sent only after the last receive in the other
+  /// tree: this keeps the leaf in step.
   void up(TreeWalk& walk, Range block) {
     const Slice sum = walk.combine(block);
     if (!walk.node().children.empty()) received_ = walk.received();

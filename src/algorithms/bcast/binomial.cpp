@@ -1,4 +1,4 @@
-// Binomial tree: in each round all ranks that have the vector send it to one that has not.
+// Binomial tree: in each round each rank that has the vector sends it to one that has not.
 //
 // Cost: ceil(log2 P)(alpha + m beta). The fewest rounds; use it for short vectors.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in

@@ -15,7 +15,7 @@ Count segment_bytes(const Plan& plan) {
   return segments_of(plan).longest() * plan.problem.element_bytes;
 }
 
-/// Those that are not empty.
+/// The number of segments that are not empty.
 Count segments_sent(const Plan& plan) {
   return std::min(plan.parameters.at("segments"), plan.problem.count);
 }
@@ -34,9 +34,10 @@ Cost chain_cost(const Plan& plan) {
   return {rounds, rounds * segments_of(plan).longest()};
 }
 
-/// Every link passes a segment each c = alpha + m/S beta, so a rank is described by when its first
-/// segment leaves: not before it came and the rank has arrived (which its thread need not wait
-/// for), nor, if it waits for its receiver, before that has arrived.
+/// Every link passes a segment each c = alpha + m/S beta, so one time describes a rank: when its
+/// first segment leaves. That is not before the segment and the rank have arrived (its thread need
+/// not wait for the rank), nor, if the segment waits for its receiver, before the receiver has
+/// arrived.
 Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
   if (plan.problem.ranks == 1 || plan.problem.count == 0) return 0;
@@ -55,7 +56,7 @@ Seconds chain_mean_after_last(const Plan& plan, const Network& network,
     exits.push_back(std::max(here, leaves + all));
     leaves += pass;
   }
-  // The last one has all when the one before it has handed it on.
+  // The last rank has all segments when the one before it has forwarded them.
   exits.push_back(std::max(arrivals[plan.order.back()], leaves - pass + all));
   return mean_exit_after_last(exits, arrivals);
 }

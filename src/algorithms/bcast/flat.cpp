@@ -1,7 +1,7 @@
 // Flat: the root sends the vector to every other rank itself.
 //
-// Cost: (P-1)(alpha + m beta). Nobody waits for anybody but the root; for few ranks, or where most
-// are late.
+// Cost: (P-1)(alpha + m beta). No rank waits for another one but the root. Use it for few ranks, or
+// where most are late.
 // Source: the flat tree of Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance
 // analysis of MPI collective operations, Cluster Computing 10 (2007).
 #include "algorithms/row.hpp"

@@ -1,9 +1,9 @@
-// Linear: a pipelined chain from the root on; in the order of the ranks, or sorted: in the order in
-// which they arrive, so that early ranks have the vector, and may leave, before the late ones come.
+// Linear: a pipelined chain from the root on, in the order of the ranks; or sorted by arrival, so
+// that early ranks have the vector, and may leave, before the late ones arrive.
 //
-// Cost, S segments: (S+P-2)(alpha + m/S beta) when all arrive together; sorted, a rank that comes
-// last gets the vector m beta after its arrival, and with background progress finds it in its
-// memory. Long vectors need little more than m beta; use them for these, on few ranks.
+// Cost, S segments: (S+P-2)(alpha + m/S beta) when all arrive together; sorted, the last rank to
+// arrive gets the vector m beta after its arrival, and with background progress finds it in its
+// memory. Long vectors need little more than m beta. Use them for long vectors on few ranks.
 // Source: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance analysis of MPI
 // collective operations, Cluster Computing 10 (2007) (pipeline); sorted: latecomer's own, in the
 // order of the linear trees of Proficz 2018.
@@ -31,7 +31,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   fill_chain(plan, knowledge.network, {});
 }
 
-/// Each rank hands segments on to the next in the plan's order as it gets them.
+/// Each rank forwards segments to the next rank in the plan's order as it receives them.
 void build(const Plan& plan, Builder& builder) {
   const auto at = std::find(plan.order.begin(), plan.order.end(), builder.me());
   const auto next = at + 1;

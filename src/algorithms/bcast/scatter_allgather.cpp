@@ -1,11 +1,11 @@
-// Scatter, then all-gather: the root hands the vector out in P blocks along a binomial tree, and
-// the blocks are gathered everywhere, round a ring or by recursive doubling.
+// Scatter, then all-gather: the root scatters the vector in P blocks along a binomial tree, and all
+// ranks gather the blocks, round a ring or by recursive doubling.
 //
 // Cost: (ceil(log2 P) + P-1) alpha + 2(P-1)/P m beta with the ring, 2 log2 P alpha with recursive
 // doubling (for a power of two; others take the ring). Use it for long vectors on many ranks.
 // Source: van de Geijn; Thakur, Rabenseifner, Gropp: Optimization of collective communication
-// operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. What a rank has
-// from the tree is left out of the ring.
+// operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. The ring leaves
+// out the blocks that a rank has from the tree.
 #include "algorithms/row.hpp"
 #include "algorithms/transfers/store.hpp"
 #include "patterns/powers.hpp"

@@ -1,5 +1,5 @@
-// Binomial tree: a gather's ranks hand on what their subtrees have, half of them in each round; a
-// scatter goes the same way in the other direction.
+// Binomial tree: each rank of a gather sends its subtree's parts to its parent, half of the ranks
+// in each round; a scatter takes the same way in the other direction.
 //
 // Cost: ceil(log2 P) alpha + (P-1)/P m beta. The fewest rounds; use it for short parts.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in

@@ -1,5 +1,5 @@
-// Linear: the root takes, or sends, the parts one after another, in the order of the ranks or
-// sorted (SLS of gather, SLIN of scatter) as they are to arrive: it does not wait for a rank while
+// Linear: the root receives, or sends, the parts one after another, in the order of the ranks or
+// sorted (SLS of gather, SLIN of scatter) by expected arrival: it does not wait for one rank while
 // it could serve another. With background progress (BSLS, BSLN) parts also travel while ranks
 // compute.
 //

@@ -36,7 +36,11 @@ std::vector<Range> PartTree::stretches(Rank position) const {
   for (Rank at = position; at < end(position); ++at) {
     if (parts_[at].empty()) continue;
     const bool follows = !all.empty() && all.back().end() == parts_[at].begin;
-    follows ? void(all.back().count += parts_[at].count) : all.push_back(parts_[at]);
+    if (follows) {
+      all.back().count += parts_[at].count;
+    } else {
+      all.push_back(parts_[at]);
+    }
   }
   return all;
 }
@@ -105,7 +109,7 @@ void PartTree::scatter(Builder& builder) const {
   builder.copy(held.part(0, own.count), own);
 }
 
-/// All but the root's part pass its link.
+/// All parts except the root's pass its link.
 Cost PartTree::cost() const { return {ceil_log2(ranks()), begin_.back() - parts_[0].count}; }
 
 std::vector<Rank> rotated_order(Rank ranks, Rank root) {

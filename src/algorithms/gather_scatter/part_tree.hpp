@@ -1,5 +1,5 @@
-// A binomial tree along which parts of a vector are gathered or scattered. Ranks stand in it in any
-// order; the parts of a subtree, whose positions follow each other, travel as one message, packed
+// A binomial tree along which parts of a vector are gathered or scattered. The ranks have any order
+// in it; the parts of a subtree, whose positions follow each other, travel as one message, packed
 // one after another by position.
 #pragma once
 
@@ -13,18 +13,19 @@ namespace latecomer {
 
 class PartTree {
  public:
-  /// `order`: the ranks by position, the root first. `parted`: a problem whose parts they have.
+  /// `order`: the ranks by position, the root first. `parted`: the problem that divides the vector
+  /// into parts.
   PartTree(const Problem& parted, const std::vector<Rank>& order);
 
   [[nodiscard]] Rank rank(Rank position) const { return order_[position]; }
   [[nodiscard]] Rank position(Rank rank) const;
   [[nodiscard]] TreeNode node(Rank position) const { return binomial_node(ranks(), position); }
-  /// Elements of the subtree's parts.
+  /// The number of elements in the subtree's parts.
   [[nodiscard]] Count elements(Rank position) const;
 
   /// Writes one rank's operations of a gather: `own` is its part, and the root's output gets the
-  /// vector. A rank receives from its children in the order of their numbers in `ready`; empty: the
-  /// smallest subtree first.
+  /// vector. A rank receives from its children in the order of their numbers in `ready`; where it
+  /// is empty, from the smallest subtree first.
   void gather(const Slice& own, const std::vector<Count>& ready, Builder& builder) const;
   /// Writes one rank's operations of a scatter of the root's input. A rank serves its children in
   /// turn, the largest subtree first.
@@ -35,9 +36,9 @@ class PartTree {
   [[nodiscard]] Rank ranks() const { return static_cast<Rank>(order_.size()); }
   /// The position behind the last one of the subtree.
   [[nodiscard]] Rank end(Rank position) const;
-  /// Where the subtree's parts lie among those of the subtree of `above`.
+  /// The place of the subtree's parts among those of the subtree of `above`.
   [[nodiscard]] Range within(Rank above, Rank position) const;
-  /// The subtree's parts as stretches of the vector, each as long as can be, in packed order.
+  /// The subtree's parts as stretches of the vector, each as long as possible, in packed order.
   [[nodiscard]] std::vector<Range> stretches(Rank position) const;
 
   std::vector<Rank> order_;
@@ -45,7 +46,7 @@ class PartTree {
   std::vector<Count> begin_;  // of each position's part in the packed order
 };
 
-/// The ranks from `root` on, around all.
+/// The ranks from `root` on, cyclically.
 [[nodiscard]] std::vector<Rank> rotated_order(Rank ranks, Rank root);
 
 }  // namespace latecomer

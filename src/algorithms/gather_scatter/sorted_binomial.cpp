@@ -1,8 +1,8 @@
-// Sorted binomial (SBN): a binomial tree by arrival. A gather's early ranks are the leaves that
-// send first, its latest ranks stand next to the root in small subtrees, and each rank takes its
-// subtrees in the order in which they are to be complete. A scatter's early ranks stand inside, in
-// large subtrees, which are served first. With background progress (BSBN) parts are received and
-// handed on before a rank arrives.
+// Sorted binomial (SBN): a binomial tree by arrival. In a gather the early ranks are the leaves
+// that send first, the latest ranks are the root's children with small subtrees, and each rank
+// receives from its subtrees in the order in which they should be complete. In a scatter the early
+// ranks have large subtrees, which are served first. With background progress (BSBN) a rank's
+// thread receives and forwards parts before the rank arrives.
 //
 // Cost: ceil(log2 P) alpha + (P-1)/P m beta at zero delay. Use it for short parts.
 // Source: Proficz 2020 (Cluster Computing 23), SBN and BSBN, as described in Proficz 2021; the
@@ -31,7 +31,7 @@ std::vector<Rank> gather_order(const Problem& problem, const std::vector<Seconds
   return order;
 }
 
-/// Notes when each position's subtree is to be complete; returns it for `position`.
+/// Notes the time when each position's subtree should be complete; returns that of `position`.
 Seconds find_ready(const Plan& plan, const PartTree& tree, const Knowledge& knowledge,
                    Rank position, std::vector<Seconds>& ready) {
   const Seconds arrival = knowledge.arrivals.empty() ? 0 : knowledge.arrivals[tree.rank(position)];
@@ -50,7 +50,7 @@ Seconds find_ready(const Plan& plan, const PartTree& tree, const Knowledge& know
   return ready[position] = std::max(received, arrival);
 }
 
-/// The table: each position's place among all in the order in which they are complete.
+/// Fills the table with each position's place in the order in which subtrees are complete.
 void fill_gather(Plan& plan, const Knowledge& knowledge) {
   const Rank ranks = plan.problem.ranks;
   plan.order = gather_order(plan.problem, knowledge.arrivals);

@@ -3,7 +3,7 @@
 //
 // Cost, S segments, P+1 = 2^h: (2(h-1)+2(S-1))(alpha + m/S beta) + h m/S gamma, about 2 m beta for
 // long vectors. Use it for vectors of middle length. Where the operator does not commute the tree's
-// root is the last rank, and another root gets each segment in one round more.
+// root is the last rank, and another root receives each segment in one round more.
 // Source: "binary tree reduction" of Marendic 2012; the tree is that of Traeff 2021.
 #include <algorithm>
 
@@ -29,7 +29,7 @@ struct Tree {
   bool hands_over;  // the result, to the root
 };
 
-/// How many segments enter a rank for each one of the vector, at most.
+/// The most segments that a rank receives for each one of the vector.
 Count most_received(const Problem& problem) {
   const Tree tree(problem);
   const Count children = std::min<Count>(2, problem.ranks - 1);

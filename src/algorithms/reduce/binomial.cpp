@@ -1,8 +1,9 @@
-// Binomial tree: in each round half of the ranks that still have something hand it to another one.
+// Binomial tree: in each round half of the ranks that still have a partial result send it to
+// another such rank.
 //
 // Cost: ceil(log2 P)(alpha + m beta + m gamma). The fewest rounds; use it for short vectors. Where
 // the operator does not commute the tree keeps rank order: its root is rank 0, and another root
-// gets the result in one round more.
+// receives the result in one round more.
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.4; the baseline of Marendic 2012.
 #include "algorithms/reduce/tree_fold.hpp"

@@ -13,7 +13,7 @@ Rank position_of(const Plan& plan, Rank rank) {
                            plan.order.begin());
 }
 
-/// How many ranks stand before and behind the root.
+/// The numbers of ranks before and behind the root.
 struct Sides {
   explicit Sides(const Plan& plan)
       : before(position_of(plan, plan.problem.root)), behind(plan.problem.ranks - 1 - before) {}
@@ -56,7 +56,7 @@ class Line {
     fold.send(plan_.order[to]);
   }
 
-  /// The root takes segments in the order in which they can be there first.
+  /// The root receives segments in the order of the earliest times at which they can be there.
   void end() {
     Count left = 0;
     Count right = 0;
@@ -77,7 +77,7 @@ class Line {
   void receive(Count s, Rank from, Received side, bool last) {
     folds_[static_cast<std::size_t>(s)].receive(plan_.order[from], side, last);
   }
-  /// The segments that come from a side.
+  /// The number of segments that a side with so many ranks sends.
   [[nodiscard]] Count all(Rank ranks) const { return ranks > 0 ? segments_ : 0; }
 
   const Plan& plan_;
@@ -91,7 +91,7 @@ Count segments_of(const Plan& plan) {
   return std::min(plan.parameters.at("segments"), std::max<Count>(1, plan.problem.count));
 }
 
-/// A segment on its way.
+/// The times of one hop of a segment.
 struct Stage {
   Stage(const Plan& plan, const Network& network) : segments(segments_of(plan)) {
     const Count longest = Partition(plan.problem.count, segments).longest();
@@ -104,7 +104,7 @@ struct Stage {
 
   Count segments;
   Seconds pass;  // over a link
-  Seconds fold;  // into the next rank's
+  Seconds fold;  // into the next rank's segment
   bool waits;    // until its receiver has arrived
 };
 
@@ -122,13 +122,14 @@ Cost chain_cost(const Plan& plan) {
   };
   const Cost farther = way(sides.longer(), segments);
   if (sides.shorter() == 0) return farther;
-  // Two segments of each enter the root, from when the nearer end's first is there.
+  // Two messages a segment enter the root as soon as the nearer end's first segment is there.
   const Cost nearer = way(sides.shorter(), 2 * segments);
   return nearer.rounds > farther.rounds ? nearer : farther;
 }
 
-/// Every rank passes on a segment each `pass`, so a chain is described by when its first segment
-/// leaves each position: at the latest of its own arrival and what comes from before.
+/// Every rank passes on one segment each `pass`, so the time at which its first segment leaves each
+/// position describes a chain: the later of this rank's arrival and that of the segment from the
+/// rank before.
 Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
   const Rank ranks = plan.problem.ranks;

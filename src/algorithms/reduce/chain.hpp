@@ -6,7 +6,7 @@
 
 namespace latecomer::reduce {
 
-/// The mean of exit minus last arrival, of a line that the root is the end of.
+/// The mean of exit minus last arrival, for a line that ends in the root.
 [[nodiscard]] Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                                             const std::vector<Seconds>& arrivals);
 

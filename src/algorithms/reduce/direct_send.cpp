@@ -1,5 +1,5 @@
 // Direct send: the vector is cut into a block for each rank, every rank sends each block to its
-// owner, who reduces it, and a binomial tree gathers the results on the root.
+// owner, which reduces it, and a binomial tree gathers the results on the root.
 //
 // Cost: (P-1 + ceil(log2 P)) alpha + 2 (P-1)/P m beta + (P-1)/P m gamma. All ranks combine alike;
 // use it for long vectors and few ranks, or for slow operators. Keeps rank order.
@@ -15,9 +15,9 @@
 namespace latecomer::reduce {
 namespace {
 
-/// In each step every rank sends to one and receives from one. What comes first comes from the
-/// neighbour below, then from farther down, and from rank P-1 down to the neighbour above: two runs
-/// that are reduced on their own.
+/// In each step every rank sends to one and receives from one. It receives from the neighbour
+/// below, then from farther down, and then from rank P-1 down to the neighbour above: two runs,
+/// each reduced on its own.
 Slice reduce_block(const Plan& plan, Range block, Builder& builder) {
   const Rank ranks = plan.problem.ranks;
   const Rotated steps(ranks, builder.me());

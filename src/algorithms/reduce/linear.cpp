@@ -23,7 +23,7 @@ void build(const Plan& plan, Builder& builder) {
   fold.finish();
 }
 
-/// What comes in is combined meanwhile, except the last.
+/// All vectors but the last are combined during later transfers.
 Cost cost(const Plan& plan) {
   const Count others = plan.problem.ranks - 1;
   return {others, others * plan.problem.count, plan.problem.count};

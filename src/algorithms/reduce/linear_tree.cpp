@@ -1,16 +1,16 @@
-// Linear tree: the pipelined chain (chain.cpp). Where the operator commutes it runs once around the
-// ranks and ends in the root; otherwise two chains in rank order, from rank 0 and from rank P-1,
-// meet there. Sorted: by arrival, the root last. The early ranks reduce while the late ones
-// compute; a late root finds the sum of all others on its doorstep, with background progress in its
-// scratch.
+// Linear tree: the pipelined chain (chain.cpp). Where the operator commutes, it runs once around
+// the ranks and ends in the root; otherwise two chains in rank order, from rank 0 and from rank
+// P-1, meet there. Sorted: by arrival, the root last. The early ranks reduce while the late ones
+// compute; when a late root arrives, the sum of all others is there, with background progress in
+// its scratch.
 //
 // Cost, S segments: (S+P-2)(alpha + m/S beta) + (P-1) m/S gamma when all arrive together, close to
-// m beta for long vectors; of two chains that meet, twice as much. Sorted, with one late rank that
-// is not the root about (S+1)(alpha + m/S beta) after it, close to m beta, the least possible. Use
+// m beta for long vectors; twice as much for two chains that meet. Sorted, with one late rank that
+// is not the root, about (S+1)(alpha + m/S beta) after it, close to m beta, the least possible. Use
 // them for long vectors. Source: the "linear tree" and SLT of Proficz 2018, section 4.1, without
 // the way back; sorted, it stands for the segmented reduction of Marendic et al. 2016
-// (Clairvoyant), whose aim it shares: as many segments as can be are reduced by the ranks that are
-// there.
+// (Clairvoyant), whose aim it shares: the ranks that have arrived reduce as many segments as they
+// can.
 #include <algorithm>
 
 #include "algorithms/plan_checks.hpp"

@@ -1,7 +1,7 @@
 // Rabenseifner: reduce-scatter by recursive halving, then a binomial gather to the root the same
 // way back. The nearest ranks exchange first, so each block is reduced in rank order. Ranks beyond
-// a power of two hand their data to a neighbour first; of the root and its neighbour it is the root
-// that takes part.
+// a power of two send their data to a neighbour first; if the root is one of such a pair, the root
+// takes part.
 //
 // Cost: 2 log2 P alpha + 2(P-1)/P m beta + (P-1)/P m gamma for powers of two; otherwise one round,
 // m beta and m gamma more. Use it for long vectors.
@@ -17,7 +17,7 @@
 namespace latecomer::reduce {
 namespace {
 
-/// The core of a power of two, the root always among it.
+/// The ranks that take part, a power of two; the root is always among them.
 class Core {
  public:
   explicit Core(const Problem& problem) : folded_(problem.ranks), root_(problem.root) {}
@@ -68,7 +68,7 @@ class Halving {
 
  private:
   [[nodiscard]] Range range(Blocks blocks) const { return blocks.in(parts_); }
-  /// Where the blocks `wanted` of the value lie, which now stands for the blocks `now`.
+  /// The place of the blocks `wanted`, where the value now stands for the blocks `now`.
   [[nodiscard]] Slice part(Blocks now, Blocks wanted) const {
     return value_.part(range(wanted).begin - range(now).begin, range(wanted).count);
   }
@@ -83,7 +83,7 @@ class Halving {
     value_ = builder_.fold(landing, left ? Received::left : Received::right, own, moved);
     if (moves) spare_ = landing;
   }
-  /// Scratch, of what was used before if there is as much.
+  /// Scratch: a part of the spare scratch if that is long enough.
   Slice take(Count count) {
     if (spare_.count < count) return builder_.scratch(count);
     const Slice taken = spare_.part(0, count);
@@ -91,19 +91,19 @@ class Halving {
     return taken;
   }
 
-  /// The level at which this rank hands on what it has; the root never does.
+  /// The level at which this rank sends its blocks; 0 for the root, which never does.
   [[nodiscard]] std::size_t widened() const {
     std::size_t level = kept_.size() - 1;
     while (level > 0 && !sends_at(level)) --level;
     return level;
   }
-  /// Whether this rank hands the blocks kept at a level to the other one of them.
+  /// True if this rank sends the blocks kept at a level to its partner of that level.
   [[nodiscard]] bool sends_at(std::size_t level) const {
     return ((position_ ^ core_.root()) & mask(level)) != 0;
   }
   [[nodiscard]] static Rank mask(std::size_t level) { return (Rank{1} << level) / 2; }
 
-  /// Widens from the own blocks back to those that this rank passes on, the root to all.
+  /// Widens from this rank's blocks back to those that it sends on, at the root to all.
   void gather() {
     const std::size_t end = widened();
     const bool root = position_ == core_.root();

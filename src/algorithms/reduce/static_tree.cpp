@@ -1,15 +1,16 @@
-// Static tree: a reduction tree for known arrivals. Whenever a rank is ready (it has arrived, and
-// has combined what it was to receive), it hands its partial result to the one that is ready next.
+// Static tree: a reduction tree for known arrivals. A rank is ready once it has arrived and has
+// combined all that it was to receive; then it sends its partial result to the rank that is ready
+// next.
 //
 // Cost: with one rank that is late by more than the others need, one message and combine after it;
 // ceil(log2 P)(alpha + m beta + m gamma) when all arrive together. Use it for short vectors and
 // known arrivals.
-// The paper's model, in which this is the best of all trees: merging two partial results takes psi
-// from when both are ready, wherever the result is left. Then all ends at the least T for which the
-// sum over the ranks of 2^-floor((T - a_i) / psi) is at most 1. On our network that holds of
-// messages that wait for their receivers, psi being alpha + m beta + m gamma; others travel while
-// their receivers are still busy or absent, which only makes it faster, but the order is then no
-// longer proven to be the best. Source: Marendic 2012, section 3, algorithm 1.
+// In the paper's model this is the best of all trees: merging two partial results takes psi from
+// the time when both are ready, wherever the result is left. The reduction then ends at the least T
+// for which the sum over the ranks of 2^-floor((T - a_i) / psi) is at most 1. On our network this
+// holds for messages that wait for their receivers, with psi = alpha + m beta + m gamma. Other
+// messages travel while their receivers are still busy or absent; this only makes it faster, but
+// the order is then no longer proven to be the best. Source: Marendic 2012, section 3, algorithm 1.
 #include <algorithm>
 #include <queue>
 #include <utility>
@@ -22,7 +23,7 @@
 namespace latecomer::reduce {
 namespace {
 
-/// When the ranks are ready and leave, as merges go on.
+/// The times at which ranks are ready and leave, as merges go on.
 class MergeClock {
  public:
   MergeClock(const Problem& problem, const Network& network, const std::vector<Seconds>& arrivals)
@@ -33,14 +34,14 @@ class MergeClock {
         ready_(arrivals),
         link_(arrivals.size(), *std::min_element(arrivals.begin(), arrivals.end())) {}
 
-  /// Of a rank that has sent: when it was done with that.
+  /// The time from which the rank is ready; for one that has sent, the end of its message.
   [[nodiscard]] Seconds ready(Rank rank) const { return ready_[rank]; }
 
   void merge(Rank from, Rank to) {
     hand_over(from, to);
     ready_[to] += combine_;
   }
-  /// A message alone.
+  /// A message without a combine.
   void hand_over(Rank from, Rank to) {
     Seconds begin = ready_[from];
     if (waits_) begin = std::max({begin, arrivals_[to], link_[to]});
@@ -58,7 +59,7 @@ class MergeClock {
   std::vector<Seconds> link_;  // when the rank can take in its next message
 };
 
-/// Which ranks send to whom, in order; the rank that is left has the result.
+/// The messages in order, each with its sender and receiver; the rank that is left has the result.
 struct Merges {
   struct Merge {
     Rank from;
@@ -68,7 +69,7 @@ struct Merges {
   Rank holder = 0;
 };
 
-/// Where the result of a merge may be left.
+/// The place of a merge's result: with either rank, or with the root if it is one of them.
 enum class Ends : std::uint8_t { anywhere, at_the_root };
 
 Merges greedy(const Problem& problem, MergeClock clock, Ends ends) {
@@ -93,7 +94,7 @@ Merges greedy(const Problem& problem, MergeClock clock, Ends ends) {
   return merges;
 }
 
-/// The clock after all that a plan does.
+/// The clock after all messages of a plan.
 MergeClock played(const Merges& merges, Rank root, MergeClock clock) {
   for (const auto& [from, to] : merges.all) clock.merge(from, to);
   if (merges.holder != root) clock.hand_over(merges.holder, root);
@@ -109,7 +110,7 @@ Merges merges_of(const Plan& plan) {
   return merges;
 }
 
-/// The order: ranks as they send, at last the one that has the result. The table: to whom.
+/// The order: ranks as they send, at last the one that has the result. The table: the receivers.
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const std::vector<Seconds> together(static_cast<std::size_t>(problem.ranks), 0);
@@ -128,7 +129,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.order.push_back(best.holder);
 }
 
-/// Each rank sends once, to one that still has its part.
+/// Throws Error unless each rank sends once, to a rank that still has its part.
 void check(const Plan& plan) {
   const auto senders = static_cast<std::size_t>(plan.problem.ranks) - 1;
   const bool fits = plan.order.size() == senders + 1 && plan.table.size() == senders;
@@ -148,7 +149,7 @@ void build(const Plan& plan, Builder& builder) {
   TreeFold fold(builder, {0, plan.problem.count}, me == root && merges.holder == root);
   fold.own();
   for (const auto& [from, to] : merges.all) {
-    // Not known to be the last one: where the operator commutes that makes no difference.
+    // The last message is not known; it makes no difference where the operator commutes.
     if (to == me) fold.receive(from, Received::right, false);
     if (from == me) fold.send(to);
   }
@@ -156,7 +157,7 @@ void build(const Plan& plan, Builder& builder) {
   if (me == root) fold.finish();
 }
 
-/// Of the tree that the plan has: of that for ranks that arrive together the rounds are log2 P.
+/// The cost of the plan's tree, which has log2 P rounds where ranks arrive together.
 Cost cost(const Plan& plan) {
   const Problem& problem = plan.problem;
   std::vector<TreeSteps> received(plan.order.size());

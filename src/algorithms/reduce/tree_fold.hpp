@@ -1,5 +1,5 @@
-// One rank's share in a reduction along a tree: folds what its children send into its own, with
-// three blocks of scratch however many they are.
+// One rank's share in a reduction along a tree: folds the messages of its children into its own
+// data, with three blocks of scratch however many children there are.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class TreeFold {
     value_ = begun_ ? builder_.fold(value_, Received::left, mine, place_of_own()) : mine;
     begun_ = owned_ = true;
   }
-  /// From a rank whose contributions lie on the given side; `last`: no other will follow.
+  /// Receives from a rank whose contributions lie on the given side; `last`: no other will follow.
   void receive(Rank from, Received side, bool last) {
     const Slice landing = place_for(last);
     builder_.recv(from, landing);
@@ -31,19 +31,19 @@ class TreeFold {
     begun_ = true;
   }
   void send(Rank to) { builder_.send(to, value_); }
-  /// The result, which `holder` has, goes to `root`.
+  /// Sends the result, which `holder` has, to `root`.
   void hand_over(Rank holder, Rank root) {
     if (builder_.me() == holder) send(root);
     if (builder_.me() != root) return;
     value_ = builder_.output(range_);
     builder_.recv(holder, value_);
   }
-  /// The result goes to the output, where it is not there yet.
+  /// Copies the result to the output, where it is not there yet.
   void finish() { builder_.copy(value_, builder_.output(range_)); }
   [[nodiscard]] const Slice& value() const { return value_; }
 
  private:
-  /// In place the output holds this rank's own data until they are taken in.
+  /// In place the output holds this rank's own data until these are folded.
   [[nodiscard]] bool output_is_free() const {
     return keeps_ && (owned_ || builder_.input(range_) != builder_.output(range_));
   }
@@ -51,14 +51,15 @@ class TreeFold {
     return output_is_free() ? builder_.output(range_) : free_block(value_);
   }
   [[nodiscard]] Slice place_for(bool last) {
-    // The output is not to be written before the arrival: what is to come earlier needs scratch.
+    // The output must not be written before the arrival: messages that may be there earlier need
+    // scratch.
     if (!output_is_free() || builder_.background()) return free_block(value_);
-    // Where the operator commutes all are folded into the first one that came.
+    // Where the operator commutes, all messages are folded into the first.
     const bool lands = builder_.commutative() ? !begun_ || !builder_.writable(value_) : last;
     const Slice output = builder_.output(range_);
     return lands && value_ != output ? output : free_block(value_);
   }
-  /// The block of scratch that has been left alone longest.
+  /// The block of scratch that was used longest ago.
   [[nodiscard]] Slice free_block(const Slice& used) {
     for (std::size_t tries = 0; tries < blocks_.size(); ++tries) {
       Slice& block = blocks_[next_];

@@ -1,5 +1,5 @@
-// Where a rank keeps the vector that it receives part by part and hands on, and the program that
-// follows from a list of transfers.
+// The vector of a rank that receives it part by part and sends parts on, and the program for a list
+// of transfers.
 #pragma once
 
 #include "algorithms/transfers/transfers.hpp"
@@ -8,14 +8,14 @@
 namespace latecomer::transfers {
 
 /// For collectives after which the rank has the whole vector: the parts lie in its output, or, with
-/// background progress, in scratch until it arrives, since they may come before.
+/// background progress, in scratch, since they may be there before the rank arrives.
 class Store {
  public:
   Store(const Plan& plan, Builder& builder);
 
-  /// Own data go to the output.
+  /// Copies own data to the output.
   void keep_own();
-  /// And to where received parts lie: messages may hold them together with such.
+  /// Copies own data also beside the received parts: one message may hold both.
   void join_own();
   void send(const Transfer& transfer);
   void receive(Rank from, Range range);
@@ -25,15 +25,15 @@ class Store {
 
   Builder& builder_;
   Count count_;
-  Range own_;    // what this rank has before the call
+  Range own_;    // this rank's data before the call
   Slice early_;  // scratch for the whole vector, once it is needed
 };
 
-/// Writes this rank's share of the transfers. What it is to keep of its own it puts in its output
-/// first, unless messages bring that too.
+/// Writes this rank's share of the transfers. First it copies the rank's own data to its output, as
+/// far as they belong there and no message brings them.
 void build(const Transfers& transfers, const Plan& plan, Builder& builder);
 
-/// The same as a function of a row with such transfers.
+/// The same as a row's function `build`, from the row's list of transfers.
 template <Transfers (*transfers_of)(const Plan& plan, Rank me)>
 void build_of(const Plan& plan, Builder& builder) {
   build(transfers_of(plan, builder.me()), plan, builder);

@@ -65,8 +65,8 @@ void add_scatter(Transfers& transfers, Rank ranks, const RankAt& rank_at, const 
   }
 }
 
-// In turn, as the scatter is: what a rank has from the start must not overtake what others wait
-// for.
+// In turn, as in the scatter: a block that a rank has from the start must not overtake blocks for
+// which others wait.
 
 void add_ring(Transfers& transfers, Rank ranks, const RankAt& rank_at, const Partition& blocks,
               Rank place) {
@@ -111,7 +111,7 @@ Cost scatter_allgather_cost(Rank ranks, Count count, Gathering way) {
   Cost doubled;
   for (Rank bit = 1; bit < ranks; bit *= 2) {
     scattered = scattered + Cost{1, std::min(bit, ranks - bit) * block};
-    // The scatter has left some with what the first round would bring.
+    // The scatter has left some ranks with the blocks that the first round would bring.
     doubled = doubled + Cost{1, bit * block, 0, bit == 1 ? 0 : bit * block};
   }
   return scattered + (way == Gathering::doubling ? doubled : Cost{ranks - 1, (ranks - 1) * block});

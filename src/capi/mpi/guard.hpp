@@ -77,7 +77,7 @@ int with_state_together(MPI_Comm comm, Work&& work) {
 template <class Work>
 int communicate(const Call& call, Work&& work) {
   if (!used_last(call.comm) && outside_of_mpi() != nullptr) {
-    return call.native();  // moves the data, or says what is wrong
+    return call.native();  // moves the data, or names the error
   }
   return caught(MPI_ERR_OTHER, work, [&](int code) { return raise_error(call.comm, code); });
 }

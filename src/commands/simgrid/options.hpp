@@ -17,7 +17,7 @@ struct SimGridCommand {
   std::string algorithm;
   Problem problem;
   std::vector<Seconds> arrivals;  // one a rank; empty: all at 0
-  std::vector<Seconds> estimate;  // what the plan is made for; empty: the arrivals
+  std::vector<Seconds> estimate;  // of the plan; empty: the arrivals
   Network network;                // planned for; gamma and the eager limit are simulated, too
   Rank per_node = 1;
   bool check = false;
@@ -29,7 +29,7 @@ extern const char* const kSimGridUsage;
 /// Throws Error naming the argument, or the file, that cannot be read.
 [[nodiscard]] SimGridCommand parse_simgrid_command(int argc, const char* const* argv);
 
-/// The whole of a file. Throws Error naming `what` and the file.
+/// The whole text of a file. Throws Error naming `what` and the file.
 [[nodiscard]] std::string read_file(const std::string& what, const std::string& file);
 
 }  // namespace latecomer

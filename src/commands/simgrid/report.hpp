@@ -1,4 +1,4 @@
-// What latecomer_simgrid prints.
+// The output of latecomer_simgrid.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace latecomer {
 [[nodiscard]] std::string simgrid_report(const Simulation& simulation,
                                          const std::vector<std::string>& hosts,
                                          std::optional<Count> wrong);
-/// The linked library's, as in "3.32.0".
+/// The version of the linked library, as in "3.32.0".
 [[nodiscard]] std::string simgrid_version();
 
 }  // namespace latecomer

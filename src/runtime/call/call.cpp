@@ -91,8 +91,8 @@ bool Reading::wrong_reduction() const {
   return call_.recvbuf == MPI_IN_PLACE || (call_.sendcount > 0 && call_.sendbuf == call_.recvbuf);
 }
 
-/// In all-gather and gather, the part that this rank receives from itself must be as long as what
-/// it sends.
+/// In all-gather and gather, the part that this rank receives from itself must be as long as the
+/// part that it sends.
 bool Reading::wrong_gathering() const {
   if (root() && (wrong_parts() || call_.recvbuf == MPI_IN_PLACE)) return true;
   if (call_.sendbuf == MPI_IN_PLACE) return !root();

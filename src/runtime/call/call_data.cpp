@@ -55,7 +55,7 @@ int unpack(const char* from, Count count, const Layout& layout, void* to, MPI_Co
                    });
 }
 
-/// Bytes that nobody needs to clear: all of them will be written.
+/// Bytes that need not be cleared: all of them will be written.
 std::unique_ptr<char[]> unset(Count bytes) {
   return std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(bytes));
 }

@@ -1,5 +1,5 @@
-// Accompanies a wait for other ranks: while no message comes it backs off, reports long waits, and
-// checks whether another rank failed.
+// Accompanies a wait for other ranks: while no message arrives it backs off, reports long waits,
+// and checks whether another rank failed.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ class StallMonitor {
     timer_.progressed();
     backoff_.progressed();
   }
-  /// Called when no message came. Calls `report` if a report is due.
+  /// Called when no message arrived. Calls `report` if a report is due.
   template <class Report>
   void pause(Report&& report) {
     if (timer_.idle()) report();

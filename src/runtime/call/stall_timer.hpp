@@ -13,7 +13,7 @@ class StallTimer {
   explicit StallTimer(Seconds limit) : limit_(limit) {}
 
   void progressed() { waiting_ = false; }
-  /// Called when no message came. Returns true if a report is due.
+  /// Called when no message arrived. Returns true if a report is due.
   bool idle();
   /// The seconds since the first idle() after the last progress.
   [[nodiscard]] Seconds waited() const { return now_ - since_; }

@@ -25,7 +25,7 @@ struct CommResources {
         failures(comm->get()),
         transport(comm->get(), piece_limit),
         number(all.front().number) {}
-  /// Keeps the MPI communicator, unfreed, where a message may be under way that nobody will
+  /// Keeps the MPI communicator, unfreed, where a message may be under way that no rank will
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
     failures.check();

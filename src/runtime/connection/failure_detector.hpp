@@ -39,8 +39,8 @@ class FailureDetector {
   void ask(Rank peer);
   /// Notifies all other ranks that this one failed.
   void announce_failure();
-  /// Reads the messages that came. Returns a text if another rank failed, or follows another plan
-  /// in one of the last calls.
+  /// Reads the messages that arrived. Returns a text if another rank failed, or follows another
+  /// plan in one of the last calls.
   std::optional<std::string> check();
   /// True if a message was sent or received: some may still be under way.
   [[nodiscard]] bool used() const { return mailbox_.used(); }

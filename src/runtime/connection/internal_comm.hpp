@@ -21,7 +21,7 @@ class InternalComm {
   [[nodiscard]] MPI_Comm get() const { return comm_; }
   /// The number of these in the process, kept ones included.
   [[nodiscard]] static int living() { return living_; }
-  /// Keeps the communicator unfreed: messages that nobody will receive may be under way, so its
+  /// Keeps the communicator unfreed: messages that no rank will receive may be under way, so its
   /// context must not be used again.
   void keep() { keep_ = true; }
 

@@ -1,6 +1,7 @@
-// Successive communicators of the same ranks: a freed one leaves its resources, and what its ranks
-// learned about calls, to the next one. Freeing exchanges no messages. Ranks free in orders of
-// their own, so each offers what it has, and a reduction shows whether all offer the same.
+// Successive communicators of the same ranks: a freed one leaves its resources, and its ranks'
+// knowledge of calls, to the next one. Freeing exchanges no messages. Each rank frees communicators
+// in an order of its own, so each offers the one that it has, and a reduction shows whether all
+// offer the same.
 #pragma once
 
 #include <memory>

@@ -23,7 +23,7 @@ bool worth_announcing(const Problem& problem, const Network& network) {
 }
 
 /// The start-ups that a rank without a plan waits before it sends a request: in balanced calls rank
-/// 0 comes by itself.
+/// 0 sends the plan unasked.
 constexpr double kPatience = 4;
 
 std::string in_words(const CallSignature& signature) {
@@ -258,7 +258,7 @@ Outcome AsyncProgress::enter_call(const Request& request, Decision& decision,
 Outcome AsyncProgress::wait_for_plan(const CallSignature& signature) {
   const std::uint64_t call = next_call();
   // Reads messages even if this rank has the plan: an MPI library may accept no more messages from
-  // a rank of which many are unreceived (libfabric's tcp provider: 64), and the call's own come
+  // a rank of which many are unreceived (libfabric's tcp provider: 64), and the call's own follow
   // later.
   read_messages();
   sequencer_.forget(call - 1);

@@ -1,6 +1,6 @@
 // Asynchronous progress of one communicator. Rank 0 announces the plan of a call when the first
 // rank has entered it, down a binomial tree of progress threads; the ranks that still compute begin
-// it at once, so that operations that do not depend on their arrival are done when they come
+// it at once, so that operations that do not depend on their arrival are done when they arrive
 // (docs/decisions/0015).
 //
 // All functions run with the communicator's lock held, by the progress thread or by one of the

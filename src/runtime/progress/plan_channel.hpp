@@ -1,6 +1,6 @@
 // Messages between the progress threads of a communicator: requests for the plan of a call,
-// announcements, and reports of expected arrivals. Each names its call; one that comes too late is
-// ignored.
+// announcements, and reports of expected arrivals. Each names its call; one that arrives too late
+// is ignored.
 #pragma once
 
 #include <optional>
@@ -46,7 +46,7 @@ class PlanChannel {
   PlanChannel(MPI_Comm comm, std::uint64_t owner);
 
   void send(Rank to, const PlanMessage& message);
-  /// Returns the next message that has come. One that cannot be read is dropped.
+  /// Returns the next message that has arrived. One that cannot be read is dropped.
   std::optional<ReceivedPlanMessage> receive();
   /// MPI's code of the first failure.
   [[nodiscard]] int error() const { return mailbox_.error(); }

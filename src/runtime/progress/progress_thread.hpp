@@ -1,5 +1,5 @@
 // The progress thread: a process has one for all its communicators. It makes progress on calls
-// while the program's threads compute, and sleeps while no message comes.
+// while the program's threads compute, and sleeps while no message arrives.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ class Progressable {
  public:
   virtual ~Progressable() = default;
 
-  /// Makes what progress is possible without waiting. Returns false if there was none.
+  /// Makes all progress that is possible without waiting. Returns false if there was none.
   virtual bool progress() = 0;
 };
 

@@ -89,7 +89,7 @@ class Ledger {
 
   std::string destination_;
   std::mutex guard_;
-  std::vector<CommState*> open_;  // in the order in which they came
+  std::vector<CommState*> open_;  // in the order in which they were opened
   ProcessStats stats_;
 };
 

@@ -83,7 +83,7 @@ void check_ranks(const CommState& state, int ranks) {
 /// True if latecomer executes such calls in any case.
 bool handles(const Algorithm& row) { return row.kind != Kind::native && row.name != "auto"; }
 
-/// Forgets what was learned about calls.
+/// Forgets all that was learned about calls.
 void forget_calls(CommState& state) {
   state.chooser.forget();
   state.shortcuts.clear();

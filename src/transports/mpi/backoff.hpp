@@ -1,4 +1,4 @@
-// Gives the processor away while no message comes: at first by yielding, then by sleeps that grow
+// Gives the processor away while no message arrives: at first by yielding, then by sleeps that grow
 // with the wait. Where threads share cores, polling takes the time that the others need.
 #pragma once
 

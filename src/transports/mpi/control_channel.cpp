@@ -6,7 +6,7 @@
 namespace latecomer {
 namespace {
 
-constexpr int kProbeEvery = 4;  // calls of receive(), while nothing comes
+constexpr int kProbeEvery = 4;  // calls of receive(), while no message arrives
 
 }  // namespace
 
@@ -45,7 +45,7 @@ std::optional<ControlChannel::Message> ControlChannel::receive() {
   return std::nullopt;
 }
 
-/// The next message of this call among those that came during earlier calls.
+/// The next message of this call among those that arrived during earlier calls.
 std::optional<ControlChannel::Message> ControlChannel::receive_kept() {
   for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
     if (kept->call != call_) continue;

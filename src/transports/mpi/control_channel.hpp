@@ -1,6 +1,6 @@
 // Control messages of a protocol: words of 64 bits from one rank to another in a call, which the
-// receiver need not expect. One may come when its receiver has left the call, so it names its call, and
-// later calls drop it.
+// receiver need not expect. One may arrive after its receiver has left the call, so it names its
+// call, and later calls drop it.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class ControlChannel {
   /// Begins a call. Numbers of calls ascend.
   void begin(std::uint64_t call);
   void send(Rank to, Words words);
-  /// Returns the next message of this call that has come; messages of one sender keep their order.
-  /// While nothing comes only some of the calls probe, since MPI then looks at all ranks.
+  /// Returns the next message of this call that has arrived; messages of one sender keep their
+  /// order. While none arrives, only some of the calls probe, since MPI then looks at all ranks.
   [[nodiscard]] std::optional<Message> receive();
   /// True if messages were sent or probed for: some may never be received.
   [[nodiscard]] bool used() const { return used_; }

@@ -8,7 +8,7 @@ namespace latecomer {
 namespace {
 
 #if MPI_VERSION >= 4
-using Number = MPI_Count;  // as MPI counts what made a datatype
+using Number = MPI_Count;  // for the number of a datatype's arguments
 #else
 using Number = int;
 #endif
@@ -89,7 +89,7 @@ struct Inner {
   Maybe run;
 };
 
-/// `count` elements from `place` on, behind what there is.
+/// Adds `count` elements from `place` on, behind the others.
 void add(Maybe& all, Count place, Count count, const Inner& inner) {
   if (!all || count == 0 || inner.layout.size == 0) return;
   const bool follow = count == 1 || inner.layout.size == inner.layout.extent;

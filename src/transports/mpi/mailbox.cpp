@@ -28,7 +28,7 @@ struct Orphans {
   }
 };
 
-/// Lives as long as the process: MPI may read what is in it until the very end.
+/// Lives as long as the process: MPI may read its content until the very end.
 Orphans& orphans() {
   static auto* const all = new Orphans;
   return *all;

@@ -44,8 +44,8 @@ class Mailbox {
 
   /// Sends a copy of the content.
   void send(Rank to, const void* content, std::size_t size);
-  /// Returns the next message that has come; messages of one sender keep their order. Nothing after
-  /// an error.
+  /// Returns the next message that has arrived; messages of one sender keep their order. Nothing
+  /// after an error.
   [[nodiscard]] std::optional<Envelope> receive() { return receive_from(MPI_ANY_SOURCE); }
   [[nodiscard]] std::optional<Envelope> receive_from(Rank from);
 

@@ -95,7 +95,7 @@ void MpiTransport::recv(const Message& message, Token token) {
   std::push_heap(receiving_.begin(), receiving_.end(), later);
 }
 
-/// A receive never waits for one that comes later in the program, so there is no circular wait.
+/// A receive never waits for a later one of the program, so there is no circular wait.
 bool MpiTransport::may_receive(const PendingMessage& pending) const {
   return !is_staged(pending) || staged_receives_ < max_staged_receives_ ||
          pending.token < last_staged_;
@@ -178,7 +178,8 @@ void MpiTransport::reserve(PendingMessage& pending, std::size_t bytes) {
   pending.staged_bytes = static_cast<int>(bytes);
 }
 
-/// `bytes` came. Of another plan the hash is all that can be read, and nothing it says is believed.
+/// `bytes` were received. In a message of another plan only the hash can be read; its other words
+/// are not believed.
 void MpiTransport::unstage(PendingMessage& pending, int bytes) {
   Head head{};
   const auto received = static_cast<std::size_t>(bytes);

@@ -50,9 +50,9 @@ class MpiTransport final : public Transport {
   void bind(const void* input, void* output) { buffers_->bind(input, output); }
   /// Delivers completions and control messages. Returns false if there were none.
   bool poll(Protocol& protocol);
-  /// After a failure: cancels what can be cancelled, so that no receive writes to the user's
-  /// buffers later. Returns false if MPI may still use the buffers, so that scratch must not be
-  /// used again.
+  /// After a failure: cancels all requests that can be cancelled, so that no receive writes to the
+  /// user's buffers later. Returns false if MPI may still use the buffers, so that scratch must not
+  /// be used again.
   bool abandon();
 
   void send(const Message& message, std::uint64_t plan_hash, Token token) override;
@@ -98,7 +98,7 @@ class MpiTransport final : public Transport {
     int staged_bytes = 0;
     int staged_count = 0;  // of those elements
   };
-  /// One MPI request and what it should have moved.
+  /// One MPI request and the bytes that it should have moved.
   struct Piece {
     MPI_Request request;
     PendingMessage* pending;

@@ -110,7 +110,7 @@ void SimGridTransport::recv(const Message& message, Token token) {
   activities_.emplace_back(mailbox(message.peer, me_, message)->get_async(&pending.envelope));
 }
 
-/// Adds what the next activity is.
+/// Adds the description of the next activity.
 SimGridTransport::PendingMessage& SimGridTransport::add(const PendingMessage& pending) {
   return *pending_.emplace_back(std::make_unique<PendingMessage>(pending));
 }
@@ -125,7 +125,7 @@ void SimGridTransport::receive_control(Rank from) {
 }
 
 /// The message is detached: it stays on its way when this rank has left, and no rank waits for one
-/// that comes too late.
+/// that arrives too late.
 void SimGridTransport::send_control(Rank peer, ControlWords words) {
   control_sent_.emplace_back(words.begin(), words.end());
   control_mailbox(me_, peer)->put_init(&control_sent_.back(), words.size_bytes())->detach();

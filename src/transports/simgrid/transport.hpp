@@ -92,7 +92,7 @@ class SimGridTransport final : public Transport {
   const std::vector<simgrid::s4u::ActorPtr>& actors_;
   Memory* memory_;
   std::map<Rank, std::deque<Outgoing>> leaving_;  // by peer; the first is under way
-  // Parallel: the activities under way, as SimGrid wants them, and what they are.
+  // Parallel: the activities under way, as SimGrid wants them, and their descriptions.
   std::vector<simgrid::s4u::ActivityPtr> activities_;
   std::vector<std::unique_ptr<PendingMessage>> pending_;
   std::deque<std::vector<std::uint64_t>> control_sent_;  // words, which their receivers read in place

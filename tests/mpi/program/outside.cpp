@@ -1,4 +1,4 @@
-// Calls before MPI_Init and after MPI_Finalize: errors that name what is missing, on any
+// Calls before MPI_Init and after MPI_Finalize: errors that name the missing call, on any
 // communicator, and nothing else. Collectives are the MPI library's own to refuse: with an
 // argument, the first call is one.
 #include <cstring>

@@ -9,7 +9,7 @@
 
 namespace scenes {
 
-/// Calls on several communicators, for what is said of them at the end.
+/// Calls on several communicators, for the report of them at the end.
 int stats(int argc, char** argv);
 /// Several threads call at the same time, each on communicators of its own.
 int threads(int argc, char** argv);

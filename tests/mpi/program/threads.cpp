@@ -22,7 +22,7 @@ void call(MPI_Comm comm, int ranks, int elements) {
   require(result == std::vector<int>(mine.size(), 3 * ranks), "the sum is right");
 }
 
-/// On communicators that nobody else uses, made and freed while other threads call.
+/// Works on communicators that no other thread uses, made and freed while other threads call.
 void work(MPI_Comm own, std::uint64_t seed) {
   constexpr const char* kAlgorithms[] = {"ring", "sorted_linear_tree", "fastest", "native"};
   latecomer::Random random(seed);  // the same on all ranks
@@ -39,7 +39,7 @@ void work(MPI_Comm own, std::uint64_t seed) {
     latecomer_stats stats{};
     latecomer_get_stats(comm, &stats);
     require(stats.handled + stats.native == kCalls, "every call is counted");
-    // What one thread is told does not depend on the others.
+    // The last error of one thread does not depend on the others.
     require(latecomer_set_estimate(comm, seed % 2 == 0 ? "odd" : "even") == MPI_ERR_ARG, "refusal");
     const std::string said = latecomer_last_error();
     require(said.find(seed % 2 == 0 ? "odd" : "even") != std::string::npos, "its own error");

@@ -26,7 +26,7 @@ const char* phase;   // in which it comes
 bool armed = false;  // the phase has begun on this rank
 int readings = 0;    // of the clock, in it
 
-/// The test continues who was stopped, when it has seen what it wants to see.
+/// If this stops the rank, the test continues it after it has seen the expected output.
 void strike() {
   std::fprintf(stderr, "scene: process %d gets signal %d\n", static_cast<int>(getpid()), sign);
   std::fflush(stderr);

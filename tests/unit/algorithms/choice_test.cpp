@@ -1,4 +1,4 @@
-// What the model chooses against the best found by sweeping, on the virtual network.
+// The model's choices against the best found by sweeping, on the virtual network.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -20,7 +20,7 @@ Seconds simulated(const std::vector<Program>& programs, Network network) {
   return simulate(programs, options).last_exit();
 }
 
-/// What makes the programs take longer: start-ups, bytes on links, combining beside transfers, and
+/// The components of the programs' time: start-ups, bytes on links, combining beside transfers, and
 /// exchanges beside other transfers.
 Cost counted(const std::vector<Program>& programs) {
   constexpr Seconds kByte = 1e-3;

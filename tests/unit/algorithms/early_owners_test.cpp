@@ -58,8 +58,8 @@ class Blocks {
   }
 
   Rank ranks_;
-  std::vector<std::vector<std::set<Rank>>> has_;  // by block and rank: whose contributions
-  std::vector<std::set<Rank>> done_;              // by block: who got the result
+  std::vector<std::vector<std::set<Rank>>> has_;  // by block and rank: the contributors
+  std::vector<std::set<Rank>> done_;              // by block: the ranks that got the result
 };
 
 std::vector<Count> random_arrivals(Rank ranks, Count most, Random& random) {

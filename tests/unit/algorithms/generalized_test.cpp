@@ -1,4 +1,4 @@
-// The generalised all-reduce: its special cases, the papers' numbers, and what it promises.
+// The generalised all-reduce: its special cases, the papers' numbers, and its promises.
 #include <gtest/gtest.h>
 
 #include "algorithms/allreduce/generalized/choose.hpp"

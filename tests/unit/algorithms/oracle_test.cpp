@@ -1,5 +1,5 @@
-// What the papers say of their algorithms, against the virtual network. One step is one segment
-// moved: alpha = 1, all else 0.
+// The papers' statements on their algorithms, against the virtual network. In one step one segment
+// moves: alpha = 1, all else 0.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The rounds of straggler_exchange: what they promise, and that programs keep to them.
+// The rounds of straggler_exchange: their promises, and the programs that keep to them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,14 +40,15 @@ class Spread {
   }
 
  private:
-  /// Who is a partner has one: the same two, who expect what the other one sends.
+  /// The partner's partner is this rank, and each expects the block that the other one sends.
   void check_partner(Rank me, const Exchange& mine, Rank round) const {
     EXPECT_NE(mine.partner, me);
     const Exchange theirs = rounds_.at(mine.partner, round);
     EXPECT_EQ(theirs, (Exchange{me, mine.received, mine.sent})) << "round " << round;
   }
 
-  /// Nothing is sent that the sender does not have or the receiver has already.
+  /// A rank sends only blocks that the receiver lacks; complete ones, except to and from the
+  /// straggler.
   void check_sent(Rank me, const Exchange& mine, Rank round) const {
     EXPECT_FALSE(has_[mine.partner][mine.sent]) << "round " << round << ", to " << mine.partner;
     const Rank straggler = positions_ - 1;
@@ -68,8 +69,8 @@ class Spread {
 
 class Rounds : public ::testing::TestWithParam<Rank> {};
 
-/// How many positions are to have a block so many rounds after the one that completes it: twice as
-/// many early ones each time, and the straggler, which only has time to spread the last block.
+/// The number of positions that have a block so many rounds after the one that completes it: twice
+/// as many early ones each time, and the straggler, which only has time to spread the last block.
 Rank doubled(Rank age, bool last, Rank positions) {
   if (age < 0) return 0;
   const Rank early = Rank{1} << std::min(age, floor_log2(positions));

@@ -54,7 +54,7 @@ class Machine {
       histories_[index(rank)].add(ask(rank, parent, questions));
     }
   }
-  /// Of a rank's common time, now.
+  /// The error of a rank's common time, now.
   [[nodiscard]] Seconds mistake(Rank rank) const {
     return std::abs(model(rank).common(local(rank)) - local(0));
   }

@@ -1,4 +1,5 @@
-// The engine over a transport that only notes what is posted; the test completes it by hand.
+// The engine over a transport that only notes the posted operations; the test completes them by
+// hand.
 #include "engine/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ class NotingTransport final : public Transport {
     posted.push_back("control " + std::to_string(peer));
   }
 
-  /// What was posted since the last call.
+  /// The operations posted since the last call.
   std::vector<std::string> take() { return std::exchange(posted, {}); }
 
  private:

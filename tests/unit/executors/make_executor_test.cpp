@@ -1,4 +1,4 @@
-// What takes part in a call, of each kind of row.
+// The executors of each kind of row.
 #include "executors/make_executor.hpp"
 
 #include <gtest/gtest.h>

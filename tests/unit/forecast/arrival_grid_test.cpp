@@ -1,4 +1,4 @@
-// How often estimates that hardly differ give another pattern, and so another plan.
+// Estimates that hardly differ seldom give another pattern, and so another plan.
 #include "forecast/arrival_grid.hpp"
 
 #include <gtest/gtest.h>

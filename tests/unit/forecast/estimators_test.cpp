@@ -19,7 +19,7 @@ using Values = std::vector<float>;
 
 Values single(const Times& times) { return {times.begin(), times.end()}; }
 
-/// How far the estimator is off in the call after the first `calls`, seconds.
+/// The estimator's error in the call after the first `calls`, seconds.
 Seconds error_after(int calls, int number, Lateness lateness) {
   Estimators estimators(kRanks);
   for (int call = 0; call < calls; ++call) estimators.add(single(lateness(call)));

@@ -1,4 +1,4 @@
-// What forecasting takes in a watched call. It tests nothing, so it runs only where asked for
+// The time of forecasting in a watched call. It tests nothing, so it runs only where asked for
 // (docs/decisions/0013-forecast.md).
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr int kSettled = 6400;  // calls until pauses between searches are long
 constexpr int kBlock = 64;      // calls timed together
 constexpr int kRuns = 3;        // the same calls each time: the least time of a block counts
 
-/// Of this thread.
+/// The time of this thread.
 Seconds cpu_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

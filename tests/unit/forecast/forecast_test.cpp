@@ -1,4 +1,5 @@
-// What the ensemble of estimators must find, and what it must not. A failure prints its seed.
+// The patterns that the estimators must find together, and those that they must not. A failure
+// prints its seed.
 #include "forecast/forecast.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ using namespace testing;
 
 constexpr Seconds kDelay = 0.05;
 
-/// What was forecast for a call, and what came.
+/// The forecast and the actual arrivals of a call.
 struct Step {
   Estimate estimate;
   Times actual;
@@ -354,7 +355,7 @@ TEST(Forecast, WhatAllRanksHaveInCommonChangesNothing) {
   }
 }
 
-/// Of the estimators the shift alone looks at the numbers of ranks, and turning them does not
+/// Only the shift among the estimators looks at the numbers of ranks, and turning them does not
 /// disturb it.
 TEST(Forecast, RanksNumberedFromAnotherOneGiveTheSameForecast) {
   for (std::uint64_t seed = base_seed(); seed < base_seed() + 5; ++seed) {

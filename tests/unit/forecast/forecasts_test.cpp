@@ -94,12 +94,12 @@ TEST(Forecasts, HistoriesInUseStayAndIdleOnesGo) {
   for (int round = 0; round < 900; ++round) {
     for (CallKey key = 0; key < kKinds; ++key) observe(key);
   }
-  EXPECT_GE(count(0, kKinds), 3 * kKinds / 4);  // searches are over, and what they took is free
+  EXPECT_GE(count(0, kKinds), 3 * kKinds / 4);  // searches are over, and their memory is free
   for (CallKey key = 1000; key < 1000 + 20 * kKinds; ++key) observe(key);
   EXPECT_LT(count(0, kKinds), kKinds);
 }
 
-/// What `kinds` kinds of calls, some of them twice in the loop, come to take at most.
+/// The most memory for `kinds` kinds of calls, some of them twice in the loop.
 std::size_t memory(Rank ranks, int kinds, int rounds) {
   Forecasts forecasts(ranks);
   std::size_t max = 0;
@@ -119,7 +119,7 @@ TEST(Forecasts, MemoryIsBounded) {
   for (const Rank ranks : {1, 2, 256, 4096}) {
     const auto each = static_cast<std::size_t>(ranks);
     const int rounds = ranks > 1000 ? 20 : 150;
-    // Of 64 KiB + 64 bytes a rank, and of 256 KiB + 256: the rest is for other parts.
+    // The limits are 64 KiB + 64 bytes a rank, and 256 KiB + 256: the rest is for other parts.
     EXPECT_LE(memory(ranks, 1, rounds), (20u << 10U) + 24 * each) << ranks;
     for (const int kinds : {8, 64}) {
       EXPECT_LE(memory(ranks, kinds, rounds), (132u << 10U) + 192 * each) << ranks << ", " << kinds;

@@ -10,13 +10,13 @@
 namespace latecomer::testing {
 
 using Times = std::vector<Seconds>;
-/// How late each rank computes before a call, by the call's number.
+/// The lateness of each rank's computation before a call, by the call's number.
 using Lateness = std::function<Times(int call)>;
 
 /// From LATECOMER_TEST_SEED, or 1.
 std::uint64_t base_seed();
 
-/// A loop of computing and one call that nobody leaves before all have come.
+/// A loop of computing and one call that no rank leaves before all have arrived.
 class Loop {
  public:
   Loop(Rank ranks, Seconds noise, std::uint64_t seed);

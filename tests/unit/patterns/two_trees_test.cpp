@@ -9,7 +9,7 @@ namespace {
 
 constexpr Rank kLargestPair = 200;
 
-/// How often each rank sends and receives on edges of each colour.
+/// The numbers of sends and receives of a rank on edges of each colour.
 struct Uses {
   std::array<int, 2> sends{};
   std::array<int, 2> receives{};

@@ -21,7 +21,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-/// What is said of a schedule with this program.
+/// The error of a schedule with this program.
 std::string error_of(const std::string& program) {
   try {
     (void)parse_schedule(plan_text() + program);

@@ -73,7 +73,7 @@ TEST(VirtualNetwork, ShortMessagesWaitForTheReceiverThatPacesThem) {
   EXPECT_EQ(result.exits, (std::vector<Seconds>{105, 105}));
 }
 
-/// Rank 2 takes in first what rank 0 sends late, whoever else is there before.
+/// Rank 2 receives first from rank 0, which sends late, although another message is there before.
 TEST(VirtualNetwork, ReceiversTakeInTurnWhatTheyPace) {
   const auto exits = [](const std::vector<Program>& programs) {
     return simulate(programs, options_with(kUnit, {10, 0, 0})).exits;

@@ -1,5 +1,5 @@
-// What each collective must achieve, as the verifier sees it: the plainest program passes, and one
-// that does almost that does not.
+// The task of each collective, as the verifier sees it: the plainest program passes, and one that
+// is nearly right does not.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -63,7 +63,7 @@ Write scatter(const std::function<Rank(Rank)>& taken) {
   };
 }
 
-/// The root sends `sent` to all, who receive as much.
+/// The root sends `sent` to all, which receive as much.
 Write bcast(Range sent) {
   return [=](const Problem& problem, Builder& builder) {
     if (builder.me() != problem.root) return builder.recv(problem.root, builder.output(sent));
@@ -73,7 +73,7 @@ Write bcast(Range sent) {
   };
 }
 
-/// All send their part to all; `keeps`: whether the own one goes to the output.
+/// All send their part to all; `keeps`: true if the own one goes to the output.
 Write allgather(bool keeps) {
   return [=](const Problem& problem, Builder& builder) {
     const Rank me = builder.me();
@@ -87,7 +87,7 @@ Write allgather(bool keeps) {
   };
 }
 
-/// Rank `at` combines what all send it.
+/// Rank `at` combines the data from all others.
 Write reduce(Rank at, Rank ranks) {
   return [=](const Problem& problem, Builder& builder) {
     const Range all{0, problem.count};

@@ -39,7 +39,7 @@ std::vector<Program> random_programs(Random& random) {
   return programs;
 }
 
-/// Every step comes after what it depends on, at both ends of a message.
+/// Every step follows the steps that it depends on, at both ends of a message.
 void expect_in_order(const std::vector<Program>& programs, const Messages& messages,
                      const Execution& execution) {
   std::vector<std::vector<bool>> done;
@@ -72,7 +72,7 @@ TEST(VerifyExecution, TheWindowMakesNoDifference) {
     expect_in_order(programs, messages, narrow);
     if (narrow.complete) ++complete;
   }
-  // Both ends occurred.
+  // Complete and incomplete executions occurred.
   EXPECT_GT(complete, kRounds / 20);
   EXPECT_LT(complete, kRounds * 19 / 20);
 }
@@ -98,8 +98,8 @@ TEST(VerifyExecution, TheCycleGoesThroughTheTurnOfAMessage) {
             "0) -> the first again");
 }
 
-// Rank 0 receives from 1 first, whose message waits for one of 2, which waits until 0 has taken
-// what 2 sent it.
+// Rank 0 receives from 1 first, whose message waits for one of 2. This waits until 0 has received
+// 2's first message.
 TEST(VerifyExecution, ReceivingFromOnePeerAtATimeMustNotBlock) {
   std::vector<Program> programs(3);
   programs[0].operations = {recv(1), recv(2)};

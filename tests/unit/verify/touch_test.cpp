@@ -59,7 +59,7 @@ TEST(VerifyTouch, AgreesWithAllPairs) {
     ASSERT_EQ(found, !testing::ordered(program)) << to_text(program);
     if (found) ++wrong;
   }
-  // Both answers occurred.
+  // Right and wrong programs occurred.
   EXPECT_GT(wrong, kRounds / 10);
   EXPECT_LT(wrong, kRounds * 9 / 10);
 }

@@ -227,7 +227,7 @@ TEST(Verify, PartsThatWereNeverWrittenAreNamed) {
   auto programs = exchange(plan);
   programs[1].scratch_count += 1;
   programs[1].operations[7].source.begin += 1;
-  // scratch[4:5] is new; what waits for scratch[3:4] still does.
+  // scratch[4:5] is new; the operations that wait for scratch[3:4] still do.
   EXPECT_EQ(verdict(plan, programs),
             "undefined: rank 1, operation 7 (copy scratch[3:5] to output[0:2]) reads scratch[4:5], "
             "which was never written");
@@ -286,7 +286,7 @@ TEST(Verify, OrderMattersToANonCommutativeOperatorOnly) {
   }
 }
 
-/// What is written stands right, whichever operand was named first.
+/// The operand that is written stands right, whichever was named first.
 TEST(Verify, OperandsAreComparedAsTheyAreEvaluated) {
   const Plan plan = plan_of(2, 1, true, true);
   EXPECT_EQ(verdict(plan, pair(plan, false, Into::right)), "correct");

@@ -1,4 +1,4 @@
-// Sets of small numbers, a row of bits each.
+// Sets of small numbers; each set is a row of bits.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline void erase(Bits set, Count member) {
 }
 
 /// Calls visit(member) for the members of the set whose words are word(0), word(1), ..., ascending,
-/// until it returns true; says whether it did.
+/// until it returns true. True if it did.
 template <class WordAt, class Visit>
 bool any_member(std::size_t words, const WordAt& word, const Visit& visit) {
   for (std::size_t i = 0; i < words; ++i) {
@@ -39,7 +39,8 @@ bool any_member(std::size_t words, const WordAt& word, const Visit& visit) {
   return false;
 }
 
-/// Of the members when it begins with a word of them.
+/// Calls visit(member) for each member. Each word of the set is read once, just before its members
+/// are visited.
 template <class Visit>
 void for_each_member(ConstBits set, const Visit& visit) {
   any_member(
@@ -65,7 +66,7 @@ inline void unite(Bits set, ConstBits other) {
 inline void subtract(Bits set, ConstBits other) {
   for (std::size_t i = 0; i < set.size(); ++i) set[i] &= ~other[i];
 }
-/// Whether `all` has all that `set` has.
+/// True if `all` has all members of `set`.
 inline bool within(ConstBits set, ConstBits all) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     if ((set[i] & ~all[i]) != 0) return false;

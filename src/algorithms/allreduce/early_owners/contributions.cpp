@@ -1,8 +1,8 @@
-// A rank with more left to send goes first. It sends the first of its blocks whose owner is free:
+// Ranks with more left to send go first. A rank sends the first of its blocks whose owner is free:
 // to the owner, or to a rank that still has its own contribution to this block and clearly less to
-// receive than the owner. That evens out what the ranks receive, whoever is late. A rank whose
-// owners are all busy or absent hands a block to another contributor, so that one message less goes
-// to the owner.
+// receive than the owner. That evens out the volume that ranks receive, whichever ranks are late. A
+// rank whose owners are all busy or absent sends a block to another contributor, so that one
+// message less goes to the owner.
 #include "algorithms/allreduce/early_owners/contributions.hpp"
 
 #include <algorithm>
@@ -81,8 +81,8 @@ void Contributions::send_to_owners(FreePorts& ports, std::vector<Hop>& hops) {
   }
 }
 
-/// The first open block whose contribution the rank can send, or -1. What the rank receives in this
-/// round is not combined yet.
+/// The first open block whose contribution the rank can send, or -1. Blocks that the rank receives
+/// in this round are not combined yet.
 Count Contributions::first_to_send(Rank from) const {
   Count first = -1;
   const auto can_send = [&](std::size_t i) {
@@ -95,8 +95,8 @@ Count Contributions::first_to_send(Rank from) const {
   return first;
 }
 
-/// The owner, or of the other contributors that can receive the one with least to receive, if that
-/// is clearly less.
+/// The receiver of a contribution: the owner, or the contributor with least to receive among those
+/// that can receive it, if that is clearly less.
 Rank Contributions::receiver(Rank from, Count block, const FreePorts& ports) const {
   Rank best = owner(block);
   Count least = to_receive_[best] - margin_;
@@ -111,7 +111,7 @@ Rank Contributions::receiver(Rank from, Count block, const FreePorts& ports) con
   return best;
 }
 
-/// First the blocks of which most is missing.
+/// Lets ranks send each other contributions, first to the blocks that lack most of them.
 void Contributions::send_by_others(FreePorts& ports, std::vector<Hop>& hops) {
   bool sorted = false;
   for (const Rank from : busiest_) {
@@ -127,7 +127,7 @@ void Contributions::send_by_others(FreePorts& ports, std::vector<Hop>& hops) {
   }
 }
 
-/// To the contributor that has least left to send.
+/// A message to the contributor that has least left to send.
 std::optional<Hop> Contributions::relay(Rank from, const FreePorts& ports) {
   interruption_point();
   for (const Count block : heaviest_) {

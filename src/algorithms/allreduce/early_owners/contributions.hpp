@@ -1,4 +1,4 @@
-// Ranks send their contributions to the owners of the blocks, or by way of others.
+// Ranks send their contributions to the owners of the blocks, directly or by way of other ranks.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace latecomer::allreduce {
 
-/// Contributions to a block come together at its owner: that of block b is rank b mod P, whoever is
-/// late.
+/// The owner of a block collects the contributions to it: rank b mod P owns block b, whichever
+/// ranks are late.
 class Contributions {
  public:
   Contributions(Count ranks, Count blocks);
 
   [[nodiscard]] Rank owner(Count block) const { return static_cast<Rank>(block % ranks_); }
-  /// Adds this round's hops, in which nothing has been sent yet.
+  /// Adds the contributions that are sent in this round, in which no rank has sent anything yet.
   void send(FreePorts& ports, std::vector<Hop>& hops);
-  /// The end of a round: one contribution to the block has come. True if it was the last one.
+  /// The end of a round: one contribution to the block is received. True if it was the last one.
   bool come(Count block);
   /// The end of a round: the rank has the result of one more block.
   void note_result(Rank rank) { --to_receive_[rank]; }
@@ -36,11 +36,11 @@ class Contributions {
   Count ranks_;
   Count margin_;                   // messages that a rank must have less to receive than an owner
   BitRows pending_;                // by rank: blocks whose contribution it still has to send
-  BitRows contributors_;           // by block: who still has to send it
+  BitRows contributors_;           // by block: ranks that still have to send it
   BitRows owned_;                  // by rank
   BitRows received_;               // by rank: contributions in this round
   BitRows open_;                   // one row: blocks whose owner can receive
-  std::vector<Count> left_;        // by rank: how many pending
+  std::vector<Count> left_;        // by rank: the number of pending blocks
   std::vector<Count> missing_;     // by block: messages until it is final
   std::vector<Count> to_receive_;  // by rank: contributions to its own blocks, and results
   std::vector<Rank> busiest_;      // ranks, most left first

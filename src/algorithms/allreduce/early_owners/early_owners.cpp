@@ -1,15 +1,15 @@
-// Early owners: the contributions to each block of the vector come together at its owner, and its
-// result spreads from there. The ranks that are there do both while others still compute: where the
-// owner of a block is absent they combine it among themselves, and it receives one message when it
-// comes. After the last arrival little is left to do but to take in its contributions and to hand
-// out the results.
+// Early owners: each block of the vector has an owner, which combines the contributions of all
+// ranks; the result spreads from there. The ranks that have arrived do both while others still
+// compute: where the owner of a block is absent, they combine the block among themselves, and the
+// owner receives one message when it arrives. After the last arrival little is left to do but to
+// combine the last rank's contributions and to spread the results.
 //
 // A plan is a timetable of rounds in which every rank sends and receives at most one block
-// (timetable.cpp). Cost: after one rank that is late by the time of the vector or more about
-// (K - 1 + ceil(log2 P))(alpha + m/K beta), the least that K blocks allow; balanced somewhat more
-// than the ring; in between close to the volume bound of docs/decisions/0011. Source: own; one late
-// rank as in StragglAR (Devraj et al. 2025), which it extends to any number of ranks, of late ranks
-// and of blocks.
+// (timetable.cpp). Cost: after one rank that is late by the time of the vector or more, about (K -
+// 1 + ceil(log2 P))(alpha + m/K beta), the least that K blocks allow; somewhat more than the ring
+// when all arrive together; in between, close to the volume bound of docs/decisions/0011. Source:
+// own; one late rank as in StragglAR (Devraj et al. 2025), which it extends to any number of ranks,
+// of late ranks and of blocks.
 #include <algorithm>
 
 #include "algorithms/allreduce/early_owners/planning.hpp"
@@ -28,8 +28,8 @@ class Walk {
         combined_(static_cast<std::size_t>(blocks_of(plan)), false),
         landings_(builder.scratch(parts_.longest() * blocks_of(plan))) {}
 
-  /// All contributions to the first block come together in its result, which reaches all: so do the
-  /// words that travel along.
+  /// Carries out this rank's part of a hop. The words that travel along with the first block reach
+  /// all ranks, since its result combines all contributions and goes to all.
   void take(const Hop& hop) {
     builder_.piggyback(hop.block == 0);
     if (hop.block == 0) builder_.piggyback_again();
@@ -45,7 +45,7 @@ class Walk {
     return final || combined_[block] ? builder_.output(range) : builder_.input(range);
   }
 
-  /// Is combined in the output.
+  /// Receives a contribution and combines it in the output.
   void contribution(Rank from, Count block) {
     const Range range = parts_.range(block);
     const Slice own = builder_.input(range);
@@ -62,7 +62,7 @@ class Walk {
     builder_.combine(landing, result, Into::right);
   }
 
-  /// Used again only after a vector's worth of contributions.
+  /// Scratch for a contribution; it is used again only after a vector's worth of contributions.
   Slice next_landing(Count count) {
     const Count slot = landed_++ % static_cast<Count>(combined_.size());
     return landings_.part(slot * parts_.longest(), count);
@@ -70,7 +70,7 @@ class Walk {
 
   Builder& builder_;
   Partition parts_;
-  std::vector<bool> combined_;  // by block: whether its partial result lies in the output
+  std::vector<bool> combined_;  // by block: its partial result lies in the output
   Slice landings_;
   Count landed_ = 0;
 };
@@ -93,7 +93,7 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
   return planned_time(plan, network);
 }
 
-/// Without elements there are no messages.
+/// A call without elements has no messages.
 bool informs_all(const Plan& plan) { return plan.problem.count > 0; }
 
 }  // namespace

@@ -13,17 +13,17 @@
 namespace latecomer::allreduce {
 namespace {
 
-constexpr Count kMostHops = 20'000;  // of one kind: what planning may cost
-constexpr Count kMostTried = 48;     // blocks; of so few, still fewer may make shorter trees
-constexpr Count kMostBlocks = 4096;  // that can be asked for
+constexpr Count kMostHops = 20'000;  // of one kind, to limit the time of planning
+constexpr Count kMostTried = 48;     // blocks; where there are so few, fewer may make shorter trees
+constexpr Count kMostBlocks = 4096;  // that a user can ask for
 constexpr Rank kMaxRanks = 128;      // where planning takes some milliseconds at most
-constexpr double kFewestBlocks = 8;  // fewer are best where latency counts, and others are better
+constexpr double kFewestBlocks = 8;  // where fewer are best, other algorithms are faster
 
 Count most_blocks(const Problem& problem) {
   return std::clamp<Count>(problem.count, 1, kMostBlocks);
 }
 
-/// Lateness against the last rank.
+/// The time from each rank's arrival to the last one, seconds.
 std::vector<Seconds> before_last(const std::vector<Seconds>& arrivals, Rank ranks) {
   std::vector<Seconds> before(static_cast<std::size_t>(ranks), 0);
   if (arrivals.empty()) return before;
@@ -32,8 +32,8 @@ std::vector<Seconds> before_last(const std::vector<Seconds>& arrivals, Rank rank
   return before;
 }
 
-/// What a rank receives at least after the last arrival, in vectors: a result of each block, and
-/// what the others did not yet have the time to send.
+/// The least volume that a rank receives after the last arrival, on average, in vectors: a result
+/// of each block, and the contributions that the others had no time to send before.
 double volume_after_last(const std::vector<Seconds>& before, Seconds vector) {
   const auto others = static_cast<double>(before.size()) - 1;
   double received = others;
@@ -45,9 +45,9 @@ Seconds vector_time(const Problem& problem, const Network& network) {
   return network.beta * static_cast<double>(problem.bytes());
 }
 
-/// The number of blocks that makes (V K + ceil(log2 P))(alpha + m/K beta) least, `volume` being V.
-/// Where a link makes up for start-ups, as many as it can; a quarter of them, since ranks that
-/// share cores cannot make up for theirs.
+/// The number of blocks for which (V K + ceil(log2 P))(alpha + m/K beta) is least, V being
+/// `volume`. Where a link makes up for start-ups, it is a quarter of the blocks for which it can:
+/// ranks that share cores cannot make up for theirs.
 double ideal_blocks(const Problem& problem, double volume, const Network& network) {
   const Seconds alpha = std::max(network.alpha, 1e-9);
   const bool made_up_for = network.beta * static_cast<double>(network.burst) >= alpha;
@@ -61,15 +61,15 @@ Count best_blocks(const Problem& problem, const std::vector<Seconds>& before,
   const Seconds vector = vector_time(problem, network);
   if (!(vector > 0) || problem.ranks == 1) return 1;
   const double blocks = ideal_blocks(problem, volume_after_last(before, vector), network);
-  const double step = blocks < 32 ? 1 : 8;  // a plan is to be found again
+  const double step = blocks < 32 ? 1 : 8;  // so that calls find the same plan again
   const Count rounded = std::llround(std::round(blocks / step) * step);
   const Count most = std::min(problem.count, kMostHops / problem.ranks);
   return std::clamp<Count>(rounded, 1, std::max<Count>(1, most));
 }
 
-/// The rounds in which ranks arrive. Who is the time of two vectors and of their way through all
-/// ranks earlier than the last one has all the time it needs, and finer steps than a 64th of a
-/// vector gain nothing: so that a plan is often found again.
+/// The rounds in which ranks arrive. They are rounded so that a plan is often found again: a rank
+/// that is earlier than the last one by the time of two vectors and of their way through all ranks
+/// has all the time it needs, and finer steps than a 64th of a vector gain nothing.
 std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, Count blocks) {
   const Count most = 2 * (blocks + ceil_log2(static_cast<Rank>(before.size())));
   const double step = std::max(1.0, static_cast<double>(blocks) / 64);
@@ -83,7 +83,8 @@ std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, 
   return rounds;
 }
 
-/// The last ones made on this thread are kept, for the programs of several ranks and for prices.
+/// The timetable for these arrivals. The last ones made on this thread are kept, for the programs
+/// of several ranks and for prices.
 std::shared_ptr<const Timetable> timetable(const std::vector<Count>& arrivals, Count blocks) {
   struct Made {
     std::vector<Count> arrivals;
@@ -106,19 +107,19 @@ Count longest_block(const Plan& plan) {
   return blocks.longest() * plan.problem.element_bytes;
 }
 
-/// How long one round takes while ports are busy in each.
+/// The time of one round while ports are busy in each round.
 Seconds round_of(const Plan& plan, const Network& network) {
   const Count bytes = longest_block(plan);
   return network.following(bytes) + network.transfer(bytes) - network.occupancy(bytes);
 }
 
-/// How much longer the rounds take in which a block has to reach all.
+/// The additional time of the rounds in which a block has to reach all ranks.
 Seconds fill_of(const Plan& plan, const Network& network) {
   const Count bytes = longest_block(plan);
   return ceil_log2(plan.problem.ranks) * (network.occupancy(bytes) - network.following(bytes));
 }
 
-/// Until the last exit, after the last arrival.
+/// The time from the last arrival to the last exit.
 Seconds time_of_rounds(const Plan& plan, const Network& network) {
   const Count rounds = planned_timetable(plan)->rounds - std::ranges::max(plan.table);
   return static_cast<double>(rounds) * round_of(plan, network);

@@ -1,4 +1,4 @@
-// A plan of early owners: blocks, arrivals in rounds; and its price.
+// The plan of early owners (blocks, arrivals in rounds) and its price.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,13 @@ void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge);
 void check_blocks_of_owners(const Plan& plan);
 
 [[nodiscard]] Count blocks_of(const Plan& plan);
-/// For the arrivals that the plan was made for.
+/// The timetable for the arrivals that the plan was made for.
 [[nodiscard]] std::shared_ptr<const Timetable> planned_timetable(const Plan& plan);
-/// By that: the mean exit after the last arrival.
+/// The mean exit after the last arrival by this timetable, seconds.
 [[nodiscard]] Seconds planned_time(const Plan& plan, const Network& network);
-/// Rounds of a timetable of as many blocks, if all arrive together.
+/// The rounds of a timetable with as many blocks if all ranks arrive together.
 [[nodiscard]] Count balanced_rounds(const Plan& plan);
-/// Whether planning may gain more than it takes.
+/// True if planning may gain more time than it takes.
 [[nodiscard]] bool worth_planning_owners(const Problem& problem, const Network& network);
 
 }  // namespace latecomer::allreduce

@@ -1,4 +1,4 @@
-// The messages of early owners, and who can still send, and receive one, in a round.
+// The messages of early owners, and the ranks that can still send or receive one in a round.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace latecomer::allreduce {
 
-/// A block goes from one rank to another: a partial result, which the receiver combines with its
-/// own and the sender is rid of, or the final one.
+/// A message with one block: a partial result, which the receiver combines with its own and the
+/// sender no longer needs, or the final one.
 struct Hop {
   Rank from = 0;
   Rank to = 0;

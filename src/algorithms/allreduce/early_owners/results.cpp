@@ -1,5 +1,5 @@
-// Whoever can send is matched with whoever lacks something that it has, those first that have
-// fewest blocks, and sends the rarest one.
+// Each rank that can send is matched with a rank that lacks one of its blocks, first with those
+// that have fewest blocks, and sends the block that fewest ranks have.
 #include "algorithms/allreduce/early_owners/results.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void Results::come(Rank rank, Count block) {
   ++complete_[rank];
 }
 
-/// Kuhn's algorithm: as many pairs as there can be.
+/// Finds as many pairs as possible by Kuhn's algorithm.
 void Results::send(FreePorts& ports, std::vector<Hop>& hops) {
   if (spreading_ == 0) return;
   std::ranges::fill(sender_of_, -1);
@@ -58,7 +58,7 @@ Rank Results::neediest(const WordAt& word) const {
   return best;
 }
 
-/// To whom it could send something.
+/// Notes the receivers to which the rank could send a block.
 void Results::link(Rank from, ConstBits receivers) {
   interruption_point();
   std::ranges::fill(links_[from], 0);
@@ -67,7 +67,7 @@ void Results::link(Rank from, ConstBits receivers) {
   });
 }
 
-/// A free receiver, or one whose sender finds another one.
+/// Pairs the rank with a free receiver, or with one whose sender finds another. True if it did.
 bool Results::find_receiver(Rank from) {
   interruption_point();
   const ConstBits links = links_[from];

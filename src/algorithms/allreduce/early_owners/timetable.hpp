@@ -50,7 +50,7 @@ class TimetableBuilder {
 struct Timetable {
   std::vector<Hop> hops;     // in the order of their rounds
   std::vector<Count> exits;  // by rank: rounds after which it has nothing left to do
-  Count rounds = 0;          // that all take
+  Count rounds = 0;          // until the last message is received
 };
 
 /// A timetable of so many blocks. `arrivals`: by rank, the round from which on it takes part.

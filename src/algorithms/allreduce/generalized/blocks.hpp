@@ -10,11 +10,11 @@ namespace latecomer::allreduce {
 /// Slices in the order in which a message holds their elements.
 using Slices = std::vector<Slice>;
 
-/// The same with neighbours joined and without empty ones.
+/// The slices with neighbours joined and without empty ones.
 [[nodiscard]] Slices joined(const Slices& slices);
 [[nodiscard]] Count count_of(const Slices& slices);
 
-/// Room for one message whose parts do not lie together, used again for the next one.
+/// Scratch for one message whose parts do not lie together, used again for the next one.
 class Spare {
  public:
   /// For messages of at most `most` elements.
@@ -26,8 +26,8 @@ class Spare {
   Slice room_;
 };
 
-/// Rooms of scratch that can be used again. Sends that still read one are waited for by whoever
-/// writes it next.
+/// Stretches of scratch that can be used again. The next writer of one waits for sends that still
+/// read it.
 class Rooms {
  public:
   Slice take(Builder& builder, Count count);
@@ -39,15 +39,15 @@ class Rooms {
   std::vector<Slice> free_;
 };
 
-/// Sends the slices as one message, or as messages of at most `piece` elements (0: no limit). What
-/// does not lie together is copied together first.
+/// Sends the slices as one message, or as messages of at most `piece` elements (0: no limit).
+/// Slices that do not lie together are copied together first.
 void send_block(Builder& builder, Rank to, const Slices& slices, Count piece, Spare& spare);
-/// Receives what send_block sends into the slices.
+/// Receives the messages of send_block into the slices.
 void recv_block(Builder& builder, Rank from, const Slices& slices, Count piece);
 /// Receives into one slice.
 void recv_pieces(Builder& builder, Rank from, const Slice& target, Count piece);
 
-/// Where parts of the result lie in the output: ranges, in the order of the parts.
+/// The places of parts of the result in the output: ranges, in the order of the parts.
 class Layout {
  public:
   explicit Layout(std::vector<Range> ranges) : ranges_(std::move(ranges)) {}

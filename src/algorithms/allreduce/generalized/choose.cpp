@@ -10,14 +10,14 @@
 namespace latecomer::allreduce {
 namespace {
 
-constexpr double kTie = 1e-9;  // what rounding makes of equal times
+constexpr double kTie = 1e-9;  // the most by which rounding makes equal times differ
 
 Level whole(Count order) {
   const Count steps = fewest_steps(order, 1);
   return {order, order, steps, 0};
 }
 
-/// A level that lacks `removed` steps of distribution.
+/// A level whose distribution has `removed` steps less.
 Level halving(Count order, Count removed) {
   const Count steps = fewest_steps(order, 1);
   Count kept = order;
@@ -25,11 +25,11 @@ Level halving(Count order, Count removed) {
   return {order, kept, steps, steps - removed};
 }
 
-/// With more steps than the fewest, nothing is kept twice.
+/// A level with more steps than the fewest, which keeps no part twice.
 Level slower(Count order, Count steps) { return {order, 1, (steps + 1) / 2, steps / 2}; }
 
-/// Levels before the `pivot` scatter, those after it keep everything: the levels that replicate
-/// work on the shortest vectors.
+/// Levels before the `pivot` scatter, and those after it keep everything: the levels that replicate
+/// work have the shortest vectors.
 Design with_pivot(const Factors& group, std::size_t pivot, const Level& level) {
   Design design;
   for (std::size_t i = 0; i < group.size(); ++i) {
@@ -46,7 +46,7 @@ void add_halving(const Factors& group, std::vector<Design>& designs) {
   }
 }
 
-/// More steps with shorter messages, in the first level.
+/// Adds designs with more steps and shorter messages in the first level.
 void add_slower(const Factors& group, std::optional<Count> wanted, std::vector<Design>& designs) {
   const Count order = group.front();
   Design design = with_pivot(group, group.size() - 1, halving(group.back(), 0));
@@ -88,7 +88,7 @@ Count sent_in(const std::vector<Work>& steps) {
   return sent;
 }
 
-/// The piece that balances the start-ups of more messages with what is combined after the last.
+/// The piece that balances the start-ups of more messages with the combining after the last one.
 Count best_piece(const std::vector<Work>& steps, const Problem& problem, const Network& network) {
   double volume = 0;
   double reducing = 0;
@@ -157,8 +157,8 @@ Design cheapest(const Wishes& wishes, const Problem& problem, const Network& net
       design.reduce_piece = pieces.reduce;
       design.distribute_piece = pieces.distribute;
     }
-    // Groups come with ever more factors. Equal ones exchange in pairs, whose blocks need no
-    // copies.
+    // The groups have more and more factors. Of equally fast ones, the later exchange in pairs,
+    // whose blocks need no copies.
     if (!best.levels.empty() && shortest > least * (1 + kTie)) continue;
     least = shortest;
     best = std::move(design);

@@ -1,4 +1,4 @@
-// Which group, how many steps and how long messages: the cheapest by the cost of the steps.
+// Chooses the group, the number of steps and the length of messages that cost least.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ using Factors = std::vector<Count>;
 
 struct Wishes {
   std::vector<Factors> groups;  // to choose from
-  std::optional<Count> steps;   // in all; the nearest possible is taken
+  std::optional<Count> steps;   // in all; the nearest possible number is taken
   std::optional<Count> piece;   // most elements of a message; 0: no limit
   bool any_rounding = false;    // ranks may combine in different trees
 };
 
-/// The groups that are worth trying: cyclic, and with ever more of the prime factors split off, the
-/// smallest last.
+/// The groups that are worth trying: the cyclic one, then those with more and more prime factors
+/// split off, the smallest last.
 [[nodiscard]] std::vector<Factors> useful_groups(Rank ranks);
-/// Prime factors, largest first.
+/// The prime factors, largest first.
 [[nodiscard]] Factors prime_factors(Rank ranks);
 
 [[nodiscard]] Design cheapest(const Wishes& wishes, const Problem& problem, const Network& network);

@@ -1,8 +1,8 @@
 // Circulant: reduce-scatter and all-gather, each in ceil(log2 P) rounds on a circulant graph. In
-// every round the partial results of the farther half move as far as they can.
+// every round the partial results of the farther half move as far as possible.
 //
-// Cost: 2 ceil(log2 P) alpha + 2(P-1)/P m beta + (P-1)/P m gamma, for any P. Use it as generalized
-// with as many steps; it differs in the distances.
+// Cost: 2 ceil(log2 P) alpha + 2(P-1)/P m beta + (P-1)/P m gamma, for any P. Use it where
+// generalized with as many steps is good; it differs in the distances.
 // Source: Traeff: Optimal, non-pipelined reduce-scatter and allreduce algorithms, arXiv:2410.14234.
 #include "algorithms/allreduce/generalized/cost.hpp"
 #include "algorithms/allreduce/generalized/walk.hpp"

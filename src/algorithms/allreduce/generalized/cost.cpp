@@ -7,7 +7,7 @@
 namespace latecomer::allreduce {
 namespace {
 
-/// Counts what the steps of one level's reduction combine.
+/// Counts the parts that the steps of one level's reduction combine.
 class Combining {
  public:
   Combining(const Level& level, std::vector<Step> steps)
@@ -18,7 +18,7 @@ class Combining {
   [[nodiscard]] Count sent(std::size_t i) const {
     return std::min(level_.order, steps_[i].moved() + level_.kept - 1);
   }
-  /// Parts combined in step i; to be asked in order.
+  /// Parts combined in step i; must be called in the order of the steps.
   [[nodiscard]] Count combined(std::size_t i) {
     const bool odd = steps_[i].size % 2 == 1;
     if (level_.kept == 1 || odd || !apart_) {
@@ -33,7 +33,7 @@ class Combining {
   [[nodiscard]] Count urgent(std::size_t i, Distance distance) const {
     if (i + 1 == steps_.size()) return level_.kept;
     if (level_.kept > 1) return std::min(sent(i), sent(i + 1));
-    // Far: some of what the next step sends is ready early and may go first, so nothing is hidden.
+    // Far: some parts of the next step are ready early and may go first, so nothing is hidden.
     if (distance == Distance::far) return sent(i);
     const Step& step = steps_[i];
     const Count begin = std::max(step.smaller - step.moved(), steps_[i + 1].smaller);
@@ -43,7 +43,7 @@ class Combining {
  private:
   const Level& level_;
   std::vector<Step> steps_;
-  bool apart_ = false;  // the results stay behind the other partial results by a step
+  bool apart_ = false;  // the results are a step behind the other partial results
 };
 
 void add_reduction(const Level& level, Count count, Distance distance, std::vector<Work>& work) {
@@ -72,7 +72,8 @@ Count messages(Count sent, Count piece) {
   return piece == 0 ? 1 : (sent + piece - 1) / piece;
 }
 
-/// All messages of a step; the handshakes of all but the first overlap with the transfers.
+/// The time of all messages of a step; the handshakes of all but the first overlap with the
+/// transfers.
 Seconds transfer(const Work& work, Count piece, const Problem& problem, const Network& network) {
   const Count parts = messages(work.sent, piece);
   const Count bytes = (piece == 0 ? work.sent : std::min(piece, work.sent)) * problem.element_bytes;
@@ -109,7 +110,7 @@ Seconds time_of(const std::vector<Work>& steps, const Pieces& pieces, const Prob
                 const Network& network) {
   const double gamma = network.gamma * static_cast<double>(problem.element_bytes);
   Seconds time = 0;
-  Seconds combining = 0;  // left over from the step before
+  Seconds combining = 0;  // not hidden in the step before
   for (const Work& work : steps) {
     if (work.sent == 0) continue;
     const bool reduces = work.combined > 0;

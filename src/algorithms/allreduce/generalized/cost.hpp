@@ -1,4 +1,4 @@
-// What the steps of a design cost.
+// The cost of a design's steps.
 #pragma once
 
 #include "algorithms/allreduce/generalized/levels.hpp"
@@ -6,14 +6,14 @@
 
 namespace latecomer::allreduce {
 
-/// What the busiest rank does in one step.
+/// The work of the busiest rank in one step.
 struct Work {
   Count sent = 0;         // elements, in one message unless there are pieces
   Count urgent = 0;       // elements combined before the next step can begin
   Count combined = 0;     // elements combined in all
-  bool exchange = false;  // with one rank, both ways
+  bool exchange = false;  // sent to and received from the same rank
 };
-/// All steps of a design in order, for a vector of `count` elements.
+/// The work of a design's steps in order, for a vector of `count` elements.
 [[nodiscard]] std::vector<Work> work_of(const Design& design, Count count);
 
 [[nodiscard]] Count steps_of(const Design& design);
@@ -22,7 +22,7 @@ struct Pieces {
   Count reduce = 0;
   Count distribute = 0;
 };
-/// Seconds when all ranks arrive together.
+/// The time when all ranks arrive together, seconds.
 [[nodiscard]] Seconds time_of(const std::vector<Work>& steps, const Pieces& pieces,
                               const Problem& problem, const Network& network);
 

@@ -1,13 +1,13 @@
 // Generalised all-reduce: the ranks are an abelian group, a product of cyclic ones, and in each
-// step all of them send partial results the same way. Any P, and any number of steps: few steps
-// send and combine more, many steps send short messages. The ring, recursive halving and recursive
-// doubling are special cases.
+// step all of them send partial results by the same distance. P and the number of steps are free:
+// few steps send and combine more, many steps send short messages. The ring, recursive halving and
+// recursive doubling are special cases.
 //
-// Cost: s steps, s from ceil(log2 P) to 2(P-1). From 2 ceil(log2 P) on 2(P-1)/P m beta + (P-1)/P m
-// gamma, and s alpha; with fewer steps partial results are replicated. Where 2^r divides P, r steps
-// go at little cost: ranks scatter over P/2^r and double among 2^r. Otherwise the last steps of the
-// distribution go, and N_(L-r) results are kept on each rank (N_0 = P, N_(i+1) = ceil(N_i / 2), L =
-// ceil(log2 P)), which is less than the 2^r of the paper.
+// Cost: s alpha for s steps, from ceil(log2 P) to 2(P-1). From 2 ceil(log2 P) steps on, 2(P-1)/P m
+// beta + (P-1)/P m gamma besides; with fewer steps partial results are replicated. Where 2^r
+// divides P, leaving out r steps costs little: ranks scatter over P/2^r and double among 2^r.
+// Otherwise the last steps of the distribution are left out, and each rank keeps N_(L-r) results
+// (N_0 = P, N_(i+1) = ceil(N_i / 2), L = ceil(log2 P)), which is less than the 2^r of the paper.
 // Use it for balanced arrivals, any P, short and middle vectors.
 // Source: Kolmakov and Zhang: A generalization of the allreduce operation, arXiv:2004.09362,
 // sections 6 to 9; the number of kept results, the order of the levels and more than 2 log P steps

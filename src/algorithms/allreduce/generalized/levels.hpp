@@ -3,8 +3,8 @@
 // A level splits the vector it is given into `order` parts. Its ranks differ in one digit x of
 // their number and number the parts relative to it: k stands for part x + k. A step of the
 // reduction moves the partial results [N', N) of all ranks by the same distance h onto k - h; after
-// the last step a rank has complete results for k in [0, kept). The next level reduces those on,
-// and what is missing comes back by the same steps in reverse.
+// the last step a rank has complete results for k in [0, kept). The next level reduces these
+// further, and the distribution brings back the missing results by the same steps in reverse.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace latecomer::allreduce {
 
-/// How far a step moves partial results: as little as it can (Kolmakov and Zhang), or as far
-/// (Traeff).
+/// The distance by which a step moves partial results: as short as possible (Kolmakov and Zhang),
+/// or as long as possible (Traeff).
 enum class Distance : std::uint8_t { near, far };
 
 struct Level {
@@ -42,19 +42,20 @@ struct Step {
     return distance == Distance::near ? moved() : smaller;
   }
 };
-/// In order: the first reduces `order` parts, the last leaves 1.
+/// The steps of the reduction in order: the first reduces `order` parts, the last leaves 1.
 [[nodiscard]] std::vector<Step> reduce_steps(const Level& level);
-/// In order: the first starts from `kept` parts, the last ends with `order`.
+/// The steps of the distribution in order: the first starts from `kept` parts, the last ends with
+/// `order`.
 [[nodiscard]] std::vector<Step> distribute_steps(const Level& level);
 
-/// Whether all ranks combine in the same tree and in the same slices: where results are kept more
+/// True if all ranks combine in the same tree and in the same slices: where results are kept more
 /// than once, the order must halve alike from everywhere, and all ranks must keep all parts.
 [[nodiscard]] bool one_tree(const Level& level);
 
 [[nodiscard]] std::vector<Count> to_table(const Design& design);
-/// Throws Error if the table is none of a design for `ranks`.
+/// The design in a table. Throws Error if the table holds no design for `ranks`.
 [[nodiscard]] Design from_table(const std::vector<Count>& table, Rank ranks);
-/// The same for the table of a plan, which has no order.
+/// Throws Error if the plan's table holds no design for its ranks, or the plan has an order.
 void check_levels(const Plan& plan);
 
 }  // namespace latecomer::allreduce

@@ -9,7 +9,7 @@
 namespace latecomer::allreduce {
 namespace {
 
-/// A rank's digit in one factor of the group, and its peers there.
+/// A rank's digit in one factor of the group, and its peers in this factor.
 struct Digit {
   Rank me;
   Count stride;  // between ranks whose digits differ by 1
@@ -63,8 +63,8 @@ class Reduction {
     }
   }
 
-  /// `goal`: where the results belong, if this is the last level; otherwise they stay in scratch.
-  /// Returns where they lie, in the order of a message.
+  /// `goal`: the place of the results, if this is the last level; otherwise they stay in scratch.
+  /// Returns the place where they lie, in the order of a message.
   Slices run(const Slices& goal) {
     const auto steps = reduce_steps(level_);
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -105,12 +105,12 @@ class Reduction {
     combine(step, last, block, landing, next);
   }
 
-  /// Where all ranks combine all parts, they are to do so in the same order: the lowest digit of
-  /// those that have contributed stands on the left.
+  /// True if the received parts stand on the right. Where all ranks combine all parts, they do so
+  /// in the same order: the contributor with the lowest digit stands on the left.
   [[nodiscard]] bool stands_right(const Step& step) const {
     return level_.kept > 1 && one_tree(level_) && parts_.digit.value() % step.size >= step.smaller;
   }
-  /// Transfers all parts to where they may be written, and best to where they belong in the end.
+  /// Moves all parts to a place where they may be written, if possible to their final one.
   void make_writable(const std::vector<Count>& block, bool last, const Slices& goal) {
     Slices parts;
     for (const Count k : block) parts.push_back(value_[k]);
@@ -141,11 +141,11 @@ class Reduction {
     if (last && place.size() == 1 && !in_place()) return place[0];
     Count count = 0;
     for (const Count k : block) count += parts_.range(k).count;
-    // Without replication every landing is fresh, so that receives can be posted early; with it
-    // landings are as long as all together are otherwise, and rooms are used again.
+    // Without replication every receive has scratch of its own, so that it can be posted early;
+    // with it a receive is as long as all of these together, and scratch is used again.
     return level_.kept > 1 ? rooms_.take(builder_, count) : builder_.scratch(count);
   }
-  /// `home` of partial results or results moves to `landing`.
+  /// Moves `home`, of partial results or results, to `landing`.
   void move(Slice& home, const Slice& landing) {
     const Slice left = home;
     home = landing;
@@ -155,7 +155,7 @@ class Reduction {
   /// In place the output still holds this rank's own values.
   [[nodiscard]] bool in_place() const { return builder_.input({0, 0}).buffer == Buffer::output; }
 
-  /// Where each part of a block lies that was received.
+  /// The place of each received part of a block.
   [[nodiscard]] std::vector<Slice> by_part(const std::vector<Count>& block,
                                            const Slice& landing) const {
     std::vector<Slice> received(value_.size());
@@ -171,7 +171,7 @@ class Reduction {
                const std::vector<Count>& next) {
     const std::vector<Slice> received = by_part(block, landing);
     const bool replicated = level_.kept > 1;
-    // What one rank holds twice: when the size is odd the results sit a step out, and differ from
+    // A rank holds some parts twice: when the size is odd, the results skip a step, and differ from
     // the partial results of the same parts from then on.
     if (replicated && step.size % 2 == 1 && result_.empty()) {
       result_ = value_;
@@ -186,7 +186,8 @@ class Reduction {
   void combine_partials(bool apart, const std::vector<Count>& block,
                         const std::vector<Slice>& received, const Slice& landing,
                         const std::vector<Count>& next) {
-    // What the next step sends comes first, so that the rest overlaps with sending it.
+    // The parts that the next step sends are combined first, so that the rest overlaps with
+    // sending.
     std::vector<bool> soon(value_.size());
     for (const Count k : next) soon[k] = true;
     const bool all = static_cast<Count>(block.size()) == level_.order;
@@ -202,8 +203,9 @@ class Reduction {
     merge(parts_.block(0, level_.kept), result_, received, landing, false);
   }
 
-  /// `held` op `received` for the parts `numbers`, where it was received; or with `keep`, where
-  /// what was received is needed again or stands on the left, `received` op `held` where that is.
+  /// Combines `held` op `received` for the parts `numbers`, in the place of `received`. With
+  /// `keep`, where the received parts are needed again or stand on the left, it combines `received`
+  /// op `held` in the place of `held`.
   void merge(const std::vector<Count>& numbers, std::vector<Slice>& held,
              const std::vector<Slice>& received, const Slice& landing, bool keep) {
     std::vector<Pair> runs;
@@ -248,13 +250,13 @@ class Reduction {
   Builder& builder_;
   Spare& spare_;
   Rooms& rooms_;
-  Slice value_home_;  // of the partial results, and of the results; empty: none
+  Slice value_home_;  // scratch of the partial results, and of the results; empty: none
   Slice result_home_;
-  std::vector<Slice> value_;   // by relative number: the partial results that travel
+  std::vector<Slice> value_;   // by relative number: the partial results that are sent
   std::vector<Slice> result_;  // the results where they differ from those; empty: nowhere
 };
 
-/// One level's distribution on one rank: all in the output.
+/// Writes one level's distribution on one rank: all results go to the output.
 void distribute(const Level& level, const Parts& parts, const Design& design, const Layout& layout,
                 Builder& builder, Spare& spare) {
   const auto place = [&](Count first, Count count) {
@@ -274,7 +276,7 @@ void distribute(const Level& level, const Parts& parts, const Design& design, co
   }
 }
 
-/// Where the results lie that a level keeps.
+/// The places of the results that a level keeps.
 Layout kept_layout(const Level& level, const Parts& parts, const Layout& layout) {
   std::vector<Range> ranges;
   for (const Count k : parts.block(0, level.kept)) {
@@ -286,7 +288,8 @@ Layout kept_layout(const Level& level, const Parts& parts, const Layout& layout)
 
 }  // namespace
 
-/// A later piece of a step may bring what the first one, which tells, left too early to know.
+/// True if all ranks hear of each other. A later piece of a step may contain data that were
+/// received after the first piece, which carries the words, had left.
 bool levels_inform(const Plan& plan) {
   const Design design = from_table(plan.table, plan.problem.ranks);
   return plan.problem.count >= plan.problem.ranks && design.reduce_piece == 0;
@@ -320,7 +323,7 @@ void build_levels(const Plan& plan, const Design& design, Builder& builder) {
     builder.copy(value.part(at, goal.count), goal);
     at += goal.count;
   }
-  builder.stop_piggybacking();  // every rank has completed a part, and so heard of all
+  builder.stop_piggybacking();  // every rank has completed a part, and so has heard of all
   for (std::size_t i = design.levels.size(); i-- > 0;) {
     distribute(design.levels[i], parts[i], design, layouts[i], builder, spare);
   }

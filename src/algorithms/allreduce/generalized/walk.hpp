@@ -1,4 +1,4 @@
-// Writes one rank's way through the levels of a design (levels.hpp).
+// Writes one rank's operations in all levels of a design (levels.hpp).
 #pragma once
 
 #include "algorithms/allreduce/generalized/levels.hpp"
@@ -8,7 +8,7 @@ namespace latecomer::allreduce {
 
 void build_levels(const Plan& plan, const Design& design, Builder& builder);
 
-/// Whether its messages tell all ranks of each other: a field of registry rows.
+/// True if its messages tell all ranks of each other's arrivals: a field of registry rows.
 [[nodiscard]] bool levels_inform(const Plan& plan);
 
 }  // namespace latecomer::allreduce

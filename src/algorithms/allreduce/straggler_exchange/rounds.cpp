@@ -1,19 +1,20 @@
 // A block that is complete spreads by doubling. With one new block a round this must not waste a
 // message: in each round P/2 of the early positions hold the oldest block that is still on its way,
-// P/4 the next one, and so on down to the one that has just met the straggler, and nobody holds two
-// of them. Half the ranks with the oldest block thus meet the other half: each of them hands it on
-// and gets a younger one for it. One of them is left over: it meets the straggler.
+// P/4 the next one, and so on down to the block that its position has just exchanged with the
+// straggler, and no position holds two of them. Half the ranks with the oldest block thus meet the
+// other half: each of them passes it on and gets a younger one for it. One of them is left over: it
+// meets the straggler.
 //
-// Who meets whom, so that each position is left over exactly once? Put the early positions into
-// slots 1..P-1, a slot of j bits holding the j-th youngest block, and the straggler into slot 0.
-// In each round the slots shift as a linear feedback shift register does: x to 2x, minus its
+// The partners are to be such that each position is left over exactly once. Put the early positions
+// into slots 1..P-1, a slot of j bits holding the j-th youngest block, and the straggler into slot
+// 0. In each round the slots shift as a linear feedback shift register does: x to 2x, minus its
 // feedback polynomial where that has too many bits. Two slots that differ by half the polynomial
-// end up as 2x and 2x+1, both a bit longer: they are partners. The straggler's is half the
+// end up as 2x and 2x+1, both a bit longer: they are partners. The straggler's partner is half the
 // polynomial itself, which is followed by slot 1. With a primitive polynomial the register visits
-// all slots, and so everybody meets the straggler before anybody does so again.
+// all slots, and so every position meets the straggler before any meets it again.
 //
-// Afterwards nothing new comes; the straggler helps to spread the last block, to which its part in
-// doubling is still missing.
+// After these rounds there are no new blocks; the straggler helps to spread the last block, which
+// lacks the straggler's share of the doubling.
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@
 namespace latecomer::allreduce {
 namespace {
 
-/// The states below a power of two from 1 on, until 1 comes again.
+/// The states of the register, all below a power of two, from 1 on until 1 returns.
 std::vector<Rank> states_of(Rank polynomial, Rank states) {
   std::vector<Rank> all;
   Rank state = 1;
@@ -36,7 +37,7 @@ std::vector<Rank> states_of(Rank polynomial, Rank states) {
   return all;
 }
 
-/// Of the first polynomial that has the register visit all states but 0.
+/// The states for the first polynomial with which the register visits all states but 0.
 std::vector<Rank> all_states(Rank states) {
   for (Rank polynomial = states + 1;; polynomial += 2) {
     std::vector<Rank> visited = states_of(polynomial, states);

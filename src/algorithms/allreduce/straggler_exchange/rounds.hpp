@@ -1,4 +1,4 @@
-// Who exchanges what with whom once the last rank is there.
+// The partners and blocks of every round after the last rank has arrived.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace latecomer::allreduce {
 
 inline constexpr Rank kNoBlock = -1;
 
-/// What one position does in one round. Both partners may send at the same time.
+/// The exchange of one position in one round. Both partners may send at the same time.
 struct Exchange {
   Rank partner = 0;
   Rank sent = kNoBlock;
@@ -20,7 +20,8 @@ struct Exchange {
 
 /// There are P positions, the last one the straggler's, and P-1 blocks; block c starts as the
 /// partial result of all others at position c. In round c < P-1 position c and the straggler
-/// exchange theirs of block c, so that both can complete it. All else that is sent is complete.
+/// exchange their partial results of block c, so that both can complete it. All other blocks that
+/// are sent are complete.
 class ExchangeRounds {
  public:
   /// `positions`: a power of two, 2 or more.
@@ -39,7 +40,7 @@ class ExchangeRounds {
   Rank positions_;
   Rank log2_;
   std::vector<Rank> states_;  // of a shift register, from 1 on
-  std::vector<Rank> steps_;   // by state: after how many steps it comes
+  std::vector<Rank> steps_;   // by state: the number of steps until it is reached
 };
 
 }  // namespace latecomer::allreduce

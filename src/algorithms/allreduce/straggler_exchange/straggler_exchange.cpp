@@ -1,16 +1,17 @@
 // Straggler exchange (StragglAR): all but the last rank to arrive reduce-scatter P-1 blocks among
 // themselves, ahead of it. Then it exchanges one block a round with each of them, its own part for
-// their sum, while they hand on what has become complete.
+// their sum, while they pass on the complete blocks.
 //
 // Cost: P - 2 + log2 P messages of m/(P-1) bytes after one rank that is late by the time of the
-// vector or more, m/(P-1) gamma besides: nearly the least that P-1 blocks allow. All arriving
-// together P - 2 more for the reduce-scatter: more than the ring. Only for powers of two: other
-// numbers of ranks are planned as prereduced_ring. Use it to compare with: early_owners knows any
+// vector or more, and m/(P-1) gamma: nearly the least that P-1 blocks allow. When all arrive
+// together, P - 2 more for the reduce-scatter: more than the ring. Only for powers of two: other
+// numbers of ranks are planned as prereduced_ring. Use it to compare with: early_owners serves any
 // number of ranks, of late ones and of blocks, sorted_linear_tree shorter blocks.
 //
-// Source: Devraj, Ding, Vijaya Kumar, Kleinberg, Singh: Efficient AllReduce with Stragglers,
-// arXiv 2505.23523 (2025). Rounds, blocks and who meets the straggler when are theirs; they search
-// for the other partners round by round, here a shift register tells them (rounds.cpp).
+// Source: Devraj, Ding, Vijaya Kumar, Kleinberg, Singh: Efficient AllReduce with Stragglers, arXiv
+// 2505.23523 (2025). The rounds, the blocks and the order in which ranks meet the straggler are
+// theirs; they search for the other partners round by round, here a shift register gives them
+// (rounds.cpp).
 #include <algorithm>
 #include <bit>
 
@@ -25,11 +26,11 @@
 namespace latecomer::allreduce {
 namespace {
 
-/// Other numbers of ranks have the pre-reduced ring instead.
+/// True for a number of ranks that this algorithm serves; others get the pre-reduced ring.
 bool exchanges(Rank ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
 
-/// The last to arrive goes to the end, the others keep their order: plans differ only by who is
-/// last.
+/// The last rank to arrive goes to the end, the others keep their order: plans differ only in the
+/// last rank.
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   if (!exchanges(plan.problem.ranks)) {
     plan.algorithm = "prereduced_ring";
@@ -83,8 +84,8 @@ class Walk {
     return blocks_.range((me_ + early_ - steps % early_) % early_);
   }
 
-  /// On both sides the early ranks' sum stands on the left: nobody then has to wait until what it
-  /// sends has left.
+  /// On both sides the early ranks' sum stands on the left: then no rank has to wait until its own
+  /// message has left.
   void complete_block(const Exchange& exchange) {
     const Range range = blocks_.range(exchange.sent);
     const Rank partner = order_[exchange.partner];
@@ -108,7 +109,7 @@ class Walk {
 
   Builder& builder_;
   const std::vector<Rank>& order_;
-  Rank early_;  // how many ranks do not come last
+  Rank early_;  // the number of ranks except the last to arrive
   Partition blocks_;
   Rank me_ = 0;
   Slice sum_;  // of all early ranks in the end
@@ -116,7 +117,8 @@ class Walk {
 
 void build(const Plan& plan, Builder& builder) { Walk(plan, builder).build(); }
 
-/// Both partners of the exchange send. Nearly all combining that shows is in the reduce-scatter.
+/// In an exchange both partners send. Nearly all combining that takes time is in the
+/// reduce-scatter.
 Cost cost(const Plan& plan) {
   const Count ranks = plan.problem.ranks;
   const Count levels = floor_log2(plan.problem.ranks);
@@ -127,7 +129,7 @@ Cost cost(const Plan& plan) {
   return {rounds, rounds * longest, combines * longest, exchanges * longest, true};
 }
 
-/// Where it is itself.
+/// True where the plan does not become that of the pre-reduced ring.
 bool worth_planning(const Problem& problem, const Network& /*network*/) {
   return exchanges(problem.ranks);
 }

@@ -1,12 +1,12 @@
-// Arrival broadcasts: the root learns who has arrived and has the least busy rank send them the
-// vector, so that nobody waits for a rank that is absent. They decide while they run.
+// Arrival broadcasts: the root learns which ranks have arrived and has the least busy rank send
+// them the vector, so that no rank waits for an absent one. They decide while they run.
 //
-// Ranks that come while the root sends make a pipelined chain behind its receiver; a rank that
-// comes later begins another chain (root_scheduler.hpp). m beta and a few words are left after one
-// late rank. With arrival_b the root waits for absent ranks; with arrival_nb it sends to them
-// meanwhile, one after another: the root leaves early, and so do they. Use them for long vectors
-// and unknown arrivals. Source: Patarasuk and Yuan 2008; there the root serves each group itself,
-// here the end of a chain serves those who come later.
+// Ranks that arrive while the root sends make a pipelined chain behind its receiver; a rank that
+// arrives later begins another chain (root_scheduler.hpp). A single late rank has the vector m beta
+// and a few words after its arrival. With arrival_b the root waits for absent ranks; with
+// arrival_nb it sends to them meanwhile, one after another: the root leaves early, and so do they.
+// Use them for long vectors and unknown arrivals. Source: Patarasuk and Yuan 2008; there the root
+// serves each group itself, here the end of a chain serves the ranks that arrive later.
 #include <algorithm>
 
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
@@ -17,7 +17,7 @@
 namespace latecomer::bcast {
 namespace {
 
-/// The one whose root sends to absent ranks as well.
+/// The algorithm whose root sends to absent ranks as well.
 constexpr std::string_view kAhead = "arrival_nb";
 
 Feeding feeding_of(const Plan& plan) {
@@ -45,7 +45,7 @@ std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
   return std::make_unique<ArrivalExecutor>(plan, me);
 }
 
-/// The segments of a chain of all ranks, short enough to be sent to one that is absent.
+/// Fills in the segments of a chain of all ranks, short enough to be sent to an absent rank.
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const bool ahead = plan.algorithm == kAhead && !plan.parameters.contains("segments");
@@ -55,7 +55,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   segments = std::min(segments, max_segments(problem.count));
 }
 
-/// That of a chain, and of words from and to the ranks, about half of them beside the segments.
+/// The cost of a chain and of words between root and ranks, about half of them beside the segments.
 Cost cost(const Plan& plan) { return chain_cost(plan) + Cost{3 + plan.problem.ranks / 2}; }
 
 Algorithm row(std::string_view segments) {

@@ -8,7 +8,7 @@ namespace {
 constexpr int kSegmentBits = 24;
 constexpr std::uint64_t kSegments = std::uint64_t{1} << kSegmentBits;
 
-/// The lower half is the rank plus 1; above it the segment, and what is said.
+/// The lower 32 bits are the rank plus 1; the upper ones are the segment and the kind of word.
 std::uint64_t encode(const Word& word) {
   const auto said = static_cast<std::uint64_t>(word.said);
   return (said << kSegmentBits | static_cast<std::uint64_t>(word.segment)) << 32 |
@@ -22,7 +22,7 @@ Word decode(std::uint64_t bits) {
           static_cast<Count>(upper % kSegments)};
 }
 
-/// Of what completes: whom a segment was sent to, or which one has come.
+/// The tokens of completions: of a send, by its receiver, and of a receive, by its segment.
 Token sent_to(Rank peer) { return 2 * static_cast<Token>(peer) + 1; }
 Token received(Count segment) { return 2 * static_cast<Token>(segment); }
 
@@ -87,7 +87,7 @@ void ArrivalProtocol::completed(const Completion& completion) {
   take(completion.token / 2, completion.plan_hash);
 }
 
-/// The first one from each sender says which plan it follows.
+/// The first segment from each sender says which plan the sender follows.
 void ArrivalProtocol::take(Count segment, std::uint64_t plan_hash) {
   const Rank from = rank_.fed()->source(segment);
   if (rank_.fed()->is_first(segment) && plan_hash != context_.plan_hash) {

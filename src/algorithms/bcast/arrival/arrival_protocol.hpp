@@ -1,4 +1,4 @@
-// One rank's share in a call: what ArrivalRank decides, on a transport.
+// One rank's share in a call: carries out on a transport the steps that ArrivalRank decides.
 #pragma once
 
 #include <string>

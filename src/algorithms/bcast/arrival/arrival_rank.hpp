@@ -1,4 +1,5 @@
-// One rank of an arrival broadcast, the root or another one, as seen by who carries out its steps.
+// One rank of an arrival broadcast, the root or another, as the code that carries out its steps
+// sees it.
 #pragma once
 
 #include <variant>
@@ -8,12 +9,12 @@
 
 namespace latecomer::bcast {
 
-/// What all ranks know of the call.
+/// The facts about the call that all ranks know.
 struct Feeding {
   Rank ranks = 1;
   Rank root = 0;
-  Count segments = 0;  // those that are not empty
-  Count ahead = 0;     // that the root announces at a time to ranks that are absent; 0: none
+  Count segments = 0;  // not counting empty ones
+  Count ahead = 0;     // segments that the root announces at a time to absent ranks; 0: none
 };
 
 class ArrivalRank {
@@ -32,14 +33,14 @@ class ArrivalRank {
   }
   /// A segment is here. Never at the root.
   Step received(Count segment) { return std::get<Forwarder>(rank_).received(segment); }
-  /// It may leave: nobody needs it any more.
+  /// True if it may leave: no other rank needs it any more.
   [[nodiscard]] bool done() const {
     return std::visit([](const auto& rank) { return rank.done(); }, rank_);
   }
   [[nodiscard]] std::vector<Count> state() const {
     return std::visit([](const auto& rank) { return rank.state(); }, rank_);
   }
-  /// Null where it is the other one.
+  /// Null where the rank has the other role.
   [[nodiscard]] const RootScheduler* root() const { return std::get_if<RootScheduler>(&rank_); }
   [[nodiscard]] const Forwarder* fed() const { return std::get_if<Forwarder>(&rank_); }
 

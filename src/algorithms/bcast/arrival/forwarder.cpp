@@ -2,7 +2,7 @@
 
 namespace latecomer::bcast {
 
-/// Whom the root has sent all ahead of its arrival needs nothing more of it.
+/// A rank needs nothing more from the root if the root sent all segments ahead of its arrival.
 Step Forwarder::arrive() {
   Step step;
   arrived_ = true;

@@ -1,5 +1,6 @@
-// A rank of an arrival broadcast that is not the root: it says that it is there, takes the segments
-// from whoever feeds it, and hands them on to the rank it is told to, as they come.
+// A rank of an arrival broadcast that is not the root: it tells the root that it has arrived,
+// receives the segments from the rank that feeds it, and forwards each at once to the rank that the
+// root names.
 #pragma once
 
 #include <algorithm>
@@ -20,20 +21,20 @@ class Forwarder {
   Step sent(Rank to);
   Step received(Count segment);
 
-  /// It has all, and has handed it on if it had to.
+  /// True if it has all segments, and has forwarded them if it had to.
   [[nodiscard]] bool done() const;
-  /// Segments that are here, from the first one on, and those that are not.
+  /// The number of segments that are here, from the first one on, and of those that are not.
   [[nodiscard]] Count have() const { return have_; }
   [[nodiscard]] Count missing() const { return segments_ - have_; }
-  /// Who sends a segment; -1: it was not told yet.
+  /// The rank that sends a segment; -1: not known yet.
   [[nodiscard]] Rank source(Count segment) const {
     return segment < std::max(rest_, soon_) ? root_ : feeder_;
   }
-  /// Whether it is the first one that its source sends.
+  /// True if it is the first segment that its source sends.
   [[nodiscard]] bool is_first(Count segment) const { return segment == 0 || segment == rest_; }
-  /// Whom it feeds; -1: nobody yet.
+  /// The rank that it feeds; -1: none yet.
   [[nodiscard]] Rank feeds() const { return next_ ? next_->to : -1; }
-  /// All that its future depends on.
+  /// All numbers on which its future steps depend.
   [[nodiscard]] std::vector<Count> state() const;
 
  private:
@@ -42,11 +43,11 @@ class Forwarder {
   Rank root_;
   Count segments_;
   bool arrived_ = false;
-  bool last_ = false;  // nobody follows
+  bool last_ = false;  // no rank follows
   Rank feeder_ = -1;
   Count rest_ = 0;          // the first segment that the feeder sends
   Count soon_ = 0;          // the root sends those before it
-  Count posted_ = 0;        // receives, of all segments before it
+  Count posted_ = 0;        // receives are posted for all segments before it
   std::vector<bool> here_;  // by segment: two of them may overtake each other
   Count have_ = 0;
   std::optional<Feed> next_;

@@ -19,7 +19,7 @@ Step RootScheduler::arrive() {
   return step;
 }
 
-/// Others only say that they are there.
+/// Other ranks only say that they have arrived.
 Step RootScheduler::hear(Rank from, Word /*word*/) {
   Step step;
   if (ahead_ && ahead_->to == from) {
@@ -73,7 +73,7 @@ void RootScheduler::append(Rank rank, Count segment, Step& step) {
   tail_ = rank;
 }
 
-/// All is announced to this one.
+/// Lets a rank leave to which all segments have been announced.
 void RootScheduler::let_go(Rank rank, Step& step) {
   step.tell.push_back({rank, {Said::last, -1, 0}});
 }
@@ -86,7 +86,7 @@ void RootScheduler::send_ahead(Feed& ahead, Step& step) {
   ahead.post(announced_, step);
 }
 
-/// The one that it sends ahead to has come. What was announced to it leaves in any case.
+/// The rank to which the root sends ahead has arrived. The announced segments leave in any case.
 void RootScheduler::meet(Feed begun, Step& step) {
   if (!live_) {
     begin_chain(begun, step);
@@ -131,7 +131,8 @@ void RootScheduler::serve(Step& step) {
   if (ahead_) send_ahead(*ahead_, step);
 }
 
-/// Then the end of the chain need not wait for the root's own end.
+/// Tells the end of the chain that no rank follows, so that it need not wait for the root's own
+/// end.
 void RootScheduler::tell_if_all_have_come(Step& step) {
   if (!live_ || ended_ || unprovided_ > 0 || ahead_) return;
   step.tell.push_back({tail_, {Said::last, -1, 0}});

@@ -1,18 +1,18 @@
-// The root of an arrival broadcast: who gets the vector from whom. No data, no transport, no clock:
-// tests explore it in all orders of events.
+// The root of an arrival broadcast, which decides from which rank each rank gets the vector. It has
+// no data, no transport and no clock: tests explore it in all orders of events.
 //
-// Who arrives says so. The first one is fed by the root; it and those who come meanwhile make a
-// chain that grows at its end: the root tells the last one of it whom to feed next, and is done
-// with the newcomer. The chain ends when the root has sent all to its first one: then the root can
-// feed the next one that comes itself, and lets the end of the chain leave. So whoever arrives is
-// fed at once, by a rank that has fed nobody yet, and only the root waits for ranks that are
-// absent.
+// Each rank tells the root that it has arrived. The root feeds the first one. This rank and those
+// that arrive meanwhile make a chain that grows at its end: the root tells the last rank of the
+// chain which newcomer to feed, and need not serve the newcomer itself. The chain ends when the
+// root has sent all to its first rank: then the root can feed the next newcomer itself, and lets
+// the end of the chain leave. So each rank is fed as soon as it arrives, by a rank that has fed no
+// other yet, and only the root waits for absent ranks.
 //
-// With `ahead` the root does not even that: while it feeds no chain it sends to the lowest rank
-// that is absent, where messages wait for their receiver. A word before them announces so many at a
-// time: the first one that the rank hears lets it receive them. If it comes before it was sent all,
-// it begins a chain; or, where the root feeds one by then, the end of that sends what was not
-// announced.
+// With `ahead` the root does not wait either: while it feeds no chain, it sends to the lowest
+// absent rank, where messages wait for their receiver. A word before them announces so many
+// segments at a time: the first such word lets the rank receive them. If the rank arrives before it
+// was sent all, it begins a chain; or, where the root feeds another chain by then, the end of that
+// chain sends the segments that were not announced.
 #pragma once
 
 #include <optional>
@@ -25,20 +25,20 @@ namespace latecomer::bcast {
 class RootScheduler {
  public:
   /// `segments`: 0 for an empty vector.
-  /// `ahead`: how many of them it announces at a time to ranks that are absent; 0: none.
+  /// `ahead`: the number of segments that it announces at a time to absent ranks; 0: none.
   RootScheduler(Rank me, Rank ranks, Count segments, Count ahead);
 
   Step arrive();
   Step hear(Rank from, Word word);
   Step sent(Rank to);
 
-  /// All have been fed, or are by others.
+  /// True if all ranks have been fed, or are fed by others.
   [[nodiscard]] bool done() const;
-  /// Whom it sends to; -1: it waits for those who are absent.
+  /// The rank to which it sends; -1: it waits for absent ranks.
   [[nodiscard]] Rank feeds() const { return live_ ? live_->to : ahead_ ? ahead_->to : -1; }
-  /// The lowest one of them; -1: none.
+  /// The lowest absent rank; -1: none.
   [[nodiscard]] Rank absent() const;
-  /// All that its future depends on.
+  /// All numbers on which its future steps depend.
   [[nodiscard]] std::vector<Count> state() const;
 
  private:
@@ -55,15 +55,15 @@ class RootScheduler {
   Count segments_;
   Count at_a_time_;
   bool arrived_ = false;
-  std::vector<bool> provided_;  // by rank: somebody feeds it, or has; the root itself
+  std::vector<bool> provided_;  // by rank: a rank feeds it, or has; true of the root
   Rank unprovided_;
-  std::vector<Rank> waiting_;  // have arrived before the root
+  std::vector<Rank> waiting_;  // ranks that arrived before the root
   std::optional<Feed> live_;   // to the first one of the chain that grows
-  std::optional<Feed> ahead_;  // to one that is absent
-  Count announced_ = 0;        // to that one: all segments before it
+  std::optional<Feed> ahead_;  // to an absent rank
+  Count announced_ = 0;        // to that rank: all segments before it
   Rank tail_ = -1;             // of the chain
-  bool ended_ = false;         // the chain: its tail knows that it is the last one
-  Count leaving_ = 0;          // segments to those that others feed now
+  bool ended_ = false;         // the chain's tail knows that it is the last
+  Count leaving_ = 0;          // segments on their way to ranks that other ranks feed now
 };
 
 }  // namespace latecomer::bcast

@@ -1,13 +1,14 @@
 // Local redirect: ranks stand in a line, and neighbours merge their partial results as soon as both
-// are there; who is done tells its left neighbour who is next. Decides while it runs, so that it
-// needs to expect nobody's arrival. A late rank splits the line; both sides are merged before it
-// comes, and two merges remain.
+// are there; a rank that is done tells its left neighbour which rank is next. It decides while it
+// runs, so it needs no expected arrivals. A late rank splits the line; both sides are merged before
+// it arrives, and two merges remain.
 //
-// Cost: (P-1) merges in all, each of a message, a combine and up to four words; about
-// ceil(log2 P)(6 alpha + m beta + m gamma) when all arrive together. Use it for vectors of middle
-// length and unknown arrivals. Keeps rank order: then the line begins at rank 0, and another root
-// than the last rank gets the result in one message more. Otherwise the line ends in the root.
-// Source: Marendic 2012, section 4, algorithm 2; local_redirect_state.hpp says what differs.
+// Cost: P-1 merges in all, each of a message, a combine and up to four words; about ceil(log2 P)(6
+// alpha + m beta + m gamma) when all arrive together. Use it for vectors of middle length and
+// unknown arrivals. Where the operator does not commute, it keeps rank order: the line begins at
+// rank 0, and a root other than the last rank receives the result in one message more. Otherwise
+// the line ends in the root.
+// Source: Marendic 2012, section 4, algorithm 2; local_redirect_state.hpp lists the differences.
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/local_redirect/local_redirect_protocol.hpp"
 #include "algorithms/row.hpp"
@@ -51,7 +52,7 @@ void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
 
 Count handed_over(const Plan& plan) { return plan.order.back() == plan.problem.root ? 0 : 1; }
 
-/// A merge on each level, with three words before it.
+/// One merge on each level, with three words before it.
 Cost cost(const Plan& plan) {
   const Count levels = ceil_log2(plan.problem.ranks);
   const Count merged = levels * plan.problem.count;

@@ -5,7 +5,7 @@
 namespace latecomer::reduce {
 namespace {
 
-/// The lower half is the position plus 1, the upper half what is said.
+/// The lower half is the position plus 1, the upper half the kind of word.
 std::uint64_t encode(const Word& word) {
   return std::uint64_t{static_cast<std::uint8_t>(word.said)} << 32 |
          static_cast<std::uint32_t>(word.position + 1);
@@ -47,7 +47,7 @@ void LocalRedirectProtocol::follow(const LocalRedirectState::Step& step) {
   if (rank_.complete() && !std::exchange(ended_, true)) end();
 }
 
-/// Where the operator commutes, the first one that comes is where all others are merged.
+/// Where the operator commutes, all others are merged into the first partial result received.
 void LocalRedirectProtocol::receive(Rank from) {
   from_ = from;
   const bool first = value_ != home_ && context_.commutative;
@@ -61,13 +61,13 @@ void LocalRedirectProtocol::merge() {
   transport_.copy(value_, home_, static_cast<Token>(Task::move));
 }
 
-/// What has landed lies to the left.
+/// The received partial result lies to the left.
 void LocalRedirectProtocol::combine(const Slice& right, Into into) {
   transport_.combine(landing_, right, into, static_cast<Token>(Task::merge));
   value_ = home_;
 }
 
-/// The last of the line has the result.
+/// The last rank of the line has the result.
 void LocalRedirectProtocol::end() {
   if (line_.root != me()) return send(line_.root, Task::hand_over);
   const Slice output{Buffer::output, 0, own_.count};

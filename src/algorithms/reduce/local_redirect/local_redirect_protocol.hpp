@@ -1,4 +1,4 @@
-// One rank's share in a call: what LocalRedirectState decides, on a transport.
+// One rank's share in a call: carries out the decisions of LocalRedirectState on a transport.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace latecomer::reduce {
 
-/// What a rank knows of the line.
+/// The line, as every rank knows it.
 struct Line {
   std::vector<Rank> order;      // ranks by position; the last one ends up with the result
   std::vector<Rank> positions;  // by rank
@@ -33,7 +33,7 @@ class LocalRedirectProtocol final : public Protocol {
   [[nodiscard]] std::string waiting_for() const override;
 
  private:
-  /// What completes; each at most once at a time.
+  /// The operations that complete; each runs at most once at a time.
   enum class Task : Token { receive, move, merge, give, keep, hand_over, take_over };
 
   [[nodiscard]] Rank me() const { return context_.me; }
@@ -46,7 +46,7 @@ class LocalRedirectProtocol final : public Protocol {
   void end();
   void send(Rank to, Task task);
   void take(Rank from, const Slice& target, Task task);
-  /// Whether it came by the same plan.
+  /// True if the message belongs to the same plan; otherwise the call fails.
   bool check(const Completion& completion, Rank from);
   void fail(std::string why);
 
@@ -56,10 +56,10 @@ class LocalRedirectProtocol final : public Protocol {
   LocalRedirectState rank_;
   Slice own_;
   Slice home_;   // where partial results are merged: this rank's own may not be written
-  Slice spare_;  // where others land
+  Slice spare_;  // where others' partial results are received
   Slice value_;
   Slice landing_;
-  Rank from_ = -1;  // the rank that gives
+  Rank from_ = -1;  // the rank that gives its partial result
   bool ended_ = false;
   Status status_ = Status::running;
   std::string failure_;

@@ -14,7 +14,7 @@ LocalRedirectState::Step LocalRedirectState::arrive() {
 
 LocalRedirectState::Step LocalRedirectState::hear(Rank from, Word word) {
   Step step;
-  if (gone_) return step;  // whoever speaks has been told who is next, or will be
+  if (gone_) return step;  // the sender is told which rank is next, if not already
   switch (word.said) {
     case Said::offer:
       offered_ = from;

@@ -1,18 +1,19 @@
-// How one rank of a line merges its partial result with its neighbours': what it tells whom when it
-// hears something. No data, no transport, no clock: tests explore it in all orders of events.
+// The decisions of one rank of a line that merges its partial result with its neighbours': the
+// words it sends when it hears a word. No data, no transport, no clock: tests explore it in all
+// orders of events.
 //
-// Each rank that is there has a partial result of a run of the line that ends with itself. It
-// offers it to the next one to its right that still has one. That one asks for it when it can take
-// it; then the rank gives it away, tells its own left neighbour who is next now, and is done. The
-// last of the line ends up with the result.
+// Each rank that has arrived has a partial result of a run of the line that ends with itself. It
+// offers this to the next rank to its right that still has one. That rank asks for it when it can
+// receive it; then the giver sends it, tells its own left neighbour which rank is next now, and is
+// done. The last rank of the line ends up with the result.
 //
 // Source: Marendic 2012, algorithm 2, with two changes.
-// 1. Redirections to one rank come from different ranks, in any order: only those that lead farther
-//    along the line are heeded. Heeding all, a rank may end up offering to one that is done, for
-//    ever.
+// 1. Different ranks redirect one rank, in any order: it heeds only redirections that lead farther
+//    along the line. If it heeded all, it might end up offering, for ever, to a rank that is done.
 // 2. Where all are there at once, all ask to their left at once, and each would wait for all before
 //    it. So a rank that has asked may put off the one that asks it, which then can be asked from
-//    its other side. Who puts off and who waits alternates along the line, as in a binomial tree.
+//    its other side. The ranks that put off and those that wait alternate along the line, as in a
+//    binomial tree.
 #pragma once
 
 #include <vector>
@@ -24,8 +25,8 @@ namespace latecomer::reduce {
 enum class Said : std::uint8_t {
   offer,     // "completion" in the paper
   ask,       // "handshake"
-  put_off,   // not now: offers follow
-  give,      // what was asked for comes; `position` is left of it now
+  put_off,   // not now: an offer follows
+  give,      // the partial result follows; `position` is left of it now
   redirect,  // `position` is next now
 };
 
@@ -36,7 +37,7 @@ struct Word {
   bool operator==(const Word&) const = default;
 };
 
-/// Ranks are named by their positions on the line; -1 is nobody.
+/// Ranks are named by their positions on the line; -1 is no rank.
 class LocalRedirectState {
  public:
   LocalRedirectState(Rank position, Rank ranks)
@@ -49,7 +50,7 @@ class LocalRedirectState {
     Rank to = -1;
     Word word;
   };
-  /// What is to be done now.
+  /// The actions that follow an event.
   struct Step {
     std::vector<Telling> tell;  // first, in this order
     Rank receive_from = -1;     // a partial result, to be merged on the left of this one's
@@ -60,9 +61,9 @@ class LocalRedirectState {
   /// The partial result is received and merged.
   Step merged();
 
-  /// It has given its partial result away.
+  /// True once it has given its partial result away.
   [[nodiscard]] bool gone() const { return gone_; }
-  /// It has the result.
+  /// True once it has the result.
   [[nodiscard]] bool complete() const {
     return arrived_ && left_ < 0 && right_ < 0 && waiting_ == Waiting::no;
   }
@@ -72,7 +73,7 @@ class LocalRedirectState {
   [[nodiscard]] std::vector<Rank> state() const;
 
  protected:
-  /// Whether a redirection is not out of date.
+  /// True if a redirection is still up to date.
   [[nodiscard]] virtual bool heeds(Rank redirected) const { return redirected > right_; }
 
  private:
@@ -89,10 +90,10 @@ class LocalRedirectState {
   bool arrived_ = false;
   bool gone_ = false;
   Waiting waiting_ = Waiting::no;
-  Rank offered_ = -1;        // who has offered, and was not asked yet
+  Rank offered_ = -1;        // the rank that has offered, and was not asked yet
   bool asked_ = false;       // by the right one, which waits
   bool owes_ = false;        // an offer, to the right one that was put off
-  Rank left_of_given_ = -1;  // who is left when what is being given is merged
+  Rank left_of_given_ = -1;  // its left neighbour after the merge that has begun
   Rank merges_ = 0;
 };
 

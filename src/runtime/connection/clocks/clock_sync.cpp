@@ -17,7 +17,7 @@ constexpr std::size_t kPatience = 3;
 constexpr Seconds kShort = 80e-6;  // of a round trip: it bounds the error well enough
 
 /// The messages: doubles, so that each number has 8 bytes.
-using Question = std::array<double, 2>;  // whether it is one, or the end of them; nothing
+using Question = std::array<double, 2>;  // 1: a question, 0: no more follow; unused
 using Answer = std::array<double, 2>;    // common time, its error
 using Model = std::array<double, 5>;
 

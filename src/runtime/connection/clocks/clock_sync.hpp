@@ -1,7 +1,7 @@
 // Gives a communicator's ranks a common clock and keeps it right. Down a binomial tree of the
 // clocks (Hunold, Carpen-Amarie: Hierarchical clock synchronization in MPI, 2018) each leader asks
 // its parent for the common time again and again, in a few small messages; then, down a binomial
-// tree of the ranks that share its clock, each takes over what its leader knows. Together that is
+// tree of the ranks that share its clock, each takes over the model of its leader. Together that is
 // O(log P) rounds, and no message at all where all ranks read one clock.
 #pragma once
 

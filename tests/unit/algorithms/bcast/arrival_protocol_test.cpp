@@ -1,5 +1,5 @@
-// One rank of an arrival broadcast on a transport: what it posts, what it says when it waits or
-// fails.
+// One rank of an arrival broadcast on a transport: the messages it posts, and its words when it
+// waits or fails.
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using bcast::ArrivalProtocol;
 using bcast::Feeding;
 
-/// Notes what is posted; nothing ever happens by itself.
+/// Notes the messages that are posted; nothing ever happens by itself.
 class NotingTransport final : public Transport {
  public:
   struct Posted {

@@ -58,8 +58,8 @@ Found explore(const Feeding& feeding, Rules rules) {
   return found;
 }
 
-/// Of three ranks and segments on the root may leave the rest to a chain's end. Another root is
-/// another numbering: of many segments, which have most orders, one is enough.
+/// From three ranks and segments on, the root may leave the rest to a chain's end. Another root is
+/// another numbering: with many segments, which have most orders, one root is enough.
 std::vector<Feeding> feedings() {
   std::vector<Feeding> all = {{4, 0, 2, 1}, {5, 0, 1, 0}, {4, 0, 1, 1}};
   for (Rank ranks = 1; ranks <= 3; ++ranks) {
@@ -95,7 +95,8 @@ TEST(ArrivalRank, InAllOrdersOfEventsAllGetAllAndNobodyWaitsForAbsentRanks) {
   RecordProperty("worlds", static_cast<int>(worlds));
 }
 
-/// Who has all must hear that nobody follows: otherwise the next one may be sent to it, gone.
+/// A rank that has all must hear that no rank follows: otherwise the next one may be sent to it
+/// after it has left.
 TEST(ArrivalRank, WhoLeavesUnaskedMayLeaveOthersStuck) {
   EXPECT_EQ(explore({2, 0, 1, 0}, {.hasty = true}).stuck, 0U);
   EXPECT_GT(explore({3, 0, 1, 0}, {.hasty = true}).stuck, 0U);

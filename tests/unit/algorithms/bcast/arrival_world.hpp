@@ -12,12 +12,12 @@
 
 namespace latecomer::testing {
 
-/// How the world differs from one where all is well.
+/// The differences of the world from one where all is well.
 struct Rules {
-  bool waits = false;  // segments leave only when their receiver is ready for them
-  bool hasty = false;  // ranks leave as soon as they have all, whoever may follow
-  Count room = 64;     // for messages that nobody receives yet, of one rank: words behind more wait
-  bool behind = false;  // the root tells what it sends ahead when it has sent it
+  bool waits = false;   // segments leave only when their receiver is ready for them
+  bool hasty = false;   // ranks leave as soon as they have all, even if others may follow
+  Count room = 64;      // messages from a rank before a receive; words behind more wait
+  bool behind = false;  // the root announces segments sent ahead only after them
 };
 
 class ArrivalWorld {
@@ -56,10 +56,10 @@ class ArrivalWorld {
     }
   }
 
-  /// Whether a rank sent what it did not have, received before it was there, or left before its
-  /// messages had, or a message met the receive of another one.
+  /// True if a rank sent a segment that it did not have, received one before it was there, or left
+  /// before its messages had left, or if a message met the receive of another one.
   [[nodiscard]] bool confused() const { return confused_; }
-  /// Where nothing can happen any more: whether that is the end that is wanted.
+  /// True if this state, in which nothing can happen any more, is the wanted end.
   [[nodiscard]] bool over() const {
     for (Rank rank = 0; rank < feeding_.ranks; ++rank) {
       const bcast::Forwarder* const fed = members_[static_cast<std::size_t>(rank)].fed();
@@ -195,7 +195,7 @@ class ArrivalWorld {
       return entry.first.second == rank && entry.second.has_landed(segment);
     });
   }
-  /// `other`: what the other side has posted.
+  /// `other`: the messages that the other side has posted.
   void post(const bcast::Transfer& transfer, Run& mine, const Run& other) {
     if (mine.count == 0) mine.first = transfer.segment;
     confused_ |= transfer.first != (mine.count == 0);

@@ -1,4 +1,4 @@
-// Background progress of a late root: what the others have is in its scratch when it arrives.
+// Background progress of a late root: the others' data are in its scratch when it arrives.
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"

@@ -61,9 +61,9 @@ class LineWorld {
     }
   }
 
-  /// Whether data were merged in another order than that of the line.
+  /// True if data were merged in another order than that of the line.
   [[nodiscard]] bool confused() const { return confused_; }
-  /// Where nothing can happen any more: whether that is the end that is wanted.
+  /// True if this state, in which nothing can happen any more, is the wanted end.
   [[nodiscard]] bool over() const {
     for (std::size_t at = 0; at + 1 < members_.size(); ++at) {
       if (!members_[at].gone()) return false;
@@ -123,9 +123,9 @@ class LineWorld {
 
   std::vector<Member> members_;
   std::vector<bool> absent_;
-  std::vector<Run> runs_;                           // what each one's partial result is of
+  std::vector<Run> runs_;                           // the ranks in each partial result
   std::map<Pair, std::deque<reduce::Word>> words_;  // under way, in their order
-  std::map<Rank, Rank> awaited_;                    // by receiver: who gives
+  std::map<Rank, Rank> awaited_;                    // by receiver: the giver
   std::map<Pair, Run> data_;                        // under way
   bool confused_ = false;
 };

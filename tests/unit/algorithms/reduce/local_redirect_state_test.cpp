@@ -67,7 +67,8 @@ TEST(LocalRedirectState, WhoHeedsEveryRedirectionMayWaitForEver) {
   EXPECT_GT(explore<Unguarded>(4).stuck, 0U);
 }
 
-/// The same by hand: Z-A-B-C, and what A says of B comes after what B says of C.
+/// The same by hand, in a line Z-A-B-C: Z hears from B that C is next, and then from A that B is
+/// next.
 TEST(LocalRedirectState, ARedirectionThatComesLateIsNotHeeded) {
   const auto offers = [](LocalRedirectState& rank) {
     (void)rank.arrive();

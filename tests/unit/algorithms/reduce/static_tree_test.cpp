@@ -30,7 +30,7 @@ Seconds exit_of_root(const Plan& plan, const Network& network,
   return result.exits[static_cast<std::size_t>(plan.problem.root)];
 }
 
-/// Whether all can be merged by `end`: Kraft's inequality on how deep in the tree a rank can be.
+/// True if all can be merged by `end`: Kraft's inequality on the depth of a rank in the tree.
 bool feasible(const std::vector<Seconds>& arrivals, Seconds end) {
   double sum = 0;
   for (const Seconds arrival : arrivals) sum += std::exp2(-std::floor(end - arrival));
@@ -77,8 +77,8 @@ TEST(StaticTree, OfOneLateRankOnlyOneMergeIsLeft) {
   }
 }
 
-/// A message takes 2 s, also to one who is busy, and so does a combine. Where the root takes part
-/// in all merges that it is ready for, it has the result after 14 s.
+/// A message takes 2 s, also to a busy rank, and so does a combine. If the root takes part in all
+/// merges that it is ready for, it has the result after 14 s.
 TEST(StaticTree, MayEndElsewhereWhereThatIsSooner) {
   const Network network{.alpha = 2, .beta = 0, .gamma = 0.5, .eager_limit = 1 << 20};
   const std::vector<Seconds> arrivals = {1, 3, 6, 6};
