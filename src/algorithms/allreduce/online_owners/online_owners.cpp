@@ -54,13 +54,27 @@ Rank first_of(const std::vector<Seconds>& arrivals) {
   return static_cast<Rank>(std::ranges::min_element(arrivals) - arrivals.begin());
 }
 
-/// A rank sends and receives about three control messages for each step: they may take a hundredth
-/// of the time of its blocks.
-Count step_for(const Plan& plan, const Network& network) {
-  const Count bytes = Partition(plan.problem.count, blocks_of(plan)).longest() *
-                      plan.problem.element_bytes;
-  const double rounds = 300 * network.alpha / std::max(network.occupancy(bytes), 1e-12);
-  return std::clamp<Count>(std::llround(std::ceil(rounds)), 1, 8);
+/// The time of a round: of the longest block.
+Seconds round_time(const Plan& plan, const Network& network) {
+  const Partition blocks(plan.problem.count, blocks_of(plan));
+  return std::max(network.occupancy(blocks.longest() * plan.problem.element_bytes), 1e-12);
+}
+
+/// An inner rank of the tree sends `children` + 1 control messages for each step, and a rank that
+/// arrives waits for about as many rounds as a step has: the number for which both take least.
+Count best_step(const Plan& plan, const Network& network) {
+  const double messages = static_cast<double>(plan.parameters.at("children")) + 1;
+  const double part = messages * network.alpha / round_time(plan, network);
+  const double rounds = std::sqrt(part * static_cast<double>(blocks_of(plan)));
+  return std::clamp<Count>(std::llround(rounds), 1, 4);
+}
+
+/// While reports go up the tree and the horizon comes down, blocks must be left to send: those of a
+/// step, and as many as are sent meanwhile.
+Count best_window(const Plan& plan, const Network& network) {
+  const double ways = 2 * (1 + ceil_log2(plan.problem.ranks));
+  const double rounds = ways * network.alpha / round_time(plan, network);
+  return plan.parameters.at("step") + 1 + static_cast<Count>(std::min(rounds, 1e3));
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
@@ -68,9 +82,11 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   if (!plan.parameters.contains("coordinator")) {
     plan.parameters["coordinator"] = knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals);
   }
-  plan.parameters.try_emplace("window", 2);
-  plan.parameters.try_emplace("children", 4);
-  if (!plan.parameters.contains("step")) plan.parameters["step"] = step_for(plan, knowledge.network);
+  plan.parameters.try_emplace("children", 2);
+  if (!plan.parameters.contains("step")) plan.parameters["step"] = best_step(plan, knowledge.network);
+  if (!plan.parameters.contains("window")) {
+    plan.parameters["window"] = best_window(plan, knowledge.network);
+  }
 }
 
 void check(const Plan& plan) {
