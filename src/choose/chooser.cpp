@@ -292,6 +292,11 @@ Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
   decision.exchange_arrivals = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
   note({});
   if (is_native(*set.algorithm)) return decision;
+  if (policy_.reproducible && combines(problem.collective) &&
+      set.algorithm->kind == Kind::protocol) {
+    throw Error("algorithm in reproducible mode", std::string(set.algorithm->name),
+                "one whose order of combining does not follow the arrivals");
+  }
   know(problem.collective, announced);
   decision.plan = pricer_.plan(set, problem, expected_);
   decision.action = Decision::Action::plan;
@@ -480,12 +485,19 @@ void Chooser::learn() {
   learn(last_, watch_->taken(), watch_->last());
 }
 
-void Chooser::learn(const Selection& selection, std::optional<Seconds> taken,
+/// The duration of a call of which all ranks leave after the last arrival may be known only after
+/// the next call: until then its selection keeps the price for its arrivals.
+void Chooser::learn(Selection& selection, std::optional<Seconds> taken,
                     const std::vector<Seconds>& arrivals) {
-  if (selection.row == nullptr || !taken) return;
+  if (selection.row == nullptr) return;
   const auto found = classes_.find(selection.key);
   if (found == classes_.end()) return;
   CallClass& call_class = found->second;
+  if (!rooted(selection.row->collective) && !arrivals.empty()) {
+    selection.predicted =
+        pricer_.in_hindsight(call_class, *selection.row, selection.predicted, arrivals);
+  }
+  if (!taken) return;
   constexpr double kWeight = 0.25;
   call_class.elapsed += kWeight * (*taken + waiting(arrivals) - call_class.elapsed);
   Seconds predicted = selection.predicted;

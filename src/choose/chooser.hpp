@@ -164,7 +164,7 @@ class Chooser {
   [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, std::uint64_t every) const;
   void rest(CallClass& call_class, std::uint64_t every, bool observed);
   void note(const Selection& selection);
-  void learn(const Selection& selection, std::optional<Seconds> taken,
+  void learn(Selection& selection, std::optional<Seconds> taken,
              const std::vector<Seconds>& arrivals);
   void forget_oldest();
 

@@ -32,11 +32,11 @@ Seconds as_price(Seconds after_last, Collective collective, const std::vector<Se
   return rooted(collective) ? after_last + waiting(arrivals) : after_last;
 }
 
-/// Returns true if balanced programs are replayed for given arrivals: in reductions, whose ranks
-/// may leave early, and where protocols compete.
+/// Returns true if balanced programs are replayed for given arrivals: in rooted collectives, whose
+/// ranks may leave early, if they combine or protocols compete.
 bool replays_arrivals(const CallClass& call_class) {
   const Collective collective = call_class.arrival_independent.front().row->collective;
-  return call_class.arrival_independent.size() > 1 || (rooted(collective) && combines(collective));
+  return rooted(collective) && (combines(collective) || call_class.arrival_independent.size() > 1);
 }
 
 /// Returns true if the plan is priced for given arrivals without a replay.
@@ -46,10 +46,14 @@ bool has_closed_form(const Plan& plan) {
 
 /// Takes the cost of pricing the arrival-independent candidates from the budget. Returns false if
 /// the budget is too small.
-bool pays_for_prices(CallClass& call_class) {
+bool pays_for_prices(CallClass& call_class, const Network& network) {
   Seconds cost = 0;
-  if (replays_arrivals(call_class)) {
-    for (const Candidate& each : call_class.arrival_independent) cost += replay_cost(*each.plan);
+  for (const Candidate& each : call_class.arrival_independent) {
+    if (has_closed_form(*each.plan)) {
+      cost += planning_cost(*each.row, each.plan->problem, network);
+    } else if (replays_arrivals(call_class)) {
+      cost += replay_cost(*each.plan);
+    }
   }
   return call_class.pay(cost);
 }
@@ -67,6 +71,16 @@ Seconds mean_of_recent(const CallClass& call_class, const Algorithm& row, Second
     }
   }
   return count > 0 ? sum / count : predicted;
+}
+
+/// Arrivals may differ from the expected ones: candidates that do not depend on these keep their
+/// prices under the arrivals of the last calls.
+void use_recent_prices(const CallClass& call_class, std::vector<Candidate>& candidates) {
+  for (Candidate& each : candidates) {
+    for (const Candidate& independent : call_class.arrival_independent) {
+      if (independent.row == each.row) each.predicted = independent.predicted;
+    }
+  }
 }
 
 }  // namespace
@@ -120,6 +134,7 @@ std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& 
   const bool priced = late(expected) && !call_class.priced.empty();
   const auto& others = priced ? call_class.priced : call_class.arrival_independent;
   all.insert(all.end(), others.begin(), others.end());
+  if (priced && !rooted(problem.collective)) use_recent_prices(call_class, all);
   all.front().predicted = others.front().predicted;
   return all;
 }
@@ -195,7 +210,7 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
   call_class.priced.clear();
   call_class.unpriced.clear();
   call_class.priced_count = -1;
-  if (!pays_for_prices(call_class)) return;
+  if (!pays_for_prices(call_class, known_.network)) return;
   call_class.priced_count = problem.count;
   call_class.arrivals = expected;
   for (const Candidate& each : call_class.arrival_independent) {
@@ -212,7 +227,9 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
 
 Seconds Pricer::in_hindsight(CallClass& call_class, const Algorithm& row, Seconds predicted,
                              const std::vector<Seconds>& arrivals) const {
-  if (call_class.arrival_independent.empty() || !pays_for_prices(call_class)) return predicted;
+  if (call_class.arrival_independent.empty() || !pays_for_prices(call_class, known_.network)) {
+    return predicted;
+  }
   std::vector<Candidate> prices;
   for (const Candidate& each : call_class.arrival_independent) {
     prices.push_back({each.row, price_of(call_class, each, arrivals), nullptr});

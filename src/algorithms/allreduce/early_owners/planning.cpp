@@ -107,12 +107,6 @@ Count longest_block(const Plan& plan) {
   return blocks.longest() * plan.problem.element_bytes;
 }
 
-/// The time of one round while ports are busy in each round.
-Seconds round_of(const Plan& plan, const Network& network) {
-  const Count bytes = longest_block(plan);
-  return network.following(bytes) + network.transfer(bytes) - network.occupancy(bytes);
-}
-
 /// The additional time of the rounds in which a block has to reach all ranks.
 Seconds fill_of(const Plan& plan, const Network& network) {
   const Count bytes = longest_block(plan);
@@ -134,6 +128,11 @@ void plan_blocks(Plan& plan, Count blocks, const std::vector<Seconds>& before,
 }  // namespace
 
 Count blocks_of(const Plan& plan) { return plan.parameters.at("blocks"); }
+
+Seconds round_of(const Plan& plan, const Network& network) {
+  const Count bytes = longest_block(plan);
+  return network.following(bytes) + network.transfer(bytes) - network.occupancy(bytes);
+}
 
 std::shared_ptr<const Timetable> planned_timetable(const Plan& plan) {
   return timetable(plan.table, blocks_of(plan));
@@ -161,6 +160,11 @@ void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge) {
                            ? best_blocks(plan.problem, before, knowledge.network)
                            : asked->second;
   plan.parameters["blocks"] = std::min(blocks, most_blocks(plan.problem));
+}
+
+void plan_arrivals_of_owners(Plan& plan, const std::vector<Seconds>& arrivals,
+                             const Network& network) {
+  plan_blocks(plan, blocks_of(plan), before_last(arrivals, plan.problem.ranks), network);
 }
 
 void check_blocks_of_owners(const Plan& plan) {

@@ -17,6 +17,9 @@ void check_early_owners(const Plan& plan);
 
 /// Fills in the parameter `blocks` alone: for expected arrivals, or for balanced ones.
 void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge);
+/// Fills in the table for these arrivals, with the plan's blocks.
+void plan_arrivals_of_owners(Plan& plan, const std::vector<Seconds>& arrivals,
+                             const Network& network);
 /// Throws Error for more blocks than elements or than a plan may have.
 void check_blocks_of_owners(const Plan& plan);
 
@@ -25,6 +28,8 @@ void check_blocks_of_owners(const Plan& plan);
 [[nodiscard]] std::shared_ptr<const Timetable> planned_timetable(const Plan& plan);
 /// The mean exit after the last arrival by this timetable, seconds.
 [[nodiscard]] Seconds planned_time(const Plan& plan, const Network& network);
+/// The time of one round while ports are busy in each round.
+[[nodiscard]] Seconds round_of(const Plan& plan, const Network& network);
 /// The rounds of a timetable with as many blocks if all ranks arrive together.
 [[nodiscard]] Count balanced_rounds(const Plan& plan);
 /// True if planning may gain more time than it takes.

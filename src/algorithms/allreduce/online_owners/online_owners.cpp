@@ -111,6 +111,22 @@ Cost cost(const Plan& plan) {
   return {rounds + 2 + 2 * levels, rounds * longest, longest, 0, true};
 }
 
+/// By the timetable for these arrivals; each rank takes part a window after its arrival, and without
+/// a progress thread not before the coordinator's.
+Seconds mean_after_last(const Plan& plan, const Network& network,
+                        const std::vector<Seconds>& arrivals) {
+  std::vector<Seconds> heard = arrivals;
+  if (plan.progress == Progress::foreground) {
+    const Seconds first = arrivals[static_cast<std::size_t>(plan.parameters.at("coordinator"))];
+    for (Seconds& each : heard) each = std::max(each, first);
+  }
+  Plan early = plan;
+  plan_arrivals_of_owners(early, heard, network);
+  const auto window = static_cast<double>(plan.parameters.at("window"));
+  const Seconds messages = 2 * ceil_log2(plan.problem.ranks) * network.alpha;
+  return planned_time(early, network) + window * round_of(plan, network) + messages;
+}
+
 }  // namespace
 
 LATECOMER_ROW(allreduce, online_owners) {
@@ -134,6 +150,7 @@ LATECOMER_ROW(allreduce, online_owners) {
           .fill_plan = fill_plan,
           .check = check,
           .cost = cost,
+          .mean_after_last = mean_after_last,
           .worth_planning = worth_planning_owners,
           .executor = executor};
 }
