@@ -20,6 +20,8 @@ namespace latecomer::allreduce {
 namespace {
 
 constexpr Count kMostStep = 1024;
+constexpr Count kMostWindow = 4096;    // rounds have room in a control message
+constexpr Count kMostChildren = 1024;  // the numbers of the tree's places have room in a Rank
 
 class OnlineExecutor final : public Executor {
  public:
@@ -79,28 +81,33 @@ Count best_window(const Plan& plan, const Network& network) {
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan_blocks_of_owners(plan, knowledge);
-  if (!plan.parameters.contains("coordinator")) {
-    plan.parameters["coordinator"] = knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals);
-  }
-  plan.parameters.try_emplace("children", 2);
-  if (!plan.parameters.contains("step")) plan.parameters["step"] = best_step(plan, knowledge.network);
-  if (!plan.parameters.contains("window")) {
-    plan.parameters["window"] = best_window(plan, knowledge.network);
-  }
+  // A setting is for communicators of all sizes: it is cut where it is too large for this one.
+  const auto fill = [&](const char* name, const auto& otherwise, Count most) {
+    const auto asked = plan.parameters.find(name);
+    const Count value = asked == plan.parameters.end() ? otherwise() : asked->second;
+    plan.parameters[name] = std::min(value, most);
+  };
+  fill(
+      "coordinator",
+      [&] { return knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals); },
+      plan.problem.ranks - 1);
+  fill("children", [] { return 2; }, kMostChildren);
+  fill("step", [&] { return best_step(plan, knowledge.network); }, kMostStep);
+  fill("window", [&] { return best_window(plan, knowledge.network); }, kMostWindow);
+}
+
+void check_at_most(const Plan& plan, const char* name, Count most) {
+  const Count value = plan.parameters.at(name);
+  if (value > most) throw Error(name, std::to_string(value), "at most " + std::to_string(most));
 }
 
 void check(const Plan& plan) {
   check_blocks_of_owners(plan);
   if (!plan.order.empty() || !plan.table.empty()) refuse_table(plan, "none, and no order");
-  const Count coordinator = plan.parameters.at("coordinator");
-  if (coordinator >= plan.problem.ranks) {
-    throw Error("coordinator", std::to_string(coordinator),
-                "a rank below " + std::to_string(plan.problem.ranks));
-  }
-  if (plan.parameters.at("step") > kMostStep) {
-    throw Error("step", std::to_string(plan.parameters.at("step")),
-                "at most " + std::to_string(kMostStep));
-  }
+  check_at_most(plan, "coordinator", plan.problem.ranks - 1);
+  check_at_most(plan, "step", kMostStep);
+  check_at_most(plan, "window", kMostWindow);
+  check_at_most(plan, "children", kMostChildren);
 }
 
 /// The rounds of the timetable, and the ways of the control messages before and beside them.
@@ -139,11 +146,24 @@ LATECOMER_ROW(allreduce, online_owners) {
                           {},
                           false,
                           TakenOver::in_proportion},
-                         {"coordinator", "the rank that orders arrivals; default: the rank that is "
-                                         "expected first", 0, {}},
-                         {"step", "rounds that ranks are told of at a time, at most 1024; default: "
-                                  "by cost", 1, {}},
-                         {"window", "window", 1, {}}, {"children", "children", 1, {}}},
+                         {"coordinator",
+                          "the rank that orders arrivals; default: the rank that is expected first",
+                          0,
+                          {}},
+                         {"step",
+                          "rounds that a rank reports at a time, at most 1024; default: by cost",
+                          1,
+                          {}},
+                         {"window",
+                          "rounds that the fastest rank may be ahead of the slowest one, at most "
+                          "4096; default: by cost",
+                          1,
+                          {}},
+                         {"children",
+                          "ranks to which each passes on control messages, at most 1024; "
+                          "default: 2",
+                          1,
+                          {}}},
           .cost_formula = "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + "
                           "2 ceil(log2 P) alpha",
           .source = "own",

@@ -176,7 +176,7 @@ bool OnlineProtocol::lands(std::size_t receive) const {
 }
 
 Slice OnlineProtocol::landing(std::size_t receive) const {
-  const auto slot = static_cast<Count>(receive % OnlineRank::kLandings);
+  const auto slot = static_cast<Count>(rank_.landing(receive));
   const Count count = blocks_.range(rank_.receive_hop(receive).block).count;
   return {Buffer::scratch, slot * blocks_.longest(), count};
 }

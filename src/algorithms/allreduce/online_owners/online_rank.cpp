@@ -47,6 +47,7 @@ void OnlineRank::combined(std::size_t receive, Step& step) {
   OwnHop& own = receives_[receive];
   ++receive_over_;
   ++here_[own.hop.block];
+  if (!own.hop.final) ++contributions_combined_;
   own.over = true;
   go_on(step);
 }
@@ -81,10 +82,11 @@ Count OnlineRank::rounds_over() {
 /// All earlier contributions must be combined with it, or the result must be here.
 bool OnlineRank::may_send(const OwnHop& own) const { return here_[own.hop.block] == own.earlier; }
 
-/// A result is received where the contribution was, which must have left.
+/// A result is received where the contribution was, which must have left. It may be over before
+/// earlier contributions are combined, and frees no landing.
 bool OnlineRank::may_receive(const OwnHop& own) const {
   if (own.hop.final) return !giving_[own.hop.block];
-  return receive_posted_ - receive_over_ < kLandings;
+  return own.number < contributions_combined_ + kLandings;
 }
 
 /// Extends the timetable up to the horizon or, when all ranks have arrived, as far as this rank
@@ -113,10 +115,12 @@ void OnlineRank::note_hops() {
     const Hop& hop = table_.hops()[noted_];
     const auto block = static_cast<std::size_t>(hop.block);
     if (hop.from == me_) {
-      sends_.push_back({hop, expected_[block]});
+      sends_.push_back({hop, expected_[block], 0, false});
       if (!hop.final) giving_[block] = true;
     }
-    if (hop.to == me_) receives_.push_back({hop, expected_[block]++});
+    if (hop.to != me_) continue;
+    receives_.push_back({hop, expected_[block]++, contributions_noted_, false});
+    if (!hop.final) ++contributions_noted_;
   }
 }
 

@@ -17,7 +17,8 @@ class OnlineRank {
   static constexpr std::size_t kReceiving = 1;
   /// Blocks that a rank offers at the same time; their receivers decide when they leave.
   static constexpr std::size_t kSending = 1;
-  /// Blocks that are received or wait to be combined.
+  /// Contributions that are received or wait to be combined. Each has a landing of its own; they
+  /// must be combined in the order of their receives.
   static constexpr std::size_t kLandings = 2;
 
   /// What is to be done after an event, in this order. Blocks are named by their numbers among
@@ -47,6 +48,10 @@ class OnlineRank {
   [[nodiscard]] bool first_contribution(std::size_t receive) const {
     return receives_[receive].earlier == 0;
   }
+  /// The landing of a contribution.
+  [[nodiscard]] std::size_t landing(std::size_t receive) const {
+    return receives_[receive].number % kLandings;
+  }
   /// True if this rank had combined the block with contributions of others before it sends it.
   [[nodiscard]] bool combined_before(std::size_t send) const { return sends_[send].earlier > 0; }
   /// A text that says what the rank waits for.
@@ -59,8 +64,9 @@ class OnlineRank {
   /// A block that this rank sends or receives.
   struct OwnHop {
     Hop hop;
-    Count earlier = 0;  // receives of this block before it
-    bool over = false;  // sent, or received and combined
+    Count earlier = 0;       // receives of this block before it
+    std::size_t number = 0;  // of a contribution: among all that this rank receives
+    bool over = false;       // sent, or received and combined
   };
 
   void extend();
@@ -84,6 +90,8 @@ class OnlineRank {
   std::size_t receive_posted_ = 0;
   std::size_t receive_here_ = 0;
   std::size_t receive_over_ = 0;
+  std::size_t contributions_noted_ = 0;     // among the receives
+  std::size_t contributions_combined_ = 0;
   std::size_t first_send_ = 0;      // that may not be over
   std::size_t first_receive_ = 0;
   std::vector<Count> expected_;     // by block: receives so far
