@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "algorithms/plan_checks.hpp"
+#include "algorithms/transfers/transfers.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
@@ -85,31 +86,40 @@ std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, 
 
 /// The timetable for these arrivals. The last ones made on this thread are kept, for the programs
 /// of several ranks and for prices.
-std::shared_ptr<const Timetable> timetable(const std::vector<Count>& arrivals, Count blocks) {
+std::shared_ptr<const Timetable> timetable(const std::vector<Count>& arrivals, Count blocks,
+                                           Combines combines) {
   struct Made {
     std::vector<Count> arrivals;
     Count blocks = 0;
+    Combines combines = Combines::yes;
     std::shared_ptr<const Timetable> table;
   };
   constexpr std::size_t kKept = 8;
   thread_local std::deque<Made> kept;
   for (const Made& made : kept) {
-    if (made.arrivals == arrivals && made.blocks == blocks) return made.table;
+    const bool same = made.blocks == blocks && made.combines == combines;
+    if (same && made.arrivals == arrivals) return made.table;
   }
-  kept.push_front(
-      {arrivals, blocks, std::make_shared<const Timetable>(make_timetable(arrivals, blocks))});
+  kept.push_front({arrivals, blocks, combines,
+                   std::make_shared<const Timetable>(make_timetable(arrivals, blocks, combines))});
   if (kept.size() > kKept) kept.pop_back();
   return kept.front().table;
 }
 
-Count longest_block(const Plan& plan) {
-  const Partition blocks(plan.problem.count, blocks_of(plan));
-  return blocks.longest() * plan.problem.element_bytes;
+Count longest_block_bytes(const Plan& plan) {
+  return longest_block(plan) * plan.problem.element_bytes;
 }
+
+Combines combines_of(const Plan& plan) {
+  return combines(plan.problem.collective) ? Combines::yes : Combines::no;
+}
+
+/// The pieces of each rank's part in an all-gather.
+Count pieces_of(const Plan& plan) { return blocks_of(plan) / plan.problem.ranks; }
 
 /// The additional time of the rounds in which a block has to reach all ranks.
 Seconds fill_of(const Plan& plan, const Network& network) {
-  const Count bytes = longest_block(plan);
+  const Count bytes = longest_block_bytes(plan);
   return ceil_log2(plan.problem.ranks) * (network.occupancy(bytes) - network.following(bytes));
 }
 
@@ -130,12 +140,36 @@ void plan_blocks(Plan& plan, Count blocks, const std::vector<Seconds>& before,
 Count blocks_of(const Plan& plan) { return plan.parameters.at("blocks"); }
 
 Seconds round_of(const Plan& plan, const Network& network) {
-  const Count bytes = longest_block(plan);
+  const Count bytes = longest_block_bytes(plan);
   return network.following(bytes) + network.transfer(bytes) - network.occupancy(bytes);
 }
 
+std::vector<Range> ranges_of(const Plan& plan) {
+  std::vector<Range> ranges;
+  if (combines_of(plan) == Combines::yes) {
+    const Partition blocks(plan.problem.count, blocks_of(plan));
+    for (Count block = 0; block < blocks_of(plan); ++block) ranges.push_back(blocks.range(block));
+    return ranges;
+  }
+  const std::vector<Range> parts = transfers::parts_of(plan.problem);
+  for (Count piece = 0; piece < pieces_of(plan); ++piece) {
+    for (const Range& part : parts) {
+      const Range range = Partition(part.count, pieces_of(plan)).range(piece);
+      ranges.push_back({part.begin + range.begin, range.count});
+    }
+  }
+  return ranges;
+}
+
+Count longest_block(const Plan& plan) {
+  if (combines_of(plan) == Combines::yes) {
+    return Partition(plan.problem.count, blocks_of(plan)).longest();
+  }
+  return Partition(transfers::longest_part(plan.problem), pieces_of(plan)).longest();
+}
+
 std::shared_ptr<const Timetable> planned_timetable(const Plan& plan) {
-  return timetable(plan.table, blocks_of(plan));
+  return timetable(plan.table, blocks_of(plan), combines_of(plan));
 }
 
 Seconds planned_time(const Plan& plan, const Network& network) {
@@ -146,7 +180,8 @@ Seconds planned_time(const Plan& plan, const Network& network) {
 }
 
 Count balanced_rounds(const Plan& plan) {
-  return timetable(std::vector<Count>(plan.problem.ranks, 0), blocks_of(plan))->rounds;
+  const std::vector<Count> together(plan.problem.ranks, 0);
+  return timetable(together, blocks_of(plan), combines_of(plan))->rounds;
 }
 
 bool worth_planning_owners(const Problem& problem, const Network& network) {
@@ -160,6 +195,11 @@ void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge) {
                            ? best_blocks(plan.problem, before, knowledge.network)
                            : asked->second;
   plan.parameters["blocks"] = std::min(blocks, most_blocks(plan.problem));
+  if (combines_of(plan) == Combines::yes) return;
+  const Count ranks = plan.problem.ranks;
+  const Count longest = std::max<Count>(1, transfers::longest_part(plan.problem));
+  const Count pieces = std::max<Count>(1, (std::min(blocks, kMostBlocks) + ranks / 2) / ranks);
+  plan.parameters["blocks"] = ranks * std::min(pieces, longest);
 }
 
 void plan_arrivals_of_owners(Plan& plan, const std::vector<Seconds>& arrivals,
@@ -168,6 +208,13 @@ void plan_arrivals_of_owners(Plan& plan, const std::vector<Seconds>& arrivals,
 }
 
 void check_blocks_of_owners(const Plan& plan) {
+  const Count ranks = plan.problem.ranks;
+  if (combines_of(plan) == Combines::no) {
+    const Count most = std::max(ranks, kMostBlocks);
+    if (blocks_of(plan) <= most && blocks_of(plan) % ranks == 0) return;
+    throw Error("blocks", std::to_string(blocks_of(plan)),
+                "a multiple of " + std::to_string(ranks) + ", at most " + std::to_string(most));
+  }
   const Count most = most_blocks(plan.problem);
   if (blocks_of(plan) <= most) return;
   throw Error("blocks", std::to_string(blocks_of(plan)), "at most " + std::to_string(most));

@@ -24,6 +24,10 @@ void plan_arrivals_of_owners(Plan& plan, const std::vector<Seconds>& arrivals,
 void check_blocks_of_owners(const Plan& plan);
 
 [[nodiscard]] Count blocks_of(const Plan& plan);
+/// The elements of each block. In an all-gather, block b is a piece of the part of rank b mod P.
+[[nodiscard]] std::vector<Range> ranges_of(const Plan& plan);
+/// The number of elements of the longest block.
+[[nodiscard]] Count longest_block(const Plan& plan);
 /// The timetable for the arrivals that the plan was made for.
 [[nodiscard]] std::shared_ptr<const Timetable> planned_timetable(const Plan& plan);
 /// The mean exit after the last arrival by this timetable, seconds.

@@ -9,11 +9,15 @@
 
 namespace latecomer::allreduce {
 
-TimetableBuilder::TimetableBuilder(Rank ranks, Count blocks)
-    : all_(2 * static_cast<std::size_t>(ranks - 1) * static_cast<std::size_t>(blocks)),
+TimetableBuilder::TimetableBuilder(Rank ranks, Count blocks, Combines combines)
+    : ranks_(ranks),
+      blocks_(blocks),
+      combines_(combines),
+      all_((combines == Combines::yes ? 2 : 1) * static_cast<std::size_t>(ranks - 1) *
+           static_cast<std::size_t>(blocks)),
       present_(1, ranks),
       ports_(ranks),
-      contributions_(ranks, blocks),
+      contributions_(ranks, combines == Combines::yes ? blocks : 0),
       results_(ranks, blocks) {
   hops_.reserve(all_);
 }
@@ -21,13 +25,15 @@ TimetableBuilder::TimetableBuilder(Rank ranks, Count blocks)
 void TimetableBuilder::add(Rank rank) {
   insert(present_[0], rank);
   dry_ = false;
+  if (combines_ == Combines::yes) return;
+  for (Count block = rank; block < blocks_; block += ranks_) results_.finish(block, rank);
 }
 
 void TimetableBuilder::fill() {
   interruption_point();
   const std::size_t first = hops_.size();
   ports_.begin(present_[0]);
-  contributions_.send(ports_, hops_);
+  if (combines_ == Combines::yes) contributions_.send(ports_, hops_);
   results_.send(ports_, hops_);
   end_round(first);
   dry_ = hops_.size() == first;
@@ -46,7 +52,7 @@ void TimetableBuilder::end_round(std::size_t first) {
     hop.round = round_;
     if (hop.final) {
       results_.come(hop.to, hop.block);
-      contributions_.note_result(hop.to);
+      if (combines_ == Combines::yes) contributions_.note_result(hop.to);
     } else if (contributions_.come(hop.block)) {
       results_.finish(hop.block, contributions_.owner(hop.block));
       contributions_.note_result(contributions_.owner(hop.block));
@@ -54,9 +60,9 @@ void TimetableBuilder::end_round(std::size_t first) {
   }
 }
 
-Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks) {
+Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks, Combines combines) {
   const auto ranks = static_cast<Rank>(arrivals.size());
-  TimetableBuilder builder(ranks, blocks);
+  TimetableBuilder builder(ranks, blocks, combines);
   const std::vector<Rank> order =
       order_by_arrival(ranks, std::vector<Seconds>(arrivals.begin(), arrivals.end()));
   auto next = order.begin();

@@ -10,11 +10,15 @@
 
 namespace latecomer::allreduce {
 
-/// Makes a timetable round by round. Ranks take part from the round on in which they are added: so
+/// True for an all-reduce: contributions to a block come together at its owner. In an all-gather
+/// the owner has the block from the beginning.
+enum class Combines : bool { no, yes };
+
+/// Makes a timetable round by round. The owner of block b is rank b mod P. Ranks take part from the round on in which they are added: so
 /// the hops of a round do not depend on ranks that arrive later.
 class TimetableBuilder {
  public:
-  TimetableBuilder(Rank ranks, Count blocks);
+  TimetableBuilder(Rank ranks, Count blocks, Combines combines = Combines::yes);
 
   /// The rank takes part from round() on. Each rank is added once.
   void add(Rank rank);
@@ -37,6 +41,9 @@ class TimetableBuilder {
  private:
   void end_round(std::size_t first);
 
+  Rank ranks_;
+  Count blocks_;
+  Combines combines_;
   std::size_t all_;
   BitRows present_;  // one row
   FreePorts ports_;
@@ -54,6 +61,7 @@ struct Timetable {
 };
 
 /// A timetable of so many blocks. `arrivals`: by rank, the round from which on it takes part.
-[[nodiscard]] Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks);
+[[nodiscard]] Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks,
+                                       Combines combines = Combines::yes);
 
 }  // namespace latecomer::allreduce

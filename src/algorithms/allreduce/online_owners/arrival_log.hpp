@@ -14,6 +14,7 @@
 
 #include <vector>
 
+#include "algorithms/allreduce/early_owners/timetable.hpp"
 #include "base/types.hpp"
 
 namespace latecomer::allreduce {
@@ -29,6 +30,7 @@ struct LogEntry {
 struct OnlineCall {
   Rank ranks = 1;
   Count blocks = 1;
+  Combines combines = Combines::yes;
   Rank coordinator = 0;
   Count window = 1;   // rounds from the slowest rank to the horizon
   Count step = 1;     // rounds that are reported together

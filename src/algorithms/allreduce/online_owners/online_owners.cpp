@@ -26,23 +26,27 @@ constexpr Count kMostChildren = 1024;  // the numbers of the tree's places have 
 class OnlineExecutor final : public Executor {
  public:
   OnlineExecutor(const Plan& plan, Rank me)
-      : call_{plan.problem.ranks, blocks_of(plan),
-              static_cast<Rank>(plan.parameters.at("coordinator")), plan.parameters.at("window"),
-              plan.parameters.at("step"), static_cast<Rank>(plan.parameters.at("children"))},
-        count_(plan.problem.count),
+      : call_{plan.problem.ranks,
+              blocks_of(plan),
+              combines(plan.problem.collective) ? Combines::yes : Combines::no,
+              static_cast<Rank>(plan.parameters.at("coordinator")),
+              plan.parameters.at("window"),
+              plan.parameters.at("step"),
+              static_cast<Rank>(plan.parameters.at("children"))},
+        layout_{ranges_of(plan), longest_block(plan), plan.problem.before(me).begin},
         context_(context_of(plan, me)) {
-    context_.scratch_count =
-        static_cast<Count>(OnlineRank::kLandings) * Partition(count_, call_.blocks).longest();
+    if (call_.combines == Combines::no) return;
+    context_.scratch_count = static_cast<Count>(OnlineRank::kLandings) * layout_.longest;
   }
   [[nodiscard]] const RankContext& context() const override { return context_; }
   [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
       Transport& transport, const ProtocolOptions& /*options*/) const override {
-    return std::make_unique<OnlineProtocol>(call_, count_, context_, transport);
+    return std::make_unique<OnlineProtocol>(call_, layout_, context_, transport);
   }
 
  private:
   OnlineCall call_;
-  Count count_;
+  BlockLayout layout_;
   RankContext context_;
 };
 
@@ -58,8 +62,8 @@ Rank first_of(const std::vector<Seconds>& arrivals) {
 
 /// The time of a round: of the longest block.
 Seconds round_time(const Plan& plan, const Network& network) {
-  const Partition blocks(plan.problem.count, blocks_of(plan));
-  return std::max(network.occupancy(blocks.longest() * plan.problem.element_bytes), 1e-12);
+  const Count bytes = longest_block(plan) * plan.problem.element_bytes;
+  return std::max(network.occupancy(bytes), 1e-12);
 }
 
 /// An inner rank of the tree sends `children` + 1 control messages for each step, and a rank that
@@ -114,8 +118,9 @@ void check(const Plan& plan) {
 Cost cost(const Plan& plan) {
   const Count levels = ceil_log2(plan.problem.ranks);
   const Count rounds = balanced_rounds(plan) + plan.parameters.at("step") + 1;
-  const Count longest = Partition(plan.problem.count, blocks_of(plan)).longest();
-  return {rounds + 2 + 2 * levels, rounds * longest, longest, 0, true};
+  const Count longest = longest_block(plan);
+  const Count combined = combines(plan.problem.collective) ? longest : 0;
+  return {rounds + 2 + 2 * levels, rounds * longest, combined, 0, true};
 }
 
 /// By the timetable for these arrivals; each rank takes part a window after its arrival, and without
@@ -134,14 +139,12 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
   return planned_time(early, network) + window * round_of(plan, network) + messages;
 }
 
-}  // namespace
-
-LATECOMER_ROW(allreduce, online_owners) {
+Algorithm row(std::string_view blocks, std::string_view formula) {
   return {.commutative_only = true,
           .runs_ahead = true,
           .scratch_messages = 2,
           .parameters = {{"blocks",
-                          "of the vector, at most 4096; default: by cost",
+                          blocks,
                           1,
                           {},
                           false,
@@ -164,8 +167,7 @@ LATECOMER_ROW(allreduce, online_owners) {
                           "default: 2",
                           1,
                           {}}},
-          .cost_formula = "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + "
-                          "2 ceil(log2 P) alpha",
+          .cost_formula = formula,
           .source = "own",
           .fill_plan = fill_plan,
           .check = check,
@@ -175,4 +177,23 @@ LATECOMER_ROW(allreduce, online_owners) {
           .executor = executor};
 }
 
+}  // namespace
+
+LATECOMER_ROW(allreduce, online_owners) {
+  return row("of the vector, at most 4096; default: by cost",
+             "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + 2 ceil(log2 P) alpha");
+}
+
 }  // namespace latecomer::allreduce
+
+namespace latecomer::allgather {
+
+LATECOMER_ROW(allgather, online_owners) {
+  Algorithm row = allreduce::row("of the vector, a multiple of P, at most 4096; default: by cost",
+             "about (K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + 2 ceil(log2 P) alpha");
+  row.commutative_only = false;
+  row.scratch_messages = 0;
+  return row;
+}
+
+}  // namespace latecomer::allgather

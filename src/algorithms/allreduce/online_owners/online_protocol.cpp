@@ -42,26 +42,26 @@ Token token(Work work, std::size_t number) {
 
 }  // namespace
 
-OnlineProtocol::OnlineProtocol(const OnlineCall& call, Count count, const RankContext& context,
-                               Transport& transport)
+OnlineProtocol::OnlineProtocol(const OnlineCall& call, const BlockLayout& layout,
+                               const RankContext& context, Transport& transport)
     : context_(context),
       transport_(transport),
       rank_(call, context.me),
-      blocks_(count, call.blocks),
+      layout_(layout),
+      combines_(call.combines == Combines::yes),
       sent_to_(static_cast<std::size_t>(call.ranks), false),
       received_from_(static_cast<std::size_t>(call.ranks), false) {}
 
-/// One rank alone only copies; without elements there is nothing to do.
+/// One rank alone only copies; without elements there is nothing to do. In an all-gather each rank
+/// copies its own part.
 void OnlineProtocol::arrive() {
-  const Count count = context_.output_count;
-  if (count == 0 || (context_.ranks == 1 && context_.in_place)) {
-    status_ = Status::done;
-    return;
+  const Count count = context_.input_count;
+  copying_ = !context_.in_place && count > 0 && (context_.ranks == 1 || !combines_);
+  if (copying_) {
+    transport_.copy({Buffer::input, 0, count}, {Buffer::output, layout_.input_begin, count},
+                    token(Work::copy, 0));
   }
-  if (context_.ranks == 1) {
-    return transport_.copy({Buffer::input, 0, count}, {Buffer::output, 0, count},
-                           token(Work::copy, 0));
-  }
+  if (context_.ranks == 1 || context_.output_count == 0) return end();
   OnlineRank::Step step;
   rank_.arrive(step);
   follow(step);
@@ -101,8 +101,8 @@ void OnlineProtocol::completed(const Completion& completion) {
       rank_.combined(number, step);
       break;
     case Work::copy:
-      status_ = Status::done;
-      return;
+      copying_ = false;
+      return end();
   }
   follow(step);
 }
@@ -127,15 +127,22 @@ void OnlineProtocol::follow(const OnlineRank::Step& step) {
   for (const auto& [to, message] : step.tell) transport_.send_control(to, encode(message));
   for (const std::size_t each : step.receive) receive(each);
   for (const std::size_t each : step.send) send(each);
-  if (status_ == Status::running && rank_.done()) status_ = Status::done;
+  end();
+}
+
+void OnlineProtocol::end() {
+  const bool alone = context_.ranks == 1 || context_.output_count == 0;
+  if (status_ == Status::running && !copying_ && (alone || rank_.done())) status_ = Status::done;
 }
 
 void OnlineProtocol::send(std::size_t send) {
   const Hop& hop = rank_.send_hop(send);
-  const bool combined = hop.final || rank_.combined_before(send);
+  const bool first_owner = !combines_ && hop.block % context_.ranks == context_.me;
+  const bool in_output = (hop.final && !first_owner) || rank_.combined_before(send);
+  const Slice data = in_output ? result(hop.block) : own(hop.block);
   const bool first = !sent_to_[static_cast<std::size_t>(hop.to)];
   sent_to_[static_cast<std::size_t>(hop.to)] = true;
-  transport_.send({hop.to, combined ? result(hop.block) : own(hop.block), first, false, true},
+  transport_.send({hop.to, data, first, false, !data.empty()},
                   context_.plan_hash, token(Work::send, send));
 }
 
@@ -145,7 +152,7 @@ void OnlineProtocol::receive(std::size_t receive) {
   received_from_[static_cast<std::size_t>(hop.from)] = true;
   first_of_peer_.push_back(first);
   const Slice to = lands(receive) ? landing(receive) : result(hop.block);
-  transport_.recv({hop.from, to, first, false, true}, token(Work::receive, receive));
+  transport_.recv({hop.from, to, first, false, !to.empty()}, token(Work::receive, receive));
 }
 
 /// The rank's own contribution lies in its input until the first one of others is combined with it
@@ -159,12 +166,13 @@ void OnlineProtocol::combine_next() {
 }
 
 Slice OnlineProtocol::own(Count block) const {
-  const Range range = blocks_.range(block);
-  return {context_.in_place ? Buffer::output : Buffer::input, range.begin, range.count};
+  if (context_.in_place) return result(block);
+  const Range range = layout_.blocks[static_cast<std::size_t>(block)];
+  return {Buffer::input, range.begin - layout_.input_begin, range.count};
 }
 
 Slice OnlineProtocol::result(Count block) const {
-  const Range range = blocks_.range(block);
+  const Range range = layout_.blocks[static_cast<std::size_t>(block)];
   return {Buffer::output, range.begin, range.count};
 }
 
@@ -177,8 +185,8 @@ bool OnlineProtocol::lands(std::size_t receive) const {
 
 Slice OnlineProtocol::landing(std::size_t receive) const {
   const auto slot = static_cast<Count>(rank_.landing(receive));
-  const Count count = blocks_.range(rank_.receive_hop(receive).block).count;
-  return {Buffer::scratch, slot * blocks_.longest(), count};
+  const Count count = result(rank_.receive_hop(receive).block).count;
+  return {Buffer::scratch, slot * layout_.longest, count};
 }
 
 void OnlineProtocol::fail(std::string why) {

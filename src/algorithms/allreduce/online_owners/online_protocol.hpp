@@ -7,15 +7,21 @@
 #include <vector>
 
 #include "algorithms/allreduce/online_owners/online_rank.hpp"
-#include "base/partition.hpp"
 #include "protocol/executor.hpp"
 
 namespace latecomer::allreduce {
 
+/// Where the blocks lie in the vector, which the output holds.
+struct BlockLayout {
+  std::vector<Range> blocks;
+  Count longest = 0;
+  Count input_begin = 0;  // of the vector's elements in the input, the first
+};
+
 class OnlineProtocol final : public Protocol {
  public:
-  /// The context and the transport must outlive it.
-  OnlineProtocol(const OnlineCall& call, Count count, const RankContext& context,
+  /// All references must outlive it.
+  OnlineProtocol(const OnlineCall& call, const BlockLayout& layout, const RankContext& context,
                  Transport& transport);
 
   void start() override {}
@@ -29,6 +35,7 @@ class OnlineProtocol final : public Protocol {
 
  private:
   void follow(const OnlineRank::Step& step);
+  void end();
   void send(std::size_t send);
   void receive(std::size_t receive);
   void combine_next();
@@ -42,7 +49,9 @@ class OnlineProtocol final : public Protocol {
   const RankContext& context_;
   Transport& transport_;
   OnlineRank rank_;
-  Partition blocks_;
+  const BlockLayout& layout_;
+  bool combines_;
+  bool copying_ = false;  // the input to the output
   std::deque<std::size_t> to_combine_;  // receives, the first one under way
   std::vector<bool> sent_to_;           // by rank: the first message carries the plan's hash
   std::vector<bool> received_from_;

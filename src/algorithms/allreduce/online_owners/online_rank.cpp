@@ -13,7 +13,7 @@ OnlineRank::OnlineRank(const OnlineCall& call, Rank me)
     : me_(me),
       call_(call),
       log_(call, me),
-      table_(call.ranks, call.blocks),
+      table_(call.ranks, call.blocks, call.combines),
       expected_(static_cast<std::size_t>(call.blocks), 0),
       here_(static_cast<std::size_t>(call.blocks), 0),
       giving_(static_cast<std::size_t>(call.blocks), false) {}
