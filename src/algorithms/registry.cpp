@@ -240,7 +240,8 @@ Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Paramet
   plan.progress = progress;
   if (algorithm.fill_plan != nullptr) algorithm.fill_plan(plan, knowledge);
   plan.progress = progress;  // where another row made the plan
-  plan.telemetry = knowledge.telemetry && algorithm.kind == Kind::program;
+  const bool tells = algorithm.informs_all != nullptr && algorithm.informs_all(plan);
+  plan.telemetry = knowledge.telemetry && (algorithm.kind == Kind::program || tells);
   return plan;
 }
 

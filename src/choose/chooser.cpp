@@ -57,6 +57,10 @@ double median(std::array<double, size> values, std::size_t count) {
   return *middle;
 }
 
+/// True if ranks may leave a call at different times: then the duration on the last rank to arrive,
+/// which is the least, does not stand for the others.
+bool leave_apart(Collective collective) { return collective != Collective::allreduce; }
+
 }  // namespace
 
 // --- Calls that are only watched ---
@@ -222,8 +226,8 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   const auto usual_time = [&](Reviewed by, std::size_t count) {
     std::array<double, Review::kCalls> seconds{};
     for (std::size_t ago = 0; ago < count; ++ago) {
-      seconds[ago] =
-          rooted(collective) ? (all.min(by, ago) + all.max(by, ago)) / 2 : all.min(by, ago);
+      const Seconds least = all.min(by, ago);
+      seconds[ago] = leave_apart(collective) ? (least + all.max(by, ago)) / 2 : least;
     }
     return trimmed_mean(seconds, count);
   };

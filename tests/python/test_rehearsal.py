@@ -47,6 +47,34 @@ def test_lateness_that_changes_costs_no_more_than_the_best_balanced_program(arri
     assert online.mean() <= 1.03 * cost("fastest", arrivals)[0].mean()
 
 
+@pytest.mark.parametrize(
+    ("collective", "arrivals", "gain"),
+    [
+        ("allreduce", "random", 0.8),
+        ("allreduce", "changing", 0.7),
+        ("allgather", "random", 0.9),
+    ],
+)
+def test_lateness_that_cannot_be_forecast_is_exploited_from_the_tenth_call_on(
+    collective, arrivals, gain
+):
+    """The candidates are priced for the arrivals of the last calls, whoever was late in them."""
+    seed = 5
+    print("seed", seed)
+    random = np.random.default_rng(seed).random((40, RANKS)) * DELAY
+    drawn = random if arrivals == "random" else changing(40, 1)
+    auto, calls = cost("auto", drawn, collective=collective)
+    fastest, _ = cost("fastest", drawn, collective=collective)
+    assert {call.algorithm for call in calls[10:]} == {"online_owners"}
+    assert auto[10:].mean() < gain * fastest[10:].mean()
+
+
+def test_lateness_below_a_start_up_changes_nothing():
+    random = np.random.default_rng(3).random((40, RANKS)) * 50e-6
+    _, calls = cost("auto", random)
+    assert "online_owners" not in {call.algorithm for call in calls}
+
+
 @pytest.mark.parametrize("native", ["openmpi-4.1", "recursive_doubling", "circulant"])
 @pytest.mark.parametrize("count", [256, 1 << 14, COUNT])
 def test_balanced_it_costs_no_more_than_the_better_of_both(native, count):

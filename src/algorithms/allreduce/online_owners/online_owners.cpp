@@ -23,6 +23,15 @@ constexpr Count kMostStep = 1024;
 constexpr Count kMostWindow = 4096;    // rounds have room in a control message
 constexpr Count kMostChildren = 1024;  // the numbers of the tree's places have room in a Rank
 
+/// All contributions to the first block are combined in its result, which reaches all ranks; in an
+/// all-gather the first piece of each rank's part does. So do the arrival stamps that they carry.
+Count stamped_blocks(const Plan& plan) {
+  return combines(plan.problem.collective) ? 1 : plan.problem.ranks;
+}
+
+/// Without elements there are no messages.
+bool informs_all(const Plan& plan) { return plan.problem.count > 0; }
+
 class OnlineExecutor final : public Executor {
  public:
   OnlineExecutor(const Plan& plan, Rank me)
@@ -33,7 +42,8 @@ class OnlineExecutor final : public Executor {
               plan.parameters.at("window"),
               plan.parameters.at("step"),
               static_cast<Rank>(plan.parameters.at("children"))},
-        layout_{ranges_of(plan), longest_block(plan), plan.problem.before(me).begin},
+        layout_{ranges_of(plan), longest_block(plan), plan.problem.before(me).begin,
+                plan.telemetry ? stamped_blocks(plan) : 0},
         context_(context_of(plan, me)) {
     if (call_.combines == Combines::no) return;
     context_.scratch_count = static_cast<Count>(OnlineRank::kLandings) * layout_.longest;
@@ -173,6 +183,7 @@ Algorithm row(std::string_view blocks, std::string_view formula) {
           .check = check,
           .cost = cost,
           .mean_after_last = mean_after_last,
+          .informs_all = informs_all,
           .worth_planning = worth_planning_owners,
           .executor = executor};
 }

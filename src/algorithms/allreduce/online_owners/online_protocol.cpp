@@ -142,7 +142,7 @@ void OnlineProtocol::send(std::size_t send) {
   const Slice data = in_output ? result(hop.block) : own(hop.block);
   const bool first = !sent_to_[static_cast<std::size_t>(hop.to)];
   sent_to_[static_cast<std::size_t>(hop.to)] = true;
-  transport_.send({hop.to, data, first, false, !data.empty()},
+  transport_.send({hop.to, data, first, hop.block < layout_.stamped, !data.empty()},
                   context_.plan_hash, token(Work::send, send));
 }
 
@@ -152,7 +152,8 @@ void OnlineProtocol::receive(std::size_t receive) {
   received_from_[static_cast<std::size_t>(hop.from)] = true;
   first_of_peer_.push_back(first);
   const Slice to = lands(receive) ? landing(receive) : result(hop.block);
-  transport_.recv({hop.from, to, first, false, !to.empty()}, token(Work::receive, receive));
+  transport_.recv({hop.from, to, first, hop.block < layout_.stamped, !to.empty()},
+                  token(Work::receive, receive));
 }
 
 /// The rank's own contribution lies in its input until the first one of others is combined with it

@@ -16,6 +16,7 @@ struct BlockLayout {
   std::vector<Range> blocks;
   Count longest = 0;
   Count input_begin = 0;  // of the vector's elements in the input, the first
+  Count stamped = 0;      // the messages of so many blocks, the first ones, carry arrival stamps
 };
 
 class OnlineProtocol final : public Protocol {
