@@ -26,9 +26,12 @@ constexpr Count kMostChildren = 1024;  // the numbers of the tree's places have 
 class OnlineExecutor final : public Executor {
  public:
   OnlineExecutor(const Plan& plan, Rank me)
-      : call_{plan.problem.ranks, blocks_of(plan),
-              static_cast<Rank>(plan.parameters.at("coordinator")), plan.parameters.at("window"),
-              plan.parameters.at("step"), static_cast<Rank>(plan.parameters.at("children"))},
+      : call_{plan.problem.ranks,
+              blocks_of(plan),
+              static_cast<Rank>(plan.parameters.at("coordinator")),
+              plan.parameters.at("window"),
+              plan.parameters.at("step"),
+              static_cast<Rank>(plan.parameters.at("children"))},
         count_(plan.problem.count),
         context_(context_of(plan, me)) {
     context_.scratch_count =
@@ -88,8 +91,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
     plan.parameters[name] = std::min(value, most);
   };
   fill(
-      "coordinator",
-      [&] { return knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals); },
+      "coordinator", [&] { return knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals); },
       plan.problem.ranks - 1);
   fill("children", [] { return 2; }, kMostChildren);
   fill("step", [&] { return best_step(plan, knowledge.network); }, kMostStep);
@@ -148,8 +150,9 @@ LATECOMER_ROW(allreduce, online_owners) {
                           "default: 2",
                           1,
                           {}}},
-          .cost_formula = "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + "
-                          "2 ceil(log2 P) alpha",
+          .cost_formula =
+              "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + "
+              "2 ceil(log2 P) alpha",
           .source = "own",
           .fill_plan = fill_plan,
           .check = check,
