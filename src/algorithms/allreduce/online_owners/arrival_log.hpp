@@ -7,9 +7,11 @@
 // of the log: rounds follow the execution, and no clock decides. Ranks that arrived meanwhile are
 // entered when it moves.
 //
-// Updates go down a tree in the order of the log; up it goes which rounds are over in a subtree.
-// The parent of a new rank sends it the whole log. Data and transport are elsewhere, so that a test
-// can go through all orders of messages.
+// Updates go down a tree in the order of the log; reports go up it, of the rounds that are over in
+// a subtree. The parent of a new rank sends it the whole log. The coordinator is the parent of the
+// first rank. Where it is at another place itself, it has the children of that place but no parent:
+// it knows entries before any other rank, and a parent would not know yet which rank reports.
+// Data and transport are elsewhere, so that a test can go through all orders of messages.
 #pragma once
 
 #include <vector>
@@ -63,6 +65,7 @@ class ArrivalLog {
 
   // Events. Each appends the messages that are to be sent now.
   void arrive(std::vector<Outgoing>& out);
+  /// The message must be one that can come.
   void hear(Rank from, const LogMessage& message, std::vector<Outgoing>& out);
   /// On this rank the rounds before `round` are over. May be called again.
   void finish(Count round, std::vector<Outgoing>& out);
@@ -70,6 +73,8 @@ class ArrivalLog {
   /// ranks to enter, or `hops` at the present horizon. Returns true if it moved.
   bool advance(bool hops, std::vector<Outgoing>& out);
 
+  /// False for a message that no rank of this call can have sent.
+  [[nodiscard]] bool can_come(Rank from, const LogMessage& message) const;
   [[nodiscard]] const std::vector<LogEntry>& entries() const { return entries_; }
   [[nodiscard]] Count horizon() const { return horizon_; }
   /// True if all ranks are in the log: then there is no horizon any more.
@@ -82,19 +87,24 @@ class ArrivalLog {
  private:
   void update(const LogMessage& message, std::vector<Outgoing>& out);
   void pass_over(std::vector<Outgoing>& out);
+  [[nodiscard]] bool can_update(Rank from, const LogMessage& message) const;
+  [[nodiscard]] bool is_child(Rank place) const;
+  [[nodiscard]] Rank parent_of(Rank place, const std::vector<LogEntry>& entries) const;
   [[nodiscard]] bool coordinates() const { return me_ == call_.coordinator; }
   [[nodiscard]] Count over_in_subtree() const;
+  [[nodiscard]] Count over_on_all() const;
   [[nodiscard]] Rank size() const { return static_cast<Rank>(entries_.size()); }
   [[nodiscard]] Rank first_child() const { return place_ * call_.children + 1; }
 
   OnlineCall call_;
   Rank me_;
+  bool arrived_ = false;
   std::vector<LogEntry> entries_;
   std::vector<Count> over_;    // by place: the rounds that are over in its subtree, as known here
   std::vector<Rank> waiting_;  // on the coordinator: ranks that are to be entered
   Rank place_ = -1;            // of this rank among the entries
   Count horizon_ = 0;
-  Count own_over_ = 0;         // the rounds that are over on this rank
+  Count own_over_ = 0;  // the rounds that are over on this rank
 };
 
 }  // namespace latecomer::allreduce

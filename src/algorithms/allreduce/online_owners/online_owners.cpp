@@ -102,8 +102,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
     plan.parameters[name] = std::min(value, most);
   };
   fill(
-      "coordinator",
-      [&] { return knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals); },
+      "coordinator", [&] { return knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals); },
       plan.problem.ranks - 1);
   fill("children", [] { return 2; }, kMostChildren);
   fill("step", [&] { return best_step(plan, knowledge.network); }, kMostStep);

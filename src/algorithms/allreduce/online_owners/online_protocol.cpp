@@ -1,5 +1,6 @@
 #include "algorithms/allreduce/online_owners/online_protocol.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace latecomer::allreduce {
@@ -22,7 +23,10 @@ std::vector<std::uint64_t> encode(const LogMessage& message) {
   return words;
 }
 
-LogMessage decode(ControlWords words) {
+/// Nothing for words that are no message.
+std::optional<LogMessage> decode(ControlWords words) {
+  constexpr auto kLast = static_cast<std::uint64_t>(LogMessage::Kind::update);
+  if (words.empty() || words.front() % kUpper > kLast) return std::nullopt;
   LogMessage message{static_cast<LogMessage::Kind>(words.front() % kUpper),
                      static_cast<Count>(words.front() >> kUpperBits),
                      {}};
@@ -71,13 +75,19 @@ void OnlineProtocol::arrive() {
 
 /// Without a progress thread a rank hears nothing before it arrives.
 void OnlineProtocol::on_control(Rank from, ControlWords words) {
-  if (status_ != Status::running || words.empty()) return;
+  if (status_ != Status::running) return;
   if (!arrived_ && context_.progress == Progress::foreground) {
     kept_.emplace_back(from, std::vector(words.begin(), words.end()));
     return;
   }
+  const std::optional<LogMessage> message = decode(words);
+  if (!message || !rank_.log().can_come(from, *message)) {
+    return fail("rank " + std::to_string(from) +
+                " sent a control message that does not fit the plan of rank " +
+                std::to_string(context_.me));
+  }
   OnlineRank::Step step;
-  rank_.hear(from, decode(words), step);
+  rank_.hear(from, *message, step);
   follow(step);
 }
 

@@ -58,7 +58,8 @@ class OnlineProtocol final : public Protocol {
   std::vector<bool> received_from_;
   std::vector<bool> first_of_peer_;  // by receive: it is the first message of its sender
   bool arrived_ = false;
-  std::vector<std::pair<Rank, std::vector<std::uint64_t>>> kept_;  // control messages, until the arrival
+  std::vector<std::pair<Rank, std::vector<std::uint64_t>>>
+      kept_;  // control messages, until the arrival
   Status status_ = Status::running;
   std::string failure_;
 };

@@ -5,7 +5,8 @@
 namespace latecomer::allreduce {
 namespace {
 
-constexpr std::size_t kAtHand = 4;  // blocks to send, and to receive, that the timetable should have
+constexpr std::size_t kAtHand =
+    4;  // blocks to send, and to receive, that the timetable should have
 
 }  // namespace
 
@@ -103,8 +104,7 @@ void OnlineRank::extend() {
   }
   note_hops();
   while (!table_.complete() && !table_.dry() &&
-         (sends_.size() - send_posted_ < kAtHand ||
-                                receives_.size() - receive_posted_ < kAtHand)) {
+         (sends_.size() - send_posted_ < kAtHand || receives_.size() - receive_posted_ < kAtHand)) {
     table_.fill();
     note_hops();
   }
@@ -130,7 +130,9 @@ bool OnlineRank::done() const {
 }
 
 std::string OnlineRank::waiting_for() const {
-  if (!log_.entered()) return "for rank " + std::to_string(call_.coordinator) + " to arrive";
+  if (!log_.entered()) {
+    return "for rank " + std::to_string(call_.coordinator) + ", which orders arrivals";
+  }
   std::string text;
   const auto add = [&](const char* what, Rank peer) {
     text += (text.empty() ? "" : ", ") + std::string(what) + std::to_string(peer);
@@ -151,8 +153,10 @@ std::string OnlineRank::waiting_for() const {
 
 std::vector<Count> OnlineRank::state() const {
   std::vector<Count> all = log_.state();
-  all.insert(all.end(), {arrived_, static_cast<Count>(send_posted_),
-                         static_cast<Count>(receive_posted_)});
+  for (const std::size_t each : {static_cast<std::size_t>(arrived_), sends_.size(), send_posted_,
+                                 receive_posted_, receive_here_}) {
+    all.push_back(static_cast<Count>(each));
+  }
   for (const OwnHop& own : sends_) all.push_back(own.over);
   for (const OwnHop& own : receives_) all.push_back(own.over);
   return all;

@@ -90,13 +90,13 @@ class OnlineRank {
   std::size_t receive_posted_ = 0;
   std::size_t receive_here_ = 0;
   std::size_t receive_over_ = 0;
-  std::size_t contributions_noted_ = 0;     // among the receives
+  std::size_t contributions_noted_ = 0;  // among the receives
   std::size_t contributions_combined_ = 0;
-  std::size_t first_send_ = 0;      // that may not be over
+  std::size_t first_send_ = 0;  // that may not be over
   std::size_t first_receive_ = 0;
-  std::vector<Count> expected_;     // by block: receives so far
-  std::vector<Count> here_;         // by block: those that are over
-  std::vector<bool> giving_;        // by block: its contribution was planned to leave, and has not
+  std::vector<Count> expected_;  // by block: receives so far
+  std::vector<Count> here_;      // by block: those that are over
+  std::vector<bool> giving_;     // by block: its contribution was planned to leave, and has not
 };
 
 }  // namespace latecomer::allreduce

@@ -1,0 +1,58 @@
+// online_owners with data: seeded runs with ranks that are late at random, on networks whose
+// messages and combinations take random times.
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "executors/make_executor.hpp"
+#include "property/random_worlds.hpp"
+#include "reference/reference.hpp"
+#include "reference/sweeps.hpp"
+
+namespace latecomer {
+namespace {
+
+const Algorithm& row() { return find_algorithm(Collective::allreduce, "online_owners"); }
+
+/// Defaults, or other values for some of the parameters.
+Parameters random_parameters(Rank ranks, Random& random) {
+  const auto below = [&](std::uint64_t limit) { return static_cast<Count>(random.below(limit)); };
+  Parameters parameters = {{"progress", below(2)}};
+  const auto perhaps = [&](const char* name, Count value) {
+    if (below(3) > 0) parameters[name] = value;
+  };
+  perhaps("blocks", 1 + below(40));
+  perhaps("coordinator", below(static_cast<std::uint64_t>(ranks)));
+  perhaps("window", 1 + below(9));
+  perhaps("step", 1 + below(4));
+  perhaps("children", 1 + below(5));
+  return parameters;
+}
+
+Problem random_problem(Random& random) {
+  const auto ranks = static_cast<Rank>(1 + random.below(random.below(4) == 0 ? 64 : 17));
+  const Count counts[] = {0, 1, ranks - 1, ranks, ranks + 1, 1000};
+  Problem problem{Collective::allreduce, ranks, counts[random.below(6)]};
+  problem.in_place = random.below(2) == 0;
+  return problem;
+}
+
+TEST(OnlineOwners, ReducesInRandomRuns) {
+  Random seeds(10);
+  for (int i = 0; i < testing::random_runs(2000); ++i) {
+    const std::uint64_t seed = seeds.next();
+    Random random(seed);
+    const Problem problem = random_problem(random);
+    SimulationOptions options;
+    options.network = random_network(random);
+    if (random.below(2) == 0) options.network.gamma = 1e-6;  // slower than many messages
+    options.arrivals = random_arrivals(problem.ranks, random);
+    const Plan plan =
+        make_plan(row(), problem, random_parameters(problem.ranks, random), {{}, options.network});
+    ASSERT_EQ(testing::run_and_compare(plan, options, seed), "")
+        << "seed " << seed << ", P=" << problem.ranks << "\n"
+        << to_text(plan);
+  }
+}
+
+}  // namespace
+}  // namespace latecomer
