@@ -32,11 +32,11 @@ struct LogEntry {
 struct OnlineCall {
   Rank ranks = 1;
   Count blocks = 1;
-  Combines combines = Combines::yes;
   Rank coordinator = 0;
   Count window = 1;   // rounds from the slowest rank to the horizon
   Count step = 1;     // rounds that are reported together
   Rank children = 2;  // of each rank in the tree of control messages
+  Combines combines = Combines::yes;
 };
 
 /// A control message between two ranks.

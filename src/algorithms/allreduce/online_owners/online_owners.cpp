@@ -37,11 +37,11 @@ class OnlineExecutor final : public Executor {
   OnlineExecutor(const Plan& plan, Rank me)
       : call_{plan.problem.ranks,
               blocks_of(plan),
-              combines(plan.problem.collective) ? Combines::yes : Combines::no,
               static_cast<Rank>(plan.parameters.at("coordinator")),
               plan.parameters.at("window"),
               plan.parameters.at("step"),
-              static_cast<Rank>(plan.parameters.at("children"))},
+              static_cast<Rank>(plan.parameters.at("children")),
+              combines(plan.problem.collective) ? Combines::yes : Combines::no},
         layout_{ranges_of(plan), longest_block(plan), plan.problem.before(me).begin,
                 plan.telemetry ? stamped_blocks(plan) : 0},
         context_(context_of(plan, me)) {
@@ -123,13 +123,14 @@ void check(const Plan& plan) {
   check_at_most(plan, "children", kMostChildren);
 }
 
-/// The rounds of the timetable, and the ways of the control messages before and beside them.
+/// The rounds of the timetable. The coordinator hears of one arrival after another, and the log goes
+/// down the tree.
 Cost cost(const Plan& plan) {
   const Count levels = ceil_log2(plan.problem.ranks);
   const Count rounds = balanced_rounds(plan) + plan.parameters.at("step") + 1;
   const Count longest = longest_block(plan);
   const Count combined = combines(plan.problem.collective) ? longest : 0;
-  return {rounds + 2 + 2 * levels, rounds * longest, combined, 0, true};
+  return {rounds + plan.problem.ranks + levels, rounds * longest, combined, 0, true};
 }
 
 /// By the timetable for these arrivals; each rank takes part a window after its arrival, and without
@@ -155,9 +156,7 @@ Algorithm row(std::string_view blocks, std::string_view formula) {
           .parameters = {{"blocks",
                           blocks,
                           1,
-                          {},
-                          false,
-                          TakenOver::in_proportion},
+                          {}},
                          {"coordinator",
                           "the rank that orders arrivals; default: the rank that is expected first",
                           0,

@@ -69,7 +69,8 @@ struct OnlineMember {
                 .output_count = 6,
                 .in_place = in_place,
                 .progress = progress},
-        protocol({ranks, 3, 0, 4, 1, 1}, 6, context, notes) {
+        layout{{{0, 2}, {2, 2}, {4, 2}}, 2},
+        protocol({ranks, 3, 0, 4, 1, 1}, layout, context, notes) {
     protocol.start();
   }
   /// All that `other` told this one since the last time.
@@ -84,6 +85,7 @@ struct OnlineMember {
   [[nodiscard]] const std::string& failure() const { return protocol.failure(); }
 
   RankContext context;
+  allreduce::BlockLayout layout;
   OnlineNotes notes;
   OnlineProtocol protocol;
 };
