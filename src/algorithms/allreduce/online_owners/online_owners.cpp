@@ -123,11 +123,12 @@ void check(const Plan& plan) {
   check_at_most(plan, "children", kMostChildren);
 }
 
-/// The rounds of the timetable. The coordinator hears of one arrival after another, and the log goes
-/// down the tree.
+/// The rounds of the timetable, of which the first are those of few ranks. The coordinator hears of
+/// one arrival after another, and the log goes down the tree.
 Cost cost(const Plan& plan) {
   const Count levels = ceil_log2(plan.problem.ranks);
-  const Count rounds = balanced_rounds(plan) + plan.parameters.at("step") + 1;
+  const Count apart = std::min<Count>(plan.parameters.at("step") + 1, plan.problem.ranks - 2);
+  const Count rounds = balanced_rounds(plan) + apart;
   const Count longest = longest_block(plan);
   const Count combined = combines(plan.problem.collective) ? longest : 0;
   return {rounds + plan.problem.ranks + levels, rounds * longest, combined, 0, true};
