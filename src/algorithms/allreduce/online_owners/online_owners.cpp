@@ -112,12 +112,13 @@ void check(const Plan& plan) {
   check_at_most(plan, "children", kMostChildren);
 }
 
-/// The rounds of the timetable, and the ways of the control messages before and beside them.
+/// The rounds of the timetable. Before them all ranks tell the coordinator, one after another, and
+/// the last one hears the log down the tree.
 Cost cost(const Plan& plan) {
-  const Count levels = ceil_log2(plan.problem.ranks);
-  const Count rounds = balanced_rounds(plan) + plan.parameters.at("step") + 1;
+  const Count rounds = balanced_rounds(plan);
   const Count longest = Partition(plan.problem.count, blocks_of(plan)).longest();
-  return {rounds + 2 + 2 * levels, rounds * longest, longest, 0, true};
+  const Count control = plan.problem.ranks + ceil_log2(plan.problem.ranks);
+  return {rounds + control, rounds * longest, longest, 0, true};
 }
 
 }  // namespace
@@ -151,8 +152,8 @@ LATECOMER_ROW(allreduce, online_owners) {
                           1,
                           {}}},
           .cost_formula =
-              "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + "
-              "2 ceil(log2 P) alpha",
+              "about (2 K (P-1)/P + ceil(log2 P))(alpha + m/K beta) + "
+              "(P + ceil(log2 P)) alpha",
           .source = "own",
           .fill_plan = fill_plan,
           .check = check,
