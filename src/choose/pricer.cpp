@@ -164,6 +164,7 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
   all.push_back({fastest->asked.algorithm, balanced, fastest->plan});
   for (const Algorithm& row : registry(problem.collective)) {
     if (row.kind != Kind::protocol || (known_.background && !row.runs_ahead)) continue;
+    if (!may_pay(row, problem, known_.network)) continue;
     const CachedPlan* const protocol = plan_if_affordable(call_class, row, problem);
     if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
     all.push_back({&row, protocol->balanced, protocol->plan});

@@ -2,6 +2,10 @@
 // messages and combinations take random times.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
 #include "base/random.hpp"
 #include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
@@ -52,6 +56,46 @@ TEST(OnlineOwners, ReducesInRandomRuns) {
         << "seed " << seed << ", P=" << problem.ranks << "\n"
         << to_text(plan);
   }
+}
+
+/// Settings are for communicators of all sizes.
+TEST(OnlineOwners, CutsParametersThatAreTooLarge) {
+  constexpr Count kMuch = std::numeric_limits<Count>::max();
+  const Parameters asked = {{"blocks", kMuch},
+                            {"coordinator", kMuch},
+                            {"step", kMuch},
+                            {"window", kMuch},
+                            {"children", kMuch}};
+  const Plan plan = make_plan(row(), {Collective::allreduce, 3, 7}, asked, {});
+  const Parameters cut = {
+      {"blocks", 7}, {"coordinator", 2}, {"step", 1024}, {"window", 4096}, {"children", 1024}};
+  EXPECT_EQ(plan.parameters, cut);
+  EXPECT_NO_THROW(check_plan(plan));
+}
+
+TEST(OnlineOwners, RefusesPlansWithParametersThatAreTooLarge) {
+  const Plan plan = make_plan(row(), {Collective::allreduce, 3, 7}, {}, {});
+  for (const auto& [name, most] : {std::pair{"blocks", 7},
+                                   {"coordinator", 2},
+                                   {"step", 1024},
+                                   {"window", 4096},
+                                   {"children", 1024}}) {
+    Plan other = plan;
+    other.parameters[name] = most;
+    EXPECT_NO_THROW(check_plan(other)) << name;
+    ++other.parameters[name];
+    EXPECT_THROW(check_plan(other), Error) << name;
+  }
+  Plan other = plan;
+  other.table = {0, 0, 0};
+  EXPECT_THROW(check_plan(other), Error);
+}
+
+TEST(OnlineOwners, TheRankThatIsExpectedFirstCoordinates) {
+  const Problem problem{Collective::allreduce, 4, 1000};
+  EXPECT_EQ(make_plan(row(), problem, {}, {}).parameters.at("coordinator"), 0);
+  const Plan plan = make_plan(row(), problem, {}, {{0.3, 0.2, 0.1, 0.4}, {}});
+  EXPECT_EQ(plan.parameters.at("coordinator"), 2);
 }
 
 }  // namespace

@@ -123,15 +123,14 @@ void check(const Plan& plan) {
   check_at_most(plan, "children", kMostChildren);
 }
 
-/// The rounds of the timetable, of which the first are those of few ranks. The coordinator hears of
-/// one arrival after another, and the log goes down the tree.
+/// The rounds of the timetable. Before them all ranks tell the coordinator, one after another, and
+/// the last one hears the log down the tree.
 Cost cost(const Plan& plan) {
-  const Count levels = ceil_log2(plan.problem.ranks);
-  const Count apart = std::min<Count>(plan.parameters.at("step") + 1, plan.problem.ranks - 2);
-  const Count rounds = balanced_rounds(plan) + apart;
+  const Count rounds = balanced_rounds(plan);
   const Count longest = longest_block(plan);
+  const Count control = plan.problem.ranks + ceil_log2(plan.problem.ranks);
   const Count combined = combines(plan.problem.collective) ? longest : 0;
-  return {rounds + plan.problem.ranks + levels, rounds * longest, combined, 0, true};
+  return {rounds + control, rounds * longest, combined, 0, true};
 }
 
 /// By the timetable for these arrivals; each rank takes part a window after its arrival, and without
@@ -191,7 +190,7 @@ Algorithm row(std::string_view blocks, std::string_view formula) {
 
 LATECOMER_ROW(allreduce, online_owners) {
   return row("of the vector, at most 4096; default: by cost",
-             "about (2 K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + 2 ceil(log2 P) alpha");
+             "about (2 K (P-1)/P + ceil(log2 P))(alpha + m/K beta) + (P + ceil(log2 P)) alpha");
 }
 
 }  // namespace latecomer::allreduce
@@ -200,7 +199,7 @@ namespace latecomer::allgather {
 
 LATECOMER_ROW(allgather, online_owners) {
   Algorithm row = allreduce::row("of the vector, a multiple of P, at most 4096; default: by cost",
-             "about (K (P-1)/P + ceil(log2 P) + 3)(alpha + m/K beta) + 2 ceil(log2 P) alpha");
+             "about (K (P-1)/P + ceil(log2 P))(alpha + m/K beta) + (P + ceil(log2 P)) alpha");
   row.commutative_only = false;
   row.scratch_messages = 0;
   return row;
