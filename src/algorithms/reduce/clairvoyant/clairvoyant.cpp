@@ -2,14 +2,15 @@
 // of a timetable (timetable.cpp) every rank sends and receives at most one segment; the ranks that
 // have arrived reduce as many segments as they can, and the last ones find little left to do.
 //
-// Cost: about (S - 1 + ceil(log2 P))(alpha + m/S beta) when all arrive together; after one late
-// rank S rounds, the least possible. A sorted chain has P-2 rounds more where ranks arrive
-// together. Use it for vectors of middle length, and for one late rank. Published are the aim (a
-// segmented reduction, scheduled in rounds before the transfer from known arrivals, so that early
-// ranks reduce as many segments as they can) and measurements: Marendic, Lemeire, Vucinic and
-// Schelkens 2016, as Proficz 2018 and 2021 and Proficz and Ocetkiewicz 2020 describe it. The
-// listing was not at hand: all rules of the timetable are reconstructed here, and its numbers of
-// rounds are ours, not the paper's.
+// Cost: about (S - 1 + ceil(log2 P))(alpha + m/S beta) when all arrive together, where a chain has
+// S + P - 2 rounds; after one late rank S rounds, the least possible. Use it for vectors of middle
+// length, and for one late rank.
+//
+// Published are the aim (a segmented reduction, scheduled in rounds before the transfer from known
+// arrivals, so that early ranks reduce as many segments as they can) and measurements: Marendic,
+// Lemeire, Vucinic and Schelkens 2016, as Proficz 2018 and 2021 and Proficz and Ocetkiewicz 2020
+// describe it. The listing was not at hand: all rules of the timetable are reconstructed here, and
+// its numbers of rounds are ours, not the paper's.
 #include <algorithm>
 #include <cmath>
 #include <deque>
