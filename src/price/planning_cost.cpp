@@ -105,6 +105,7 @@ constexpr Row kRows[] = {
      "binary_tree",
      {.once = 14, .rank = 0.16, .level = 0.016, .segment = 0.21, .hop = 0.0056}},
     {Collective::reduce, "binomial", {.once = 5, .rank = 0.0049, .pair = 8.5e-05}},
+    {Collective::reduce, "clairvoyant", {.once = 30, .rank = 2, .pair = 0.2, .hop = 0.6}},
     {Collective::reduce, "direct_send", {.once = 6, .rank = 1, .pair = 0.0023}},
     {Collective::reduce, "fastest", {.once = 63, .rank = 0.72, .level = 0.022, .segment = 0.34}},
     {Collective::reduce, "linear", {.once = 3, .rank = 0.35, .level = 0.0031, .pair = 3.1e-05}},

@@ -181,6 +181,15 @@ TEST(ReadPlan, NamesWhatDoesNotFit) {
   says(refused(Collective::allgather, 4, "late_doubling",
                [](Plan& plan) { plan.parameters["late"] = 4; }),
        "less than all ranks");
+  const auto timetable = [&](auto change) {
+    return refused(Collective::reduce, 4, "clairvoyant", change);
+  };
+  says(timetable([](Plan& plan) { plan.table.back() = -1; }), "table of clairvoyant");
+  says(timetable([](Plan& plan) { plan.table.back() = 1 << 20; }), "table of clairvoyant");
+  says(timetable([](Plan& plan) { plan.table.assign(4, 1); }), "the first one 0");
+  says(timetable([](Plan& plan) { plan.table.pop_back(); }), "a round for each rank");
+  says(timetable([](Plan& plan) { plan.order = {0, 1, 2, 3}; }), "no order");
+  says(timetable([](Plan& plan) { plan.parameters["segments"] = 65; }), "at most 64");
   says(refused(Collective::reduce, 4, "static_tree", [](Plan& plan) { plan.table.back() = 9; }),
        "who is left");
   says(refused(Collective::reduce, 4, "sorted_linear_tree",

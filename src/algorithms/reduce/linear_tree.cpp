@@ -8,9 +8,7 @@
 // m beta for long vectors; twice as much for two chains that meet. Sorted, with one late rank that
 // is not the root, about (S+1)(alpha + m/S beta) after it, close to m beta, the least possible. Use
 // them for long vectors. Source: the "linear tree" and SLT of Proficz 2018, section 4.1, without
-// the way back; sorted, it stands for the segmented reduction of Marendic et al. 2016
-// (Clairvoyant), whose aim it shares: the ranks that have arrived reduce as many segments as they
-// can.
+// the way back. `clairvoyant` (clairvoyant/) has the same aim as the sorted chain.
 #include <algorithm>
 
 #include "algorithms/plan_checks.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "algorithms/allreduce/early_owners/bit_rows.hpp"
+#include "patterns/bit_rows.hpp"
 
 namespace latecomer::allreduce {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "algorithms/allreduce/early_owners/bit_rows.hpp"
 #include "algorithms/allreduce/early_owners/ports.hpp"
+#include "patterns/bit_rows.hpp"
 
 namespace latecomer::allreduce {
 

@@ -9,7 +9,7 @@
 
 #include "base/types.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer {
 
 using Word = std::uint64_t;
 using Bits = std::span<Word>;
@@ -92,4 +92,4 @@ class BitRows {
   std::vector<Word> bits_;
 };
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer
