@@ -117,9 +117,13 @@ std::vector<char> disturbed_sum(const std::string& algorithm, const Disturbance&
   latecomer_stats stats{};
   latecomer_get_stats(comm, &stats);
   CHECK_EQ(stats.fallback_settings, 0U);
-  // An automatic choice outside of the mode may leave a single call to the library.
-  const bool handles = reproducible || algorithm != "auto";
+  // An automatic choice outside of the mode may leave a single call to the library. In the mode the
+  // library gets the calls of a protocol, whose order of combining follows the arrivals.
+  const Algorithm& row = *parse_choice(Collective::allreduce, algorithm).algorithm;
+  const bool follows_arrivals = row.kind == latecomer::Kind::protocol;
+  const bool handles = reproducible ? !follows_arrivals : algorithm != "auto";
   CHECK(stats.handled > 0 || !handles || state_of(comm).ranks == 1);
+  CHECK(stats.handled == 0 || !(reproducible && follows_arrivals));
   return bits;
 }
 
