@@ -44,9 +44,9 @@ class ControlChannel {
   Mailbox mailbox_;
   std::uint64_t call_ = 0;
   bool used_ = false;
-  int skips_left_ = 0;          // calls of receive() until the next probe
+  int skips_left_ = 0;                 // calls of receive() until the next probe
   std::vector<std::uint64_t> packet_;  // the call, and the words
-  std::vector<Received> kept_;  // of later calls
+  std::vector<Received> kept_;         // of later calls
 };
 
 }  // namespace latecomer

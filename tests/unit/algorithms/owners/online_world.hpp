@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/allreduce/online_owners/online_rank.hpp"
+#include "algorithms/owners/online_rank.hpp"
 
 namespace latecomer::testing {
 
@@ -32,12 +32,12 @@ class OnlineWorld {
     std::size_t place = 0;  // of a word in its lane
   };
 
-  OnlineWorld(const allreduce::OnlineCall& call, OnlineRules rules)
+  OnlineWorld(const owners::OnlineCall& call, OnlineRules rules)
       : call_(call),
         rules_(rules),
         everyone_(call.ranks == 64 ? ~Ranks{0} : (Ranks{1} << call.ranks) - 1) {
     for (Rank rank = 0; rank < call.ranks; ++rank) {
-      members_.push_back({allreduce::OnlineRank(call, rank)});
+      members_.push_back({owners::OnlineRank(call, rank)});
       members_.back().output.assign(static_cast<std::size_t>(call.blocks), Ranks{1} << rank);
     }
   }
@@ -56,7 +56,7 @@ class OnlineWorld {
   void happen(const Event& event) {
     const Rank me = event.what == Happening::sent ? event.from : event.to;
     expect(!done(me), "something happens at a rank that is done", me);
-    allreduce::OnlineRank::Step step;
+    owners::OnlineRank::Step step;
     carry_out(event, step);
     follow(me, step);
     if (event.what != Happening::arrival && event.what != Happening::combined) {
@@ -122,7 +122,7 @@ class OnlineWorld {
   using Ranks = std::uint64_t;  // a set of at most 64
   using Pair = std::pair<Rank, Rank>;
   struct Member {
-    allreduce::OnlineRank rank;
+    owners::OnlineRank rank;
     bool arrived = false;
     std::vector<Ranks> output = {};  // by block: the ranks whose contributions it holds
     std::set<Count> sending = {};    // blocks
@@ -131,12 +131,12 @@ class OnlineWorld {
   };
   struct Posted {
     std::size_t number;  // among the rank's sends or receives
-    allreduce::Hop hop;
+    owners::Hop hop;
     Ranks content = 0;
   };
   /// From one rank to another. The n-th message is received by the n-th receive.
   struct Lane {
-    std::deque<allreduce::LogMessage> words;
+    std::deque<owners::LogMessage> words;
     std::vector<Posted> sends;
     std::vector<Posted> receives;
     std::size_t sent = 0;
@@ -177,7 +177,7 @@ class OnlineWorld {
     }
   }
 
-  void carry_out(const Event& event, allreduce::OnlineRank::Step& step) {
+  void carry_out(const Event& event, owners::OnlineRank::Step& step) {
     Member& member = at(event.to);
     switch (event.what) {
       case Happening::arrival:
@@ -194,20 +194,20 @@ class OnlineWorld {
     }
     auto& words = lanes_[{event.from, event.to}].words;
     const auto heard = words.begin() + static_cast<std::ptrdiff_t>(event.place);
-    const allreduce::LogMessage word = std::move(*heard);
+    const owners::LogMessage word = std::move(*heard);
     words.erase(heard);
     const bool can_come = member.rank.log().can_come(event.from, word);
     expect(can_come, "does not take a control message for one of this call", event.to);
     if (can_come) member.rank.hear(event.from, word, step);
   }
-  void leave(Rank from, Lane& lane, allreduce::OnlineRank::Step& step) {
+  void leave(Rank from, Lane& lane, owners::OnlineRank::Step& step) {
     const Posted& send = lane.sends[lane.sent++];
     Member& member = at(from);
     expect(member.output[send.hop.block] == send.content, "changed a block that it sends", from);
     member.sending.erase(send.hop.block);
     member.rank.sent(send.number, step);
   }
-  void land(Rank to, Lane& lane, allreduce::OnlineRank::Step& step) {
+  void land(Rank to, Lane& lane, owners::OnlineRank::Step& step) {
     const Ranks content = lane.sends[lane.landed].content;
     const Posted& receive = lane.receives[lane.landed++];
     Member& member = at(to);
@@ -220,7 +220,7 @@ class OnlineWorld {
     }
     member.rank.received(receive.number, step);
   }
-  void combine(Rank me, allreduce::OnlineRank::Step& step) {
+  void combine(Rank me, owners::OnlineRank::Step& step) {
     Member& member = at(me);
     const std::size_t receive = member.to_combine.front();
     member.to_combine.pop_front();
@@ -233,16 +233,16 @@ class OnlineWorld {
     member.rank.combined(receive, step);
   }
 
-  void follow(Rank me, const allreduce::OnlineRank::Step& step) {
+  void follow(Rank me, const owners::OnlineRank::Step& step) {
     for (const auto& [to, message] : step.tell) tell(me, to, message);
     for (const std::size_t each : step.receive) receive(me, each);
     for (const std::size_t each : step.send) send(me, each);
   }
-  void tell(Rank from, Rank to, const allreduce::LogMessage& message) {
+  void tell(Rank from, Rank to, const owners::LogMessage& message) {
     expect(to != from, "tells itself", from);
     if (done(to)) return;
     auto& words = lanes_[{from, to}].words;
-    if (rules_.too_early && message.kind == allreduce::LogMessage::Kind::update) {
+    if (rules_.too_early && message.kind == owners::LogMessage::Kind::update) {
       words.push_back({message.kind, message.round, {}});
     }
     words.push_back(message);
@@ -250,7 +250,7 @@ class OnlineWorld {
   }
   void send(Rank me, std::size_t number) {
     Member& member = at(me);
-    const allreduce::Hop& hop = member.rank.send_hop(number);
+    const owners::Hop& hop = member.rank.send_hop(number);
     Ranks& held = member.output[hop.block];
     expect(hop.from == me, "sends for another rank", me);
     expect(!hop.final || held == everyone_, "sends a result that it does not have", me);
@@ -262,7 +262,7 @@ class OnlineWorld {
   }
   void receive(Rank me, std::size_t number) {
     Member& member = at(me);
-    const allreduce::Hop& hop = member.rank.receive_hop(number);
+    const owners::Hop& hop = member.rank.receive_hop(number);
     expect(hop.to == me, "receives for another rank", me);
     if (hop.final) {
       expect(!member.sending.contains(hop.block), "receives where it sends from", me);
@@ -276,8 +276,8 @@ class OnlineWorld {
     look_whether_busy({hop.from, hop.to});
   }
   /// What holds for both ends of a message.
-  Lane& post(Rank me, const allreduce::Hop& hop) {
-    const allreduce::ArrivalLog& log = at(me).rank.log();
+  Lane& post(Rank me, const owners::Hop& hop) {
+    const owners::ArrivalLog& log = at(me).rank.log();
     expect(at(hop.from).arrived && at(hop.to).arrived, "has a message with an absent rank", me);
     expect(!done(hop.from == me ? hop.to : hop.from), "has a message with a rank that left", me);
     expect(log.complete() || hop.round < log.horizon(), "passes the horizon", me);
@@ -285,8 +285,8 @@ class OnlineWorld {
   }
   void compare(const Lane& lane, std::size_t messages, Rank me) {
     if (lane.matched() < messages) return;
-    const allreduce::Hop& sent = lane.sends[messages - 1].hop;
-    const allreduce::Hop& received = lane.receives[messages - 1].hop;
+    const owners::Hop& sent = lane.sends[messages - 1].hop;
+    const owners::Hop& received = lane.receives[messages - 1].hop;
     expect(sent.block == received.block && sent.final == received.final &&
                sent.round == received.round,
            "has a message that meets another one's receive", me);
@@ -296,13 +296,13 @@ class OnlineWorld {
     return text("is stuck, waits " + at(rank).rank.waiting_for(), rank);
   }
   /// Compares all messages with the timetable that is made with the whole log at once.
-  [[nodiscard]] std::string hops_differ(const std::vector<allreduce::LogEntry>& entries) const {
+  [[nodiscard]] std::string hops_differ(const std::vector<owners::LogEntry>& entries) const {
     std::vector<std::pair<std::size_t, std::size_t>> next(entries.size());
-    const auto same = [](const allreduce::Hop& a, const allreduce::Hop& b) {
+    const auto same = [](const owners::Hop& a, const owners::Hop& b) {
       return a.from == b.from && a.to == b.to && a.block == b.block && a.final == b.final &&
              a.round == b.round;
     };
-    for (const auto& hop : allreduce::make_timetable(entry_rounds(), call_.blocks).hops) {
+    for (const auto& hop : owners::make_timetable(entry_rounds(), call_.blocks).hops) {
       const bool right = same(at(hop.from).rank.send_hop(next[hop.from].first++), hop) &&
                          same(at(hop.to).rank.receive_hop(next[hop.to].second++), hop);
       if (!right) return text("has another hop than the timetable", hop.from);
@@ -310,7 +310,7 @@ class OnlineWorld {
     return {};
   }
 
-  allreduce::OnlineCall call_;
+  owners::OnlineCall call_;
   OnlineRules rules_;
   Ranks everyone_;
   std::vector<Member> members_;

@@ -12,12 +12,15 @@
 // of late ranks and of blocks.
 #include <algorithm>
 
-#include "algorithms/allreduce/early_owners/planning.hpp"
+#include "algorithms/owners/planning.hpp"
 #include "algorithms/row.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer::allreduce {
 namespace {
+
+using owners::blocks_of;
+using owners::Hop;
 
 /// One rank's operations.
 class Walk {
@@ -78,19 +81,19 @@ class Walk {
 void build(const Plan& plan, Builder& builder) {
   builder.pace_by_receivers();
   Walk walk(plan, builder);
-  for (const Hop& hop : planned_timetable(plan)->hops) walk.take(hop);
+  for (const Hop& hop : owners::planned_timetable(plan)->hops) walk.take(hop);
 }
 
 /// An upper bound, since messages do not wait for the end of a round.
 Cost cost(const Plan& plan) {
-  const Count rounds = balanced_rounds(plan);
+  const Count rounds = owners::balanced_rounds(plan);
   const Count longest = Partition(plan.problem.count, blocks_of(plan)).longest();
   return {rounds, rounds * longest, longest, 0, true};
 }
 
 Seconds mean_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& /*arrivals*/) {
-  return planned_time(plan, network);
+  return owners::planned_time(plan, network);
 }
 
 /// A call without elements has no messages.
@@ -110,13 +113,13 @@ LATECOMER_ROW(allreduce, early_owners) {
                           TakenOver::in_proportion}},
           .cost_formula = "(K - 1 + ceil(log2 P))(alpha + m/K beta) after one late rank",
           .source = "own; one late rank as in Devraj et al. 2025",
-          .fill_plan = plan_early_owners,
+          .fill_plan = owners::plan_early_owners,
           .build = build,
-          .check = check_early_owners,
+          .check = owners::check_early_owners,
           .cost = cost,
           .mean_after_last = mean_after_last,
           .informs_all = informs_all,
-          .worth_planning = worth_planning_owners};
+          .worth_planning = owners::worth_planning_owners};
 }
 
 }  // namespace latecomer::allreduce

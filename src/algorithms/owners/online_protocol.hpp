@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/allreduce/online_owners/online_rank.hpp"
+#include "algorithms/owners/online_rank.hpp"
 #include "protocol/executor.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 /// Where the blocks lie in the vector, which the output holds.
 struct BlockLayout {
@@ -52,7 +52,7 @@ class OnlineProtocol final : public Protocol {
   OnlineRank rank_;
   const BlockLayout& layout_;
   bool combines_;
-  bool copying_ = false;  // the input to the output
+  bool copying_ = false;                // the input to the output
   std::deque<std::size_t> to_combine_;  // receives, the first one under way
   std::vector<bool> sent_to_;           // by rank: the first message carries the plan's hash
   std::vector<bool> received_from_;
@@ -64,4 +64,4 @@ class OnlineProtocol final : public Protocol {
   std::string failure_;
 };
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

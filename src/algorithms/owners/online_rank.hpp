@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/allreduce/early_owners/timetable.hpp"
-#include "algorithms/allreduce/online_owners/arrival_log.hpp"
+#include "algorithms/owners/arrival_log.hpp"
+#include "algorithms/owners/timetable.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 class OnlineRank {
  public:
@@ -99,4 +99,4 @@ class OnlineRank {
   std::vector<bool> giving_;     // by block: its contribution was planned to leave, and has not
 };
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -1,4 +1,4 @@
-#include "algorithms/allreduce/early_owners/planning.hpp"
+#include "algorithms/owners/planning.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 namespace {
 
 constexpr Count kMostHops = 20'000;  // of one kind, to limit the time of planning
@@ -247,4 +247,4 @@ void plan_early_owners(Plan& plan, const Knowledge& knowledge) {
   }
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

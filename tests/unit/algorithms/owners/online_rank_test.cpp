@@ -1,5 +1,5 @@
 // The ranks of online owners in all orders of events for few, and in random ones for many.
-#include "algorithms/allreduce/online_owners/online_rank.hpp"
+#include "algorithms/owners/online_rank.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 
 #include "base/random.hpp"
 #include "reference/sweeps.hpp"
-#include "unit/algorithms/online_owners/online_world.hpp"
+#include "unit/algorithms/owners/online_world.hpp"
 
 namespace latecomer {
 namespace {
 
-using allreduce::OnlineCall;
+using owners::OnlineCall;
 using testing::OnlineRules;
 using testing::OnlineWorld;
 

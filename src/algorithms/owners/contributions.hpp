@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/allreduce/early_owners/ports.hpp"
+#include "algorithms/owners/ports.hpp"
 #include "patterns/bit_rows.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 /// The owner of a block collects the contributions to it: rank b mod P owns block b, whichever
 /// ranks are late.
@@ -47,4 +47,4 @@ class Contributions {
   std::vector<Count> heaviest_;    // blocks, most missing first
 };
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -6,13 +6,13 @@
 #include <numeric>
 #include <set>
 
-#include "algorithms/allreduce/early_owners/timetable.hpp"
+#include "algorithms/owners/timetable.hpp"
 #include "algorithms/registry.hpp"
 #include "base/random.hpp"
 #include "patterns/powers.hpp"
 #include "price/price.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 namespace {
 
 /// Carries a timetable out, hop by hop.
@@ -201,4 +201,4 @@ TEST(EarlyOwners, IsNoCandidateWhereItDoesNotPay) {
 }
 
 }  // namespace
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -5,7 +5,7 @@
 #include <array>
 #include <numeric>
 
-#include "algorithms/allreduce/online_owners/online_rank.hpp"
+#include "algorithms/owners/online_rank.hpp"
 #include "algorithms/registry.hpp"
 #include "base/random.hpp"
 #include "reference/sweeps.hpp"

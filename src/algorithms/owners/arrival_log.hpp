@@ -16,10 +16,10 @@
 
 #include <vector>
 
-#include "algorithms/allreduce/early_owners/timetable.hpp"
+#include "algorithms/owners/timetable.hpp"
 #include "base/types.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 struct LogEntry {
   Rank rank = 0;
@@ -107,4 +107,4 @@ class ArrivalLog {
   Count own_over_ = 0;  // the rounds that are over on this rank
 };
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -1,8 +1,8 @@
-#include "algorithms/allreduce/online_owners/arrival_log.hpp"
+#include "algorithms/owners/arrival_log.hpp"
 
 #include <algorithm>
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 namespace {
 
 Rank place_of(Rank rank, const std::vector<LogEntry>& entries) {
@@ -152,4 +152,4 @@ std::vector<Count> ArrivalLog::state() const {
   return all;
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -1,6 +1,6 @@
 // One rank of online owners on a transport: the messages it posts, and its words when it waits or
 // fails.
-#include "algorithms/allreduce/online_owners/online_protocol.hpp"
+#include "algorithms/owners/online_protocol.hpp"
 
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ struct OnlineMember {
   [[nodiscard]] const std::string& failure() const { return protocol.failure(); }
 
   RankContext context;
-  allreduce::BlockLayout layout;
+  owners::BlockLayout layout;
   OnlineNotes notes;
   OnlineProtocol protocol;
 };

@@ -1,8 +1,8 @@
-#include "algorithms/allreduce/online_owners/online_rank.hpp"
+#include "algorithms/owners/online_rank.hpp"
 
 #include <algorithm>
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 namespace {
 
 constexpr std::size_t kAtHand =
@@ -162,4 +162,4 @@ std::vector<Count> OnlineRank::state() const {
   return all;
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -1,12 +1,12 @@
 // Each rank that can send is matched with a rank that lacks one of its blocks, first with those
 // that have fewest blocks, and sends the block that fewest ranks have.
-#include "algorithms/allreduce/early_owners/results.hpp"
+#include "algorithms/owners/results.hpp"
 
 #include <algorithm>
 
 #include "base/interruption.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 Results::Results(Count ranks, Count blocks)
     : ranks_(ranks),
@@ -101,4 +101,4 @@ Count Results::rarest(Rank from, Rank to) const {
   return best;
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -1,9 +1,9 @@
-#include "algorithms/allreduce/online_owners/online_protocol.hpp"
+#include "algorithms/owners/online_protocol.hpp"
 
 #include <optional>
 #include <utility>
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 namespace {
 
 // A control message: a word of kind and round, and one for each entry, of its rank and round.
@@ -205,4 +205,4 @@ void OnlineProtocol::fail(std::string why) {
   failure_ = std::move(why);
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "algorithms/allreduce/early_owners/ports.hpp"
+#include "algorithms/owners/ports.hpp"
 #include "patterns/bit_rows.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 class Results {
  public:
@@ -38,4 +38,4 @@ class Results {
   std::vector<Rank> sender_of_;
 };
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -1,13 +1,13 @@
 // The rounds are filled greedily, contributions before results, since all ranks wait for the
 // contributions (contributions.cpp, results.cpp).
-#include "algorithms/allreduce/early_owners/timetable.hpp"
+#include "algorithms/owners/timetable.hpp"
 
 #include <algorithm>
 
 #include "base/interruption.hpp"
 #include "schedule/plan.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 TimetableBuilder::TimetableBuilder(Rank ranks, Count blocks, Combines combines)
     : ranks_(ranks),
@@ -79,4 +79,4 @@ Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks, Combi
   return table;
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/allreduce/early_owners/timetable.hpp"
+#include "algorithms/owners/timetable.hpp"
 #include "schedule/plan.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 /// Fills in the parameter `blocks` and the table: the round in which each rank arrives.
 void plan_early_owners(Plan& plan, const Knowledge& knowledge);
@@ -39,4 +39,4 @@ void check_blocks_of_owners(const Plan& plan);
 /// True if planning may gain more time than it takes.
 [[nodiscard]] bool worth_planning_owners(const Problem& problem, const Network& network);
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -3,7 +3,7 @@
 // receive than the owner. That evens out the volume that ranks receive, whichever ranks are late. A
 // rank whose owners are all busy or absent sends a block to another contributor, so that one
 // message less goes to the owner.
-#include "algorithms/allreduce/early_owners/contributions.hpp"
+#include "algorithms/owners/contributions.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -11,7 +11,7 @@
 
 #include "base/interruption.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 Contributions::Contributions(Count ranks, Count blocks)
     : ranks_(ranks),
@@ -145,4 +145,4 @@ std::optional<Hop> Contributions::relay(Rank from, const FreePorts& ports) {
   return std::nullopt;
 }
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -5,7 +5,7 @@
 
 #include "patterns/bit_rows.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 /// A message with one block: a partial result, which the receiver combines with its own and the
 /// sender no longer needs, or the final one.
@@ -38,4 +38,4 @@ class FreePorts {
   BitRows free_;
 };
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

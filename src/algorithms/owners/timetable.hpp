@@ -4,18 +4,19 @@
 
 #include <vector>
 
-#include "algorithms/allreduce/early_owners/contributions.hpp"
-#include "algorithms/allreduce/early_owners/ports.hpp"
-#include "algorithms/allreduce/early_owners/results.hpp"
+#include "algorithms/owners/contributions.hpp"
+#include "algorithms/owners/ports.hpp"
+#include "algorithms/owners/results.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 
 /// True for an all-reduce: contributions to a block come together at its owner. In an all-gather
 /// the owner has the block from the beginning.
 enum class Combines : bool { no, yes };
 
-/// Makes a timetable round by round. The owner of block b is rank b mod P. Ranks take part from the round on in which they are added: so
-/// the hops of a round do not depend on ranks that arrive later.
+/// Makes a timetable round by round. The owner of block b is rank b mod P. Ranks take part from the
+/// round on in which they are added: so the hops of a round do not depend on ranks that arrive
+/// later.
 class TimetableBuilder {
  public:
   TimetableBuilder(Rank ranks, Count blocks, Combines combines = Combines::yes);
@@ -64,4 +65,4 @@ struct Timetable {
 [[nodiscard]] Timetable make_timetable(const std::vector<Count>& arrivals, Count blocks,
                                        Combines combines = Combines::yes);
 
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -8,15 +8,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/allreduce/early_owners/planning.hpp"
-#include "algorithms/allreduce/online_owners/online_protocol.hpp"
+#include "algorithms/owners/online_protocol.hpp"
+#include "algorithms/owners/planning.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 namespace {
 
 constexpr Count kMostStep = 1024;
@@ -133,8 +133,8 @@ Cost cost(const Plan& plan) {
   return {rounds + control, rounds * longest, combined, 0, true};
 }
 
-/// By the timetable for these arrivals; each rank takes part a window after its arrival, and without
-/// a progress thread not before the coordinator's.
+/// By the timetable for these arrivals; each rank takes part a window after its arrival, and
+/// without a progress thread not before the coordinator's.
 Seconds mean_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
   std::vector<Seconds> heard = arrivals;
@@ -153,10 +153,7 @@ Algorithm row(std::string_view blocks, std::string_view formula) {
   return {.commutative_only = true,
           .runs_ahead = true,
           .scratch_messages = 2,
-          .parameters = {{"blocks",
-                          blocks,
-                          1,
-                          {}},
+          .parameters = {{"blocks", blocks, 1, {}},
                          {"coordinator",
                           "the rank that orders arrivals; default: the rank that is expected first",
                           0,
@@ -187,10 +184,14 @@ Algorithm row(std::string_view blocks, std::string_view formula) {
 }
 
 }  // namespace
+}  // namespace latecomer::owners
+
+namespace latecomer::allreduce {
 
 LATECOMER_ROW(allreduce, online_owners) {
-  return row("of the vector, at most 4096; default: by cost",
-             "about (2 K (P-1)/P + ceil(log2 P))(alpha + m/K beta) + (P + ceil(log2 P)) alpha");
+  return owners::row(
+      "of the vector, at most 4096; default: by cost",
+      "about (2 K (P-1)/P + ceil(log2 P))(alpha + m/K beta) + (P + ceil(log2 P)) alpha");
 }
 
 }  // namespace latecomer::allreduce
@@ -198,8 +199,9 @@ LATECOMER_ROW(allreduce, online_owners) {
 namespace latecomer::allgather {
 
 LATECOMER_ROW(allgather, online_owners) {
-  Algorithm row = allreduce::row("of the vector, a multiple of P, at most 4096; default: by cost",
-             "about (K (P-1)/P + ceil(log2 P))(alpha + m/K beta) + (P + ceil(log2 P)) alpha");
+  Algorithm row =
+      owners::row("of the vector, a multiple of P, at most 4096; default: by cost",
+                  "about (K (P-1)/P + ceil(log2 P))(alpha + m/K beta) + (P + ceil(log2 P)) alpha");
   row.commutative_only = false;
   row.scratch_messages = 0;
   return row;
