@@ -44,9 +44,15 @@ bool has_closed_form(const Plan& plan) {
   return find_algorithm(plan.problem.collective, plan.algorithm).mean_after_last != nullptr;
 }
 
-/// Takes the cost of pricing the arrival-independent candidates from the budget. Returns false if
-/// the budget is too small.
-bool pays_for_prices(CallClass& call_class, const Network& network) {
+/// Returns true if arrival-independent candidates are priced for the expected arrivals. Where
+/// protocols of other than rooted collectives compete, the arrivals of the last calls say more.
+bool prices_anew(const CallClass& call_class) {
+  const bool rooted_class = rooted(call_class.arrival_independent.front().row->collective);
+  return rooted_class || call_class.arrival_independent.size() == 1;
+}
+
+/// Returns the cost of pricing the arrival-independent candidates for given arrivals.
+Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
   Seconds cost = 0;
   for (const Candidate& each : call_class.arrival_independent) {
     if (has_closed_form(*each.plan)) {
@@ -55,7 +61,7 @@ bool pays_for_prices(CallClass& call_class, const Network& network) {
       cost += replay_cost(*each.plan);
     }
   }
-  return call_class.pay(cost);
+  return cost;
 }
 
 /// Returns the mean price of a row under the arrivals of the last calls; `predicted` if it has
@@ -211,11 +217,13 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
   call_class.priced.clear();
   call_class.unpriced.clear();
   call_class.priced_count = -1;
-  if (!pays_for_prices(call_class, known_.network)) return;
+  const bool anew = prices_anew(call_class);
+  if (anew && !call_class.pay(cost_of_prices(call_class, known_.network))) return;
   call_class.priced_count = problem.count;
   call_class.arrivals = expected;
   for (const Candidate& each : call_class.arrival_independent) {
-    call_class.priced.push_back({each.row, price_of(call_class, each, expected), each.plan});
+    const Seconds price = anew ? price_of(call_class, each, expected) : each.predicted;
+    call_class.priced.push_back({each.row, price, each.plan});
   }
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.arrival_aware && row.name != "auto";
@@ -228,9 +236,11 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
 
 Seconds Pricer::in_hindsight(CallClass& call_class, const Algorithm& row, Seconds predicted,
                              const std::vector<Seconds>& arrivals) const {
-  if (call_class.arrival_independent.empty() || !pays_for_prices(call_class, known_.network)) {
-    return predicted;
-  }
+  if (call_class.arrival_independent.empty()) return predicted;
+  // As much is left to plans for the next call.
+  const Seconds cost = cost_of_prices(call_class, known_.network);
+  const double left = rooted(row.collective) ? 1 : 2;
+  if (call_class.budget < left * cost || !call_class.pay(cost)) return predicted;
   std::vector<Candidate> prices;
   for (const Candidate& each : call_class.arrival_independent) {
     prices.push_back({each.row, price_of(call_class, each, arrivals), nullptr});

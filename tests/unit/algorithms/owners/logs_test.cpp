@@ -11,7 +11,7 @@
 #include "reference/sweeps.hpp"
 #include "verify/verify.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 namespace {
 
 /// By rank: the round in which it is entered.
@@ -236,4 +236,4 @@ TEST(Logs, WithoutHopsATimetableIsDryUntilARankIsAdded) {
 }
 
 }  // namespace
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners

@@ -10,7 +10,7 @@
 
 #include "base/random.hpp"
 
-namespace latecomer::allreduce {
+namespace latecomer::owners {
 namespace {
 
 using Words = std::vector<std::uint64_t>;
@@ -317,4 +317,4 @@ TEST(OnlineProtocol, SurvivesAnyWords) {
 }
 
 }  // namespace
-}  // namespace latecomer::allreduce
+}  // namespace latecomer::owners
