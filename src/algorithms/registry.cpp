@@ -31,9 +31,10 @@ bool prefers_background(const Algorithm& row) { return row.arrival_aware || row.
 
 Parameter progress_parameter(const Algorithm& row) {
   return {kProgress,
-          prefers_background(row) ? "whether a thread may run ahead of the arrival; default background "
-                          "where all ranks have a progress thread"
-                        : "whether a thread may run ahead of the arrival; default foreground",
+          prefers_background(row)
+              ? "whether a thread may run ahead of the arrival; default background "
+                "where all ranks have a progress thread"
+              : "whether a thread may run ahead of the arrival; default foreground",
           0,
           {"foreground", "background"}};
 }
@@ -129,7 +130,8 @@ Algorithm finished(const DeclaredRow& declared, Collective collective) {
   row.collective = collective;
   check_row(row);
   row.kind = row.executor == nullptr ? Kind::program : Kind::protocol;
-  if (row.kind == Kind::program || row.runs_ahead) row.parameters.push_back(progress_parameter(row));
+  if (row.kind == Kind::program || row.runs_ahead)
+    row.parameters.push_back(progress_parameter(row));
   return row;
 }
 

@@ -44,7 +44,7 @@ struct Algorithm {
 
   bool arrival_aware = false;
   bool commutative_only = false;
-  bool runs_ahead = false;  // of a protocol: a progress thread does something before the arrival
+  bool runs_ahead = false;     // of a protocol: a progress thread does something before the arrival
   Count scratch_messages = 1;  // scratch per rank is at most this many times the message
   std::vector<Parameter> parameters = {};
   // NOLINTEND(readability-redundant-member-init)

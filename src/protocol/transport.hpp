@@ -42,9 +42,10 @@ class Transport {
   virtual void combine(const Slice& left, const Slice& right, Into into, Token token) = 0;
   virtual void copy(const Slice& from, const Slice& to, Token token) = 0;
 
-  /// Sends a control message of one word or more, which needs no posted receive: the peer's protocol gets it
-  /// in the same call unless it is done by then. Messages of one pair and direction keep their
-  /// order; they have no order relative to data messages or to other pairs. There is no completion.
+  /// Sends a control message of one word or more, which needs no posted receive: the peer's
+  /// protocol gets it in the same call unless it is done by then. Messages of one pair and
+  /// direction keep their order; they have no order relative to data messages or to other pairs.
+  /// There is no completion.
   virtual void send_control(Rank peer, ControlWords words) = 0;
 };
 

@@ -77,8 +77,8 @@ Seconds round_time(const Plan& plan, const Network& network) {
 }
 
 /// An inner rank of the tree sends `children` + 1 control messages for each step, and a rank that
-/// arrives waits for about as many rounds as a step has: the number for which both take least. Steps
-/// of more than two rounds were no better with start-ups of up to a tenth of a round.
+/// arrives waits for about as many rounds as a step has: the number for which both take least.
+/// Steps of more than two rounds were no better with start-ups of up to a tenth of a round.
 Count best_step(const Plan& plan, const Network& network) {
   const double messages = static_cast<double>(plan.parameters.at("children")) + 1;
   const double part = messages * network.alpha / round_time(plan, network);

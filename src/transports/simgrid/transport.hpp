@@ -52,7 +52,7 @@ class SimGridTransport final : public Transport {
     Kind kind = Kind::send;
     Message message;  // of a control message its peer only
     Token token = 0;
-    Envelope* envelope = nullptr;      // of a receive: set by SimGrid, ours from then on
+    Envelope* envelope = nullptr;  // of a receive: set by SimGrid, ours from then on
     std::vector<std::uint64_t>* control = nullptr;  // set by SimGrid, its sender's
   };
   struct Outgoing {
@@ -95,7 +95,8 @@ class SimGridTransport final : public Transport {
   // Parallel: the activities under way, as SimGrid wants them, and their descriptions.
   std::vector<simgrid::s4u::ActivityPtr> activities_;
   std::vector<std::unique_ptr<PendingMessage>> pending_;
-  std::deque<std::vector<std::uint64_t>> control_sent_;  // words, which their receivers read in place
+  std::deque<std::vector<std::uint64_t>>
+      control_sent_;  // words, which their receivers read in place
   std::optional<Local> local_;
 };
 
