@@ -18,6 +18,9 @@ struct BlockLayout {
   Count input_begin = 0;  // of the vector's elements in the input, the first
 };
 
+/// The meaning of a control message.
+[[nodiscard]] ControlMeaning meaning_of(ControlWords words);
+
 class OnlineProtocol final : public Protocol {
  public:
   /// All references must outlive it.
