@@ -30,7 +30,7 @@ _STYLE = {
 }
 _TICK = {"linewidth": 2.0, "solid_capstyle": "butt", "zorder": 5}
 _ARRIVAL_KEY = {"marker": "|", "markersize": 10, "markeredgewidth": 2.0, "label": "arrival"}
-_NUMBER_KEY = {"color": _PARTIAL, "markersize": 5, "label": "segment"}
+_NUMBER_KEY = {"color": _PARTIAL, "markersize": 5}
 _HORIZON_KEY = {"linestyle": "none", "marker": "$7$", "color": _CONTROL, "markersize": 5}
 _SHORT = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 4}
 _EXIT = {
@@ -97,7 +97,7 @@ class _Picture:
             self._work(axes, number, move)
         self._log(axes)
         self._frame(axes)
-        columns = 8 if self.width > 7 else 4
+        columns = 9 if self.width > 7 else 4
         figure.legend(handles=self._legend(), loc="outside lower left", ncols=columns, **_LEGEND)
         return figure
 
@@ -197,13 +197,17 @@ class _Picture:
         finals = [load.final for _, load in self.transfers]
         combines = [move.kind == "combine" for move in self.locals]
         late = self.simulation.arrivals.max() > self.start
+        piece = "block" if "blocks=" in self.schedule.parameters else "segment"
         entries = [
             (late, Patch(color=_COMPUTING, label="still computing")),
             (True, Line2D([], [], linestyle="none", color="black", **_ARRIVAL_KEY)),
             (True, Line2D([], [], label="exit", **_EXIT)),
             (False in finals, Line2D([], [], color=_PARTIAL, label="partial result")),
             (True in finals, Line2D([], [], color=_FINAL, label="final result")),
-            (self.numbered, Line2D([], [], linestyle="none", marker="$2$", **_NUMBER_KEY)),
+            (
+                self.numbered,
+                Line2D([], [], linestyle="none", marker="$2$", label=piece, **_NUMBER_KEY),
+            ),
             (bool(self.control), Line2D([], [], label="control message", **_DOTTED)),
             (bool(self.simulation.horizons), Line2D([], [], label="horizon", **_HORIZON_KEY)),
             (True in combines, Patch(color=_COMBINE, label="combine")),
