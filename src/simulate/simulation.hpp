@@ -41,8 +41,8 @@ struct TraceEntry {
 
 struct Simulation {
   std::vector<Seconds> arrivals;
-  std::vector<Seconds> exits;  // a negative time: never
-  std::string failure;         // of the first rank that failed or is stuck; empty: none
+  std::vector<Seconds> exits;     // a negative time: never
+  std::string failure;            // of the first rank that failed or is stuck; empty: none
   std::vector<TraceEntry> trace;  // by begin
 
   [[nodiscard]] Seconds last_exit() const;

@@ -314,9 +314,15 @@ void VirtualNetwork::local(Rank rank, Ticks duration, Token token) {
   const Ticks end = later(now_, duration);
   if (options_.trace) {
     const Local& work = locals_[static_cast<std::size_t>(rank)];
-    result_->trace.push_back({work.is_copy ? TraceEntry::Kind::copy : TraceEntry::Kind::combine,
-                              rank, rank, to_seconds(now_), to_seconds(end), to_seconds(end), token,
-                              token, work.left, work.right, work.into, {}});
+    TraceEntry& entry = result_->trace.emplace_back();
+    entry.kind = work.is_copy ? TraceEntry::Kind::copy : TraceEntry::Kind::combine;
+    entry.from = entry.to = rank;
+    entry.begin = to_seconds(now_);
+    entry.end = entry.taken = to_seconds(end);
+    entry.sender_operation = entry.receiver_operation = token;
+    entry.source = work.left;
+    entry.target = work.right;
+    entry.into = work.into;
   }
   schedule(end, EventKind::local_done, rank, token);
 }

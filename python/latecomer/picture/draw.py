@@ -52,7 +52,7 @@ _ARROW = {
 _DOTTED = {"color": _CONTROL, "linewidth": 0.8, "linestyle": (0, (1, 1.4))}
 _LEGEND = {"frameon": False, "fontsize": 8, "handlelength": 1.4, "columnspacing": 1.4}
 _DATE = {".svg": "Date", ".pdf": "CreationDate"}
-_MOST_NUMBERS = 240  # arrows; more numbers would hide them
+_MOST_NUMBERS = 160  # arrows; more numbers would hide them
 
 
 def draw(file: Path, schedule: Schedule, simulation: Simulation, labels: Labels) -> None:
