@@ -18,7 +18,7 @@
     for (const [sender, receiver, begin, end, kind] of call.moves) {
       if (begin > time) break;  // they are sorted
       if (end <= time) continue;
-      const a = middle(sender), b = middle(receiver), bend = 14 + 9 * Math.abs(sender - receiver);
+      const a = middle(sender), b = middle(receiver), bend = 14 + Math.min(9 * Math.abs(sender - receiver), 110);
       paths[kind] += `M${x.toFixed(1)} ${a}Q${(x + bend).toFixed(1)} ${(a + b) / 2} ${x.toFixed(1)} ${b}`;
       const tip = b > a ? -5 : 5;
       if (kind < 2) paths[kind] += `m-3 ${tip}l3 ${-tip}l3 ${tip}`;

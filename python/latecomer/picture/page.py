@@ -172,19 +172,19 @@ class _Page:
             yield f'<path class="inside" d="M{here:.1f} {middle:g}H{gone:.1f}"/>'
 
     def _bars(self, call: Call, followed: Followed) -> Iterator[str]:
-        """One path for the bars of each colour."""
+        """One path of thick lines for the bars of each colour."""
         paths: dict[str, list[str]] = defaultdict(list)
-        height = round(0.34 * self.row, 1)
         for number, load in followed.loads.items():
             move = call.simulation.trace[number]
             kind = "final" if load.final else "partial"
             begin, end = self._x(move.begin), self._x(move.end)
             width = max(end - begin - 0.4, 0.4)
-            for rank, share in ((move.sender, 0.1), (move.receiver, 0.56)):
+            for rank, share in ((move.sender, 0.27), (move.receiver, 0.73)):
                 y = _TOP + (rank + share) * self.row
-                paths[kind].append(f"M{begin:.1f} {y:.1f}h{width:.1f}v{height}h-{width:.1f}z")
+                paths[kind].append(f"M{begin:.1f} {y:.1f}h{width:.1f}")
         for kind, bars in paths.items():
-            yield f'<path class="{kind}" d="{"".join(bars)}"/>'
+            thick = f'stroke-width="{0.34 * self.row:.1f}"'
+            yield f'<path class="{kind}" {thick} d="{"".join(bars)}"/>'
 
     def _marks(self, call: Call, bottom: float) -> Iterator[str]:
         last, end = self._x(self.last), self._x(float(call.simulation.exits.max()))
@@ -210,7 +210,7 @@ class _Page:
             if self._needed(number, rank):
                 yield f'<rect class="empty" width="{_BARS}" {place}/>'
             width = _BARS if self._needed(number, rank) else 0
-            yield f'<rect class="final" id="held{rank}-{number}" width="{width}" {place}/>'
+            yield f'<rect class="held" id="held{rank}-{number}" width="{width}" {place}/>'
 
     def _moving(self, number: int, bottom: float) -> Iterator[str]:
         """The parts that the script moves."""
