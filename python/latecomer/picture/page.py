@@ -279,7 +279,7 @@ def _kind(followed: Followed, place: int, control: bool) -> int | None:
 
 
 def _changes(held: Iterable[list[int]]) -> Iterator[list[int]]:
-    """Without those that repeat what is known of the rank."""
+    """Without those that repeat the last one of the rank."""
     known: dict[int, int] = {}
     for time, rank, part in held:
         if known.get(rank, 0) != part:

@@ -23,7 +23,7 @@ class Stretch(NamedTuple):
     ranks: int  # one bit for each rank that contributed
 
     def part(self, begin: int, end: int) -> Stretch:
-        """What lies in this range of the buffer."""
+        """The part that lies in this range of the buffer."""
         first, last = max(begin, self.begin), min(end, self.end)
         return Stretch(first, last, self.place + first - self.begin, self.ranks)
 
@@ -42,19 +42,19 @@ class Contents:
         return iter(self._stretches)
 
     def read(self, where: Slice) -> list[Stretch]:
-        """What lies in the slice, counted from its begin."""
+        """The stretches in the slice, counted from its begin."""
         touched = self._stretches[self._touched(where)]
         return [each.part(where.begin, where.end).moved(-where.begin) for each in touched]
 
-    def write(self, where: Slice, what: Iterable[Stretch]) -> None:
-        """Put there what was read elsewhere."""
+    def write(self, where: Slice, read: Iterable[Stretch]) -> None:
+        """Overwrite the slice by stretches that were read elsewhere."""
         if where.end == where.begin:
             return
         chosen = self._touched(where)
         touched = self._stretches[chosen]
         left = [s.part(s.begin, where.begin) for s in touched if s.begin < where.begin]
         right = [s.part(where.end, s.end) for s in touched if s.end > where.end]
-        self._stretches[chosen] = [*left, *(each.moved(where.begin) for each in what), *right]
+        self._stretches[chosen] = [*left, *(each.moved(where.begin) for each in read), *right]
 
     def _touched(self, where: Slice) -> slice:
         all_ = self._stretches
@@ -97,7 +97,7 @@ class Held(NamedTuple):
 
 @dataclass
 class Followed:
-    """What became known by following a call."""
+    """The findings from following a call."""
 
     loads: dict[int, Load] = field(default_factory=dict)  # by the number of the move in the trace
     held: list[Held] = field(default_factory=list)  # by time
@@ -146,11 +146,11 @@ class _Replay:
 
     def _write_until(self, time: float) -> None:
         while self.pending and self.pending[0][0] <= time:
-            taken, _, move, what = heapq.heappop(self.pending)
+            taken, _, move, read = heapq.heappop(self.pending)
             where = move.result
             if where is None:
                 continue
-            self.memory[move.receiver][where.buffer].write(where, what)
+            self.memory[move.receiver][where.buffer].write(where, read)
             if where.buffer == "output":
                 self._note(move.receiver, taken)
 
