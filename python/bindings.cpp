@@ -105,6 +105,10 @@ class PyPlan {
   [[nodiscard]] Rank ranks() const { return plan_.problem.ranks; }
   [[nodiscard]] Count count() const { return plan_.problem.count; }
   [[nodiscard]] std::string parameters() const { return describe_parameters(plan_, asked_); }
+  /// True for a protocol, which has no programs.
+  [[nodiscard]] bool decides_while_it_runs() const {
+    return find_algorithm(plan_.problem.collective, plan_.algorithm).kind == Kind::protocol;
+  }
   [[nodiscard]] const std::vector<Rank>& order() const { return plan_.order; }
   [[nodiscard]] const std::vector<Count>& table() const { return plan_.table; }
 
@@ -153,7 +157,7 @@ class PyPlan {
 
   /// About how many operations all ranks' programs have, from the programs of some ranks.
   [[nodiscard]] Count about_operations() const {
-    if (decides_while_it_runs()) return kOfAProtocol * ranks();
+    if (decides_while_it_runs()) return 2 * (kOfAProtocol + cost_of(plan_).rounds) * ranks();
     const Rank sampled = std::min(ranks(), kSampledRanks);
     std::size_t found = 0;
     for (Rank i = 0; i < sampled; ++i) {
@@ -165,28 +169,47 @@ class PyPlan {
 
  private:
   static constexpr Rank kSampledRanks = 16;
-  static constexpr Count kOfAProtocol = 8;                 // operations of a rank
+  static constexpr Count kOfAProtocol = 4;                 // operations of a rank beside rounds
   static constexpr std::size_t kOperationsBetween = 4096;  // checks for signals
 
-  [[nodiscard]] bool decides_while_it_runs() const {
-    return find_algorithm(plan_.problem.collective, plan_.algorithm).kind == Kind::protocol;
-  }
-
-  /// A protocol's operations are in no program: nothing is told of them but ranks and times.
   static nb::dict describe(const TraceEntry& entry, const Executors& executors) {
-    const auto* const executor =
-        dynamic_cast<const ProgramExecutor*>(executors[static_cast<std::size_t>(entry.from)].get());
-    const Operation op =
-        executor == nullptr ? Operation{} : executor->program().operations[entry.sender_operation];
+    static constexpr const char* kinds[] = {"message", "control", "combine", "copy"};
     nb::dict move;
+    move["kind"] = kinds[static_cast<int>(entry.kind)];
     move["from"] = entry.from;
     move["to"] = entry.to;
     move["begin"] = entry.begin;
     move["end"] = entry.end;
-    move["count"] = op.source.count;
-    move["text"] = executor == nullptr ? "" : to_text(op);
+    move["taken"] = entry.taken;
+    if (entry.kind == TraceEntry::Kind::control) {
+      const auto& executor = *executors[static_cast<std::size_t>(entry.from)];
+      move["control"] = describe(executor.meaning(entry.control), entry.control.size());
+      return move;
+    }
+    move["source"] = as_tuple(entry.source);
+    move["target"] = as_tuple(entry.target);
+    move["into"] = entry.into == Into::left ? "left" : "right";
+    move["count"] = entry.source.count;
+    move["text"] = text_of(entry);
     move["operation"] = entry.sender_operation;
     return move;
+  }
+  static nb::dict describe(const ControlMeaning& meaning, std::size_t words) {
+    nb::list entries;
+    for (const auto& [rank, round] : meaning.entries) entries.append(nb::make_tuple(rank, round));
+    nb::dict all;
+    all["name"] = meaning.name;
+    all["words"] = words;
+    all["rank"] = nb::cast(meaning.rank);
+    all["number"] = nb::cast(meaning.number);
+    all["entries"] = entries;
+    return all;
+  }
+  /// The text of the sender's operation.
+  static std::string text_of(const TraceEntry& entry) {
+    static constexpr OpKind kinds[] = {OpKind::send, OpKind::send, OpKind::combine, OpKind::copy};
+    const OpKind kind = kinds[static_cast<int>(entry.kind)];
+    return to_text(Operation{kind, entry.to, entry.source, entry.target, entry.into});
   }
 
   Arrivals arrivals_;
@@ -457,6 +480,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("problem", &PyPlan::problem)
       .def_prop_ro("ranks", &PyPlan::ranks)
       .def_prop_ro("count", &PyPlan::count)
+      .def_prop_ro("decides_while_it_runs", &PyPlan::decides_while_it_runs)
       .def_prop_ro("parameters", &PyPlan::parameters)
       .def_prop_ro("order", &PyPlan::order)
       .def_prop_ro("table", &PyPlan::table)

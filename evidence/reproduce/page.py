@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from latecomer.report import html as style
+from latecomer.base import pages as style
 
 from . import report as reports
 from .comparison import Comparison

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "protocol/protocol.hpp"
@@ -15,6 +17,19 @@ struct ProtocolOptions {
   bool combine_before_arrival = true;  // false for user operators: they stay off the thread
 };
 
+/// The meaning of a control message, for people.
+struct ControlMeaning {
+  /// A rank that takes part from a round on.
+  struct Entry {
+    Rank rank = 0;
+    Count round = 0;
+  };
+  std::string name;             // one word; empty: unknown
+  std::optional<Rank> rank;     // a rank that it names
+  std::optional<Count> number;  // a round or a segment that it names
+  std::vector<Entry> entries;
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -24,6 +39,8 @@ class Executor {
   /// Creates the protocol for one call. The executor and the transport must outlive it.
   [[nodiscard]] virtual std::unique_ptr<Protocol> create_protocol(
       Transport& transport, const ProtocolOptions& options) const = 0;
+  /// The meaning of a control message that a rank of the same plan sent.
+  [[nodiscard]] virtual ControlMeaning meaning(ControlWords /*words*/) const { return {}; }
 };
 
 /// The executors of all ranks, by rank.

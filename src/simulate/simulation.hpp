@@ -22,21 +22,28 @@ struct SimulationOptions {
   bool trace = false;
 };
 
-/// One transfer of a message, or (`to` == `from`) one local combine or copy.
+/// One transfer of a message or a control message, or (`to` == `from`) one local combine or copy.
 struct TraceEntry {
+  enum class Kind : std::uint8_t { message, control, combine, copy };
+  Kind kind = Kind::message;
   Rank from = 0;
   Rank to = 0;
   Seconds begin = 0;
   Seconds end = 0;
+  Seconds taken = 0;  // when `target` is written: after `end` where the receive is posted later
   OpIndex sender_operation = 0;
   OpIndex receiver_operation = 0;
+  Slice source;  // of a message: the sender's; of a combine: the left operand
+  Slice target;  // of a message: the receiver's; of a combine: the right operand
+  Into into = Into::right;
+  std::vector<std::uint64_t> control;  // the words of a control message
 };
 
 struct Simulation {
   std::vector<Seconds> arrivals;
-  std::vector<Seconds> exits;  // a negative time: never
-  std::string failure;         // of the first rank that failed or is stuck; empty: none
-  std::vector<TraceEntry> trace;
+  std::vector<Seconds> exits;     // a negative time: never
+  std::string failure;            // of the first rank that failed or is stuck; empty: none
+  std::vector<TraceEntry> trace;  // by begin
 
   [[nodiscard]] Seconds last_exit() const;
   /// The mean over the ranks of exit minus arrival.

@@ -193,12 +193,23 @@ void VirtualNetwork::start(MessageId id) {
     message.payload =
         (*options_.memory)[static_cast<std::size_t>(message.from)].read(message.source);
   }
-  if (options_.trace && message.control.empty()) {
-    result_->trace.push_back({message.from, message.to, to_seconds(now_), to_seconds(free),
-                              message.send_token, message.recv_token});
-  }
+  if (options_.trace) trace(message, free);
   schedule(later(now_, takes), EventKind::left, message.from, id);
   schedule(free, EventKind::landed, message.to, id);
+}
+
+/// The receiver's part is noted when the message is delivered.
+void VirtualNetwork::trace(PendingMessage& message, Ticks end) {
+  message.trace = result_->trace.size();
+  TraceEntry& entry = result_->trace.emplace_back();
+  entry.kind = message.control.empty() ? TraceEntry::Kind::message : TraceEntry::Kind::control;
+  entry.from = message.from;
+  entry.to = message.to;
+  entry.begin = to_seconds(now_);
+  entry.end = entry.taken = to_seconds(end);
+  entry.sender_operation = message.send_token;
+  entry.source = message.source;
+  entry.control = message.control;
 }
 
 /// True if its two ranks send each other long messages at the same time.
@@ -275,6 +286,12 @@ void VirtualNetwork::deliver(MessageId id) {
     options_.piggybacks[static_cast<std::size_t>(message.to)]->unpack(message.piggybacked.data(),
                                                                       message.piggybacked.size());
   }
+  if (options_.trace) {
+    TraceEntry& entry = result_->trace[message.trace];
+    entry.taken = to_seconds(now_);
+    entry.receiver_operation = message.recv_token;
+    entry.target = message.target;
+  }
   complete(message.to, {message.recv_token, 0, message.plan_hash});
 }
 
@@ -296,7 +313,16 @@ void VirtualNetwork::deliver_control(Channel& channel) {
 void VirtualNetwork::local(Rank rank, Ticks duration, Token token) {
   const Ticks end = later(now_, duration);
   if (options_.trace) {
-    result_->trace.push_back({rank, rank, to_seconds(now_), to_seconds(end), token, token});
+    const Local& work = locals_[static_cast<std::size_t>(rank)];
+    TraceEntry& entry = result_->trace.emplace_back();
+    entry.kind = work.is_copy ? TraceEntry::Kind::copy : TraceEntry::Kind::combine;
+    entry.from = entry.to = rank;
+    entry.begin = to_seconds(now_);
+    entry.end = entry.taken = to_seconds(end);
+    entry.sender_operation = entry.receiver_operation = token;
+    entry.source = work.left;
+    entry.target = work.right;
+    entry.into = work.into;
   }
   schedule(end, EventKind::local_done, rank, token);
 }

@@ -55,6 +55,7 @@ class VirtualNetwork {
     std::vector<std::uint64_t> control;  // the words of a control message; otherwise empty
     Elements payload;
     std::vector<char> piggybacked;  // data that travel along
+    std::size_t trace = 0;          // its place in the trace, if there is one
   };
   /// The messages of one pair and direction. They follow each other, however many ports there are.
   struct Channel {
@@ -128,6 +129,7 @@ class VirtualNetwork {
   [[nodiscard]] double left_of_burst(Bucket& bucket) const;
   [[nodiscard]] Seconds on_link(const PendingMessage& message, Count bytes);
   [[nodiscard]] bool exchanges(const PendingMessage& message);
+  void trace(PendingMessage& message, Ticks end);
   void local(Rank rank, Ticks duration, Token token);
   void run_local(Rank rank, Token token);
   void complete(Rank rank, const Completion& completion);

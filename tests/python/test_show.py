@@ -10,15 +10,21 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import cli
+from latecomer import cli, picture
 from latecomer.base import memory
-from latecomer.picture.replay import loads
+from latecomer.core import programs, simulation
+from latecomer.picture.replay import follow
 
 STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
 LATE = ["--ranks", "4", "--times", "4,0,0,0"]
 PROGRAMS = [row for row in latecomer.algorithms() if row.kind == "program"]
 each_program = pytest.mark.parametrize(
     "row", PROGRAMS, ids=lambda row: f"{row.collective}-{row.name}"
+)
+
+PROTOCOLS = [row for row in latecomer.algorithms() if row.kind == "protocol"]
+each_protocol = pytest.mark.parametrize(
+    "row", PROTOCOLS, ids=lambda row: f"{row.collective}-{row.name}"
 )
 
 
@@ -118,6 +124,18 @@ def test_times_on_a_network(capsys):
         (["ring", "--ranks", 2, "--collective", "allsum"], "allsum"),
         (["ring", "--ranks", 2, "--svg", "a.gif"], "'a.gif' is not usable; .* .svg, .png, .pdf"),
         (["ring", "--ranks", 33, "--svg", "a.svg"], "'33' is not usable; .* at most 32"),
+        (["ring", "--ranks", 2, "--html", "a.svg"], "'a.svg' is not usable; .* ends in .html"),
+        (["ring", "--ranks", 65, "--html", "a.html"], "'65' is not usable; .* at most 64"),
+        (["ring", "--ranks", 2, "--beside", "ring"], "--beside: 'ring'; give --html FILE as well"),
+        (
+            ["ring", "--ranks", 2, "--html", "a.html", "--beside", "binomial"],
+            "--beside: 'binomial'; give an algorithm of allreduce: .*two_tree",
+        ),
+        (
+            ["ring", "--ranks", 2, "--html", "a.html", "--beside", "early_owners:block=3"],
+            "early_owners",
+        ),
+        (["local_redirect", "--ranks", 4], "'local_redirect' is not usable"),
     ],
 )
 def test_usage_errors(capsys, words, message):
@@ -176,12 +194,82 @@ def test_a_folder_that_is_not_there(capsys, tmp_path):
     assert "an existing folder" in error
 
 
+def test_a_folder_of_a_page_that_is_not_there(capsys, tmp_path):
+    code = cli.run(["show", "ring", "--ranks", "2", "--html", str(tmp_path / "no" / "a.html")])
+    error = capsys.readouterr().err
+    assert code == 1
+    assert "error: cannot write the page (No such file or directory): " in error
+
+
+def test_a_page_that_is_too_large_is_refused(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(picture, "MOST_BYTES", 10_000)
+    code = cli.run(["show", "ring", "--ranks", "8", "--html", str(tmp_path / "a.html")])
+    assert code == 2
+    assert re.search(r"bytes' is not usable; .* at most 10000", capsys.readouterr().err)
+    assert not (tmp_path / "a.html").exists()
+
+
+# ---- algorithms that decide while they run
+
+
+def test_a_protocol_is_shown_as_its_log_and_moves(capsys):
+    words = ["online_owners", "--ranks", 4, "--times", "0,2,9,0"]
+    out = shown(capsys, *words).out
+    head, _, rest = out.partition("\nend\n")
+    assert "\nalgorithm online_owners\n" in head
+    log, _, moves = rest.partition("moves: ")
+    assert log.splitlines()[:2] == [
+        "log: time in steps, rank, round from which on it takes part",
+        "0 rank 0 from round 0",
+    ]
+    assert len(log.splitlines()) == 5
+    lines = moves.splitlines()[1:]
+    assert sum("partial result of block" in line for line in lines) == 3 * 8
+    assert sum("final result of block" in line for line in lines) == 3 * 8
+    assert sum(line.endswith("-> 0 here") for line in lines) == 3
+    begins = [float(line.split()[0]) for line in lines]
+    assert begins == sorted(begins)
+    one = shown(capsys, *words, "--rank", 2).out
+    assert 10 < len(one.splitlines()) < len(out.splitlines())
+
+
+@each_protocol
+def test_each_protocol_is_shown_and_drawn(capsys, tmp_path, row):
+    file = tmp_path / "a.svg"
+    words = ["--collective", row.collective, "--ranks", 5, "--times", "0,3,0,1,0", "--svg", file]
+    out = shown(capsys, row.name, *words).out
+    logs = row.name == "online_owners"
+    assert ("\nlog: " in out) == logs
+    found = ids(file)
+    assert found["arrival"] == found["exit"] == 5
+    assert found["computing"] == 2
+    sent = [line for line in out.splitlines() if " -> " in line]
+    results = [line for line in sent if " result of " in line]
+    assert found["transfer"] == len(results)
+    assert found["control"] == len(sent) - len(results)
+    assert found["entry"] == (5 if logs else 0)
+    assert bool(found["horizon"]) == logs
+
+
+def test_json_of_a_protocol_has_the_log(capsys):
+    words = ["online_owners", "--ranks", 3, "--rank", 1, "--json"]
+    found = json.loads(shown(capsys, *words).out)
+    assert found["schedule"]["programs"] == []
+    assert sorted(entry["rank"] for entry in found["log"]) == [0, 1, 2]
+    assert {move["kind"] for move in found["trace"]} == {"message", "control", "combine"}
+
+
 # ---- what transfers carry
 
 
+def followed(name, arrival=None, network=STEPS, **problem):
+    schedule = latecomer.program(name, arrival=arrival, network=network, **problem)
+    asked = {"arrival": arrival, "network": network, **problem}
+    return follow(schedule, latecomer.simulate(name, **asked, trace=True))
+
+
 def carried(name, ranks, **more):
-    schedule = latecomer.program(name, ranks=ranks, network=STEPS, **more)
-    return [load.final for load in loads(schedule).values()]
+    return [load.final for load in followed(name, ranks=ranks, **more).loads.values()]
 
 
 def test_final_and_partial_results_are_told_apart():
@@ -199,16 +287,61 @@ def test_final_and_partial_results_are_told_apart():
 def test_every_algorithm_can_be_followed(row, ranks):
     arrival = [3.0] + [0.0] * (ranks - 1)
     for in_place in (False, True):
-        schedule = latecomer.program(
-            row.name,
-            ranks=ranks,
-            arrival=arrival,
-            in_place=in_place,
-            collective=row.collective,
-            root=1 if latecomer.collectives()[row.collective].rooted else 0,
-        )
-        sends = sum(o.kind == "send" for p in schedule.programs for o in p.operations)
-        assert len(loads(schedule)) == sends
+        asked = {
+            "ranks": ranks,
+            "arrival": arrival,
+            "in_place": in_place,
+            "collective": row.collective,
+            "root": 1 if latecomer.collectives()[row.collective].rooted else 0,
+        }
+        for network in ("", "eager=0", "eager=1MiB,ports=2"):
+            schedule = latecomer.program(row.name, network=network, **asked)
+            call = latecomer.simulate(row.name, network=network, **asked, trace=True)
+            found = follow(schedule, call)
+            sends = sum(o.kind == "send" for p in schedule.programs for o in p.operations)
+            assert len(found.loads) == sends
+            assert_complete(schedule, found)
+
+
+def assert_complete(schedule, found):
+    """In the end all ranks have their results."""
+    last = {held.rank: held.elements for held in found.held}
+    for rank in range(schedule.ranks):
+        assert last[rank] == schedule.problem.output(rank)[1]
+
+
+@each_protocol
+@pytest.mark.parametrize("in_place", [False, True])
+def test_every_protocol_can_be_followed(row, in_place):
+    asked = {"ranks": 7, "count": 70, "collective": row.collective, "in_place": in_place}
+    plan = programs.make_plan(programs.problem(**asked), row.name, None, "")
+    assert plan.decides_while_it_runs
+    call = simulation.run(plan, [3.0, 0, 1e-4, 0, 0, 2e-4, 0], trace=True)
+    schedule = programs.schedule_of_any(plan)
+    assert schedule.programs == ()
+    assert_complete(schedule, follow(schedule, call))
+    assert any(move.control for move in call.trace)
+    for move in call.trace:
+        assert (move.kind == "control") == (move.control is not None)
+        assert move.begin <= move.end <= move.taken
+        assert move.control is None or move.control.name
+
+
+def test_the_log_names_every_rank_once():
+    problem = programs.problem(ranks=8, count=1 << 16)
+    name = "online_owners:blocks=16:coordinator=2"
+    plan = programs.make_plan(problem, name, None, "alpha=3us,beta=8ns")
+    arrivals = [1e-3 * time for time in (0.1, 2, 0.5, 0, 1, 0.2, 0.2, 0.3)]
+    call = simulation.run(plan, arrivals, trace=True)
+    assert sorted(entry.rank for entry in call.log) == list(range(8))
+    assert call.log[-1].rank == 1
+    rounds = [entry.round for entry in call.log]
+    assert rounds == sorted(rounds)
+    assert all(arrivals[entry.rank] <= entry.time for entry in call.log)
+    horizons = [horizon.round for horizon in call.horizons]
+    assert horizons == sorted(set(horizons))
+    assert latecomer.simulate("ring", ranks=3, trace=True).log == []
+    assert simulation.run(plan, arrivals).log == []
 
 
 # ---- pictures

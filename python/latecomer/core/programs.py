@@ -66,7 +66,7 @@ class Schedule:
     plan: str  # the plan's text
     order: tuple[int, ...]  # ranks by position in the algorithm's pattern, where it has one
     table: tuple[int, ...]  # numbers that the algorithm derived from the arrivals
-    programs: tuple[Program, ...] = field(repr=False)
+    programs: tuple[Program, ...] = field(repr=False)  # empty for a protocol, which decides itself
 
     @property
     def problem(self) -> core.Problem:
@@ -116,8 +116,7 @@ def program(
     "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named keeps its default.
     Raises ValueError.
     """
-    plan = make_plan(problem(**asked), algorithm, arrival, network)
-    return _schedule(plan)
+    return schedule(make_plan(problem(**asked), algorithm, arrival, network))
 
 
 def problem(
@@ -175,7 +174,17 @@ def seconds(arrival: ArrayLike | None) -> list[float]:
     return times.tolist()
 
 
-def _schedule(plan: core.Plan) -> Schedule:
+def schedule(plan: core.Plan) -> Schedule:
+    """The plan and its programs as Python values. Raises ValueError for a protocol."""
+    return _schedule(plan, tuple(_program(plan, rank) for rank in range(plan.ranks)))
+
+
+def schedule_of_any(plan: core.Plan) -> Schedule:
+    """Like `schedule`, but for a protocol without programs."""
+    return _schedule(plan, ()) if plan.decides_while_it_runs else schedule(plan)
+
+
+def _schedule(plan: core.Plan, programs: tuple[Program, ...]) -> Schedule:
     return Schedule(
         algorithm=plan.algorithm,
         collective=plan.problem.collective,
@@ -188,7 +197,7 @@ def _schedule(plan: core.Plan) -> Schedule:
         plan=plan.text,
         order=tuple(plan.order),
         table=tuple(plan.table),
-        programs=tuple(_program(plan, rank) for rank in range(plan.ranks)),
+        programs=programs,
     )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -17,11 +15,12 @@ from matplotlib.ticker import MaxNLocator
 
 from ..core.programs import Schedule
 from ..core.simulation import Move, Simulation
-from .replay import Load, loads
+from .labels import Labels
+from .replay import Load, follow, segments
 
 # Colours that colour-blind readers can tell apart, and that differ in print without colour.
 _PARTIAL, _FINAL, _COMBINE, _COPY = "#D98200", "#0060A8", "#2B2B2B", "#9A9A9A"
-_COMPUTING, _INSIDE = "#DCDCDC", "#8FA3B0"
+_COMPUTING, _INSIDE, _CONTROL = "#DCDCDC", "#8FA3B0", "#6B7078"
 _STYLE = {
     "font.family": "sans-serif",
     "font.size": 9,
@@ -31,7 +30,8 @@ _STYLE = {
 }
 _TICK = {"linewidth": 2.0, "solid_capstyle": "butt", "zorder": 5}
 _ARRIVAL_KEY = {"marker": "|", "markersize": 10, "markeredgewidth": 2.0, "label": "arrival"}
-_NUMBER_KEY = {"color": _PARTIAL, "markersize": 5, "label": "segment"}
+_NUMBER_KEY = {"color": _PARTIAL, "markersize": 5}
+_HORIZON_KEY = {"linestyle": "none", "marker": "$7$", "color": _CONTROL, "markersize": 5}
 _SHORT = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 4}
 _EXIT = {
     "marker": "o",
@@ -49,27 +49,10 @@ _ARROW = {
     "shrinkB": 0,
     "zorder": 3,
 }
+_DOTTED = {"color": _CONTROL, "linewidth": 0.8, "linestyle": (0, (1, 1.4))}
 _LEGEND = {"frameon": False, "fontsize": 8, "handlelength": 1.4, "columnspacing": 1.4}
 _DATE = {".svg": "Date", ".pdf": "CreationDate"}
 _MOST_NUMBERS = 160  # arrows; more numbers would hide them
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The format of times."""
-
-    unit: str  # "steps", or a unit of time such as "ms"
-    scale: float  # how many of it are one second
-
-    def time(self, seconds: float) -> str:
-        """A time with its unit."""
-        value = f"{seconds * self.scale:.4g}"
-        return f"{value} {self.unit.rstrip('s') if self.steps and value == '1' else self.unit}"
-
-    @property
-    def steps(self) -> bool:
-        """Not a real time, but the transfer of one segment."""
-        return self.unit == "steps"
 
 
 def draw(file: Path, schedule: Schedule, simulation: Simulation, labels: Labels) -> None:
@@ -86,15 +69,17 @@ class _Picture:
         self.schedule = schedule
         self.simulation = simulation
         self.labels = labels
-        self.loads = loads(schedule)
-        self.transfers = [move for move in simulation.trace if not move.local]
+        self.loads = follow(schedule, simulation).loads
+        moves = list(enumerate(simulation.trace))
+        self.transfers = [(move, self.loads[i]) for i, move in moves if move.kind == "message"]
+        self.control = [move for move in simulation.trace if move.control]
         self.locals = [move for move in simulation.trace if move.local]
         self.lanes = {rank: lane for lane, rank in enumerate(_top_down(schedule))}
         self.start = min(0.0, float(simulation.arrivals.min()))
         self.end = float(simulation.exits.max())
         self.step = self._step()
         self.width = min(max(1.5 + 0.42 * (self.end - self.start) / self.step, 5.0), 18.0)
-        self.segments = _segments(self.loads[m.sender, m.operation] for m in self.transfers)
+        self.segments = segments(load for _, load in self.transfers)
         self.numbered = len(self.segments) > 1 and len(self.transfers) <= _MOST_NUMBERS
 
     def figure(self) -> Figure:
@@ -104,18 +89,21 @@ class _Picture:
         axes = figure.add_subplot()
         for rank in range(self.schedule.ranks):
             self._lane(axes, rank)
-        for number, move in enumerate(self.transfers):
-            self._arrow(axes, number, move)
+        for number, move in enumerate(self.control):
+            self._dotted(axes, number, move)
+        for number, (move, load) in enumerate(self.transfers):
+            self._arrow(axes, number, move, load)
         for number, move in enumerate(self.locals):
             self._work(axes, number, move)
+        self._log(axes)
         self._frame(axes)
-        columns = 8 if self.width > 7 else 4
+        columns = 9 if self.width > 7 else 4
         figure.legend(handles=self._legend(), loc="outside lower left", ncols=columns, **_LEGEND)
         return figure
 
     def _step(self) -> float:
         """The time of a typical transfer; with none of them, of the whole picture."""
-        times = sorted(move.end - move.begin for move in self.transfers)
+        times = sorted(move.end - move.begin for move, _ in self.transfers)
         found = times[len(times) // 2] if times else self.end - self.start
         return found or 1.0
 
@@ -135,8 +123,30 @@ class _Picture:
         leaving = axes.plot([leave], [lane], **_EXIT)
         _named(leaving[0], f"exit-{rank}")
 
-    def _arrow(self, axes: Axes, number: int, move: Move) -> None:
-        load, scale = self.loads[move.sender, move.operation], self.labels.scale
+    def _dotted(self, axes: Axes, number: int, move: Move) -> None:
+        times = [move.begin * self.labels.scale, move.end * self.labels.scale]
+        lanes = [self.lanes[move.sender], self.lanes[move.receiver]]
+        _named(axes.plot(times, lanes, zorder=2, **_DOTTED)[0], f"control-{number}")
+
+    def _log(self, axes: Axes) -> None:
+        """The round from which on each rank takes part, and above the ranks the horizon."""
+        scale, apart = self.labels.scale, 0.028 * self.width * self.step
+        for rank, round_, time in self.simulation.log:
+            where = (time * scale, self.lanes[rank] - 0.3)
+            text = axes.annotate(f"from round {round_}", where, fontsize=6.5, va="bottom", zorder=7)
+            text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.85})
+            _named(text, f"entry-{rank}")
+        last = -float("inf")
+        for number, (time, round_) in enumerate(self.simulation.horizons):
+            if time < last + apart:
+                continue  # it would cover the one before
+            last = time
+            where = (time * scale, -0.75)
+            text = axes.annotate(f"{round_}", where, fontsize=6.5, color=_CONTROL, ha="center")
+            _named(text, f"horizon-{number}")
+
+    def _arrow(self, axes: Axes, number: int, move: Move, load: Load) -> None:
+        scale = self.labels.scale
         tail = (move.begin * scale, self.lanes[move.sender])
         head = (move.end * scale, self.lanes[move.receiver])
         colour = _FINAL if load.final else _PARTIAL
@@ -148,7 +158,7 @@ class _Picture:
 
     def _work(self, axes: Axes, number: int, move: Move) -> None:
         lane, scale = self.lanes[move.sender], self.labels.scale
-        colour = _COMBINE if _combines(move) else _COPY
+        colour = _COMBINE if move.kind == "combine" else _COPY
         begin, width = move.begin * scale, (move.end - move.begin) * scale
         if move.end - move.begin < 0.05 * self.step:  # too short to be seen: a tick
             middle = begin + width / 2
@@ -162,7 +172,7 @@ class _Picture:
         scale = self.labels.scale
         margin = 0.03 * (self.end - self.start) * scale or 0.5
         axes.set_xlim(self.start * scale - margin, self.end * scale + margin)
-        axes.set_ylim(self.schedule.ranks - 0.5, -0.6)
+        axes.set_ylim(self.schedule.ranks - 0.5, -1.1 if self.simulation.horizons else -0.6)
         axes.set_yticks(list(self.lanes.values()), [f"rank {rank}" for rank in self.lanes])
         axes.set_xlabel(f"time ({self.labels.unit})")
         ticks = int(self.width * (2.2 if self.labels.steps else 1.3))
@@ -184,16 +194,22 @@ class _Picture:
         )
 
     def _legend(self) -> list[Artist]:
-        finals = [self.loads[m.sender, m.operation].final for m in self.transfers]
-        combines = [_combines(move) for move in self.locals]
+        finals = [load.final for _, load in self.transfers]
+        combines = [move.kind == "combine" for move in self.locals]
         late = self.simulation.arrivals.max() > self.start
+        piece = "block" if "blocks=" in self.schedule.parameters else "segment"
         entries = [
             (late, Patch(color=_COMPUTING, label="still computing")),
             (True, Line2D([], [], linestyle="none", color="black", **_ARRIVAL_KEY)),
             (True, Line2D([], [], label="exit", **_EXIT)),
             (False in finals, Line2D([], [], color=_PARTIAL, label="partial result")),
             (True in finals, Line2D([], [], color=_FINAL, label="final result")),
-            (self.numbered, Line2D([], [], linestyle="none", marker="$2$", **_NUMBER_KEY)),
+            (
+                self.numbered,
+                Line2D([], [], linestyle="none", marker="$2$", label=piece, **_NUMBER_KEY),
+            ),
+            (bool(self.control), Line2D([], [], label="control message", **_DOTTED)),
+            (bool(self.simulation.horizons), Line2D([], [], label="horizon", **_HORIZON_KEY)),
             (True in combines, Patch(color=_COMBINE, label="combine")),
             (False in combines, Patch(color=_COPY, label="copy")),
         ]
@@ -203,13 +219,6 @@ class _Picture:
 def _top_down(schedule: Schedule) -> Iterable[int]:
     """The ranks as they follow each other in the algorithm's pattern, where it has one."""
     return schedule.order if len(schedule.order) == schedule.ranks else range(schedule.ranks)
-
-
-def _segments(carried: Iterable[Load]) -> list[tuple[int, int]]:
-    """The segments of the vector, if all transfers carry one; empty if their ranges overlap."""
-    ranges = sorted({(load.first, load.end) for load in carried if load.end > load.first})
-    apart = all(before[1] <= after[0] for before, after in pairwise(ranges))
-    return ranges if apart else []
 
 
 def _number(
@@ -222,10 +231,6 @@ def _number(
     axes.text(
         x, y, text, color=colour, fontsize=6.5, ha="center", va="center", bbox=box, zorder=3.5
     )
-
-
-def _combines(move: Move) -> bool:
-    return move.text.startswith("combine")
 
 
 def _named(artist: Artist, name: str) -> None:

@@ -1,50 +1,81 @@
-"""Finds the content of each transfer by carrying out the programs on sets of contributions."""
+"""Finds the content of each transfer by carrying out the moves on sets of contributions."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+import heapq
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..core.programs import Operation, Program, Schedule, Slice
+from ..core.programs import Schedule, Slice
 from ..core.registry import collectives
+from ..core.simulation import Move, Simulation
 
-Key = tuple[int, int]  # rank, operation
+
+class Stretch(NamedTuple):
+    """Elements of a buffer that have the same contributions and follow each other in the vector."""
+
+    begin: int
+    end: int
+    place: int  # of the first one in the vector
+    ranks: int  # one bit for each rank that contributed
+
+    def part(self, begin: int, end: int) -> Stretch:
+        """The part that lies in this range of the buffer."""
+        first, last = max(begin, self.begin), min(end, self.end)
+        return Stretch(first, last, self.place + first - self.begin, self.ranks)
+
+    def moved(self, by: int) -> Stretch:
+        """The same at another place of the buffer."""
+        return self._replace(begin=self.begin + by, end=self.end + by)
 
 
-@dataclass(frozen=True)
 class Contents:
-    """Per element of a slice: whose contributions it holds, and its place in the vector."""
+    """The stretches of a buffer, in order. Where there is none nothing was written."""
 
-    ranks: NDArray[np.uint64]  # one bit for each rank
-    places: NDArray[np.int64]
+    def __init__(self) -> None:
+        self._stretches: list[Stretch] = []
 
-    @classmethod
-    def of_rank(cls, rank: int, begin: int, count: int) -> Contents:
-        """A stretch of the vector, a rank's own."""
-        return cls(np.full(count, 1 << rank, np.uint64), np.arange(begin, begin + count))
+    def __iter__(self) -> Iterator[Stretch]:
+        return iter(self._stretches)
 
-    @classmethod
-    def nothing(cls, count: int) -> Contents:
-        """Scratch, before anything is written to it."""
-        return cls(np.zeros(count, np.uint64), np.zeros(count, np.int64))
+    def read(self, where: Slice) -> list[Stretch]:
+        """The stretches in the slice, counted from its begin."""
+        touched = self._stretches[self._touched(where)]
+        return [each.part(where.begin, where.end).moved(-where.begin) for each in touched]
 
-    def part(self, where: Slice) -> Contents:
-        """A copy of the slice's elements."""
-        chosen = slice(where.begin, where.end)
-        return Contents(self.ranks[chosen].copy(), self.places[chosen].copy())
+    def write(self, where: Slice, read: Iterable[Stretch]) -> None:
+        """Overwrite the slice by stretches that were read elsewhere."""
+        if where.end == where.begin:
+            return
+        chosen = self._touched(where)
+        touched = self._stretches[chosen]
+        left = [s.part(s.begin, where.begin) for s in touched if s.begin < where.begin]
+        right = [s.part(where.end, s.end) for s in touched if s.end > where.end]
+        self._stretches[chosen] = [*left, *(each.moved(where.begin) for each in read), *right]
 
-    def assign(self, where: Slice, what: Contents) -> None:
-        """Overwrite the slice's elements."""
-        chosen = slice(where.begin, where.end)
-        self.ranks[chosen], self.places[chosen] = what.ranks, what.places
+    def _touched(self, where: Slice) -> slice:
+        all_ = self._stretches
+        first = max(0, bisect_right(all_, where.begin, key=lambda each: each.begin) - 1)
+        while first < len(all_) and all_[first].end <= where.begin:
+            first += 1
+        last = first
+        while last < len(all_) and all_[last].begin < where.end:
+            last += 1
+        return slice(first, last)
 
-    def combined(self, other: Contents) -> Contents:
-        """Join two sets of contributions to the same elements."""
-        return Contents(self.ranks | other.ranks, self.places)
+
+def combined(left: Sequence[Stretch], right: Sequence[Stretch]) -> list[Stretch]:
+    """Join two sets of contributions to the same elements."""
+    found = []
+    for one in left:
+        for other in right:
+            if other.begin < one.end and one.begin < other.end:
+                both = one.part(other.begin, other.end)
+                found.append(both._replace(ranks=one.ranks | other.ranks))
+    return found
 
 
 @dataclass(frozen=True)
@@ -56,93 +87,96 @@ class Load:
     end: int  # ... up to here, exclusive
 
 
-def loads(schedule: Schedule) -> dict[Key, Load]:
-    """The load of each send, by rank and operation."""
-    full = (1 << schedule.ranks) - 1 if collectives()[schedule.collective].combines else 0
-    return {key: _load(sent, full) for key, sent in _Replay(schedule).run().items()}
+class Held(NamedTuple):
+    """From this time on the rank has so many elements of its result."""
+
+    time: float
+    rank: int
+    elements: int
 
 
-def _load(sent: Contents, full: int) -> Load:
-    if not len(sent.places):
-        return Load(final=False, first=0, end=0)
-    final = bool((sent.ranks == full).all()) if full else True  # nothing is to be combined
-    return Load(final, int(sent.places.min()), int(sent.places.max()) + 1)
+@dataclass
+class Followed:
+    """The findings from following a call."""
+
+    loads: dict[int, Load] = field(default_factory=dict)  # by the number of the move in the trace
+    held: list[Held] = field(default_factory=list)  # by time
+
+
+def segments(carried: Iterable[Load]) -> list[tuple[int, int]]:
+    """The segments of the vector, if all transfers carry one; empty if their ranges overlap."""
+    ranges = sorted({(load.first, load.end) for load in carried if load.end > load.first})
+    apart = all(before[1] <= after[0] for before, after in pairwise(ranges))
+    return ranges if apart else []
+
+
+def follow(schedule: Schedule, simulation: Simulation) -> Followed:
+    """The load of each message, and the part of the result that each rank has over time."""
+    return _Replay(schedule, simulation).run()
 
 
 class _Replay:
-    """Carries out the operations in any order that their dependencies allow."""
+    def __init__(self, schedule: Schedule, simulation: Simulation) -> None:
+        self.schedule = schedule
+        self.simulation = simulation
+        combines = collectives()[schedule.collective].combines
+        self.full = (1 << schedule.ranks) - 1 if combines else 0
+        self.memory = [self._memory(rank) for rank in range(schedule.ranks)]
+        self.pending: list[tuple[float, int, Move, list[Stretch]]] = []
+        self.found = Followed()
 
-    def __init__(self, schedule: Schedule) -> None:
-        self.programs = schedule.programs
-        self.sources = _matching_sends(schedule.programs)
-        self.memory = [_memory(schedule, program) for program in schedule.programs]
-        self.sent: dict[Key, Contents] = {}
-        self.done: list[set[int]] = [set() for _ in schedule.programs]
+    def run(self) -> Followed:
+        """Moves read when they begin, and write when they are taken."""
+        for rank, arrival in enumerate(self.simulation.arrivals):
+            self._note(rank, float(arrival))
+        for number, move in enumerate(self.simulation.trace):
+            self._write_until(move.begin)
+            if move.source is None or move.target is None:
+                continue
+            read = self.memory[move.sender][move.source.buffer].read(move.source)
+            if move.kind == "message":
+                self.found.loads[number] = self._load(read)
+            elif move.kind == "combine":
+                other = self.memory[move.sender][move.target.buffer].read(move.target)
+                read = combined(read, other)
+            heapq.heappush(self.pending, (move.taken, number, move, read))
+        self._write_until(float("inf"))
+        self.found.held.sort()
+        return self.found
 
-    def run(self) -> dict[Key, Contents]:
-        """The content of each send. Expects a schedule that keeps all rules."""
-        waiting = [(p.rank, index) for p in self.programs for index in range(len(p.operations))]
-        while waiting:
-            left = [key for key in waiting if not self._try(*key)]
-            if len(left) == len(waiting):
-                raise ValueError("schedule: one that gets stuck is not usable; verify it first")
-            waiting = left
-        return self.sent
+    def _write_until(self, time: float) -> None:
+        while self.pending and self.pending[0][0] <= time:
+            taken, _, move, read = heapq.heappop(self.pending)
+            where = move.result
+            if where is None:
+                continue
+            self.memory[move.receiver][where.buffer].write(where, read)
+            if where.buffer == "output":
+                self._note(move.receiver, taken)
 
-    def _try(self, rank: int, index: int) -> bool:
-        operation = self.programs[rank].operations[index]
-        source = self.sources.get((rank, index))
-        if not self.done[rank].issuperset(operation.after) or (source and source not in self.sent):
-            return False
-        self._carry_out(rank, index, operation)
-        self.done[rank].add(index)
-        return True
+    def _note(self, rank: int, time: float) -> None:
+        output = self.memory[rank]["output"]
+        elements = sum(each.end - each.begin for each in output if self._final(each))
+        self.found.held.append(Held(time, rank, elements))
 
-    def _carry_out(self, rank: int, index: int, operation: Operation) -> None:
-        memory = self.memory[rank]
-        if operation.kind == "send":
-            self.sent[rank, index] = _read(memory, operation.source)
-        elif operation.kind == "recv":
-            _write(memory, operation.target, self.sent[self.sources[rank, index]])
-        elif operation.kind == "copy":
-            _write(memory, operation.target, _read(memory, operation.source))
-        elif operation.kind == "combine":
-            left, right = _read(memory, operation.source), _read(memory, operation.target)
-            _write(memory, operation.result, left.combined(right))
+    def _final(self, stretch: Stretch) -> bool:
+        return stretch.ranks == self.full if self.full else True  # nothing is to be combined
 
+    def _load(self, sent: list[Stretch]) -> Load:
+        if not sent:
+            return Load(final=False, first=0, end=0)
+        end = max(each.place + each.end - each.begin for each in sent)
+        return Load(all(map(self._final, sent)), min(each.place for each in sent), end)
 
-def _matching_sends(programs: Sequence[Program]) -> dict[Key, Key]:
-    """Match each receive with its send: the n-th at b from a receives the n-th from a to b."""
-    sends, receives = defaultdict(list), defaultdict(list)
-    for program in programs:
-        for index, operation in enumerate(program.operations):
-            if operation.kind == "send":
-                sends[program.rank, operation.peer].append((program.rank, index))
-            elif operation.kind == "recv":
-                receives[operation.peer, program.rank].append((program.rank, index))
-    pairs = (zip(receives[lane], sends[lane], strict=True) for lane in receives)
-    return {receive: send for lane in pairs for receive, send in lane}
-
-
-def _memory(schedule: Schedule, program: Program) -> dict[str, Contents]:
-    touched = [s for o in program.operations for s in (o.source, o.target) if s]
-    scratch = max((s.end for s in touched if s.buffer == "scratch"), default=0)
-    problem, rank = schedule.problem, program.rank
-    begin, count = problem.before(rank)
-    own = Contents.of_rank(rank, begin, count)
-    memory = {}
-    for name, (first, size) in (("input", problem.input(rank)), ("output", problem.output(rank))):
-        memory[name] = Contents.nothing(size)
-        starts_full = name == "input" or not problem.input(rank)[1]
-        if size and count and starts_full:
-            memory[name].assign(Slice(name, begin - first, begin - first + count), own)
-    return memory | {"scratch": Contents.nothing(scratch)}
-
-
-def _read(memory: dict[str, Contents], where: Slice | None) -> Contents:
-    return memory[where.buffer].part(where) if where else Contents.nothing(0)
-
-
-def _write(memory: dict[str, Contents], where: Slice | None, what: Contents) -> None:
-    if where:
-        memory[where.buffer].assign(where, what)
+    def _memory(self, rank: int) -> dict[str, Contents]:
+        """A rank's own contribution lies in its input or, in place, in its output."""
+        problem = self.schedule.problem
+        begin, count = problem.before(rank)
+        memory = {name: Contents() for name in ("input", "output", "scratch")}
+        buffers = {"input": problem.input(rank), "output": problem.output(rank)}
+        for name, (first, size) in buffers.items():
+            starts_full = name == "input" or not problem.input(rank)[1]
+            if size and count and starts_full:
+                where = Slice(name, begin - first, begin - first + count)
+                memory[name].write(where, [Stretch(0, count, begin, 1 << rank)])
+        return memory

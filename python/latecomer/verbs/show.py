@@ -1,19 +1,24 @@
-"""`latecomer show`: the programs of an algorithm as text, and as a picture."""
+"""`latecomer show`: a call of an algorithm as text, as a picture, and as a page that plays it."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import latecomer
 
 from ..base.output import print_json, say
 from ..command.declare import argument, bad_value, flag, option
 from ..options.choices import MOST_RANKS, deprecated
+from .moves import moves_text
 from .options import Json
+from .pieces import named_pieces, row_of, with_pieces
 from .times import Times, read_times
+
+if TYPE_CHECKING:
+    from ..core.compiled import core
+    from ..picture import Labels
 
 Algorithm = Annotated[
     str, argument("ALGORITHM", "An algorithm's name, or name:parameter=value:parameter=value.")
@@ -43,9 +48,10 @@ OldArrival = Annotated[
 Network = Annotated[
     str | None,
     option("--network", "COSTS", "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns,"
-           "eager=64KiB. By default every message takes one step."),
+           "eager=64KiB. By default every message takes one step; where ranks send control "
+           "messages, these take a twentieth."),
 ]  # fmt: skip
-Rank = Annotated[int | None, option("--rank", "R", "Print the program of this rank only.", min=0)]
+Rank = Annotated[int | None, option("--rank", "R", "Print this rank's part only.", min=0)]
 InPlace = Annotated[bool, flag("--in-place", "Use one buffer for input and output.")]
 NonCommutative = Annotated[
     bool, flag("--non-commutative", "Plan for an operator that does not commute.")
@@ -69,10 +75,21 @@ Picture = Annotated[
     option("--svg", "FILE", "Draw the messages into this .svg, .png or .pdf file.",
            also="--picture"),
 ]  # fmt: skip
+Page = Annotated[
+    Path | None,
+    option("--html", "FILE", "Write a page that plays the call into this .html file. In steps, "
+           "messages then take time by their length."),
+]  # fmt: skip
+Beside = Annotated[
+    str | None,
+    option("--beside", "ALGORITHM", "Play a call of this algorithm with the same arrivals below "
+           "it. The default is ring, where the collective has one."),
+]  # fmt: skip
 
-
-# Bytes of an operation that is simulated and written; measured: 1270 and 5230.
-_BYTES_IN_TEXT, _BYTES_IN_JSON = 1500, 6000
+_ELEMENT = 4  # bytes
+_LONG = 256  # elements of a piece in steps: it is long against a control message
+# Bytes of an operation that is simulated and written; measured: 1250 and 7280.
+_BYTES_IN_TEXT, _BYTES_IN_JSON = 1500, 8000
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,11 @@ class Shown:
     schedule: latecomer.Schedule
     simulation: latecomer.Simulation
     times: Times
+
+    @property
+    def decides(self) -> bool:
+        """Tell whether ranks decide while they run, so that there are no programs."""
+        return not self.schedule.programs
 
 
 def show(
@@ -100,25 +122,29 @@ def show(
     root: Root = None,
     parts: Parts = None,
     svg: Picture = None,
+    html: Page = None,
+    beside: Beside = None,
     as_json: Json = False,
 ) -> None:
-    """Print and draw the programs of an algorithm.
+    """Print, draw and play a call of an algorithm.
 
     The picture shows the messages between ranks over time. `latecomer verify FILE` reads the text
-    back and checks it.
+    of programs back and checks it. Algorithms that decide while they run have no programs: their
+    text is the plan, and the moves of the call in order of time.
 
     Example: latecomer show sorted_linear_tree --ranks 4 --times 4,0,0,0 --svg slt.svg
     """
-    _check(rank, ranks, svg)
+    _check(rank, ranks, svg, html, beside)
     known = read_times(_times(times, arrival), network)
-    named = _named_segments(algorithm)
-    if segments is None and named is None and known.steps:
-        segments = _default_segments(algorithm, collective, ranks)
+    by_length = known.steps and (html is not None or _decides(algorithm, collective))
+    asked = f"{algorithm}:segments={segments}" if segments else algorithm
+    if known.steps:
+        asked = with_pieces(asked, collective, ranks, blocks=by_length)
     lengths = _lengths(parts)
+    pieces = named_pieces(asked)
     problem = {
-        "algorithm": f"{algorithm}:segments={segments}" if segments else algorithm,
         "ranks": ranks,
-        "count": sum(lengths) if lengths else _count(count, ranks, segments or named),
+        "count": sum(lengths) if lengths else _count(count, ranks, pieces, by_length),
         "in_place": in_place,
         "commutative": not non_commutative,
         "exact": exact,
@@ -126,14 +152,20 @@ def show(
         "root": root or 0,
         "parts": lengths,
     }
-    _check_memory(problem, known, as_json)
-    shown = _shown(problem, known)
+    if by_length:
+        known = known.by_length(_ELEMENT * problem["count"] // (pieces or ranks))
+    shown = _shown(asked, problem, known, as_json)
+    other = _other(asked, problem, known, beside) if html else None
     _print(shown, rank, as_json)
     if svg:
         _draw(svg, shown)
+    if html:
+        _play(html, [shown, other] if other else [shown])
 
 
-def _check(rank: int | None, ranks: int, picture: Path | None) -> None:
+def _check(
+    rank: int | None, ranks: int, picture: Path | None, html: Path | None, beside: str | None
+) -> None:
     if rank is not None and rank >= ranks:
         raise bad_value(
             "--rank", f"{rank}; give a rank from 0 to {ranks - 1}, since there are {ranks}"
@@ -142,6 +174,12 @@ def _check(rank: int | None, ranks: int, picture: Path | None) -> None:
         from ..picture import check_picture
 
         check_picture(picture, ranks)
+    if html:
+        from ..picture import check_page
+
+        check_page(html, ranks)
+    elif beside:
+        raise bad_value("--beside", f"'{beside}'; give --html FILE as well")
 
 
 def _times(times: str | None, arrival: str | None) -> str | None:
@@ -154,24 +192,17 @@ def _times(times: str | None, arrival: str | None) -> str | None:
     return arrival
 
 
-def _named_segments(algorithm: str) -> int | None:
-    """The value of the algorithm's own parameter `segments`."""
-    given = re.search(r":segments=(\d+)", algorithm)
-    return int(given[1]) if given else None
+def _decides(algorithm: str, collective: str) -> bool:
+    row = row_of(algorithm, collective)
+    return row is not None and row.kind == "protocol"
 
 
-def _default_segments(algorithm: str, collective: str, ranks: int) -> int | None:
-    """One for each rank, where the algorithm has segments: in steps, longer ones cost nothing."""
-    name = algorithm.partition(":")[0]
-    rows = [row for row in latecomer.algorithms(collective) if row.name == name]
-    has_segments = any(parameter.name == "segments" for row in rows for parameter in row.parameters)
-    return ranks if has_segments else None
-
-
-def _count(text: str | None, ranks: int, segments: int | None) -> int:
+def _count(text: str | None, ranks: int, pieces: int | None, by_length: bool) -> int:
     from ..core.compiled import core
 
-    return max(ranks, segments or 0) if text is None else core.parse_count("count", text)
+    if text is not None:
+        return core.parse_count("count", text)
+    return (pieces or ranks) * _LONG if by_length else max(ranks, pieces or 0)
 
 
 def _lengths(text: str | None) -> list[int] | None:
@@ -182,28 +213,47 @@ def _lengths(text: str | None) -> list[int] | None:
     return [core.parse_count("--parts", part) for part in text.split(",")]
 
 
-def _check_memory(problem: dict[str, Any], times: Times, as_json: bool) -> None:
+def _check_memory(plan: core.Plan, algorithm: str, as_json: bool) -> None:
     """Raises UserError if there is too little."""
     from ..base import memory
-    from ..core import programs
 
-    asked = dict(problem)
-    algorithm, ranks = asked.pop("algorithm"), asked["ranks"]
-    plan = programs.make_plan(programs.problem(**asked), algorithm, times.arrival, times.network)
     each = _BYTES_IN_JSON if as_json else _BYTES_IN_TEXT
-    needed = memory.about_bytes(plan.about_operations(), ranks, each)
-    memory.check_memory(f"{algorithm} on {ranks} ranks", needed, memory.free_bytes())
+    needed = memory.about_bytes(plan.about_operations(), plan.ranks, each)
+    what = f"{algorithm} on {plan.ranks} ranks"
+    memory.check_memory(what, needed, memory.free_bytes())
 
 
-def _shown(problem: dict[str, Any], times: Times) -> Shown:
-    knowledge = {"arrival": times.arrival, "network": times.network}
-    schedule = latecomer.program(**problem, **knowledge)
-    return Shown(schedule, latecomer.simulate(**problem, **knowledge, trace=True), times)
+def _shown(algorithm: str, asked: dict[str, Any], times: Times, as_json: bool) -> Shown:
+    from ..core import programs, simulation
+
+    problem = programs.problem(**asked)
+    plan = programs.make_plan(problem, algorithm, times.arrival, times.network)
+    _check_memory(plan, algorithm, as_json)
+    run = simulation.run(plan, times.arrival, trace=True)
+    return Shown(programs.schedule_of_any(plan), run, times)
+
+
+def _other(algorithm: str, asked: dict[str, Any], times: Times, beside: str | None) -> Shown | None:
+    """The call beside it. Raises UsageError and ValueError."""
+    collective = asked["collective"]
+    if beside is None:
+        beside = "ring" if algorithm != "ring" and row_of("ring", collective) else None
+    if beside is None:
+        return None
+    if row_of(beside, collective) is None:
+        names = ", ".join(row.name for row in latecomer.algorithms(collective))
+        raise bad_value("--beside", f"'{beside}'; give an algorithm of {collective}: {names}")
+    if times.steps:
+        beside = with_pieces(beside, collective, asked["ranks"], blocks=True)
+    return _shown(beside, asked, times, as_json=False)
 
 
 def _print(shown: Shown, rank: int | None, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(shown, rank))
+    elif shown.decides:
+        moves = moves_text(shown.schedule, shown.simulation, shown.times, rank)
+        print(_heading(shown) + shown.schedule.plan + moves, end="")
     else:
         print(_heading(shown) + _programs(shown.schedule, rank), end="")
 
@@ -230,7 +280,7 @@ def _programs(schedule: latecomer.Schedule, rank: int | None) -> str:
 def _as_json(shown: Shown, rank: int | None) -> dict[str, Any]:
     simulation = shown.simulation
     schedule = asdict(shown.schedule)
-    if rank is not None:
+    if rank is not None and schedule["programs"]:
         schedule["programs"] = [schedule["programs"][rank]]
     return {
         "version": latecomer.__version__,
@@ -238,13 +288,37 @@ def _as_json(shown: Shown, rank: int | None) -> dict[str, Any]:
         "schedule": schedule,
         "arrivals": simulation.arrivals.tolist(),
         "exits": simulation.exits.tolist(),
+        "log": [entry._asdict() for entry in simulation.log],
         "trace": [asdict(move) for move in simulation.trace],
     }
 
 
 def _draw(file: Path, shown: Shown) -> None:
-    from ..picture import Labels, write
+    from ..picture import write
 
-    unit, scale = shown.times.unit(float(shown.simulation.exits.max()))
-    write(file, shown.schedule, shown.simulation, Labels(unit, scale))
+    write(file, shown.schedule, shown.simulation, _labels(shown))
     say(f"wrote {file}")
+
+
+def _play(file: Path, all_shown: list[Shown]) -> None:
+    from ..core.compiled import core
+    from ..picture import Call, write_page
+
+    calls = [Call(each.schedule, each.simulation) for each in all_shown]
+    first, times = calls[0].schedule, all_shown[0].times
+    vector = _ELEMENT * first.count * core.Network(times.network).beta
+    used = {
+        "version": latecomer.__version__,
+        "algorithms": ", ".join(call.name for call in calls),
+        "vector": f"{first.count} elements of {_ELEMENT} bytes",
+        "network": times.network_text.replace(",", ", "),
+        "arrivals": times.listed(calls[0].simulation.arrivals),
+    }
+    write_page(file, calls, _labels(all_shown[0]), vector, used)
+    say(f"wrote {file}")
+
+
+def _labels(shown: Shown) -> Labels:
+    from ..picture import Labels
+
+    return Labels(*shown.times.unit(float(shown.simulation.exits.max())))

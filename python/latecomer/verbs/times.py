@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..command.declare import bad_value
 
-# Every message takes one second, the step, and none starts before its receiver has arrived.
+# Every message takes one second, the step, and no other than control messages starts before its
+# receiver has arrived.
 _STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
 _UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
 
@@ -39,6 +40,15 @@ class Times:
         values = [float(time) for time in times]
         name, scale = self.unit(max(values))
         return " ".join(f"{value * scale:.6g}" for value in values) + f" {name}"
+
+    def by_length(self, piece: int) -> Times:
+        """Steps in which a message of `piece` bytes takes one step, and others by their length.
+
+        A control message takes little more than a start-up.
+        """
+        start = 1 / 20
+        network = f"alpha={start}s,beta={(1 - start) / max(piece, 1)!r}s,gamma=0,eager=0"
+        return replace(self, network=network)
 
 
 def read_times(arrival: str | None, network: str | None) -> Times:

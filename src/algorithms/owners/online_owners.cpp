@@ -53,6 +53,9 @@ class OnlineExecutor final : public Executor {
       Transport& transport, const ProtocolOptions& /*options*/) const override {
     return std::make_unique<OnlineProtocol>(call_, layout_, context_, transport);
   }
+  [[nodiscard]] ControlMeaning meaning(ControlWords words) const override {
+    return meaning_of(words);
+  }
 
  private:
   OnlineCall call_;

@@ -46,6 +46,15 @@ Token token(Work work, std::size_t number) {
 
 }  // namespace
 
+ControlMeaning meaning_of(ControlWords words) {
+  static constexpr const char* names[] = {"here", "over", "update"};
+  const LogMessage message = decode(words);
+  ControlMeaning all{names[static_cast<int>(message.kind)], std::nullopt, message.round, {}};
+  if (message.kind == LogMessage::Kind::here) all.number.reset();
+  for (const auto& [rank, round] : message.entries) all.entries.push_back({rank, round});
+  return all;
+}
+
 OnlineProtocol::OnlineProtocol(const OnlineCall& call, const BlockLayout& layout,
                                const RankContext& context, Transport& transport)
     : context_(context),

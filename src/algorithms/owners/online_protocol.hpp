@@ -19,6 +19,9 @@ struct BlockLayout {
   Count stamped = 0;      // the messages of so many blocks, the first ones, carry arrival stamps
 };
 
+/// The meaning of a control message.
+[[nodiscard]] ControlMeaning meaning_of(ControlWords words);
+
 class OnlineProtocol final : public Protocol {
  public:
   /// All references must outlive it.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
@@ -43,6 +44,40 @@ TEST(MakeParty, AProtocolHasAFrameAndNoProgram) {
   EXPECT_EQ(executor->context().output_count, 0);
   const std::string why = text_of([&] { (void)build_program(plan, 3); });
   EXPECT_NE(why.find("one that runs a program"), std::string::npos) << why;
+}
+
+/// The names of the control messages of a call in which rank 1 is late.
+std::set<std::string> names_told(Collective collective, const char* algorithm) {
+  const Plan plan = make_plan(find_algorithm(collective, algorithm), {collective, 5, 1000}, {}, {});
+  const Network network;
+  const Executors executors = make_executors(plan, network);
+  SimulationOptions options;
+  options.network = network;
+  options.arrivals = {0, 1, 0, 0, 0};
+  options.trace = true;
+  std::set<std::string> names;
+  for (const TraceEntry& entry : simulate(executors, options).trace) {
+    if (entry.kind != TraceEntry::Kind::control) continue;
+    names.insert(executors.front()->meaning(entry.control).name);
+  }
+  return names;
+}
+
+using Names = std::set<std::string>;
+
+TEST(MakeParty, AProtocolSaysTheMeaningOfItsControlMessages) {
+  EXPECT_EQ(names_told(Collective::allreduce, "online_owners"), (Names{"here", "over", "update"}));
+  EXPECT_EQ(names_told(Collective::bcast, "arrival_b"), (Names{"feed", "here", "last", "next"}));
+  const Names redirect = names_told(Collective::reduce, "local_redirect");
+  EXPECT_TRUE(redirect.contains("offer"));
+  EXPECT_TRUE(redirect.contains("redirect"));
+  EXPECT_FALSE(redirect.contains(""));
+}
+
+/// A program's ranks send each other none.
+TEST(MakeParty, AProgramKnowsNoControlMessages) {
+  const std::uint64_t word = 1;
+  EXPECT_EQ(make_executor(planned("binomial", 4), 0, 10)->meaning({&word, 1}).name, "");
 }
 
 TEST(MakeParty, RefusesRanksThatThePlanDoesNotKnow) {

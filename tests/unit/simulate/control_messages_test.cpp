@@ -64,7 +64,8 @@ struct Outcome {
   std::vector<std::uint64_t> received;
 };
 
-Outcome send(std::uint64_t messages, const Network& network, const std::vector<Seconds>& arrivals) {
+Outcome send(std::uint64_t messages, const Network& network, const std::vector<Seconds>& arrivals,
+             bool trace = false) {
   Outcome outcome;
   Executors executors;
   for (const Rank rank : {0, 1}) {
@@ -73,6 +74,7 @@ Outcome send(std::uint64_t messages, const Network& network, const std::vector<S
   SimulationOptions options;
   options.network = network;
   options.arrivals = arrivals;
+  options.trace = trace;
   outcome.result = simulate(executors, options);
   return outcome;
 }
@@ -96,6 +98,22 @@ TEST(ControlMessages, KeepTheirOrderWhateverTheyTake) {
   const Outcome all = send(50, network, {0, 0});
   ASSERT_EQ(all.received.size(), 50U);
   EXPECT_TRUE(std::is_sorted(all.received.begin(), all.received.end()));
+}
+
+/// They are entries of a kind of their own, with their words.
+TEST(ControlMessages, AreTracedWithTheirWords) {
+  const Network network{.alpha = 1, .beta = 0.5};
+  const Outcome all = send(2, network, {0, 0}, true);
+  ASSERT_EQ(all.result.trace.size(), 2U);
+  for (std::uint64_t number = 0; number < 2; ++number) {
+    const TraceEntry& entry = all.result.trace[number];
+    EXPECT_EQ(entry.kind, TraceEntry::Kind::control);
+    EXPECT_EQ(entry.control, std::vector<std::uint64_t>{number});
+    EXPECT_EQ(entry.from, 0);
+    EXPECT_EQ(entry.to, 1);
+    EXPECT_EQ(entry.begin, 5.0 * static_cast<double>(number));
+    EXPECT_EQ(entry.end, entry.begin + 5);
+  }
 }
 
 TEST(ControlMessages, ThatNeverComeLeaveARankStuck) {

@@ -235,6 +235,24 @@ TEST(VirtualNetwork, TracesEveryTransfer) {
   EXPECT_EQ(result.trace[1].begin, 2);
   EXPECT_EQ(result.trace[1].end, 4);
   EXPECT_EQ(result.trace[1].to, 1);
+  EXPECT_EQ(result.trace[1].kind, TraceEntry::Kind::message);
+  EXPECT_EQ(result.trace[1].taken, 4);
+}
+
+/// The receive is posted when the receiver arrives, after the message has landed.
+TEST(VirtualNetwork, TracesWhenAMessageIsTaken) {
+  Network network = kUnit;
+  network.eager_limit = 1000;
+  auto options = options_with(network, {0, 50});
+  options.trace = true;
+  const auto programs = one_way(1);
+  const auto result = simulate(programs, options);
+  ASSERT_EQ(result.trace.size(), 1u);
+  const TraceEntry& entry = result.trace.front();
+  EXPECT_LT(entry.end, 50);
+  EXPECT_EQ(entry.taken, 50);
+  EXPECT_EQ(entry.source, programs[0].operations[entry.sender_operation].source);
+  EXPECT_EQ(entry.target, programs[1].operations[entry.receiver_operation].target);
 }
 
 TEST(Simulate, RefusesArrivalsOfAnotherLength) {

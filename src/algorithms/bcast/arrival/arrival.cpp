@@ -35,6 +35,9 @@ class ArrivalExecutor final : public Executor {
       Transport& transport, const ProtocolOptions& /*options*/) const override {
     return std::make_unique<ArrivalProtocol>(feeding_, context_, transport);
   }
+  [[nodiscard]] ControlMeaning meaning(ControlWords words) const override {
+    return meaning_of(words);
+  }
 
  private:
   RankContext context_;

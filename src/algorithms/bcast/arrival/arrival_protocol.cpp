@@ -46,6 +46,15 @@ std::string waiting_text(const Forwarder& rank) {
 
 }  // namespace
 
+ControlMeaning meaning_of(ControlWords words) {
+  static constexpr const char* names[] = {"here", "next", "feed", "last", "soon"};
+  const Word word = decode(words.front());
+  ControlMeaning all{names[static_cast<int>(word.said)], std::nullopt, std::nullopt, {}};
+  if (word.rank >= 0) all.rank = word.rank;
+  if (word.said != Said::here && word.said != Said::last) all.number = word.segment;
+  return all;
+}
+
 ArrivalProtocol::ArrivalProtocol(const Feeding& feeding, const RankContext& context,
                                  Transport& transport)
     : context_(context),

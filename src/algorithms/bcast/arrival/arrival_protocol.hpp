@@ -9,6 +9,9 @@
 
 namespace latecomer::bcast {
 
+/// The meaning of a control message.
+[[nodiscard]] ControlMeaning meaning_of(ControlWords words);
+
 class ArrivalProtocol final : public Protocol {
  public:
   /// The context and the transport must outlive it.

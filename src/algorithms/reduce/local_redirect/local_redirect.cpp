@@ -34,6 +34,9 @@ class LocalRedirectExecutor final : public Executor {
       Transport& transport, const ProtocolOptions& /*options*/) const override {
     return std::make_unique<LocalRedirectProtocol>(line_, context_, transport);
   }
+  [[nodiscard]] ControlMeaning meaning(ControlWords words) const override {
+    return meaning_of(line_, words);
+  }
 
  private:
   RankContext context_;

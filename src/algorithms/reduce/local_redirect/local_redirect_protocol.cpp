@@ -17,6 +17,14 @@ Word decode(std::uint64_t bits) {
 
 }  // namespace
 
+ControlMeaning meaning_of(const Line& line, ControlWords words) {
+  static constexpr const char* names[] = {"offer", "ask", "put-off", "give", "redirect"};
+  const Word word = decode(words.front());
+  ControlMeaning all{names[static_cast<int>(word.said)], std::nullopt, std::nullopt, {}};
+  if (word.position >= 0) all.rank = line.order[word.position];
+  return all;
+}
+
 LocalRedirectProtocol::LocalRedirectProtocol(const Line& line, const RankContext& context,
                                              Transport& transport)
     : line_(line),

@@ -18,6 +18,9 @@ struct Line {
   [[nodiscard]] Rank tail() const { return order.back(); }
 };
 
+/// The meaning of a control message.
+[[nodiscard]] ControlMeaning meaning_of(const Line& line, ControlWords words);
+
 class LocalRedirectProtocol final : public Protocol {
  public:
   /// All must outlive it.

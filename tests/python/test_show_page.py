@@ -1,0 +1,184 @@
+"""`latecomer show --html`: a page that plays a call, whole by itself."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from latecomer import cli
+from latecomer.core import programs, simulation
+from latecomer.picture.labels import Labels
+from latecomer.picture.page import Call, page
+
+TIMES = ["--ranks", "4", "--times", "0,2,9,0"]
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
+
+
+class Found(HTMLParser):
+    """The elements of a page: names and attributes, texts, and what was left open."""
+
+    VOID = ("meta", "input", "link", "img", "br")
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.texts, self.open = [], {}, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts.setdefault(self.open[-1], []).append(data)
+
+
+def written(capsys, tmp_path, *words):
+    file = tmp_path / "a.html"
+    assert cli.run(["show", *map(str, words), "--html", str(file)]) == 0
+    assert capsys.readouterr().err == f"latecomer: wrote {file}\n"
+    return file.read_text(encoding="utf-8")
+
+
+def data_of(text):
+    return json.loads(DATA.search(text)[1])
+
+
+def said(text):
+    return re.search(r'<p class="said">(.*?)</p>', text)[1]
+
+
+def test_the_page_is_whole_and_loads_nothing(capsys, tmp_path):
+    text = written(capsys, tmp_path, "online_owners", *TIMES)
+    found = Found(text)
+    assert found.open == []
+    tags = [tag for tag, _ in found.elements]
+    assert not {"link", "img", "iframe"} & set(tags)
+    assert tags.count("svg") == 2
+    assert not any({"src", "href"} & attrs.keys() for _, attrs in found.elements)
+    policy = next(attrs["content"] for _, attrs in found.elements if "http-equiv" in attrs)
+    assert policy.startswith("default-src 'none'")
+    assert "<noscript><p>Without JavaScript" in text
+    assert "prefers-color-scheme: dark" in text
+    assert len(text) < 200_000
+    identifiers = [attrs["id"] for _, attrs in found.elements if "id" in attrs]
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_the_sentence_compares_with_the_ring(capsys, tmp_path):
+    text = written(capsys, tmp_path, "online_owners", *TIMES)
+    found = re.fullmatch(
+        r"ring ends (\d\.\d\d) M after the last arrival, online_owners (\d\.\d\d) M", said(text)
+    )
+    assert float(found[1]) > float(found[2]) > 1
+
+
+def test_without_lengths_times_have_their_unit(capsys, tmp_path):
+    words = ["ring", "--ranks", 2, "--network", "alpha=1ms,beta=0"]
+    assert said(written(capsys, tmp_path, *words)) == "ring ends 2.00 ms after the last arrival"
+
+
+def test_the_data_hold_all_messages_and_what_ranks_have(capsys, tmp_path):
+    calls = data_of(written(capsys, tmp_path, "online_owners", *TIMES))["calls"]
+    assert [call["name"] for call in calls] == ["online_owners", "ring"]
+    kinds = [[move[4] for move in call["moves"]] for call in calls]
+    assert [of.count(0) for of in kinds] == [3 * 8, 3 * 4]
+    assert [of.count(1) for of in kinds] == [3 * 8, 3 * 4]
+    assert kinds[0].count(2) > 3
+    assert kinds[1].count(2) == 0
+    for call in calls:
+        begins = [move[2] for move in call["moves"]]
+        assert begins == sorted(begins)
+        times = [held[0] for held in call["held"]]
+        assert times == sorted(times)
+        assert {rank: part for _, rank, part in call["held"]} == dict.fromkeys(range(4), 1000)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["ring"], ["ring"]),
+        (["sorted_linear_tree"], ["sorted_linear_tree", "ring"]),
+        (["early_owners", "--beside", "prereduced_ring"], ["early_owners", "prereduced_ring"]),
+        (["online_owners", "--collective", "allgather"], ["online_owners", "ring"]),
+        (["local_redirect", "--collective", "reduce"], ["local_redirect"]),
+        (["arrival_b", "--collective", "bcast", "--beside", "linear"], ["arrival_b", "linear"]),
+        (["binomial", "--collective", "scatter"], ["binomial"]),
+    ],
+)
+def test_calls_of_each_kind_play(capsys, tmp_path, words, names):
+    text = written(capsys, tmp_path, *words, *TIMES)
+    calls = data_of(text)["calls"]
+    assert [call["name"] for call in calls] == names
+    assert all(call["moves"] for call in calls)
+    assert Found(text).open == []
+
+
+def test_two_calls_of_one_algorithm_are_told_apart(capsys, tmp_path):
+    words = ["online_owners:blocks=8", "--beside", "online_owners:blocks=16"]
+    text = said(written(capsys, tmp_path, *words, *TIMES))
+    assert "online_owners:blocks=16" in text
+    assert "online_owners:blocks=8" in text
+
+
+def test_one_rank_and_no_elements_have_pages(capsys, tmp_path):
+    for words in (["ring", "--ranks", 1], ["ring", "--ranks", 3, "--count", 0]):
+        assert Found(written(capsys, tmp_path, *words)).open == []
+
+
+def test_names_are_escaped():
+    plan = programs.make_plan(programs.problem(ranks=2), "ring", None, "")
+    call = Call(programs.schedule(plan), simulation.run(plan, None, trace=True))
+    object.__setattr__(call.schedule, "algorithm", "</script><u>&")
+    text = page([call], Labels("ms", 1e3), 0.0, {"<i>": "</dl>"})
+    assert "<u>&" not in text
+    assert text.count("</script>") == 2
+    assert "<i>" not in text.partition("<dl>")[2]
+    assert data_of(text)["calls"][0]["name"] == "</script><u>&"
+    assert Found(text).open == []
+
+
+def test_the_same_call_makes_the_same_page(capsys, tmp_path):
+    first, second = (written(capsys, tmp_path, "online_owners", *TIMES) for _ in range(2))
+    assert first == second
+
+
+def in_browser(file, fragment):
+    """The page after its script ran."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("no chromium on this machine")
+    user = f"--user-data-dir={file.parent}/user"
+    done = subprocess.run(
+        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", user, "--dump-dom",
+         f"file://{file}{fragment}"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode != 0 or "<svg" not in done.stdout:
+        pytest.skip("chromium does not start on this machine")
+    return done.stdout
+
+
+def test_the_script_runs_under_the_policy_of_the_page(capsys, tmp_path):
+    written(capsys, tmp_path, "online_owners", *TIMES)
+    middle = in_browser(tmp_path / "a.html", "#t=0.6")
+    controls = next(a for _, a in Found(middle).elements if a.get("id") == "controls")
+    assert "hidden" not in controls
+    status = re.search(r'<output id="status"[^>]*>(.*?)</output>', middle)[1]
+    assert re.fullmatch(
+        r"\d\.\d\d M (before|after) the last arrival; results held: "
+        r"online_owners \d+ %, ring \d+ %",
+        status,
+    )
+    assert re.search(r'id="flight[01]-0" d="M', middle)
+    end = in_browser(tmp_path / "a.html", "")
+    assert "results held: online_owners 100 %, ring 100 %" in end
