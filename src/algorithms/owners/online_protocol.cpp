@@ -48,10 +48,11 @@ Token token(Work work, std::size_t number) {
 
 ControlMeaning meaning_of(ControlWords words) {
   static constexpr const char* names[] = {"here", "over", "update"};
-  const LogMessage message = decode(words);
-  ControlMeaning all{names[static_cast<int>(message.kind)], std::nullopt, message.round, {}};
-  if (message.kind == LogMessage::Kind::here) all.number.reset();
-  for (const auto& [rank, round] : message.entries) all.entries.push_back({rank, round});
+  const std::optional<LogMessage> message = decode(words);
+  if (!message) return {};
+  ControlMeaning all{names[static_cast<int>(message->kind)], std::nullopt, message->round, {}};
+  if (message->kind == LogMessage::Kind::here) all.number.reset();
+  for (const auto& [rank, round] : message->entries) all.entries.push_back({rank, round});
   return all;
 }
 
