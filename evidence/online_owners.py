@@ -150,14 +150,17 @@ def row(*cells: object) -> None:
     print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
 
 
-def table(title: str, found: dict[str, dict[int, np.ndarray]]) -> None:
-    """A row for each pattern; `found` has a number for each column, by pattern and ranks."""
+Case = tuple[int, str]  # ranks, start-up
+
+
+def table(title: str, found: dict[str, dict[Case, np.ndarray]]) -> None:
+    """A row for each pattern; `found` has a number for each column, by pattern and case."""
     print(f"\n### {title}\n")
-    ranks = list(next(iter(found.values())))
-    row("arrivals", *(f"P={each}, K={BLOCKS[each]}" for each in ranks))
-    row(*["---"] * (1 + len(ranks)))
+    cases = list(next(iter(found.values())))
+    row("arrivals", *(f"P={ranks}, K={BLOCKS[ranks]}, {start_up}" for ranks, start_up in cases))
+    row(*["---"] * (1 + len(cases)))
     for pattern, cells in found.items():
-        row(pattern, *(" / ".join(f"{x:.2f}" for x in cells[each]) for each in ranks))
+        row(pattern, *(" / ".join(f"{x:.2f}" for x in cells[case]) for case in cases))
 
 
 def main() -> None:
@@ -167,22 +170,25 @@ def main() -> None:
     parser.add_argument("--ranks", help="only these")
     asked = parser.parse_args()
     wanted = [int(each) for each in asked.ranks.split(",")] if asked.ranks else None
-    print(f"Of K blocks, by P ranks: {' / '.join(column.title for column in COLUMNS)}")
-    for start_up in asked.start_ups.split(","):
-        chosen = [each for each in START_UPS[start_up] if wanted is None or each in wanted]
-        cases = [(pattern, ranks) for ranks in chosen for pattern in PATTERNS]
-        found: dict[str, dict[int, np.ndarray]] = {pattern: {} for pattern in PATTERNS}
-        with progress_bar() as progress:
-            for pattern, ranks in progress.track(cases):
-                found[pattern][ranks] = times(pattern, ranks, start_up, asked.draws)
-        views = {
-            "Last exit, average": lambda all_: all_[:, :, 0].mean(axis=1),
-            "Last exit, worst draw": lambda all_: all_[:, :, 0].max(axis=1),
-            "Mean exit, average": lambda all_: all_[:, :, 1].mean(axis=1),
-        }
-        for title, view in views.items():
-            seen = {p: {r: view(x) for r, x in cells.items()} for p, cells in found.items()}
-            table(f"{title}, start-up {start_up}", seen)
+    cases = [
+        (ranks, start_up)
+        for start_up in asked.start_ups.split(",")
+        for ranks in START_UPS[start_up]
+        if wanted is None or ranks in wanted
+    ]
+    found: dict[str, dict[Case, np.ndarray]] = {pattern: {} for pattern in PATTERNS}
+    with progress_bar() as progress:
+        for case in progress.track(cases):
+            for pattern in PATTERNS:
+                found[pattern][case] = times(pattern, *case, asked.draws)
+    views = {
+        "Last exit, average": lambda all_: all_[:, :, 0].mean(axis=1),
+        "Last exit, worst draw": lambda all_: all_[:, :, 0].max(axis=1),
+        "Mean exit, average": lambda all_: all_[:, :, 1].mean(axis=1),
+    }
+    print(f"Of K blocks on P ranks: {' / '.join(column.title for column in COLUMNS)}")
+    for title, view in views.items():
+        table(title, {p: {c: view(x) for c, x in cells.items()} for p, cells in found.items()})
 
 
 if __name__ == "__main__":
