@@ -139,7 +139,7 @@ class Backwards {
 }  // namespace
 
 Count segment_window(Rank ranks, Count segments) {
-  return segments + segments / 8 + 2 * ceil_log2(ranks);
+  return segments + segments / 8 + Count{2} * ceil_log2(ranks);
 }
 
 SegmentTimetable make_segment_timetable(const std::vector<Count>& arrivals, Count segments,
