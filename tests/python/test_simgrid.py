@@ -27,8 +27,10 @@ from simgrid_helpers import (
 
 ALGORITHMS = [row for row in latecomer.algorithms() if row.kind != "native"]
 # Several messages want a port at once: the virtual network serves one after the other, SimGrid all
-# of them, each more slowly.
-OUT_OF_STEP = ("circulant", "dual_root", "pipelined_tree", "reduce_bcast", "two_tree")
+# of them, each more slowly. Control messages of online_owners pass data in SimGrid.
+OUT_OF_STEP = (
+    "circulant", "dual_root", "online_owners", "pipelined_tree", "reduce_bcast", "two_tree",
+)  # fmt: skip
 
 
 @needs_simgrid
@@ -146,8 +148,9 @@ def test_results_are_right(row):
 @pytest.mark.parametrize("platform", sorted(PLATFORMS.glob("*.xml")), ids=lambda path: path.stem)
 def test_the_example_platforms_are_no_faster_than_their_links(platform, config):
     count = 1 << 18
+    beta = 0.08e-9 if "12.5GBps" in platform.read_text(encoding="utf-8") else 8e-9
     found = simgrid.simulate("ring", ranks=16, count=count, platform=platform, config=config)
-    assert found.exits.max() >= 2 * 15 / 16 * 4 * count * 8e-9
+    assert found.exits.max() >= 2 * 15 / 16 * 4 * count * beta
 
 
 @needs_simgrid

@@ -128,12 +128,17 @@ void check(const Plan& plan) {
 }
 
 /// The rounds of the timetable. Before them all ranks tell the coordinator, one after another, and
-/// the last one hears the log down the tree.
+/// the last one hears the log down the tree. In an all-gather of long parts the first two ranks
+/// soon have nothing to send before others enter, a window later.
 Cost cost(const Plan& plan) {
-  const Count rounds = balanced_rounds(plan);
+  const Rank ranks = plan.problem.ranks;
+  const bool gathers = !combines(plan.problem.collective);
+  const Count pieces = blocks_of(plan) / ranks;
+  const Count alone = gathers && ranks > 2 ? std::min(plan.parameters.at("window"), pieces - 1) : 0;
+  const Count rounds = balanced_rounds(plan) + alone;
   const Count longest = longest_block(plan);
-  const Count control = plan.problem.ranks + ceil_log2(plan.problem.ranks);
-  const Count combined = combines(plan.problem.collective) ? longest : 0;
+  const Count control = ranks + ceil_log2(ranks);
+  const Count combined = gathers ? 0 : longest;
   return {rounds + control, rounds * longest, combined, 0, true};
 }
 
