@@ -41,7 +41,7 @@ class OnlineExecutor final : public Executor {
               plan.parameters.at("window"),
               plan.parameters.at("step"),
               static_cast<Rank>(plan.parameters.at("children")),
-              combines(plan.problem.collective) ? Combines::yes : Combines::no},
+              combines_of(plan)},
         layout_{ranges_of(plan), longest_block(plan), plan.problem.before(me).begin,
                 plan.telemetry ? stamped_blocks(plan) : 0},
         context_(context_of(plan, me)) {

@@ -5,8 +5,8 @@
 namespace latecomer::owners {
 namespace {
 
-constexpr std::size_t kAtHand =
-    4;  // blocks to send, and to receive, that the timetable should have
+/// Blocks to send, and to receive, that the timetable should have.
+constexpr std::size_t kAtHand = 4;
 
 }  // namespace
 
@@ -20,7 +20,6 @@ OnlineRank::OnlineRank(const OnlineCall& call, Rank me)
       giving_(static_cast<std::size_t>(call.blocks), false) {}
 
 void OnlineRank::arrive(Step& step) {
-  arrived_ = true;
   log_.arrive(step.tell);
   go_on(step);
 }
@@ -31,10 +30,9 @@ void OnlineRank::hear(Rank from, const LogMessage& message, Step& step) {
 }
 
 void OnlineRank::sent(std::size_t send, Step& step) {
-  OwnHop& own = sends_[send];
+  const OwnHop& own = sends_[send];
   ++send_over_;
   if (!own.hop.final) giving_[own.hop.block] = false;
-  own.over = true;
   go_on(step);
 }
 
@@ -58,12 +56,12 @@ void OnlineRank::go_on(Step& step) {
     extend();
     log_.finish(rounds_over(), step.tell);
   } while (log_.advance(!table_.dry(), step.tell));
-  while (send_posted_ < sends_.size() && send_posted_ - send_over_ < kSending &&
-         may_send(sends_[send_posted_])) {
+  const bool sends = send_posted_ > send_over_;
+  if (!sends && send_posted_ < sends_.size() && may_send(sends_[send_posted_])) {
     step.send.push_back(send_posted_++);
   }
-  while (receive_posted_ < receives_.size() && receive_posted_ - receive_here_ < kReceiving &&
-         may_receive(receives_[receive_posted_])) {
+  const bool receives = receive_posted_ > receive_here_;
+  if (!receives && receive_posted_ < receives_.size() && may_receive(receives_[receive_posted_])) {
     step.receive.push_back(receive_posted_++);
   }
 }
@@ -71,12 +69,11 @@ void OnlineRank::go_on(Step& step) {
 /// All rounds before it are over on this rank, as far as they are known.
 Count OnlineRank::rounds_over() {
   Count over = log_.horizon();
-  const auto look = [&](const std::vector<OwnHop>& hops, std::size_t& first) {
-    while (first < hops.size() && hops[first].over) ++first;
-    if (first < hops.size()) over = std::min(over, hops[first].hop.round);
-  };
-  look(sends_, first_send_);
-  look(receives_, first_receive_);
+  if (send_over_ < sends_.size()) over = sends_[send_over_].hop.round;
+  while (first_receive_ < receives_.size() && receives_[first_receive_].over) ++first_receive_;
+  if (first_receive_ < receives_.size()) {
+    over = std::min(over, receives_[first_receive_].hop.round);
+  }
   return over;
 }
 
@@ -125,7 +122,7 @@ void OnlineRank::note_hops() {
 }
 
 bool OnlineRank::done() const {
-  return arrived_ && log_.complete() && table_.complete() && noted_ == table_.hops().size() &&
+  return log_.complete() && table_.complete() && noted_ == table_.hops().size() &&
          send_over_ == sends_.size() && receive_over_ == receives_.size();
 }
 
@@ -137,9 +134,7 @@ std::string OnlineRank::waiting_for() const {
   const auto add = [&](const char* what, Rank peer) {
     text += (text.empty() ? "" : ", ") + std::string(what) + std::to_string(peer);
   };
-  for (std::size_t i = 0; i < send_posted_; ++i) {
-    if (!sends_[i].over) add("to send to rank ", sends_[i].hop.to);
-  }
+  if (send_posted_ > send_over_) add("to send to rank ", sends_[send_over_].hop.to);
   for (std::size_t i = 0; i < receive_posted_; ++i) {
     if (!receives_[i].over) add("to receive from rank ", receives_[i].hop.from);
   }
@@ -153,11 +148,10 @@ std::string OnlineRank::waiting_for() const {
 
 std::vector<Count> OnlineRank::state() const {
   std::vector<Count> all = log_.state();
-  for (const std::size_t each : {static_cast<std::size_t>(arrived_), sends_.size(), send_posted_,
-                                 receive_posted_, receive_here_}) {
+  for (const std::size_t each :
+       {sends_.size(), send_posted_, send_over_, receive_posted_, receive_here_}) {
     all.push_back(static_cast<Count>(each));
   }
-  for (const OwnHop& own : sends_) all.push_back(own.over);
   for (const OwnHop& own : receives_) all.push_back(own.over);
   return all;
 }

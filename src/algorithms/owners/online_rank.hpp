@@ -1,5 +1,7 @@
 // One rank of a call of online owners, without data and transport: it extends the timetable by the
-// log of arrivals, and decides when it posts which block.
+// log of arrivals, and decides when it posts which block. It sends one block at a time and receives
+// one at a time, in the order of the timetable: others would share its links, and the block that
+// all wait for would be late.
 #pragma once
 
 #include <string>
@@ -12,11 +14,6 @@ namespace latecomer::owners {
 
 class OnlineRank {
  public:
-  /// Blocks that a rank receives at the same time. More would share its link, and the block that
-  /// comes first in the timetable would be late.
-  static constexpr std::size_t kReceiving = 1;
-  /// Blocks that a rank offers at the same time; their receivers decide when they leave.
-  static constexpr std::size_t kSending = 1;
   /// Contributions that are received or wait to be combined. Each has a landing of its own; they
   /// must be combined in the order of their receives.
   static constexpr std::size_t kLandings = 2;
@@ -66,7 +63,7 @@ class OnlineRank {
     Hop hop;
     Count earlier = 0;       // receives of this block before it
     std::size_t number = 0;  // of a contribution: among all that this rank receives
-    bool over = false;       // sent, or received and combined
+    bool over = false;       // of a receive: here, and combined
   };
 
   void extend();
@@ -80,7 +77,6 @@ class OnlineRank {
   OnlineCall call_;
   ArrivalLog log_;
   TimetableBuilder table_;
-  bool arrived_ = false;
   std::size_t in_table_ = 0;  // entries of the log that the timetable has
   std::size_t noted_ = 0;     // hops of the timetable that were looked at
   std::vector<OwnHop> sends_;
@@ -92,11 +88,10 @@ class OnlineRank {
   std::size_t receive_over_ = 0;
   std::size_t contributions_noted_ = 0;  // among the receives
   std::size_t contributions_combined_ = 0;
-  std::size_t first_send_ = 0;  // that may not be over
-  std::size_t first_receive_ = 0;
-  std::vector<Count> expected_;  // by block: receives so far
-  std::vector<Count> here_;      // by block: those that are over
-  std::vector<bool> giving_;     // by block: its contribution was planned to leave, and has not
+  std::size_t first_receive_ = 0;  // that may not be over
+  std::vector<Count> expected_;    // by block: receives so far
+  std::vector<Count> here_;        // by block: those that are over
+  std::vector<bool> giving_;       // by block: its contribution was planned to leave, and has not
 };
 
 }  // namespace latecomer::owners

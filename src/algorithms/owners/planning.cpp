@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <numeric>
 
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/transfers/transfers.hpp"
 #include "base/error.hpp"
+#include "base/kept.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
 
@@ -84,34 +84,26 @@ std::vector<Count> in_rounds(const std::vector<Seconds>& before, Seconds round, 
   return rounds;
 }
 
-/// The timetable for these arrivals. The last ones made on this thread are kept, for the programs
-/// of several ranks and for prices.
-std::shared_ptr<const Timetable> timetable(const std::vector<Count>& arrivals, Count blocks,
-                                           Combines combines) {
-  struct Made {
-    std::vector<Count> arrivals;
-    Count blocks = 0;
-    Combines combines = Combines::yes;
-    std::shared_ptr<const Timetable> table;
-  };
-  constexpr std::size_t kKept = 8;
-  thread_local std::deque<Made> kept;
-  for (const Made& made : kept) {
-    const bool same = made.blocks == blocks && made.combines == combines;
-    if (same && made.arrivals == arrivals) return made.table;
-  }
-  kept.push_front({arrivals, blocks, combines,
-                   std::make_shared<const Timetable>(make_timetable(arrivals, blocks, combines))});
-  if (kept.size() > kKept) kept.pop_back();
-  return kept.front().table;
+/// A timetable's arrivals and blocks.
+struct Asked {
+  std::vector<Count> arrivals;
+  Count blocks = 0;
+  Combines combines = Combines::yes;
+
+  bool operator==(const Asked&) const = default;
+};
+
+/// The last timetables made on this thread are kept, for the programs of several ranks and for
+/// prices.
+std::shared_ptr<const Timetable> timetable(const Asked& asked) {
+  thread_local Kept<Asked, Timetable> kept;
+  return kept.get(asked, [](const Asked& key) {
+    return make_timetable(key.arrivals, key.blocks, key.combines);
+  });
 }
 
 Count longest_block_bytes(const Plan& plan) {
   return longest_block(plan) * plan.problem.element_bytes;
-}
-
-Combines combines_of(const Plan& plan) {
-  return combines(plan.problem.collective) ? Combines::yes : Combines::no;
 }
 
 /// The pieces of each rank's part in an all-gather.
@@ -138,6 +130,10 @@ void plan_blocks(Plan& plan, Count blocks, const std::vector<Seconds>& before,
 }  // namespace
 
 Count blocks_of(const Plan& plan) { return plan.parameters.at("blocks"); }
+
+Combines combines_of(const Plan& plan) {
+  return combines(plan.problem.collective) ? Combines::yes : Combines::no;
+}
 
 Seconds round_of(const Plan& plan, const Network& network) {
   const Count bytes = longest_block_bytes(plan);
@@ -169,7 +165,7 @@ Count longest_block(const Plan& plan) {
 }
 
 std::shared_ptr<const Timetable> planned_timetable(const Plan& plan) {
-  return timetable(plan.table, blocks_of(plan), combines_of(plan));
+  return timetable({plan.table, blocks_of(plan), combines_of(plan)});
 }
 
 Seconds planned_time(const Plan& plan, const Network& network) {
@@ -181,7 +177,7 @@ Seconds planned_time(const Plan& plan, const Network& network) {
 
 Count balanced_rounds(const Plan& plan) {
   const std::vector<Count> together(plan.problem.ranks, 0);
-  return timetable(together, blocks_of(plan), combines_of(plan))->rounds;
+  return timetable({together, blocks_of(plan), combines_of(plan)})->rounds;
 }
 
 bool worth_planning_owners(const Problem& problem, const Network& network) {

@@ -1,4 +1,5 @@
-// The plan of early owners (blocks, arrivals in rounds) and its price.
+// The plans of owners, early and online ones: the blocks, where these lie, arrivals in rounds, and
+// the price by their timetable.
 #pragma once
 
 #include <memory>
@@ -24,6 +25,7 @@ void plan_arrivals_of_owners(Plan& plan, const std::vector<Seconds>& arrivals,
 void check_blocks_of_owners(const Plan& plan);
 
 [[nodiscard]] Count blocks_of(const Plan& plan);
+[[nodiscard]] Combines combines_of(const Plan& plan);
 /// The elements of each block. In an all-gather, block b is a piece of the part of rank b mod P.
 [[nodiscard]] std::vector<Range> ranges_of(const Plan& plan);
 /// The number of elements of the longest block.

@@ -1,4 +1,4 @@
-// The messages of early owners, and the ranks that can still send or receive one in a round.
+// The messages of owners, and the ranks that can still send or receive one in a round.
 #pragma once
 
 #include <vector>

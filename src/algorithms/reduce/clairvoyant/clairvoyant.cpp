@@ -13,7 +13,6 @@
 // its numbers of rounds are ours, not the paper's.
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <memory>
 
 #include "algorithms/plan_checks.hpp"
@@ -21,6 +20,7 @@
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/segments.hpp"
 #include "base/error.hpp"
+#include "base/kept.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::reduce {
@@ -42,28 +42,22 @@ Count last_round(const Plan& plan) {
   return 2 * segment_window(plan.problem.ranks, segments_of(plan));
 }
 
-/// The timetable for these arrivals. The last ones made on this thread are kept, for the programs
-/// of several ranks and for prices.
-std::shared_ptr<const SegmentTimetable> timetable(const std::vector<Count>& arrivals,
-                                                  Count segments, Rank root) {
-  struct Made {
-    std::vector<Count> arrivals;
-    Count segments = 0;
-    Rank root = 0;
-    std::shared_ptr<const SegmentTimetable> table;
-  };
-  constexpr std::size_t kKept = 8;
-  thread_local std::deque<Made> kept;
-  for (const Made& made : kept) {
-    if (made.arrivals == arrivals && made.segments == segments && made.root == root) {
-      return made.table;
-    }
-  }
-  kept.push_front(
-      {arrivals, segments, root,
-       std::make_shared<const SegmentTimetable>(make_segment_timetable(arrivals, segments, root))});
-  if (kept.size() > kKept) kept.pop_back();
-  return kept.front().table;
+/// A timetable's arrivals, segments and root.
+struct Asked {
+  std::vector<Count> arrivals;
+  Count segments = 0;
+  Rank root = 0;
+
+  bool operator==(const Asked&) const = default;
+};
+
+/// The last timetables made on this thread are kept, for the programs of several ranks and for
+/// prices.
+std::shared_ptr<const SegmentTimetable> timetable(const Asked& asked) {
+  thread_local Kept<Asked, SegmentTimetable> kept;
+  return kept.get(asked, [](const Asked& key) {
+    return make_segment_timetable(key.arrivals, key.segments, key.root);
+  });
 }
 
 /// `combined`: segments that no transfer hides.
@@ -104,7 +98,7 @@ Count best_together(const Problem& problem, const Network& network) {
 
 /// The time from the last arrival to the end.
 Seconds time_after_last(const Plan& plan, const Network& network) {
-  const Count rounds = timetable(plan.table, segments_of(plan), plan.problem.root)->rounds;
+  const Count rounds = timetable({plan.table, segments_of(plan), plan.problem.root})->rounds;
   const Cost cost = cost_of_rounds(plan, rounds - std::ranges::max(plan.table), 1);
   return hockney_time(plan.problem, cost, network);
 }
@@ -155,7 +149,7 @@ void build(const Plan& plan, Builder& builder) {
     folds.emplace_back(builder, parts.range(segment), me == problem.root);
     folds.back().own();
   }
-  for (const SegmentHop& hop : timetable(plan.table, segments_of(plan), problem.root)->hops) {
+  for (const SegmentHop& hop : timetable({plan.table, segments_of(plan), problem.root})->hops) {
     TreeFold& fold = folds[static_cast<std::size_t>(hop.segment)];
     if (hop.to == me) fold.receive(hop.from, Received::right, false);
     if (hop.from == me) builder.send_in_turn(hop.to, fold.value());
@@ -167,7 +161,7 @@ void build(const Plan& plan, Builder& builder) {
 /// An upper bound, since messages do not wait for the end of a round.
 Cost cost(const Plan& plan) {
   const std::vector<Count> together(plan.table.size(), 0);
-  const auto table = timetable(together, segments_of(plan), plan.problem.root);
+  const auto table = timetable({together, segments_of(plan), plan.problem.root});
   return cost_of_rounds(plan, table->rounds, ceil_log2(plan.problem.ranks));
 }
 
