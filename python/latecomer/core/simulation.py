@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Control:
-    """The meaning of a control message. What it does not name is None."""
+    """The meaning of a control message. A field that it does not name is None."""
 
     name: str  # one word, as in "update"; empty: unknown
     words: int  # of 64 bits

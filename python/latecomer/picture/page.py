@@ -40,7 +40,7 @@ class Call:
 
     @property
     def name(self) -> str:
-        """Of its algorithm, as users write it."""
+        """The algorithm with its parameters, as users write it."""
         return ":".join([self.schedule.algorithm, *self.schedule.parameters.split()])
 
 
@@ -53,7 +53,7 @@ def page(calls: Sequence[Call], labels: Labels, vector: float, used: Mapping[str
 
 @dataclass(frozen=True)
 class _Unit:
-    """Of times after the last arrival."""
+    """The unit in which the page shows times after the last arrival."""
 
     name: str
     scale: float  # how many of it are one second

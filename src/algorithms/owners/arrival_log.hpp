@@ -28,7 +28,7 @@ struct LogEntry {
   bool operator==(const LogEntry&) const = default;
 };
 
-/// What all ranks of a call agree on.
+/// The facts that all ranks of a call share.
 struct OnlineCall {
   Rank ranks = 1;
   Count blocks = 1;

@@ -18,7 +18,7 @@ class OnlineRank {
   /// must be combined in the order of their receives.
   static constexpr std::size_t kLandings = 2;
 
-  /// What is to be done after an event, in this order. Blocks are named by their numbers among
+  /// The actions that follow an event, in this order. Blocks are named by their numbers among
   /// those that this rank sends, and among those that it receives.
   struct Step {
     std::vector<ArrivalLog::Outgoing> tell;

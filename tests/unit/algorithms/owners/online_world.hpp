@@ -76,7 +76,7 @@ class OnlineWorld {
   /// The first mistake, in words; empty if there is none.
   [[nodiscard]] const std::string& mistake() const { return mistake_; }
 
-  /// What is wrong with this state, in which nothing can happen any more; empty for the wanted end.
+  /// The fault of a state in which nothing can happen any more; empty for the wanted end.
   [[nodiscard]] std::string wrong_end() const {
     const auto& entries = at(0).rank.log().entries();
     for (Rank rank = 0; rank < call_.ranks; ++rank) {
@@ -275,7 +275,7 @@ class OnlineWorld {
     compare(lane, lane.receives.size(), me);
     look_whether_busy({hop.from, hop.to});
   }
-  /// What holds for both ends of a message.
+  /// Begins a message: the checks and the effects that both of its ends share.
   Lane& post(Rank me, const owners::Hop& hop) {
     const owners::ArrivalLog& log = at(me).rank.log();
     expect(at(hop.from).arrived && at(hop.to).arrived, "has a message with an absent rank", me);
