@@ -255,8 +255,9 @@ typedef struct latecomer_stats {
   uint64_t fallback_operator; /* an operator that does not commute, which the algorithm needs */
   uint64_t fallback_plan;     /* another reason for which the algorithm refuses the call */
   uint64_t fallback_settings; /* settings that differ between ranks (rule 2) */
-  /* Not calls, but messages and combinations that the progress thread finished before this rank
-   * arrived in their calls. */
+  /* Not calls, but messages and combinations of programs that the progress thread finished before
+   * this rank arrived in their calls. Protocols such as online_owners add nothing: before its
+   * arrival a rank moves no data for them. */
   uint64_t before_arrival;
 } latecomer_stats;
 

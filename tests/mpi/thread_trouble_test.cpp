@@ -75,6 +75,7 @@ MPI_TEST(calls_that_differ_from_the_announced_one_are_named) {
   if (!applies(context)) return;
   call_differently(context, kMany, kMany + 1, "and this rank is in one of");
   call_differently(context, kMany, 1, "and this rank is in another one");
+  call_differently(context, 1, kMany, "failed in call");  // which another rank notices
 }
 
 MPI_TEST(ranks_that_differ_in_their_wish_use_no_thread) {

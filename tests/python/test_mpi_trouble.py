@@ -89,6 +89,17 @@ def test_a_stopped_rank_is_reported_and_waited_for(name, phase):
 
 
 @both_families
+def test_ranks_that_disagree_end_after_the_error(name):
+    """They fail at about the same time, so a rank may be gone when another one notifies it."""
+    connections = {"FI_PROVIDER": "tcp", "MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1"}
+    for _ in range(3):
+        ended = run_scene(name, RANKS, ["disagreement"], env=connections, deadline=20)
+        assert ended.code == 0, ended.err
+        assert ended.err.count("scene: no error") == RANKS, ended.err
+        assert ended.err.count("scene: an error") == RANKS, ended.err
+
+
+@both_families
 def test_a_scene_that_is_not_as_expected_is_noticed(name):
     """The tests above rest on an exit code that tells."""
     ended = run_scene(name, 1, ["trouble", "stop"])

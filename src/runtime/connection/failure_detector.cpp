@@ -2,7 +2,27 @@
 
 #include <algorithm>
 
+#include "runtime/finalize.hpp"
+#include "transports/mpi/backoff.hpp"
+
 namespace latecomer {
+namespace {
+
+/// Other ranks may fail at the same time and announce it to this one. MPICH on libfabric's tcp
+/// provider waits forever for a connection to a process that is gone, so this one stays for a
+/// while.
+void stay_for_notices() {
+  constexpr Seconds kFor = 0.5;
+  const auto progress = [] {
+    int found = 0;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+    return false;
+  };
+  (void)wait_until(progress, kFor);
+}
+
+}  // namespace
+
 void FailureDetector::continue_after(std::uint64_t position, std::uint64_t calls) {
   earlier_ = position;
   earlier_calls_ = calls;
@@ -13,8 +33,10 @@ void FailureDetector::continue_after(std::uint64_t position, std::uint64_t calls
 void FailureDetector::set_place(const Place& place) {
   here_ = place;
   asked_.clear();
-  if (place.part == Part::none) return;
-  history_[noted_++ % kHistory] = place;
+  if (place.part == Part::none) announced_ = false;
+  if (place.part == Part::announcement) announced_ = true;
+  if (place.part <= Part::announcement) return;
+  history_[noted_++ % kHistory] = {place, announced_};
 }
 
 void FailureDetector::enter_call(std::uint64_t position, std::uint64_t call) {
@@ -46,9 +68,12 @@ void FailureDetector::announce_failure() {
   int ranks = 0;
   PMPI_Comm_rank(comm_, &me);
   PMPI_Comm_size(comm_, &ranks);
+  receive();
   for (Rank peer = 0; peer < ranks; ++peer) {
-    if (peer != me) send(peer, kFailed);
+    const bool failed = std::find(failed_.begin(), failed_.end(), peer) != failed_.end();
+    if (peer != me && !failed) send(peer, kFailed);
   }
+  (void)end_with_mpi(stay_for_notices);
 }
 
 void FailureDetector::send(Rank peer, Kind kind) {
@@ -59,7 +84,10 @@ void FailureDetector::send(Rank peer, Kind kind) {
 void FailureDetector::receive() {
   while (const auto envelope = mailbox_.receive()) {
     const auto notice = envelope->as<Notice>();
-    if (notice) unread_.push_back({envelope->from, *notice});
+    if (!notice) continue;
+    unread_.push_back({envelope->from, *notice});
+    if (notice->kind == kFailed && !is_earlier_communicators(*notice))
+      failed_.push_back(envelope->from);
   }
 }
 
@@ -85,15 +113,18 @@ bool FailureDetector::is_ahead(const Notice& notice) const {
 /// Returns the conflict that a notice reveals. Notices of unknown kinds are ignored.
 std::optional<std::string> FailureDetector::conflict_of(const Received& received) const {
   const Notice& notice = received.notice;
-  const bool another_communicators = earlier_ > 0 && notice.from.position <= earlier_;
-  if (notice.kind > kFailed || another_communicators) return std::nullopt;
+  if (notice.kind > kFailed || is_earlier_communicators(notice)) return std::nullopt;
   const std::string who = "rank " + std::to_string(received.from);
   const std::string where = " in call " + std::to_string(notice.from.call - earlier_calls_);
   if (notice.kind == kFailed) return who + " failed" + where;
-  for (const Place& place : history_) {
+  for (const auto& [place, announced] : history_) {
     if (place.position != notice.from.position) continue;
     if (place.part == Part::left) {
       return who + " waits" + where + ", which this rank left to the MPI library";
+    }
+    if (notice.from.part == Part::announcement && !announced) {
+      return who + " waits" + where +
+             " for rank 0 to announce a plan, and this rank made its own: do the counts differ?";
     }
     if (place.part == notice.from.part && place.plan_hash != notice.from.plan_hash) {
       return who + " follows another plan than this rank" + where;

@@ -19,8 +19,8 @@ class FailureDetector {
  public:
   explicit FailureDetector(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kFailures) {}
 
-  /// The part of a call that a rank is in.
-  enum class Part : std::uint64_t { none, plan, exchange, review, left };
+  /// The part of a call that a rank is in; announcement: it waits for rank 0 to announce the plan.
+  enum class Part : std::uint64_t { none, announcement, plan, exchange, review, left };
 
   /// From now on calls are another communicator's, of the same ranks, numbered on from these.
   void continue_after(std::uint64_t position, std::uint64_t calls);
@@ -37,10 +37,11 @@ class FailureDetector {
 
   /// Sends `peer` this rank's place, once in each part of a call.
   void ask(Rank peer);
-  /// Notifies all other ranks that this one failed.
+  /// Notifies all other ranks that this one failed, except those that failed themselves: such a
+  /// rank may have left MPI, and some MPI libraries wait forever for a connection to it.
   void announce_failure();
-  /// Reads the messages that arrived. Returns a text if another rank failed, or follows another
-  /// plan in one of the last calls.
+  /// Reads the messages that arrived. Returns a text if another rank failed, or if in one of the
+  /// last calls it follows another plan or waits for an announcement that rank 0 does not make.
   std::optional<std::string> check();
   /// True if a message was sent or received: some may still be under way.
   [[nodiscard]] bool used() const { return mailbox_.used(); }
@@ -63,20 +64,29 @@ class FailureDetector {
     Rank from;
     Notice notice;
   };
+  struct Noted {
+    Place place;
+    bool announced = false;  // the plan, by rank 0
+  };
 
   void set_place(const Place& place);
   void send(Rank peer, Kind kind);
   void receive();
   [[nodiscard]] bool is_ahead(const Notice& notice) const;
+  [[nodiscard]] bool is_earlier_communicators(const Notice& notice) const {
+    return earlier_ > 0 && notice.from.position <= earlier_;
+  }
   [[nodiscard]] std::optional<std::string> conflict_of(const Received& received) const;
 
   MPI_Comm comm_;
   Mailbox mailbox_;
   Place here_;
-  std::array<Place, kHistory> history_{};  // the last places with a plan, or left
+  bool announced_ = false;                 // the plan of this call, by rank 0
+  std::array<Noted, kHistory> history_{};  // the last places with a plan, or left
   std::size_t noted_ = 0;                  // places noted ever
   std::vector<Received> unread_;
   std::vector<Rank> asked_;
+  std::vector<Rank> failed_;  // ranks that announced it
   // The last call of the communicator that had the resources before.
   std::uint64_t earlier_ = 0;
   std::uint64_t earlier_calls_ = 0;

@@ -263,6 +263,7 @@ Outcome AsyncProgress::wait_for_plan(const CallSignature& signature) {
   read_messages();
   sequencer_.forget(call - 1);
   if (state_.rank == 0 && !announced_.contains(call)) plan_and_announce(signature);
+  state_.resources->failures.enter_part(FailureDetector::Part::announcement, 0);
   StallMonitor monitor(*state_.resources, {state_.comm, state_.tuning.long_wait, 1});
   const Seconds entered = monotonic_clock();
   bool requested = false;

@@ -10,8 +10,9 @@ struct Scene {
 };
 
 constexpr Scene kScenes[] = {
-    {"stats", scenes::stats},     {"trouble", scenes::trouble},   {"threads", scenes::threads},
-    {"outside", scenes::outside}, {"sessions", scenes::sessions},
+    {"stats", scenes::stats},       {"trouble", scenes::trouble},
+    {"threads", scenes::threads},   {"outside", scenes::outside},
+    {"sessions", scenes::sessions}, {"disagreement", scenes::disagreement},
 };
 
 }  // namespace

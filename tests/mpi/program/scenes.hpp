@@ -19,6 +19,8 @@ int outside(int argc, char** argv);
 int sessions(int argc, char** argv);
 /// A rank is killed or stopped.
 int trouble(int argc, char** argv);
+/// The last rank gives a call another count than the others, and all ranks end after the error.
+int disagreement(int argc, char** argv);
 
 /// A condition that the scene rests on.
 inline void require(bool condition, const char* what) {
