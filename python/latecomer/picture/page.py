@@ -65,6 +65,8 @@ class _Unit:
         if vector <= 0:
             return cls(labels.unit, labels.scale)
         meaning = f"M is the time of the whole vector on a link, {labels.time(vector)}. "
+        if labels.steps:
+            meaning += "A step is the time of one block or segment, with its start-up. "
         return cls("M", 1 / vector, meaning)
 
     @property
