@@ -50,6 +50,8 @@ Network parse_network(std::string_view text) {
       network.local_alpha = parse_seconds(what, value);
     } else if (name == "local_beta") {
       network.local_beta = parse_seconds(what, value);
+    } else if (name == "memory") {
+      network.memory = parse_seconds(what, value);
     } else if (name == "burst") {
       network.burst = parse_bytes(what, value);
     } else if (name == "jitter") {
@@ -60,7 +62,7 @@ Network parse_network(std::string_view text) {
       throw Error(
           "network", std::string(part),
           "name=value with a name of alpha, beta, gamma, eager, handshake, ports, exchange, "
-          "per_node, local_alpha, local_beta, burst, jitter, seed");
+          "per_node, local_alpha, local_beta, memory, burst, jitter, seed");
     }
   }
   if (network.ports < 1 || network.ports > kMaxPorts) {
@@ -82,7 +84,8 @@ std::string to_string(const Network& network) {
          ",exchange=" + format_number(network.exchange) +
          ",per_node=" + std::to_string(network.per_node) +
          ",local_alpha=" + seconds(network.local_alpha) +
-         ",local_beta=" + seconds(network.local_beta) + ",burst=" + std::to_string(network.burst) +
+         ",local_beta=" + seconds(network.local_beta) +
+         (network.memory > 0 ? ",memory=" + seconds(network.memory) : "") + ",burst=" + std::to_string(network.burst) +
          ",jitter=" + format_number(network.jitter) + ",seed=" + std::to_string(network.seed);
 }
 

@@ -24,9 +24,12 @@ Engine::Engine(const ProgramIndex& index, Transport& transport, EngineOptions op
       options_(options),
       missing_(index.size()),
       channels_(index.channels().size()),
-      done_(index.long_receives().empty() ? 0 : index.size()) {
+      done_(index.long_receives().empty() ? 0 : index.size()),
+      awaited_(index.flags() == 0 ? 0 : index.size()) {
   messages_.reserve(channels_.size());
   locals_.reserve(index.locals());
+  busy_.reserve(index.accumulates());
+  flags_.reserve(index.flags());
   reset();
 }
 
@@ -46,9 +49,12 @@ void Engine::reset() {
   std::copy(index_.waits().begin(), index_.waits().end(), missing_.begin());
   std::fill(channels_.begin(), channels_.end(), Progressed{});
   std::fill(done_.begin(), done_.end(), false);
+  std::fill(awaited_.begin(), awaited_.end(), false);
   long_done_ = 0;
   messages_.clear();
   locals_.clear();
+  busy_.clear();
+  flags_.clear();
 }
 
 void Engine::start() {
@@ -89,8 +95,16 @@ void Engine::completed(const Completion& completion) {
     --channels_[channel].in_flight;
     if (index_.is_long(op)) finish_long(index);
     note_next(channel);
-  } else {
+  } else if (op.kind == OpKind::await) {
+    awaited_[index] = true;
+  } else if (op.kind != OpKind::signal) {
     local_busy_ = false;
+    if (completion.busy) {
+      busy_.push_back(index);
+      return pump();
+    }
+    for (const OpIndex again : busy_) push(locals_, again);
+    busy_.clear();
   }
   finish(index);
   pump();
@@ -109,13 +123,20 @@ void Engine::make_ready(OpIndex index) {
   if (op.kind == OpKind::arrive) return;  // done by arrive()
   if (is_message(op)) {
     note_next(index_.channel_of(index));
+  } else if (op.kind == OpKind::signal || op.kind == OpKind::await) {
+    flags_.push_back(index);
   } else {
     push(locals_, index);
   }
 }
 
-/// Posts messages before local work, so that the network is busy while this rank combines.
+/// Posts signals, which others wait for, and messages before local work, so that the network is
+/// busy while this rank combines.
 void Engine::pump() {
+  for (std::size_t next = 0; next < flags_.size() && status_ == Status::running; ++next) {
+    post_flag(flags_[next]);
+  }
+  flags_.clear();
   while (!messages_.empty() && status_ == Status::running) post_message();
   if (!local_busy_ && status_ == Status::running) post_local();
 }
@@ -163,14 +184,34 @@ void Engine::post_message() {
   note_next(channel);
 }
 
+FlagUse Engine::flag_use(OpIndex index) const {
+  const Operation& op = index_.operation(index);
+  return {op.flag, op.count, op.source, op.target, index_.piggybacks(index)};
+}
+
+void Engine::post_flag(OpIndex index) {
+  if (index_.operation(index).kind == OpKind::signal) {
+    transport_.signal(flag_use(index), index);
+  } else {
+    transport_.await(flag_use(index), index);
+  }
+}
+
 void Engine::post_local() {
+  const bool waits = locals_.empty();
+  if (waits) {  // there is nothing else to do
+    for (const OpIndex again : busy_) push(locals_, again);
+    busy_.clear();
+  }
   if (locals_.empty()) return;
   const OpIndex index = locals_.front();
   const Operation& op = index_.operation(index);
   if (op.kind == OpKind::combine && !may_combine()) return;
   pop(locals_);
   local_busy_ = true;
-  if (op.kind == OpKind::combine) {
+  if (op.kind == OpKind::accumulate) {
+    transport_.accumulate(flag_use(index), waits, index);
+  } else if (op.kind == OpKind::combine) {
     transport_.combine(op.source, op.target, op.into, index);
   } else {
     transport_.copy(op.source, op.target, index);
@@ -195,6 +236,14 @@ std::string Engine::waiting_for() const {
             std::string(op.kind == OpKind::send ? "to send to" : "to receive from") + " rank " +
             std::to_string(channel.peer) + " (" + std::to_string(done) + " of " +
             std::to_string(channel.operations.size()) + " done)";
+  }
+  for (OpIndex i = 0; i < missing_.size(); ++i) {
+    const Operation& op = index_.operation(i);
+    if (op.kind != OpKind::await || awaited_.empty() || awaited_[i]) continue;
+    if (missing_[i] != 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string("until flag ") + std::to_string(op.flag) +
+            " of its node has counted to " + std::to_string(op.count);
+    break;
   }
   return text;
 }

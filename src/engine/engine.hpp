@@ -2,8 +2,8 @@
 // done, in program order if several are ready. Long receives, whose senders wait until they are
 // posted, are posted from one peer at a time, in program order, so that data needed first do not
 // share the link with data needed later. Receives and sends are posted in program order per peer
-// and direction, at most `window` of each in flight; combines and copies run one at a time, lowest
-// index first.
+// and direction, at most `window` of each in flight; combines, copies and accumulates run one at a
+// time, lowest index first, but for accumulates that another rank is at: these are tried again.
 #pragma once
 
 #include <vector>
@@ -50,6 +50,8 @@ class Engine final : public Protocol {
   void finish_long(OpIndex index);
   void post_message();
   void post_local();
+  void post_flag(OpIndex index);
+  [[nodiscard]] FlagUse flag_use(OpIndex index) const;
   [[nodiscard]] bool may_combine() const { return arrived_ || options_.combine_before_arrival; }
   void fail(std::string why);
 
@@ -64,9 +66,12 @@ class Engine final : public Protocol {
   std::vector<std::uint32_t> missing_;  // dependencies not yet done, per operation
   std::vector<Progressed> channels_;
   std::vector<bool> done_;     // per operation; only of long receives
+  std::vector<bool> awaited_;  // per operation; only of awaits
   std::size_t long_done_ = 0;  // so many of the long receives, and those before them, are done
+  std::vector<OpIndex> flags_;  // signals and awaits to post
   Ready messages_;             // the next of their channels, to post
   Ready locals_;               // to run
+  Ready busy_;                 // accumulates to try again when another local operation is done
 };
 
 }  // namespace latecomer

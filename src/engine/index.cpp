@@ -39,7 +39,11 @@ void ProgramIndex::index_messages() {
   for (OpIndex i = 0; i < size(); ++i) {
     const Operation& op = operation(i);
     if (op.kind == OpKind::arrive) arrivals_.push_back(i);
-    if (op.kind == OpKind::combine || op.kind == OpKind::copy) ++locals_;
+    if (op.kind == OpKind::signal || op.kind == OpKind::await) ++flags_;
+    if (op.kind == OpKind::accumulate) ++accumulates_;
+    if (op.kind == OpKind::combine || op.kind == OpKind::copy || op.kind == OpKind::accumulate) {
+      ++locals_;
+    }
     if (!is_message(op)) continue;
     const auto next = static_cast<std::uint32_t>(channels_.size());
     const auto [entry, added] = known.try_emplace({op.kind, op.peer}, next);

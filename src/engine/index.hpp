@@ -47,8 +47,11 @@ class ProgramIndex {
 
   /// The operations that stand for this rank's arrival.
   [[nodiscard]] const std::vector<OpIndex>& arrivals() const { return arrivals_; }
-  /// The number of combines and copies.
+  /// The number of combines, copies and accumulates.
   [[nodiscard]] std::size_t locals() const { return locals_; }
+  [[nodiscard]] std::size_t accumulates() const { return accumulates_; }
+  /// The number of signals and awaits.
+  [[nodiscard]] std::size_t flags() const { return flags_; }
 
   /// The messages to or from one peer, in program order.
   struct Channel {
@@ -76,6 +79,8 @@ class ProgramIndex {
   std::vector<std::size_t> dependents_begin_;  // to dependents_begin_[i + 1]
   std::vector<OpIndex> arrivals_;
   std::size_t locals_ = 0;
+  std::size_t accumulates_ = 0;
+  std::size_t flags_ = 0;
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> channel_of_;
   std::vector<OpIndex> long_;

@@ -28,7 +28,18 @@ using ControlWords = std::span<const std::uint64_t>;
 struct Completion {
   Token token = 0;
   int error = 0;                // 0, or the transport's own code
+  bool busy = false;            // an accumulate was not begun: another rank is at it
   std::uint64_t plan_hash = 0;  // the sender's, after receiving a `first` message
+};
+
+/// An operation on a flag of the node (schedule/program.hpp).
+struct FlagUse {
+  std::int32_t flag = 0;
+  Rank count = 0;           // await
+  Slice source;             // accumulate
+  Slice target;             // accumulate
+  bool piggybacks = false;  // signal and accumulate leave the call's piggyback data in the node;
+                            // await takes all that the other ranks have left
 };
 
 class Transport {
@@ -41,6 +52,12 @@ class Transport {
   /// Computes left op right into the operand that `into` names.
   virtual void combine(const Slice& left, const Slice& right, Into into, Token token) = 0;
   virtual void copy(const Slice& from, const Slice& to, Token token) = 0;
+
+  // Operations of programs whose ranks share memory. Transports of other programs have none.
+  virtual void signal(const FlagUse& use, Token token);
+  virtual void await(const FlagUse& use, Token token);
+  /// If another rank accumulates on this flag now: completes as `busy`, or waits if `waits`.
+  virtual void accumulate(const FlagUse& use, bool waits, Token token);
 
   /// Sends a control message of one word or more, which needs no posted receive: the peer's
   /// protocol gets it in the same call unless it is done by then. Messages of one pair and

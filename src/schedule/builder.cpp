@@ -93,6 +93,42 @@ void Builder::combine(const Slice& left, const Slice& right, Into into) {
   if (!left.empty()) add({OpKind::combine, -1, left, right, into});
 }
 
+Slice Builder::node(Count count) {
+  const Slice block{Buffer::node, program_.node_count, count};
+  program_.node_count += count;
+  return block;
+}
+
+std::int32_t Builder::flag() { return program_.flags++; }
+
+void Builder::signal(const Slice& data, std::int32_t flag) {
+  add({OpKind::signal, -1, data, kNothing, Into::right, flag});
+}
+
+void Builder::signal_end_of_use(const Slice& data, std::int32_t flag) {
+  add({OpKind::signal, -1, kNothing, data, Into::right, flag});
+}
+
+void Builder::await(const Slice& data, std::int32_t flag, Rank count) {
+  add({OpKind::await, -1, kNothing, data, Into::right, flag, count});
+}
+
+void Builder::accumulate(const Slice& from, const Slice& to, std::int32_t flag) {
+  add({OpKind::accumulate, -1, from, to, Into::right, flag});
+}
+
+void Builder::wait_also_for(OpIndex earlier) {
+  auto& after = program_.after.back();
+  after.insert(std::lower_bound(after.begin(), after.end(), earlier), earlier);
+  after.erase(std::unique(after.begin(), after.end()), after.end());
+}
+
+void Builder::piggyback_last() {
+  if (!telemetry_) return;
+  program_.piggybacking.push_back(last());
+  if (program_.operations.back().kind != OpKind::await && background()) depend_on_arrival();
+}
+
 Slice Builder::fold(const Slice& received, Received side, const Slice& own, const Slice& spare) {
   if (!commutative()) return fold_in_order(received, side, own, spare);
   if (writable(own)) {

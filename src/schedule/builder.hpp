@@ -53,6 +53,25 @@ class Builder {
   void copy(const Slice& from, const Slice& to);  // nothing to do where they are the same
   void combine(const Slice& left, const Slice& right, Into into);
 
+  // The buffer and the flags that the ranks of a node share. All of them must reserve alike.
+  /// Reserves `count` further elements of the node's buffer.
+  Slice node(Count count);
+  /// Reserves a further flag.
+  std::int32_t flag();
+  /// Adds 1 to a flag when `data` are there, as this rank's operations so far leave them.
+  void signal(const Slice& data, std::int32_t flag);
+  /// Adds 1 to a flag when this rank's operations so far no longer read or write `data`.
+  void signal_end_of_use(const Slice& data, std::int32_t flag);
+  /// Operations that touch `data` from now on wait until the flag has counted to `count`.
+  void await(const Slice& data, std::int32_t flag, Rank count);
+  /// Combines into the node's buffer, in the order in which ranks come to it; the first one copies.
+  void accumulate(const Slice& from, const Slice& to, std::int32_t flag);
+  /// The last operation waits for an earlier one too.
+  void wait_also_for(OpIndex earlier);
+  /// The last operation, one with a flag, carries arrival stamps, if the plan has telemetry: a
+  /// signal or accumulate leaves them in the node, an await takes what the others left.
+  void piggyback_last();
+
   /// Combines a received slice with this rank's own partial result, in operand order, without a
   /// copy if the operator allows it, and returns the slice of the result. Own data on the right
   /// that may not be overwritten are first copied to `spare`.

@@ -9,6 +9,7 @@
 
 #include "base/network.hpp"
 #include "base/types.hpp"
+#include "schedule/placement.hpp"
 #include "schedule/problem.hpp"
 
 namespace latecomer {
@@ -25,6 +26,7 @@ struct Knowledge {
   Network network;
   bool telemetry = false;   // the call's messages carry arrival stamps
   bool background = false;  // every rank has a progress thread that runs ahead of its arrival
+  Placement placement = {};  // where ranks share memory; otherwise empty
 };
 
 struct Plan {
@@ -35,6 +37,8 @@ struct Plan {
   std::vector<Count> table;  // numbers the algorithm derived from the arrivals
   Progress progress = Progress::foreground;
   bool telemetry = false;  // messages carry arrival stamps
+  Placement placement;      // of plans that use the memory of nodes; otherwise empty
+  std::vector<Plan> inner;  // the plans that run among the nodes, where a row lifts others
 
   bool operator==(const Plan&) const = default;
 };

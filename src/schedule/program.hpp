@@ -14,9 +14,13 @@
 
 namespace latecomer {
 
-/// Before the local arrival only scratch may be touched. In place, `input` is not used.
-enum class Buffer : std::uint8_t { input, output, scratch };
-inline constexpr int kBuffers = 3;
+/// Before the local arrival only scratch and the node's buffer may be touched. In place, `input` is
+/// not used. The ranks of a node share one buffer `node`.
+enum class Buffer : std::uint8_t { input, output, scratch, node };
+inline constexpr int kBuffers = 4;
+/// The most bytes of a node's buffer, and flags, that a program uses.
+inline constexpr Count kMaxNodeBytes = Count{32} << 20;
+inline constexpr std::int32_t kMaxNodeFlags = 4096;
 
 /// `count` elements of a buffer, from `begin`.
 struct Slice {
@@ -39,15 +43,23 @@ struct Slice {
 /// The slice of a message without elements, which only carries piggyback data.
 inline constexpr Slice kNothing{Buffer::scratch, 0, 0};
 
-enum class OpKind : std::uint8_t { arrive, send, recv, combine, copy };
+/// A node has flags, which count from 0 in each call. `signal` adds 1 to one: what this rank did
+/// before is then known to whoever awaits it. `await` waits until a flag has counted so far.
+/// `accumulate` combines a slice into the node's buffer and adds 1; the first one on a flag copies.
+/// Of several on one flag only one runs at a time, in any order: for commutative operators.
+enum class OpKind : std::uint8_t { arrive, send, recv, combine, copy, signal, await, accumulate };
 enum class Into : std::uint8_t { left, right };
 
 struct Operation {
   OpKind kind = OpKind::arrive;
   Rank peer = -1;           // send, recv
-  Slice source;             // send: the data; copy: from; combine: left
-  Slice target;             // recv, copy: to; combine: right
+  // signal: the data that it tells of; for the reads of a target, the use of which has ended, it is
+  // `target`. await: the data that others wrote (or, if this rank writes next, used).
+  Slice source;             // send: the data; copy, accumulate: from; combine: left
+  Slice target;             // recv, copy, accumulate: to; combine: right
   Into into = Into::right;  // combine
+  std::int32_t flag = -1;   // signal, await, accumulate
+  Rank count = 0;           // await
 
   /// The slice that a combine leaves its result in.
   [[nodiscard]] const Slice& result() const { return into == Into::left ? source : target; }
@@ -56,6 +68,10 @@ struct Operation {
 
 [[nodiscard]] inline bool is_message(const Operation& op) {
   return op.kind == OpKind::send || op.kind == OpKind::recv;
+}
+
+[[nodiscard]] inline bool has_flag(const Operation& op) {
+  return op.kind == OpKind::signal || op.kind == OpKind::await || op.kind == OpKind::accumulate;
 }
 
 using OpIndex = std::uint32_t;
@@ -69,14 +85,18 @@ struct RankContext {
   Count input_count = 0;  // elements; 0 in place
   Count output_count = 0;
   Count scratch_count = 0;
+  Rank node = 0;         // the node of this rank, where it shares its memory
+  Count node_count = 0;  // elements of the node's buffer, and its flags: alike on all its ranks
+  std::int32_t flags = 0;
   bool in_place = false;
   bool commutative = true;
   Progress progress = Progress::foreground;
 
   [[nodiscard]] Count buffer_count(Buffer buffer) const {
     return buffer == Buffer::input    ? input_count
-           : buffer == Buffer::output ? output_count
-                                      : scratch_count;
+           : buffer == Buffer::output  ? output_count
+           : buffer == Buffer::scratch ? scratch_count
+                                       : node_count;
   }
   bool operator==(const RankContext&) const = default;
 };
@@ -86,7 +106,7 @@ struct RankContext {
 struct Program : RankContext {
   std::vector<Operation> operations;
   std::vector<std::vector<OpIndex>> after;  // per operation: earlier ones it waits for
-  std::vector<OpIndex> piggybacking;        // messages that carry arrival stamps, ascending
+  std::vector<OpIndex> piggybacking;        // operations that carry arrival stamps, ascending
   /// Short messages, like long ones, leave when their receive is posted, and receives from
   /// different peers follow each other.
   bool receiver_paced = false;

@@ -12,9 +12,10 @@
 namespace latecomer {
 namespace {
 
+constexpr std::size_t kMaxInner = 2;  // plans within a plan, and levels of them
 constexpr std::string_view kPlanTitle = "latecomer-plan 1";
 constexpr std::string_view kProgramTitle = "latecomer-program 1";
-constexpr std::string_view kBufferNames[kBuffers] = {"input", "output", "scratch"};
+constexpr std::string_view kBufferNames[kBuffers] = {"input", "output", "scratch", "node"};
 
 std::string_view yes_no(bool value) { return value ? "yes" : "no"; }
 
@@ -107,13 +108,18 @@ Slice Words::slice() {
   Slice slice;
   const auto buffer = word.substr(0, open);
   const auto* const known = std::find(std::begin(kBufferNames), std::end(kBufferNames), buffer);
-  if (known == std::end(kBufferNames)) fail("a buffer: input, output or scratch");
+  if (known == std::end(kBufferNames)) fail("a buffer: input, output, scratch or node");
   slice.buffer = static_cast<Buffer>(known - std::begin(kBufferNames));
   slice.begin = number<Count>(word.substr(open + 1, colon - open - 1));
   const auto end = number<Count>(word.substr(colon + 1, word.size() - colon - 2));
   if (slice.begin < 0 || end < slice.begin) fail("a slice from 0 up, its end not before its begin");
   slice.count = end - slice.begin;
   return slice;
+}
+
+std::int32_t parse_flag(Words& words) {
+  words.expect("flag");
+  return words.number<std::int32_t>();
 }
 
 Operation parse_operation(Words& words) {
@@ -144,8 +150,26 @@ Operation parse_operation(Words& words) {
     const auto into = words.next();
     if (into != "left" && into != "right") words.fail("into left or into right");
     op.into = into == "left" ? Into::left : Into::right;
+  } else if (kind == "signal") {
+    op.kind = OpKind::signal;
+    const auto what = words.next();
+    if (what != "data" && what != "use") words.fail("data or use");
+    (what == "data" ? op.source : op.target) = words.slice();
+    op.flag = parse_flag(words);
+  } else if (kind == "await") {
+    op.kind = OpKind::await;
+    op.target = words.slice();
+    op.flag = parse_flag(words);
+    words.expect("count");
+    op.count = words.number<Rank>();
+  } else if (kind == "accumulate") {
+    op.kind = OpKind::accumulate;
+    op.source = words.slice();
+    words.expect("to");
+    op.target = words.slice();
+    op.flag = parse_flag(words);
   } else {
-    words.fail("arrive, send, recv, combine or copy");
+    words.fail("arrive, send, recv, combine, copy, signal, await or accumulate");
   }
   return op;
 }
@@ -207,6 +231,17 @@ void parse_header(Lines& lines, Program& program) {
   buffers.expect("scratch");
   program.scratch_count = buffers.number<Count>();
   buffers.end();
+  if (lines.peek().starts_with("node ")) {
+    Words node = lines.field("node");
+    program.node = node.number<Rank>();
+    node.expect("count");
+    program.node_count = node.number<Count>();
+    node.expect("flags");
+    program.flags = node.number<std::int32_t>();
+    node.end();
+  } else {
+    program.node = program.me;
+  }
   program.in_place = lines.only("in-place").flag();
   program.commutative = lines.only("commutative").flag();
   program.progress = lines.only("progress").progress();
@@ -249,7 +284,7 @@ void check_order(const Plan& plan) {
   }
 }
 
-Plan parse_plan(Lines& lines) {
+Plan parse_plan(Lines& lines, std::size_t depth = 0) {
   Plan plan;
   Problem& problem = plan.problem;
   lines.title(kPlanTitle);
@@ -278,14 +313,21 @@ Plan parse_plan(Lines& lines) {
       plan.order = words.numbers<Rank>();
     } else if (field == "table") {
       plan.table = words.numbers<Count>();
+    } else if (field == "placement") {
+      plan.placement = words.numbers<Rank>();
+    } else if (field == "inner") {
+      if (depth == kMaxInner || plan.inner.size() == kMaxInner) words.fail("two inner plans at most");
+      words.end();
+      plan.inner.push_back(parse_plan(lines, depth + 1));
     } else {
-      words.fail("exact, parts, telemetry, parameter, order, table or end");
+      words.fail("exact, parts, telemetry, parameter, order, table, placement, inner or end");
     }
     words.end();
   }
   lines.title("end");
   check(problem);
   check_order(plan);
+  check_placement(plan.placement, problem.ranks);
   return plan;
 }
 
@@ -307,6 +349,8 @@ std::string to_text(const Plan& plan) {
   }
   append_list(out, "order", plan.order);
   append_list(out, "table", plan.table);
+  append_list(out, "placement", plan.placement);
+  for (const Plan& inner : plan.inner) out << "inner\n" << to_text(inner);
   out << "end\n";
   return out.str();
 }
@@ -320,6 +364,7 @@ std::string to_text(const Slice& slice) {
 }
 
 std::string to_text(const Operation& op) {
+  const auto flag_text = [](const Operation& of) { return " flag " + std::to_string(of.flag); };
   switch (op.kind) {
     case OpKind::arrive:
       return "arrive";
@@ -332,6 +377,12 @@ std::string to_text(const Operation& op) {
     case OpKind::combine:
       return "combine " + to_text(op.source) + ' ' + to_text(op.target) + " into " +
              (op.into == Into::left ? "left" : "right");
+    case OpKind::signal:
+      return "signal " + (op.target.empty() ? "data " + to_text(op.source) : "use " + to_text(op.target)) + flag_text(op);
+    case OpKind::await:
+      return "await " + to_text(op.target) + flag_text(op) + " count " + std::to_string(op.count);
+    case OpKind::accumulate:
+      return "accumulate " + to_text(op.source) + " to " + to_text(op.target) + flag_text(op);
   }
   return "";
 }
@@ -340,8 +391,12 @@ std::string to_text(const Program& program) {
   std::ostringstream out;
   out << kProgramTitle << "\nplan " << hex(program.plan_hash) << "\nrank " << program.me << " of "
       << program.ranks << "\nbuffers input " << program.input_count << " output "
-      << program.output_count << " scratch " << program.scratch_count << "\nin-place "
-      << yes_no(program.in_place) << "\ncommutative " << yes_no(program.commutative)
+      << program.output_count << " scratch " << program.scratch_count << '\n';
+  if (program.node != program.me || program.node_count > 0 || program.flags > 0) {
+    out << "node " << program.node << " count " << program.node_count << " flags " << program.flags
+        << '\n';
+  }
+  out << "in-place " << yes_no(program.in_place) << "\ncommutative " << yes_no(program.commutative)
       << "\nprogress " << name(program.progress) << '\n';
   if (program.receiver_paced) out << "receiver-paced yes\n";
   append_list(out, "telling", program.piggybacking);
