@@ -28,8 +28,8 @@ using ControlWords = std::span<const std::uint64_t>;
 struct Completion {
   Token token = 0;
   int error = 0;                // 0, or the transport's own code
-  bool busy = false;            // an accumulate was not begun: another rank is at it
   std::uint64_t plan_hash = 0;  // the sender's, after receiving a `first` message
+  bool busy = false;            // an accumulate was not begun: another rank is at it
 };
 
 /// An operation on a flag of the node (schedule/program.hpp).

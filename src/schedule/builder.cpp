@@ -126,7 +126,9 @@ void Builder::wait_also_for(OpIndex earlier) {
 void Builder::piggyback_last() {
   if (!telemetry_) return;
   program_.piggybacking.push_back(last());
-  if (program_.operations.back().kind != OpKind::await && background()) depend_on_arrival();
+  const OpKind kind = program_.operations.back().kind;
+  const bool tells = kind != OpKind::await && kind != OpKind::recv;
+  if (tells && background()) depend_on_arrival();
 }
 
 Slice Builder::fold(const Slice& received, Received side, const Slice& own, const Slice& spare) {

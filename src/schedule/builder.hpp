@@ -66,10 +66,12 @@ class Builder {
   void await(const Slice& data, std::int32_t flag, Rank count);
   /// Combines into the node's buffer, in the order in which ranks come to it; the first one copies.
   void accumulate(const Slice& from, const Slice& to, std::int32_t flag);
+  /// Adds an operation of another program, whose slices are this one's by now.
+  void add_lifted(const Operation& operation) { add(operation); }
   /// The last operation waits for an earlier one too.
   void wait_also_for(OpIndex earlier);
-  /// The last operation, one with a flag, carries arrival stamps, if the plan has telemetry: a
-  /// signal or accumulate leaves them in the node, an await takes what the others left.
+  /// The last operation carries arrival stamps, if the plan has telemetry: a signal or accumulate
+  /// leaves them in the node, an await takes what the others left.
   void piggyback_last();
 
   /// Combines a received slice with this rank's own partial result, in operand order, without a

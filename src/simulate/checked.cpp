@@ -1,6 +1,7 @@
 #include "simulate/checked.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/interruption.hpp"
 #include "base/random.hpp"
@@ -31,11 +32,16 @@ Elements random_elements(Count count, Random& random) {
 CheckedMemory::CheckedMemory(const Problem& problem, const Executors& executors, std::uint64_t seed)
     : problem_(problem), operator_(problem.commutative ? add : compose) {
   Random random(seed);
+  std::map<Rank, std::size_t> mates;  // of each node the first rank
   for (const auto& executor : executors) {
     interruption_point();
     const RankContext& context = executor->context();
     inputs_.push_back(random_elements(problem.before(context.me).count, random));
     memories_.emplace_back(context, operator_);
+    if (context.node_count > 0) {
+      const auto [mate, first] = mates.try_emplace(context.node, memories_.size() - 1);
+      if (!first) memories_.back().share_node(memories_[mate->second]);
+    }
     for (const Holding& holding : precondition(problem, context.me)) {
       memories_.back().write(holding.slice, inputs_.back());
     }

@@ -14,6 +14,7 @@ Memory::Memory(const RankContext& context, Operator combine) : operator_(std::mo
   buffers_[0].assign(size(context.input_count), kUnset);
   buffers_[1].assign(size(context.output_count), kUnset);
   buffers_[2].assign(size(context.scratch_count), kUnset);
+  node_ = std::make_shared<Elements>(size(context.node_count), kUnset);
 }
 
 Elements Memory::read(const Slice& slice) const {
@@ -22,7 +23,8 @@ Elements Memory::read(const Slice& slice) const {
 }
 
 void Memory::write(const Slice& slice, std::span<const Element> data) {
-  Elements& target = buffers_[static_cast<int>(slice.buffer)];
+  Elements& target =
+      slice.buffer == Buffer::node ? *node_ : buffers_[static_cast<int>(slice.buffer)];
   std::copy(data.begin(), data.end(), target.begin() + slice.begin);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,8 @@ class Memory {
 
   /// The buffers begin without data.
   Memory(const RankContext& context, Operator combine);
+  /// From now on this rank and `mate` have one node's buffer.
+  void share_node(const Memory& mate) { node_ = mate.node_; }
 
   [[nodiscard]] Elements read(const Slice& slice) const;
   void write(const Slice& slice, std::span<const Element> data);
@@ -32,10 +35,11 @@ class Memory {
 
  private:
   [[nodiscard]] const Elements& buffer(Buffer which) const {
-    return buffers_[static_cast<int>(which)];
+    return which == Buffer::node ? *node_ : buffers_[static_cast<int>(which)];
   }
 
-  Elements buffers_[kBuffers];
+  Elements buffers_[kBuffers - 1];  // but for the node's
+  std::shared_ptr<Elements> node_;
   Operator operator_;
 };
 

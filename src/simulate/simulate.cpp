@@ -7,7 +7,9 @@ namespace latecomer {
 
 Simulation simulate(const Executors& executors, const SimulationOptions& options) {
   Simulation result = begin_simulation(executors.size(), options);
-  VirtualNetwork network(options, static_cast<Rank>(executors.size()));
+  Placement nodes;
+  for (const auto& executor : executors) nodes.push_back(executor->context().node);
+  VirtualNetwork network(options, numbered(nodes));
   Protocols protocols;
   for (std::size_t rank = 0; rank < executors.size(); ++rank) {
     interruption_point();

@@ -15,6 +15,9 @@ namespace latecomer {
 struct SimulationOptions {
   Network network;
   std::vector<Seconds> arrivals;  // one per rank; empty: all at 0
+  // The nodes, whose ranks share a link. Empty: those whose ranks share memory in the programs or,
+  // if none do, Network::per_node consecutive ranks.
+  Placement placement;
   Count element_bytes = 4;
   ProtocolOptions engine;
   std::vector<Memory>* memory = nullptr;  // one per rank; null: time only
@@ -22,9 +25,10 @@ struct SimulationOptions {
   bool trace = false;
 };
 
-/// One transfer of a message or a control message, or (`to` == `from`) one local combine or copy.
+/// One transfer of a message or a control message, or (`to` == `from`) one local combine, copy or
+/// accumulate.
 struct TraceEntry {
-  enum class Kind : std::uint8_t { message, control, combine, copy };
+  enum class Kind : std::uint8_t { message, control, combine, copy, accumulate };
   Kind kind = Kind::message;
   Rank from = 0;
   Rank to = 0;

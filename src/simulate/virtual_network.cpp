@@ -16,6 +16,11 @@ constexpr Seconds kLongest = 1e6;
 // A longest time before the last tick, so that no sum that is compared with it wraps.
 constexpr Ticks kEnd = 8'000'000'000'000'000'000;
 
+// An event of a flag: the token, and whether piggyback data are taken or an accumulate was refused.
+constexpr std::size_t kTakes = 1;
+constexpr std::size_t kBusy = 2;
+std::size_t flag_event(Token token, std::size_t bits) { return std::size_t{token} << 2 | bits; }
+
 /// Throws Error at the end of the clock.
 Ticks later(Ticks time, Ticks by) {
   if (time <= kEnd - by) return time + by;
@@ -34,16 +39,20 @@ Ticks to_ticks(std::string_view what, Seconds seconds) {
 
 Seconds to_seconds(Ticks ticks) { return static_cast<Seconds>(ticks) * 1e-12; }
 
-VirtualNetwork::VirtualNetwork(const SimulationOptions& options, Rank ranks)
+VirtualNetwork::VirtualNetwork(const SimulationOptions& options, const Placement& nodes)
     : options_(options),
-      ranks_(ranks),
-      protocols_(static_cast<std::size_t>(ranks)),
-      locals_(static_cast<std::size_t>(ranks)) {
-  const Rank nodes = options.network.node(ranks - 1) + 1;
-  ports_.resize(static_cast<std::size_t>(nodes) + static_cast<std::size_t>(ranks));
+      ranks_(static_cast<Rank>(nodes.size())),
+      nodes_(nodes),
+      links_(options.placement.empty() && shares_nodes(nodes) ? nodes : options.placement),
+      protocols_(nodes.size()),
+      shared_(nodes.size()),
+      locals_(nodes.size()) {
+  check_placement(links_, ranks_);
+  for (Rank rank = 0; rank < ranks_; ++rank) nodes_count_ = std::max(nodes_count_, link(rank) + 1);
+  ports_.resize(static_cast<std::size_t>(nodes_count_) + nodes.size());
   const auto each = static_cast<std::size_t>(options.network.ports);
   for (Port& port : ports_) port.free.assign(each, 0);
-  for (Rank rank = 0; rank < ranks; ++rank) transports_.emplace_back(*this, rank);
+  for (Rank rank = 0; rank < ranks_; ++rank) transports_.emplace_back(*this, rank);
 }
 
 void VirtualNetwork::attach(Rank rank, Protocol& protocol) {
@@ -89,6 +98,10 @@ void VirtualNetwork::handle(const Event& event) {
       return land(event.id);
     case EventKind::received:
       return deliver(event.id);
+    case EventKind::flag:
+      if ((event.id & kTakes) != 0) take_piggybacked(event.rank);
+      return complete(event.rank, {.token = static_cast<Token>(event.id >> 2),
+                                   .busy = (event.id & kBusy) != 0});
     case EventKind::local_done:
       return run_local(event.rank, static_cast<Token>(event.id));
   }
@@ -149,10 +162,8 @@ void VirtualNetwork::posted(MessageId id, bool by_sender) {
 }
 
 std::size_t VirtualNetwork::port(Rank rank, Rank peer) const {
-  const Network& network = options_.network;
-  const Rank node = network.node(rank);
-  const bool local = node == network.node(peer);
-  return static_cast<std::size_t>(local ? network.node(ranks_ - 1) + 1 + rank : node);
+  const Rank node = link(rank);
+  return static_cast<std::size_t>(node == link(peer) ? nodes_count_ + rank : node);
 }
 
 void VirtualNetwork::enqueue(MessageId id) {
@@ -249,7 +260,7 @@ Ticks VirtualNetwork::duration(const PendingMessage& message) {
   const Count bytes = message.source.count * options_.element_bytes +
                       static_cast<Count>(message.piggybacked.size()) +
                       static_cast<Count>(message.control.size() * sizeof(std::uint64_t));
-  const bool local = network.node(message.from) == network.node(message.to);
+  const bool local = link(message.from) == link(message.to);
   Seconds exact = local ? network.local_alpha + network.local_beta * static_cast<double>(bytes)
                         : on_link(message, bytes);
   if (exchanges(message)) exact *= network.exchange;
@@ -315,7 +326,9 @@ void VirtualNetwork::local(Rank rank, Ticks duration, Token token) {
   if (options_.trace) {
     const Local& work = locals_[static_cast<std::size_t>(rank)];
     TraceEntry& entry = result_->trace.emplace_back();
-    entry.kind = work.is_copy ? TraceEntry::Kind::copy : TraceEntry::Kind::combine;
+    entry.kind = work.flag >= 0    ? TraceEntry::Kind::accumulate
+                 : work.is_copy ? TraceEntry::Kind::copy
+                                : TraceEntry::Kind::combine;
     entry.from = entry.to = rank;
     entry.begin = to_seconds(now_);
     entry.end = entry.taken = to_seconds(end);
@@ -337,7 +350,77 @@ void VirtualNetwork::run_local(Rank rank, Token token) {
       memory.combine(work.left, work.right, work.into);
     }
   }
-  complete(rank, {token, 0, 0});
+  if (work.flag >= 0) end_accumulate(rank, work.flag, work.piggybacks);
+  complete(rank, {.token = token});
+}
+
+// --- The memory that the ranks of a node share ---
+
+VirtualNetwork::Flag& VirtualNetwork::flag(Rank rank, std::int32_t index) {
+  auto& flags = shared_memory(rank).flags;
+  if (flags.size() <= static_cast<std::size_t>(index)) {
+    flags.resize(static_cast<std::size_t>(index) + 1);
+  }
+  return flags[static_cast<std::size_t>(index)];
+}
+
+/// The time of local work. Work on shared memory also passes the memory of the node, which all
+/// ranks of the node load together.
+Ticks VirtualNetwork::local_time(Rank rank, Seconds each, Count elements, bool shared) {
+  const auto bytes = static_cast<double>(elements * options_.element_bytes);
+  const Ticks own = to_ticks("time of local work", each * bytes);
+  if (!shared || options_.network.memory == 0) return own;
+  SharedMemory& memory = shared_memory(rank);
+  memory.free = later(std::max(memory.free, now_),
+                      to_ticks("time of local work", options_.network.memory * bytes));
+  return std::max(own, memory.free - now_);
+}
+
+void VirtualNetwork::increase(Rank rank, std::int32_t index, bool piggybacks) {
+  if (piggybacks && !options_.piggybacks.empty()) {
+    auto& [from, data] = shared_memory(rank).piggybacked.emplace_back();
+    from = rank;
+    options_.piggybacks[static_cast<std::size_t>(rank)]->pack(data);
+  }
+  Flag& counted = flag(rank, index);
+  ++counted.count;
+  std::erase_if(counted.awaiting, [&](const Flag::Waiting& waiting) {
+    if (waiting.use.count > counted.count) return false;
+    const Seconds takes = waiting.rank == rank ? 0 : options_.network.local_alpha;
+    schedule(later(now_, to_ticks("local alpha", takes)), EventKind::flag, waiting.rank,
+             flag_event(waiting.token, waiting.use.piggybacks ? kTakes : 0));
+    return true;
+  });
+}
+
+void VirtualNetwork::take_piggybacked(Rank rank) {
+  if (options_.piggybacks.empty()) return;
+  for (const auto& [from, data] : shared_memory(rank).piggybacked) {
+    if (from == rank) continue;
+    options_.piggybacks[static_cast<std::size_t>(rank)]->unpack(data.data(), data.size());
+  }
+}
+
+void VirtualNetwork::begin_accumulate(Rank rank, const FlagUse& use, Token token) {
+  Flag& counting = flag(rank, use.flag);
+  counting.held = true;
+  const bool is_first = counting.count == 0;
+  locals_[static_cast<std::size_t>(rank)] = {use.source,  use.target, Into::right,
+                                             is_first,    use.flag,   use.piggybacks};
+  const Network& network = options_.network;
+  local(rank,
+        local_time(rank, is_first ? network.local_beta : network.gamma, use.source.count, true),
+        token);
+}
+
+void VirtualNetwork::end_accumulate(Rank rank, std::int32_t index, bool piggybacks) {
+  increase(rank, index, piggybacks);
+  Flag& counted = flag(rank, index);
+  counted.held = false;
+  if (counted.accumulating.empty()) return;
+  const Flag::Waiting next = counted.accumulating.front();
+  counted.accumulating.pop_front();
+  begin_accumulate(next.rank, next.use, next.token);
 }
 
 void VirtualNetwork::complete(Rank rank, const Completion& completion) {
@@ -379,14 +462,36 @@ void VirtualNetwork::RankTransport::recv(const Message& message, Token token) {
 void VirtualNetwork::RankTransport::combine(const Slice& left, const Slice& right, Into into,
                                             Token token) {
   network_.locals_[static_cast<std::size_t>(rank_)] = {left, right, into, false};
-  const Count bytes = left.count * network_.options_.element_bytes;
-  const Seconds time = network_.options_.network.gamma * static_cast<double>(bytes);
-  network_.local(rank_, to_ticks("time to combine", time), token);
+  const bool shared = left.buffer == Buffer::node || right.buffer == Buffer::node;
+  const Seconds each = network_.options_.network.gamma;
+  network_.local(rank_, network_.local_time(rank_, each, left.count, shared), token);
 }
 
 void VirtualNetwork::RankTransport::copy(const Slice& from, const Slice& to, Token token) {
   network_.locals_[static_cast<std::size_t>(rank_)] = {from, to, Into::right, true};
-  network_.local(rank_, 0, token);
+  // Copies within a rank's own memory count as nothing.
+  const bool shared = from.buffer == Buffer::node || to.buffer == Buffer::node;
+  const Seconds each = shared ? network_.options_.network.local_beta : 0;
+  network_.local(rank_, network_.local_time(rank_, each, from.count, shared), token);
+}
+
+void VirtualNetwork::RankTransport::signal(const FlagUse& use, Token token) {
+  network_.increase(rank_, use.flag, use.piggybacks);
+  network_.schedule(network_.now_, EventKind::flag, rank_, flag_event(token, 0));
+}
+
+void VirtualNetwork::RankTransport::await(const FlagUse& use, Token token) {
+  Flag& awaited = network_.flag(rank_, use.flag);
+  if (awaited.count < use.count) return awaited.awaiting.push_back({rank_, token, use});
+  network_.schedule(network_.now_, EventKind::flag, rank_,
+                    flag_event(token, use.piggybacks ? kTakes : 0));
+}
+
+void VirtualNetwork::RankTransport::accumulate(const FlagUse& use, bool waits, Token token) {
+  Flag& counting = network_.flag(rank_, use.flag);
+  if (!counting.held) return network_.begin_accumulate(rank_, use, token);
+  if (waits) return counting.accumulating.push_back({rank_, token, use});
+  network_.schedule(network_.now_, EventKind::flag, rank_, flag_event(token, kBusy));
 }
 
 /// A control message is like a short message: it takes the ports of both sides, one after another.

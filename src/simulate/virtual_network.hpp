@@ -22,7 +22,8 @@ using Ticks = std::int64_t;  // picoseconds
 
 class VirtualNetwork {
  public:
-  VirtualNetwork(const SimulationOptions& options, Rank ranks);
+  /// `nodes`: the node of each rank, with which it shares memory.
+  VirtualNetwork(const SimulationOptions& options, const Placement& nodes);
 
   /// The transport of one rank; the protocol that uses it is attached afterwards.
   [[nodiscard]] Transport& transport(Rank rank) {
@@ -74,6 +75,9 @@ class VirtualNetwork {
     void recv(const Message& message, Token token) override;
     void combine(const Slice& left, const Slice& right, Into into, Token token) override;
     void copy(const Slice& from, const Slice& to, Token token) override;
+    void signal(const FlagUse& use, Token token) override;
+    void await(const FlagUse& use, Token token) override;
+    void accumulate(const FlagUse& use, bool waits, Token token) override;
     void send_control(Rank peer, ControlWords words) override;
 
    private:
@@ -96,7 +100,7 @@ class VirtualNetwork {
     Bucket out;
     Bucket in;
   };
-  enum class EventKind : std::uint8_t { arrive, eligible, left, landed, local_done, received };
+  enum class EventKind : std::uint8_t { arrive, eligible, left, landed, local_done, received, flag };
   struct Event {
     Ticks time = 0;
     std::uint64_t number = 0;
@@ -131,17 +135,24 @@ class VirtualNetwork {
   [[nodiscard]] bool exchanges(const PendingMessage& message);
   void trace(PendingMessage& message, Ticks end);
   void local(Rank rank, Ticks duration, Token token);
+  [[nodiscard]] Ticks local_time(Rank rank, Seconds each, Count elements, bool shared);
   void run_local(Rank rank, Token token);
   void complete(Rank rank, const Completion& completion);
   void note_exit(Rank rank);
   [[nodiscard]] Protocol& protocol(Rank rank) {
     return *protocols_[static_cast<std::size_t>(rank)];
   }
+  [[nodiscard]] Rank link(Rank rank) const {
+    return links_.empty() ? options_.network.node(rank) : links_[static_cast<std::size_t>(rank)];
+  }
   /// The port of `rank` for messages from or to `peer`.
   [[nodiscard]] std::size_t port(Rank rank, Rank peer) const;
 
   const SimulationOptions& options_;
   Rank ranks_;
+  Placement nodes_;                    // by memory
+  Placement links_;                    // by link; empty: Network::per_node
+  Rank nodes_count_ = 0;               // of links
   Ticks now_ = 0;
   std::uint64_t events_ = 0;
   std::deque<RankTransport> transports_;
@@ -156,7 +167,38 @@ class VirtualNetwork {
     Slice right;
     Into into = Into::right;
     bool is_copy = false;
+    std::int32_t flag = -1;  // of an accumulate
+    bool piggybacks = false;
   };
+  /// A flag of a node.
+  struct Flag {
+    struct Waiting {
+      Rank rank;
+      Token token;
+      FlagUse use;
+    };
+    Rank count = 0;
+    bool held = false;                // by a rank that accumulates
+    std::vector<Waiting> awaiting;    // in awaits
+    std::deque<Waiting> accumulating;  // next, by waiting for it
+  };
+  /// The memory that the ranks of a node share.
+  struct SharedMemory {
+    std::vector<Flag> flags;
+    Ticks free = 0;  // when all copies and combines so far have passed the node's memory
+    std::vector<std::pair<Rank, std::vector<char>>> piggybacked;
+  };
+
+  [[nodiscard]] SharedMemory& shared_memory(Rank rank) {
+    return shared_[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(rank)])];
+  }
+  [[nodiscard]] Flag& flag(Rank rank, std::int32_t index);
+  void increase(Rank rank, std::int32_t index, bool piggybacks);
+  void begin_accumulate(Rank rank, const FlagUse& use, Token token);
+  void end_accumulate(Rank rank, std::int32_t index, bool piggybacks);
+  void take_piggybacked(Rank rank);
+
+  std::vector<SharedMemory> shared_;  // of each node
   std::vector<Local> locals_;  // each rank's only one under way
   std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_of_events_;
   Simulation* result_ = nullptr;

@@ -1,0 +1,77 @@
+#include "algorithms/nodes/among.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "algorithms/registry.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr std::string_view kAmong = "among";
+
+std::vector<std::string_view> programs_of(std::string_view collective) {
+  std::vector<std::string_view> names;
+  for (const DeclaredRow& declared : declared_rows()) {
+    if (declared.collective != collective || declared.name == "nodes") continue;
+    if (declared.row().executor == nullptr) names.push_back(declared.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+const Algorithm& chosen(const Plan& plan, Count among) {
+  const auto names = programs_of(to_string(plan.problem.collective));
+  return find_algorithm(plan.problem.collective, names.at(static_cast<std::size_t>(among)));
+}
+
+Parameters parameters_for(const Algorithm& row, const Parameters& given) {
+  Parameters taken;
+  for (const Parameter& parameter : row.parameters) {
+    const auto found = given.find(parameter.name);
+    if (found != given.end()) taken.insert(*found);
+  }
+  return taken;
+}
+
+bool differ(const std::vector<Seconds>& arrivals, Seconds by) {
+  if (arrivals.empty()) return false;
+  const auto [least, most] = std::minmax_element(arrivals.begin(), arrivals.end());
+  return *most - *least > by;
+}
+
+}  // namespace
+
+Parameter among_parameter(std::string_view collective) {
+  return {kAmong, "the algorithm among the nodes; default: the cheapest", 0,
+          programs_of(collective)};
+}
+
+Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
+                std::string_view aware) {
+  const auto asked = plan.parameters.find(kAmong);
+  const auto made = [&](const Algorithm& row) {
+    return make_plan(row, problem, parameters_for(row, plan.parameters), knowledge);
+  };
+  if (asked != plan.parameters.end()) return made(chosen(plan, asked->second));
+  const auto names = programs_of(to_string(problem.collective));
+  const Seconds alone = knowledge.network.transfer(problem.bytes());
+  std::optional<Plan> best;
+  Seconds shortest = 0;
+  for (const std::string_view name : names) {
+    const Algorithm& row = find_algorithm(problem.collective, name);
+    const bool use_aware = differ(knowledge.arrivals, alone / 4) && !aware.empty();
+    if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware)) continue;
+    Plan tried = made(row);
+    const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
+    if (best && takes >= shortest) continue;
+    best = std::move(tried);
+    shortest = takes;
+  }
+  const auto place = std::find(names.begin(), names.end(), best->algorithm);
+  plan.parameters[std::string(kAmong)] = place - names.begin();
+  return *best;
+}
+
+}  // namespace latecomer
