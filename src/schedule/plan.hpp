@@ -37,8 +37,8 @@ struct Plan {
   std::vector<Count> table;  // numbers the algorithm derived from the arrivals
   Progress progress = Progress::foreground;
   bool telemetry = false;  // messages carry arrival stamps
-  Placement placement;      // of plans that use the memory of nodes; otherwise empty
-  std::vector<Plan> inner;  // the plans that run among the nodes, where a row lifts others
+  Placement placement = {};      // of plans that use the memory of nodes; otherwise empty
+  std::vector<Plan> inner = {};  // the plans that run among the nodes, where a row lifts others
 
   bool operator==(const Plan&) const = default;
 };

@@ -69,19 +69,22 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   Knowledge among = knowledge;
   among.placement = {};
+  plan.parameters.try_emplace("blocks", 0);
   if (!on_nodes(problem, knowledge.placement)) {
-    plan.parameters.erase("pieces");
+    plan.parameters["pieces"] = 1;
     Problem same = problem;
     same.in_place = false;  // local
     plan.inner = {plan_among(plan, same, among, "early_owners")};
-    plan.parameters.erase("blocks");
     return;
   }
   const Nodes nodes(knowledge.placement, problem.ranks);
   plan.placement = knowledge.placement;
   plan.table = first_ranks(nodes, knowledge.arrivals);
   plan.parameters["pieces"] = Cuts(plan, nodes).pieces;
-  if (nodes.count() == 1) return;
+  if (nodes.count() == 1) {
+    plan.parameters.try_emplace("among", 0);  // none runs
+    return;
+  }
   among.arrivals = arrivals_of_nodes(nodes, knowledge.arrivals);
   among.background = true;  // a driver waits for its mates, and receives meanwhile
   const Partition waves(problem.count, waves_of(problem));
@@ -302,8 +305,8 @@ LATECOMER_ROW(allreduce, nodes) {
           .scratch_messages = 4,
           .parameters = {among_parameter("allreduce"),
                          {"pieces", "of the vector, which leave a node one by one; default: of "
-                                    "32 KiB, at most 64", 1},
-                         {"blocks", "of the algorithm among the nodes, where it has blocks", 1}},
+                                    "32 KiB, at most 64", 1, {}},
+                         {"blocks", "of the algorithm among the nodes; default: 0, as many as it takes by itself", 0, {}}},
           .cost_formula = "of the algorithm among the N nodes, + m gamma",
           .source = "this project, docs/nodes.md",
           .fill_plan = fill_plan,

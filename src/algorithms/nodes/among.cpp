@@ -30,7 +30,7 @@ Parameters parameters_for(const Algorithm& row, const Parameters& given) {
   Parameters taken;
   for (const Parameter& parameter : row.parameters) {
     const auto found = given.find(parameter.name);
-    if (found != given.end()) taken.insert(*found);
+    if (found != given.end() && found->second >= parameter.minimum) taken.insert(*found);
   }
   return taken;
 }
