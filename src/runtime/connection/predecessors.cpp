@@ -188,6 +188,7 @@ void Inheritance::accept() {
   if (left->threads) state_.async_progress = std::make_unique<AsyncProgress>(state_);
   if (what_ == Of::resources) {
     state_.chooser.connected(left->state_hash);
+    state_.chooser.place(state_.resources->placement);
     return state_.chooser.take_over_watch(std::move(left->chooser));
   }
   state_.settings = left->settings;

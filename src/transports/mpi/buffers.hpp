@@ -15,6 +15,8 @@ class Buffers {
 
   /// The bytes that elements take in the node's buffer, where they lie as in scratch.
   [[nodiscard]] static std::size_t node_bytes(const Layout& layout, Count count);
+  /// The bytes from one element to the next there.
+  [[nodiscard]] MPI_Aint node_spacing() const { return at(Buffer::node).spacing; }
   /// Sets the node's buffer, which is aligned as pages are.
   void share(void* memory);
 

@@ -65,7 +65,9 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback
   node_ = node;
   looks_ = 0;
   if (node_ == nullptr) return;
-  node_->enter(call.plan_hash);
+  // The ranks must also find the elements at the same places.
+  const auto spacing = static_cast<std::uint64_t>(buffers_->node_spacing());
+  node_->enter(call.plan_hash ^ spacing * 0x9e3779b97f4a7c15U);
   held_back_ = true;
   begin_held();
 }

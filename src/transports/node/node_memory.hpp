@@ -40,6 +40,8 @@ class NodeMemory {
   /// Reserves flags and a buffer of so many bytes, and returns the buffer. Between calls. Throws
   /// std::system_error.
   void* reserve(std::int32_t flags, std::size_t bytes);
+  /// Removes the name of the memory, when all have opened it.
+  void unlink() { memory_.unlink(); }
   /// Leaks the memory, since MPI may still use it.
   void abandon();
 
