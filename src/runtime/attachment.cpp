@@ -133,6 +133,7 @@ CommState::CommState(MPI_Comm user)
     : comm(user), rank(rank_in(user)), ranks(ranks_of(user)), chooser(rank, ranks) {
   chooser.policy().network = with_handshake(default_network());
   chooser.policy().reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
+  per_node = ranks_per_node();
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   intercommunicator = inter != 0;
@@ -153,7 +154,7 @@ int CommState::ensure_resources() {
   if (resources_failed) return code;
   Introduction mine = introduction_of_place();
   mine.progress = progress_mode();
-  mine.per_node = ranks_per_node();
+  mine.per_node = per_node;
   mine.settings = hashes_of(*this);
   Introductions all;
   code = introduce(internal->get(), mine, all);

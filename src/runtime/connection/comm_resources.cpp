@@ -1,9 +1,14 @@
 #include "runtime/connection/comm_resources.hpp"
 
+#include "base/error.hpp"
+
 namespace latecomer {
 
 void CommResources::begin_call(const Plan& plan, const RankContext& context, Buffers buffers,
                                MPI_Op op, std::uint64_t call, Piggyback* piggyback) {
+  if (!plan.placement.empty() && !shares_memory) {
+    throw Error("plan", in_words(plan), "one without memory of nodes, which was not made");
+  }
   NodeMemory* memory = nullptr;
   if (context.node_count > 0 || context.flags > 0) {
     const bool shared = !plan.placement.empty() && node != nullptr;

@@ -25,6 +25,7 @@ struct CommResources {
         failures(comm->get()),
         transport(comm->get(), piece_limit),
         number(all.front().number),
+        per_node(all[static_cast<std::size_t>(me)].per_node),
         placement(placement_of(all)) {}
   /// Keeps the MPI communicator, unfreed, where a message may be under way that no rank will
   /// receive: a later communicator with the same context would receive it.
@@ -77,6 +78,7 @@ struct CommResources {
   std::uint64_t owner = 1;    // which of its communicators has it, the same on all ranks
   bool threads = false;       // progress threads have sent messages
   // The memory of nodes.
+  std::uint64_t per_node;            // as this rank asked
   Placement placement;               // empty: no ranks share a node, or they cannot share memory
   bool shares_memory = false;        // it was made, on all ranks
   std::unique_ptr<NodeMemory> node;  // null: not made, or this rank is alone on its node

@@ -44,7 +44,7 @@ struct Agreement {
   std::int64_t code = 0;     // the reason
 };
 
-void merge(Agreement& mine, const Agreement& theirs) {
+void unite(Agreement& mine, const Agreement& theirs) {
   if (mine.other < 0 && theirs.other >= 0) {
     mine.other = theirs.other;
     mine.follows = theirs.follows;
@@ -195,7 +195,7 @@ Outcome share_memory(CommState& state, const Prepared& prepared, const Layout& l
     if (mine.code != 0) mine.failed = state.rank;
     resources.node = sharing.take();
   }
-  const Agreement all = tree_allreduce(channel, state.ranks, state.rank, mine, merge);
+  const Agreement all = tree_allreduce(channel, state.ranks, state.rank, mine, unite);
   if (channel.failed()) return channel.outcome();
   if (all.other >= 0) {
     return {disagreement_class(), "rank " + std::to_string(all.other) +

@@ -167,6 +167,7 @@ Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what)
   const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
   predecessor_ = Predecessors::instance().take([&](const Predecessor& left) {
     if (left.ranks != ranks || left.threads != threads) return false;
+    if (left.resources && left.resources->per_node != state.per_node) return false;
     return what == Of::resources ? left.resources != nullptr
                                  : left.chooser.policy() == state.chooser.policy();
   });
