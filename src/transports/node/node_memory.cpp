@@ -28,7 +28,7 @@ std::size_t note_bytes(Rank ranks) {
 }
 
 std::uint64_t signature_of(std::uint64_t number, std::size_t mate) {
-  return (number ^ (mate + 1) * 0x9e3779b97f4a7c15U) | 1;
+  return (number + mate + 1) * 0x9e3779b97f4a7c15U;
 }
 
 }  // namespace

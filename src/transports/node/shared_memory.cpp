@@ -44,7 +44,7 @@ int make_named(const std::string& name) {
 }  // namespace
 
 Mapping::~Mapping() {
-  if (at_ != nullptr) munmap(at_, bytes_);
+  if (owned_) munmap(at_, bytes_);
 }
 
 SharedMemory::~SharedMemory() {
@@ -92,7 +92,7 @@ void SharedMemory::unlink() {
 }
 
 void SharedMemory::reserve(std::size_t begin, std::size_t bytes) const {
-  if (bytes == 0) return;
+  if (bytes == 0 || mapped_ != nullptr) return;
   int code = EINTR;
   while (code == EINTR) {
     code = posix_fallocate(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes));
@@ -101,10 +101,18 @@ void SharedMemory::reserve(std::size_t begin, std::size_t bytes) const {
 }
 
 Mapping SharedMemory::map(std::size_t begin, std::size_t bytes) const {
+  if (mapped_ != nullptr) return {mapped_ + begin, bytes, false};
   void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
                         static_cast<off_t>(begin));
   if (at == MAP_FAILED) fail(errno, "mapping the memory of a node");
-  return {static_cast<std::byte*>(at), bytes};
+  return {static_cast<std::byte*>(at), bytes, true};
+}
+
+SharedMemory SharedMemory::within(const Mapping& whole) {
+  SharedMemory memory;
+  memory.mapped_ = whole.data();
+  memory.bytes_ = whole.bytes();
+  return memory;
 }
 
 std::size_t SharedMemory::page() {

@@ -12,24 +12,30 @@ namespace latecomer {
 class Mapping {
  public:
   Mapping() = default;
-  Mapping(std::byte* at, std::size_t bytes) : at_(at), bytes_(bytes) {}
+  /// `owned`: unmapped with the object.
+  Mapping(std::byte* at, std::size_t bytes, bool owned) : at_(at), bytes_(bytes), owned_(owned) {}
   ~Mapping();
-  Mapping(Mapping&& other) noexcept
-      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping(Mapping&& other) noexcept { swap(other); }
   Mapping& operator=(Mapping&& other) noexcept {
-    std::swap(at_, other.at_);
-    std::swap(bytes_, other.bytes_);
+    swap(other);
     return *this;
   }
 
   [[nodiscard]] std::byte* data() const { return at_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   /// Leaks the mapping, since MPI may still use it.
-  void abandon() { at_ = nullptr; }
+  void abandon() { owned_ = false; }
 
  private:
+  void swap(Mapping& other) noexcept {
+    std::swap(at_, other.at_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(owned_, other.owned_);
+  }
+
   std::byte* at_ = nullptr;
   std::size_t bytes_ = 0;
+  bool owned_ = false;
 };
 
 /// All functions throw std::system_error.
@@ -52,6 +58,10 @@ class SharedMemory {
   /// Opens the memory that another process, or this one, made; it must still have it.
   [[nodiscard]] static SharedMemory open(const std::string& path, std::size_t bytes);
 
+  /// Memory that this process has mapped as a whole, for ranks that are threads: all see it at the
+  /// same addresses, as tools that look for races need it.
+  [[nodiscard]] static SharedMemory within(const Mapping& whole);
+
   /// The path that others open.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Removes the name, when all others have opened it.
@@ -69,11 +79,13 @@ class SharedMemory {
     std::swap(bytes_, other.bytes_);
     std::swap(path_, other.path_);
     std::swap(named_, other.named_);
+    std::swap(mapped_, other.mapped_);
   }
 
   int descriptor_ = -1;
   std::size_t bytes_ = 0;
   std::string path_;
+  std::byte* mapped_ = nullptr;  // by within()
   bool named_ = false;  // by this process, and not unlinked yet
 };
 

@@ -33,6 +33,24 @@ Memories shared_by(std::size_t ranks, Kind kind = Kind::unnamed) {
   return memories;
 }
 
+/// Ranks that are threads, with one mapping.
+struct Threads {
+  explicit Threads(std::size_t ranks)
+      : made(SharedMemory::make(Kind::unnamed,
+                                NodeMemory::bytes(ranks, static_cast<Rank>(ranks)))),
+        whole(made.map(0, made.bytes())) {
+    std::vector<Rank> mates(ranks);
+    std::iota(mates.begin(), mates.end(), 0);
+    for (const Rank mate : mates) {
+      memories.push_back(std::make_unique<NodeMemory>(SharedMemory::within(whole), mates, mate,
+                                                      static_cast<Rank>(ranks)));
+    }
+  }
+  SharedMemory made;
+  Mapping whole;
+  Memories memories;
+};
+
 /// Runs `work(memory, place)` on a thread for each rank.
 void on_all(Memories& memories, const std::function<void(NodeMemory&, std::size_t)>& work) {
   std::vector<std::thread> threads;
@@ -222,7 +240,8 @@ TEST(NodeMemory, AloneItOpensAtOnce) {
 TEST(NodeMemory, RanksAddTheirNumbersInManyCalls) {
   constexpr std::size_t kRanks = 4;
   constexpr int kSlices = 3;
-  Memories memories = shared_by(kRanks);
+  Threads ranks(kRanks);
+  Memories& memories = ranks.memories;
   std::vector<int> wrong(kRanks);
   on_all(memories, [&](NodeMemory& memory, std::size_t me) {
     Random random(me);
@@ -259,7 +278,8 @@ TEST(NodeMemory, RanksAddTheirNumbersInManyCalls) {
 /// A rank tells what it knows by a signal; the others hear it after they have seen the signal.
 TEST(NodeMemory, NotesAreThereWhenTheSignalIsSeen) {
   constexpr std::size_t kRanks = 3;
-  Memories memories = shared_by(kRanks);
+  Threads ranks(kRanks);
+  Memories& memories = ranks.memories;
   std::vector<int> wrong(kRanks);
   on_all(memories, [&](NodeMemory& memory, std::size_t me) {
     memory.reserve(2, 0);
