@@ -54,14 +54,19 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
   const auto made = [&](const Algorithm& row) {
     return make_plan(row, problem, parameters_for(row, plan.parameters), knowledge);
   };
-  if (asked != plan.parameters.end()) return made(chosen(plan, asked->second));
+  if (asked != plan.parameters.end()) {
+    const Algorithm& row = chosen(plan, asked->second);
+    if (accepts(row, problem, nullptr)) return made(row);
+  }
   const auto names = programs_of(to_string(problem.collective));
   const Seconds alone = knowledge.network.transfer(problem.bytes());
+  const bool use_aware =
+      !aware.empty() && differ(knowledge.arrivals, alone / 4) &&
+      accepts(find_algorithm(problem.collective, aware), problem, nullptr);
   std::optional<Plan> best;
   Seconds shortest = 0;
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
-    const bool use_aware = differ(knowledge.arrivals, alone / 4) && !aware.empty();
     if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware)) continue;
     Plan tried = made(row);
     const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
