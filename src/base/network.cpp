@@ -85,8 +85,9 @@ std::string to_string(const Network& network) {
          ",per_node=" + std::to_string(network.per_node) +
          ",local_alpha=" + seconds(network.local_alpha) +
          ",local_beta=" + seconds(network.local_beta) +
-         (network.memory > 0 ? ",memory=" + seconds(network.memory) : "") + ",burst=" + std::to_string(network.burst) +
-         ",jitter=" + format_number(network.jitter) + ",seed=" + std::to_string(network.seed);
+         (network.memory > 0 ? ",memory=" + seconds(network.memory) : "") +
+         ",burst=" + std::to_string(network.burst) + ",jitter=" + format_number(network.jitter) +
+         ",seed=" + std::to_string(network.seed);
 }
 
 }  // namespace latecomer

@@ -23,9 +23,9 @@ struct Network {
   Seconds local_alpha = 1e-6;  // between ranks of a node, each with ports of its own
   Seconds local_beta = 0.1e-9;  // also of copies from and to the memory that a node's ranks share
   Seconds memory = 0;           // per byte that a node's ranks copy and combine there, all together
-  Count burst = 0;         // bytes that a link passes at once after a rest (a token bucket's)
-  double jitter = 0;       // a transfer takes up to this fraction longer, at random
-  std::uint64_t seed = 1;  // of the jitter
+  Count burst = 0;              // bytes that a link passes at once after a rest (a token bucket's)
+  double jitter = 0;            // a transfer takes up to this fraction longer, at random
+  std::uint64_t seed = 1;       // of the jitter
 
   /// The time that a message occupies an idle link between nodes.
   [[nodiscard]] Seconds occupancy(Count bytes) const {
@@ -61,8 +61,8 @@ struct Network {
 };
 
 /// Reads "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,handshake=0us,ports=1,exchange=1,
-/// per_node=1,local_alpha=1us,local_beta=0.1ns,memory=0ns,burst=0,jitter=0.1,seed=1"; parameters that are not
-/// named keep their defaults. Throws Error naming the part that cannot be read.
+/// per_node=1,local_alpha=1us,local_beta=0.1ns,memory=0ns,burst=0,jitter=0.1,seed=1"; parameters
+/// that are not named keep their defaults. Throws Error naming the part that cannot be read.
 [[nodiscard]] Network parse_network(std::string_view text);
 [[nodiscard]] std::string to_string(const Network& network);
 

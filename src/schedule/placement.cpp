@@ -41,9 +41,8 @@ Placement consecutive_placement(Rank ranks, Rank per_node) {
 }
 
 bool shares_nodes(const Placement& placement) {
-  return !placement.empty() &&
-         *std::max_element(placement.begin(), placement.end()) + 1 <
-             static_cast<Rank>(placement.size());
+  return !placement.empty() && *std::max_element(placement.begin(), placement.end()) + 1 <
+                                   static_cast<Rank>(placement.size());
 }
 
 Placement parse_placement(std::string_view text, Rank ranks) {

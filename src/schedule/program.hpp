@@ -52,7 +52,7 @@ enum class Into : std::uint8_t { left, right };
 
 struct Operation {
   OpKind kind = OpKind::arrive;
-  Rank peer = -1;           // send, recv
+  Rank peer = -1;  // send, recv
   // signal: the data that it tells of; for the reads of a target, the use of which has ended, it is
   // `target`. await: the data that others wrote (or, if this rank writes next, used).
   Slice source;             // send: the data; copy, accumulate: from; combine: left
@@ -93,7 +93,7 @@ struct RankContext {
   Progress progress = Progress::foreground;
 
   [[nodiscard]] Count buffer_count(Buffer buffer) const {
-    return buffer == Buffer::input    ? input_count
+    return buffer == Buffer::input     ? input_count
            : buffer == Buffer::output  ? output_count
            : buffer == Buffer::scratch ? scratch_count
                                        : node_count;

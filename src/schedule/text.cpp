@@ -316,7 +316,8 @@ Plan parse_plan(Lines& lines, std::size_t depth = 0) {
     } else if (field == "placement") {
       plan.placement = words.numbers<Rank>();
     } else if (field == "inner") {
-      if (depth == kMaxInner || plan.inner.size() == kMaxInner) words.fail("two inner plans at most");
+      if (depth == kMaxInner || plan.inner.size() == kMaxInner)
+        words.fail("two inner plans at most");
       words.end();
       plan.inner.push_back(parse_plan(lines, depth + 1));
     } else {
@@ -378,7 +379,9 @@ std::string to_text(const Operation& op) {
       return "combine " + to_text(op.source) + ' ' + to_text(op.target) + " into " +
              (op.into == Into::left ? "left" : "right");
     case OpKind::signal:
-      return "signal " + (op.target.empty() ? "data " + to_text(op.source) : "use " + to_text(op.target)) + flag_text(op);
+      return "signal " +
+             (op.target.empty() ? "data " + to_text(op.source) : "use " + to_text(op.target)) +
+             flag_text(op);
     case OpKind::await:
       return "await " + to_text(op.target) + flag_text(op) + " count " + std::to_string(op.count);
     case OpKind::accumulate:

@@ -20,8 +20,8 @@ struct SimulationOptions {
   Placement placement = {};
   Count element_bytes = 4;
   ProtocolOptions engine;
-  std::vector<Memory>* memory = nullptr;  // one per rank; null: time only
-  std::vector<Piggyback*> piggybacks = {};    // one per rank; empty: none
+  std::vector<Memory>* memory = nullptr;    // one per rank; null: time only
+  std::vector<Piggyback*> piggybacks = {};  // one per rank; empty: none
   bool trace = false;
 };
 

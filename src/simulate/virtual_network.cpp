@@ -326,7 +326,7 @@ void VirtualNetwork::local(Rank rank, Ticks duration, Token token) {
   if (options_.trace) {
     const Local& work = locals_[static_cast<std::size_t>(rank)];
     TraceEntry& entry = result_->trace.emplace_back();
-    entry.kind = work.flag >= 0    ? TraceEntry::Kind::accumulate
+    entry.kind = work.flag >= 0 ? TraceEntry::Kind::accumulate
                  : work.is_copy ? TraceEntry::Kind::copy
                                 : TraceEntry::Kind::combine;
     entry.from = entry.to = rank;
@@ -405,8 +405,8 @@ void VirtualNetwork::begin_accumulate(Rank rank, const FlagUse& use, Token token
   Flag& counting = flag(rank, use.flag);
   counting.held = true;
   const bool is_first = counting.count == 0;
-  locals_[static_cast<std::size_t>(rank)] = {use.source,  use.target, Into::right,
-                                             is_first,    use.flag,   use.piggybacks};
+  locals_[static_cast<std::size_t>(rank)] = {use.source, use.target, Into::right,
+                                             is_first,   use.flag,   use.piggybacks};
   const Network& network = options_.network;
   local(rank,
         local_time(rank, is_first ? network.local_beta : network.gamma, use.source.count, true),

@@ -100,7 +100,15 @@ class VirtualNetwork {
     Bucket out;
     Bucket in;
   };
-  enum class EventKind : std::uint8_t { arrive, eligible, left, landed, local_done, received, flag };
+  enum class EventKind : std::uint8_t {
+    arrive,
+    eligible,
+    left,
+    landed,
+    local_done,
+    received,
+    flag
+  };
   struct Event {
     Ticks time = 0;
     std::uint64_t number = 0;
@@ -150,9 +158,9 @@ class VirtualNetwork {
 
   const SimulationOptions& options_;
   Rank ranks_;
-  Placement nodes_;                    // by memory
-  Placement links_;                    // by link; empty: Network::per_node
-  Rank nodes_count_ = 0;               // of links
+  Placement nodes_;       // by memory
+  Placement links_;       // by link; empty: Network::per_node
+  Rank nodes_count_ = 0;  // of links
   Ticks now_ = 0;
   std::uint64_t events_ = 0;
   std::deque<RankTransport> transports_;
@@ -178,8 +186,8 @@ class VirtualNetwork {
       FlagUse use;
     };
     Rank count = 0;
-    bool held = false;                // by a rank that accumulates
-    std::vector<Waiting> awaiting;    // in awaits
+    bool held = false;                 // by a rank that accumulates
+    std::vector<Waiting> awaiting;     // in awaits
     std::deque<Waiting> accumulating;  // next, by waiting for it
   };
   /// The memory that the ranks of a node share.
@@ -199,7 +207,7 @@ class VirtualNetwork {
   void take_piggybacked(Rank rank);
 
   std::vector<SharedMemory> shared_;  // of each node
-  std::vector<Local> locals_;  // each rank's only one under way
+  std::vector<Local> locals_;         // each rank's only one under way
   std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_of_events_;
   Simulation* result_ = nullptr;
 };

@@ -72,7 +72,8 @@ MPI_TEST(vectors_on_nodes_may_grow) {
   for (const std::string& nodes : {std::string("2"), std::to_string(context.ranks)}) {
     const OnNodes on(nodes);
     for (Count count = 1; count < longest; count *= 37) {
-      try_allreduce(on.comm, kind, {count}, context.seed + static_cast<std::uint64_t>(count), nodes);
+      try_allreduce(on.comm, kind, {count}, context.seed + static_cast<std::uint64_t>(count),
+                    nodes);
     }
     for (const Count count : {longest, Count{5}, longest}) {
       try_allreduce(on.comm, kind, {count, count == 5}, context.seed, nodes);
@@ -251,7 +252,8 @@ MPI_TEST(nodes_that_cannot_be_read_are_reported_once) {
     const Variable variable(kNodes, wrong);
     CapturedStderr captured;
     CHECK_EQ(ranks_per_node(), 0U);
-    const bool told = captured.text().find("right would be off, or the number") != std::string::npos;
+    const bool told =
+        captured.text().find("right would be off, or the number") != std::string::npos;
     CHECK_EQ(told, std::string_view(wrong) == "some" && context.rank == 0);
   }
   const Variable off(kNodes, "off");
@@ -306,7 +308,8 @@ MPI_TEST(calls_on_nodes_after_the_first_allocate_nothing) {
       });
       CHECK_EQ(fewest, 0U);
       CHECK(stamps.complete());
-      CHECK(all == std::vector<std::uint64_t>(all.size(), 3U * static_cast<unsigned>(context.ranks)));
+      CHECK(all ==
+            std::vector<std::uint64_t>(all.size(), 3U * static_cast<unsigned>(context.ranks)));
     }
   }
 }

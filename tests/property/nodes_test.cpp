@@ -80,7 +80,8 @@ TEST_P(OnNodes, EveryRowIsRightOnEveryPlacement) {
     for (const Algorithm& row : registry(collective)) {
       if (row.name != "nodes") continue;
       for (const Placement& placement : placements(ranks)) {
-        for (const Count count : {Count{0}, Count{1}, Count{ranks} - 1, Count{ranks} + 1, Count{5000}}) {
+        for (const Count count :
+             {Count{0}, Count{1}, Count{ranks} - 1, Count{ranks} + 1, Count{5000}}) {
           for (int kind = 0; kind < 3; ++kind) {
             for (const bool in_place : {false, true}) {
               Case given;
@@ -89,7 +90,10 @@ TEST_P(OnNodes, EveryRowIsRightOnEveryPlacement) {
               given.problem.count = count;
               given.problem.element_bytes = 8;
               given.problem.in_place = in_place;
-              given.problem.root = rooted(collective) ? static_cast<Rank>(random.next() % static_cast<std::uint64_t>(ranks)) : 0;
+              given.problem.root =
+                  rooted(collective)
+                      ? static_cast<Rank>(random.next() % static_cast<std::uint64_t>(ranks))
+                      : 0;
               given.problem.commutative = !combines(collective) || random.next() % 4 != 0;
               given.placement = placement;
               given.arrivals = random_arrivals(ranks, random, kind);

@@ -149,8 +149,8 @@ class Ranks {
     accumulate(range, pieces, slice_flags, wave == 0);
     if (drives_ || one_node_) await_mates(pieces, slice_flags, wave == 0);
     if (drives_ && !one_node_) {
-      const Lifted lifted =
-          lift(program_among(range), drivers_, vector_.part(0, range.count), stamps_known_, builder_);
+      const Lifted lifted = lift(program_among(range), drivers_, vector_.part(0, range.count),
+                                 stamps_known_, builder_);
       publish(pieces, final_flags, lifted, wave + 1 == cuts_.waves);
     }
     copy_out(range, pieces, final_flags, wave + 1 == cuts_.waves);
@@ -249,8 +249,7 @@ void build(const Plan& plan, Builder& builder) {
 
 bool informs_all(const Plan& plan) {
   if (!plan.placement.empty() || plan.inner.empty()) return true;
-  const Algorithm& row =
-      find_algorithm(plan.problem.collective, plan.inner.front().algorithm);
+  const Algorithm& row = find_algorithm(plan.problem.collective, plan.inner.front().algorithm);
   return row.informs_all != nullptr && row.informs_all(plan.inner.front());
 }
 
@@ -301,19 +300,26 @@ void check(const Plan& plan) {
 }  // namespace
 
 LATECOMER_ROW(allreduce, nodes) {
-  return {.arrival_aware = true,
-          .scratch_messages = 3,
-          .parameters = {among_parameter("allreduce"),
-                         {"pieces", "of the vector, which leave a node one by one; default: of "
-                                    "32 KiB, at most 64", 1, {}},
-                         {"blocks", "of the algorithm among the nodes; default: 0, as many as it takes by itself", 0, {}}},
-          .cost_formula = "of the algorithm among the N nodes, + m gamma",
-          .source = "this project, docs/nodes.md",
-          .fill_plan = fill_plan,
-          .build = build,
-          .check = check,
-          .cost = cost,
-          .informs_all = informs_all};
+  return {
+      .arrival_aware = true,
+      .scratch_messages = 3,
+      .parameters = {among_parameter("allreduce"),
+                     {"pieces",
+                      "of the vector, which leave a node one by one; default: of "
+                      "32 KiB, at most 64",
+                      1,
+                      {}},
+                     {"blocks",
+                      "of the algorithm among the nodes; default: 0, as many as it takes by itself",
+                      0,
+                      {}}},
+      .cost_formula = "of the algorithm among the N nodes, + m gamma",
+      .source = "this project, docs/nodes.md",
+      .fill_plan = fill_plan,
+      .build = build,
+      .check = check,
+      .cost = cost,
+      .informs_all = informs_all};
 }
 
 }  // namespace latecomer::allreduce

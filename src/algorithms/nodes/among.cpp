@@ -60,14 +60,14 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
   }
   const auto names = programs_of(to_string(problem.collective));
   const Seconds alone = knowledge.network.transfer(problem.bytes());
-  const bool use_aware =
-      !aware.empty() && differ(knowledge.arrivals, alone / 4) &&
-      accepts(find_algorithm(problem.collective, aware), problem, nullptr);
+  const bool use_aware = !aware.empty() && differ(knowledge.arrivals, alone / 4) &&
+                         accepts(find_algorithm(problem.collective, aware), problem, nullptr);
   std::optional<Plan> best;
   Seconds shortest = 0;
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
-    if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware)) continue;
+    if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware))
+      continue;
     Plan tried = made(row);
     const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
     if (best && takes >= shortest) continue;

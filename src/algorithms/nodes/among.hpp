@@ -9,8 +9,8 @@ namespace latecomer {
 [[nodiscard]] Parameter among_parameter(std::string_view collective);
 
 /// The plan among nodes for a problem of as many ranks as there are nodes: by the row that `plan`
-/// names, if it takes the operator, with the plan's parameters that the row has; otherwise by the cheapest one of balanced
-/// rows or, where the arrivals differ, by `aware`.
+/// names, if it takes the operator, with the plan's parameters that the row has; otherwise by the
+/// cheapest one of balanced rows or, where the arrivals differ, by `aware`.
 [[nodiscard]] Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
                               std::string_view aware);
 
