@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "allocations.hpp"
@@ -108,7 +109,7 @@ MPI_TEST(many_communicators_with_nodes_are_made_and_freed) {
   int after_some = 0;
   for (int i = 0; i < 40; ++i) {
     const OnNodes on(i % 2 == 0 ? "2" : std::to_string(context.ranks));
-    try_allreduce(on.comm, kinds.named("int max"), {1000}, context.seed, "freed");
+    try_allreduce(on.comm, kinds.named("int64 max"), {1000}, context.seed, "freed");
     CHECK_EQ(on.shares_memory(), context.ranks > 1);
     if (i == 10) after_some = open_files();
     if (i > 10) CHECK(open_files() <= after_some + 2);
@@ -136,7 +137,7 @@ class FileLimit {
 MPI_TEST(without_memory_on_one_node_no_rank_shares_any) {
   if (context.ranks == 1) return;
   const Kinds kinds;
-  for (const std::string& nodes : {std::string("2"), std::to_string(context.ranks)}) {
+  for (const std::string& nodes : std::set{std::string("2"), std::to_string(context.ranks)}) {
     const OnNodes on(nodes);
     std::string log;
     {
