@@ -64,8 +64,14 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
   if (const CachedPlan* const found = find(choice, problem, knowledge)) return *found;
   Plan plan = make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
   ++made_;
-  CachedPlan cached{choice, problem, knowledge.arrivals, knowledge.background, knowledge.telemetry,
-                    !knowledge.placement.empty(), 0, nullptr};
+  CachedPlan cached{choice,
+                    problem,
+                    knowledge.arrivals,
+                    knowledge.background,
+                    knowledge.telemetry,
+                    !knowledge.placement.empty(),
+                    0,
+                    nullptr};
   cached.balanced = balanced_time(plan, knowledge.network);
   cached.plan = shared(std::move(plan));
   const std::size_t bytes = bytes_of(cached);

@@ -66,13 +66,13 @@ class Engine final : public Protocol {
   std::size_t unfinished_ = 0;
   std::vector<std::uint32_t> missing_;  // dependencies not yet done, per operation
   std::vector<Progressed> channels_;
-  std::vector<bool> done_;     // per operation; only of long receives
-  std::vector<bool> awaited_;  // per operation; only of awaits
-  std::size_t long_done_ = 0;  // so many of the long receives, and those before them, are done
+  std::vector<bool> done_;      // per operation; only of long receives
+  std::vector<bool> awaited_;   // per operation; only of awaits
+  std::size_t long_done_ = 0;   // so many of the long receives, and those before them, are done
   std::vector<OpIndex> flags_;  // signals and awaits to post
-  Ready messages_;             // the next of their channels, to post
-  Ready locals_;               // to run
-  Ready busy_;                 // accumulates to try again when another local operation is done
+  Ready messages_;              // the next of their channels, to post
+  Ready locals_;                // to run
+  Ready busy_;                  // accumulates to try again when another local operation is done
 };
 
 }  // namespace latecomer

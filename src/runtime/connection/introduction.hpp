@@ -34,7 +34,7 @@ struct Introduction {
   ProgressMode progress = ProgressMode::none;
   std::uint64_t node = 0;      // of processes that can share memory
   std::uint64_t per_node = 0;  // ranks that may share a node (node_sharing.hpp); 0: all
-  std::uint64_t number = 0;  // of CommResources that this process has made; rank 0's counts
+  std::uint64_t number = 0;    // of CommResources that this process has made; rank 0's counts
   SettingHashes settings;
 };
 

@@ -125,8 +125,7 @@ class Sharing {
     offered.path[sizeof offered.path - 1] = '\0';
     number_ = offered.number;
     if (reply.code == 0 && !channel_.failed()) {
-      reply.code =
-          code_of([&] { join(SharedMemory::open(offered.path, bytes_), buffer_bytes_); });
+      reply.code = code_of([&] { join(SharedMemory::open(offered.path, bytes_), buffer_bytes_); });
     }
     channel_.send(mates_.front(), reply);
     Reply verdict;

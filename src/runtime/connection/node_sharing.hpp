@@ -1,5 +1,5 @@
-// The memory that the ranks of a node share, for plans that use it. All ranks of a communicator have
-// it or none has: other plans would follow from that.
+// The memory that the ranks of a node share, for plans that use it. All ranks of a communicator
+// have it or none has: other plans would follow from that.
 #pragma once
 
 #include "runtime/call/run.hpp"
@@ -8,8 +8,8 @@
 namespace latecomer {
 
 /// The number of ranks that may share a node, by LATECOMER_NODES: 0: all of a machine (not set), 1:
-/// every rank is alone (off). A value that cannot be read counts as not set, which is reported once a
-/// job.
+/// every rank is alone (off). A value that cannot be read counts as not set, which is reported once
+/// a job.
 [[nodiscard]] std::uint64_t ranks_per_node();
 
 /// True if elements of this layout find room in the memory of a node, whatever their number in a

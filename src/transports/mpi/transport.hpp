@@ -5,8 +5,8 @@
 // Messages and combines of more elements than MPI's int can count are done in pieces. Long messages
 // to one peer leave one after another: MPI would send them side by side, and all would be late.
 //
-// In calls on nodes, operations that are posted while a rank of the node is in the call before begin
-// when it has left that.
+// In calls on nodes, operations that are posted while a rank of the node is in the call before
+// begin when it has left that.
 //
 // Calls after the first of their kind allocate no memory, and make no MPI calls but those that
 // move data.

@@ -70,7 +70,9 @@ char* NodeMemory::notes_of(std::size_t mate) const {
   return reinterpret_cast<char*>(control_.data() + parts_.notes + mate * note_bytes_);
 }
 
-void NodeMemory::sign(std::uint64_t number) { cell(place_).signature = signature_of(number, place_); }
+void NodeMemory::sign(std::uint64_t number) {
+  cell(place_).signature = signature_of(number, place_);
+}
 
 bool NodeMemory::all_signed(std::uint64_t number) const {
   for (std::size_t mate = 0; mate < mates_.size(); ++mate) {
@@ -114,9 +116,7 @@ bool NodeMemory::open() {
   return true;
 }
 
-void NodeMemory::leave() {
-  cell(place_).left.store(named(call_, 0), std::memory_order_release);
-}
+void NodeMemory::leave() { cell(place_).left.store(named(call_, 0), std::memory_order_release); }
 
 bool NodeMemory::is_stranger(std::size_t mate) const {
   const std::uint64_t entered = cell(mate).entered.load(std::memory_order_seq_cst);

@@ -124,8 +124,8 @@ class NodeMemory {
   std::int32_t reserved_flags_ = 0;
 
   std::uint32_t call_ = 0;
-  std::uint32_t plan_ = 0;       // half of the hash
-  std::size_t gone_ = 0;         // ranks that are known to have left the call before
+  std::uint32_t plan_ = 0;  // half of the hash
+  std::size_t gone_ = 0;    // ranks that are known to have left the call before
 };
 
 }  // namespace latecomer

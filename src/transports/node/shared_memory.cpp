@@ -58,8 +58,7 @@ SharedMemory SharedMemory::make(Kind kind, std::size_t bytes) {
   made.bytes_ = bytes;
   if (kind == Kind::unnamed) {
     made.descriptor_ = make_unnamed();
-    made.path_ =
-        "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(made.descriptor_);
+    made.path_ = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(made.descriptor_);
   } else {
     made.path_ = fresh_name();
     made.descriptor_ = make_named(made.path_);

@@ -1,5 +1,5 @@
-// Memory that processes of one machine share: a sparse file in memory. Pages must be reserved before
-// they are touched, since a page that cannot be had ends the process.
+// Memory that processes of one machine share: a sparse file in memory. Pages must be reserved
+// before they are touched, since a page that cannot be had ends the process.
 #pragma once
 
 #include <cstddef>
@@ -86,7 +86,7 @@ class SharedMemory {
   std::size_t bytes_ = 0;
   std::string path_;
   std::byte* mapped_ = nullptr;  // by within()
-  bool named_ = false;  // by this process, and not unlinked yet
+  bool named_ = false;           // by this process, and not unlinked yet
 };
 
 }  // namespace latecomer

@@ -27,8 +27,8 @@ Memories shared_by(std::size_t ranks, Kind kind = Kind::unnamed) {
   SharedMemory made = SharedMemory::make(kind, NodeMemory::bytes(ranks, all));
   Memories memories;
   for (const Rank mate : mates) {
-    memories.push_back(std::make_unique<NodeMemory>(
-        SharedMemory::open(made.path(), made.bytes()), mates, mate, all));
+    memories.push_back(std::make_unique<NodeMemory>(SharedMemory::open(made.path(), made.bytes()),
+                                                    mates, mate, all));
   }
   return memories;
 }
@@ -36,8 +36,7 @@ Memories shared_by(std::size_t ranks, Kind kind = Kind::unnamed) {
 /// Ranks that are threads, with one mapping.
 struct Threads {
   explicit Threads(std::size_t ranks)
-      : made(SharedMemory::make(Kind::unnamed,
-                                NodeMemory::bytes(ranks, static_cast<Rank>(ranks)))),
+      : made(SharedMemory::make(Kind::unnamed, NodeMemory::bytes(ranks, static_cast<Rank>(ranks)))),
         whole(made.map(0, made.bytes())) {
     std::vector<Rank> mates(ranks);
     std::iota(mates.begin(), mates.end(), 0);
