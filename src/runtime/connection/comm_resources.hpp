@@ -12,6 +12,7 @@
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/connection/introduction.hpp"
 #include "transports/mpi/transport.hpp"
+#include "transports/node/node_memory.hpp"
 
 namespace latecomer {
 

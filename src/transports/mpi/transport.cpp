@@ -87,10 +87,14 @@ bool MpiTransport::hold(Held held) {
 }
 
 /// Begins the operations that were held back, if all ranks of the node have left the call before.
+/// None begins if a rank follows another plan: its data would be mixed with others'.
 void MpiTransport::begin_held() {
   if (!held_back_ || !node_->open()) return;
+  if (const auto stranger = node_->stranger()) {
+    finished_.push_back({.stranger = *stranger});
+    return;
+  }
   held_back_ = false;
-  if (const auto stranger = node_->stranger()) finished_.push_back({.stranger = *stranger});
   for (const Held& held : held_) {
     switch (held.kind) {
       case OpKind::send:
