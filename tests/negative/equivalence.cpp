@@ -62,17 +62,33 @@ bool copies_twice(const Program& original, const Mutant& mutant) {
   return original.operations[mutant.at].kind == OpKind::copy && ordered(mutant.program);
 }
 
+bool inside(const Slice& part, const Slice& whole) {
+  return part.buffer == whole.buffer && part.begin >= whole.begin && part.end() <= whole.end();
+}
+
+/// True if the slices are the same part of the source and of the target of a copy.
+bool same_part(const Operation& copy, const Slice& of_source, const Slice& of_target) {
+  return inside(of_source, copy.source) && inside(of_target, copy.target) &&
+         of_source.begin - copy.source.begin == of_target.begin - copy.target.begin;
+}
+
+/// True if the operation does not write its source.
+bool only_reads_source(const Operation& op) {
+  return op.kind == OpKind::send || op.kind == OpKind::copy || op.kind == OpKind::accumulate ||
+         (op.kind == OpKind::combine && op.into == Into::right);
+}
+
 /// Which slice an operation reads does not matter between the two ends of an earlier copy, as long
 /// as neither end has been written since.
 bool reads_a_copy(const Program& original, const Mutant& mutant) {
   const Slice& is = mutant.program.operations[mutant.at].source;
   const Slice& was = original.operations[mutant.at].source;
-  const OpKind kind = original.operations[mutant.at].kind;
-  if (kind != OpKind::send && kind != OpKind::copy) return false;
+  const Operation& changed = mutant.program.operations[mutant.at];
+  if (changed.target != original.operations[mutant.at].target) return false;
+  if (is.count != was.count || !only_reads_source(changed)) return false;
   for (OpIndex i = mutant.at; i-- > 0;) {
     const Operation& op = original.operations[i];
-    const bool either_way =
-        (op.source == is && op.target == was) || (op.source == was && op.target == is);
+    const bool either_way = same_part(op, is, was) || same_part(op, was, is);
     if (op.kind == OpKind::copy && either_way) return ordered(mutant.program);
     const Slice written = accesses(op).write;
     if (overlap(written, is) || overlap(written, was)) return false;
