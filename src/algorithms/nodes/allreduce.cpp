@@ -302,7 +302,7 @@ void check(const Plan& plan) {
 
 LATECOMER_ROW(allreduce, nodes) {
   return {.arrival_aware = true,
-          .scratch_messages = 4,
+          .scratch_messages = 3,
           .parameters = {among_parameter("allreduce"),
                          {"pieces", "of the vector, which leave a node one by one; default: of "
                                     "32 KiB, at most 64", 1, {}},
