@@ -30,38 +30,39 @@ class Sweep {
     // Operations that only order others touch nothing.
     if (op.kind == OpKind::signal || op.kind == OpKind::await) return {};
     const Accesses touched = accesses(op);
+    earlier_.clear();
     if (op.kind == OpKind::accumulate) {
-      if (Finding found = read(at, op.source)) return found;
-      return accumulate(at, op.target);
+      read(at, op.source);
+      accumulate(at, op.target);
+    } else {
+      for (const Slice& slice : touched.reads) read(at, slice);
+      write(at, touched.write);
     }
-    for (const Slice& slice : touched.reads) {
-      if (Finding found = read(at, slice)) return found;
-    }
-    return write(at, touched.write);
+    return check(at);
   }
 
  private:
   const Program& program(Step at) const { return programs_[static_cast<std::size_t>(at.rank)]; }
   const Operation& operation(Step at) const { return program(at).operations[at.index]; }
 
-  Finding read(Step at, const Slice& slice) {
-    return update(at, slice, [&](Touched& touched, Finding& found) {
-      expect(touched.writers, at, slice, found);
+  void read(Step at, const Slice& slice) {
+    update(at, slice, [&](Touched& touched) {
+      expect(touched.writers);
       touched.readers.push_back(at);
     });
   }
 
-  Finding write(Step at, const Slice& slice) {
-    return update(at, slice, [&](Touched& touched, Finding& found) {
-      expect(touched.writers, at, slice, found);
-      expect(touched.readers, at, slice, found);
+  void write(Step at, const Slice& slice) {
+    update(at, slice, [&](Touched& touched) {
+      expect(touched.writers);
+      expect(touched.readers);
       touched = {{}, {at}, {}, kNoFlag};
     });
   }
 
-  Finding accumulate(Step at, const Slice& slice) {
+  void accumulate(Step at, const Slice& slice) {
     const std::uint32_t flag = order_.flags().number(program(at), operation(at).flag);
-    return update(at, slice, [&](Touched& touched, Finding& found) {
+    update(at, slice, [&](Touched& touched) {
       if (touched.flag != flag) {
         touched.before = std::move(touched.writers);
         touched.before.insert(touched.before.end(), touched.readers.begin(), touched.readers.end());
@@ -69,36 +70,39 @@ class Sweep {
         touched.readers.clear();
         touched.flag = flag;
       }
-      expect(touched.before, at, slice, found);
-      expect(touched.readers, at, slice, found);
+      expect(touched.before);
+      expect(touched.readers);
       touched.writers.push_back(at);
     });
   }
 
-  /// Calls change(Touched&, Finding&) for each part of a slice of the node's buffer.
+  /// Calls change(Touched&) for each part of a slice of the node's buffer.
   template <typename Change>
-  Finding update(Step at, const Slice& slice, Change change) {
-    Finding found;
-    if (slice.empty() || slice.buffer != Buffer::node) return found;
+  void update(Step at, const Slice& slice, Change change) {
+    if (slice.empty() || slice.buffer != Buffer::node) return;
     nodes_[static_cast<std::size_t>(program(at).node)].update(
-        {slice.begin, slice.count}, [&](Range, Touched& touched) { change(touched, found); });
-    return found;
+        {slice.begin, slice.count}, [&](Range, Touched& touched) { change(touched); });
   }
 
-  void expect(const std::vector<Step>& earlier, Step at, const Slice& slice, Finding& found) {
-    if (found) return;
-    const auto other = order_.first_unordered(earlier, at);
-    if (!other) return;
-    found =
-        Counterexample{"race", place(program(at), at.index) + " and " +
-                                   place(program(*other), other->index) + " touch elements of " +
-                                   to_text(slice) + " on node " + std::to_string(program(at).node) +
-                                   ", at least one writes them, and nothing " + "orders the two"};
+  void expect(const std::vector<Step>& earlier) {
+    earlier_.insert(earlier_.end(), earlier.begin(), earlier.end());
+  }
+
+  Finding check(Step at) {
+    if (earlier_.empty()) return {};
+    const auto other = order_.first_unordered(earlier_, at);
+    if (!other) return {};
+    return Counterexample{"race", place(program(at), at.index) + " and " +
+                                      place(program(*other), other->index) +
+                                      " touch the same elements of the buffer of node " +
+                                      std::to_string(program(at).node) +
+                                      ", at least one writes them, and nothing orders the two"};
   }
 
   Programs programs_;
   HappensBefore& order_;
   std::vector<IntervalMap<Touched>> nodes_;
+  std::vector<Step> earlier_;  // those that one operation must follow
 };
 
 }  // namespace

@@ -27,6 +27,12 @@ const char* name(Change change) {
       return "other direction";
     case Change::copy_for_combine:
       return "copies only";
+    case Change::flag:
+      return "another flag";
+    case Change::count:
+      return "another count";
+    case Change::use_for_data:
+      return "tells of data instead of use, or of use instead of data";
     case Change::drop_dependency:
       return "one dependency dropped";
     case Change::duplicate:
@@ -42,7 +48,7 @@ const char* name(After after) {
 
 /// All slices that differ from the given one by one step: begin or end or both by one element,
 /// another buffer.
-std::vector<Slice> neighbours(const Slice& slice) {
+std::vector<Slice> neighbours(const Slice& slice, const Program& program) {
   std::vector<Slice> result;
   for (const Count shift : {-1, 1}) {
     result.push_back({slice.buffer, slice.begin + shift, slice.count});
@@ -51,6 +57,9 @@ std::vector<Slice> neighbours(const Slice& slice) {
   }
   for (const Buffer buffer : {Buffer::input, Buffer::output, Buffer::scratch}) {
     if (buffer != slice.buffer) result.push_back({buffer, slice.begin, slice.count});
+  }
+  if (program.node_count > 0 && slice.buffer != Buffer::node) {
+    result.push_back({Buffer::node, slice.begin, slice.count});
   }
   return result;
 }
@@ -94,16 +103,16 @@ class Mutator {
     const OpKind kind = operation().kind;
     if (kind == OpKind::send || kind == OpKind::recv) change_message();
     if (kind == OpKind::combine) change_combine();
-    if (kind == OpKind::send || kind == OpKind::copy || kind == OpKind::combine) {
-      change_slice(&Operation::source);
-    }
-    if (kind == OpKind::recv || kind == OpKind::copy || kind == OpKind::combine) {
-      change_slice(&Operation::target);
-    }
+    if (kind == OpKind::accumulate) change_accumulate();
+    if (kind == OpKind::signal) turn_signal();
+    if (has_flag(operation())) change_flag();
+    if (kind == OpKind::await) change_count();
+    if (!operation().source.empty()) change_slice(&Operation::source);
+    if (!operation().target.empty()) change_slice(&Operation::target);
   }
 
   void change_slice(Slice Operation::* slice) {
-    for (const Slice& other : neighbours(operation().*slice)) {
+    for (const Slice& other : neighbours(operation().*slice, original_)) {
       Operation changed = operation();
       changed.*slice = other;
       replace(Change::slice, changed);
@@ -134,6 +143,38 @@ class Mutator {
     Operation copied = operation();
     copied.kind = OpKind::copy;
     replace(Change::copy_for_combine, copied);
+  }
+
+  void change_accumulate() {
+    Operation swapped = operation();
+    std::swap(swapped.source, swapped.target);
+    replace(Change::swap_operands, swapped);
+    Operation copied = operation();
+    copied.kind = OpKind::copy;
+    copied.flag = -1;
+    replace(Change::copy_for_combine, copied);
+  }
+
+  void turn_signal() {
+    Operation turned = operation();
+    std::swap(turned.source, turned.target);
+    replace(Change::use_for_data, turned);
+  }
+
+  void change_flag() {
+    for (std::int32_t flag = -1; flag <= original_.flags; ++flag) {
+      Operation changed = operation();
+      changed.flag = flag;
+      if (flag != operation().flag) replace(Change::flag, changed);
+    }
+  }
+
+  void change_count() {
+    for (const Rank count : {0, operation().count - 1, operation().count + 1}) {
+      Operation changed = operation();
+      changed.count = count;
+      replace(Change::count, changed);
+    }
   }
 
   /// The original with operation number `of(i)` where number i was, and dependencies alike.

@@ -19,6 +19,9 @@ enum class Change {
   swap_operands_and_flip_into,
   send_for_recv,  // and the other way round
   copy_for_combine,
+  flag,
+  count,
+  use_for_data,  // and the other way round
   drop_dependency,
   duplicate,
 };

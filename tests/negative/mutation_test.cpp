@@ -62,7 +62,7 @@ class Mutation {
  private:
   void judge(const Program& original, const Mutant& mutant) {
     const auto found = verify(plan_.problem, programs_);
-    const bool same = testing::equivalent(original, mutant);
+    const bool same = testing::equivalent(original, mutant, programs_);
     if (!found) {
       EXPECT_TRUE(same) << "not detected: " << case_text(plan_) << ": "
                         << describe(original, mutant);
@@ -119,6 +119,31 @@ std::vector<const Algorithm*> programs_in_registry() {
     if (algorithm.kind == Kind::program) rows.push_back(&algorithm);
   }
   return rows;
+}
+
+/// One node, nodes of two ranks, and a rank alone beside a node; vectors of several pieces, several
+/// slices and several waves.
+std::vector<Plan> plans_on_nodes(const Algorithm& algorithm) {
+  std::vector<Plan> result;
+  for (const Placement& placement : {Placement{0, 0}, Placement{0, 0, 1}, Placement{0, 1, 0, 1}}) {
+    for (const Count element_bytes : {Count{8192}, kMaxNodeBytes / 2}) {
+      const auto ranks = static_cast<Rank>(placement.size());
+      Problem problem{algorithm.collective, ranks, ranks};
+      problem.element_bytes = element_bytes;
+      problem.in_place = ranks == 4 && algorithm.collective == Collective::allreduce;
+      Knowledge knowledge;
+      knowledge.placement = placement;
+      result.push_back(make_plan(algorithm, problem, {}, knowledge));
+    }
+  }
+  return result;
+}
+
+TEST(MutationOnNodes, EveryMistakeIsDetected) {
+  for (const Algorithm& algorithm : registry()) {
+    if (algorithm.name != "nodes") continue;
+    for (const Plan& plan : plans_on_nodes(algorithm)) Mutation(plan).run_all();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, ::testing::ValuesIn(programs_in_registry()),

@@ -59,6 +59,14 @@ TEST(NegativeRules, CounterexamplesAreReadable) {
   EXPECT_EQ(counterexample("hazard"),
             "hazard: rank 0, operation 3 (combine input[0:1] output[0:1] into right) does not wait "
             "for operation 2 (recv output[0:1] from 1), which touches the same elements");
+  EXPECT_EQ(
+      counterexample("race"),
+      "race: rank 1, operation 2 (copy node[0:1] to output[0:1]) and rank 0, operation 1 "
+      "(accumulate input[0:1] to node[0:1] flag 0) touch the same elements of the buffer of node "
+      "0, at least one writes them, and nothing orders the two");
+  EXPECT_EQ(counterexample("flags"),
+            "flags: rank 1, operation 2 (await node[0:1] flag 0 count 1) should wait for all "
+            "signals and accumulates on the flag: node 0 has 2");
   EXPECT_EQ(counterexample("matching"),
             "matching: rank 1, operation 4 (send output[0:1] to 0) is send number 1 and has no "
             "receive: rank 0 receives 1 message from rank 1");

@@ -95,6 +95,11 @@ std::vector<Memory> memory_with(const Problem& problem, const Executors& executo
     const Buffer buffer = whole_input ? Buffer::input : Buffer::output;
     const Count begin = whole_input || !joins ? 0 : place_of(problem, rank);
     memory.emplace_back(executors[r]->context(), op);
+    for (std::size_t mate = 0; mate < r; ++mate) {
+      if (executors[mate]->context().node != executors[r]->context().node) continue;
+      memory.back().share_node(memory[mate]);
+      break;
+    }
     memory.back().write({buffer, begin, static_cast<Count>(inputs[r].size())}, inputs[r]);
   }
   return memory;

@@ -13,6 +13,16 @@ TEST(Expressions, EqualTreesHaveEqualNumbers) {
   EXPECT_NE(expressions.node(expressions.node(1, 0), 2), one);
 }
 
+TEST(Expressions, AccumulationsAreEqualOnOneFlagOnly) {
+  Expressions expressions(3);
+  const Expression one = expressions.node(0, 1, 7);
+  EXPECT_EQ(expressions.node(0, 1, 7), one);
+  EXPECT_NE(expressions.node(0, 1, 8), one);
+  EXPECT_NE(expressions.node(0, 1), one);
+  EXPECT_EQ(expressions.to_text(expressions.node(2, one)), "ranks (2 [0 1])");
+  EXPECT_TRUE(expressions.complete(expressions.node(2, one, 7)));
+}
+
 TEST(Evaluations, TellApartOperandsAndSlices) {
   Evaluations evaluations(2);
   const Evaluation one = evaluations.combined(0, 1, {0, 4});
@@ -20,6 +30,7 @@ TEST(Evaluations, TellApartOperandsAndSlices) {
   EXPECT_NE(evaluations.combined(1, 0, {0, 4}), one);
   EXPECT_NE(evaluations.combined(0, 1, {0, 5}), one);
   EXPECT_NE(evaluations.combined(0, 1, {1, 4}), one);
+  EXPECT_NE(evaluations.combined(0, 1, {0, 4}, 7), one);
   EXPECT_GT(one, 1U);  // no rank's own
 }
 

@@ -13,8 +13,8 @@ constexpr Count kPlaces = 8;
 
 Slice random_slice(Random& random, Count count) {
   const auto places = static_cast<std::uint64_t>(kPlaces - count + 1);
-  const Buffer buffer = random.below(4) == 0 ? Buffer::output : Buffer::scratch;
-  return {buffer, static_cast<Count>(random.below(places)), count};
+  const Buffer buffers[] = {Buffer::output, Buffer::node, Buffer::scratch, Buffer::scratch};
+  return {buffers[random.below(4)], static_cast<Count>(random.below(places)), count};
 }
 
 Operation random_operation(Random& random) {
@@ -23,8 +23,11 @@ Operation random_operation(Random& random) {
   op.source = random_slice(random, count);
   op.target = random_slice(random, count);
   if (random.below(2) == 0) op.into = Into::left;
-  const OpKind kinds[] = {OpKind::send, OpKind::recv, OpKind::combine, OpKind::copy};
-  op.kind = kinds[random.below(4)];
+  const OpKind kinds[] = {OpKind::send,   OpKind::recv,  OpKind::combine,   OpKind::copy,
+                          OpKind::signal, OpKind::await, OpKind::accumulate};
+  op.kind = kinds[random.below(7)];
+  if (op.kind == OpKind::signal) (random.below(2) == 0 ? op.source : op.target) = kNothing;
+  if (op.kind == OpKind::await) op.source = kNothing;
   return op;
 }
 
@@ -32,7 +35,7 @@ Program random_program(Random& random) {
   Program program;
   program.operations.resize(1);
   for (int i = 0; i < 12; ++i) program.operations.push_back(random_operation(random));
-  program.output_count = program.scratch_count = kPlaces;
+  program.output_count = program.scratch_count = program.node_count = kPlaces;
   program.after.resize(program.operations.size());
   testing::derive_dependencies(program);
   return program;
@@ -62,6 +65,19 @@ TEST(VerifyTouch, AgreesWithAllPairs) {
   // Right and wrong programs occurred.
   EXPECT_GT(wrong, kRounds / 10);
   EXPECT_LT(wrong, kRounds * 9 / 10);
+}
+
+TEST(VerifyTouch, BeforeTheArrivalTheBufferOfTheNodeMayBeTouched) {
+  const auto copy = [](Buffer from, Buffer to) {
+    Program program;
+    program.operations = {{}, {OpKind::copy, -1, {from, 0, 1}, {to, 1, 1}, {}}};
+    program.after = {{}, {}};
+    return check_arrival({&program, 1}).has_value();
+  };
+  EXPECT_FALSE(copy(Buffer::node, Buffer::scratch));
+  EXPECT_FALSE(copy(Buffer::scratch, Buffer::node));
+  EXPECT_TRUE(copy(Buffer::input, Buffer::node));
+  EXPECT_TRUE(copy(Buffer::node, Buffer::output));
 }
 
 TEST(VerifyTouch, ADependencyThroughOthersCounts) {
