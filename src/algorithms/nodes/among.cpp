@@ -48,6 +48,13 @@ Parameter among_parameter(std::string_view collective) {
           programs_of(collective)};
 }
 
+Parameter segments_among_parameter() {
+  return {"segments",
+          "of the algorithm among the nodes; default: 0, as many as it takes by itself",
+          0,
+          {}};
+}
+
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
                 std::string_view aware) {
   const auto asked = plan.parameters.find(kAmong);
@@ -57,14 +64,14 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
   if (asked != plan.parameters.end()) return made(chosen(plan, asked->second));
   const auto names = programs_of(to_string(problem.collective));
   const Seconds alone = knowledge.network.transfer(problem.bytes());
-  const bool use_aware =
-      !aware.empty() && differ(knowledge.arrivals, alone / 4) &&
-      accepts(find_algorithm(problem.collective, aware), problem, nullptr);
+  const bool use_aware = !aware.empty() && differ(knowledge.arrivals, alone / 4) &&
+                         accepts(find_algorithm(problem.collective, aware), problem, nullptr);
   std::optional<Plan> best;
   Seconds shortest = 0;
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
-    if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware)) continue;
+    if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware))
+      continue;
     Plan tried = made(row);
     const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
     if (best && takes >= shortest) continue;
