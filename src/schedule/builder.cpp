@@ -5,6 +5,12 @@
 #include "base/interruption.hpp"
 
 namespace latecomer {
+namespace {
+
+/// The slice of an operation on a flag: wherever it lies, one without elements is nothing.
+const Slice& told(const Slice& slice) { return slice.empty() ? kNothing : slice; }
+
+}  // namespace
 
 Builder::Builder(const Plan& plan, Rank me)
     : input_(plan.problem.input(me)), output_(plan.problem.output(me)), telemetry_(plan.telemetry) {
@@ -102,18 +108,19 @@ Slice Builder::node(Count count) {
 std::int32_t Builder::flag() { return program_.flags++; }
 
 void Builder::signal(const Slice& data, std::int32_t flag) {
-  add({OpKind::signal, -1, data, kNothing, Into::right, flag});
+  add({OpKind::signal, -1, told(data), kNothing, Into::right, flag});
 }
 
 void Builder::signal_end_of_use(const Slice& data, std::int32_t flag) {
-  add({OpKind::signal, -1, kNothing, data, Into::right, flag});
+  add({OpKind::signal, -1, kNothing, told(data), Into::right, flag});
 }
 
 void Builder::await(const Slice& data, std::int32_t flag, Rank count) {
-  add({OpKind::await, -1, kNothing, data, Into::right, flag, count});
+  add({OpKind::await, -1, kNothing, told(data), Into::right, flag, count});
 }
 
 void Builder::accumulate(const Slice& from, const Slice& to, std::int32_t flag) {
+  if (from.empty()) return signal(kNothing, flag);  // the others count on it
   add({OpKind::accumulate, -1, from, to, Into::right, flag});
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/interruption.hpp"
+#include "verify/flags.hpp"
 
 namespace latecomer::verifier {
 namespace {
@@ -47,7 +48,11 @@ struct Position {
 class Run {
  public:
   Run(Programs programs, const Messages& messages, const Posting& posting)
-      : programs_(programs), messages_(messages), posting_(posting) {
+      : programs_(programs),
+        messages_(messages),
+        posting_(posting),
+        flags_(programs),
+        counts_(flags_.size()) {
     for (std::size_t r = 0; r < programs.size(); ++r) {
       ranks_.emplace_back(programs[r], messages.channels[r]);
       execution_.done.emplace_back(programs[r].operations.size());
@@ -77,10 +82,41 @@ class Run {
   void ready(Step at) {
     if (is_message(operation(at))) {
       post(at.rank, messages_.channel_of[at.rank][at.index]);
+    } else if (operation(at).kind == OpKind::await) {
+      counter_of(at).awaits.push_back(at);
+      pass_awaits(counter_of(at));
     } else {
-      execution_.steps.push_back(at);
-      finish(at);
+      step(at);
+      if (has_flag(operation(at))) count(counter_of(at));
     }
+  }
+
+  void step(Step at) {
+    execution_.steps.push_back(at);
+    finish(at);
+  }
+
+  /// A flag, and the awaits of it that are not done.
+  struct Counter {
+    Rank count = 0;
+    std::vector<Step> awaits;
+  };
+
+  Counter& counter_of(Step at) {
+    return counts_[flags_.number(programs_[at.rank], operation(at).flag)];
+  }
+
+  void count(Counter& counter) {
+    ++counter.count;
+    pass_awaits(counter);
+  }
+
+  void pass_awaits(Counter& counter) {
+    std::erase_if(counter.awaits, [&](Step at) {
+      const bool passes = operation(at).count <= counter.count;
+      if (passes) step(at);
+      return passes;
+    });
   }
 
   void release(Step at) {
@@ -133,6 +169,8 @@ class Run {
   Programs programs_;
   const Messages& messages_;
   Posting posting_;
+  Flags flags_;
+  std::vector<Counter> counts_;  // per flag
   std::vector<Position> ranks_;
   std::size_t operations_ = 0;
   std::vector<Step> finished_;  // also the queue of operations yet to be released
@@ -143,7 +181,7 @@ class Run {
 class Stuck {
  public:
   Stuck(Programs programs, const Messages& messages, const Execution& execution)
-      : programs_(programs), messages_(messages), execution_(execution) {}
+      : programs_(programs), messages_(messages), execution_(execution), flags_(programs) {}
 
   std::string text() const {
     std::string text;
@@ -180,11 +218,36 @@ class Stuck {
     return at;
   }
 
-  /// The reason why an operation is not done: a dependency, its turn, or its partner.
+  /// The signals and accumulates not done that an await waits for.
+  std::vector<Step> missing_counts(Step at) const {
+    std::vector<Step> missing;
+    const std::uint32_t flag = flags_.number(programs_[at.rank], operation(at).flag);
+    for (const Step counted : flags_.counting(flag)) {
+      if (undone(counted)) missing.push_back(counted);
+    }
+    return missing;
+  }
+
+  std::pair<Step, std::string> cause_of_await(Step at) const {
+    const std::vector<Step> missing = missing_counts(at);
+    const std::string flag = flag_text(programs_[at.rank], operation(at).flag);
+    if (missing.empty()) return {at, "waits for more than all counts of " + flag + ':'};
+    std::string ranks;
+    for (std::size_t i = 0; i < missing.size() && i < kShown; ++i) {
+      if (i == 0 || missing[i].rank != missing[i - 1].rank) {
+        ranks += (i == 0 ? "" : ", ") + std::to_string(missing[i].rank);
+      }
+    }
+    if (missing.size() > kShown) ranks += ", ...";
+    return {missing.front(), "waits for " + flag + ", on which rank " + ranks + " must count:"};
+  }
+
+  /// The reason why an operation is not done: a dependency, its flag, its turn, or its partner.
   std::pair<Step, std::string> cause(Step at) const {
     for (const OpIndex earlier : programs_[at.rank].after[at.index]) {
       if (undone({at.rank, earlier})) return {{at.rank, earlier}, "depends on"};
     }
+    if (operation(at).kind == OpKind::await) return cause_of_await(at);
     const auto& channel = messages_.channels[at.rank][messages_.channel_of[at.rank][at.index]];
     if (operation(at).kind == OpKind::recv) {
       const Step first = first_undone_receive(at.rank);
@@ -224,6 +287,7 @@ class Stuck {
   Programs programs_;
   const Messages& messages_;
   const Execution& execution_;
+  Flags flags_;
 };
 
 }  // namespace

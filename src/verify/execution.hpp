@@ -1,15 +1,16 @@
 // Rule deadlock: runs the programs of all ranks against each other. A message moves once both its
 // send and its receive are posted (rendezvous: no send may count on a buffer at the receiver), and
-// each rank posts in program order per peer and direction, a bounded number at a time.
+// each rank posts in program order per peer and direction, a bounded number at a time. An await is
+// done once its flag has counted so far.
 //
 // The arrivals, and the choice of the ready operation that runs first, do not matter: an operation
-// that runs never takes the right to run from another, so every run ends with the same operations
-// done. The window does not matter either: message n of a channel moves once both its ends are
-// posted, and they are posted only after the ends of message n - 1, so a window of 1 holds back no
-// message that could have moved. The check runs with a window of 1 all the same and says if a
-// larger one would help, so that it stays right if the posting order ever becomes laxer.
-// Receives are posted in the strictest order that the engine knows: from one peer at a time, in
-// program order, as long messages are. Without this order more may move; the check says if that
+// that runs never takes the right to run from another (flags only count up), so every run ends with
+// the same operations done. The window does not matter either: message n of a channel moves once
+// both its ends are posted, and they are posted only after the ends of message n - 1, so a window
+// of 1 holds back no message that could have moved. The check runs with a window of 1 all the same
+// and says if a larger one would help, so that it stays right if the posting order ever becomes
+// laxer. Receives are posted in the strictest order that the engine knows: from one peer at a time,
+// in program order, as long messages are. Without this order more may move; the check says if that
 // would help.
 #pragma once
 
@@ -18,12 +19,6 @@
 #include "verify/matching.hpp"
 
 namespace latecomer::verifier {
-
-/// One operation done; a message is one step, named by its receive.
-struct Step {
-  Rank rank;
-  OpIndex index;
-};
 
 inline constexpr std::uint32_t kUnbounded = ~std::uint32_t{0};
 

@@ -15,20 +15,22 @@ Expressions::Expressions(Rank ranks)
   sets_.resize(words_ * static_cast<std::size_t>(ranks));
   for (Rank rank = 0; rank < ranks; ++rank) {
     const Expression self = leaf(rank);
-    nodes_.push_back({self, self, rank, rank, 1});
+    nodes_.push_back({self, self, rank, rank, 1, true});
     sets_[self * words_ + self / kWordBits] |= std::uint64_t{1} << (self % kWordBits);
   }
 }
 
-Expression Expressions::node(Expression left, Expression right) {
-  const std::uint64_t key = std::uint64_t{left} << 32 | right;
+Expression Expressions::node(Expression left, Expression right, Unordered unordered) {
+  const bool ordered = unordered == kOrdered;
   const auto next = static_cast<Expression>(nodes_.size());
-  const auto [entry, added] = known_.try_emplace(key, next);
-  if (!added) return entry->second;
+  const Expression known =
+      ordered ? known_.try_emplace(std::uint64_t{left} << 32 | right, next).first->second
+              : known_unordered_.try_emplace({unordered, left, right}, next).first->second;
+  if (known != next) return known;
   const Node l = nodes_[left];
   const Node r = nodes_[right];
   nodes_.push_back({left, right, std::min(l.lowest, r.lowest), std::max(l.highest, r.highest),
-                    l.contributions + r.contributions});
+                    l.contributions + r.contributions, ordered});
   for (std::size_t w = 0; w < words_; ++w) {
     sets_.push_back(sets_[left * words_ + w] | sets_[right * words_ + w]);
   }
@@ -55,7 +57,9 @@ std::string Expressions::to_text(Expression expression) const {
 
 std::string Expressions::tree(Expression expression) const {
   if (is_leaf(expression)) return std::to_string(nodes_[expression].lowest);
-  return '(' + tree(nodes_[expression].left) + ' ' + tree(nodes_[expression].right) + ')';
+  const Node& node = nodes_[expression];
+  const std::string operands = tree(node.left) + ' ' + tree(node.right);
+  return node.ordered ? '(' + operands + ')' : '[' + operands + ']';
 }
 
 std::string Expressions::contributors(Expression expression) const {

@@ -1,7 +1,9 @@
 // The content of an element: one rank's contribution, or two expressions combined. Equal
 // expressions have the same number (hash-consing), so that comparing trees compares numbers.
 // Operands have the order in which they are evaluated: operators that MPI calls commutative need
-// not commute in bits.
+// not commute in bits. Where the ranks of a node accumulate in the order in which they come, this
+// order is unknown, but all that read the result read the same one: such expressions are equal only
+// if they come from one flag of one node.
 #pragma once
 
 #include <map>
@@ -16,6 +18,10 @@ namespace latecomer::verifier {
 
 using Expression = std::uint32_t;
 
+/// The number of the accumulation that combined in an unknown order.
+using Unordered = std::uint32_t;
+inline constexpr Unordered kOrdered = ~Unordered{0};
+
 class Expressions {
  public:
   explicit Expressions(Rank ranks);
@@ -23,7 +29,7 @@ class Expressions {
   /// The contribution of one rank.
   [[nodiscard]] static Expression leaf(Rank rank) { return static_cast<Expression>(rank); }
   /// left op right; their contributions must be disjoint.
-  Expression node(Expression left, Expression right);
+  Expression node(Expression left, Expression right, Unordered unordered = kOrdered);
 
   [[nodiscard]] bool disjoint(Expression one, Expression other) const;
   /// True if all ranks contribute.
@@ -32,7 +38,8 @@ class Expressions {
   }
   [[nodiscard]] Rank lowest(Expression expression) const { return nodes_[expression].lowest; }
   [[nodiscard]] Rank highest(Expression expression) const { return nodes_[expression].highest; }
-  /// "ranks ((0 1) 2)"; only the contributors, "ranks {0-20, 23}", if they are many.
+  /// "ranks ((0 1) 2)", "ranks [0 1]" in an unknown order; only the contributors, "ranks {0-20,
+  /// 23}", if they are many.
   [[nodiscard]] std::string to_text(Expression expression) const;
 
  private:
@@ -42,6 +49,7 @@ class Expressions {
     Rank lowest;
     Rank highest;
     Rank contributions;
+    bool ordered;
   };
 
   [[nodiscard]] bool is_leaf(Expression expression) const {
@@ -56,6 +64,7 @@ class Expressions {
   std::vector<Node> nodes_;
   std::vector<std::uint64_t> sets_;                      // contributing ranks, words_ an expression
   std::unordered_map<std::uint64_t, Expression> known_;  // by both operands
+  std::map<std::tuple<Unordered, Expression, Expression>, Expression> known_unordered_;
 };
 
 /// An expression together with the slices in which its operators were called: the contribution of
@@ -67,15 +76,17 @@ class Evaluations {
   explicit Evaluations(Rank ranks) : next_(static_cast<Evaluation>(ranks)) {}
 
   /// left op right, in one call for the elements `slice` of the vector.
-  Evaluation combined(Evaluation left, Evaluation right, Range slice) {
-    const auto [entry, added] = known_.try_emplace({left, right, slice.begin, slice.count}, next_);
+  Evaluation combined(Evaluation left, Evaluation right, Range slice,
+                      Unordered unordered = kOrdered) {
+    const auto [entry, added] =
+        known_.try_emplace({left, right, slice.begin, slice.count, unordered}, next_);
     if (added) ++next_;
     return entry->second;
   }
 
  private:
   Evaluation next_;
-  std::map<std::tuple<Evaluation, Evaluation, Count, Count>, Evaluation> known_;
+  std::map<std::tuple<Evaluation, Evaluation, Count, Count, Unordered>, Evaluation> known_;
 };
 
 }  // namespace latecomer::verifier

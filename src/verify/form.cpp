@@ -2,6 +2,7 @@
 
 #include <iomanip>
 #include <sstream>
+#include <vector>
 
 namespace latecomer::verifier {
 namespace {
@@ -36,6 +37,25 @@ std::string plan_difference(const Problem& problem, const Program& first, const 
       differs(wrong, "background progress", background(program), background(first)) ||
       differs(wrong, "the input's size", program.input_count, problem.input(rank).count) ||
       differs(wrong, "the output's size", program.output_count, problem.output(rank).count);
+  return wrong;
+}
+
+/// The fault of the sizes that a rank chooses itself, or shares with its node.
+std::string size_fault(const Problem& problem, const Program& program) {
+  if (program.scratch_count < 0) return "the scratch's size is negative";
+  if (program.node < 0 || program.node >= program.ranks) return "its node is none of the nodes";
+  if (program.node_count < 0) return "the size of the node's buffer is negative";
+  if (problem.element_bytes > 0 && program.node_count > kMaxNodeBytes / problem.element_bytes) {
+    return "the node's buffer is longer than " + quantity(kMaxNodeBytes, "byte");
+  }
+  return "";
+}
+
+/// The first field that is not as for the first rank of the node; empty: all are.
+std::string node_difference(const Program& first, const Program& program) {
+  std::string wrong;
+  differs(wrong, "the size of the node's buffer", program.node_count, first.node_count) ||
+      differs<Count>(wrong, "the number of the node's flags", program.flags, first.flags);
   return wrong;
 }
 
@@ -74,6 +94,39 @@ std::string operands_fault(const Program& program, const Slice& one, const Slice
   return one.overlaps(other) ? "the operands overlap" : "";
 }
 
+std::string flag_fault(const Program& program, std::int32_t flag) {
+  if (flag >= 0 && flag < program.flags) return "";
+  return "flag " + std::to_string(flag) + " is none of the node's " +
+         quantity(program.flags, "flag");
+}
+
+/// A slice that an operation on a flag tells of, if any.
+std::string told_fault(const Program& program, const Slice& slice) {
+  if (slice == kNothing) return "";
+  if (slice.buffer != Buffer::node) return to_text(slice) + " is not in the node's buffer";
+  return slice_fault(program, slice);
+}
+
+std::string signal_fault(const Program& program, const Operation& op) {
+  for (const Slice& slice : {op.source, op.target}) {
+    if (std::string fault = told_fault(program, slice); !fault.empty()) return fault;
+  }
+  return flag_fault(program, op.flag);
+}
+
+std::string await_fault(const Program& program, const Operation& op) {
+  if (op.count < 1) return "it waits for nothing";
+  return signal_fault(program, op);
+}
+
+std::string accumulate_fault(const Program& program, const Operation& op) {
+  if (std::string fault = flag_fault(program, op.flag); !fault.empty()) return fault;
+  if (op.target.buffer != Buffer::node) {
+    return to_text(op.target) + " is not in the node's buffer";
+  }
+  return operands_fault(program, op.source, op.target);
+}
+
 std::string operation_fault(const Program& program, const Operation& op) {
   switch (op.kind) {
     case OpKind::arrive:
@@ -85,17 +138,25 @@ std::string operation_fault(const Program& program, const Operation& op) {
     case OpKind::combine:
     case OpKind::copy:
       return operands_fault(program, op.source, op.target);
+    case OpKind::signal:
+      return signal_fault(program, op);
+    case OpKind::await:
+      return await_fault(program, op);
+    case OpKind::accumulate:
+      return accumulate_fault(program, op);
   }
   return "the kind of operation is unknown";
 }
 
-/// The messages that tell arrivals, in order.
+bool may_tell(const Operation& op) { return is_message(op) || has_flag(op); }
+
+/// The operations that tell arrivals, in order.
 std::string telling_fault(const Program& program) {
   OpIndex next = 0;
   for (const OpIndex index : program.piggybacking) {
     const std::string which = "operation " + std::to_string(index) + ", listed as telling, ";
-    if (index >= program.operations.size() || !is_message(program.operations[index])) {
-      return which + "is no message";
+    if (index >= program.operations.size() || !may_tell(program.operations[index])) {
+      return which + "is no message and has no flag";
     }
     if (index < next) return which + "is listed after a later one, or twice";
     next = index + 1;
@@ -104,6 +165,11 @@ std::string telling_fault(const Program& program) {
 }
 
 Finding bounds_of(const Program& program) {
+  if (program.flags < 0 || program.flags > kMaxNodeFlags) {
+    return Counterexample{"bounds", "rank " + std::to_string(program.me) + " uses " +
+                                        quantity(program.flags, "flag") + ", should use 0 to " +
+                                        std::to_string(kMaxNodeFlags)};
+  }
   std::size_t arrivals = 0;
   for (OpIndex i = 0; i < program.operations.size(); ++i) {
     const std::string fault = operation_fault(program, program.operations[i]);
@@ -154,10 +220,16 @@ Finding check_plan(const Problem& problem, Programs programs) {
     return Counterexample{"plan", quantity(static_cast<Count>(programs.size()), "program") +
                                       " for " + quantity(problem.ranks, "rank")};
   }
+  std::vector<const Program*> first(programs.size());  // of each node
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     const Program& program = programs[rank];
     std::string wrong = plan_difference(problem, programs[0], program, static_cast<Rank>(rank));
-    if (wrong.empty() && program.scratch_count < 0) wrong = "the scratch's size is negative";
+    if (wrong.empty()) wrong = size_fault(problem, program);
+    if (wrong.empty()) {
+      const Program*& mate = first[static_cast<std::size_t>(program.node)];
+      if (mate == nullptr) mate = &program;
+      wrong = node_difference(*mate, program);
+    }
     if (!wrong.empty()) {
       return Counterexample{"plan", "program of rank " + std::to_string(rank) + ": " + wrong};
     }

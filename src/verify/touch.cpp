@@ -75,10 +75,13 @@ Finding hazard_of(const Program& program) {
   return {};
 }
 
-bool before_arrival_only_scratch(const Operation& op) {
+/// Before the arrival only scratch and the node's buffer may be touched.
+bool leaves_user_data_alone(const Operation& op) {
   const Accesses touched = accesses(op);
   for (const Slice& slice : {touched.reads[0], touched.reads[1], touched.write}) {
-    if (!slice.empty() && slice.buffer != Buffer::scratch) return false;
+    if (!slice.empty() && (slice.buffer == Buffer::input || slice.buffer == Buffer::output)) {
+      return false;
+    }
   }
   return true;
 }
@@ -90,7 +93,7 @@ Finding arrival_of(const Program& program) {
     bool here = op.kind == OpKind::arrive;
     for (const OpIndex earlier : program.after[i]) here = here || arrived[earlier];
     arrived[i] = here;
-    if (here || before_arrival_only_scratch(op)) continue;
+    if (here || leaves_user_data_alone(op)) continue;
     return Counterexample{"arrival", place(program, i) +
                                          " touches input or output but does not wait for the "
                                          "arrival, neither directly nor through others"};

@@ -1,5 +1,7 @@
 #include "verify/values.hpp"
 
+#include <utility>
+
 #include "base/interruption.hpp"
 #include "spec/condition.hpp"
 
@@ -34,11 +36,12 @@ std::vector<Pair> align(const std::vector<Piece>& left, const std::vector<Piece>
   return pairs;
 }
 
-/// Combines the operands of one operation, stretch by stretch.
+/// Combines the operands of one operation, stretch by stretch. An accumulate combines as a combine
+/// into its right operand does.
 class Combination {
  public:
-  Combination(const Program& program, OpIndex index, Values& values)
-      : program_(program), index_(index), values_(values) {}
+  Combination(const Program& program, OpIndex index, Values& values, Unordered unordered = kOrdered)
+      : program_(program), index_(index), values_(values), unordered_(unordered) {}
 
   Finding run() {
     const Operation& op = program_.operations[index_];
@@ -66,9 +69,9 @@ class Combination {
     const Piece& in = as_written ? pair.left : pair.right;
     const Piece& inout = as_written ? pair.right : pair.left;
     Piece result = inout;
-    result.expression = values_.expressions().node(in.expression, inout.expression);
+    result.expression = values_.expressions().node(in.expression, inout.expression, unordered_);
     result.evaluation = values_.evaluations().combined(
-        in.evaluation, inout.evaluation, {inout.first - inout.offset, op.source.count});
+        in.evaluation, inout.evaluation, {inout.first - inout.offset, op.source.count}, unordered_);
     return result;
   }
 
@@ -97,6 +100,7 @@ class Combination {
   const Program& program_;
   OpIndex index_;
   Values& values_;
+  Unordered unordered_;
 };
 
 /// Finds elements of a slice that an operation reads but none wrote.
@@ -114,8 +118,12 @@ Finding undefined(const Program& program, OpIndex index, const Slice& slice,
 }  // namespace
 
 Values::Values(const Problem& problem, Programs programs)
-    : expressions_(problem.ranks), evaluations_(problem.ranks), held_(programs.size()) {
+    : expressions_(problem.ranks),
+      evaluations_(problem.ranks),
+      held_(programs.size()),
+      nodes_(programs.size()) {
   for (const Program& program : programs) {
+    node_of_.push_back(program.node);
     for (const Holding& holding : precondition(problem, program.me)) {
       if (holding.slice.empty() || !holding.contributor) continue;
       const Expression own = Expressions::leaf(*holding.contributor);
@@ -127,7 +135,9 @@ Values::Values(const Problem& problem, Programs programs)
 
 std::vector<Piece> Values::read(Rank rank, const Slice& slice) const {
   std::vector<Piece> pieces;
-  const Contents& contents = held_[rank][static_cast<int>(slice.buffer)];
+  const Contents& contents = slice.buffer == Buffer::node
+                                 ? nodes_[node_of_[rank]]
+                                 : held_[rank][static_cast<int>(slice.buffer)];
   contents.visit({slice.begin, slice.count}, [&](Range range, const Held* held) {
     Piece piece{range.begin - slice.begin, range.count, held != nullptr, 0, 0, 0};
     if (held != nullptr) {
@@ -148,10 +158,40 @@ void Values::write(Rank rank, const Slice& slice, const std::vector<Piece>& piec
   }
 }
 
-Finding Values::apply(Programs programs, const Messages& messages, Step step) {
+/// The first accumulate on a flag copies.
+Finding Values::accumulate(const Program& program, HappensBefore& order, Step step) {
+  const Operation& op = program.operations[step.index];
+  const std::uint32_t flag = order.flags().number(program, op.flag);
+  accumulated_.resize(order.flags().size());
+  std::vector<Step>& before = accumulated_[flag];
+  const bool first = before.empty();
+  const bool ordered =
+      first || program.commutative || !order.first_unordered(before, step).has_value();
+  const std::vector<Step> previous = std::exchange(before, {step});
+  const auto source = read(step.rank, op.source);
+  if (Finding found = undefined(program, step.index, op.source, source)) return found;
+  if (first) {
+    write(step.rank, op.target, source);
+    return {};
+  }
+  if (Finding found = undefined(program, step.index, op.target, read(step.rank, op.target))) {
+    return found;
+  }
+  if (!ordered) {
+    return Counterexample{"order", place(program, step.index) +
+                                       " may come before or after the accumulate of rank " +
+                                       std::to_string(previous.front().rank) +
+                                       " on its flag: only a commutative operator may be used"};
+  }
+  return Combination(program, step.index, *this, program.commutative ? flag : kOrdered).run();
+}
+
+Finding Values::apply(Programs programs, const Messages& messages, HappensBefore& order,
+                      Step step) {
   const Program& program = programs[step.rank];
   const Operation& op = program.operations[step.index];
-  if (op.kind == OpKind::arrive) return {};
+  if (op.kind == OpKind::accumulate) return accumulate(program, order, step);
+  if (op.kind == OpKind::arrive || has_flag(op)) return {};
   // A receive reads the source of its send.
   const Step source =
       op.kind != OpKind::recv ? step : Step{op.peer, messages.partner[step.rank][step.index]};
@@ -177,10 +217,10 @@ std::string Values::to_text(const Piece& piece) const {
 }
 
 Finding check_values(Programs programs, const Messages& messages, const Execution& execution,
-                     Values& values) {
+                     HappensBefore& order, Values& values) {
   for (const Step step : execution.steps) {
     interruption_point();
-    if (Finding found = values.apply(programs, messages, step)) return found;
+    if (Finding found = values.apply(programs, messages, order, step)) return found;
   }
   return {};
 }

@@ -7,6 +7,7 @@
 
 #include "verify/execution.hpp"
 #include "verify/expressions.hpp"
+#include "verify/happens_before.hpp"
 #include "verify/interval_map.hpp"
 
 namespace latecomer::verifier {
@@ -28,7 +29,8 @@ class Values {
   Values(const Problem& problem, Programs programs);
 
   /// Executes one operation; returns the rule that it breaks, if any.
-  [[nodiscard]] Finding apply(Programs programs, const Messages& messages, Step step);
+  [[nodiscard]] Finding apply(Programs programs, const Messages& messages, HappensBefore& order,
+                              Step step);
 
   [[nodiscard]] std::vector<Piece> read(Rank rank, const Slice& slice) const;
   void write(Rank rank, const Slice& slice, const std::vector<Piece>& pieces);
@@ -49,15 +51,22 @@ class Values {
   };
   using Contents = IntervalMap<Held>;
 
-  Contents& contents(Rank rank, Buffer buffer) { return held_[rank][static_cast<int>(buffer)]; }
+  Contents& contents(Rank rank, Buffer buffer) {
+    return buffer == Buffer::node ? nodes_[node_of_[rank]] : held_[rank][static_cast<int>(buffer)];
+  }
+  [[nodiscard]] Finding accumulate(const Program& program, HappensBefore& order, Step step);
 
   Expressions expressions_;
   Evaluations evaluations_;
-  std::vector<std::array<Contents, kBuffers>> held_;  // per rank
+  std::vector<std::array<Contents, kBuffers>> held_;  // per rank, but for the nodes' buffers
+  std::vector<Rank> node_of_;                         // per rank
+  std::vector<Contents> nodes_;                       // per node, its buffer
+  std::vector<std::vector<Step>> accumulated_;        // per flag, the last accumulate, if any
 };
 
 /// Carries out all steps of an execution.
 [[nodiscard]] Finding check_values(Programs programs, const Messages& messages,
-                                   const Execution& execution, Values& values);
+                                   const Execution& execution, HappensBefore& order,
+                                   Values& values);
 
 }  // namespace latecomer::verifier

@@ -20,6 +20,12 @@ struct Counterexample {
 namespace latecomer::verifier {
 
 using Programs = std::span<const Program>;
+/// An operation of a rank. A message, as a step of an execution, is named by its receive.
+struct Step {
+  Rank rank;
+  OpIndex index;
+  bool operator==(const Step&) const = default;
+};
 /// Nothing: the rule is kept.
 using Finding = std::optional<Counterexample>;
 

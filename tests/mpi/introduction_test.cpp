@@ -37,6 +37,7 @@ MPI_TEST(introductions_reach_all_ranks) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     CHECK_EQ(all[i].settings.values[3], 7 + i);
     CHECK_EQ(all[i].machine, mine.machine);  // tests run on one
+    CHECK_EQ(all[i].node, mine.node);
   }
   CHECK_EQ(settings_of(all).differing, context.ranks == 1 ? 0U : 8U);
 }
@@ -52,6 +53,27 @@ MPI_TEST(ranks_share_the_cores_of_their_own_machine) {
   CHECK(is_oversubscribed(all, 0, 2));
   CHECK(!is_oversubscribed(all, 0, 3));
   CHECK(!is_oversubscribed(all, 1, 1));
+}
+
+/// Names of nodes, and how many ranks may share one.
+Introductions on_nodes(const Numbers& nodes, const Numbers& per_node) {
+  Introductions all;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    all.emplace_back().node = nodes[i];
+    all.back().per_node = per_node[i % per_node.size()];
+  }
+  return all;
+}
+
+MPI_TEST(ranks_share_the_nodes_that_their_introductions_name) {
+  CHECK(placement_of(on_nodes({7, 5, 7, 5, 7}, {0})) == (Placement{0, 1, 0, 1, 0}));
+  CHECK(placement_of(on_nodes({7, 7, 7, 7, 7}, {2})) == (Placement{0, 0, 1, 1, 2}));
+  CHECK(placement_of(on_nodes({7, 5, 7, 7, 5}, {2})) == (Placement{0, 1, 0, 2, 1}));
+  CHECK(placement_of(on_nodes({7, 7, 7, 7}, {3})) == (Placement{0, 0, 0, 1}));
+  CHECK(placement_of(on_nodes({7, 7, 7, 7}, {2, 0, 2, 0})) == (Placement{0, 1, 0, 1}));
+  CHECK(placement_of(on_nodes({7, 7, 7}, {1})).empty());
+  CHECK(placement_of(on_nodes({3, 2, 1}, {0})).empty());
+  CHECK(placement_of(on_nodes({3}, {0})).empty());
 }
 
 MPI_TEST(all_ranks_must_have_a_progress_thread) {

@@ -20,10 +20,14 @@ class TransportCalls {
 
   /// Elements are MPI_UINT64_T. Returns why it failed; empty: it did not.
   const std::string& operator()(std::uint64_t number, const void* input, void* output, MPI_Op op,
-                                Piggyback* piggyback = nullptr) {
-    transport_.begin(
-        Buffers(Layout(MPI_UINT64_T), input, output, scratch_, context().scratch_count), op,
-        {number, context().plan_hash}, piggyback);
+                                Piggyback* piggyback = nullptr, NodeMemory* node = nullptr) {
+    Buffers buffers(Layout(MPI_UINT64_T), input, output, scratch_, context().scratch_count);
+    if (node != nullptr) {
+      const Count count = context().node_count;
+      const std::size_t bytes = Buffers::node_bytes(buffers.layout(), count);
+      buffers.share(node->reserve(context().flags, bytes));
+    }
+    transport_.begin(std::move(buffers), op, {number, context().plan_hash}, piggyback, node);
     if (!protocol_ || !protocol_->restart({}))
       protocol_ = executor_->create_protocol(transport_, {});
     protocol_->start();
@@ -32,6 +36,7 @@ class TransportCalls {
       if (!transport_.poll(*protocol_)) sched_yield();
     }
     scratch_.release();
+    transport_.end_call();
     return protocol_->failure();
   }
 

@@ -57,7 +57,7 @@ void check_case(const Algorithm& row, const Case& given, bool verified) {
   ASSERT_EQ(parse_plan(to_text(plan)), plan);
   check_plan(plan);
   const auto programs = build_programs(plan);
-  if (verified && false) {
+  if (verified) {
     const auto found = verify(given.problem, programs);
     ASSERT_FALSE(found) << found->rule << ": " << found->text << '\n' << to_text(plan);
   }

@@ -35,6 +35,7 @@ WRONG = {
     "LATECOMER_NETWORK": "alpha=fast",
     "LATECOMER_REPRODUCIBLE": "yes",
     "LATECOMER_PROGRESS": "always",
+    "LATECOMER_NODES": "some",
 }
 
 

@@ -70,7 +70,7 @@ Cost cost(const Plan& plan) {
 
 LATECOMER_ROW(allreduce, nodes) {
   return {.arrival_aware = true,
-          .scratch_messages = 4,
+          .scratch_messages = 3,
           .parameters = {among_parameter("allreduce"),
                          pieces_parameter(),
                          {"blocks",

@@ -61,7 +61,10 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
   const auto made = [&](const Algorithm& row) {
     return make_plan(row, problem, parameters_for(row, plan.parameters), knowledge);
   };
-  if (asked != plan.parameters.end()) return made(chosen(plan, asked->second));
+  if (asked != plan.parameters.end()) {
+    const Algorithm& row = chosen(plan, asked->second);
+    if (accepts(row, problem, nullptr)) return made(row);
+  }
   const auto names = programs_of(to_string(problem.collective));
   const Seconds alone = knowledge.network.transfer(problem.bytes());
   const bool use_aware = !aware.empty() && differ(knowledge.arrivals, alone / 4) &&

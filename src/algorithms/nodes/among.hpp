@@ -11,7 +11,7 @@ namespace latecomer {
 [[nodiscard]] Parameter segments_among_parameter();
 
 /// The plan among nodes for a problem of as many ranks as there are nodes: by the row that `plan`
-/// names, with the plan's parameters that the row has; otherwise by the cheapest one of balanced
+/// names, if it takes the operator, with the plan's parameters that the row has; otherwise by the cheapest one of balanced
 /// rows or, where the arrivals differ, by `aware`.
 [[nodiscard]] Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
                               std::string_view aware);

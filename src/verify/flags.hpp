@@ -1,0 +1,35 @@
+// The flags of all nodes, and the operations that count on them. Rule flags: every await of a flag
+// asks for all that count on it; a flag belongs to accumulates of one slice or to signals.
+#pragma once
+
+#include <vector>
+
+#include "verify/words.hpp"
+
+namespace latecomer::verifier {
+
+/// The flags of all nodes, numbered from 0.
+class Flags {
+ public:
+  explicit Flags(Programs programs);
+
+  [[nodiscard]] std::size_t size() const { return counting_.size(); }
+  [[nodiscard]] std::uint32_t number(const Program& program, std::int32_t flag) const {
+    return first_[static_cast<std::size_t>(program.node)] + static_cast<std::uint32_t>(flag);
+  }
+  /// The signals and accumulates on a flag, by rank and in program order.
+  [[nodiscard]] const std::vector<Step>& counting(std::uint32_t number) const {
+    return counting_[number];
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;  // the number of each node's first flag
+  std::vector<std::vector<Step>> counting_;
+};
+
+/// "flag 3 of node 0"
+[[nodiscard]] std::string flag_text(const Program& program, std::int32_t flag);
+
+[[nodiscard]] Finding check_flags(Programs programs, const Flags& flags);
+
+}  // namespace latecomer::verifier
