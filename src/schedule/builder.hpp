@@ -70,6 +70,9 @@ class Builder {
   void add_lifted(const Operation& operation) { add(operation); }
   /// The last operation waits for an earlier one too.
   void wait_also_for(OpIndex earlier);
+  void wait_also_for_all(const std::vector<OpIndex>& earlier) {
+    for (const OpIndex each : earlier) wait_also_for(each);
+  }
   /// The last operation carries arrival stamps, if the plan has telemetry: a signal or accumulate
   /// leaves them in the node, an await takes what the others left.
   void piggyback_last();

@@ -48,6 +48,13 @@ Parameter among_parameter(std::string_view collective) {
           programs_of(collective)};
 }
 
+Parameter segments_among_parameter() {
+  return {"segments",
+          "of the algorithm among the nodes; default: 0, as many as it takes by itself",
+          0,
+          {}};
+}
+
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
                 std::string_view aware) {
   const auto asked = plan.parameters.find(kAmong);

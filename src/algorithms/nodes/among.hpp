@@ -7,6 +7,8 @@ namespace latecomer {
 
 /// `among`: the rows of the collective that run programs, by name.
 [[nodiscard]] Parameter among_parameter(std::string_view collective);
+/// `segments` of the row among the nodes; 0: as many as it takes by itself.
+[[nodiscard]] Parameter segments_among_parameter();
 
 /// The plan among nodes for a problem of as many ranks as there are nodes: by the row that `plan`
 /// names, if it takes the operator, with the plan's parameters that the row has; otherwise by the

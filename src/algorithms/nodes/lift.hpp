@@ -18,21 +18,21 @@ struct Drivers {
   [[nodiscard]] bool drives(Rank rank) const { return of(nodes.node(rank)) == rank; }
 };
 
-/// Of each node the rank that is expected first, ties by rank.
-[[nodiscard]] std::vector<Count> first_ranks(const Nodes& nodes,
-                                             const std::vector<Seconds>& arrivals);
-/// The arrivals of nodes: of each the last one of its ranks. Empty without arrivals.
-[[nodiscard]] std::vector<Seconds> arrivals_of_nodes(const Nodes& nodes,
-                                                     const std::vector<Seconds>& arrivals);
+/// The slices that stand for the whole vector of the nodes' program, as its input and as its
+/// output. In place both are the same.
+struct Vectors {
+  Slice input;
+  Slice output;
+};
 
 struct Lifted {
   std::vector<OpIndex> told;  // the receives that carried arrival stamps
 };
 
-/// Adds the operations of `inner`, the in-place program of this rank's node, for its driver. Its
-/// input and output become `vector`; its messages go to the drivers of the other nodes. Messages
-/// that carry arrival stamps wait for `stamps_known`.
-Lifted lift(const Program& inner, const Drivers& drivers, const Slice& vector, OpIndex stamps_known,
-            Builder& builder);
+/// Adds the operations of this rank's node by the plan `inner`, for the node's driver. Its input
+/// and output become slices of `vectors`; its messages go to the drivers of the other nodes.
+/// Messages that carry arrival stamps wait for `stamps_known`.
+Lifted lift(const Plan& inner, const Drivers& drivers, const Vectors& vectors,
+            const std::vector<OpIndex>& stamps_known, Builder& builder);
 
 }  // namespace latecomer

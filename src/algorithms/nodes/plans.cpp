@@ -1,0 +1,147 @@
+#include "algorithms/nodes/plans.hpp"
+
+#include <algorithm>
+
+#include "algorithms/nodes/among.hpp"
+#include "algorithms/plan_checks.hpp"
+#include "algorithms/registry.hpp"
+#include "base/error.hpp"
+
+namespace latecomer {
+namespace {
+
+/// The root has all that the others wait for, so it drives its node however late it is.
+bool root_drives(const Problem& problem) {
+  return problem.collective == Collective::bcast || problem.collective == Collective::scatter;
+}
+
+/// Of each node the rank that is expected first; of equal ones the root, otherwise the lowest.
+std::vector<Count> choose_drivers(const Problem& problem, const Nodes& nodes,
+                                  const std::vector<Seconds>& arrivals) {
+  std::vector<Count> drivers;
+  const auto is_root = [&](Rank rank) {
+    return rooted(problem.collective) && rank == problem.root;
+  };
+  const auto before = [&](Rank a, Rank b) {
+    if (root_drives(problem) && is_root(a) != is_root(b)) return is_root(a);
+    const Seconds first = arrivals.empty() ? 0 : arrivals[static_cast<std::size_t>(a)];
+    const Seconds second = arrivals.empty() ? 0 : arrivals[static_cast<std::size_t>(b)];
+    if (first != second) return first < second;
+    return is_root(a) != is_root(b) ? is_root(a) : a < b;
+  };
+  for (Rank node = 0; node < nodes.count(); ++node) {
+    const auto& ranks = nodes.ranks(node);
+    drivers.push_back(*std::min_element(ranks.begin(), ranks.end(), before));
+  }
+  return drivers;
+}
+
+/// The arrivals of nodes. A node contributes when its last rank is there; one that only receives,
+/// or has the root as its driver, begins with its driver.
+std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,
+                                       const std::vector<Seconds>& arrivals) {
+  if (arrivals.empty()) return {};
+  std::vector<Seconds> of_nodes;
+  const auto arrival = [&](Count rank) { return arrivals[static_cast<std::size_t>(rank)]; };
+  for (Rank node = 0; node < nodes.count(); ++node) {
+    Seconds at = arrival(plan.table[static_cast<std::size_t>(node)]);
+    if (!root_drives(plan.problem)) {
+      for (const Rank rank : nodes.ranks(node)) at = std::max(at, arrival(rank));
+    }
+    of_nodes.push_back(at);
+  }
+  return of_nodes;
+}
+
+void check_drivers(const Plan& plan, const Nodes& nodes) {
+  if (plan.table.size() != static_cast<std::size_t>(nodes.count())) {
+    refuse_table(plan, "one rank a node");
+  }
+  for (Rank node = 0; node < nodes.count(); ++node) {
+    const auto& ranks = nodes.ranks(node);
+    const Count driver = plan.table[static_cast<std::size_t>(node)];
+    if (std::find(ranks.begin(), ranks.end(), driver) == ranks.end()) {
+      refuse_table(plan, "of each node one of its ranks");
+    }
+    const bool of_root = root_drives(plan.problem) && node == nodes.node(plan.problem.root);
+    if (of_root && driver != plan.problem.root) refuse_table(plan, "the root for its node");
+  }
+}
+
+/// Throws Error unless the plan is one for the problem, but for being in place.
+void check_inner(const Plan& inner, Problem problem) {
+  const Algorithm& row = find_algorithm(problem.collective, inner.algorithm);
+  problem.in_place = inner.problem.in_place;
+  if (row.build == nullptr || row.name == "nodes" || inner.problem != problem) {
+    throw Error("inner plan", in_words(inner),
+                "a program of " + std::to_string(problem.ranks) + " places for " +
+                    std::to_string(problem.count) + " elements");
+  }
+  check_plan(inner);
+}
+
+}  // namespace
+
+Problem problem_among(const Problem& problem, const Nodes& nodes, Count count) {
+  Problem among = problem;
+  among.ranks = nodes.count();
+  among.count = count;
+  among.in_place = true;
+  if (rooted(problem.collective)) among.root = nodes.node(problem.root);
+  return among;
+}
+
+void fill_lifted(Plan& plan, const Knowledge& knowledge, const Lifting& lifting) {
+  Knowledge among = knowledge;
+  among.placement = {};
+  if (!lifting.usable(plan.problem, knowledge.placement)) {
+    Problem same = plan.problem;
+    same.in_place = false;  // local
+    plan.inner = {plan_among(plan, same, among, lifting.aware)};
+    return;
+  }
+  const Nodes nodes(knowledge.placement, plan.problem.ranks);
+  plan.placement = knowledge.placement;
+  plan.table = choose_drivers(plan.problem, nodes, knowledge.arrivals);
+  if (nodes.count() == 1) {
+    plan.parameters.try_emplace("among", 0);  // none runs
+    return;
+  }
+  among.arrivals = arrivals_of_nodes(plan, nodes, knowledge.arrivals);
+  among.background = lifting.receives_apart;
+  among.telemetry = knowledge.telemetry && lifting.tells;
+  for (const Problem& problem : lifting.among(plan.problem, nodes)) {
+    plan.inner.push_back(plan_among(plan, problem, among, lifting.aware));
+  }
+}
+
+void check_lifted(const Plan& plan, const Lifting& lifting) {
+  std::vector<Problem> problems = {plan.problem};
+  if (!among_all(plan)) {
+    const Nodes nodes(plan.placement, plan.problem.ranks);
+    if (!lifting.usable(plan.problem, plan.placement)) {
+      refuse_table(plan, "a problem that nodes take");
+    }
+    check_drivers(plan, nodes);
+    problems.clear();
+    if (nodes.count() > 1) problems = lifting.among(plan.problem, nodes);
+  }
+  if (plan.inner.size() != problems.size()) {
+    throw Error("inner plans", std::to_string(plan.inner.size()), std::to_string(problems.size()));
+  }
+  for (std::size_t i = 0; i < problems.size(); ++i) check_inner(plan.inner[i], problems[i]);
+}
+
+bool lifted_informs_all(const Plan& plan, const Lifting& lifting) {
+  if (!among_all(plan)) return lifting.tells;
+  if (plan.inner.empty()) return lifting.tells;
+  const Algorithm& row = find_algorithm(plan.problem.collective, plan.inner.front().algorithm);
+  return row.informs_all != nullptr && row.informs_all(plan.inner.front());
+}
+
+void build_among_all(const Plan& plan, Builder& builder) {
+  const Plan& inner = plan.inner.front();
+  find_algorithm(inner.problem.collective, inner.algorithm).build(inner, builder);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,157 @@
+#include "algorithms/nodes/waves.hpp"
+
+#include <algorithm>
+
+#include "algorithms/nodes/plans.hpp"
+#include "algorithms/registry.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Count kShortestSlice = 4096;   // bytes that ranks take turns at
+constexpr Count kShortestPiece = 32768;  // bytes that leave as soon as they are complete
+constexpr Count kMostPieces = 64;
+
+Count number_of_waves(const Problem& problem) {
+  const Count most = std::max<Count>(1, kMaxNodeBytes / problem.element_bytes);
+  return (problem.count + most - 1) / most;
+}
+
+}  // namespace
+
+bool goes_in_waves(const Problem& problem, const Placement& placement) {
+  return shares_nodes(placement) && problem.commutative && problem.count > 0 &&
+         problem.element_bytes > 0 && problem.element_bytes <= kMaxNodeBytes &&
+         number_of_waves(problem) <= kMaxNodeFlags / 3;
+}
+
+std::vector<Problem> waves_among(const Problem& problem, const Nodes& nodes) {
+  const Count waves = number_of_waves(problem);
+  const Partition parts(problem.count, waves);
+  std::vector<Problem> all = {problem_among(problem, nodes, parts.longest())};
+  const Count last = parts.range(waves - 1).count;
+  if (last != parts.longest()) all.push_back(problem_among(problem, nodes, last));
+  return all;
+}
+
+Cost cost_of_waves(const Plan& plan) {
+  Cost all;
+  if (plan.inner.empty()) return all;
+  const Count waves = number_of_waves(plan.problem);
+  for (Count wave = 0; wave + 1 < waves; ++wave) all = all + cost_of(plan.inner.front());
+  return all + cost_of(plan.inner.back());
+}
+
+Parameter pieces_parameter() {
+  return {"pieces",
+          "of the vector, which leave a node one by one; default: of 32 KiB, at most 64",
+          1,
+          {}};
+}
+
+void fill_pieces(Plan& plan, Turns turns) {
+  Count& pieces = plan.parameters.try_emplace("pieces", 0).first->second;
+  pieces =
+      among_all(plan) ? 1 : Cuts(plan, Nodes(plan.placement, plan.problem.ranks), turns).pieces;
+}
+
+Cuts::Cuts(const Plan& plan, const Nodes& nodes, Turns turns)
+    : waves(number_of_waves(plan.problem)) {
+  const Count longest = Partition(plan.problem.count, waves).longest();
+  const Count flags = kMaxNodeFlags / waves;  // pieces * (slices + 2) of them
+  const Count bytes = longest * plan.problem.element_bytes;
+  const Count asked = plan.parameters.at("pieces");
+  pieces = asked > 0 ? asked : std::clamp<Count>(bytes / kShortestPiece, 1, kMostPieces);
+  pieces = std::clamp<Count>(pieces, 1, std::max<Count>(1, std::min(flags / 3, longest)));
+  const Count most = turns == Turns::none ? 1 : nodes.most();
+  slices = std::clamp<Count>(bytes / pieces / kShortestSlice, 1,
+                             std::min<Count>(most, flags / pieces - 2));
+}
+
+Slice Wave::piece(Count piece) const {
+  const Range part = Partition(range.count, pieces).range(piece);
+  return {Buffer::node, part.begin, part.count};
+}
+
+Range Wave::vector(Count piece) const { return vector(this->piece(piece)); }
+
+Slice Wave::slice(Count piece, Count slice) const {
+  const Slice whole = this->piece(piece);
+  const Range part = Partition(whole.count, slices).range(slice);
+  return whole.part(part.begin, part.count);
+}
+
+std::vector<Wave> waves_of(const Plan& plan, const NodeRank& rank, Turns turns, Builder& builder) {
+  const Cuts cuts(plan, rank.nodes(), turns);
+  const Partition parts(plan.problem.count, cuts.waves);
+  if (!rank.alone()) builder.node(parts.longest());
+  std::vector<Wave> waves;
+  for (Count wave = 0; wave < cuts.waves; ++wave) {
+    waves.push_back({wave, wave + 1 == cuts.waves, parts.range(wave), cuts.pieces, cuts.slices});
+  }
+  return waves;
+}
+
+const Plan& plan_of(const Plan& plan, const Wave& wave) {
+  return plan.inner.front().problem.count == wave.range.count ? plan.inner.front()
+                                                              : plan.inner.back();
+}
+
+PieceFlags::PieceFlags(const Wave& wave, Builder& builder) : wave_(wave) {
+  for (Count piece = 0; piece < wave.pieces; ++piece) flags_.push_back(builder.flag());
+}
+
+void PieceFlags::signal(Builder& builder) const {
+  for (Count piece = 0; piece < wave_.pieces; ++piece) {
+    builder.signal(wave_.piece(piece), flags_[static_cast<std::size_t>(piece)]);
+  }
+}
+
+void PieceFlags::signal_end_of_use(Count piece, Builder& builder) const {
+  builder.signal_end_of_use(wave_.piece(piece), flags_[static_cast<std::size_t>(piece)]);
+}
+
+void PieceFlags::signal_end_of_use(Builder& builder) const {
+  if (empty()) return;
+  for (Count piece = 0; piece < wave_.pieces; ++piece) signal_end_of_use(piece, builder);
+}
+
+void PieceFlags::await(Count piece, Rank count, Builder& builder) const {
+  builder.await(wave_.piece(piece), flags_[static_cast<std::size_t>(piece)], count);
+}
+
+void PieceFlags::await(Rank count, Builder& builder) const {
+  if (empty()) return;
+  for (Count piece = 0; piece < wave_.pieces; ++piece) await(piece, count, builder);
+}
+
+Sum::Sum(const Wave& wave, const NodeRank& rank, Builder& builder)
+    : wave_(wave), rank_(rank), builder_(builder) {
+  for (Count i = 0; i < wave.pieces * wave.slices; ++i) flags_.push_back(builder.flag());
+}
+
+void Sum::add(bool tells) const {
+  for (Count piece = 0; piece < wave_.pieces; ++piece) {
+    for (Count turn = 0; turn < wave_.slices; ++turn) {
+      const Count slice = (rank_.place() + turn) % wave_.slices;
+      const Slice to = wave_.slice(piece, slice);
+      builder_.accumulate(builder_.input(wave_.vector(to)), to, flag(piece, slice));
+      if (tells && piece == 0 && slice == 0) builder_.piggyback_last();
+    }
+  }
+}
+
+std::vector<OpIndex> Sum::await(bool tells) const {
+  std::vector<OpIndex> known;
+  for (Count piece = 0; piece < wave_.pieces; ++piece) {
+    for (Count slice = 0; slice < wave_.slices; ++slice) {
+      builder_.await(wave_.slice(piece, slice), flag(piece, slice), rank_.mates());
+      if (!tells || piece > 0 || slice > 0) continue;
+      builder_.piggyback_last();
+      known = {builder_.last()};
+    }
+  }
+  return known;
+}
+
+}  // namespace latecomer

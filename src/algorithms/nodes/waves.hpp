@@ -1,0 +1,102 @@
+// Vectors that all ranks share as a whole go through the node's buffer in waves, if they are longer
+// than it, and each wave in pieces, which leave the node one by one.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/nodes/node_rank.hpp"
+#include "algorithms/row.hpp"
+#include "base/partition.hpp"
+
+namespace latecomer {
+
+/// Whether ranks share nodes and the vector goes through their buffers.
+[[nodiscard]] bool goes_in_waves(const Problem& problem, const Placement& placement);
+/// The problems among the nodes for waves of one length or two.
+[[nodiscard]] std::vector<Problem> waves_among(const Problem& problem, const Nodes& nodes);
+/// The sum of the waves' costs among the nodes.
+[[nodiscard]] Cost cost_of_waves(const Plan& plan);
+
+/// Whether ranks take turns at slices of a piece.
+enum class Turns : std::uint8_t { none, slices };
+
+[[nodiscard]] Parameter pieces_parameter();
+/// Fills in the number of pieces, once the plan has its placement.
+void fill_pieces(Plan& plan, Turns turns);
+
+/// The numbers of waves of the vector, of pieces of a wave, and of slices of a piece.
+struct Cuts {
+  Cuts(const Plan& plan, const Nodes& nodes, Turns turns);
+
+  Count waves;
+  Count pieces;
+  Count slices;
+};
+
+/// A wave of the vector, which lies at the begin of the node's buffer.
+struct Wave {
+  Count number = 0;
+  bool last = false;
+  Range range;  // of the vector
+  Count pieces = 1;
+  Count slices = 1;
+
+  /// A piece in the node's buffer, and as a range of the vector.
+  [[nodiscard]] Slice piece(Count piece) const;
+  [[nodiscard]] Range vector(Count piece) const;
+  [[nodiscard]] Slice slice(Count piece, Count slice) const;
+  [[nodiscard]] Range vector(const Slice& in_buffer) const {
+    return {range.begin + in_buffer.begin, in_buffer.count};
+  }
+  [[nodiscard]] Slice whole() const { return {Buffer::node, 0, range.count}; }
+};
+
+/// The waves of a plan; reserves the node's buffer if several ranks share it.
+[[nodiscard]] std::vector<Wave> waves_of(const Plan& plan, const NodeRank& rank, Turns turns,
+                                         Builder& builder);
+/// The plan among the nodes for a wave.
+[[nodiscard]] const Plan& plan_of(const Plan& plan, const Wave& wave);
+
+/// A flag for each piece of a wave. All ranks of a node reserve alike.
+class PieceFlags {
+ public:
+  PieceFlags() = default;
+  PieceFlags(const Wave& wave, Builder& builder);
+
+  [[nodiscard]] bool empty() const { return flags_.empty(); }
+  /// Signals each piece as this rank leaves it.
+  void signal(Builder& builder) const;
+  void signal_end_of_use(Count piece, Builder& builder) const;
+  void signal_end_of_use(Builder& builder) const;
+  void await(Count piece, Rank count, Builder& builder) const;
+  /// Awaits all pieces; nothing where there are no flags.
+  void await(Rank count, Builder& builder) const;
+
+ private:
+  Wave wave_;
+  std::vector<std::int32_t> flags_;
+};
+
+/// The sum of the vectors of a node's ranks, in its buffer: ranks add as they come, in each piece
+/// beginning at different slices.
+class Sum {
+ public:
+  Sum(const Wave& wave, const NodeRank& rank, Builder& builder);
+
+  /// Adds this rank's vector. `tells`: with its arrival stamp.
+  void add(bool tells) const;
+  /// Awaits all of them. Returns the operation after which their stamps are known, if they tell.
+  std::vector<OpIndex> await(bool tells) const;
+
+ private:
+  [[nodiscard]] std::int32_t flag(Count piece, Count slice) const {
+    return flags_[static_cast<std::size_t>(piece * wave_.slices + slice)];
+  }
+
+  Wave wave_;
+  const NodeRank& rank_;
+  Builder& builder_;
+  std::vector<std::int32_t> flags_;
+};
+
+}  // namespace latecomer
