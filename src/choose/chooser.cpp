@@ -122,6 +122,12 @@ void Chooser::connected(std::uint64_t link) {
   mix(state_hash_, link);
 }
 
+/// Prices that were found for the expected arrivals may be those of plans on nodes.
+void Chooser::place(const Placement& placement) {
+  if (!pricer_.place(placement)) return;
+  for (auto& [key, call_class] : classes_) call_class.priced_count = -1;
+}
+
 void Chooser::take_over(Chooser&& other) {
   const std::uint64_t version = version_ + other.version_ + 1;
   *this = std::move(other);
@@ -284,9 +290,23 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
 
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
-void Chooser::know(Collective collective, bool announced) {
+void Chooser::know(Collective collective, bool announced, bool nodes) {
   const Network& network = policy_.reproducible ? kBuiltIn : policy_.network;
-  pricer_.know(network, watch_ != nullptr && !rooted(collective), announced);
+  pricer_.know(network, watch_ != nullptr && !rooted(collective), announced,
+               nodes && !policy_.reproducible);
+}
+
+Decision Chooser::without_nodes(const Decision& decision, const Problem& problem) try {
+  const bool chosen = policy_.chooses(problem.collective);
+  const Choice choice = chosen ? Choice{decision.row, {}} : policy_.choice(problem.collective);
+  know(problem.collective, false, false);
+  Decision other = decision;
+  other.plan = pricer_.plan(choice, problem, expected_);
+  return other;
+} catch (const Error& error) {
+  Decision refused{.action = Decision::Action::refused};
+  refused.why = error.what();
+  return refused;
 }
 
 Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {

@@ -97,6 +97,8 @@ class Chooser {
   /// Notes that the communicator has CommResources with this number, so that further classes need
   /// not pay for them. Without them no class is ever active.
   void connected(std::uint64_t link);
+  /// Sets the placement of the ranks, as far as they can share memory.
+  void place(const Placement& placement);
   /// Notes that there can be no CommResources.
   void give_up();
   /// Notes a call about which nothing was decided.
@@ -125,6 +127,8 @@ class Chooser {
   /// ranks, so that the call may begin before its arrivals; protocols do not. What rank 0 learns of
   /// such calls is its own.
   [[nodiscard]] Decision decide(const Problem& problem, bool announced = false);
+  /// The same decision about the call at hand, with a plan that uses no memory of nodes.
+  [[nodiscard]] Decision without_nodes(const Decision& decision, const Problem& problem);
   /// Notes that a call of the class took `inside` seconds on this rank, overhead included, and the
   /// MPI library's own collective `library` of them, 0 if a plan was executed. Not for calls that
   /// rank 0 announced. Returns true as watched() does.
@@ -153,7 +157,7 @@ class Chooser {
 
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
   void judge(CallClass& call_class, Collective collective, const Review& all);
-  void know(Collective collective, bool announced);
+  void know(Collective collective, bool announced, bool nodes = true);
   [[nodiscard]] Decision decide_as_set(const Problem& problem, bool announced);
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
   [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;

@@ -27,17 +27,23 @@ std::uint64_t key_of(const Choice& choice, const Problem& problem, const Knowled
 bool answers(const CachedPlan& cached, const Choice& choice, const Problem& problem,
              const Knowledge& knowledge) {
   if (cached.problem != problem || cached.telemetry != knowledge.telemetry) return false;
-  if (!(cached.asked == choice)) return false;
+  if (!(cached.asked == choice) || cached.nodes == knowledge.placement.empty()) return false;
   return !choice.algorithm->arrival_aware ||
          (cached.arrivals == knowledge.arrivals && cached.background == knowledge.background);
 }
 
+std::size_t bytes_of(const Plan& plan) {
+  std::size_t bytes = sizeof(Plan) + plan.order.size() * sizeof(Rank) +
+                      (plan.table.size() + plan.problem.parts.size()) * sizeof(Count) +
+                      plan.placement.size() * sizeof(Rank);
+  for (const Plan& inner : plan.inner) bytes += bytes_of(inner);
+  return bytes;
+}
+
 /// The bytes of an entry, equal on all ranks. Programs are kept elsewhere.
 std::size_t bytes_of(const CachedPlan& cached) {
-  const Plan& plan = *cached.plan;
-  return sizeof(CachedPlan) + sizeof(Plan) + cached.arrivals.size() * sizeof(Seconds) +
-         plan.order.size() * sizeof(Rank) + plan.table.size() * sizeof(Count) +
-         (plan.problem.parts.size() + cached.problem.parts.size()) * sizeof(Count);
+  return sizeof(CachedPlan) + cached.arrivals.size() * sizeof(Seconds) + bytes_of(*cached.plan) +
+         cached.problem.parts.size() * sizeof(Count);
 }
 
 }  // namespace
@@ -59,7 +65,7 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
   Plan plan = make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
   ++made_;
   CachedPlan cached{choice, problem, knowledge.arrivals, knowledge.background, knowledge.telemetry,
-                    0,      nullptr};
+                    !knowledge.placement.empty(), 0, nullptr};
   cached.balanced = balanced_time(plan, knowledge.network);
   cached.plan = shared(std::move(plan));
   const std::size_t bytes = bytes_of(cached);

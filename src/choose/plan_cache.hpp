@@ -17,6 +17,7 @@ struct CachedPlan {
   std::vector<Seconds> arrivals;  // relevant for arrival-aware algorithms only
   bool background = false;        // likewise; true if ranks have progress threads
   bool telemetry = false;
+  bool nodes = false;                // made with a placement
   Seconds balanced = 0;              // its price if all ranks arrive together
   std::shared_ptr<const Plan> plan;  // shared by equal answers
 };

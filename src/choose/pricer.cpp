@@ -113,10 +113,17 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
   return std::ranges::max(arrivals) - sum / static_cast<double>(arrivals.size());
 }
 
-void Pricer::know(const Network& network, bool telemetry, bool background) {
+void Pricer::know(const Network& network, bool telemetry, bool background, bool nodes) {
   known_.network = network;
   known_.telemetry = telemetry;
   known_.background = background;
+  if (nodes == known_.placement.empty()) known_.placement = nodes ? placement_ : Placement{};
+}
+
+bool Pricer::place(const Placement& placement) {
+  if (placement_ == placement) return false;
+  placement_ = known_.placement = placement;
+  return true;
 }
 
 void Pricer::clear() {

@@ -20,7 +20,10 @@ namespace latecomer {
 class Pricer {
  public:
   /// Sets the knowledge that the call at hand is planned with, all but the expected arrivals.
-  void know(const Network& network, bool telemetry, bool background);
+  /// `nodes`: the placement of ranks may be used.
+  void know(const Network& network, bool telemetry, bool background, bool nodes);
+  /// Sets the placement of the ranks. Returns true if it was another one.
+  bool place(const Placement& placement);
   [[nodiscard]] const Network& network() const { return known_.network; }
 
   /// The plan of the call at hand, from the cache. Throws Error as make_plan() does.
@@ -56,6 +59,7 @@ class Pricer {
 
   PlanCache plans_;
   PlanCache announced_plans_;  // plans of calls that rank 0 decides about for all
+  Placement placement_;
   Knowledge known_;            // for planning the call at hand
 };
 

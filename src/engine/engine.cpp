@@ -78,6 +78,7 @@ void Engine::arrive() {
 }
 
 void Engine::completed(const Completion& completion) {
+  if (completion.stranger >= 0) return fail_by_plan_of(completion.stranger);
   const auto index = static_cast<OpIndex>(completion.token);
   const Operation& op = index_.operation(index);
   if (completion.error != 0) {
@@ -88,9 +89,7 @@ void Engine::completed(const Completion& completion) {
     const std::uint32_t channel = index_.channel_of(index);
     const bool first = index_.channels()[channel].operations.front() == index;
     if (op.kind == OpKind::recv && first && completion.plan_hash != index_.program().plan_hash) {
-      fail("rank " + std::to_string(op.peer) + " follows another plan than rank " +
-           std::to_string(index_.program().me));
-      return;
+      return fail_by_plan_of(op.peer);
     }
     --channels_[channel].in_flight;
     if (index_.is_long(op)) finish_long(index);
@@ -222,6 +221,11 @@ void Engine::fail(std::string why) {
   if (status_ == Status::failed) return;
   status_ = Status::failed;
   failure_ = std::move(why);
+}
+
+void Engine::fail_by_plan_of(Rank other) {
+  fail("rank " + std::to_string(other) + " follows another plan than rank " +
+       std::to_string(index_.program().me));
 }
 
 std::string Engine::waiting_for() const {

@@ -54,6 +54,7 @@ class Engine final : public Protocol {
   [[nodiscard]] FlagUse flag_use(OpIndex index) const;
   [[nodiscard]] bool may_combine() const { return arrived_ || options_.combine_before_arrival; }
   void fail(std::string why);
+  void fail_by_plan_of(Rank other);
 
   const ProgramIndex& index_;
   Transport& transport_;

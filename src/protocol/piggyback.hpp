@@ -15,7 +15,7 @@ class Piggyback {
   virtual ~Piggyback() = default;
 
   /// Appends the data that travel with a message that is sent now: at most kMaxBytesPerRank for
-  /// each rank of the communicator.
+  /// each rank of the communicator. In a call they begin with the data that travelled before.
   virtual void pack(std::vector<char>& to) = 0;
   /// Takes the data that a message carried, before the message's completion is delivered. Data
   /// that cannot be read are ignored.

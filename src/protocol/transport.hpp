@@ -30,6 +30,7 @@ struct Completion {
   int error = 0;                // 0, or the transport's own code
   std::uint64_t plan_hash = 0;  // the sender's, after receiving a `first` message
   bool busy = false;            // an accumulate was not begun: another rank is at it
+  Rank stranger = -1;           // a rank of the node that follows another plan; of no operation then
 };
 
 /// An operation on a flag of the node (schedule/program.hpp).

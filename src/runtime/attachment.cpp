@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/progress/async_progress.hpp"
@@ -132,6 +133,7 @@ CommState::CommState(MPI_Comm user)
     : comm(user), rank(rank_in(user)), ranks(ranks_of(user)), chooser(rank, ranks) {
   chooser.policy().network = with_handshake(default_network());
   chooser.policy().reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
+  per_node = ranks_per_node();
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   intercommunicator = inter != 0;
@@ -152,6 +154,7 @@ int CommState::ensure_resources() {
   if (resources_failed) return code;
   Introduction mine = introduction_of_place();
   mine.progress = progress_mode();
+  mine.per_node = per_node;
   mine.settings = hashes_of(*this);
   Introductions all;
   code = introduce(internal->get(), mine, all);
@@ -161,6 +164,7 @@ int CommState::ensure_resources() {
   }
   resources = std::make_unique<CommResources>(std::move(internal), all, rank, tuning.piece_limit);
   chooser.connected(resources->number);
+  chooser.place(resources->placement);
   if (all_have_progress_threads(all, comm, rank)) {
     async_progress = std::make_unique<AsyncProgress>(*this);
   }

@@ -39,6 +39,7 @@ struct CommState {
   Rank rank = 0;
   Rank ranks = 1;
   bool intercommunicator = false;
+  std::uint64_t per_node = 0;  // ranks that may share a node (node_sharing.hpp)
 
   // Decisions.
   Chooser chooser;

@@ -13,6 +13,7 @@
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"
 #include "runtime/connection/connect.hpp"
+#include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/progress/async_progress.hpp"
 #include "runtime/report/log.hpp"
@@ -207,8 +208,8 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
     Piggyback* const piggyback = watch != nullptr ? &watch->enter(arrived) : nullptr;
     Buffers buffers(data.layout(), data.input(), data.output(), resources.scratch,
                     prepared.context().scratch_count);
-    resources.transport.begin(std::move(buffers), call.op,
-                              {resources.calls, prepared.context().plan_hash}, piggyback);
+    resources.begin_call(prepared.plan, prepared.context(), std::move(buffers), call.op,
+                         resources.calls, piggyback);
     const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
     protocol = &prepared.protocol(resources.transport, options);
   }
@@ -269,6 +270,25 @@ const std::string& parameters_of(const CommState& state, Prepared& prepared) {
   return prepared.parameters;
 }
 
+/// Prepares the plan that was decided, and the memory of nodes if it uses that; if the ranks cannot
+/// have it, they plan the call again without.
+Outcome prepare_decided(CommState& state, const Request& request, Decision& decision,
+                        Prepared*& prepared) {
+  if (decision.action != Decision::Action::plan) return {};
+  const bool in_place = request.call.in_place();
+  prepared = &prepare(state, decision.plan, in_place);
+  if (decision.plan->placement.empty()) return {};
+  const Layout layout(combines(request.call.collective) ? request.call.sendtype : MPI_BYTE);
+  if (fits_node(layout)) {
+    if (!lacks_memory(state, *decision.plan)) return {};
+    const Outcome shared = share_memory(state, *prepared, layout);
+    if (shared.code != MPI_SUCCESS || state.resources->shares_memory) return shared;
+  }
+  decision = state.chooser.without_nodes(decision, request.problem);
+  if (decision.plan) prepared = &prepare(state, decision.plan, in_place);
+  return {};
+}
+
 /// Decides about the call and executes it.
 Ending decide_and_execute(CommState& state, const Request& request, Seconds arrived) {
   const Call& call = request.call;
@@ -287,8 +307,8 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
     ++state.resources->calls;
     (void)state.chooser.expect(request.problem);
     decision = state.chooser.decide(request.problem);
-    if (decision.action == Decision::Action::plan)
-      prepared = &prepare(state, decision.plan, call.in_place());
+    const Outcome ready = prepare_decided(state, request, decision, prepared);
+    if (ready.code != MPI_SUCCESS) return fail(state, ready);
   }
   switch (decision.action) {
     case Decision::Action::library:

@@ -44,7 +44,7 @@ class Run {
   /// Reports a stall, and asks the peers waited for which plan they follow. A rank that is merely
   /// late finds the question when it arrives.
   void report() {
-    monitor_.report(protocol_.waiting_for());
+    monitor_.report(protocol_.waiting_for() + missing_mates());
     for (const Rank peer : asked()) resources_.failures.ask(peer);
     ask_further();
   }
@@ -59,6 +59,14 @@ class Run {
     resources_.failures.ask((me + distance_) % ranks);
     resources_.failures.ask((me - distance_ + ranks) % ranks);
     distance_ *= 2;
+  }
+  /// The ranks of this one's node that are not in the call.
+  [[nodiscard]] std::string missing_mates() const {
+    std::string text;
+    for (const Rank mate : resources_.transport.missing_mates()) {
+      text += (text.empty() ? ", for rank " : ", ") + std::to_string(mate);
+    }
+    return text.empty() ? text : text + " of its node to enter the call";
   }
   /// This rank's plan, for comparison.
   [[nodiscard]] std::string here() const {

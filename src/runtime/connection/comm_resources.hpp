@@ -24,7 +24,9 @@ struct CommResources {
         clocks(group_clocks(clocks_of(all), me)),
         failures(comm->get()),
         transport(comm->get(), piece_limit),
-        number(all.front().number) {}
+        number(all.front().number),
+        per_node(all[static_cast<std::size_t>(me)].per_node),
+        placement(placement_of(all)) {}
   /// Keeps the MPI communicator, unfreed, where a message may be under way that no rank will
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
@@ -42,6 +44,10 @@ struct CommResources {
     ++owner;
     failures.continue_after(position, calls);
   }
+  /// Begins a call on the transport. Throws std::bad_alloc or std::system_error if there is no
+  /// memory for it.
+  void begin_call(const Plan& plan, const RankContext& context, Buffers buffers, MPI_Op op,
+                  std::uint64_t call, Piggyback* piggyback);
   /// A call is over: other calls may use its memory.
   void end_call() {
     scratch.release();
@@ -49,8 +55,14 @@ struct CommResources {
   }
   /// The call failed, or will not be finished.
   void abandon() {
-    if (!transport.abandon()) scratch.abandon();  // MPI may still use it
+    if (!transport.abandon()) {  // MPI may still use it
+      scratch.abandon();
+      if (node) node->abandon();
+      if (own_node) own_node->abandon();
+    }
     scratch.release();
+    node.reset();
+    own_node.reset();
   }
 
   std::unique_ptr<InternalComm> comm;
@@ -65,6 +77,12 @@ struct CommResources {
   std::uint64_t earlier = 0;  // of them, on communicators that were freed
   std::uint64_t owner = 1;    // which of its communicators has it, the same on all ranks
   bool threads = false;       // progress threads have sent messages
+  // The memory of nodes.
+  std::uint64_t per_node;            // as this rank asked
+  Placement placement;               // empty: no ranks share a node, or they cannot share memory
+  bool shares_memory = false;        // it was made, on all ranks
+  std::unique_ptr<NodeMemory> node;  // null: not made, or this rank is alone on its node
+  std::unique_ptr<NodeMemory> own_node;  // for plans that use none of others
 };
 
 }  // namespace latecomer

@@ -1,11 +1,15 @@
 #include "runtime/connection/introduction.hpp"
 
+#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <map>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 #include "base/hash.hpp"
@@ -28,12 +32,27 @@ std::uint64_t hash_of_machine(const std::string& boot) {
   return fnv1a(name);
 }
 
-std::uint64_t hash_of_clock(std::string boot) {
-  if (boot.empty()) return 0;
-  char name[256] = "";  // empty where there are no time namespaces: then all share the clock
-  const ssize_t length = readlink("/proc/self/ns/time", name, sizeof name);
-  if (length > 0) boot.append(name, static_cast<std::size_t>(length));
-  return fnv1a(boot);
+/// The identity of a namespace of this process; empty where the system has none.
+std::string namespace_named(const char* path) {
+  char name[256] = "";
+  const ssize_t length = readlink(path, name, sizeof name);
+  return length > 0 ? std::string(name, static_cast<std::size_t>(length)) : "";
+}
+
+std::uint64_t hash_of_clock(const std::string& boot) {
+  return boot.empty() ? 0 : fnv1a(boot + namespace_named("/proc/self/ns/time"));
+}
+
+/// Processes share memory through /proc, so they must see each other there, or through /dev/shm.
+/// Hosts of an emulated cluster differ by name alone.
+std::uint64_t hash_of_node(const std::string& boot) {
+  std::string text = boot;
+  utsname host{};
+  if (uname(&host) == 0) text += std::string(" ") + host.nodename;
+  struct stat memory{};
+  if (stat("/dev/shm", &memory) == 0) text += ' ' + std::to_string(memory.st_dev);
+  text += namespace_named("/proc/self/ns/pid") + namespace_named("/proc/self/ns/ipc");
+  return fnv1a(text);
 }
 
 }  // namespace
@@ -50,6 +69,7 @@ Introduction introduction_of_place() {
   Introduction mine;
   mine.machine = hash_of_machine(boot);
   mine.clock = hash_of_clock(boot);
+  mine.node = hash_of_node(boot);
   static std::atomic<std::uint64_t> made{0};
   mine.number = ++made;
   return mine;
@@ -77,6 +97,20 @@ std::vector<std::uint64_t> clocks_of(const Introductions& all) {
   std::vector<std::uint64_t> clocks;
   for (const Introduction& one : all) clocks.push_back(one.clock);
   return clocks;
+}
+
+Placement placement_of(const Introductions& all) {
+  using Node = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> met;
+  std::map<Node, Rank> numbers;
+  std::vector<Rank> nodes;
+  for (const Introduction& one : all) {
+    const std::uint64_t before = met[{one.node, one.per_node}]++;
+    const Node node{one.node, one.per_node, one.per_node == 0 ? 0 : before / one.per_node};
+    nodes.push_back(numbers.try_emplace(node, static_cast<Rank>(numbers.size())).first->second);
+  }
+  Placement placement = numbered(nodes);
+  return shares_nodes(placement) ? placement : Placement{};
 }
 
 SettingHashes settings_of(const Introductions& all) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "schedule/placement.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
@@ -31,6 +32,8 @@ struct Introduction {
   std::uint64_t machine = 0;  // containers and network namespaces count with their host
   std::uint64_t clock = 0;    // of a running kernel and a time namespace; 0: not known
   ProgressMode progress = ProgressMode::none;
+  std::uint64_t node = 0;      // of processes that can share memory
+  std::uint64_t per_node = 0;  // ranks that may share a node (node_sharing.hpp); 0: all
   std::uint64_t number = 0;  // of CommResources that this process has made; rank 0's counts
   SettingHashes settings;
 };
@@ -49,6 +52,10 @@ using Introductions = std::vector<Introduction>;
 
 /// The identity of each rank's clock.
 [[nodiscard]] std::vector<std::uint64_t> clocks_of(const Introductions& all);
+
+/// The placement of the ranks; empty if no two share a node. Of the ranks of a node that ask for
+/// fewer on one, those that follow each other share one.
+[[nodiscard]] Placement placement_of(const Introductions& all);
 
 [[nodiscard]] SettingHashes settings_of(const Introductions& all);
 

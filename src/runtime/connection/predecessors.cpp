@@ -167,6 +167,7 @@ Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what)
   const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
   predecessor_ = Predecessors::instance().take([&](const Predecessor& left) {
     if (left.ranks != ranks || left.threads != threads) return false;
+    if (left.resources && left.resources->per_node != state.per_node) return false;
     return what == Of::resources ? left.resources != nullptr
                                  : left.chooser.policy() == state.chooser.policy();
   });
@@ -188,6 +189,7 @@ void Inheritance::accept() {
   if (left->threads) state_.async_progress = std::make_unique<AsyncProgress>(state_);
   if (what_ == Of::resources) {
     state_.chooser.connected(left->state_hash);
+    state_.chooser.place(state_.resources->placement);
     return state_.chooser.take_over_watch(std::move(left->chooser));
   }
   state_.settings = left->settings;

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "runtime/call/stall_monitor.hpp"
 #include "runtime/connection/connect.hpp"
+#include "runtime/connection/node_sharing.hpp"
 #include "runtime/finalize.hpp"
 
 namespace latecomer {
@@ -157,6 +158,7 @@ bool AsyncProgress::begin_announced() {
   const auto found = announced_.find(next_call());
   if (protocol_ || found == announced_.end() || found->second.kind != PlanMessage::Kind::plan)
     return false;
+  if (lacks_memory_for(found->second)) return false;
   const auto collective = static_cast<Collective>(found->second.signature.collective);
   begin(found->second, in_place(collective));
   return true;
@@ -173,7 +175,8 @@ void AsyncProgress::expect(const PlanMessage& message) {
   state_.chooser.adopt(problem, rows[row], message.arrival);
 }
 
-void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
+/// Throws Error if the announced plan is none for the call.
+Plan AsyncProgress::plan_of(const PlanMessage& message) const {
   Plan plan = parse_plan(message.text);
   Problem problem = problem_of(message.signature);
   plan.problem.exact = problem.exact;
@@ -182,15 +185,34 @@ void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
     throw Error("plan from rank 0", in_words(plan), "one for " + in_words(message.signature));
   }
   check_plan(plan);
+  return plan;
+}
+
+/// True if the plan uses memory of nodes that was not made: the ranks make it when all are in the
+/// call.
+bool AsyncProgress::lacks_memory_for(const PlanMessage& message) {
+  if (state_.resources->shares_memory || state_.resources->placement.empty()) return false;
+  if (delayed_ != message.call && !plan_of(message).placement.empty()) delayed_ = message.call;
+  return delayed_ == message.call;
+}
+
+Outcome AsyncProgress::make_memory(const PlanMessage& message, bool in_place) {
+  const Prepared& prepared =
+      prepare(state_, std::make_shared<const Plan>(plan_of(message)), in_place);
+  return share_memory(state_, prepared, Layout(type_of(message.signature)));
+}
+
+void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
+  Plan plan = plan_of(message);
   expect(message);
   prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
   CommResources& resources = *state_.resources;
   const bool piggybacks = state_.chooser.piggybacks(prepared_->plan);
   Piggyback* const piggyback = piggybacks ? &state_.chooser.watch()->begin() : nullptr;
-  resources.transport.begin(Buffers(Layout(type_of(message.signature)), nullptr, nullptr,
-                                    resources.scratch, prepared_->context().scratch_count),
-                            op_of(message.signature),
-                            {message.call, prepared_->context().plan_hash}, piggyback);
+  resources.begin_call(prepared_->plan, prepared_->context(),
+                       Buffers(Layout(type_of(message.signature)), nullptr, nullptr,
+                               resources.scratch, prepared_->context().scratch_count),
+                       op_of(message.signature), message.call, piggyback);
   protocol_ =
       prepared_->executor->create_protocol(resources.transport, {state_.tuning.window, true});
   protocol_->start();
@@ -243,6 +265,17 @@ Outcome AsyncProgress::enter_call(const Request& request, Decision& decision,
     decision.why = message.text;
     if (!message.text.empty()) decision.action = Decision::Action::refused;
     return {};
+  }
+  if (!protocol_ && lacks_memory_for(message)) {
+    outcome = make_memory(message, call.in_place());
+    if (outcome.code != MPI_SUCCESS) return outcome;
+    if (!state_.resources->shares_memory) {  // later calls are planned without
+      expect(message);
+      ++state_.resources->calls;
+      decision.action = Decision::Action::refused;
+      decision.why = "the ranks of a node cannot share memory";
+      return {};
+    }
   }
   operations_ahead_ = protocol_ ? protocol_->done() : 0;
   if (!protocol_) begin(message, call.in_place());

@@ -82,6 +82,9 @@ class AsyncProgress final : public Progressable {
     return in_place_[static_cast<std::size_t>(collective)];
   }
   bool begin_announced();
+  [[nodiscard]] Plan plan_of(const PlanMessage& message) const;
+  [[nodiscard]] bool lacks_memory_for(const PlanMessage& message);
+  [[nodiscard]] Outcome make_memory(const PlanMessage& message, bool in_place);
   void expect(const PlanMessage& message);
   void begin(const PlanMessage& message, bool in_place);
   bool advance();
@@ -98,6 +101,7 @@ class AsyncProgress final : public Progressable {
   // The call that was begun.
   std::unique_ptr<Protocol> protocol_;
   Prepared* prepared_ = nullptr;
+  std::uint64_t delayed_ = 0;  // a call that waits for its ranks to make the memory of nodes
   std::uint64_t operations_ahead_ = 0;
   // By collective, the value of its last call: a call that is begun ahead is expected to have the
   // same.

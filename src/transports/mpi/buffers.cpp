@@ -27,6 +27,15 @@ Buffers::Buffers(const Layout& layout, const void* input, void* output, Scratch&
   places_[2] = {integer(scratch.reserve(layout, spacing, scratch_count)), spacing, type};
 }
 
+std::size_t Buffers::node_bytes(const Layout& layout, Count count) {
+  return Scratch::bytes(layout, scratch_spacing(layout), count);
+}
+
+void Buffers::share(void* memory) {
+  const auto base = integer(memory) + static_cast<MPI_Aint>(Scratch::bytes_before(layout_));
+  places_[3] = {base, places_[2].spacing, places_[2].type};
+}
+
 void Buffers::bind(const void* input, void* output) {
   places_[0].base = integer(input);
   places_[1].base = integer(output);

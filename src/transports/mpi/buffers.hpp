@@ -1,4 +1,4 @@
-// The three buffers of a call in memory: where the elements of a slice lie, and as which type.
+// The buffers of a call in memory: where the elements of a slice lie, and as which type.
 #pragma once
 
 #include "schedule/program.hpp"
@@ -12,6 +12,13 @@ class Buffers {
   /// In place, `input` is not used. Throws std::bad_alloc.
   Buffers(const Layout& layout, const void* input, void* output, Scratch& scratch,
           Count scratch_count);
+
+  /// The bytes that elements take in the node's buffer, where they lie as in scratch.
+  [[nodiscard]] static std::size_t node_bytes(const Layout& layout, Count count);
+  /// The bytes from one element to the next there.
+  [[nodiscard]] MPI_Aint node_spacing() const { return at(Buffer::node).spacing; }
+  /// Sets the node's buffer, which is aligned as pages are.
+  void share(void* memory);
 
   /// Sets the input and output of a call that began with scratch alone.
   void bind(const void* input, void* output);

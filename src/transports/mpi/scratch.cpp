@@ -98,17 +98,24 @@ void* Scratch::reserve(const Layout& layout, MPI_Aint spacing, Count count) {
     if (Store& all = store(); all.unused() > kKept) (void)all.take(0);
     return nullptr;
   }
-  // Element 0 is aligned, not the first byte of its data: fields keep their own alignment then.
-  const auto before = layout.true_lb < 0
-                          ? rounded_up(static_cast<std::size_t>(-layout.true_lb), kAlignment)
-                          : std::size_t{0};
-  const MPI_Aint after = (count - 1) * spacing + layout.true_lb + layout.true_extent;
-  const std::size_t bytes = before + (after > 0 ? static_cast<std::size_t>(after) : 0);
-  if (bytes > memory_.capacity) {
+  const std::size_t needed = bytes(layout, spacing, count);
+  if (needed > memory_.capacity) {
     release();
-    memory_ = store().take(bytes);
+    memory_ = store().take(needed);
   }
-  return memory_.bytes.get() + before;
+  return memory_.bytes.get() + bytes_before(layout);
+}
+
+std::size_t Scratch::bytes(const Layout& layout, MPI_Aint spacing, Count count) {
+  if (count == 0) return 0;
+  const MPI_Aint after = (count - 1) * spacing + layout.true_lb + layout.true_extent;
+  return bytes_before(layout) + (after > 0 ? static_cast<std::size_t>(after) : 0);
+}
+
+/// Element 0 is aligned, not the first byte of its data: fields keep their own alignment then.
+std::size_t Scratch::bytes_before(const Layout& layout) {
+  if (layout.true_lb >= 0) return 0;
+  return rounded_up(static_cast<std::size_t>(-layout.true_lb), kAlignment);
 }
 
 void Scratch::release() {

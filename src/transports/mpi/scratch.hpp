@@ -36,6 +36,10 @@ class Scratch {
   [[nodiscard]] static std::size_t unused();
 
   static constexpr std::size_t kAlignment = 64;
+  /// The bytes that `count` elements take, and those of them before element 0.
+  [[nodiscard]] static std::size_t bytes(const Layout& layout, MPI_Aint spacing, Count count);
+  [[nodiscard]] static std::size_t bytes_before(const Layout& layout);
+
   struct Delete {
     void operator()(std::byte* memory) const {
       ::operator delete(memory, std::align_val_t{kAlignment});

@@ -18,6 +18,7 @@ class Tags {
   static constexpr int kPlans = 3;     // progress/plan_channel.hpp
   static constexpr int kControl = 4;   // control_channel.hpp
   static constexpr int kReview = 5;    // execute.cpp
+  static constexpr int kMemory = 6;    // node_sharing.hpp
 
   explicit Tags(MPI_Comm comm) {
     if (const int* const bound = largest(comm))
@@ -43,7 +44,7 @@ class Tags {
     return found != 0 ? bound : nullptr;
   }
 
-  static constexpr int kLast = kReview;
+  static constexpr int kLast = kMemory;
   static constexpr std::uint64_t kStride = 1021;
 
   [[nodiscard]] int within(std::uint64_t number) const {

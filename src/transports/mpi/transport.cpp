@@ -12,6 +12,8 @@ namespace {
 constexpr Count kCopiedBytes = 32768;   // of a message, behind its head
 constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
 constexpr std::size_t kTests = 32;      // of channels, in one poll
+constexpr std::size_t kFlags = 64;      // that are looked at in one poll
+constexpr unsigned kPatience = 256;     // polls without news of the node, until plans are compared
 
 /// The head of a staged message.
 struct Head {
@@ -45,7 +47,8 @@ MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit, std::size_t staged_
   peers_.resize(static_cast<std::size_t>(ranks));
 }
 
-void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback) {
+void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback,
+                         NodeMemory* node) {
   buffers_.emplace(std::move(buffers));
   piggyback_ = piggyback;
   op_ = op;
@@ -59,9 +62,120 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback
   max_staged_receives_ = std::max<std::size_t>(1, staged_bytes_ / room_);
   last_staged_ = 0;
   error_ = MPI_SUCCESS;
+  node_ = node;
+  looks_ = 0;
+  if (node_ == nullptr) return;
+  // The ranks must also find the elements at the same places.
+  const auto spacing = static_cast<std::uint64_t>(buffers_->node_spacing());
+  node_->enter(call.plan_hash ^ spacing * 0x9e3779b97f4a7c15U);
+  held_back_ = true;
+  begin_held();
 }
 
+void MpiTransport::end_call() {
+  staging_.end_call();
+  if (NodeMemory* const node = std::exchange(node_, nullptr)) node->leave();
+}
+
+// --- The memory of the node ---
+
+/// Returns true if the operation begins later.
+bool MpiTransport::hold(Held held) {
+  if (!held_back_) return false;
+  held_.push_back(std::move(held));
+  return true;
+}
+
+/// Begins the operations that were held back, if all ranks of the node have left the call before.
+void MpiTransport::begin_held() {
+  if (!held_back_ || !node_->open()) return;
+  held_back_ = false;
+  if (const auto stranger = node_->stranger()) finished_.push_back({.stranger = *stranger});
+  for (const Held& held : held_) {
+    switch (held.kind) {
+      case OpKind::send:
+        send(held.message, held.plan_hash, held.token);
+        break;
+      case OpKind::recv:
+        recv(held.message, held.token);
+        break;
+      case OpKind::signal:
+        signal(held.use, held.token);
+        break;
+      case OpKind::await:
+        await(held.use, held.token);
+        break;
+      default:
+        local_ = held.local;
+    }
+  }
+  held_.clear();
+}
+
+void MpiTransport::tell_mates() {
+  if (piggyback_ == nullptr) return;
+  piggybacked_.clear();
+  piggyback_->pack(piggybacked_);
+  node_->tell(piggybacked_);
+}
+
+void MpiTransport::signal(const FlagUse& use, Token token) {
+  if (hold({.kind = OpKind::signal, .token = token, .use = use})) return;
+  if (use.piggybacks) tell_mates();
+  node_->signal(use.flag);
+  finished_.push_back({.token = token});
+}
+
+void MpiTransport::await(const FlagUse& use, Token token) {
+  if (hold({.kind = OpKind::await, .token = token, .use = use})) return;
+  awaits_.push_back({use, token});
+}
+
+void MpiTransport::accumulate(const FlagUse& use, bool waits, Token token) {
+  const Local task{OpKind::accumulate, use.source, use.target, Into::right, token, use, waits};
+  if (!hold({.kind = OpKind::accumulate, .token = token, .local = task})) local_ = task;
+}
+
+/// Looks at some of the awaited flags.
+void MpiTransport::collect_flags() {
+  const std::size_t looks = std::min(kFlags, awaits_.size());
+  for (std::size_t i = 0; i < looks; ++i) {
+    if (next_await_ >= awaits_.size()) next_await_ = 0;
+    const Awaited awaited = awaits_[next_await_];
+    if (!node_->reached(awaited.use.flag, awaited.use.count)) {
+      ++next_await_;
+      continue;
+    }
+    if (awaited.use.piggybacks && piggyback_ != nullptr) {
+      node_->hear([&](const char* data, std::size_t bytes) { piggyback_->unpack(data, bytes); });
+    }
+    finished_.push_back({.token = awaited.token});
+    awaits_.erase(awaits_.begin() + static_cast<std::ptrdiff_t>(next_await_));
+  }
+}
+
+bool MpiTransport::waits_for_mates() const {
+  const bool accumulates = local_ && local_->kind == OpKind::accumulate;
+  return node_ != nullptr && (held_back_ || !awaits_.empty() || accumulates);
+}
+
+/// A rank that follows another plan may never signal.
+void MpiTransport::look_for_stranger() {
+  if (!waits_for_mates() || !finished_.empty()) {
+    looks_ = 0;
+  } else if (++looks_ % kPatience == 0) {
+    if (const auto stranger = node_->stranger()) finished_.push_back({.stranger = *stranger});
+  }
+}
+
+std::vector<Rank> MpiTransport::missing_mates() const {
+  return waits_for_mates() ? node_->missing() : std::vector<Rank>{};
+}
+
+// --- Messages ---
+
 void MpiTransport::send(const Message& message, std::uint64_t plan_hash, Token token) {
+  if (hold({OpKind::send, token, message, plan_hash})) return;
   PendingMessage& pending = add_message(token, Direction::send, message);
   pending.plan_hash = plan_hash;
   PeerState& peer = peer_of(pending);
@@ -89,6 +203,7 @@ void MpiTransport::leave_next() {
 }
 
 void MpiTransport::recv(const Message& message, Token token) {
+  if (hold({.kind = OpKind::recv, .token = token, .message = message})) return;
   PendingMessage& pending = add_message(token, Direction::recv, message);
   if (may_receive(pending)) return post(pending);
   receiving_.push_back(&pending);
@@ -112,11 +227,13 @@ void MpiTransport::receive_next() {
 
 /// Runs at the next poll: messages that were posted with it leave first.
 void MpiTransport::combine(const Slice& left, const Slice& right, Into into, Token token) {
-  local_ = {OpKind::combine, left, right, into, token};
+  const Local task{OpKind::combine, left, right, into, token};
+  if (!hold({.kind = OpKind::combine, .token = token, .local = task})) local_ = task;
 }
 
 void MpiTransport::copy(const Slice& from, const Slice& to, Token token) {
-  local_ = {OpKind::copy, from, to, Into::right, token};
+  const Local task{OpKind::copy, from, to, Into::right, token};
+  if (!hold({.kind = OpKind::copy, .token = token, .local = task})) local_ = task;
 }
 
 MpiTransport::PendingMessage& MpiTransport::add_message(Token token, Direction direction,
@@ -251,9 +368,12 @@ void MpiTransport::add_piece(const Piece& piece) {
 }
 
 bool MpiTransport::poll(Protocol& protocol) {
+  begin_held();
   const bool worked = work() && deliver(protocol);
   const bool heard = protocol.uses_control() && receive_control(protocol);
   collect();
+  collect_flags();
+  look_for_stranger();
   leave_next();
   receive_next();
   return deliver(protocol) || worked || heard;
@@ -275,12 +395,34 @@ bool MpiTransport::receive_control(Protocol& protocol) {
 bool MpiTransport::work() {
   if (!local_) return false;
   const Local task = *local_;
+  if (task.kind == OpKind::accumulate) {
+    const auto ended = accumulate(task);
+    if (!ended) return false;
+    local_.reset();
+    finished_.push_back(*ended);
+    return true;
+  }
   local_.reset();
   const int code = task.kind == OpKind::combine
                        ? local_work_.combine(*buffers_, op_, task.left, task.right, task.into)
                        : local_work_.copy(*buffers_, task.left, task.right);
   finished_.push_back({task.token, code, 0});
   return true;
+}
+
+/// Returns nothing if another rank has its turn, for which the operation waits.
+std::optional<Completion> MpiTransport::accumulate(const Local& task) {
+  const NodeMemory::Turn turn = node_->take_turn(task.use.flag);
+  if (turn == NodeMemory::Turn::busy) {
+    if (task.waits) return std::nullopt;
+    return Completion{.token = task.token, .busy = true};
+  }
+  const int code = turn == NodeMemory::Turn::first
+                       ? local_work_.copy(*buffers_, task.left, task.right)
+                       : local_work_.combine(*buffers_, op_, task.left, task.right, Into::right);
+  if (task.use.piggybacks) tell_mates();
+  node_->end_turn(task.use.flag);
+  return Completion{.token = task.token, .error = code};
 }
 
 /// Messages of a channel are done in their order, so that only the first needs a test; and polls
@@ -376,6 +518,8 @@ std::vector<Rank> MpiTransport::awaited() const {
   std::vector<Rank> peers;
   for (const Channel* const channel : open_) peers.push_back(channel->first->pending->peer);
   for (const PendingMessage* const pending : receiving_) peers.push_back(pending->peer);
+  const std::vector<Rank> mates = missing_mates();
+  peers.insert(peers.end(), mates.begin(), mates.end());
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   return peers;
@@ -384,6 +528,10 @@ std::vector<Rank> MpiTransport::awaited() const {
 bool MpiTransport::abandon() {
   local_.reset();
   finished_.clear();
+  node_ = nullptr;
+  held_back_ = false;
+  held_.clear();
+  awaits_.clear();
   receiving_.clear();
   std::vector<MPI_Request> receives, sends;
   for (Channel* const channel : open_) {

@@ -5,6 +5,9 @@
 // Messages and combines of more elements than MPI's int can count are done in pieces. Long messages
 // to one peer leave one after another: MPI would send them side by side, and all would be late.
 //
+// In calls on nodes, operations that are posted while a rank of the node is in the call before begin
+// when it has left that.
+//
 // Calls after the first of their kind allocate no memory, and make no MPI calls but those that
 // move data.
 #pragma once
@@ -21,6 +24,7 @@
 #include "transports/mpi/open_requests.hpp"
 #include "transports/mpi/staging.hpp"
 #include "transports/mpi/tags.hpp"
+#include "transports/node/node_memory.hpp"
 
 namespace latecomer {
 
@@ -43,8 +47,10 @@ class MpiTransport final : public Transport {
     std::uint64_t number;
     std::uint64_t plan_hash;
   };
-  /// Begins a call; the one before must be finished or abandoned. `piggyback` may be null.
-  void begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback = nullptr);
+  /// Begins a call; the one before must be finished or abandoned. `piggyback` may be null; `node`:
+  /// the memory of this rank's node, if the call's program uses it; all its ranks begin the call.
+  void begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback = nullptr,
+             NodeMemory* node = nullptr);
   /// Sets the input and output when this rank arrives in a call that began without them: until then
   /// only scratch is touched.
   void bind(const void* input, void* output) { buffers_->bind(input, output); }
@@ -59,17 +65,23 @@ class MpiTransport final : public Transport {
   void recv(const Message& message, Token token) override;
   void combine(const Slice& left, const Slice& right, Into into, Token token) override;
   void copy(const Slice& from, const Slice& to, Token token) override;
+  void signal(const FlagUse& use, Token token) override;
+  void await(const FlagUse& use, Token token) override;
+  void accumulate(const FlagUse& use, bool waits, Token token) override;
   void send_control(Rank peer, ControlWords words) override { control_.send(peer, words); }
 
   /// True if a protocol used control messages: some may never be received, so the communicator's
   /// context must not be used for anything but further calls.
   [[nodiscard]] bool control_used() const { return control_.used(); }
-  /// Ends a call that succeeded: memory for its messages is left to the next one.
-  void end_call() { staging_.end_call(); }
+  /// Ends a call that succeeded: memory for its messages is left to the next one, and the memory of
+  /// the node to the next call of all its ranks.
+  void end_call();
   /// The number of posted receives into staging memory.
   [[nodiscard]] std::size_t staged_receives() const { return staged_receives_; }
 
-  /// The peers of the messages under way, ascending.
+  /// The ranks of the node that have not entered the call, if it is waited for something there.
+  [[nodiscard]] std::vector<Rank> missing_mates() const;
+  /// The peers of the messages under way, and the missing mates, ascending.
   [[nodiscard]] std::vector<Rank> awaited() const;
   /// MPI's code of the completion that the protocol failed at; MPI_SUCCESS if no completion failed.
   [[nodiscard]] int error() const { return error_; }
@@ -126,6 +138,21 @@ class MpiTransport final : public Transport {
     Slice left, right;
     Into into;
     Token token;
+    FlagUse use = {};    // accumulate
+    bool waits = false;  // likewise
+  };
+  /// An operation that was posted before the node's memory could be used.
+  struct Held {
+    OpKind kind;
+    Token token;
+    Message message = {};
+    std::uint64_t plan_hash = 0;
+    Local local = {};
+    FlagUse use = {};
+  };
+  struct Awaited {
+    FlagUse use;
+    Token token;
   };
 
   PendingMessage& add_message(Token token, Direction direction, const Message& message);
@@ -167,6 +194,13 @@ class MpiTransport final : public Transport {
   bool deliver(Protocol& protocol);
   bool receive_control(Protocol& protocol);
   bool work();
+  [[nodiscard]] std::optional<Completion> accumulate(const Local& task);
+  void tell_mates();
+  bool hold(Held held);
+  void begin_held();
+  void collect_flags();
+  void look_for_stranger();
+  [[nodiscard]] bool waits_for_mates() const;
   [[nodiscard]] std::size_t max_piggybacked() const {
     return Piggyback::kMaxBytesPerRank * peers_.size();
   }
@@ -202,6 +236,13 @@ class MpiTransport final : public Transport {
   std::vector<char> piggybacked_;
   std::vector<Completion> finished_, delivering_;
   std::optional<Local> local_;
+
+  NodeMemory* node_ = nullptr;  // of the call, if it uses it
+  bool held_back_ = false;      // a rank of the node is in the call before
+  std::vector<Held> held_;
+  std::vector<Awaited> awaits_;
+  std::size_t next_await_ = 0;  // the next one to look at
+  unsigned looks_ = 0;          // at flags that had not counted so far, since one had
 };
 
 }  // namespace latecomer

@@ -14,7 +14,7 @@ std::vector<Candidate> announced(Collective collective, const std::vector<Second
   CallClass call_class;
   call_class.budget = budget;
   Pricer pricer;
-  pricer.know({}, false, true);
+  pricer.know({}, false, true, true);
   return pricer.candidates(call_class, {collective, 16, 1 << 20, 4}, arrivals);
 }
 

@@ -1,0 +1,80 @@
+// Memory that processes of one machine share: a sparse file in memory. Pages must be reserved before
+// they are touched, since a page that cannot be had ends the process.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace latecomer {
+
+/// A part of the memory in this process's addresses, until the object goes.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(std::byte* at, std::size_t bytes) : at_(at), bytes_(bytes) {}
+  ~Mapping();
+  Mapping(Mapping&& other) noexcept
+      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(at_, other.at_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  [[nodiscard]] std::byte* data() const { return at_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Leaks the mapping, since MPI may still use it.
+  void abandon() { at_ = nullptr; }
+
+ private:
+  std::byte* at_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// All functions throw std::system_error.
+class SharedMemory {
+ public:
+  /// `unnamed`: other processes open it through its maker's descriptor; `named`: a file in
+  /// /dev/shm, where that is not possible.
+  enum class Kind { unnamed, named };
+
+  SharedMemory() = default;
+  ~SharedMemory();
+  SharedMemory(SharedMemory&& other) noexcept { swap(other); }
+  SharedMemory& operator=(SharedMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  /// Makes memory of so many bytes, all 0; none are reserved.
+  [[nodiscard]] static SharedMemory make(Kind kind, std::size_t bytes);
+  /// Opens the memory that another process, or this one, made; it must still have it.
+  [[nodiscard]] static SharedMemory open(const std::string& path, std::size_t bytes);
+
+  /// The path that others open.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Removes the name, when all others have opened it.
+  void unlink();
+  /// Reserves pages for all processes that share the memory.
+  void reserve(std::size_t begin, std::size_t bytes) const;
+  /// `begin` is a multiple of the page size.
+  [[nodiscard]] Mapping map(std::size_t begin, std::size_t bytes) const;
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] static std::size_t page();
+
+ private:
+  void swap(SharedMemory& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(path_, other.path_);
+    std::swap(named_, other.named_);
+  }
+
+  int descriptor_ = -1;
+  std::size_t bytes_ = 0;
+  std::string path_;
+  bool named_ = false;  // by this process, and not unlinked yet
+};
+
+}  // namespace latecomer
