@@ -130,8 +130,9 @@ class PyPlan {
     return std::pair(std::string(found->rule), found->text);
   }
 
-  /// Seconds when all arrive together, by the plan's cost.
+  /// Seconds when all arrive together, by the plan's cost and its work within nodes.
   [[nodiscard]] Seconds time() const {
+    if (!plan_.placement.empty()) return balanced_time(plan_, network_);
     return interruptible([&] { return hockney_time(plan_.problem, cost_of(plan_), network_); });
   }
 

@@ -25,7 +25,7 @@ template <class Competes, class Price>
       Plan plan = make_plan(row, problem, way, knowledge);
       if (plan == best) continue;  // nodes may be asked for what they choose by themselves
       const Seconds costs = price(plan);
-      if (costs > least) continue;
+      if (costs > least || (!way.empty() && costs == least)) continue;
       best = std::move(plan);
       least = costs;
     }
