@@ -47,8 +47,10 @@ std::vector<std::string> names(const std::vector<simgrid::s4u::Host*>& hosts) {
 void run(const simgrid::s4u::Engine& simgrid, const SimGridPlatform& platform,
          SimGridCommand& command) {
   const Executors executors = parties_for(command);
-  const Placement nodes =
-      command.plan_placement.empty() ? placement_of(command) : command.plan_placement;
+  Placement nodes = command.plan_placement;
+  if (!command.placement.empty()) {
+    nodes = parse_placement(command.placement, command.problem.ranks);
+  }
   const auto hosts = nodes.empty() ? platform.place(command.problem.ranks, command.per_node)
                                    : platform.place(nodes);
   SimulationOptions options;
