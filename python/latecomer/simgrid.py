@@ -67,9 +67,9 @@ def simulate(
     each rank to the host that `placement` counts for it. Ranks of a host share its memory.
     `config` holds SimGrid's own settings, as in "network/model:CM02" (PLAIN: closest to alpha and
     beta). `network` is planned for; of it gamma, the eager limit, local_alpha, local_beta and
-    memory are simulated, the rest is the platform's. `check` computes with real elements, too. The other arguments are those of
-    `latecomer.simulate`, with `arrivals` for `arrival`; `deadline` is in seconds of real time. The
-    trace is empty.
+    memory are simulated, the rest is the platform's. `check` computes with real elements, too. The
+    other arguments are those of `latecomer.simulate`, with `arrivals` for `arrival`; `deadline` is
+    in seconds of real time. The trace is empty.
 
     Raises ValueError, SimGridError (no SimGrid, a platform that cannot be used, too few hosts),
     DeadlineError, and RuntimeError if a rank gets stuck or `check` finds wrong elements.

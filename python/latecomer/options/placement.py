@@ -7,7 +7,7 @@ from .errors import OptionError
 
 
 def choose_placement(ranks: int, per_node: int | None, placement: str | None) -> tuple[int, ...]:
-    """The node of each rank; empty: every rank has one of its own. Raises OptionError, ValueError."""
+    """The node of each rank; empty: each has its own. Raises OptionError and ValueError."""
     if placement is None:
         return tuple(core.consecutive_placement(ranks, per_node or 1))
     if per_node is not None:

@@ -65,8 +65,8 @@ Network = Annotated[
     str,
     option("--network", "COSTS", "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns,"
            "eager=64KiB,jitter=0.1 (on nodes of several ranks also local_alpha, local_beta and "
-           "memory=, per byte of all its ranks together), or those in @FILE, or built-in. The default is "
-           "LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."),
+           "memory=, per byte of all its ranks together), or those in @FILE, or built-in. The "
+           "default is LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."),
 ]  # fmt: skip
 EngineName = Annotated[
     str,

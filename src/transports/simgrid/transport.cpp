@@ -49,7 +49,10 @@ std::optional<std::size_t> SimGridTransport::wait_any(Seconds until) {
   if (left < kAccuracy) return std::nullopt;
   const bool forever = until == kNever;
   if (node_ != nullptr) {
-    if (!bell_) bell_ = s4u::this_actor::exec_init(0);
+    if (!bell_) {
+      bell_ = s4u::this_actor::exec_async(1);
+      bell_->suspend();
+    }
     activities_.emplace_back(bell_);
     const auto done = s4u::Activity::wait_any_for(activities_, forever ? -1 : left);
     activities_.pop_back();
@@ -207,7 +210,7 @@ void SimGridTransport::complete_at(Seconds time, const Completion& completion) {
 
 /// Wakes the rank's actor, if it waits.
 void SimGridTransport::ring() {
-  if (bell_ && bell_->get_state() == s4u::Activity::State::INITED) bell_->start();
+  if (bell_ && bell_->is_suspended()) bell_->resume();
 }
 
 void SimGridTransport::increase(std::int32_t index) {

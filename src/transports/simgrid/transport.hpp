@@ -144,7 +144,7 @@ class SimGridTransport final : public Transport {
       control_sent_;  // words, which their receivers read in place
   std::optional<Local> local_;
   std::vector<Due> due_;         // by time
-  simgrid::s4u::ExecPtr bell_;   // started by a mate that has changed `due_` or `local_`
+  simgrid::s4u::ExecPtr bell_;   // resumed by a mate that has changed `due_` or `local_`
 };
 
 }  // namespace latecomer
