@@ -35,18 +35,25 @@ using namespace latecomer;
 using Arrivals = std::vector<Seconds>;
 
 nb::tuple as_tuple(const Slice& slice) {
-  static constexpr const char* names[kBuffers] = {"input", "output", "scratch"};
+  static constexpr const char* names[kBuffers] = {"input", "output", "scratch", "node"};
   return nb::make_tuple(names[static_cast<int>(slice.buffer)], slice.begin, slice.end());
 }
 
 nb::dict describe_operation(const Operation& op, const std::vector<OpIndex>& after) {
-  static constexpr const char* kinds[] = {"arrive", "send", "recv", "combine", "copy"};
-  const bool local = op.kind == OpKind::combine || op.kind == OpKind::copy;
+  static constexpr const char* kinds[] = {"arrive", "send",   "recv",  "combine",
+                                          "copy",   "signal", "await", "accumulate"};
+  const bool local = op.kind == OpKind::combine || op.kind == OpKind::copy ||
+                     op.kind == OpKind::accumulate;
   nb::dict all;
   all["kind"] = kinds[static_cast<int>(op.kind)];
   if (op.kind == OpKind::send || op.kind == OpKind::recv) all["peer"] = op.peer;
-  if (op.kind == OpKind::send || local) all["source"] = as_tuple(op.source);
-  if (op.kind == OpKind::recv || local) all["target"] = as_tuple(op.target);
+  const bool tells = op.kind == OpKind::signal && op.target.empty();
+  const bool ends_use = op.kind == OpKind::signal && !tells;
+  const bool waits = op.kind == OpKind::await;
+  if (op.kind == OpKind::send || local || tells) all["source"] = as_tuple(op.source);
+  if (op.kind == OpKind::recv || local || ends_use || waits) all["target"] = as_tuple(op.target);
+  if (has_flag(op)) all["flag"] = op.flag;
+  if (waits) all["count"] = op.count;
   if (op.kind == OpKind::combine) all["into"] = op.into == Into::left ? "left" : "right";
   all["after"] = nb::cast(after);
   all["text"] = to_text(op);
@@ -78,12 +85,15 @@ auto interruptible(Work&& work) {
 class PyPlan {
  public:
   PyPlan(const Problem& problem, const std::string& algorithm, const Arrivals& arrivals,
-         const Network& network)
-      : arrivals_(arrivals), network_(network) {
+         const Network& network, const Placement& placement)
+      : arrivals_(arrivals), network_(network), placement_(numbered(placement)) {
     const Choice choice = parse_choice(problem.collective, algorithm);
     asked_ = choice.algorithm->name;
+    check_placement(placement_, problem.ranks);
+    Knowledge knowledge{arrivals, network_};
+    if (shares_nodes(placement_)) knowledge.placement = placement_;
     plan_ = interruptible([&] {
-      return make_plan(*choice.algorithm, problem, choice.parameters, {arrivals, network_});
+      return make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
     });
   }
 
@@ -111,6 +121,8 @@ class PyPlan {
   }
   [[nodiscard]] const std::vector<Rank>& order() const { return plan_.order; }
   [[nodiscard]] const std::vector<Count>& table() const { return plan_.table; }
+  /// The nodes of the ranks, as asked for; empty: none share a node.
+  [[nodiscard]] const Placement& placement() const { return placement_; }
 
   [[nodiscard]] std::optional<std::pair<std::string, std::string>> counterexample() const {
     const auto found = interruptible([&] { return verify(plan_.problem, build_programs(plan_)); });
@@ -118,8 +130,9 @@ class PyPlan {
     return std::pair(std::string(found->rule), found->text);
   }
 
-  /// Seconds when all arrive together, by the plan's cost.
+  /// Seconds when all arrive together, by the plan's cost and its work within nodes.
   [[nodiscard]] Seconds time() const {
+    if (!plan_.placement.empty()) return balanced_time(plan_, network_);
     return interruptible([&] { return hockney_time(plan_.problem, cost_of(plan_), network_); });
   }
 
@@ -129,6 +142,7 @@ class PyPlan {
                                   std::optional<std::uint64_t> seed, bool check) const {
     SimulationOptions options;
     options.network = network_;
+    options.placement = placement_;
     if (seed) options.network.seed = *seed;
     options.arrivals = actual ? *actual : arrivals_;
     options.element_bytes = plan_.problem.element_bytes;
@@ -173,7 +187,8 @@ class PyPlan {
   static constexpr std::size_t kOperationsBetween = 4096;  // checks for signals
 
   static nb::dict describe(const TraceEntry& entry, const Executors& executors) {
-    static constexpr const char* kinds[] = {"message", "control", "combine", "copy"};
+    static constexpr const char* kinds[] = {"message", "control", "combine",
+                                            "copy",    "accumulate", "flag"};
     nb::dict move;
     move["kind"] = kinds[static_cast<int>(entry.kind)];
     move["from"] = entry.from;
@@ -184,6 +199,13 @@ class PyPlan {
     if (entry.kind == TraceEntry::Kind::control) {
       const auto& executor = *executors[static_cast<std::size_t>(entry.from)];
       move["control"] = describe(executor.meaning(entry.control), entry.control.size());
+      return move;
+    }
+    if (entry.flag >= 0) move["flag"] = entry.flag;
+    if (entry.kind == TraceEntry::Kind::flag) {
+      move["count"] = 0;
+      move["text"] = "flag " + std::to_string(entry.flag);
+      move["operation"] = entry.sender_operation;
       return move;
     }
     move["source"] = as_tuple(entry.source);
@@ -207,13 +229,16 @@ class PyPlan {
   }
   /// The text of the sender's operation.
   static std::string text_of(const TraceEntry& entry) {
-    static constexpr OpKind kinds[] = {OpKind::send, OpKind::send, OpKind::combine, OpKind::copy};
-    const OpKind kind = kinds[static_cast<int>(entry.kind)];
-    return to_text(Operation{kind, entry.to, entry.source, entry.target, entry.into});
+    static constexpr OpKind kinds[] = {OpKind::send, OpKind::send, OpKind::combine, OpKind::copy,
+                                       OpKind::accumulate};
+    const OpKind kind = entry.flag >= 0 ? OpKind::accumulate : kinds[static_cast<int>(entry.kind)];
+    return to_text(
+        Operation{kind, entry.to, entry.source, entry.target, entry.into, entry.flag});
   }
 
   Arrivals arrivals_;
   Network network_;
+  Placement placement_;
   std::string asked_;
   Plan plan_;
 };
@@ -222,9 +247,10 @@ class PyPlan {
 class PyRehearsal {
  public:
   PyRehearsal(const Problem& problem, const std::string& algorithm, const Network& network,
-              const Network& assumed, const std::string& native, bool check)
+              const Network& assumed, const std::string& native, bool check,
+              const Placement& placement)
       : rehearsal_(interruptible([&] {
-          return Rehearsal(setting(problem, algorithm, native, network, assumed, check));
+          return Rehearsal(setting(problem, algorithm, native, network, assumed, check, placement));
         })) {}
 
   nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed) {
@@ -242,10 +268,12 @@ class PyRehearsal {
  private:
   static Rehearsal::Setting setting(const Problem& problem, const std::string& algorithm,
                                     const std::string& native, const Network& network,
-                                    const Network& assumed, bool check) {
+                                    const Network& assumed, bool check,
+                                    const Placement& placement) {
     Rehearsal::Setting all{problem,      parse_choice(problem.collective, algorithm),
                            std::nullopt, network,
-                           assumed,      check};
+                           assumed,      check,
+                           numbered(placement)};
     if (!native.empty()) all.native = parse_choice(problem.collective, native);
     return all;
   }
@@ -381,6 +409,7 @@ void bind_network(nb::module_& module) {
       .def_ro("per_node", &Network::per_node)
       .def_ro("local_alpha", &Network::local_alpha)
       .def_ro("local_beta", &Network::local_beta)
+      .def_ro("memory", &Network::memory)
       .def_ro("burst", &Network::burst)
       .def_ro("jitter", &Network::jitter)
       .def_ro("seed", &Network::seed)
@@ -415,6 +444,11 @@ NB_MODULE(_core, module) {
       [](const Problem& problem, const std::string& algorithm, const Arrivals& arrivals,
          const Network& network) { return PlanningTime(problem, algorithm, arrivals, network)(); },
       "problem"_a, "algorithm"_a, "arrivals"_a, "network"_a);
+  module.def(
+      "parse_placement",
+      [](const std::string& text, Rank ranks) { return parse_placement(text, ranks); }, "text"_a,
+      "ranks"_a);
+  module.def("consecutive_placement", consecutive_placement, "ranks"_a, "per_node"_a);
   module.def("accepts_operator", accepts_operator, "collective"_a, "text"_a, "commutative"_a);
   module.def("parse_bytes", [](const std::string& what, const std::string& text) {
     return parse_bytes(what, text);
@@ -472,8 +506,10 @@ NB_MODULE(_core, module) {
   module.def("least_after_last", bound, "problem"_a, "arrivals"_a, "network"_a,
              "background"_a = false);
   nb::class_<PyPlan>(module, "Plan")
-      .def(nb::init<const Problem&, const std::string&, const Arrivals&, const Network&>(),
-           "problem"_a, "algorithm"_a, "arrivals"_a = Arrivals{}, "network"_a = Network{})
+      .def(nb::init<const Problem&, const std::string&, const Arrivals&, const Network&,
+                    const Placement&>(),
+           "problem"_a, "algorithm"_a, "arrivals"_a = Arrivals{}, "network"_a = Network{},
+           "placement"_a = Placement{})
       .def_prop_ro("text", &PyPlan::text)
       .def("time", &PyPlan::time)
       .def_prop_ro("algorithm", &PyPlan::algorithm)
@@ -484,6 +520,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("parameters", &PyPlan::parameters)
       .def_prop_ro("order", &PyPlan::order)
       .def_prop_ro("table", &PyPlan::table)
+      .def_prop_ro("placement", &PyPlan::placement)
       .def("program_text", &PyPlan::program_text, "rank"_a)
       .def("operations", &PyPlan::operations, "rank"_a)
       .def("counterexample", &PyPlan::counterexample)
@@ -492,7 +529,8 @@ NB_MODULE(_core, module) {
       .def("about_operations", &PyPlan::about_operations);
   nb::class_<PyRehearsal>(module, "Rehearsal")
       .def(nb::init<const Problem&, const std::string&, const Network&, const Network&,
-                    const std::string&, bool>(),
-           "problem"_a, "algorithm"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false)
+                    const std::string&, bool, const Placement&>(),
+           "problem"_a, "algorithm"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false,
+           "placement"_a = Placement{})
       .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1);
 }

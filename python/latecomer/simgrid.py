@@ -55,6 +55,7 @@ def simulate(
     estimate: ArrayLike | None = None,
     network: str = "",
     per_node: int = 1,
+    placement: Sequence[int] | None = None,
     config: Sequence[str] = (),
     check: bool = False,
     deadline: float = processes.DEFAULT_DEADLINE_S,
@@ -62,12 +63,13 @@ def simulate(
 ) -> Simulation:
     """Run `algorithm` as SimGrid actors, by the code that also runs it over MPI.
 
-    `platform` is SimGrid's XML; `per_node` ranks at a time go to its hosts, as it lists them.
+    `platform` is SimGrid's XML; `per_node` ranks at a time go to its hosts, as it lists them, or
+    each rank to the host that `placement` counts for it. Ranks of a host share its memory.
     `config` holds SimGrid's own settings, as in "network/model:CM02" (PLAIN: closest to alpha and
-    beta). `network` is planned for; of it gamma and the eager limit are simulated, the rest is the
-    platform's. `check` computes with real elements, too. The other arguments are those of
-    `latecomer.simulate`, with `arrivals` for `arrival`; `deadline` is in seconds of real time. The
-    trace is empty.
+    beta). `network` is planned for; of it gamma, the eager limit, local_alpha, local_beta and
+    memory are simulated, the rest is the platform's. `check` computes with real elements, too. The
+    other arguments are those of `latecomer.simulate`, with `arrivals` for `arrival`; `deadline` is
+    in seconds of real time. The trace is empty.
 
     Raises ValueError, SimGridError (no SimGrid, a platform that cannot be used, too few hosts),
     DeadlineError, and RuntimeError if a rank gets stuck or `check` finds wrong elements.
@@ -76,7 +78,7 @@ def simulate(
 
     times, known = seconds(arrivals), seconds(arrivals if estimate is None else estimate)
     # Planned here only for its errors: the program plans again, in its own process.
-    plan = make_plan(problem(**asked), algorithm, known, network)
+    plan = make_plan(problem(**asked), algorithm, known, network, placement)
     _check_times(times, plan.ranks)
     what = plan.problem
     words = [
@@ -86,6 +88,7 @@ def simulate(
         *("--element-bytes", str(what.element_bytes)),
         *(["--parts", ",".join(map(str, what.parts))] if what.parts else []),
         *("--per-node", str(operator.index(per_node))),
+        *(["--placement", ",".join(map(str, placement))] if placement else []),
         *([] if what.commutative else ["--non-commutative"]),
         *(["--exact"] if what.exact else []),
         *(["--in-place"] if what.in_place else []),

@@ -16,13 +16,16 @@ Seconds volume_bound(const std::vector<Node>& nodes, Seconds t, Seconds transfer
   const auto all = static_cast<double>(nodes.size());
   Seconds ready = 0;
   double late = 0;
+  bool open = early;  // can a late node receive before its last rank comes?
   for (const Node& node : nodes) {
     ready += early ? t : std::max(node.first, t);
-    if (node.last >= t) ++late;
+    if (node.last < t) continue;
+    ++late;
+    open = open || node.first < t;
   }
   // The result may first be complete at a late node, which then needs no message: if the others'
   // values were there before its arrival, or if all nodes are late.
-  const double vectors = all - 1 + late - (early || late == all ? 1 : 0);
+  const double vectors = all - 1 + late - (open || late == all ? 1 : 0);
   return (ready + vectors * transfer) / all;
 }
 

@@ -65,7 +65,7 @@ struct CallClass {
   Count priced_count = -1;
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
-  std::vector<const Algorithm*> unpriced;  // rows for these arrivals, the cheapest to plan last
+  std::vector<Choice> unpriced;  // for these arrivals, the cheapest to plan last
   // The prices of the arrival-independent candidates of rooted calls under the arrivals of the last
   // calls.
   std::vector<std::vector<Candidate>> recent_prices;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "price/on_nodes.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
 
@@ -33,8 +34,10 @@ Seconds as_price(Seconds after_last, Collective collective, const std::vector<Se
 }
 
 /// Returns true if balanced programs are replayed for given arrivals: in rooted collectives, whose
-/// ranks may leave early, if they combine or protocols compete.
+/// ranks may leave early, if they combine or protocols compete, and on nodes, where all prices rest
+/// on replays.
 bool replays_arrivals(const CallClass& call_class) {
+  if (!call_class.arrival_independent.front().plan->placement.empty()) return true;
   const Collective collective = call_class.arrival_independent.front().row->collective;
   return rooted(collective) && (combines(collective) || call_class.arrival_independent.size() > 1);
 }
@@ -77,6 +80,13 @@ Seconds mean_of_recent(const CallClass& call_class, const Algorithm& row, Second
     }
   }
   return count > 0 ? sum / count : predicted;
+}
+
+/// Adds a candidate, or replaces that of the same row by it if it is cheaper.
+void add(Candidate candidate, std::vector<Candidate>& candidates) {
+  const auto found = std::ranges::find(candidates, candidate.row, &Candidate::row);
+  if (found == candidates.end()) return candidates.push_back(std::move(candidate));
+  if (candidate.predicted < found->predicted) *found = std::move(candidate);
 }
 
 /// Arrivals may differ from the expected ones: candidates that do not depend on these keep their
@@ -158,7 +168,8 @@ const CachedPlan* Pricer::plan_if_affordable(CallClass& call_class, const Algori
   const Choice choice{&row, {}};
   if (const CachedPlan* const found = plans_for_call().find(choice, problem, known_)) return found;
   if (!accepts(row, problem, nullptr)) return nullptr;
-  if (!call_class.pay(planning_cost(row, problem, known_.network))) return nullptr;
+  const Seconds cost = planning_cost(row, problem, known_.network, known_.placement);
+  if (!call_class.pay(cost)) return nullptr;
   return &plans_for_call().get(choice, problem, known_);
 }
 
@@ -177,7 +188,7 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
   all.push_back({fastest->asked.algorithm, balanced, fastest->plan});
   for (const Algorithm& row : registry(problem.collective)) {
     if (row.kind != Kind::protocol || (known_.background && !row.runs_ahead)) continue;
-    if (!may_pay(row, problem, known_.network)) continue;
+    if (!may_pay(row, problem, known_.network, known_.placement)) continue;
     const CachedPlan* const protocol = plan_if_affordable(call_class, row, problem);
     if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
     all.push_back({&row, protocol->balanced, protocol->plan});
@@ -193,7 +204,8 @@ Seconds Pricer::price_of(const CallClass& call_class, const Candidate& candidate
   const Plan& plan = *candidate.plan;
   const bool exact = replays_arrivals(call_class) || has_closed_form(plan);
   const Seconds after_last =
-      exact ? mean_after_last(plan, known_.network, arrivals) : balanced_time(plan, known_.network);
+      exact ? mean_after_last(plan, known_.network, arrivals, known_.placement)
+            : balanced_time(plan, known_.network, known_.placement);
   return as_price(after_last, candidate.row->collective, arrivals);
 }
 
@@ -206,14 +218,16 @@ void Pricer::price(CallClass& call_class, const Problem& problem,
   if (!begun) begin_pricing(call_class, problem, expected);
   known_.arrivals = expected;
   while (!call_class.unpriced.empty()) {
-    const Algorithm& row = *call_class.unpriced.back();
-    if (!call_class.pay(planning_cost(row, problem, known_.network))) return;
+    const Algorithm& row = *call_class.unpriced.back().algorithm;
+    if (!call_class.pay(planning_cost(row, problem, known_.network, known_.placement))) return;
+    const Choice choice = std::move(call_class.unpriced.back());
     call_class.unpriced.pop_back();
-    const CachedPlan& cached = plans_for_call().get({&row, {}}, problem, known_);
+    const CachedPlan& cached = plans_for_call().get(choice, problem, known_);
     if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
-    const Seconds after_last = mean_after_last(*cached.plan, known_.network, expected);
-    call_class.priced.push_back(
-        {&row, as_price(after_last, problem.collective, expected), cached.plan});
+    const Seconds after_last =
+        mean_after_last(*cached.plan, known_.network, expected, known_.placement);
+    add({&row, as_price(after_last, problem.collective, expected), cached.plan},
+        call_class.priced);
   }
 }
 
@@ -234,10 +248,13 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
   }
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.arrival_aware && row.name != "auto";
-    if (candidate && may_pay(row, problem, known_.network)) call_class.unpriced.push_back(&row);
+    if (!candidate || !may_pay(row, problem, known_.network, known_.placement)) continue;
+    for (const Parameters& way : ways(row, problem, expected)) {
+      call_class.unpriced.push_back({&row, way});
+    }
   }
-  std::ranges::stable_sort(call_class.unpriced, std::greater<>{}, [&](const Algorithm* row) {
-    return planning_cost(*row, problem, known_.network);
+  std::ranges::stable_sort(call_class.unpriced, std::greater<>{}, [&](const Choice& choice) {
+    return planning_cost(*choice.algorithm, problem, known_.network, known_.placement);
   });
 }
 

@@ -3,7 +3,7 @@
 //
 // Cost: that of the program. Use it where it is not known who will be late, or whether anybody
 // will. In MPI programs the library's own collective takes part too, and what calls took corrects
-// the prices (src/choose/).
+// the prices (src/choose/). Where ranks share nodes the row for that competes alone.
 #include "price/chosen.hpp"
 
 namespace latecomer::every {
@@ -19,7 +19,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan = cheapest_plan(
       plan.problem, knowledge, [&](const Algorithm& row) { return competes(row, known); },
       [&](const Plan& each) {
-        return mean_after_last(each, knowledge.network, knowledge.arrivals);
+        return mean_after_last(each, knowledge.network, knowledge.arrivals, knowledge.placement);
       });
 }
 

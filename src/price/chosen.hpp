@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "price/on_nodes.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {
@@ -17,13 +18,17 @@ template <class Competes, class Price>
   Seconds least = std::numeric_limits<Seconds>::infinity();
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate =
-        row.kind == Kind::program && competes(row) && may_pay(row, problem, knowledge.network);
+        row.kind == Kind::program && competes(row) &&
+        may_pay(row, problem, knowledge.network, knowledge.placement);
     if (!candidate) continue;
-    Plan plan = make_plan(row, problem, {}, knowledge);
-    const Seconds costs = price(plan);
-    if (costs > least) continue;
-    best = std::move(plan);
-    least = costs;
+    for (const Parameters& way : ways(row, problem, knowledge.arrivals)) {
+      Plan plan = make_plan(row, problem, way, knowledge);
+      if (plan == best) continue;  // nodes may be asked for what they choose by themselves
+      const Seconds costs = price(plan);
+      if (costs > least || (!way.empty() && costs == least)) continue;
+      best = std::move(plan);
+      least = costs;
+    }
   }
   return best;
 }

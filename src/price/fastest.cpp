@@ -1,18 +1,24 @@
 // Fastest: whichever program takes the least time on the network by its cost, for ranks that
 // arrive together. The plan is that program's own.
 //
-// Cost: that of the program. Use it where arrivals are balanced and the network's costs are known.
+// Cost: that of the program. Where ranks share nodes the row for that competes alone. Use it where arrivals are balanced and the network's costs are known.
 #include "price/chosen.hpp"
 
 namespace latecomer::every {
 namespace {
 
-bool competes(const Algorithm& row) { return !row.arrival_aware && row.name != "fastest"; }
+bool competes(const Algorithm& row) {
+  if (row.name == kNodesRow) return true;  // without arrivals it chooses among balanced programs
+  return !row.arrival_aware && row.name != "fastest";
+}
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Network& network = knowledge.network;
-  plan = cheapest_plan(plan.problem, {{}, network}, competes,
-                       [&](const Plan& each) { return balanced_time(each, network); });
+  Knowledge balanced{{}, network};
+  balanced.placement = knowledge.placement;
+  plan = cheapest_plan(plan.problem, balanced, competes, [&](const Plan& each) {
+    return balanced_time(each, network, knowledge.placement);
+  });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
+#include "price/on_nodes.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {
@@ -145,20 +146,54 @@ constexpr double kMicrosecond = 1e-6;
 constexpr double kCold = 1.3;  // caches that a call has left, unlike those of repeated measurements
 
 /// `auto` makes the plans of all candidates.
-Seconds cost_of_all(const Problem& problem, const Network& network) {
+Seconds cost_of_all(const Problem& problem, const Network& network, const Placement& placement) {
   Seconds sum = 0;
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.name == "fastest" || (row.arrival_aware && row.name != "auto");
-    if (candidate && may_pay(row, problem, network)) sum += planning_cost(row, problem, network);
+    if (!candidate || !may_pay(row, problem, network, placement)) continue;
+    const auto tried = ways(row, problem, std::vector<Seconds>(1)).size();
+    sum += static_cast<double>(tried) * planning_cost(row, problem, network, placement);
   }
   return sum;
 }
 
+/// Plans for ranks that share nodes: all balanced ones among the nodes, an arrival-aware one, the
+/// program of a rank and, for known arrivals, the run of all ranks.
+Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Network& network,
+                      const Placement& placement) {
+  const Nodes nodes(placement, problem.ranks);
+  Plan likely;
+  likely.problem = problem;
+  likely.placement = placement;
+  likely.parameters["pieces"] = std::clamp<Count>(problem.bytes() / 32768, 1, 64);
+  const auto operations = static_cast<double>(operations_on_node(likely));
+  Problem among = problem;
+  among.ranks = nodes.count();
+  among.root = rooted(problem.collective) ? nodes.node(problem.root) : 0;
+  among.parts.clear();
+  Seconds cost =
+      planning_cost(find_algorithm(problem.collective, "fastest"), among, network) +
+      kCold * kMicrosecond * operations;
+  if (!row.arrival_aware) return cost;
+  const double count = nodes.count();
+  const double segments = segments_of(among, network);
+  cost += kCold * kMicrosecond * (kUsual.once + 2 * kUsual.rank * count * (1 + segments));
+  const double all = problem.ranks * operations;
+  const bool replayed = problem.ranks <= kMaxReplayedRanks &&
+                        all <= static_cast<double>(kMaxReplayedOnNodes);
+  return cost + kCold * kMicrosecond * (replayed ? all : 0);
+}
+
 }  // namespace
 
-Seconds planning_cost(const Algorithm& row, const Problem& problem, const Network& network) {
+Seconds planning_cost(const Algorithm& row, const Problem& problem, const Network& network,
+                      const Placement& placement) {
   if (row.kind == Kind::native) return 0;
-  if (row.name == "auto") return cost_of_all(problem, network);
+  if (row.name == "auto") return cost_of_all(problem, network, placement);
+  const bool on_nodes = row.name == kNodesRow || row.name == "fastest";
+  if (on_nodes && by_nodes(problem.collective, placement)) {
+    return cost_on_nodes(row, problem, network, placement);
+  }
   const Effort effort = effort_of(row);
   const double ranks = problem.ranks;
   const double levels = ranks * ceil_log2(problem.ranks);
@@ -201,13 +236,15 @@ std::size_t memory_of(const Plan& plan) {
   const Algorithm* const row = plan.algorithm == "native"
                                    ? nullptr
                                    : &find_algorithm(plan.problem.collective, plan.algorithm);
-  const std::size_t bytes = sizeof(Plan) + plan.parameters.size() * kParameter +
-                            plan.order.size() * sizeof(Rank) + plan.table.size() * sizeof(Count) +
-                            plan.problem.parts.size() * sizeof(Count) + kProgram;
+  std::size_t bytes = sizeof(Plan) + plan.parameters.size() * kParameter +
+                      plan.order.size() * sizeof(Rank) + plan.table.size() * sizeof(Count) +
+                      plan.problem.parts.size() * sizeof(Count) +
+                      plan.placement.size() * sizeof(Rank) + kProgram;
+  for (const Plan& inner : plan.inner) bytes += memory_of(inner);
   if (row == nullptr || row->kind != Kind::program)
     return bytes + 3 * plan.order.size() * sizeof(Rank);
   const Count each = combines(plan.problem.collective) ? 3 : 2;  // receive, send, and combine
-  const Count operations = each * (transfers_of(plan) + 1);
+  const Count operations = each * (transfers_of(plan) + 1) + operations_on_node(plan);
   const bool tells = row->informs_all != nullptr && row->informs_all(plan);
   const Count telling = plan.telemetry && !tells ? 2 * ceil_log2(plan.problem.ranks) : 0;
   return bytes + kOperation * static_cast<std::size_t>(operations + telling);

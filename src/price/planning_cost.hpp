@@ -8,9 +8,10 @@ namespace latecomer {
 
 /// Estimates the seconds of making a plan of the row, pricing it and building one rank's program:
 /// mostly more than the time measured, seldom more than three times that
-/// (docs/decisions/0016-selection.md). 0 for the MPI library's own collective.
+/// (docs/decisions/0016-selection.md). 0 for the MPI library's own collective. `placement`: of the
+/// ranks; where they share nodes the operations on the memory of nodes count, too.
 [[nodiscard]] Seconds planning_cost(const Algorithm& row, const Problem& problem,
-                                    const Network& network);
+                                    const Network& network, const Placement& placement = {});
 
 /// Estimates the bytes of a plan and its longest program.
 [[nodiscard]] std::size_t memory_of(const Plan& plan);

@@ -4,7 +4,9 @@
 #include <limits>
 #include <numeric>
 
+#include "algorithms/nodes/lift.hpp"
 #include "executors/make_executor.hpp"
+#include "price/on_nodes.hpp"
 #include "simulate/simulate.hpp"
 
 namespace latecomer {
@@ -19,6 +21,7 @@ Seconds saved(const Plan& plan, const Network& network) {
 
 bool replayable(const Plan& plan, const Network& network) {
   return plan.problem.ranks <= kMaxReplayedRanks &&
+         plan.problem.ranks * operations_on_node(plan) <= kMaxReplayedOnNodes &&
          plan.problem.ranks * cost_of(plan).rounds <= kMaxReplayed &&
          balanced_time(plan, network) < kLongest;
 }
@@ -30,22 +33,49 @@ std::vector<Seconds> since_first(const std::vector<Seconds>& arrivals) {
   return since;
 }
 
-}  // namespace
-
-Seconds balanced_time(const Plan& plan, const Network& network) {
-  return hockney_time(plan.problem, cost_of(plan), network) - saved(plan, network);
+/// The network of a rank that shares its link: all ranks of the fullest node send at once.
+Network shared_link(Network network, const Placement& placement, Rank ranks) {
+  if (shares_nodes(placement)) network.beta *= Nodes(placement, ranks).most();
+  return network;
 }
 
-bool may_pay(const Algorithm& row, const Problem& problem, const Network& network) {
+/// The mean after the last arrival of a plan on nodes, without a replay of all ranks.
+Seconds mean_on_nodes(const Plan& plan, Network network, const std::vector<Seconds>& arrivals) {
+  if (plan.inner.empty()) return with_local_work(plan, 0, network);
+  network.per_node = 1;
+  const Plan& first = plan.inner.front();
+  const Seconds waves = static_cast<Seconds>(plan.problem.count) /
+                        static_cast<Seconds>(std::max<Count>(1, first.problem.count));
+  const Seconds balanced = balanced_time(first, network);
+  const Nodes nodes(plan.placement, plan.problem.ranks);
+  const Seconds among = mean_after_last(first, network, arrivals_of_nodes(nodes, arrivals));
+  return with_local_work(plan, among + (waves - 1) * balanced, network);
+}
+
+}  // namespace
+
+Seconds balanced_time(const Plan& plan, const Network& network, const Placement& placement) {
+  if (plan.placement.empty()) {
+    const Network own = shared_link(network, placement, plan.problem.ranks);
+    return hockney_time(plan.problem, cost_of(plan), own) - saved(plan, network);
+  }
+  const Seconds among = hockney_time(plan.problem, cost_of(plan), network) - saved(plan, network);
+  return with_local_work(plan, among, network);
+}
+
+bool may_pay(const Algorithm& row, const Problem& problem, const Network& network,
+             const Placement& placement) {
+  if (!competes_on(row, placement)) return false;
   const bool priced = !row.arrival_aware || row.mean_after_last != nullptr || row.name == "auto" ||
-                      problem.ranks <= kMaxReplayedRanks;
+                      row.name == kNodesRow || problem.ranks <= kMaxReplayedRanks;
   const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
   return priced && worth && accepts(row, problem, nullptr);
 }
 
 std::vector<Seconds> replay(const Plan& plan, const Network& network,
-                            const std::vector<Seconds>& arrivals) {
+                            const std::vector<Seconds>& arrivals, const Placement& placement) {
   SimulationOptions options;
+  if (shares_nodes(placement)) options.placement = placement;
   options.network = network;
   options.element_bytes = plan.problem.element_bytes;
   options.arrivals = since_first(arrivals);
@@ -60,19 +90,25 @@ std::vector<Seconds> replay(const Plan& plan, const Network& network,
 Seconds replay_cost(const Plan& plan) {
   constexpr Seconds kMessage = 1.2e-6;
   const double ranks = plan.problem.ranks;
-  return kMessage * (1 + ranks / 64) * ranks * static_cast<double>(1 + cost_of(plan).rounds);
+  constexpr Seconds kOnNode = 1e-6;
+  const Seconds on_nodes = kOnNode * ranks * static_cast<double>(operations_on_node(plan));
+  return kMessage * (1 + ranks / 64) * ranks * static_cast<double>(1 + cost_of(plan).rounds) +
+         on_nodes;
 }
 
 Seconds mean_after_last(const Plan& plan, const Network& network,
-                        const std::vector<Seconds>& arrivals) {
+                        const std::vector<Seconds>& arrivals, const Placement& placement) {
   const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
-  if (plan.problem.ranks == 1 || arrivals.empty()) return balanced_time(plan, network);
-  if (row.mean_after_last != nullptr) {
+  if (plan.problem.ranks == 1 || arrivals.empty()) return balanced_time(plan, network, placement);
+  if (row.mean_after_last != nullptr && !shares_nodes(placement)) {
     return row.mean_after_last(plan, network, arrivals) - saved(plan, network);
   }
-  if (!replayable(plan, network)) return balanced_time(plan, network);
+  if (!replayable(plan, network)) {
+    return plan.placement.empty() ? balanced_time(plan, network, placement)
+                                  : mean_on_nodes(plan, network, arrivals);
+  }
   const std::vector<Seconds> since = since_first(arrivals);
-  return mean_exit_after_last(replay(plan, network, since), since);
+  return mean_exit_after_last(replay(plan, network, since, placement), since);
 }
 
 }  // namespace latecomer

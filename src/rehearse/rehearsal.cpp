@@ -12,10 +12,15 @@ namespace latecomer {
 Rehearsal::Rehearsal(Setting setting)
     : setting_(std::move(setting)), chooser_(0, setting_.problem.ranks) {
   const Problem& problem = setting_.problem;
-  (void)make_plan(*setting_.choice.algorithm, problem, setting_.choice.parameters, {});
+  check_placement(setting_.placement, problem.ranks);
+  options_.placement = setting_.placement;
+  Knowledge knowledge;
+  knowledge.placement = setting_.placement;
+  (void)make_plan(*setting_.choice.algorithm, problem, setting_.choice.parameters, knowledge);
   (void)native_plan();
   chooser_.policy().choice(problem.collective) = setting_.choice;
   chooser_.policy().network = setting_.assumed;
+  if (shares_nodes(setting_.placement)) chooser_.place(setting_.placement);
   if (!automatic()) watch_arrivals();
 }
 

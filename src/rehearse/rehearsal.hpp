@@ -25,6 +25,7 @@ class Rehearsal {
     Network network;               // as it is
     Network assumed;               // by plans
     bool check = false;            // move data too, and compare results
+    Placement placement = {};      // of the ranks on nodes, which share links and memory
   };
   struct Call {
     std::string algorithm;  // of the plan; "native" for the model of the library

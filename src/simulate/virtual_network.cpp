@@ -326,9 +326,10 @@ void VirtualNetwork::local(Rank rank, Ticks duration, Token token) {
   if (options_.trace) {
     const Local& work = locals_[static_cast<std::size_t>(rank)];
     TraceEntry& entry = result_->trace.emplace_back();
-    entry.kind = work.flag >= 0 ? TraceEntry::Kind::accumulate
-                 : work.is_copy ? TraceEntry::Kind::copy
-                                : TraceEntry::Kind::combine;
+    entry.kind = work.is_copy     ? TraceEntry::Kind::copy
+                 : work.flag >= 0 ? TraceEntry::Kind::accumulate
+                                  : TraceEntry::Kind::combine;
+    entry.flag = work.flag;
     entry.from = entry.to = rank;
     entry.begin = to_seconds(now_);
     entry.end = entry.taken = to_seconds(end);
@@ -387,8 +388,18 @@ void VirtualNetwork::increase(Rank rank, std::int32_t index, bool piggybacks) {
   std::erase_if(counted.awaiting, [&](const Flag::Waiting& waiting) {
     if (waiting.use.count > counted.count) return false;
     const Seconds takes = waiting.rank == rank ? 0 : options_.network.local_alpha;
-    schedule(later(now_, to_ticks("local alpha", takes)), EventKind::flag, waiting.rank,
+    const Ticks seen = later(now_, to_ticks("local alpha", takes));
+    schedule(seen, EventKind::flag, waiting.rank,
              flag_event(waiting.token, waiting.use.piggybacks ? kTakes : 0));
+    if (options_.trace) {
+      TraceEntry& entry = result_->trace.emplace_back();
+      entry.kind = TraceEntry::Kind::flag;
+      entry.from = rank;
+      entry.to = waiting.rank;
+      entry.begin = to_seconds(now_);
+      entry.end = entry.taken = to_seconds(seen);
+      entry.flag = index;
+    }
     return true;
   });
 }

@@ -26,6 +26,7 @@ class Case:
     arrival: tuple[float, ...] | None = None  # seconds
     root: int = 0
     parts: tuple[int, ...] | None = None  # elements of each rank; None: as equal as can be
+    placement: tuple[int, ...] = ()  # the node of each rank; empty: each has its own
 
     def check(self) -> Counterexample | None:
         """The first rule that it breaks, None if it keeps all."""
@@ -39,6 +40,7 @@ class Case:
             collective=self.collective,
             root=self.root,
             parts=self.parts,
+            placement=self.placement,
         )
 
     def command(self) -> str:
@@ -48,21 +50,25 @@ class Case:
         words += ["--network", core.Network().text]
         words += ["--root", str(self.root)] * bool(self.root)
         words += ["--parts", ",".join(map(str, self.parts))] if self.parts else []
+        words += ["--placement", ",".join(map(str, self.placement))] if self.placement else []
         if self.arrival:
             words += ["--times", ",".join(f"{time!r}s" for time in self.arrival)]
         words += ["--in-place"] * self.in_place + ["--non-commutative"] * (not self.commutative)
         return f"{shlex.join(words)} | latecomer verify -"
 
 
-def cases(row: Algorithm, ranks: int, arrivals: int, seed: int) -> Iterator[Case]:
+def cases(
+    row: Algorithm, ranks: int, arrivals: int, seed: int, placement: tuple[int, ...] = ()
+) -> Iterator[Case]:
     """Every parameter variant with every count, operator, root and place, ranks arriving together.
+    All with this placement.
 
     An arrival-aware algorithm then meets `arrivals` random arrival patterns in every variant, root,
     place and operator, the counts taking turns.
     """
     counts = counts_for(ranks)
     shapes = [
-        Case(name, row.collective, ranks, 0, in_place, commutative, root=root)
+        Case(name, row.collective, ranks, 0, in_place, commutative, root=root, placement=placement)
         for name, root, in_place, commutative in product(
             variants(row, ranks), roots(row, ranks), places(row), operators(row)
         )

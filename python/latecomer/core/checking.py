@@ -9,6 +9,7 @@ from .compiled import core
 from .programs import ProblemWords, make_plan, problem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Unpack
 
     from numpy.typing import ArrayLike
@@ -40,13 +41,14 @@ def verify(
     *,
     arrival: ArrayLike | None = None,
     network: str | core.Network = "",
+    placement: Sequence[int] | None = None,
     **asked: Unpack[ProblemWords],
 ) -> Counterexample | None:
     """Check the programs of all ranks without running them. None: they keep every rule.
 
     The arguments are those of `program`. Raises ValueError.
     """
-    plan = make_plan(problem(**asked), algorithm, arrival, network)
+    plan = make_plan(problem(**asked), algorithm, arrival, network, placement)
     return _counterexample(plan.counterexample())
 
 

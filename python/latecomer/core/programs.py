@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Slice:
-    """Elements `begin` to `end` (exclusive) of a rank's "input", "output" or "scratch"."""
+    """Elements `begin` to `end` (exclusive) of a rank's "input", "output" or "scratch", or of
+    "node", which the ranks of a node share.
+    """
 
     buffer: str
     begin: int
@@ -28,13 +30,15 @@ class Slice:
 class Operation:
     """One operation of one rank. Fields that do not apply are None."""
 
-    kind: str  # "arrive", "send", "recv", "combine" or "copy"
+    kind: str  # "arrive", "send", "recv", "combine", "copy", "signal", "await" or "accumulate"
     text: str
     after: tuple[int, ...]  # the operations of this rank that it waits for
     peer: int | None = None  # send, recv
-    source: Slice | None = None  # send: the data; copy: from; combine: the left operand
-    target: Slice | None = None  # recv, copy: to; combine: the right operand
+    source: Slice | None = None  # send, signal: the data; copy, accumulate: from; combine: left
+    target: Slice | None = None  # recv, copy, accumulate: to; await: the data; combine: right
     into: str | None = None  # combine: the operand that holds the result, "left" or "right"
+    flag: int | None = None  # signal, await, accumulate
+    count: int | None = None  # await: the number up to which the flag must have counted
 
     @property
     def result(self) -> Slice | None:
@@ -105,6 +109,7 @@ def program(
     *,
     arrival: ArrayLike | None = None,
     network: str | core.Network = "",
+    placement: Sequence[int] | None = None,
     **asked: Unpack[ProblemWords],
 ) -> Schedule:
     """The plan of `algorithm` and the program of every rank.
@@ -114,9 +119,10 @@ def program(
     `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
     all together). `network` holds the costs to plan for, as in
     "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named keeps its default.
-    Raises ValueError.
+    `placement` holds the node of each rank (None: each rank has its own): ranks of a node share its
+    link and memory. Raises ValueError.
     """
-    return schedule(make_plan(problem(**asked), algorithm, arrival, network))
+    return schedule(make_plan(problem(**asked), algorithm, arrival, network, placement))
 
 
 def problem(
@@ -146,10 +152,15 @@ def problem(
 
 
 def make_plan(
-    problem: core.Problem, algorithm: str, arrival: ArrayLike | None, network: str | core.Network
+    problem: core.Problem,
+    algorithm: str,
+    arrival: ArrayLike | None,
+    network: str | core.Network,
+    placement: Sequence[int] | None = None,
 ) -> core.Plan:
     """The core's plan for the arguments of `program`. Raises ValueError."""
-    return core.Plan(problem, algorithm, seconds(arrival), costs(network))
+    nodes = [operator.index(node) for node in placement or ()]
+    return core.Plan(problem, algorithm, seconds(arrival), costs(network), nodes)
 
 
 def costs(network: str | core.Network) -> core.Network:

@@ -46,14 +46,16 @@ def rehearse(
     collective: str = "allreduce",
     root: int = 0,
     seed: int = 1,
+    placement: Sequence[int] | None = None,
 ) -> list[RehearsedCall]:
     """Make calls one after the other, as a communicator of an MPI program does.
 
     `arrivals`, shape (calls, ranks): when each rank enters each call. `estimate`: "online" (as
     earlier calls showed), "perfect" (known) or "reversed". `network` is what it costs,
     `assumed` what plans believe it to cost (None: the same). `native`: a model of what the MPI
-    library chooses for all-reduce (elsewhere that stands for `fastest`), or an algorithm. Raises
-    ValueError, or RuntimeError if a rank gets stuck.
+    library chooses for all-reduce (elsewhere that stands for `fastest`), or an algorithm.
+    `placement`: the node of each rank (None: each has its own). Raises ValueError, or RuntimeError
+    if a rank gets stuck.
     """
     import numpy as np
 
@@ -81,6 +83,7 @@ def rehearse(
         costs(network),
         costs(network if assumed is None else assumed),
         native,
+        placement=list(placement or ()),
     )
     calls = []
     for number, row in enumerate(times):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .programs import ProblemWords, Slice, make_plan, problem, seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Unpack
 
     import numpy as np
@@ -37,7 +38,9 @@ class Control:
 
 @dataclass(frozen=True)
 class Move:
-    """One transfer, or (`sender` == `receiver`) one local combine or copy. Times in seconds."""
+    """One transfer, one local combine, copy or accumulate (`sender` == `receiver`), or a flag that
+    ended a wait. Times in seconds.
+    """
 
     sender: int
     receiver: int
@@ -46,17 +49,18 @@ class Move:
     count: int  # elements; 0 in control messages
     operation: int  # its index in the sender's program; protocols have numbers of their own
     text: str
-    kind: str = "message"  # or "control", "combine", "copy"
+    kind: str = "message"  # or "control", "combine", "copy", "accumulate", "flag"
     taken: float = 0.0  # when the receiver has it in `target`: `end`, or later
     source: Slice | None = None  # message: the sender's; combine: the left operand
     target: Slice | None = None  # message: the receiver's; combine: the right operand
     into: str = "right"  # combine: the operand that holds the result, "left" or "right"
     control: Control | None = None
+    flag: int | None = None  # of the node; of accumulates, their first copy, and waits
 
     @property
     def local(self) -> bool:
         """No transfer, but work of one rank."""
-        return self.sender == self.receiver
+        return self.sender == self.receiver and self.kind != "flag"
 
     @property
     def result(self) -> Slice | None:
@@ -137,6 +141,7 @@ def simulate(
     estimate: ArrayLike | None = None,
     network: str | core.Network = "",
     trace: bool = False,
+    placement: Sequence[int] | None = None,
     **asked: Unpack[ProblemWords],
 ) -> Simulation:
     """Run `algorithm` in virtual time, on the engine that also runs it over MPI.
@@ -146,7 +151,7 @@ def simulate(
     of moves. Raises ValueError, or RuntimeError if a rank gets stuck.
     """
     known = arrival if estimate is None else estimate
-    plan = make_plan(problem(**asked), algorithm, known, network)
+    plan = make_plan(problem(**asked), algorithm, known, network, placement)
     return run(plan, None if arrival is None else seconds(arrival), trace=trace)
 
 

@@ -61,13 +61,21 @@ def write_page(
         ) from None
 
 
-def write(file: Path, schedule: Schedule, simulation: Simulation, labels: Labels) -> None:
-    """Draw the schedule into `file`: svg, png or pdf, by its name. Raises UserError."""
+def write(
+    file: Path,
+    schedule: Schedule,
+    simulation: Simulation,
+    labels: Labels,
+    nodes: Sequence[int] = (),
+) -> None:
+    """Draw the schedule into `file`: svg, png or pdf, by its name. `nodes`: of the ranks; empty:
+    each has its own. Raises UserError.
+    """
     from .draw import draw  # loads matplotlib
 
     check_picture(file, schedule.ranks)
     try:
-        draw(file, schedule, simulation, labels)
+        draw(file, schedule, simulation, labels, nodes)
     except OSError as error:
         raise UserError(
             f"cannot write the picture ({error.strerror})",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -20,6 +21,7 @@ from .replay import Load, follow, segments
 
 # Colours that colour-blind readers can tell apart, and that differ in print without colour.
 _PARTIAL, _FINAL, _COMBINE, _COPY = "#D98200", "#0060A8", "#2B2B2B", "#9A9A9A"
+_ADD = "#7A5195"
 _COMPUTING, _INSIDE, _CONTROL = "#DCDCDC", "#8FA3B0", "#6B7078"
 _STYLE = {
     "font.family": "sans-serif",
@@ -55,26 +57,43 @@ _DATE = {".svg": "Date", ".pdf": "CreationDate"}
 _MOST_NUMBERS = 160  # arrows; more numbers would hide them
 
 
-def draw(file: Path, schedule: Schedule, simulation: Simulation, labels: Labels) -> None:
+def draw(
+    file: Path,
+    schedule: Schedule,
+    simulation: Simulation,
+    labels: Labels,
+    nodes: Sequence[int] = (),
+) -> None:
     """Write the picture. Raises OSError."""
     with matplotlib.rc_context(_STYLE):
-        figure = _Picture(schedule, simulation, labels).figure()
+        figure = _Picture(schedule, simulation, labels, nodes).figure()
         # No date, so that the same schedule makes the same file.
         stamp = {} if file.suffix.lower() == ".png" else {_DATE[file.suffix.lower()]: None}
         figure.savefig(file, dpi=200, bbox_inches="tight", metadata=stamp)
 
 
 class _Picture:
-    def __init__(self, schedule: Schedule, simulation: Simulation, labels: Labels) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        simulation: Simulation,
+        labels: Labels,
+        nodes: Sequence[int] = (),
+    ) -> None:
         self.schedule = schedule
+        self.nodes = nodes
         self.simulation = simulation
         self.labels = labels
-        self.loads = follow(schedule, simulation).loads
+        self.loads = follow(schedule, simulation, nodes).loads
         moves = list(enumerate(simulation.trace))
         self.transfers = [(move, self.loads[i]) for i, move in moves if move.kind == "message"]
         self.control = [move for move in simulation.trace if move.control]
         self.locals = [move for move in simulation.trace if move.local]
-        self.lanes = {rank: lane for lane, rank in enumerate(_top_down(schedule))}
+        self.flags = [move for move in simulation.trace if move.kind == "flag"]
+        order = _top_down(schedule)
+        if nodes:  # node by node
+            order = sorted(order, key=lambda rank: nodes[rank])
+        self.lanes = {rank: lane for lane, rank in enumerate(order)}
         self.start = min(0.0, float(simulation.arrivals.min()))
         self.end = float(simulation.exits.max())
         self.step = self._step()
@@ -91,12 +110,15 @@ class _Picture:
             self._lane(axes, rank)
         for number, move in enumerate(self.control):
             self._dotted(axes, number, move)
+        for number, move in enumerate(self.flags):
+            self._flag(axes, number, move)
         for number, (move, load) in enumerate(self.transfers):
             self._arrow(axes, number, move, load)
         for number, move in enumerate(self.locals):
             self._work(axes, number, move)
         self._log(axes)
         self._frame(axes)
+        self._between_nodes(axes)
         columns = 9 if self.width > 7 else 4
         figure.legend(handles=self._legend(), loc="outside lower left", ncols=columns, **_LEGEND)
         return figure
@@ -128,6 +150,22 @@ class _Picture:
         lanes = [self.lanes[move.sender], self.lanes[move.receiver]]
         _named(axes.plot(times, lanes, zorder=2, **_DOTTED)[0], f"control-{number}")
 
+    def _flag(self, axes: Axes, number: int, move: Move) -> None:
+        """From the rank that raised it to the one whose wait it ended."""
+        if move.sender == move.receiver:
+            return
+        times = [move.begin * self.labels.scale, move.end * self.labels.scale]
+        lanes = [self.lanes[move.sender], self.lanes[move.receiver]]
+        _named(axes.plot(times, lanes, zorder=2, **_DOTTED)[0], f"flag-{number}")
+
+    def _between_nodes(self, axes: Axes) -> None:
+        """A line between the lanes of different nodes."""
+        order = sorted(self.lanes, key=lambda rank: self.lanes[rank])
+        for number, (above, below) in enumerate(pairwise(order)):
+            if self.nodes and self.nodes[above] != self.nodes[below]:
+                line = axes.axhline(number + 0.5, color=_COPY, linewidth=0.8, zorder=0.5)
+                _named(line, f"node-{self.nodes[below]}")
+
     def _log(self, axes: Axes) -> None:
         """The round from which on each rank takes part, and above the ranks the horizon."""
         scale, apart = self.labels.scale, 0.028 * self.width * self.step
@@ -158,7 +196,9 @@ class _Picture:
 
     def _work(self, axes: Axes, number: int, move: Move) -> None:
         lane, scale = self.lanes[move.sender], self.labels.scale
-        colour = _COMBINE if move.kind == "combine" else _COPY
+        colour = {"combine": _COMBINE, "copy": _COPY, "accumulate": _ADD}[move.kind]
+        if move.flag is not None:  # the first one copies
+            colour = _ADD
         begin, width = move.begin * scale, (move.end - move.begin) * scale
         if move.end - move.begin < 0.05 * self.step:  # too short to be seen: a tick
             middle = begin + width / 2
@@ -195,7 +235,7 @@ class _Picture:
 
     def _legend(self) -> list[Artist]:
         finals = [load.final for _, load in self.transfers]
-        combines = [move.kind == "combine" for move in self.locals]
+        kinds = {"accumulate" if m.flag is not None else m.kind for m in self.locals}
         late = self.simulation.arrivals.max() > self.start
         piece = "block" if "blocks=" in self.schedule.parameters else "segment"
         entries = [
@@ -210,8 +250,10 @@ class _Picture:
             ),
             (bool(self.control), Line2D([], [], label="control message", **_DOTTED)),
             (bool(self.simulation.horizons), Line2D([], [], label="horizon", **_HORIZON_KEY)),
-            (True in combines, Patch(color=_COMBINE, label="combine")),
-            (False in combines, Patch(color=_COPY, label="copy")),
+            (bool(self.flags), Line2D([], [], label="flag of a node", **_DOTTED)),
+            ("accumulate" in kinds, Patch(color=_ADD, label="add to the node's buffer")),
+            ("combine" in kinds, Patch(color=_COMBINE, label="combine")),
+            ("copy" in kinds, Patch(color=_COPY, label="copy")),
         ]
         return [artist for shown, artist in entries if shown]
 

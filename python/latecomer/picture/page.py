@@ -37,6 +37,7 @@ class Call:
 
     schedule: Schedule
     simulation: Simulation
+    nodes: tuple[int, ...] = ()  # of the ranks; empty: each has its own
 
     @property
     def name(self) -> str:
@@ -88,7 +89,7 @@ class _Page:
         self.end = max(float(call.simulation.exits.max()) for call in calls)
         self.ranks = calls[0].schedule.ranks
         self.row = 30 if self.ranks <= 8 else 22 if self.ranks <= 16 else 13
-        self.followed = [follow(call.schedule, call.simulation) for call in calls]
+        self.followed = [follow(call.schedule, call.simulation, call.nodes) for call in calls]
 
     def text(self) -> str:
         """The template, filled in."""

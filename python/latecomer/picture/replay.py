@@ -110,18 +110,26 @@ def segments(carried: Iterable[Load]) -> list[tuple[int, int]]:
     return ranges if apart else []
 
 
-def follow(schedule: Schedule, simulation: Simulation) -> Followed:
-    """The load of each message, and the part of the result that each rank has over time."""
-    return _Replay(schedule, simulation).run()
+def follow(schedule: Schedule, simulation: Simulation, nodes: Sequence[int] = ()) -> Followed:
+    """The load of each message, and the part of the result that each rank has over time.
+
+    `nodes`: of the ranks, which share a buffer there; empty: each has its own.
+    """
+    return _Replay(schedule, simulation, nodes).run()
 
 
 class _Replay:
-    def __init__(self, schedule: Schedule, simulation: Simulation) -> None:
+    def __init__(
+        self, schedule: Schedule, simulation: Simulation, nodes: Sequence[int] = ()
+    ) -> None:
         self.schedule = schedule
         self.simulation = simulation
         combines = collectives()[schedule.collective].combines
         self.full = (1 << schedule.ranks) - 1 if combines else 0
         self.memory = [self._memory(rank) for rank in range(schedule.ranks)]
+        shared = {node: Contents() for node in nodes}
+        for memory, node in zip(self.memory, nodes, strict=False):
+            memory["node"] = shared[node]
         self.pending: list[tuple[float, int, Move, list[Stretch]]] = []
         self.found = Followed()
 
@@ -136,7 +144,7 @@ class _Replay:
             read = self.memory[move.sender][move.source.buffer].read(move.source)
             if move.kind == "message":
                 self.found.loads[number] = self._load(read)
-            elif move.kind == "combine":
+            elif move.kind in ("combine", "accumulate"):
                 other = self.memory[move.sender][move.target.buffer].read(move.target)
                 read = combined(read, other)
             heapq.heappush(self.pending, (move.taken, number, move, read))

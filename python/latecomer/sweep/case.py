@@ -113,8 +113,8 @@ class Case:
         return _estimate(self.sweep.estimate, late) if aware else None
 
     def _limit(self) -> statistics.Limit | None:
-        if not self.engine.bounded:
-            return None
+        if not self.engine.bounded or self.sweep.placement:
+            return None  # the bound knows consecutive ranks of a node only
         sweep = self.sweep
         what = problem(
             collective=sweep.collective,

@@ -98,6 +98,7 @@ class SimGrid:
             collective=sweep.collective,
             root=sweep.root,
             per_node=self.per_node,
+            placement=sweep.placement,
             config=self.config,
             check=work.check,
         )

@@ -16,6 +16,7 @@ from ..options import choose
 from ..options.arrivals import Iteration, Pattern
 from ..options.choices import MOST_RANKS, NO_OPERATOR, OPERATORS, TYPE_BYTES
 from ..options.errors import OptionError
+from ..options.placement import choose_placement
 from ..options.ranges import parse_numbers
 
 _BUILT_IN = ("sum", "max")
@@ -40,6 +41,7 @@ class Sweep:
     costs_from: str = "as named"
     progress: str = "as-configured"
     root: int = 0
+    placement: tuple[int, ...] = ()  # of a single number of ranks; empty: by the network's per_node
 
     def __post_init__(self) -> None:
         choose.check_progress(self.progress, self.algorithms)
@@ -105,7 +107,12 @@ class Sweep:
         self, program: str, ranks: int, count: int, known: Sequence[float] | None = None
     ) -> core.Plan:
         """The plan for arrivals that the ranks know (None: all together), in seconds."""
-        return make_plan(self._problem(ranks, count), program, known, self.network)
+        what = self._problem(ranks, count)
+        return make_plan(what, program, known, self.network, self.nodes(ranks))
+
+    def nodes(self, ranks: int) -> tuple[int, ...]:
+        """The node of each rank; empty: each has its own."""
+        return self.placement or choose_placement(ranks, self.network.per_node, None)
 
     def _problem(self, ranks: int, count: int) -> core.Problem:
         return problem(
@@ -129,6 +136,7 @@ class Sweep:
             self.network,
             native,
             check,
+            self.nodes(ranks),
         )
 
     @property
@@ -194,10 +202,19 @@ class Cluster:
 
     ranks: list[int]
     network: core.Network
+    placement: tuple[int, ...] = ()  # as named; empty: consecutive ranks
 
 
-def choose_cluster(nodes: str, per_node: int | None, network: core.Network) -> Cluster:
-    """So many nodes with so many ranks each. Raises OptionError."""
+_NODES = "8"  # by default
+
+
+def choose_cluster(
+    nodes: str | None, per_node: int | None, network: core.Network, placement: str | None = None
+) -> Cluster:
+    """So many nodes with so many ranks each, or the nodes of a placement. Raises OptionError."""
+    if placement is not None:
+        return _placed(nodes, per_node, network, placement)
+    nodes = nodes or _NODES
     numbers = parse_numbers("--nodes", nodes, _read_nodes, doubling=False)
     factor = per_node or 1
     if per_node is None and network.per_node > 1:  # once the only way to say it
@@ -214,6 +231,18 @@ def choose_cluster(nodes: str, per_node: int | None, network: core.Network) -> C
             remedy = f"use 1 to {MOST_RANKS // factor}, since {MOST_RANKS} ranks can be simulated"
             raise OptionError("--nodes out of range", number, remedy)
     return Cluster([number * factor for number in numbers], network.with_per_node(per_node or 1))
+
+
+def _placed(
+    nodes: str | None, per_node: int | None, network: core.Network, placement: str
+) -> Cluster:
+    if nodes is not None:
+        raise OptionError(f"--nodes {nodes} with --placement", placement, "leave one of them out")
+    ranks = placement.count(",") + 1
+    if ranks > MOST_RANKS:
+        raise OptionError("--placement too long", f"{ranks} ranks", f"name {MOST_RANKS} at most")
+    found = choose_placement(ranks, per_node, placement)
+    return Cluster([ranks], network.with_per_node(1), found)
 
 
 def _read_nodes(option: str, text: str) -> int:

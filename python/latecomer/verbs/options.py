@@ -17,6 +17,17 @@ ClockSkew = Annotated[
            "is ahead by some part of TIME, as in 5s. By default hosts share one clock."),
 ]  # fmt: skip
 
+PerNode = Annotated[
+    int | None,
+    option("--per-node", "K", "Put so many consecutive ranks on each node; they share its link and "
+           "memory. The default is 1.", min=1),
+]  # fmt: skip
+Placement = Annotated[
+    str | None,
+    option("--placement", "LIST", "Name the node of each rank, as in 0,0,1,1. Ranks of a node "
+           "share its link and memory."),
+]  # fmt: skip
+
 # Options of the benchmark, measured or simulated
 Collective = Annotated[
     str,

@@ -12,7 +12,7 @@ from ..base.output import print_json, say
 from ..command.declare import argument, bad_value, flag, option
 from ..options.choices import MOST_RANKS, deprecated
 from .moves import moves_text
-from .options import Json
+from .options import Json, PerNode, Placement
 from .pieces import named_pieces, row_of, with_pieces
 from .times import Times, read_times
 
@@ -99,6 +99,7 @@ class Shown:
     schedule: latecomer.Schedule
     simulation: latecomer.Simulation
     times: Times
+    nodes: tuple[int, ...] = ()  # of the ranks; empty: each has its own
 
     @property
     def decides(self) -> bool:
@@ -121,6 +122,8 @@ def show(
     collective: Collective = "allreduce",
     root: Root = None,
     parts: Parts = None,
+    per_node: PerNode = None,
+    placement: Placement = None,
     svg: Picture = None,
     html: Page = None,
     beside: Beside = None,
@@ -134,6 +137,8 @@ def show(
 
     Example: latecomer show sorted_linear_tree --ranks 4 --times 4,0,0,0 --svg slt.svg
     """
+    from ..options.placement import choose_placement
+
     _check(rank, ranks, svg, html, beside)
     known = read_times(_times(times, arrival), network)
     by_length = known.steps and (html is not None or _decides(algorithm, collective))
@@ -152,10 +157,11 @@ def show(
         "root": root or 0,
         "parts": lengths,
     }
+    nodes = choose_placement(ranks, per_node, placement)
     if by_length:
         known = known.by_length(_ELEMENT * problem["count"] // (pieces or ranks))
-    shown = _shown(asked, problem, known, as_json)
-    other = _other(asked, problem, known, beside) if html else None
+    shown = _shown(asked, problem, known, as_json, nodes)
+    other = _other(asked, problem, known, beside, nodes) if html else None
     _print(shown, rank, as_json)
     if svg:
         _draw(svg, shown)
@@ -223,17 +229,25 @@ def _check_memory(plan: core.Plan, algorithm: str, as_json: bool) -> None:
     memory.check_memory(what, needed, memory.free_bytes())
 
 
-def _shown(algorithm: str, asked: dict[str, Any], times: Times, as_json: bool) -> Shown:
+def _shown(
+    algorithm: str, asked: dict[str, Any], times: Times, as_json: bool, nodes: tuple[int, ...]
+) -> Shown:
     from ..core import programs, simulation
 
     problem = programs.problem(**asked)
-    plan = programs.make_plan(problem, algorithm, times.arrival, times.network)
+    plan = programs.make_plan(problem, algorithm, times.arrival, times.network, nodes)
     _check_memory(plan, algorithm, as_json)
     run = simulation.run(plan, times.arrival, trace=True)
-    return Shown(programs.schedule_of_any(plan), run, times)
+    return Shown(programs.schedule_of_any(plan), run, times, tuple(plan.placement))
 
 
-def _other(algorithm: str, asked: dict[str, Any], times: Times, beside: str | None) -> Shown | None:
+def _other(
+    algorithm: str,
+    asked: dict[str, Any],
+    times: Times,
+    beside: str | None,
+    nodes: tuple[int, ...],
+) -> Shown | None:
     """The call beside it. Raises UsageError and ValueError."""
     collective = asked["collective"]
     if beside is None:
@@ -245,7 +259,7 @@ def _other(algorithm: str, asked: dict[str, Any], times: Times, beside: str | No
         raise bad_value("--beside", f"'{beside}'; give an algorithm of {collective}: {names}")
     if times.steps:
         beside = with_pieces(beside, collective, asked["ranks"], blocks=True)
-    return _shown(beside, asked, times, as_json=False)
+    return _shown(beside, asked, times, as_json=False, nodes=nodes)
 
 
 def _print(shown: Shown, rank: int | None, as_json: bool) -> None:
@@ -265,6 +279,7 @@ def _heading(shown: Shown) -> str:
     lines = [
         f"latecomer {latecomer.__version__}: {schedule.algorithm}{parameters}",
         f"network {times.network_text}" + (", 1 step = 1 s" if times.steps else ""),
+        *([f"nodes {' '.join(map(str, shown.nodes))}"] if shown.nodes else []),
         f"arrivals {times.listed(simulation.arrivals)}",
         f"exits    {times.listed(simulation.exits)}",
     ]
@@ -285,6 +300,7 @@ def _as_json(shown: Shown, rank: int | None) -> dict[str, Any]:
     return {
         "version": latecomer.__version__,
         "network": shown.times.network_text,
+        "placement": shown.nodes,
         "schedule": schedule,
         "arrivals": simulation.arrivals.tolist(),
         "exits": simulation.exits.tolist(),
@@ -296,7 +312,7 @@ def _as_json(shown: Shown, rank: int | None) -> dict[str, Any]:
 def _draw(file: Path, shown: Shown) -> None:
     from ..picture import write
 
-    write(file, shown.schedule, shown.simulation, _labels(shown))
+    write(file, shown.schedule, shown.simulation, _labels(shown), shown.nodes)
     say(f"wrote {file}")
 
 
@@ -304,7 +320,7 @@ def _play(file: Path, all_shown: list[Shown]) -> None:
     from ..core.compiled import core
     from ..picture import Call, write_page
 
-    calls = [Call(each.schedule, each.simulation) for each in all_shown]
+    calls = [Call(each.schedule, each.simulation, each.nodes) for each in all_shown]
     first, times = calls[0].schedule, all_shown[0].times
     vector = _ELEMENT * first.count * core.Network(times.network).beta
     used = {

@@ -17,6 +17,7 @@ from .options import (
     LateRank,
     Op,
     Output,
+    Placement,
     Plot,
     Report,
     Root,
@@ -31,15 +32,15 @@ Algorithms = Annotated[
            "linear_tree:segments=8."),
 ]  # fmt: skip
 Nodes = Annotated[
-    str,
+    str | None,
     option("--nodes", "LIST", "Simulate these numbers of nodes: 8, or 8,16,48, or 2-128 for each "
            "of them, or 2-1024:7 for every seventh, or 2-1024:x2 for powers of two. At most 4096 "
-           "ranks can be simulated."),
+           "ranks can be simulated. The default is 8."),
 ]  # fmt: skip
 PerNode = Annotated[
     int | None,
-    option("--per-node", "K", "Put so many ranks on each node; they share its link. The default "
-           "is 1.", min=1),
+    option("--per-node", "K", "Put so many ranks on each node; they share its link and memory. The "
+           "default is 1.", min=1),
 ]  # fmt: skip
 Bytes = Annotated[
     str | None,
@@ -63,8 +64,9 @@ Iterations = Annotated[
 Network = Annotated[
     str,
     option("--network", "COSTS", "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns,"
-           "eager=64KiB,jitter=0.1, or those in @FILE, or built-in. The default is "
-           "LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."),
+           "eager=64KiB,jitter=0.1 (on nodes of several ranks also local_alpha, local_beta and "
+           "memory=, per byte of all its ranks together), or those in @FILE, or built-in. The "
+           "default is LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."),
 ]  # fmt: skip
 EngineName = Annotated[
     str,
@@ -96,8 +98,9 @@ Memory = Annotated[
 def simulate(
     collective: Collective = "allreduce",
     algorithms: Algorithms = "all",
-    nodes: Nodes = "8",
+    nodes: Nodes = None,
     per_node: PerNode = None,
+    placement: Placement = None,
     size: Bytes = None,
     count: Count = None,
     type_: Type = "float32",
@@ -123,6 +126,8 @@ def simulate(
     as_json: FormatJson = False,
 ) -> int:
     """Simulate algorithms on a virtual network, also many ranks and sizes at once.
+
+    With --placement the ranks are those that it lists, and --nodes is left out.
 
     Columns are those of bench, and times are in ms. Results are computed and compared where the
     vectors of all ranks are small; elsewhere the column wrong is empty. Type and operator change
@@ -150,7 +155,7 @@ def simulate(
     from ..sweep.run import simulate_all
 
     named = networks.chosen(network)
-    cluster = sweep.choose_cluster(nodes, per_node, named.costs)
+    cluster = sweep.choose_cluster(nodes, per_node, named.costs, placement)
     op = choose.choose_operator(collective, op)
     asked = sweep.Sweep(
         collective=collective,
@@ -168,6 +173,7 @@ def simulate(
         seed=seed,
         estimate=one_of("--estimate", estimate, choices.ESTIMATES),
         network=cluster.network,
+        placement=cluster.placement,
         costs_from=named.source,
         progress=one_of("--progress", progress, choices.PROGRESS),
     )

@@ -14,7 +14,7 @@ from ..base.errors import UserError
 from ..base.output import console, print_json, progress_bar
 from ..command.declare import argument, bad_value, option
 from .lists import choose, parse_ranks
-from .options import Json
+from .options import Json, PerNode, Placement
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -64,6 +64,20 @@ class Cell:
     command: str | None = None  # checks the counterexample again
 
 
+@dataclass(frozen=True)
+class Nodes:
+    """The options that say which ranks share a node."""
+
+    per_node: int | None = None
+    placement: str | None = None
+
+    def of(self, ranks: int) -> tuple[int, ...]:
+        """The node of each rank. Raises OptionError and ValueError."""
+        from ..options.placement import choose_placement
+
+        return choose_placement(ranks, self.per_node, self.placement)
+
+
 def verify(
     file: File = None,
     algorithms: Algorithms = None,
@@ -71,6 +85,8 @@ def verify(
     ranks: Ranks = None,
     arrivals: Arrivals = None,
     seed: Seed = None,
+    per_node: PerNode = None,
+    placement: Placement = None,
     as_json: Json = False,
 ) -> int:
     """Check that algorithms are right, for every order of messages and arrivals.
@@ -87,6 +103,7 @@ def verify(
             _ARRIVALS if arrivals is None else arrivals,
             _SEED if seed is None else seed,
             as_json,
+            Nodes(per_node, placement),
         )
     else:
         _check_alone(
@@ -96,6 +113,8 @@ def verify(
                 "--ranks": ranks,
                 "--arrivals": arrivals,
                 "--seed": seed,
+                "--per-node": per_node,
+                "--placement": placement,
             }
         )
         right = _verify_file(file, as_json)
@@ -139,8 +158,10 @@ def _verify_registry(
     arrivals: int,
     seed: int,
     as_json: bool,
+    nodes: Nodes,
 ) -> bool:
-    cells = _check_all(rows, ranks, arrivals, seed)
+    placements = {size: nodes.of(size) for size in ranks}
+    cells = _check_all(rows, placements, arrivals, seed)
     broken = [cell for cell in cells if cell.rule]
     if as_json:
         print_json(_as_json(cells, arrivals, seed))
@@ -152,24 +173,29 @@ def _verify_registry(
 
 
 def _check_all(
-    rows: Sequence[latecomer.Algorithm], ranks: Sequence[int], arrivals: int, seed: int
+    rows: Sequence[latecomer.Algorithm],
+    placements: Mapping[int, tuple[int, ...]],  # by the number of ranks
+    arrivals: int,
+    seed: int,
 ) -> list[Cell]:
     with progress_bar() as shown:
-        task = shown.add_task("checking", total=len(rows) * len(ranks))
+        task = shown.add_task("checking", total=len(rows) * len(placements))
         cells = []
         for row in rows:
-            for size in ranks:
+            for size, placement in placements.items():
                 shown.update(task, description=f"{row.collective} {row.name}, {size} ranks")
-                cells.append(_check(row, size, arrivals, seed))
+                cells.append(_check(row, size, arrivals, seed, placement))
                 shown.advance(task)
     return cells
 
 
-def _check(row: latecomer.Algorithm, ranks: int, arrivals: int, seed: int) -> Cell:
+def _check(
+    row: latecomer.Algorithm, ranks: int, arrivals: int, seed: int, placement: tuple[int, ...]
+) -> Cell:
     from ..core.cases import cases
 
     done = 0
-    for done, case in enumerate(cases(row, ranks, arrivals, seed), start=1):
+    for done, case in enumerate(cases(row, ranks, arrivals, seed, placement), start=1):
         if found := case.check():
             return Cell(
                 row.collective, row.name, ranks, done, found.rule, found.text, case.command()

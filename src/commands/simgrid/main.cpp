@@ -14,16 +14,26 @@
 namespace latecomer {
 namespace {
 
+/// The nodes of the ranks; empty: each has its own.
+Placement placement_of(const SimGridCommand& command) {
+  const Rank ranks = command.problem.ranks;
+  Placement all = command.placement.empty() ? consecutive_placement(ranks, command.per_node)
+                                            : parse_placement(command.placement, ranks);
+  return shares_nodes(all) ? all : Placement{};
+}
+
 Executors parties_for(SimGridCommand& command) {
   if (!command.schedule.empty()) {
     const Schedule schedule = parse_schedule(read_file("--schedule", command.schedule));
     command.problem = schedule.plan.problem;
+    if (command.placement.empty()) command.plan_placement = schedule.plan.placement;
     return executors_of(schedule.programs,
                         command.network.eager_elements(command.problem.element_bytes));
   }
   const Choice choice = parse_choice(command.problem.collective, command.algorithm);
   const auto& known = command.estimate.empty() ? command.arrivals : command.estimate;
-  const Knowledge knowledge{known, command.network};
+  Knowledge knowledge{known, command.network};
+  knowledge.placement = placement_of(command);
   return make_executors(make_plan(*choice.algorithm, command.problem, choice.parameters, knowledge),
                         command.network);
 }
@@ -37,7 +47,12 @@ std::vector<std::string> names(const std::vector<simgrid::s4u::Host*>& hosts) {
 void run(const simgrid::s4u::Engine& simgrid, const SimGridPlatform& platform,
          SimGridCommand& command) {
   const Executors executors = parties_for(command);
-  const auto hosts = platform.place(command.problem.ranks, command.per_node);
+  Placement nodes = command.plan_placement;
+  if (!command.placement.empty()) {
+    nodes = parse_placement(command.placement, command.problem.ranks);
+  }
+  const auto hosts = nodes.empty() ? platform.place(command.problem.ranks, command.per_node)
+                                   : platform.place(nodes);
   SimulationOptions options;
   options.network = command.network;
   options.arrivals = command.arrivals;

@@ -63,6 +63,7 @@ std::map<std::string, Setter> setters(SimGridCommand& c) {
       {"--estimate", [&](Text n, Text v) { c.estimate = read_times(n, v); }},
       {"--network", [&](Text, Text v) { c.network = parse_network(v); }},
       {"--per-node", [&](Text n, Text v) { c.per_node = parse_rank_count(n, v); }},
+      {"--placement", [&](Text, Text v) { c.placement = v; }},
       {"--seed", [&](Text n, Text v) { c.seed = static_cast<std::uint64_t>(parse_count(n, v)); }},
   };
 }
@@ -84,6 +85,9 @@ bool is_simgrids_own(const std::string& name) {
 
 void check_complete(const SimGridCommand& c) {
   (void)read_file("--platform", c.platform);  // SimGrid ends the process where it cannot
+  if (!c.placement.empty() && c.per_node != 1) {
+    throw Error("--placement", c.placement, "left out beside --per-node");
+  }
   if (c.algorithm.empty() == c.schedule.empty()) {
     throw Error("--algorithm", c.algorithm, "a name, or --schedule FILE in its place");
   }
@@ -110,7 +114,8 @@ Runs an algorithm's ranks as SimGrid actors and prints arrivals and exits as JSO
   --arrivals FILE       when each rank arrives, in seconds; default: all at 0
   --estimate FILE       what the plan is made for; default: the arrivals
   --network TEXT        costs to plan for; gamma and eager are simulated, the rest is the platform's
-  --per-node K          ranks on a host; default 1
+  --per-node K          ranks on a host, which share its memory; default 1
+  --placement 0,0,1,1   the node of each rank, in place of --per-node; node n is the n-th host
   --check               compute with random elements, too, and count the wrong ones
   --seed N              of those elements; default 1
   --cfg=NAME:VALUE      SimGrid's own settings, as in --cfg=network/model:CM02

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/network.hpp"
+#include "schedule/placement.hpp"
 #include "schedule/problem.hpp"
 
 namespace latecomer {
@@ -20,6 +21,8 @@ struct SimGridCommand {
   std::vector<Seconds> estimate;  // of the plan; empty: the arrivals
   Network network;                // planned for; gamma and the eager limit are simulated, too
   Rank per_node = 1;
+  Placement plan_placement;  // of a schedule
+  std::string placement;  // a node for each rank; empty: per_node consecutive ones
   bool check = false;
   std::uint64_t seed = 1;
 };

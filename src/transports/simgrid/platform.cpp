@@ -1,5 +1,7 @@
 #include "transports/simgrid/platform.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace latecomer {
@@ -27,6 +29,18 @@ std::vector<s4u::Host*> SimGridPlatform::place(Rank ranks, Rank per_node) const 
   std::vector<s4u::Host*> places;
   for (Rank rank = 0; rank < ranks; ++rank) {
     places.push_back(hosts_[static_cast<std::size_t>(rank / per_node)]);
+  }
+  return places;
+}
+
+std::vector<s4u::Host*> SimGridPlatform::place(const Placement& placement) const {
+  std::vector<s4u::Host*> places;
+  for (const Rank node : placement) {
+    if (static_cast<std::size_t>(node) >= hosts_.size()) {
+      throw Error("nodes of the placement", std::to_string(std::ranges::max(placement) + 1),
+                  "at most " + std::to_string(hosts_.size()) + ", the hosts of " + file_);
+    }
+    places.push_back(hosts_[static_cast<std::size_t>(node)]);
   }
   return places;
 }

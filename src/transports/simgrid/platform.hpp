@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "schedule/placement.hpp"
 
 namespace latecomer {
 
@@ -17,6 +18,8 @@ class SimGridPlatform {
   /// Rank r on the (r / per_node)-th host, counted as the file lists them. Throws Error if there
   /// are too few hosts.
   [[nodiscard]] std::vector<simgrid::s4u::Host*> place(Rank ranks, Rank per_node) const;
+  /// The ranks of node n on the n-th host. Throws Error if there are too few hosts.
+  [[nodiscard]] std::vector<simgrid::s4u::Host*> place(const Placement& placement) const;
 
  private:
   std::string file_;

@@ -1,6 +1,7 @@
 #include "transports/simgrid/simulate.hpp"
 
 #include <deque>
+#include <map>
 
 #include "simulate/simulation.hpp"
 #include "transports/simgrid/transport.hpp"
@@ -31,7 +32,10 @@ class Ranks {
   Ranks(const Executors& executors, const SimulationOptions& options, Simulation& result)
       : result_(result) {
     for (std::size_t rank = 0; rank < executors.size(); ++rank) {
-      transports_.emplace_back(static_cast<Rank>(rank), options, actors_, memory_of(options, rank));
+      const RankContext& context = executors[rank]->context();
+      SimGridNode* const node = context.flags > 0 ? &nodes_[context.node] : nullptr;
+      transports_.emplace_back(static_cast<Rank>(rank), options, actors_, memory_of(options, rank),
+                               node);
       protocols_.push_back(executors[rank]->create_protocol(transports_.back(), options.engine));
     }
   }
@@ -60,6 +64,7 @@ class Ranks {
 
   Simulation& result_;
   std::vector<s4u::ActorPtr> actors_;
+  std::map<Rank, SimGridNode> nodes_;
   std::deque<SimGridTransport> transports_;
   Protocols protocols_;
 };

@@ -1,5 +1,7 @@
 #include "transports/simgrid/transport.hpp"
 
+#include <algorithm>
+
 namespace latecomer {
 
 namespace s4u = simgrid::s4u;
@@ -12,12 +14,24 @@ constexpr Seconds kAccuracy = 1e-9;  // SimGrid's: it complains of shorter sleep
 
 bool SimGridTransport::wait(Protocol& protocol, Seconds until) {
   const bool works = local_ && local_->end <= until;
-  if (const auto done = wait_any(works ? local_->end : until)) {
-    finish(*done, protocol);
+  const Seconds stop = std::min(works ? local_->end : until, due_.empty() ? kNever : due_[0].time);
+  if (const auto done = wait_any(stop)) {
+    // The last one is the bell: a mate has changed what is to be waited for.
+    if (*done < pending_.size()) finish(*done, protocol);
     return true;
   }
+  if (deliver(stop, protocol)) return true;
   if (works) work(protocol);
   return works;
+}
+
+/// Delivers an operation on a flag that ends at `until` or before.
+bool SimGridTransport::deliver(Seconds until, Protocol& protocol) {
+  if (due_.empty() || due_[0].time > until) return false;
+  const Completion completion = due_[0].completion;
+  due_.erase(due_.begin());
+  protocol.completed(completion);
+  return true;
 }
 
 /// Each pair has a mailbox of its own for control messages, where one waits until the one before
@@ -34,6 +48,17 @@ std::optional<std::size_t> SimGridTransport::wait_any(Seconds until) {
   const Seconds left = until - s4u::Engine::get_clock();
   if (left < kAccuracy) return std::nullopt;
   const bool forever = until == kNever;
+  if (node_ != nullptr) {
+    if (!bell_) {
+      bell_ = s4u::this_actor::exec_async(1);
+      bell_->suspend();
+    }
+    activities_.emplace_back(bell_);
+    const auto done = s4u::Activity::wait_any_for(activities_, forever ? -1 : left);
+    activities_.pop_back();
+    if (done == static_cast<ssize_t>(activities_.size())) bell_ = nullptr;
+    return done < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(done));
+  }
   if (activities_.empty()) {
     // Suspended for ever, SimGrid finds that nothing more can happen and ends the simulation.
     forever ? s4u::this_actor::suspend() : s4u::this_actor::sleep_until(until);
@@ -134,13 +159,25 @@ void SimGridTransport::send_control(Rank peer, ControlWords words) {
 // --- Local work ---
 
 void SimGridTransport::combine(const Slice& left, const Slice& right, Into into, Token token) {
-  const auto size = static_cast<double>(left.count * options_.element_bytes);
-  const Seconds end = s4u::Engine::get_clock() + options_.network.gamma * size;
-  local_ = Local{end, left, right, into, false, token};
+  const bool shared = left.buffer == Buffer::node || right.buffer == Buffer::node;
+  const Seconds takes = local_time(options_.network.gamma, left, shared);
+  local_ = Local{s4u::Engine::get_clock() + takes, left, right, into, false, token};
 }
 
 void SimGridTransport::copy(const Slice& from, const Slice& to, Token token) {
-  local_ = Local{s4u::Engine::get_clock(), from, to, Into::right, true, token};
+  const bool shared = from.buffer == Buffer::node || to.buffer == Buffer::node;
+  const Seconds takes = local_time(shared ? options_.network.local_beta : 0, from, shared);
+  local_ = Local{s4u::Engine::get_clock() + takes, from, to, Into::right, true, token};
+}
+
+/// The time of local work. Work on shared memory also passes the memory of the node, which all its
+/// ranks load together.
+Seconds SimGridTransport::local_time(Seconds each, const Slice& slice, bool shared) const {
+  const auto bytes = static_cast<double>(slice.count * options_.element_bytes);
+  if (!shared || node_ == nullptr || options_.network.memory == 0) return each * bytes;
+  const Seconds now = s4u::Engine::get_clock();
+  node_->free = std::max(node_->free, now) + options_.network.memory * bytes;
+  return std::max(each * bytes, node_->free - now);
 }
 
 void SimGridTransport::work(Protocol& protocol) {
@@ -149,7 +186,71 @@ void SimGridTransport::work(Protocol& protocol) {
   local_.reset();
   if (memory_ != nullptr && task.is_copy) memory_->write(task.right, memory_->read(task.left));
   if (memory_ != nullptr && !task.is_copy) memory_->combine(task.left, task.right, task.into);
-  protocol.completed({task.token, 0, 0});
+  if (task.flag >= 0) {
+    increase(task.flag);
+    SimGridNode::Flag& flag = node_->flag(task.flag);
+    flag.held = false;
+    if (!flag.accumulating.empty()) {
+      const SimGridNode::Waiting next = flag.accumulating.front();
+      flag.accumulating.pop_front();
+      next.rank->begin_accumulate(next.use, next.token);
+    }
+  }
+  protocol.completed({task.token});
+}
+
+// --- The memory that the ranks of a node share ---
+
+/// Notes the end of an operation on a flag, perhaps of another rank, which may be waiting.
+void SimGridTransport::complete_at(Seconds time, const Completion& completion) {
+  const auto after = std::ranges::upper_bound(due_, time, {}, &Due::time);
+  due_.insert(after, {time, completion});
+  ring();
+}
+
+/// Wakes the rank's actor, if it waits.
+void SimGridTransport::ring() {
+  if (bell_ && bell_->is_suspended()) bell_->resume();
+}
+
+void SimGridTransport::increase(std::int32_t index) {
+  SimGridNode::Flag& flag = node_->flag(index);
+  ++flag.count;
+  std::erase_if(flag.awaiting, [&](const SimGridNode::Waiting& waiting) {
+    if (waiting.use.count > flag.count) return false;
+    const Seconds seen = waiting.rank == this ? 0 : options_.network.local_alpha;
+    waiting.rank->complete_at(s4u::Engine::get_clock() + seen, {.token = waiting.token});
+    return true;
+  });
+}
+
+void SimGridTransport::begin_accumulate(const FlagUse& use, Token token) {
+  SimGridNode::Flag& flag = node_->flag(use.flag);
+  flag.held = true;
+  const bool first = flag.count == 0;
+  const Network& network = options_.network;
+  const Seconds takes = local_time(first ? network.local_beta : network.gamma, use.source, true);
+  const Seconds end = s4u::Engine::get_clock() + takes;
+  local_ = Local{end, use.source, use.target, Into::right, first, token, use.flag};
+  ring();
+}
+
+void SimGridTransport::signal(const FlagUse& use, Token token) {
+  increase(use.flag);
+  complete_at(s4u::Engine::get_clock(), {.token = token});
+}
+
+void SimGridTransport::await(const FlagUse& use, Token token) {
+  SimGridNode::Flag& flag = node_->flag(use.flag);
+  if (flag.count < use.count) return flag.awaiting.push_back({this, use, token});
+  complete_at(s4u::Engine::get_clock(), {.token = token});
+}
+
+void SimGridTransport::accumulate(const FlagUse& use, bool waits, Token token) {
+  SimGridNode::Flag& flag = node_->flag(use.flag);
+  if (!flag.held) return begin_accumulate(use, token);
+  if (waits) return flag.accumulating.push_back({this, use, token});
+  complete_at(s4u::Engine::get_clock(), {.token = token, .busy = true});
 }
 
 }  // namespace latecomer

@@ -39,6 +39,35 @@ TEST(Pricer, PricesOtherBalancedProgramsAsIfNoRankWereLate) {
   EXPECT_DOUBLE_EQ(balanced.predicted, balanced_time(*balanced.plan, {}));
 }
 
+/// On four nodes of four ranks, where the placement may be used or not.
+std::vector<Candidate> on_nodes(bool usable) {
+  CallClass call_class;
+  call_class.budget = 10;
+  Pricer pricer;
+  EXPECT_TRUE(pricer.place(consecutive_placement(16, 4)));
+  pricer.know({}, false, true, usable);
+  return pricer.candidates(call_class, {Collective::allreduce, 16, 1 << 18, 4}, ninth_late());
+}
+
+TEST(Pricer, HasTheLibraryAndPlansOnNodesWhereRanksShareThem) {
+  const std::vector<Candidate> all = on_nodes(true);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[1].row, &fastest_row(Collective::allreduce));
+  EXPECT_EQ(all[1].plan->algorithm, "nodes");
+  EXPECT_EQ(all[2].row->name, "nodes");
+  EXPECT_EQ(all[2].plan->placement, consecutive_placement(16, 4));
+  EXPECT_LT(all[2].predicted, all[1].predicted);  // the ninth is late
+}
+
+TEST(Pricer, HasNoPlansOnNodesWhereThePlacementMayNotBeUsed) {
+  const std::vector<Candidate> without = announced(Collective::allreduce, ninth_late(), 10);
+  for (const Candidate& each : on_nodes(false)) {
+    EXPECT_NE(each.row->name, "nodes");
+    EXPECT_TRUE(each.plan == nullptr || each.plan->placement.empty());
+  }
+  for (const Candidate& each : without) EXPECT_NE(each.row->name, "nodes");
+}
+
 TEST(Pricer, HasTheLibraryAloneWhereTheBudgetIsEmpty) {
   const std::vector<Candidate> all = announced(Collective::allreduce, ninth_late(), 0);
   ASSERT_EQ(all.size(), 1U);

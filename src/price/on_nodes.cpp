@@ -1,0 +1,73 @@
+#include "price/on_nodes.hpp"
+
+#include <algorithm>
+
+namespace latecomer {
+namespace {
+
+// The pieces into which rows of nodes cut a vector, and the slices at which ranks take turns.
+constexpr double kPiece = 32768;
+constexpr double kMostPieces = 64;
+constexpr double kSlice = 4096;
+
+const Algorithm* nodes_row(Collective collective) {
+  for (const Algorithm& row : registry(collective)) {
+    if (row.name == kNodesRow) return &row;
+  }
+  return nullptr;
+}
+
+/// True for rows that stand for others, which then compete, and for the library's.
+bool stands_for_others(const Algorithm& row) {
+  return row.kind == Kind::native || row.name == "fastest" || row.name == "auto";
+}
+
+}  // namespace
+
+bool by_nodes(Collective collective, const Placement& placement) {
+  return shares_nodes(placement) && nodes_row(collective) != nullptr;
+}
+
+bool competes_on(const Algorithm& row, const Placement& placement) {
+  if (row.name == kNodesRow) return shares_nodes(placement);
+  return stands_for_others(row) || !by_nodes(row.collective, placement);
+}
+
+std::vector<Parameters> ways(const Algorithm& row, const Problem& problem,
+                             const std::vector<Seconds>& arrivals) {
+  std::vector<Parameters> all{{}};
+  if (row.name != kNodesRow || arrivals.empty()) return all;
+  for (const Parameter& parameter : row.parameters) {
+    if (parameter.name != "among") continue;
+    for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
+      const Algorithm& inner = find_algorithm(row.collective, parameter.choices[i]);
+      if (!inner.arrival_aware || !accepts(inner, problem, nullptr)) continue;
+      all.push_back({{"among", static_cast<Count>(i)}});
+    }
+  }
+  return all;
+}
+
+Count operations_on_node(const Plan& plan) {
+  if (plan.placement.empty()) return 0;
+  const Count bytes = plan.problem.bytes();
+  const Count waves = std::max<Count>(1, (bytes + kMaxNodeBytes - 1) / kMaxNodeBytes);
+  const auto asked = plan.parameters.find("pieces");
+  const Count pieces = waves * (asked == plan.parameters.end() ? 1 : asked->second);
+  const Count most = Nodes(plan.placement, plan.problem.ranks).most();
+  const Count slices = std::clamp<Count>(bytes / pieces / static_cast<Count>(kSlice), 1, most);
+  return pieces * (2 * slices + 4);  // accumulate and await slices; final flags, copies, end of use
+}
+
+Seconds with_local_work(const Plan& plan, Seconds among, const Network& network) {
+  const double ranks = Nodes(plan.placement, plan.problem.ranks).most();
+  const auto bytes = static_cast<double>(plan.problem.bytes());
+  const Seconds combined = (network.local_beta + (ranks - 1) * network.gamma) / ranks;  // per byte
+  // Each rank adds its vector and copies the result; all share the memory of the node.
+  const Seconds each = std::max(combined + network.local_beta, 2 * ranks * network.memory);
+  const double first = std::min(bytes, std::max(kPiece, bytes / kMostPieces));
+  const Seconds turns = (ranks - 1) * combined * std::min(bytes, kSlice);
+  return std::max(among, each * bytes) + each * first + turns + 2 * network.local_alpha;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,35 @@
+// The choice where ranks share nodes. The costs of other rows count one message of a rank on its
+// link, so there the row `nodes` alone competes: it takes every problem, if need be by an algorithm
+// among all ranks.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+
+namespace latecomer {
+
+inline constexpr std::string_view kNodesRow = "nodes";
+
+/// True if ranks share nodes and the collective has a row for that.
+[[nodiscard]] bool by_nodes(Collective collective, const Placement& placement);
+
+/// True if a choice may consider the row for ranks with this placement. Where each rank has a node
+/// of its own that is every row but `nodes`, which then stands for another one.
+[[nodiscard]] bool competes_on(const Algorithm& row, const Placement& placement);
+
+/// The parameters with which a choice for these arrivals tries the row. Rows are tried once, as they
+/// are by default; if arrivals are known, `nodes` also with each arrival-aware algorithm among them.
+[[nodiscard]] std::vector<Parameters> ways(const Algorithm& row, const Problem& problem,
+                                           const std::vector<Seconds>& arrivals);
+
+/// Operations of one rank of a plan on the memory of its node, about; 0 for other plans.
+[[nodiscard]] Count operations_on_node(const Plan& plan);
+
+/// The seconds of a plan that uses the memory of nodes, if `among` is the time of its algorithm
+/// among the nodes. The work within nodes overlaps with that, but for the first piece. Never less
+/// for a longer vector.
+[[nodiscard]] Seconds with_local_work(const Plan& plan, Seconds among, const Network& network);
+
+}  // namespace latecomer

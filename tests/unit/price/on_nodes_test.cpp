@@ -1,0 +1,150 @@
+// Prices and choices where ranks share nodes.
+#include "price/on_nodes.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "price/planning_cost.hpp"
+#include "price/price.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Network kSlow{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9};
+constexpr Network kFast{.alpha = 3e-6, .beta = 0.08e-9, .gamma = 0.1e-9};
+
+Plan planned(std::string_view name, const Problem& problem, const Network& network,
+             const Placement& placement, std::vector<Seconds> arrivals = {}) {
+  Knowledge knowledge{std::move(arrivals), network};
+  knowledge.placement = placement;
+  return make_plan(find_algorithm(problem.collective, name), problem, {}, knowledge);
+}
+
+Problem sum_of(Rank ranks, Count count) { return {Collective::allreduce, ranks, count, 4}; }
+
+std::vector<Seconds> one_late(Rank ranks) {
+  std::vector<Seconds> arrivals(static_cast<std::size_t>(ranks), 0);
+  arrivals[1] = 20e-3;
+  return arrivals;
+}
+
+TEST(OnNodes, ChoicesTakeNodesWhereRanksShareThem) {
+  const Placement placement = consecutive_placement(16, 4);
+  for (const Count count : {100, 100000}) {
+    const Problem problem = sum_of(16, count);
+    for (const auto& arrivals : {std::vector<Seconds>{}, one_late(16)}) {
+      for (const std::string_view name : {"fastest", "auto"}) {
+        const Plan plan = planned(name, problem, kSlow, placement, arrivals);
+        EXPECT_EQ(plan.algorithm, kNodesRow);
+        EXPECT_EQ(plan.placement, placement);
+        // It is faster than the best flat program, whose messages share links.
+        const std::vector<Seconds> times =
+            arrivals.empty() ? std::vector<Seconds>(16, 0) : arrivals;
+        const Plan flat = planned(name, problem, kSlow, {}, arrivals);
+        EXPECT_LT(mean_after_last(plan, kSlow, times, placement),
+                  mean_after_last(flat, kSlow, times, placement));
+      }
+    }
+  }
+}
+
+TEST(OnNodes, NothingChangesWhereEachRankHasANode) {
+  Placement apart;
+  for (Rank rank = 0; rank < 9; ++rank) apart.push_back(rank);
+  for (const Collective collective : all_collectives()) {
+    const Problem problem{collective, 9, 20000, 4};
+    for (const std::string_view name : {"fastest", "auto"}) {
+      const Plan without = planned(name, problem, kSlow, {}, one_late(9));
+      EXPECT_NE(without.algorithm, kNodesRow);
+      EXPECT_EQ(planned(name, problem, kSlow, apart, one_late(9)), without);
+      const Algorithm& row = find_algorithm(collective, name);
+      EXPECT_EQ(planning_cost(row, problem, kSlow, apart), planning_cost(row, problem, kSlow));
+    }
+    for (const Algorithm& row : registry(collective)) {
+      EXPECT_EQ(competes_on(row, apart), row.name != kNodesRow) << row.name;
+      EXPECT_EQ(ways(row, problem, {}).size(), 1U);
+    }
+  }
+}
+
+TEST(OnNodes, CollectivesWithoutTheRowHavePricesOfSharedLinks) {
+  const Placement placement = consecutive_placement(8, 4);
+  for (const Collective collective : all_collectives()) {
+    if (by_nodes(collective, placement)) continue;
+    const Problem problem{collective, 8, 20000, 4};
+    const Plan plan = planned("auto", problem, kSlow, placement, one_late(8));
+    const Plan apart = planned("auto", problem, kSlow, {}, one_late(8));
+    EXPECT_TRUE(plan.placement.empty());
+    EXPECT_LE(mean_after_last(plan, kSlow, one_late(8), placement),
+              mean_after_last(apart, kSlow, one_late(8), placement));
+  }
+}
+
+TEST(OnNodes, OperatorsThatDoNotCommuteGoAmongAllRanks) {
+  Problem problem = sum_of(8, 20000);
+  problem.commutative = false;
+  const Placement placement = consecutive_placement(8, 4);
+  const Plan plan = planned("auto", problem, kSlow, placement, one_late(8));
+  EXPECT_EQ(plan.algorithm, kNodesRow);
+  EXPECT_TRUE(plan.placement.empty());
+  // Its messages share links.
+  EXPECT_GT(balanced_time(plan, kSlow, placement), 2 * balanced_time(plan, kSlow));
+}
+
+TEST(OnNodes, PricesGrowWithTheVectorAndAreAboutThoseOfRuns) {
+  for (const Network& network : {kSlow, kFast}) {
+    for (const auto& [ranks, per_node] : {std::pair{8, 2}, {12, 12}, {24, 8}, {3000, 50}}) {
+      const Placement placement = consecutive_placement(ranks, per_node);
+      Seconds before = 0;
+      for (Count count = 1; count < Count{1} << 23; count += 1 + count / 3) {
+        const Plan plan = planned("fastest", sum_of(ranks, count), network, placement);
+        const Seconds price = balanced_time(plan, network);
+        EXPECT_GE(price, before) << ranks << " ranks, " << count;
+        before = price;
+        if (ranks > 24 || count > 500000) continue;
+        const std::vector<Seconds> together(static_cast<std::size_t>(ranks), 0);
+        const Seconds taken = mean_after_last(plan, network, together, placement);
+        EXPECT_LT(price, 2 * taken + 1e-6) << ranks << " ranks, " << count;
+        EXPECT_GT(price, taken / 2.5) << ranks << " ranks, " << count;
+      }
+    }
+  }
+}
+
+TEST(OnNodes, ManyRanksArePricedWithoutARun) {
+  const Rank ranks = 2000;
+  const Placement placement = consecutive_placement(ranks, 50);
+  const auto arrivals = one_late(ranks);
+  const Plan plan = planned("auto", sum_of(ranks, 1 << 18), kSlow, placement, arrivals);
+  EXPECT_EQ(plan.algorithm, kNodesRow);
+  const Seconds price = mean_after_last(plan, kSlow, arrivals, placement);
+  EXPECT_GT(price, kSlow.beta * (1 << 20));
+  EXPECT_LT(price, 4 * kSlow.beta * (1 << 20));
+}
+
+TEST(OnNodes, PlanningCountsTheOperationsOnMemory) {
+  const Algorithm& row = find_algorithm(Collective::allreduce, kNodesRow);
+  const Placement placement = consecutive_placement(16, 4);
+  const Seconds brief = planning_cost(row, sum_of(16, 100), kSlow, placement);
+  const Seconds longer = planning_cost(row, sum_of(16, 1 << 20), kSlow, placement);
+  EXPECT_GT(brief, 0);
+  EXPECT_GT(longer, 2 * brief);
+  for (const Count count : {100, 1 << 20}) {
+    const Plan plan = planned("nodes", sum_of(16, count), kSlow, placement);
+    Count most = 0;
+    for (Rank rank = 0; rank < 16; ++rank) {
+      Count found = 0;
+      for (const Operation& op : build_program(plan, rank).operations) {
+        const bool copies = op.kind == OpKind::copy && op.source.buffer == Buffer::node;
+        if (has_flag(op) || copies) ++found;
+      }
+      most = std::max(most, found);
+    }
+    EXPECT_GE(operations_on_node(plan), most);
+    EXPECT_LE(operations_on_node(plan), 3 * most);
+    EXPECT_GT(memory_of(plan), memory_of(plan.inner.front()));
+  }
+}
+
+}  // namespace
+}  // namespace latecomer
