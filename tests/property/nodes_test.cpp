@@ -4,7 +4,9 @@
 
 #include <numeric>
 
+#include "algorithms/plan_checks.hpp"
 #include "algorithms/registry.hpp"
+#include "base/error.hpp"
 #include "base/random.hpp"
 #include "executors/make_executor.hpp"
 #include "schedule/program.hpp"
@@ -132,14 +134,125 @@ TEST(OnNodes, EveryAlgorithmAmongThemIsRight) {
   }
 }
 
-TEST(OnNodes, VectorsLongerThanTheBufferGoInWaves) {
-  for (const Rank per_node : {2, 4}) {
-    Case given;
-    given.problem.ranks = 4;
-    given.problem.element_bytes = Count{1} << 20;  // so that few elements are many bytes
-    given.problem.count = 70;
-    given.placement = consecutive_placement(4, per_node);
-    check_case(find_algorithm(Collective::allreduce, "nodes"), given, true);
+// Vectors that all ranks share as a whole go in waves; those of parts do without the node's buffer.
+TEST(OnNodes, VectorsLongerThanTheBufferAreRight) {
+  for (const Collective collective : all_collectives()) {
+    for (const Rank per_node : {2, 3, 4}) {  // 3: one rank has a node of its own
+      for (const Rank late : {0, 2}) {
+        SCOPED_TRACE(to_string(collective));
+        Case given;
+        given.problem.collective = collective;
+        given.problem.ranks = 4;
+        given.problem.element_bytes = Count{1} << 20;  // so that few elements are many bytes
+        given.problem.count = 70;
+        given.problem.root = rooted(collective) ? 2 : 0;
+        given.placement = consecutive_placement(4, per_node);
+        given.arrivals.assign(4, 0);
+        given.arrivals[static_cast<std::size_t>(late)] = 1e-3;
+        check_case(find_algorithm(collective, "nodes"), given, true);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// The parts of the ranks of a node lie together in its buffer, however long they are and wherever
+// they lie in the vector.
+TEST(OnNodes, UnequalPartsAreRight) {
+  Random random(3);
+  for (const Collective collective : all_collectives()) {
+    if (!parted(collective)) continue;
+    for (const Placement& placement : placements(7)) {
+      for (int kind = 0; kind < 3; ++kind) {
+        SCOPED_TRACE(to_string(collective));
+        Case given;
+        given.problem.collective = collective;
+        given.problem.ranks = 7;
+        for (Rank rank = 0; rank < 7; ++rank) {
+          given.problem.parts.push_back(static_cast<Count>(random.next() % 3) * 10);
+        }
+        given.problem.count =
+            std::accumulate(given.problem.parts.begin(), given.problem.parts.end(), Count{0});
+        given.problem.root = rooted(collective) ? static_cast<Rank>(random.next() % 7) : 0;
+        given.problem.in_place = random.next() % 2 == 0;
+        given.placement = placement;
+        given.arrivals = random_arrivals(7, random, kind);
+        check_case(find_algorithm(collective, "nodes"), given, true);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+/// The text of the error with which a plan is refused.
+std::string refusal(const Plan& plan) {
+  try {
+    check_plan(plan);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OnNodes, PlansThatNoRowMakesAreRefused) {
+  const auto made = [](Collective collective) {
+    Problem problem;
+    problem.collective = collective;
+    problem.ranks = 4;
+    problem.count = 100;
+    Knowledge knowledge;
+    knowledge.placement = consecutive_placement(4, 2);
+    return make_plan(find_algorithm(collective, "nodes"), problem, {}, knowledge);
+  };
+  Plan plan = made(Collective::scatter);
+  EXPECT_EQ(refusal(plan), "");
+  plan.table[0] = 1;
+  EXPECT_NE(refusal(plan).find("the root for its node"), std::string::npos);
+  plan.table[0] = 2;
+  EXPECT_NE(refusal(plan).find("of each node one of its ranks"), std::string::npos);
+  plan.table.pop_back();
+  EXPECT_NE(refusal(plan).find("one rank a node"), std::string::npos);
+  plan = made(Collective::gather);
+  plan.inner.front().problem.parts = {20, 80};
+  EXPECT_NE(refusal(plan).find("a program of 2 places for 100 elements"), std::string::npos);
+  plan.inner.clear();
+  EXPECT_NE(refusal(plan).find("inner plans"), std::string::npos);
+  plan = made(Collective::bcast);
+  plan.placement = {0, 1, 2, 3};
+  EXPECT_NE(refusal(plan).find("a problem that nodes take"), std::string::npos);
+}
+
+// With telemetry all ranks know all arrivals after the call.
+TEST(OnNodes, AllRanksLearnAllArrivals) {
+  for (const Collective collective : all_collectives()) {
+    for (const Placement& placement : placements(6)) {
+      Problem problem;
+      problem.collective = collective;
+      problem.ranks = 6;
+      problem.count = 600;
+      Knowledge knowledge;
+      knowledge.placement = placement;
+      knowledge.telemetry = true;
+      const Plan plan =
+          make_plan(find_algorithm(collective, "nodes"), problem, {}, knowledge);
+      SimulationOptions options;
+      options.arrivals = {1e-3, 2e-3, 5e-3, 4e-3, 3e-3, 6e-3};
+      std::vector<ArrivalStamps> stamps(6, ArrivalStamps(6));
+      for (Rank rank = 0; rank < 6; ++rank) {
+        ArrivalStamps& own = stamps[static_cast<std::size_t>(rank)];
+        own.begin();
+        own.arrive(rank, {options.arrivals[static_cast<std::size_t>(rank)], 0, 0});
+        options.piggybacks.push_back(&own);
+      }
+      ASSERT_EQ(simulate(build_programs(plan), options).failure, "");
+      for (const ArrivalStamps& each : stamps) {
+        for (Rank rank = 0; rank < 6; ++rank) {
+          ASSERT_EQ(each.all()[static_cast<std::size_t>(rank)].arrival,
+                    options.arrivals[static_cast<std::size_t>(rank)])
+              << to_string(collective) << '\n' << to_text(plan);
+        }
+      }
+    }
   }
 }
 

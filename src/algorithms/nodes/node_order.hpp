@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "algorithms/cost.hpp"
 #include "algorithms/nodes/node_rank.hpp"
 
 namespace latecomer {
