@@ -16,6 +16,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Network& network = knowledge.network;
   Knowledge balanced{{}, network};
   balanced.placement = knowledge.placement;
+  balanced.telemetry = knowledge.telemetry;  // of plans among nodes, too
   plan = cheapest_plan(plan.problem, balanced, competes, [&](const Plan& each) {
     return balanced_time(each, network, knowledge.placement);
   });

@@ -120,6 +120,7 @@ class SimGridTransport final : public Transport {
   PendingMessage& add(const PendingMessage& pending);
   void receive_control(Rank from);
   [[nodiscard]] std::optional<std::size_t> wait_any(Seconds until);
+  [[nodiscard]] std::optional<std::size_t> wait_any_or_bell(Seconds timeout);
   void finish(std::size_t index, Protocol& protocol);
   void put_next(Rank peer);
   [[nodiscard]] Completion receive(PendingMessage& pending);
@@ -145,6 +146,7 @@ class SimGridTransport final : public Transport {
   std::optional<Local> local_;
   std::vector<Due> due_;         // by time
   simgrid::s4u::ExecPtr bell_;   // resumed by a mate that has changed `due_` or `local_`
+  bool waits_ = false;           // this rank's actor
 };
 
 }  // namespace latecomer
