@@ -60,7 +60,7 @@ class Pricer {
   PlanCache plans_;
   PlanCache announced_plans_;  // plans of calls that rank 0 decides about for all
   Placement placement_;
-  Knowledge known_;            // for planning the call at hand
+  Knowledge known_;  // for planning the call at hand
 };
 
 }  // namespace latecomer

@@ -1,7 +1,8 @@
 // Fastest: whichever program takes the least time on the network by its cost, for ranks that
 // arrive together. The plan is that program's own.
 //
-// Cost: that of the program. Where ranks share nodes the row for that competes alone. Use it where arrivals are balanced and the network's costs are known.
+// Cost: that of the program. Where ranks share nodes the row for that competes alone. Use it where
+// arrivals are balanced and the network's costs are known.
 #include "price/chosen.hpp"
 
 namespace latecomer::every {

@@ -58,9 +58,9 @@ std::optional<std::size_t> SimGridTransport::wait_any(Seconds until) {
   return done < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(done));
 }
 
-/// Like SimGrid's own, but a mate may end the wait: then the index is one beyond the messages. The bell
-/// is work that a mate lets go on. SimGrid forgets work that does so at the instant when it was
-/// suspended, so this rank first sleeps as briefly as it can.
+/// Like SimGrid's own, but a mate may end the wait: then the index is one beyond the messages. The
+/// bell is work that a mate lets go on. SimGrid forgets work that does so at the instant when it
+/// was suspended, so this rank first sleeps as briefly as it can.
 std::optional<std::size_t> SimGridTransport::wait_any_or_bell(Seconds timeout) {
   if (!bell_) {
     bell_ = s4u::this_actor::exec_async(1);
