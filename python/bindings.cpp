@@ -42,8 +42,8 @@ nb::tuple as_tuple(const Slice& slice) {
 nb::dict describe_operation(const Operation& op, const std::vector<OpIndex>& after) {
   static constexpr const char* kinds[] = {"arrive", "send",   "recv",  "combine",
                                           "copy",   "signal", "await", "accumulate"};
-  const bool local = op.kind == OpKind::combine || op.kind == OpKind::copy ||
-                     op.kind == OpKind::accumulate;
+  const bool local =
+      op.kind == OpKind::combine || op.kind == OpKind::copy || op.kind == OpKind::accumulate;
   nb::dict all;
   all["kind"] = kinds[static_cast<int>(op.kind)];
   if (op.kind == OpKind::send || op.kind == OpKind::recv) all["peer"] = op.peer;
@@ -92,9 +92,8 @@ class PyPlan {
     check_placement(placement_, problem.ranks);
     Knowledge knowledge{arrivals, network_};
     if (shares_nodes(placement_)) knowledge.placement = placement_;
-    plan_ = interruptible([&] {
-      return make_plan(*choice.algorithm, problem, choice.parameters, knowledge);
-    });
+    plan_ = interruptible(
+        [&] { return make_plan(*choice.algorithm, problem, choice.parameters, knowledge); });
   }
 
   [[nodiscard]] std::string text() const { return to_text(plan_); }
@@ -187,7 +186,7 @@ class PyPlan {
   static constexpr std::size_t kOperationsBetween = 4096;  // checks for signals
 
   static nb::dict describe(const TraceEntry& entry, const Executors& executors) {
-    static constexpr const char* kinds[] = {"message", "control", "combine",
+    static constexpr const char* kinds[] = {"message", "control",    "combine",
                                             "copy",    "accumulate", "flag"};
     nb::dict move;
     move["kind"] = kinds[static_cast<int>(entry.kind)];
@@ -232,8 +231,7 @@ class PyPlan {
     static constexpr OpKind kinds[] = {OpKind::send, OpKind::send, OpKind::combine, OpKind::copy,
                                        OpKind::accumulate};
     const OpKind kind = entry.flag >= 0 ? OpKind::accumulate : kinds[static_cast<int>(entry.kind)];
-    return to_text(
-        Operation{kind, entry.to, entry.source, entry.target, entry.into, entry.flag});
+    return to_text(Operation{kind, entry.to, entry.source, entry.target, entry.into, entry.flag});
   }
 
   Arrivals arrivals_;
@@ -270,9 +268,12 @@ class PyRehearsal {
                                     const std::string& native, const Network& network,
                                     const Network& assumed, bool check,
                                     const Placement& placement) {
-    Rehearsal::Setting all{problem,      parse_choice(problem.collective, algorithm),
-                           std::nullopt, network,
-                           assumed,      check,
+    Rehearsal::Setting all{problem,
+                           parse_choice(problem.collective, algorithm),
+                           std::nullopt,
+                           network,
+                           assumed,
+                           check,
                            numbered(placement)};
     if (!native.empty()) all.native = parse_choice(problem.collective, native);
     return all;

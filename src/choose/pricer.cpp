@@ -203,9 +203,9 @@ Seconds Pricer::price_of(const CallClass& call_class, const Candidate& candidate
                          const std::vector<Seconds>& arrivals) const {
   const Plan& plan = *candidate.plan;
   const bool exact = replays_arrivals(call_class) || has_closed_form(plan);
-  const Seconds after_last =
-      exact ? mean_after_last(plan, known_.network, arrivals, known_.placement)
-            : balanced_time(plan, known_.network, known_.placement);
+  const Seconds after_last = exact
+                                 ? mean_after_last(plan, known_.network, arrivals, known_.placement)
+                                 : balanced_time(plan, known_.network, known_.placement);
   return as_price(after_last, candidate.row->collective, arrivals);
 }
 
@@ -226,8 +226,7 @@ void Pricer::price(CallClass& call_class, const Problem& problem,
     if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
     const Seconds after_last =
         mean_after_last(*cached.plan, known_.network, expected, known_.placement);
-    add({&row, as_price(after_last, problem.collective, expected), cached.plan},
-        call_class.priced);
+    add({&row, as_price(after_last, problem.collective, expected), cached.plan}, call_class.priced);
   }
 }
 

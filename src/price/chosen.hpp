@@ -17,9 +17,8 @@ template <class Competes, class Price>
   Plan best;
   Seconds least = std::numeric_limits<Seconds>::infinity();
   for (const Algorithm& row : registry(problem.collective)) {
-    const bool candidate =
-        row.kind == Kind::program && competes(row) &&
-        may_pay(row, problem, knowledge.network, knowledge.placement);
+    const bool candidate = row.kind == Kind::program && competes(row) &&
+                           may_pay(row, problem, knowledge.network, knowledge.placement);
     if (!candidate) continue;
     for (const Parameters& way : ways(row, problem, knowledge.arrivals)) {
       Plan plan = make_plan(row, problem, way, knowledge);

@@ -1,7 +1,8 @@
 // Fastest: whichever program takes the least time on the network by its cost, for ranks that
 // arrive together. The plan is that program's own.
 //
-// Cost: that of the program. Where ranks share nodes the row for that competes alone. Use it where arrivals are balanced and the network's costs are known.
+// Cost: that of the program. Where ranks share nodes the row for that competes alone. Use it where
+// arrivals are balanced and the network's costs are known.
 #include "price/chosen.hpp"
 
 namespace latecomer::every {
@@ -16,6 +17,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Network& network = knowledge.network;
   Knowledge balanced{{}, network};
   balanced.placement = knowledge.placement;
+  balanced.telemetry = knowledge.telemetry;  // of plans among nodes, too
   plan = cheapest_plan(plan.problem, balanced, competes, [&](const Plan& each) {
     return balanced_time(each, network, knowledge.placement);
   });

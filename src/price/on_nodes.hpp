@@ -19,8 +19,9 @@ inline constexpr std::string_view kNodesRow = "nodes";
 /// of its own that is every row but `nodes`, which then stands for another one.
 [[nodiscard]] bool competes_on(const Algorithm& row, const Placement& placement);
 
-/// The parameters with which a choice for these arrivals tries the row. Rows are tried once, as they
-/// are by default; if arrivals are known, `nodes` also with each arrival-aware algorithm among them.
+/// The parameters with which a choice for these arrivals tries the row. Rows are tried once, as
+/// they are by default; if arrivals are known, `nodes` also with each arrival-aware algorithm among
+/// them.
 [[nodiscard]] std::vector<Parameters> ways(const Algorithm& row, const Problem& problem,
                                            const std::vector<Seconds>& arrivals);
 

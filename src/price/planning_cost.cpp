@@ -171,16 +171,15 @@ Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Networ
   among.ranks = nodes.count();
   among.root = rooted(problem.collective) ? nodes.node(problem.root) : 0;
   among.parts.clear();
-  Seconds cost =
-      planning_cost(find_algorithm(problem.collective, "fastest"), among, network) +
-      kCold * kMicrosecond * operations;
+  Seconds cost = planning_cost(find_algorithm(problem.collective, "fastest"), among, network) +
+                 kCold * kMicrosecond * operations;
   if (!row.arrival_aware) return cost;
   const double count = nodes.count();
   const double segments = segments_of(among, network);
   cost += kCold * kMicrosecond * (kUsual.once + 2 * kUsual.rank * count * (1 + segments));
   const double all = problem.ranks * operations;
-  const bool replayed = problem.ranks <= kMaxReplayedRanks &&
-                        all <= static_cast<double>(kMaxReplayedOnNodes);
+  const bool replayed =
+      problem.ranks <= kMaxReplayedRanks && all <= static_cast<double>(kMaxReplayedOnNodes);
   return cost + kCold * kMicrosecond * (replayed ? all : 0);
 }
 

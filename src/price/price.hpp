@@ -6,20 +6,20 @@
 namespace latecomer {
 
 /// Returns the seconds until the last rank leaves if all arrive together and links are rested: the
-/// time that Hockney's model gives for the plan's cost, less the time that a burst saves. Plans that
-/// use the memory of nodes also work there. `placement`: where others run; ranks that share a node
-/// share its link.
+/// time that Hockney's model gives for the plan's cost, less the time that a burst saves. Plans
+/// that use the memory of nodes also work there. `placement`: where others run; ranks that share a
+/// node share its link.
 [[nodiscard]] Seconds balanced_time(const Plan& plan, const Network& network,
                                     const Placement& placement = {});
 
 /// Limits of replays, which take some microseconds for each message.
-inline constexpr Count kMaxReplayed = 65536;  // messages of all ranks, about
+inline constexpr Count kMaxReplayed = 65536;          // messages of all ranks, about
 inline constexpr Count kMaxReplayedOnNodes = 262144;  // operations on the memory of nodes, about
 inline constexpr Rank kMaxReplayedRanks = 128;
 
 /// Returns true if a choice among the rows should plan this one: it takes the problem, may be worth
-/// the time of planning, and can be priced for given arrivals if it depends on them. `placement`: of
-/// the ranks, which decides about the rows that compete.
+/// the time of planning, and can be priced for given arrivals if it depends on them. `placement`:
+/// of the ranks, which decides about the rows that compete.
 [[nodiscard]] bool may_pay(const Algorithm& row, const Problem& problem, const Network& network,
                            const Placement& placement = {});
 
@@ -36,7 +36,8 @@ inline constexpr Rank kMaxReplayedRanks = 128;
 /// Returns the mean over the ranks of exit minus last arrival, in seconds, for these arrivals: by
 /// the row's closed form, or else by replay. If the replay would be too long, or `arrivals` is
 /// empty, the price is balanced_time(); of a plan on nodes it is the price of the algorithm among
-/// them for the arrivals of the nodes, with the work within nodes. `placement`: where the plan runs.
+/// them for the arrivals of the nodes, with the work within nodes. `placement`: where the plan
+/// runs.
 [[nodiscard]] Seconds mean_after_last(const Plan& plan, const Network& network,
                                       const std::vector<Seconds>& arrivals,
                                       const Placement& placement = {});

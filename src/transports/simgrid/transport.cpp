@@ -48,23 +48,32 @@ std::optional<std::size_t> SimGridTransport::wait_any(Seconds until) {
   const Seconds left = until - s4u::Engine::get_clock();
   if (left < kAccuracy) return std::nullopt;
   const bool forever = until == kNever;
-  if (node_ != nullptr) {
-    if (!bell_) {
-      bell_ = s4u::this_actor::exec_async(1);
-      bell_->suspend();
-    }
-    activities_.emplace_back(bell_);
-    const auto done = s4u::Activity::wait_any_for(activities_, forever ? -1 : left);
-    activities_.pop_back();
-    if (done == static_cast<ssize_t>(activities_.size())) bell_ = nullptr;
-    return done < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(done));
-  }
+  if (node_ != nullptr) return wait_any_or_bell(forever ? -1 : left);
   if (activities_.empty()) {
     // Suspended for ever, SimGrid finds that nothing more can happen and ends the simulation.
     forever ? s4u::this_actor::suspend() : s4u::this_actor::sleep_until(until);
     return std::nullopt;
   }
   const auto done = s4u::Activity::wait_any_for(activities_, forever ? -1 : left);
+  return done < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(done));
+}
+
+/// Like SimGrid's own, but a mate may end the wait: then the index is one beyond the messages. The
+/// bell is work that a mate lets go on. SimGrid forgets work that does so at the instant when it
+/// was suspended, so this rank first sleeps as briefly as it can.
+std::optional<std::size_t> SimGridTransport::wait_any_or_bell(Seconds timeout) {
+  if (!bell_) {
+    bell_ = s4u::this_actor::exec_async(1);
+    bell_->suspend();
+    s4u::this_actor::sleep_for(kAccuracy);
+    return pending_.size();
+  }
+  activities_.emplace_back(bell_);
+  waits_ = true;
+  const auto done = s4u::Activity::wait_any_for(activities_, timeout);
+  waits_ = false;
+  activities_.pop_back();
+  if (done == static_cast<ssize_t>(pending_.size())) bell_ = nullptr;
   return done < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(done));
 }
 
@@ -210,7 +219,9 @@ void SimGridTransport::complete_at(Seconds time, const Completion& completion) {
 
 /// Wakes the rank's actor, if it waits.
 void SimGridTransport::ring() {
-  if (bell_ && bell_->is_suspended()) bell_->resume();
+  if (!waits_) return;
+  waits_ = false;
+  bell_->resume();
 }
 
 void SimGridTransport::increase(std::int32_t index) {

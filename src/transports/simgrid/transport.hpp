@@ -1,10 +1,10 @@
 // The transport of one rank that is a SimGrid actor: messages through mailboxes, combining as sleep
-// of gamma a byte, copies free but for those from and to the memory of a node, which take local_beta
-// a byte. Its flags are shared by the node's ranks, since all actors run in one process, one at a
-// time; another rank sees one local_alpha after it was raised. An eager message leaves when it is sent, a longer one when both
-// sides have posted it; messages of one pair leave one after another, as on one connection. Control
-// messages are separate from these: each is 8 bytes to a rank whose protocol uses them. Latency and
-// shared links are the platform's and its model's.
+// of gamma a byte, copies free but for those from and to the memory of a node, which take
+// local_beta a byte. Its flags are shared by the node's ranks, since all actors run in one process,
+// one at a time; another rank sees one local_alpha after it was raised. An eager message leaves
+// when it is sent, a longer one when both sides have posted it; messages of one pair leave one
+// after another, as on one connection. Control messages are separate from these: each is 8 bytes to
+// a rank whose protocol uses them. Latency and shared links are the platform's and its model's.
 #pragma once
 
 #include <deque>
@@ -120,6 +120,7 @@ class SimGridTransport final : public Transport {
   PendingMessage& add(const PendingMessage& pending);
   void receive_control(Rank from);
   [[nodiscard]] std::optional<std::size_t> wait_any(Seconds until);
+  [[nodiscard]] std::optional<std::size_t> wait_any_or_bell(Seconds timeout);
   void finish(std::size_t index, Protocol& protocol);
   void put_next(Rank peer);
   [[nodiscard]] Completion receive(PendingMessage& pending);
@@ -143,8 +144,9 @@ class SimGridTransport final : public Transport {
   std::deque<std::vector<std::uint64_t>>
       control_sent_;  // words, which their receivers read in place
   std::optional<Local> local_;
-  std::vector<Due> due_;         // by time
-  simgrid::s4u::ExecPtr bell_;   // resumed by a mate that has changed `due_` or `local_`
+  std::vector<Due> due_;        // by time
+  simgrid::s4u::ExecPtr bell_;  // resumed by a mate that has changed `due_` or `local_`
+  bool waits_ = false;          // this rank's actor
 };
 
 }  // namespace latecomer
