@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/nodes/lift.hpp"
+#include "algorithms/nodes/plans.hpp"
 #include "executors/make_executor.hpp"
 #include "price/on_nodes.hpp"
 #include "simulate/simulate.hpp"
@@ -48,7 +48,7 @@ Seconds mean_on_nodes(const Plan& plan, Network network, const std::vector<Secon
                         static_cast<Seconds>(std::max<Count>(1, first.problem.count));
   const Seconds balanced = balanced_time(first, network);
   const Nodes nodes(plan.placement, plan.problem.ranks);
-  const Seconds among = mean_after_last(first, network, arrivals_of_nodes(nodes, arrivals));
+  const Seconds among = mean_after_last(first, network, arrivals_of_nodes(plan, nodes, arrivals));
   return with_local_work(plan, among + (waves - 1) * balanced, network);
 }
 

@@ -36,23 +36,6 @@ std::vector<Count> choose_drivers(const Problem& problem, const Nodes& nodes,
   return drivers;
 }
 
-/// The arrivals of nodes. A node contributes when its last rank is there; one that only receives,
-/// or has the root as its driver, begins with its driver.
-std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,
-                                       const std::vector<Seconds>& arrivals) {
-  if (arrivals.empty()) return {};
-  std::vector<Seconds> of_nodes;
-  const auto arrival = [&](Count rank) { return arrivals[static_cast<std::size_t>(rank)]; };
-  for (Rank node = 0; node < nodes.count(); ++node) {
-    Seconds at = arrival(plan.table[static_cast<std::size_t>(node)]);
-    if (!root_drives(plan.problem)) {
-      for (const Rank rank : nodes.ranks(node)) at = std::max(at, arrival(rank));
-    }
-    of_nodes.push_back(at);
-  }
-  return of_nodes;
-}
-
 void check_drivers(const Plan& plan, const Nodes& nodes) {
   if (plan.table.size() != static_cast<std::size_t>(nodes.count())) {
     refuse_table(plan, "one rank a node");
@@ -81,6 +64,21 @@ void check_inner(const Plan& inner, Problem problem) {
 }
 
 }  // namespace
+
+std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,
+                                       const std::vector<Seconds>& arrivals) {
+  if (arrivals.empty()) return {};
+  std::vector<Seconds> of_nodes;
+  const auto arrival = [&](Count rank) { return arrivals[static_cast<std::size_t>(rank)]; };
+  for (Rank node = 0; node < nodes.count(); ++node) {
+    Seconds at = arrival(plan.table[static_cast<std::size_t>(node)]);
+    if (!root_drives(plan.problem)) {
+      for (const Rank rank : nodes.ranks(node)) at = std::max(at, arrival(rank));
+    }
+    of_nodes.push_back(at);
+  }
+  return of_nodes;
+}
 
 Problem problem_among(const Problem& problem, const Nodes& nodes, Count count) {
   Problem among = problem;

@@ -24,6 +24,11 @@ struct Lifting {
 /// The problem among the nodes for `count` elements of the vector.
 [[nodiscard]] Problem problem_among(const Problem& problem, const Nodes& nodes, Count count);
 
+/// The arrivals of nodes. A node contributes when its last rank is there; one that only receives,
+/// or has the root as its driver, begins with its driver.
+[[nodiscard]] std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,
+                                                     const std::vector<Seconds>& arrivals);
+
 void fill_lifted(Plan& plan, const Knowledge& knowledge, const Lifting& lifting);
 void check_lifted(const Plan& plan, const Lifting& lifting);
 [[nodiscard]] bool lifted_informs_all(const Plan& plan, const Lifting& lifting);
