@@ -214,7 +214,7 @@ def choose_cluster(
     """So many nodes with so many ranks each, or the nodes of a placement. Raises OptionError."""
     if placement is not None:
         return _placed(nodes, per_node, network, placement)
-    nodes = nodes or _NODES
+    nodes = _NODES if nodes is None else nodes
     numbers = parse_numbers("--nodes", nodes, _read_nodes, doubling=False)
     factor = per_node or 1
     if per_node is None and network.per_node > 1:  # once the only way to say it
