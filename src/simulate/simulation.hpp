@@ -26,8 +26,8 @@ struct SimulationOptions {
 };
 
 /// One transfer of a message or a control message, or (`to` == `from`) one local combine, copy or
-/// accumulate (the first one on a flag is a copy), or the flag of a node that rank `from` raised and
-/// that ended a wait of rank `to`.
+/// accumulate (the first one on a flag is a copy), or the flag of a node that rank `from` raised
+/// and that ended a wait of rank `to`.
 struct TraceEntry {
   enum class Kind : std::uint8_t { message, control, combine, copy, accumulate, flag };
   Kind kind = Kind::message;
@@ -41,7 +41,7 @@ struct TraceEntry {
   Slice source;  // of a message: the sender's; of a combine: the left operand
   Slice target;  // of a message: the receiver's; of a combine: the right operand
   Into into = Into::right;
-  std::int32_t flag = -1;  // of an accumulate, its first copy, and a wait
+  std::int32_t flag = -1;              // of an accumulate, its first copy, and a wait
   std::vector<std::uint64_t> control;  // the words of a control message
 };
 

@@ -233,8 +233,7 @@ TEST(OnNodes, AllRanksLearnAllArrivals) {
       Knowledge knowledge;
       knowledge.placement = placement;
       knowledge.telemetry = true;
-      const Plan plan =
-          make_plan(find_algorithm(collective, "nodes"), problem, {}, knowledge);
+      const Plan plan = make_plan(find_algorithm(collective, "nodes"), problem, {}, knowledge);
       SimulationOptions options;
       options.arrivals = {1e-3, 2e-3, 5e-3, 4e-3, 3e-3, 6e-3};
       std::vector<ArrivalStamps> stamps(6, ArrivalStamps(6));
@@ -249,7 +248,8 @@ TEST(OnNodes, AllRanksLearnAllArrivals) {
         for (Rank rank = 0; rank < 6; ++rank) {
           ASSERT_EQ(each.all()[static_cast<std::size_t>(rank)].arrival,
                     options.arrivals[static_cast<std::size_t>(rank)])
-              << to_string(collective) << '\n' << to_text(plan);
+              << to_string(collective) << '\n'
+              << to_text(plan);
         }
       }
     }

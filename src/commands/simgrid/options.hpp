@@ -22,7 +22,7 @@ struct SimGridCommand {
   Network network;                // planned for; gamma and the eager limit are simulated, too
   Rank per_node = 1;
   Placement plan_placement;  // of a schedule
-  std::string placement;  // a node for each rank; empty: per_node consecutive ones
+  std::string placement;     // a node for each rank; empty: per_node consecutive ones
   bool check = false;
   std::uint64_t seed = 1;
 };
