@@ -54,7 +54,10 @@ class Ranks {
       const Slice all = direct ? builder_.input({0, plan_.problem.count}) : vector;
       rank_.carry_out(plan_.inner.front(), all);
     }
-    if (!rank_.alone()) order_in(vector, rank_.node());
+    for (const Rank mate : rank_.nodes().ranks(rank_.node())) {
+      if (mate == rank_.me()) continue;
+      builder_.copy(builder_.input(order_.part(mate)), slice_of(vector, order_.place(mate)));
+    }
   }
 
   /// Copies the parts of a node to their places in the order of nodes.

@@ -33,7 +33,7 @@ double allowed(const Algorithm& row) {
   if (algorithm == "early_owners") return 0.08;
   if (algorithm == "pipelined_tree" || algorithm == "two_tree") return 0.12;
   // Short partial results land as they come, not in the order in which they are folded.
-  const bool chosen = algorithm == "auto" || algorithm == "fastest";
+  const bool chosen = algorithm == "auto" || algorithm == "fastest" || algorithm == "nodes";
   if (row.collective == Collective::reduce && (chosen || algorithm == "binary_tree")) return 0.2;
   const bool unequal =
       algorithm == "recursive_doubling" || algorithm == "rabenseifner" || algorithm == "circulant";
