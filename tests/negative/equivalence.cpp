@@ -66,10 +66,21 @@ bool inside(const Slice& part, const Slice& whole) {
   return part.buffer == whole.buffer && part.begin >= whole.begin && part.end() <= whole.end();
 }
 
-/// True if the slices are the same part of the source and of the target of a copy.
-bool same_part(const Operation& copy, const Slice& of_source, const Slice& of_target) {
-  return inside(of_source, copy.source) && inside(of_target, copy.target) &&
-         of_source.begin - copy.source.begin == of_target.begin - copy.target.begin;
+bool only_orders(const Operation& op) {
+  return op.kind == OpKind::signal || op.kind == OpKind::await;
+}
+
+/// Where the content of a slice, read by operation `at`, comes from: through all copies back to
+/// what another operation wrote last (-1: nobody did).
+std::pair<Slice, std::int64_t> origin(const Program& program, OpIndex at, Slice slice) {
+  for (OpIndex i = at; i-- > 0;) {
+    const Operation& op = program.operations[i];
+    const Slice written = accesses(op).write;
+    if (only_orders(op) || !overlap(written, slice)) continue;
+    if (op.kind != OpKind::copy || !inside(slice, op.target)) return {slice, i};
+    slice = op.source.part(slice.begin - op.target.begin, slice.count);
+  }
+  return {slice, -1};
 }
 
 /// True if the operation does not write its source.
@@ -78,26 +89,15 @@ bool only_reads_source(const Operation& op) {
          (op.kind == OpKind::combine && op.into == Into::right);
 }
 
-/// Which slice an operation reads does not matter between the two ends of an earlier copy, as long
-/// as neither end has been written since.
+/// Which slice an operation reads does not matter if both hold copies of the same.
 bool reads_a_copy(const Program& original, const Mutant& mutant) {
   const Slice& is = mutant.program.operations[mutant.at].source;
   const Slice& was = original.operations[mutant.at].source;
   const Operation& changed = mutant.program.operations[mutant.at];
   if (changed.target != original.operations[mutant.at].target) return false;
   if (is.count != was.count || !only_reads_source(changed)) return false;
-  for (OpIndex i = mutant.at; i-- > 0;) {
-    const Operation& op = original.operations[i];
-    const bool either_way = same_part(op, is, was) || same_part(op, was, is);
-    if (op.kind == OpKind::copy && either_way) return ordered(mutant.program);
-    const Slice written = accesses(op).write;
-    if (overlap(written, is) || overlap(written, was)) return false;
-  }
-  return false;
-}
-
-bool only_orders(const Operation& op) {
-  return op.kind == OpKind::signal || op.kind == OpKind::await;
+  return origin(original, mutant.at, is) == origin(original, mutant.at, was) &&
+         ordered(mutant.program);
 }
 
 bool known_slice(const Program& program, const Slice& slice) {
