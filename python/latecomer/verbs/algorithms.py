@@ -22,6 +22,8 @@ Collective = Annotated[
            "or scatter. The default is all."),
 ]  # fmt: skip
 
+_WIDEST = 40  # characters of a parameter that must fit on a line
+
 
 def algorithms(collective: Collective = None, as_json: Json = False) -> None:
     """List the algorithms, with their needs, costs and sources.
@@ -73,4 +75,6 @@ def _cells(row: latecomer.Algorithm) -> tuple[str, ...]:
 
 def _parameter(parameter: latecomer.Parameter) -> str:
     values = "|".join(parameter.choices)
+    if len(values) > _WIDEST:  # with spaces, at which lines break
+        values = " | ".join(parameter.choices)
     return f"{parameter.name}={values}" if values else parameter.name
