@@ -11,7 +11,7 @@ const Operation& operation(Programs programs, Step at) {
   return programs[static_cast<std::size_t>(at.rank)].operations[at.index];
 }
 
-std::string place(Programs programs, Step at) {
+std::string place_of(Programs programs, Step at) {
   return verifier::place(programs[static_cast<std::size_t>(at.rank)], at.index);
 }
 
@@ -21,7 +21,7 @@ std::string counting_fault(Programs programs, const std::vector<Step>& counting)
     const Operation& first = operation(programs, counting.front());
     const Operation& op = operation(programs, at);
     const std::string both =
-        place(programs, at) + " and " + place(programs, counting.front()) + " are on one flag of ";
+        place_of(programs, at) + " and " + place_of(programs, counting.front()) + " are on one flag of ";
     const std::string node =
         "node " + std::to_string(programs[static_cast<std::size_t>(at.rank)].node);
     if (op.kind != first.kind) return both + node + ": it takes accumulates or signals, not both";
