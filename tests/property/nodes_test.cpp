@@ -73,7 +73,7 @@ void check_case(const Algorithm& row, const Case& given, bool verified) {
   ASSERT_EQ(memory.wrong(), 0) << to_text(plan);
 }
 
-class OnNodes : public testing::TestWithParam<Rank> {};
+class OnNodes : public ::testing::TestWithParam<Rank> {};
 
 TEST_P(OnNodes, EveryRowIsRightOnEveryPlacement) {
   const Rank ranks = GetParam();
@@ -108,7 +108,7 @@ TEST_P(OnNodes, EveryRowIsRightOnEveryPlacement) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Ranks, OnNodes, testing::Values(1, 2, 3, 4, 5, 7, 8, 12));
+INSTANTIATE_TEST_SUITE_P(Ranks, OnNodes, ::testing::Values(1, 2, 3, 4, 5, 7, 8, 12));
 
 TEST(OnNodes, EveryAlgorithmAmongThemIsRight) {
   for (const Collective collective : all_collectives()) {

@@ -13,7 +13,7 @@
 #include "verify/touch.hpp"
 #include "verify/verify.hpp"
 
-namespace latecomer {
+namespace latecomer::nodes_under_test {
 namespace {
 
 using Programs = std::vector<Program>;
@@ -435,4 +435,4 @@ TEST(VerifyNodes, RacesAgreeWithAllPairs) {
 }
 
 }  // namespace
-}  // namespace latecomer
+}  // namespace latecomer::nodes_under_test
