@@ -44,14 +44,14 @@ std::vector<Seconds> random_arrivals(Rank ranks, Random& random, int kind) {
   return arrivals;
 }
 
-struct Case {
+struct CallOnNodes {
   Problem problem;
   Placement placement;
   std::vector<Seconds> arrivals;
   Parameters parameters;
 };
 
-void check_case(const Algorithm& row, const Case& given, bool verified) {
+void check_case(const Algorithm& row, const CallOnNodes& given, bool verified) {
   Knowledge knowledge;
   knowledge.arrivals = given.arrivals;
   knowledge.placement = given.placement;
@@ -86,7 +86,7 @@ TEST_P(OnNodes, EveryRowIsRightOnEveryPlacement) {
              {Count{0}, Count{1}, Count{ranks} - 1, Count{ranks} + 1, Count{5000}}) {
           for (int kind = 0; kind < 3; ++kind) {
             for (const bool in_place : {false, true}) {
-              Case given;
+              CallOnNodes given;
               given.problem.collective = collective;
               given.problem.ranks = ranks;
               given.problem.count = count;
@@ -118,7 +118,7 @@ TEST(OnNodes, EveryAlgorithmAmongThemIsRight) {
       for (std::size_t among = 0; among < names.size(); ++among) {
         for (const Rank ranks : {6, 10}) {
           SCOPED_TRACE(std::string(to_string(collective)) + " among " + std::string(names[among]));
-          Case given;
+          CallOnNodes given;
           given.problem.collective = collective;
           given.problem.ranks = ranks;
           given.problem.count = 3000;
@@ -140,7 +140,7 @@ TEST(OnNodes, VectorsLongerThanTheBufferAreRight) {
     for (const Rank per_node : {2, 3, 4}) {  // 3: one rank has a node of its own
       for (const Rank late : {0, 2}) {
         SCOPED_TRACE(to_string(collective));
-        Case given;
+        CallOnNodes given;
         given.problem.collective = collective;
         given.problem.ranks = 4;
         given.problem.element_bytes = Count{1} << 20;  // so that few elements are many bytes
@@ -165,7 +165,7 @@ TEST(OnNodes, UnequalPartsAreRight) {
     for (const Placement& placement : placements(7)) {
       for (int kind = 0; kind < 3; ++kind) {
         SCOPED_TRACE(to_string(collective));
-        Case given;
+        CallOnNodes given;
         given.problem.collective = collective;
         given.problem.ranks = 7;
         for (Rank rank = 0; rank < 7; ++rank) {
