@@ -20,8 +20,8 @@ std::string counting_fault(Programs programs, const std::vector<Step>& counting)
   for (const Step at : counting) {
     const Operation& first = operation(programs, counting.front());
     const Operation& op = operation(programs, at);
-    const std::string both =
-        place_of(programs, at) + " and " + place_of(programs, counting.front()) + " are on one flag of ";
+    const std::string both = place_of(programs, at) + " and " +
+                             place_of(programs, counting.front()) + " are on one flag of ";
     const std::string node =
         "node " + std::to_string(programs[static_cast<std::size_t>(at.rank)].node);
     if (op.kind != first.kind) return both + node + ": it takes accumulates or signals, not both";
