@@ -10,8 +10,8 @@
 namespace latecomer {
 namespace {
 
-constexpr Network kSlow{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9};
-constexpr Network kFast{.alpha = 3e-6, .beta = 0.08e-9, .gamma = 0.1e-9};
+constexpr Network kGigabit{.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9};
+constexpr Network kHundredGigabit{.alpha = 3e-6, .beta = 0.08e-9, .gamma = 0.1e-9};
 
 Plan planned(std::string_view name, const Problem& problem, const Network& network,
              const Placement& placement, std::vector<Seconds> arrivals = {}) {
@@ -34,15 +34,15 @@ TEST(OnNodes, ChoicesTakeNodesWhereRanksShareThem) {
     const Problem problem = sum_of(16, count);
     for (const auto& arrivals : {std::vector<Seconds>{}, one_late(16)}) {
       for (const std::string_view name : {"fastest", "auto"}) {
-        const Plan plan = planned(name, problem, kSlow, placement, arrivals);
+        const Plan plan = planned(name, problem, kGigabit, placement, arrivals);
         EXPECT_EQ(plan.algorithm, kNodesRow);
         EXPECT_EQ(plan.placement, placement);
         // It is faster than the best flat program, whose messages share links.
         const std::vector<Seconds> times =
             arrivals.empty() ? std::vector<Seconds>(16, 0) : arrivals;
-        const Plan flat = planned(name, problem, kSlow, {}, arrivals);
-        EXPECT_LT(mean_after_last(plan, kSlow, times, placement),
-                  mean_after_last(flat, kSlow, times, placement));
+        const Plan flat = planned(name, problem, kGigabit, {}, arrivals);
+        EXPECT_LT(mean_after_last(plan, kGigabit, times, placement),
+                  mean_after_last(flat, kGigabit, times, placement));
       }
     }
   }
@@ -54,11 +54,12 @@ TEST(OnNodes, NothingChangesWhereEachRankHasANode) {
   for (const Collective collective : all_collectives()) {
     const Problem problem{collective, 9, 20000, 4};
     for (const std::string_view name : {"fastest", "auto"}) {
-      const Plan without = planned(name, problem, kSlow, {}, one_late(9));
+      const Plan without = planned(name, problem, kGigabit, {}, one_late(9));
       EXPECT_NE(without.algorithm, kNodesRow);
-      EXPECT_EQ(planned(name, problem, kSlow, apart, one_late(9)), without);
+      EXPECT_EQ(planned(name, problem, kGigabit, apart, one_late(9)), without);
       const Algorithm& row = find_algorithm(collective, name);
-      EXPECT_EQ(planning_cost(row, problem, kSlow, apart), planning_cost(row, problem, kSlow));
+      EXPECT_EQ(planning_cost(row, problem, kGigabit, apart),
+                planning_cost(row, problem, kGigabit));
     }
     for (const Algorithm& row : registry(collective)) {
       EXPECT_EQ(competes_on(row, apart), row.name != kNodesRow) << row.name;
@@ -72,11 +73,11 @@ TEST(OnNodes, CollectivesWithoutTheRowHavePricesOfSharedLinks) {
   for (const Collective collective : all_collectives()) {
     if (by_nodes(collective, placement)) continue;
     const Problem problem{collective, 8, 20000, 4};
-    const Plan plan = planned("auto", problem, kSlow, placement, one_late(8));
-    const Plan apart = planned("auto", problem, kSlow, {}, one_late(8));
+    const Plan plan = planned("auto", problem, kGigabit, placement, one_late(8));
+    const Plan apart = planned("auto", problem, kGigabit, {}, one_late(8));
     EXPECT_TRUE(plan.placement.empty());
-    EXPECT_LE(mean_after_last(plan, kSlow, one_late(8), placement),
-              mean_after_last(apart, kSlow, one_late(8), placement));
+    EXPECT_LE(mean_after_last(plan, kGigabit, one_late(8), placement),
+              mean_after_last(apart, kGigabit, one_late(8), placement));
   }
 }
 
@@ -84,15 +85,15 @@ TEST(OnNodes, OperatorsThatDoNotCommuteGoAmongAllRanks) {
   Problem problem = sum_of(8, 20000);
   problem.commutative = false;
   const Placement placement = consecutive_placement(8, 4);
-  const Plan plan = planned("auto", problem, kSlow, placement, one_late(8));
+  const Plan plan = planned("auto", problem, kGigabit, placement, one_late(8));
   EXPECT_EQ(plan.algorithm, kNodesRow);
   EXPECT_TRUE(plan.placement.empty());
   // Its messages share links.
-  EXPECT_GT(balanced_time(plan, kSlow, placement), 2 * balanced_time(plan, kSlow));
+  EXPECT_GT(balanced_time(plan, kGigabit, placement), 2 * balanced_time(plan, kGigabit));
 }
 
 TEST(OnNodes, PricesGrowWithTheVectorAndAreAboutThoseOfRuns) {
-  for (const Network& network : {kSlow, kFast}) {
+  for (const Network& network : {kGigabit, kHundredGigabit}) {
     for (const auto& [ranks, per_node] : {std::pair{8, 2}, {12, 12}, {24, 8}, {3000, 50}}) {
       const Placement placement = consecutive_placement(ranks, per_node);
       Seconds before = 0;
@@ -115,22 +116,22 @@ TEST(OnNodes, ManyRanksArePricedWithoutARun) {
   const Rank ranks = 2000;
   const Placement placement = consecutive_placement(ranks, 50);
   const auto arrivals = one_late(ranks);
-  const Plan plan = planned("auto", sum_of(ranks, 1 << 18), kSlow, placement, arrivals);
+  const Plan plan = planned("auto", sum_of(ranks, 1 << 18), kGigabit, placement, arrivals);
   EXPECT_EQ(plan.algorithm, kNodesRow);
-  const Seconds price = mean_after_last(plan, kSlow, arrivals, placement);
-  EXPECT_GT(price, kSlow.beta * (1 << 20));
-  EXPECT_LT(price, 4 * kSlow.beta * (1 << 20));
+  const Seconds price = mean_after_last(plan, kGigabit, arrivals, placement);
+  EXPECT_GT(price, kGigabit.beta * (1 << 20));
+  EXPECT_LT(price, 4 * kGigabit.beta * (1 << 20));
 }
 
 TEST(OnNodes, PlanningCountsTheOperationsOnMemory) {
   const Algorithm& row = find_algorithm(Collective::allreduce, kNodesRow);
   const Placement placement = consecutive_placement(16, 4);
-  const Seconds brief = planning_cost(row, sum_of(16, 100), kSlow, placement);
-  const Seconds longer = planning_cost(row, sum_of(16, 1 << 20), kSlow, placement);
+  const Seconds brief = planning_cost(row, sum_of(16, 100), kGigabit, placement);
+  const Seconds longer = planning_cost(row, sum_of(16, 1 << 20), kGigabit, placement);
   EXPECT_GT(brief, 0);
   EXPECT_GT(longer, 2 * brief);
   for (const Count count : {100, 1 << 20}) {
-    const Plan plan = planned("nodes", sum_of(16, count), kSlow, placement);
+    const Plan plan = planned("nodes", sum_of(16, count), kGigabit, placement);
     Count most = 0;
     for (Rank rank = 0; rank < 16; ++rank) {
       Count found = 0;
