@@ -1,7 +1,7 @@
 #include "algorithms/nodes/among.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 #include <string>
 
 #include "algorithms/nodes/plans.hpp"
@@ -70,21 +70,21 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
   const auto names = programs_of(to_string(problem.collective));
   const bool use_aware = !aware.empty() && (apart(problem, knowledge) || lanes_of(plan) > 1) &&
                          accepts(find_algorithm(problem.collective, aware), problem, nullptr);
-  std::optional<Plan> best;
-  Seconds shortest = 0;
+  Plan best;
+  Seconds shortest = std::numeric_limits<Seconds>::infinity();
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
     if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware))
       continue;
     Plan tried = made(row);
     const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
-    if (best && takes >= shortest) continue;
+    if (takes >= shortest) continue;
     best = std::move(tried);
     shortest = takes;
   }
-  const auto place = std::find(names.begin(), names.end(), best->algorithm);
+  const auto place = std::find(names.begin(), names.end(), best.algorithm);
   plan.parameters[std::string(kAmong)] = place - names.begin();
-  return *best;
+  return best;
 }
 
 }  // namespace latecomer

@@ -45,6 +45,7 @@ void build_among_all(const Plan& plan, Builder& builder);
 [[nodiscard]] inline bool among_all(const Plan& plan) { return plan.placement.empty(); }
 
 // The members of a row.
+// NOLINTBEGIN(readability-redundant-parentheses): there are none
 template <const Lifting& lifting>
 void check_plan_of(const Plan& plan) {
   check_lifted(plan, lifting);
@@ -53,6 +54,7 @@ template <const Lifting& lifting>
 bool informs_all_of(const Plan& plan) {
   return lifted_informs_all(plan, lifting);
 }
+// NOLINTEND(readability-redundant-parentheses)
 template <void (*on_nodes)(const Plan& plan, Builder& builder)>
 void build_lifted(const Plan& plan, Builder& builder) {
   among_all(plan) ? build_among_all(plan, builder) : on_nodes(plan, builder);

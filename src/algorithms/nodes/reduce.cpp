@@ -23,7 +23,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
 }
 
 /// The driver's share: to reduce the sum of its node with those of the others.
-void drive(const Plan& plan, const Wave& wave, const NodeRank& rank, Builder& builder) {
+void drive(const Plan& plan, const Wave& wave, const NodeRank& rank, const Builder& builder) {
   if (!rank.root()) {
     rank.carry_out(plan_of(plan, wave), wave.whole());
     return;
