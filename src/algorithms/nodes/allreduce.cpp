@@ -70,6 +70,34 @@ void take(const Lane& lane, Count piece, const NodeRank& rank, Builder& builder)
   if (!wave.last) lane.end_of_use.signal_end_of_use(piece, builder);
 }
 
+/// The lanes of a wave on several nodes: what other nodes wait for goes first.
+void combine(const Plan& plan, const std::vector<Lane>& lanes, const NodeRank& rank,
+             Builder& builder) {
+  const Wave& any = lanes.front().wave;
+  for (Count piece = 0; piece < any.pieces; ++piece) {
+    for (const Lane& lane : lanes) lane.sum.add(piece, lane.wave.lane == 0 && any.number == 0);
+  }
+  for (const Lane& lane : lanes) {
+    if (rank.drives(lane.wave.lane)) drive(plan, lane, rank, builder);
+  }
+  for (Count piece = 0; piece < any.pieces; ++piece) {
+    for (const Lane& lane : lanes) take(lane, piece, rank, builder);
+  }
+}
+
+/// A wave on one node. A rank takes pieces soon after it added to them: they are in its cache.
+void combine_alone(const Lane& lane, const NodeRank& rank, Builder& builder) {
+  constexpr Count kAhead = 2;  // pieces: mates may be a little later
+  const Wave& wave = lane.wave;
+  const bool tells = wave.number == 0;
+  for (Count piece = 0; piece < wave.pieces + kAhead; ++piece) {
+    if (piece < wave.pieces) lane.sum.add(piece, tells);
+    if (piece < kAhead) continue;
+    lane.sum.await(piece - kAhead, tells);
+    take(lane, piece - kAhead, rank, builder);
+  }
+}
+
 void build(const Plan& plan, Builder& builder) {
   const NodeRank rank(plan, builder);
   builder.piggyback(false);      // where, is said explicitly
@@ -87,16 +115,8 @@ void build(const Plan& plan, Builder& builder) {
     for (const PieceFlags& flags : used) flags.await(rank.mates(), builder);
     used.clear();
     for (const Lane& lane : lanes) used.push_back(lane.end_of_use);
-    for (Count piece = 0; piece < any.pieces; ++piece) {
-      for (const Lane& lane : lanes) lane.sum.add(piece, lane.wave.lane == 0 && any.number == 0);
-    }
-    for (const Lane& lane : lanes) {
-      if (rank.drives(lane.wave.lane)) drive(plan, lane, rank, builder);
-      if (rank.one_node()) lane.sum.await(lane.wave.lane == 0 && any.number == 0);
-    }
-    for (Count piece = 0; piece < any.pieces; ++piece) {
-      for (const Lane& lane : lanes) take(lane, piece, rank, builder);
-    }
+    rank.one_node() ? combine_alone(lanes.front(), rank, builder)
+                    : combine(plan, lanes, rank, builder);
   }
 }
 

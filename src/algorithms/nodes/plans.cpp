@@ -99,12 +99,12 @@ Parameter lanes_parameter() {
 
 void fill_lanes(Plan& plan, const Knowledge& knowledge) {
   Count& lanes = plan.parameters.try_emplace(std::string(kLanes), 0).first->second;
-  if (!goes_in_waves(plan.problem, knowledge.placement)) {
+  const Nodes nodes(knowledge.placement, plan.problem.ranks);
+  if (!goes_in_waves(plan.problem, knowledge.placement) || nodes.count() == 1) {
     lanes = 1;
     return;
   }
-  const Nodes nodes(knowledge.placement, plan.problem.ranks);
-  if (lanes == 0 && nodes.count() > 1 && !apart(plan.problem, knowledge)) {
+  if (lanes == 0 && !apart(plan.problem, knowledge)) {
     // A driver adds and copies as each of its mates does, besides it combines what comes.
     const Network& network = knowledge.network;
     const Seconds work = 2 * network.local_beta + network.gamma;

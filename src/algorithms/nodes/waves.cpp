@@ -12,6 +12,17 @@ constexpr Count kShortestSlice = 4096;   // bytes that ranks take turns at
 constexpr Count kShortestPiece = 32768;  // bytes that leave as soon as they are complete
 constexpr Count kMostPieces = 64;
 
+// On one node pieces are longer: nothing leaves it, and memcpy writes what is longer than half a
+// MiB past the cache, which took half the time for vectors that do not fit in there.
+constexpr Count kFewPieces = 8;
+constexpr Count kLongestPiece = 524288;
+
+Count usual_pieces(Count bytes, const Nodes& nodes) {
+  Count piece = kShortestPiece;
+  if (nodes.count() == 1) piece = std::clamp(bytes / kFewPieces, kShortestPiece, kLongestPiece);
+  return std::clamp<Count>(bytes / piece, 1, kMostPieces);
+}
+
 }  // namespace
 
 Count number_of_waves(const Problem& problem) {
@@ -48,7 +59,8 @@ Cost cost_of_waves(const Plan& plan) {
 
 Parameter pieces_parameter() {
   return {"pieces",
-          "of the vector, which leave a node one by one; default: of 32 KiB, at most 64",
+          "of the vector, which leave a node one by one; default: of 32 KiB, on one node of up to "
+          "512 KiB, at most 64",
           1,
           {}};
 }
@@ -65,7 +77,7 @@ Cuts::Cuts(const Plan& plan, const Nodes& nodes, Turns turns)
   const Count flags = kMaxNodeFlags / (waves * lanes);  // pieces * (slices + 2) of them
   const Count bytes = longest * plan.problem.element_bytes;
   const Count asked = plan.parameters.at("pieces");
-  pieces = asked > 0 ? asked : std::clamp<Count>(bytes / kShortestPiece, 1, kMostPieces);
+  pieces = asked > 0 ? asked : usual_pieces(bytes, nodes);
   pieces = std::clamp<Count>(pieces, 1, std::max<Count>(1, std::min(flags / 3, longest)));
   const Count most = turns == Turns::none ? 1 : nodes.most();
   slices = std::clamp<Count>(bytes / pieces / kShortestSlice, 1,
@@ -166,16 +178,20 @@ void Sum::add() const {
   for (Count piece = 0; piece < wave_.pieces; ++piece) add(piece, false);
 }
 
-std::vector<OpIndex> Sum::await(bool tells) const {
+std::vector<OpIndex> Sum::await(Count piece, bool tells) const {
   std::vector<OpIndex> known;
-  for (Count piece = 0; piece < wave_.pieces; ++piece) {
-    for (Count slice = 0; slice < wave_.slices; ++slice) {
-      builder_.await(wave_.slice(piece, slice), flag(piece, slice), rank_.mates());
-      if (!tells || piece > 0 || slice > 0) continue;
-      builder_.piggyback_last();
-      known = {builder_.last()};
-    }
+  for (Count slice = 0; slice < wave_.slices; ++slice) {
+    builder_.await(wave_.slice(piece, slice), flag(piece, slice), rank_.mates());
+    if (!tells || piece > 0 || slice > 0) continue;
+    builder_.piggyback_last();
+    known = {builder_.last()};
   }
+  return known;
+}
+
+std::vector<OpIndex> Sum::await(bool tells) const {
+  std::vector<OpIndex> known = await(0, tells);
+  for (Count piece = 1; piece < wave_.pieces; ++piece) await(piece, tells);
   return known;
 }
 

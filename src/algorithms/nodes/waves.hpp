@@ -94,7 +94,10 @@ class Sum {
   void add(Count piece, bool tells) const;
   /// Adds all of it.
   void add() const;
-  /// Awaits all of them. Returns the operation after which their stamps are known, if they tell.
+  /// Awaits a piece of all of them. Returns the operation after which their stamps are known, if
+  /// this is the first piece and they tell.
+  std::vector<OpIndex> await(Count piece, bool tells) const;
+  /// Awaits all pieces, likewise.
   std::vector<OpIndex> await(bool tells) const;
 
  private:
