@@ -68,7 +68,9 @@ class Search {
 
   [[nodiscard]] bool done() const { return found_.size() == levels_; }
   /// The farthest place from which the block of a round may come: of this round, or of the next.
-  [[nodiscard]] Rank before(std::size_t later) const { return goal_ - skips_[found_.size() + later]; }
+  [[nodiscard]] Rank before(std::size_t later) const {
+    return goal_ - skips_[found_.size() + later];
+  }
 
   const std::vector<Rank>& skips_;
   std::size_t levels_;

@@ -1,12 +1,12 @@
 // The broadcast of several blocks on a circulant graph, in as few rounds as there can be: n blocks
-// reach P places in n - 1 + ceil(log2 P) rounds, and each place sends and receives at most one block
-// a round. Time-reversed it is a reduction.
+// reach P places in n - 1 + ceil(log2 P) rounds, and each place sends and receives at most one
+// block a round. Time-reversed it is a reduction.
 //
 // Place 0 has the blocks. In round i, with k = i mod q and q = ceil(log2 P), place v sends to place
-// v + skip_k and receives from place v - skip_k, where skip_q = P and skip_k = ceil(skip_(k+1) / 2).
-// Place 0 sends a new block in each round, and the last one in the last q rounds. The other places
-// do the same in each phase of q rounds, with blocks whose numbers are higher by q, so a schedule
-// has q numbers. A place finds its own in O(log^2 P).
+// v + skip_k and receives from place v - skip_k, where skip_q = P and skip_k = ceil(skip_(k+1) /
+// 2). Place 0 sends a new block in each round, and the last one in the last q rounds. The other
+// places do the same in each phase of q rounds, with blocks whose numbers are higher by q, so a
+// schedule has q numbers. A place finds its own in O(log^2 P).
 //
 // Source: Traeff: Optimal broadcast schedules in logarithmic time with applications to broadcast,
 // all-broadcast, reduction and all-reduction, arXiv:2312.11236 (2023); Fast(er) construction of

@@ -44,8 +44,8 @@ class PrereducedCirculant {
 
   void build() {
     for (Count round = tree_.rounds(); round-- > 0 && !is_last_;) reduce(round);
+    for (Count round = 0; round < tree_.levels(); ++round) sum_of_last_block(round);
     for (Count round = 0; round < tree_.rounds(); ++round) {
-      if (round < tree_.levels()) sum_of_last_block(round);
       is_last_ ? send_own(round) : broadcast(round);
     }
   }
@@ -164,10 +164,12 @@ Cost cost(const Plan& plan) {
 /// results those of a broadcast.
 Seconds mean_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  const Seconds one_way = static_cast<Seconds>(rounds_one_way(plan)) * owners::round_of(plan, network);
+  const Seconds one_way =
+      static_cast<Seconds>(rounds_one_way(plan)) * owners::round_of(plan, network);
   Seconds others = -1e18;
   for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-    if (rank != last_rank(plan)) others = std::max(others, arrivals[static_cast<std::size_t>(rank)]);
+    if (rank != last_rank(plan))
+      others = std::max(others, arrivals[static_cast<std::size_t>(rank)]);
   }
   const Seconds own = arrivals[static_cast<std::size_t>(last_rank(plan))];
   return std::max(own, others + one_way) + one_way - std::max(own, others);
