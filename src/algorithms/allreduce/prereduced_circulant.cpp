@@ -13,6 +13,8 @@
 // and a rank finds its part in O(log^2 P + n). Use it for many ranks of which one is late.
 // Source: own; the broadcast of Traeff 2023.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "algorithms/allreduce/block_sums.hpp"
 #include "algorithms/owners/planning.hpp"
@@ -28,8 +30,16 @@ namespace {
 
 Rank last_rank(const Plan& plan) { return static_cast<Rank>(plan.table.front()); }
 
-Count rounds_one_way(const Plan& plan) {
+/// Rounds from the last rank's arrival on, if the sums are there.
+Count rounds_out(const Plan& plan) {
   return owners::blocks_of(plan) - 1 + ceil_log2(plan.problem.ranks);
+}
+
+/// Rounds in which the others reduce the blocks: the last hop is left out. Two others exchange
+/// halves.
+Count rounds_in(const Plan& plan) {
+  if (plan.problem.ranks == 2) return 0;
+  return plan.problem.ranks == 3 ? owners::blocks_of(plan) / 2 : rounds_out(plan) - 1;
 }
 
 /// One rank's part.
@@ -123,22 +133,20 @@ class PrereducedCirculant {
 
 /// One block more than a multiple of the levels: the phases of the broadcast are complete then, and
 /// the last rank gets results back in each round in which it does not receive sums.
-Count whole_phases(Count blocks, Count levels) {
-  return 1 + std::max<Count>(0, (blocks - 1 + levels / 2) / levels) * levels;
+Count whole_phases(double blocks, Count levels) {
+  return 1 + std::max<Count>(1, std::llround((blocks - 1) / static_cast<double>(levels))) * levels;
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
   const auto& arrivals = knowledge.arrivals;
   plan.table = {std::max_element(arrivals.begin(), arrivals.end()) - arrivals.begin()};
-  const double ideal = owners::ideal_blocks(problem, 1, knowledge.network);
-  const Count levels = std::max<Count>(1, ceil_log2(problem.ranks));
   const Count most = owners::most_blocks(problem);
-  const auto asked = plan.parameters.find("blocks");
+  const double ideal = std::min(owners::ideal_blocks(problem, 1, knowledge.network),
+                                static_cast<double>(most));
+  const Count levels = std::max<Count>(1, ceil_log2(problem.ranks));
   const Count blocks =
-      asked != plan.parameters.end()
-          ? asked->second
-          : whole_phases(static_cast<Count>(std::min(ideal, static_cast<double>(most))), levels);
+      plan.parameters.try_emplace("blocks", whole_phases(ideal, levels)).first->second;
   plan.parameters["blocks"] = std::min(blocks, most);
 }
 
@@ -154,25 +162,26 @@ void build(const Plan& plan, Builder& builder) {
   PrereducedCirculant(plan, builder).build();
 }
 
+/// An upper bound, since messages do not wait for the end of a round.
 Cost cost(const Plan& plan) {
-  const Count rounds = 2 * rounds_one_way(plan);
+  const Count rounds = rounds_in(plan) + rounds_out(plan);
   const Count longest = owners::longest_block(plan);
-  return {rounds, rounds * longest, rounds * longest, 0, true};
+  return {rounds, rounds * longest, longest, 0, true};
 }
 
-/// The last rank of the others needs the rounds of a reduction for its contribution, and the
-/// results those of a broadcast.
+/// The last of the others is followed by the rounds of a reduction, and then, or when the last rank
+/// comes, by those of a broadcast.
 Seconds mean_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals) {
-  const Seconds one_way =
-      static_cast<Seconds>(rounds_one_way(plan)) * owners::round_of(plan, network);
-  Seconds others = -1e18;
-  for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-    if (rank != last_rank(plan))
-      others = std::max(others, arrivals[static_cast<std::size_t>(rank)]);
+  const Seconds round = owners::round_of(plan, network);
+  const auto last = arrivals.begin() + last_rank(plan);
+  Seconds others = -std::numeric_limits<Seconds>::infinity();
+  for (auto each = arrivals.begin(); each != arrivals.end(); ++each) {
+    if (each != last) others = std::max(others, *each);
   }
-  const Seconds own = arrivals[static_cast<std::size_t>(last_rank(plan))];
-  return std::max(own, others + one_way) + one_way - std::max(own, others);
+  const Seconds reduced = others + static_cast<Seconds>(rounds_in(plan)) * round;
+  const Seconds out = static_cast<Seconds>(rounds_out(plan)) * round;
+  return std::max(*last, reduced) + out - std::max(*last, others);
 }
 
 /// A call without elements has no messages.
@@ -184,12 +193,7 @@ LATECOMER_ROW(allreduce, prereduced_circulant) {
   return {.arrival_aware = true,
           .commutative_only = true,
           .scratch_messages = 2,
-          .parameters = {{"blocks",
-                          "of the vector, at most 4096; default: by cost",
-                          1,
-                          {},
-                          false,
-                          TakenOver::in_proportion}},
+          .parameters = {{"blocks", "of the vector, at most 4096; default: by cost", 1, {}}},
           .cost_formula = "(n - 1 + ceil(log2 P))(alpha + m/n beta) after one late rank",
           .source = "own; the broadcast of Traeff 2023",
           .fill_plan = fill_plan,
@@ -198,7 +202,7 @@ LATECOMER_ROW(allreduce, prereduced_circulant) {
           .cost = cost,
           .mean_after_last = mean_after_last,
           .informs_all = informs_all,
-          .worth_planning = nullptr};
+          .worth_planning = owners::worth_blocks};
 }
 
 }  // namespace latecomer::allreduce

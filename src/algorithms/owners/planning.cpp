@@ -179,8 +179,12 @@ Count balanced_rounds(const Plan& plan) {
   return timetable({together, blocks_of(plan), combines_of(plan)})->rounds;
 }
 
+bool worth_blocks(const Problem& problem, const Network& network) {
+  return ideal_blocks(problem, 1, network) >= kFewestBlocks;
+}
+
 bool worth_planning_owners(const Problem& problem, const Network& network) {
-  return problem.ranks <= kMaxRanks && ideal_blocks(problem, 1, network) >= kFewestBlocks;
+  return problem.ranks <= kMaxRanks && worth_blocks(problem, network);
 }
 
 void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge) {

@@ -42,6 +42,8 @@ void check_blocks_of_owners(const Plan& plan);
 [[nodiscard]] Count most_blocks(const Problem& problem);
 /// The rounds of a timetable with as many blocks if all ranks arrive together.
 [[nodiscard]] Count balanced_rounds(const Plan& plan);
+/// True if the vector is long enough to be cut into blocks.
+[[nodiscard]] bool worth_blocks(const Problem& problem, const Network& network);
 /// True if planning may gain more time than it takes.
 [[nodiscard]] bool worth_planning_owners(const Problem& problem, const Network& network);
 
