@@ -142,8 +142,8 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const auto& arrivals = knowledge.arrivals;
   plan.table = {std::max_element(arrivals.begin(), arrivals.end()) - arrivals.begin()};
   const Count most = owners::most_blocks(problem);
-  const double ideal = std::min(owners::ideal_blocks(problem, 1, knowledge.network),
-                                static_cast<double>(most));
+  const double ideal =
+      std::min(owners::ideal_blocks(problem, 1, knowledge.network), static_cast<double>(most));
   const Count levels = std::max<Count>(1, ceil_log2(problem.ranks));
   const Count blocks =
       plan.parameters.try_emplace("blocks", whole_phases(ideal, levels)).first->second;

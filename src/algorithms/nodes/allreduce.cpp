@@ -14,7 +14,8 @@
 namespace latecomer::allreduce {
 namespace {
 
-constexpr Lifting kOnNodes{goes_in_waves, waves_among, "early_owners", true, true};
+constexpr Lifting kOnNodes{
+    goes_in_waves, waves_among, {"early_owners", "prereduced_circulant"}, true, true};
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters.try_emplace("blocks", 0);

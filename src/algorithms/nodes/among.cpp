@@ -41,6 +41,18 @@ bool differ(const std::vector<Seconds>& arrivals, Seconds by) {
   return *most - *least > by;
 }
 
+/// The first row that takes the operator and is worth its planning; none: nothing.
+std::string_view usable(std::span<const std::string_view> names, const Problem& problem,
+                        const Network& network) {
+  for (const std::string_view name : names) {
+    if (name.empty()) continue;
+    const Algorithm& row = find_algorithm(problem.collective, name);
+    const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
+    if (worth && accepts(row, problem, nullptr)) return name;
+  }
+  return {};
+}
+
 }  // namespace
 
 Parameter among_parameter(std::string_view collective) {
@@ -56,7 +68,7 @@ Parameter segments_among_parameter() {
 }
 
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
-                std::string_view aware) {
+                std::span<const std::string_view> aware) {
   const auto asked = plan.parameters.find(kAmong);
   const auto made = [&](const Algorithm& row) {
     return make_plan(row, problem, parameters_for(row, plan.parameters), knowledge);
@@ -67,14 +79,15 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
   }
   const auto names = programs_of(to_string(problem.collective));
   const Seconds alone = knowledge.network.transfer(problem.bytes());
-  const bool use_aware = !aware.empty() && differ(knowledge.arrivals, alone / 4) &&
-                         accepts(find_algorithm(problem.collective, aware), problem, nullptr);
+  const std::string_view use_aware = differ(knowledge.arrivals, alone / 4)
+                                         ? usable(aware, problem, knowledge.network)
+                                         : std::string_view();
   std::optional<Plan> best;
   Seconds shortest = 0;
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
-    if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware))
-      continue;
+    const bool competes = use_aware.empty() ? !row.arrival_aware : name == use_aware;
+    if (!competes || !accepts(row, problem, nullptr)) continue;
     Plan tried = made(row);
     const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
     if (best && takes >= shortest) continue;

@@ -63,7 +63,7 @@ TEST(OnNodes, NothingChangesWhereEachRankHasANode) {
     }
     for (const Algorithm& row : registry(collective)) {
       EXPECT_EQ(competes_on(row, apart), row.name != kNodesRow) << row.name;
-      EXPECT_EQ(ways(row, problem, {}).size(), 1U);
+      EXPECT_EQ(ways(row, problem, kGigabit, apart, true).size(), 1U);
     }
   }
 }
