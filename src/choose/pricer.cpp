@@ -9,6 +9,7 @@
 #include "price/on_nodes.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
+#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"
+#include "price/ways.hpp"
 
 namespace latecomer {
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "price/price.hpp"
-
 namespace latecomer {
 namespace {
 
@@ -24,16 +22,6 @@ bool stands_for_others(const Algorithm& row) {
   return row.kind == Kind::native || row.name == "fastest" || row.name == "auto";
 }
 
-/// The problem among the nodes.
-Problem problem_of_nodes(Problem problem, const Placement& placement) {
-  if (placement.empty()) return problem;
-  const Nodes nodes(placement, problem.ranks);
-  if (rooted(problem.collective)) problem.root = nodes.node(problem.root);
-  problem.ranks = nodes.count();
-  problem.parts.clear();
-  return problem;
-}
-
 }  // namespace
 
 bool by_nodes(Collective collective, const Placement& placement) {
@@ -43,22 +31,6 @@ bool by_nodes(Collective collective, const Placement& placement) {
 bool competes_on(const Algorithm& row, const Placement& placement) {
   if (row.name == kNodesRow) return shares_nodes(placement);
   return stands_for_others(row) || !by_nodes(row.collective, placement);
-}
-
-std::vector<Parameters> ways(const Algorithm& row, const Problem& problem, const Network& network,
-                             const Placement& placement, bool arrivals_known) {
-  std::vector<Parameters> all{{}};
-  if (row.name != kNodesRow || !arrivals_known) return all;
-  const Problem among = problem_of_nodes(problem, placement);
-  for (const Parameter& parameter : row.parameters) {
-    if (parameter.name != "among") continue;
-    for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
-      const Algorithm& inner = find_algorithm(row.collective, parameter.choices[i]);
-      if (!inner.arrival_aware || !may_pay(inner, among, network)) continue;
-      all.push_back({{"among", static_cast<Count>(i)}});
-    }
-  }
-  return all;
 }
 
 Count operations_on_node(const Plan& plan) {

@@ -8,6 +8,7 @@
 #include "patterns/powers.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"
+#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {
