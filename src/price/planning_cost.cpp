@@ -167,6 +167,18 @@ Seconds cost_of_all(const Problem& problem, const Network& network, const Placem
   return sum;
 }
 
+/// The arrival-aware row among the nodes that is the dearest to plan.
+Seconds dearest_among(const Problem& among, const Network& network) {
+  Seconds dearest = 0;
+  for (const Algorithm& row : registry(among.collective)) {
+    const bool candidate = row.kind == Kind::program && row.arrival_aware && row.name != "auto" &&
+                           row.name != kNodesRow;
+    if (!candidate || !may_pay(row, among, network)) continue;
+    dearest = std::max(dearest, planning_cost(row, among, network));
+  }
+  return dearest;
+}
+
 /// Plans for ranks that share nodes: all balanced ones among the nodes, an arrival-aware one, the
 /// program of a rank and, for known arrivals, the run of all ranks.
 Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Network& network,
@@ -184,9 +196,7 @@ Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Networ
   Seconds cost = planning_cost(find_algorithm(problem.collective, "fastest"), among, network) +
                  kCold * kMicrosecond * operations;
   if (!row.arrival_aware) return cost;
-  const double count = nodes.count();
-  const double segments = segments_of(among, network);
-  cost += kCold * kMicrosecond * (kUsual.once + 2 * kUsual.rank * count * (1 + segments));
+  cost += dearest_among(among, network);
   const double all = problem.ranks * operations;
   const bool replayed =
       problem.ranks <= kMaxReplayedRanks && all <= static_cast<double>(kMaxReplayedOnNodes);
