@@ -299,9 +299,9 @@ def print_simgrid() -> None:
 def draw(folder: Path) -> None:
     """Time after the last arrival against ranks: a rank a node, and eight."""
     folder.mkdir(parents=True, exist_ok=True)
-    flat = ["auto", "fastest", "recursive_doubling", "openmpi-4.1"]
+    flat = ["auto", "fastest", "openmpi-4.1"]
     _draw(folder / "scale-ranks.svg", flat, [16 << k for k in range(9)], 1)
-    shared = ["auto", "rabenseifner", "recursive_doubling"]
+    shared = ["auto", "rabenseifner"]
     _draw(folder / "scale-nodes.svg", shared, [64 << k for k in range(7)], 8)
 
 
