@@ -16,7 +16,7 @@
 namespace latecomer::allgather {
 namespace {
 
-constexpr Lifting kOnNodes{fits_node_by_node, nodes_parts, "late_doubling", false, true};
+constexpr Lifting kOnNodes{fits_node_by_node, nodes_parts, {"late_doubling"}, false, true};
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) { fill_lifted(plan, knowledge, kOnNodes); }
 

@@ -16,7 +16,8 @@
 namespace latecomer::allreduce {
 namespace {
 
-constexpr Lifting kOnNodes{goes_in_waves, waves_among, "early_owners", true, true};
+constexpr Lifting kOnNodes{
+    goes_in_waves, waves_among, {"early_owners", "prereduced_circulant"}, true, true};
 
 // Where ranks take longer to add and to copy than the link to send, many blocks keep all of them
 // busy from the begin to the end.

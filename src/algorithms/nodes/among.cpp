@@ -36,6 +36,29 @@ Parameters parameters_for(const Algorithm& row, const Parameters& given) {
   return taken;
 }
 
+/// The first row that takes the operator and is worth its planning; none: nothing.
+std::string_view usable(std::span<const std::string_view> names, const Problem& problem,
+                        const Network& network) {
+  for (const std::string_view name : names) {
+    if (name.empty()) continue;
+    const Algorithm& row = find_algorithm(problem.collective, name);
+    const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
+    if (worth && accepts(row, problem, nullptr)) return name;
+  }
+  return {};
+}
+
+/// The arrival-aware row that runs among the nodes; none: nothing.
+std::string_view aware_row(const Plan& plan, const Problem& problem, const Knowledge& knowledge,
+                           std::span<const std::string_view> aware) {
+  if (apart(problem, knowledge)) return usable(aware, problem, knowledge.network);
+  const bool lanes = lanes_of(plan) > 1 && !aware.front().empty();
+  if (!lanes || !accepts(find_algorithm(problem.collective, aware.front()), problem, nullptr)) {
+    return {};
+  }
+  return aware.front();
+}
+
 }  // namespace
 
 bool apart(const Problem& problem, const Knowledge& knowledge) {
@@ -58,7 +81,7 @@ Parameter segments_among_parameter() {
 }
 
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
-                std::string_view aware) {
+                std::span<const std::string_view> aware) {
   const auto asked = plan.parameters.find(kAmong);
   const auto made = [&](const Algorithm& row) {
     return make_plan(row, problem, parameters_for(row, plan.parameters), knowledge);
@@ -68,14 +91,13 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
     if (accepts(row, problem, nullptr)) return made(row);
   }
   const auto names = programs_of(to_string(problem.collective));
-  const bool use_aware = !aware.empty() && (apart(problem, knowledge) || lanes_of(plan) > 1) &&
-                         accepts(find_algorithm(problem.collective, aware), problem, nullptr);
+  const std::string_view use_aware = aware_row(plan, problem, knowledge, aware);
   Plan best;
   Seconds shortest = std::numeric_limits<Seconds>::infinity();
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
-    if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware))
-      continue;
+    const bool competes = use_aware.empty() ? !row.arrival_aware : name == use_aware;
+    if (!competes || !accepts(row, problem, nullptr)) continue;
     Plan tried = made(row);
     const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
     if (takes >= shortest) continue;

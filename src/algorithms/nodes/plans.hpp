@@ -2,6 +2,7 @@
 // plans among the nodes. Where the memory is not used, a plan is that of a row among all ranks.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -16,9 +17,10 @@ struct Lifting {
   bool (*usable)(const Problem& problem, const Placement& placement);
   /// The problems of the programs among the nodes, each of them once.
   std::vector<Problem> (*among)(const Plan& plan, const Nodes& nodes);
-  std::string_view aware;  // the row among nodes that arrive apart
-  bool receives_apart;     // what a driver receives must not lie in the buffer while mates use it
-  bool tells;              // its messages and flags tell all ranks of each other
+  // The row among nodes that arrive apart: the first one that is worth its planning.
+  std::array<std::string_view, 2> aware;
+  bool receives_apart;  // what a driver receives must not lie in the buffer while mates use it
+  bool tells;           // its messages and flags tell all ranks of each other
 };
 
 /// The drivers of a node: each carries out the program among the nodes for a part of the vector.

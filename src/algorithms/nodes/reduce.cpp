@@ -14,7 +14,7 @@
 namespace latecomer::reduce {
 namespace {
 
-constexpr Lifting kOnNodes{goes_in_waves, waves_among, "clairvoyant", true, false};
+constexpr Lifting kOnNodes{goes_in_waves, waves_among, {"clairvoyant"}, true, false};
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters.try_emplace("segments", 0);
