@@ -1,9 +1,11 @@
 #include "runtime/call/call.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <numeric>
 
 #include "runtime/call/datatypes.hpp"
+#include "runtime/call/native.hpp"
 #include "runtime/call/operators.hpp"
 #include "transports/mpi/layout.hpp"
 #include "transports/mpi/user_code.hpp"
@@ -152,33 +154,61 @@ void Reading::add_moved(Problem& problem) const {
 
 int allgather_natively(const Call& call, int sendcount) {
   if (call.recvcounts == nullptr) {
-    return PMPI_Allgather(call.sendbuf, sendcount, call.sendtype, call.recvbuf,
-                          static_cast<int>(call.recvcount), call.recvtype, call.comm);
+    return native_calls.allgather(call.sendbuf, sendcount, call.sendtype, call.recvbuf,
+                                  static_cast<int>(call.recvcount), call.recvtype, call.comm);
   }
   const int* const counts = call.recvcounts == kNoCounts ? nullptr : call.recvcounts;
-  return PMPI_Allgatherv(call.sendbuf, sendcount, call.sendtype, call.recvbuf, counts, call.displs,
-                         call.recvtype, call.comm);
+  return native_calls.allgatherv(call.sendbuf, sendcount, call.sendtype, call.recvbuf, counts,
+                                 call.displs, call.recvtype, call.comm);
 }
+
+#if MPI_VERSION >= 4
+int large_natively(const Call& call) {
+  switch (call.collective) {
+    case Collective::allreduce:
+      return PMPI_Allreduce_c(call.sendbuf, call.recvbuf, call.sendcount, call.sendtype, call.op,
+                              call.comm);
+    case Collective::reduce:
+      return PMPI_Reduce_c(call.sendbuf, call.recvbuf, call.sendcount, call.sendtype, call.op,
+                           call.root, call.comm);
+    case Collective::bcast:
+      return PMPI_Bcast_c(call.recvbuf, call.recvcount, call.recvtype, call.root, call.comm);
+    case Collective::allgather:
+      return PMPI_Allgather_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                              call.recvcount, call.recvtype, call.comm);
+    case Collective::gather:
+      return PMPI_Gather_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                           call.recvcount, call.recvtype, call.root, call.comm);
+    case Collective::scatter:
+      return PMPI_Scatter_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                            call.recvcount, call.recvtype, call.root, call.comm);
+  }
+  return MPI_ERR_OTHER;
+}
+#endif
 
 }  // namespace
 
 int Call::native() const {
   const UserCode called;
+#if MPI_VERSION >= 4
+  if (sendcount > INT_MAX || recvcount > INT_MAX) return large_natively(*this);
+#endif
   const auto sent = static_cast<int>(sendcount);
   const auto received = static_cast<int>(recvcount);
   switch (collective) {
     case Collective::allreduce:
-      return PMPI_Allreduce(sendbuf, recvbuf, sent, sendtype, op, comm);
+      return native_calls.allreduce(sendbuf, recvbuf, sent, sendtype, op, comm);
     case Collective::reduce:
-      return PMPI_Reduce(sendbuf, recvbuf, sent, sendtype, op, root, comm);
+      return native_calls.reduce(sendbuf, recvbuf, sent, sendtype, op, root, comm);
     case Collective::bcast:
-      return PMPI_Bcast(recvbuf, received, recvtype, root, comm);
+      return native_calls.bcast(recvbuf, received, recvtype, root, comm);
     case Collective::allgather:
       return allgather_natively(*this, sent);
     case Collective::gather:
-      return PMPI_Gather(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
+      return native_calls.gather(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
     case Collective::scatter:
-      return PMPI_Scatter(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
+      return native_calls.scatter(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
   }
   return MPI_ERR_OTHER;
 }

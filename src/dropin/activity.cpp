@@ -1,0 +1,116 @@
+#include "dropin/activity.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/parse.hpp"
+#include "dropin/handshake.hpp"
+#include "dropin/next.hpp"
+#include "latecomer/latecomer.h"
+#include "runtime/report/log.hpp"
+#include "runtime/settings/defaults.hpp"
+#include "runtime/settings/environment.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
+
+/// All that decides together about calls, and about reports that all ranks make together.
+constexpr const char* kShared[] = {"LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE",
+                                   "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
+                                   "LATECOMER_NETWORK",   "LATECOMER_NODES"};
+
+std::vector<SharedSetting> shared_settings() {
+  std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())}};
+  for (const char* const name : kShared)
+    all.push_back({name, fnv1a(environment(name).value_or(""))});
+  return all;
+}
+
+/// Reads "allreduce:ring;bcast:binomial", or one name for all collectives.
+void read_algorithms(std::string_view text, Policy& policy) {
+  for (const std::string_view entry : split(text, ';')) {
+    const auto at = entry.find(':');
+    if (entry.find('=') == std::string_view::npos && at == std::string_view::npos) {
+      for (const Collective each : all_collectives()) {
+        policy.choice(each) = parse_choice(each, entry);
+      }
+      continue;
+    }
+    const Collective collective = parse_collective(entry.substr(0, at));
+    policy.choice(collective) =
+        parse_choice(collective, at == std::string_view::npos ? "" : entry.substr(at + 1));
+  }
+}
+
+/// The variable's value by `read`; what cannot be read is reported, and not used.
+template <class Read>
+void read_variable(const char* name, Read&& read) {
+  const auto text = environment(name);
+  if (!text) return;
+  try {
+    read(*text);
+  } catch (const Error& error) {
+    report_unused(name, error.what());
+  }
+}
+
+Policy policy_of_environment() {
+  Policy policy;
+  for (const Collective each : all_collectives()) policy.choice(each) = parse_choice(each, "auto");
+  policy.online = true;
+  read_variable("LATECOMER_ALGORITHM", [&](const std::string& text) {
+    Policy fresh = policy;
+    read_algorithms(text, fresh);
+    policy = fresh;
+  });
+  return policy;
+}
+
+/// True if the communicator has ranks of another MPI_COMM_WORLD: nothing is known about theirs.
+bool reaches_beyond_world(MPI_Comm comm) {
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group outside = MPI_GROUP_NULL;
+  int size = 0;
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Comm_group(comm, &group);
+  PMPI_Group_difference(group, world, &outside);
+  PMPI_Group_size(outside, &size);
+  for (MPI_Group* const each : {&world, &group, &outside}) {
+    if (*each != MPI_GROUP_EMPTY) PMPI_Group_free(each);
+  }
+  return size > 0;
+}
+
+}  // namespace
+
+void begin_activity() {
+  if (environment("LATECOMER").value_or("on") == "off") return;
+  int ranks = 1;
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks == 1) return;
+  const Answer answer = shake_hands(shared_settings(), kPatience);
+  if (!answer.all) {
+    if (!answer.problem.empty()) {
+      log_line("inactive, the MPI library carries out all calls: " + answer.problem);
+    }
+    return;
+  }
+  Defaults& start = defaults();
+  start.policy = policy_of_environment();
+  start.waits_for_synchronising_calls = true;
+  start.leaves_alone = reaches_beyond_world;
+  read_variable("LATECOMER_MIN_BYTES",
+                [](const std::string& text) { detail::least_bytes = parse_bytes("bytes", text); });
+  follow_next();
+  detail::active = true;
+}
+
+void end_activity() { detail::active = false; }
+
+}  // namespace latecomer
