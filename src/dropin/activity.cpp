@@ -1,5 +1,7 @@
 #include "dropin/activity.hpp"
 
+#include <algorithm>
+#include <climits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -105,12 +107,13 @@ void begin_activity() {
   start.policy = policy_of_environment();
   start.waits_for_synchronising_calls = true;
   start.leaves_alone = reaches_beyond_world;
-  read_variable("LATECOMER_MIN_BYTES",
-                [](const std::string& text) { detail::least_bytes = parse_bytes("bytes", text); });
+  read_variable("LATECOMER_MIN_BYTES", [](const std::string& text) {
+    hot.min_bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
+  });
   follow_next();
-  detail::active = true;
+  hot.active = true;
 }
 
-void end_activity() { detail::active = false; }
+void end_activity() { hot.active = false; }
 
 }  // namespace latecomer

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "runtime/call/native.hpp"
+#include "dropin/hot.hpp"
 
 namespace latecomer {
 namespace {
@@ -28,6 +28,7 @@ void follow_next() {
   calls.allgatherv = next("MPI_Allgatherv", calls.allgatherv);
   calls.gather = next("MPI_Gather", calls.gather);
   calls.scatter = next("MPI_Scatter", calls.scatter);
+  hot.native = calls;
 }
 
 }  // namespace latecomer

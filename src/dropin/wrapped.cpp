@@ -5,52 +5,103 @@
 #include "capi/mpi/calls.hpp"
 #include "capi/mpi/guard.hpp"
 #include "dropin/activity.hpp"
+#include "dropin/hot.hpp"
+#include "dropin/left.hpp"
 #include "dropin/next.hpp"
+#include "runtime/call/execute.hpp"
+#include "runtime/connection/clocks/clocks.hpp"
 
 namespace latecomer::wrapped {
 namespace {
 
-Count bytes_of(Count count, MPI_Datatype type) {
-  int size = 0;
-  if (type != MPI_DATATYPE_NULL) PMPI_Type_size(type, &size);
-  return count * size;
+/// True if the MPI library gets the call at once.
+bool leaves(Count count, MPI_Datatype type) {
+  if (count > INT_MAX) return false;
+  return !is_active() || is_short(count, type);
 }
 
-/// True if the call is left to the MPI library at once. MPI makes `count` of `type` equal in bytes
-/// on all ranks, so all of them leave it.
-bool passes(Count count, MPI_Datatype type) {
+/// The same for a vector with a part for each rank.
+bool leaves(Count part, MPI_Datatype type, MPI_Comm comm) {
+  if (part > INT_MAX) return false;
   if (!is_active()) return true;
-  return min_bytes() > 0 && bytes_of(count, type) < min_bytes();
+  int ranks = 1;
+  if (comm != MPI_COMM_NULL) PMPI_Comm_size(comm, &ranks);
+  return ranks * bytes_of(part, type) < hot.min_bytes;
+}
+
+bool is_root(int root, MPI_Comm comm) {
+  int rank = 0;
+  if (comm != MPI_COMM_NULL) PMPI_Comm_rank(comm, &rank);
+  return rank == root;
+}
+
+/// A call that the MPI library gets at once.
+template <class Native>
+int left(Collective collective, Native&& native) {
+  if (!hot.counts.load(std::memory_order_relaxed)) return native();
+  const Seconds entered = monotonic_clock();
+  const int code = native();
+  count_left(collective, monotonic_clock() - entered);
+  return code;
 }
 
 int enter(const Call& call) {
+  if (!is_active()) return call.native();
   return communicate(call, [&] { return execute_in_order(call); });
+}
+
+/// After a call that all ranks waited in.
+int synchronised(MPI_Comm comm, int code) {
+  if (code != MPI_SUCCESS || !is_active()) return code;
+  (void)guarded(MPI_ERR_OTHER, [&] {
+    CommState* const state = existing_state(comm);
+    if (state != nullptr) after_synchronising(*state);
+    return MPI_SUCCESS;
+  });
+  return code;
 }
 
 }  // namespace
 
 int allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, const void* site) {
-  const Call call = calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site);
-  return passes(count, type) ? call.native() : enter(call);
+  if (leaves(count, type)) {
+    return left(Collective::allreduce, [&] {
+      return hot.native.allreduce(sendbuf, recvbuf, static_cast<int>(count), type, op, comm);
+    });
+  }
+  return enter(calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site));
 }
 
 int reduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm, const void* site) {
-  const Call call = calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site);
-  return passes(count, type) ? call.native() : enter(call);
+  if (leaves(count, type)) {
+    return left(Collective::reduce, [&] {
+      return hot.native.reduce(sendbuf, recvbuf, static_cast<int>(count), type, op, root, comm);
+    });
+  }
+  return enter(calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site));
 }
 
 int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, const void* site) {
-  const Call call = calls::bcast(buffer, count, type, root, comm, site);
-  return passes(count, type) ? call.native() : enter(call);
+  if (leaves(count, type)) {
+    return left(Collective::bcast, [&] {
+      return hot.native.bcast(buffer, static_cast<int>(count), type, root, comm);
+    });
+  }
+  return enter(calls::bcast(buffer, count, type, root, comm, site));
 }
 
 int allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
               Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site) {
-  const Call call =
-      calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, site);
-  return passes(recvcount, recvtype) ? call.native() : enter(call);
+  if (sendcount <= INT_MAX && leaves(recvcount, recvtype, comm)) {
+    return left(Collective::allgather, [&] {
+      return hot.native.allgather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                                  static_cast<int>(recvcount), recvtype, comm);
+    });
+  }
+  return enter(
+      calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, site));
 }
 
 /// The parts may differ: no rank knows at once how long the vector is.
@@ -59,36 +110,51 @@ int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void
                const void* site) {
   const Call call = calls::allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
                                       recvtype, comm, site);
-  return is_active() ? enter(call) : call.native();
+  return enter(call);
 }
 
 int gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
            Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
-  const Call call =
-      calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, site);
-  return is_active() ? enter(call) : call.native();
+  const bool receives = is_active() && is_root(root, comm);
+  if (receives ? leaves(recvcount, recvtype, comm) : leaves(sendcount, sendtype, comm)) {
+    return left(Collective::gather, [&] {
+      return hot.native.gather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                               static_cast<int>(recvcount), recvtype, root, comm);
+    });
+  }
+  return enter(
+      calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, site));
 }
 
 int scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
-  const Call call =
-      calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, site);
-  return is_active() ? enter(call) : call.native();
+  const bool sends = is_active() && is_root(root, comm);
+  if (sends ? leaves(sendcount, sendtype, comm) : leaves(recvcount, recvtype, comm)) {
+    return left(Collective::scatter, [&] {
+      return hot.native.scatter(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                                static_cast<int>(recvcount), recvtype, root, comm);
+    });
+  }
+  return enter(
+      calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, site));
 }
 
 #if LATECOMER_LARGE_COUNTS
 int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                const MPI_Count* recvcounts, const MPI_Aint* displs, MPI_Datatype recvtype,
                MPI_Comm comm, const void* site) {
-  (void)site;
-  static const auto native = next("MPI_Allgatherv_c", PMPI_Allgatherv_c);
-  return native(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  Call call = calls::allgather(sendbuf, sendcount, sendtype, recvbuf, 0, recvtype, comm, site);
+  call.large_recvcounts = recvcounts;
+  call.large_displs = displs;
+  if (is_active() && recvcounts != nullptr && displs != nullptr) return enter(call);
+  return PMPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                           comm);
 }
 #endif
 
 int barrier(MPI_Comm comm, const void*) {
   static const auto native = next("MPI_Barrier", PMPI_Barrier);
-  return native(comm);
+  return synchronised(comm, native(comm));
 }
 
 int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
@@ -100,18 +166,19 @@ int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* 
   }
 #endif
   static const auto native = next("MPI_Alltoall", PMPI_Alltoall);
-  return native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
-                static_cast<int>(recvcount), recvtype, comm);
+  const int code = native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                          static_cast<int>(recvcount), recvtype, comm);
+  return recvcount > 0 ? synchronised(comm, code) : code;
 }
 
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void*) {
   static const auto native = next("MPI_Comm_dup", PMPI_Comm_dup);
-  return native(comm, newcomm);
+  return synchronised(comm, native(comm, newcomm));
 }
 
 int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void*) {
   static const auto native = next("MPI_Comm_split", PMPI_Comm_split);
-  return native(comm, color, key, newcomm);
+  return synchronised(comm, native(comm, color, key, newcomm));
 }
 
 int init(int* argc, char*** argv, const void*) {

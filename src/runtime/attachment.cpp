@@ -184,6 +184,11 @@ bool used_last(MPI_Comm comm) { return last.was_on(comm); }
 
 void forget_last() { ++gone; }
 
+CommState* existing_state(MPI_Comm comm) {
+  if (last.was_on(comm)) return last.state;
+  return comm == MPI_COMM_NULL ? nullptr : find_state(comm);
+}
+
 CommState* state_for_call(MPI_Comm comm) {
   if (last.was_on(comm)) return last.state;
   if (comm == MPI_COMM_NULL) return nullptr;

@@ -79,10 +79,13 @@ bool Reading::wrong() const {
 }
 
 bool Reading::wrong_parts() const {
-  if (call_.recvcounts == nullptr) return wrong_side(call_.recvbuf, call_.recvcount, recv_);
-  if (call_.recvcounts == kNoCounts || call_.displs == nullptr || recv_.null()) return true;
-  return std::any_of(call_.recvcounts, call_.recvcounts + ranks_,
-                     [&](int count) { return wrong_side(call_.recvbuf, count, recv_); });
+  if (!call_.parts_differ()) return wrong_side(call_.recvbuf, call_.recvcount, recv_);
+  if (recv_.null() || call_.recvcounts == kNoCounts) return true;
+  if (call_.displs == nullptr && call_.large_displs == nullptr) return true;
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    if (wrong_side(call_.recvbuf, call_.part_count(rank), recv_)) return true;
+  }
+  return false;
 }
 
 bool Reading::wrong_reduction() const {
@@ -100,7 +103,7 @@ bool Reading::wrong_gathering() const {
   if (call_.sendbuf == MPI_IN_PLACE) return !root();
   if (wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
   if (!root()) return false;
-  const Count received = call_.recvcounts == nullptr ? call_.recvcount : call_.recvcounts[me_];
+  const Count received = call_.parts_differ() ? call_.part_count(me_) : call_.recvcount;
   return call_.sendcount * send_.size() != received * recv_.size();
 }
 
@@ -137,9 +140,9 @@ void Reading::add_reduction(Problem& problem) const {
 
 void Reading::add_moved(Problem& problem) const {
   problem.element_bytes = 1;
-  if (call_.recvcounts != nullptr) {
+  if (call_.parts_differ()) {
     for (Rank rank = 0; rank < problem.ranks; ++rank) {
-      problem.parts.push_back(call_.recvcounts[rank] * recv_.size());
+      problem.parts.push_back(call_.part_count(rank) * recv_.size());
     }
     problem.count = std::accumulate(problem.parts.begin(), problem.parts.end(), Count{0});
     return;
@@ -164,6 +167,10 @@ int allgather_natively(const Call& call, int sendcount) {
 
 #if MPI_VERSION >= 4
 int large_natively(const Call& call) {
+  if (call.large_recvcounts != nullptr) {
+    return PMPI_Allgatherv_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                             call.large_recvcounts, call.large_displs, call.recvtype, call.comm);
+  }
   switch (call.collective) {
     case Collective::allreduce:
       return PMPI_Allreduce_c(call.sendbuf, call.recvbuf, call.sendcount, call.sendtype, call.op,
@@ -192,7 +199,8 @@ int large_natively(const Call& call) {
 int Call::native() const {
   const UserCode called;
 #if MPI_VERSION >= 4
-  if (sendcount > INT_MAX || recvcount > INT_MAX) return large_natively(*this);
+  if (sendcount > INT_MAX || recvcount > INT_MAX || large_recvcounts != nullptr)
+    return large_natively(*this);
 #endif
   const auto sent = static_cast<int>(sendcount);
   const auto received = static_cast<int>(recvcount);
