@@ -40,10 +40,24 @@ endforeach()
 
 # Programs for the tests, with no library but MPI.
 if(LATECOMER_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/dropin)
+  find_package(Threads REQUIRED)
   file(GLOB dropin_cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/dropin/*.c)
   foreach(family ${LATECOMER_MPI_BUILT})
     add_executable(dropin_cases_${family} ${dropin_cases})
     target_link_libraries(dropin_cases_${family} PRIVATE latecomer_mpi_flags_${family}
-      latecomer_warnings)
+      latecomer_warnings Threads::Threads)
+    # Open MPI's Fortran bindings pass C's functions by: they are called as Fortran would.
+    if(LATECOMER_MPI_KIND_${family} STREQUAL openmpi)
+      get_target_property(links latecomer_mpi_flags_${family} INTERFACE_LINK_LIBRARIES)
+      string(REGEX MATCHALL "-L[^;]+" folders "${links}")
+      string(REPLACE "-L" "" folders "${folders}")
+      find_library(mpifh_${family} mpi_mpifh PATHS ${folders} NO_CACHE)
+      find_library(mpif08_${family} mpi_usempif08 PATHS ${folders} NO_CACHE)
+      if(mpifh_${family} AND mpif08_${family})
+        target_compile_definitions(dropin_cases_${family} PRIVATE WITH_FORTRAN)
+        target_link_libraries(dropin_cases_${family} PRIVATE
+          ${mpif08_${family}} ${mpifh_${family}})
+      endif()
+    endif()
   endforeach()
 endif()

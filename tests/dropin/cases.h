@@ -20,8 +20,9 @@ struct named_case {
   case_function run;
 };
 
-extern const struct named_case data_cases[];    /* buffers, counts, datatypes, operators */
-extern const struct named_case life_cases[];    /* communicators, errors, threads */
+extern const struct named_case data_cases[]; /* buffers, counts, datatypes, operators */
+extern const struct named_case life_cases[]; /* communicators, errors, threads */
+extern const struct named_case named_only_cases[];
 extern const struct named_case fortran_cases[]; /* as Fortran programs call */
 
 /* Counts and reports a mistake. */
