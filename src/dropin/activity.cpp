@@ -11,13 +11,18 @@
 #include "base/parse.hpp"
 #include "dropin/handshake.hpp"
 #include "dropin/next.hpp"
+#include "dropin/summary.hpp"
 #include "latecomer/latecomer.h"
+#include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
 
 namespace latecomer {
 namespace {
+
+Seconds began = 0;
 
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 
@@ -111,9 +116,15 @@ void begin_activity() {
     hot.min_bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
   });
   follow_next();
+  hot.counts = ledger_is_kept();
+  began = monotonic_clock();
   hot.active = true;
 }
 
-void end_activity() { hot.active = false; }
+void end_activity() {
+  hot.active = false;
+  if (!ledger_is_kept()) return;
+  ledger_add(summarise_job(ledger_totals(), monotonic_clock() - began));
+}
 
 }  // namespace latecomer

@@ -75,8 +75,9 @@ struct CommState {
 
   // Records.
   latecomer_stats stats{};
-  Statistics statistics;   // without calls that took a shortcut since records()
-  std::string parameters;  // of the last handled call
+  Statistics statistics;                      // without calls that took a shortcut since records()
+  std::string parameters;                     // of the last handled call
+  std::vector<std::uint64_t> last_to_arrive;  // by rank: calls in which it came last; for reports
 
   /// The statistics of all calls so far.
   [[nodiscard]] const Statistics& records() {

@@ -1,5 +1,6 @@
 #include "runtime/call/execute.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <new>
@@ -17,6 +18,7 @@
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/progress/async_progress.hpp"
+#include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/settings.hpp"
@@ -472,6 +474,15 @@ bool takes_shortcut(const CommState& state, const Request& request, const Ending
   return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
 }
 
+/// Counts the rank that came last in the call.
+void count_last(CommState& state) {
+  const std::vector<Seconds>& arrivals = state.chooser.watch()->last();
+  if (arrivals.empty()) return;
+  const auto last = std::max_element(arrivals.begin(), arrivals.end());
+  state.last_to_arrive.resize(arrivals.size());
+  ++state.last_to_arrive[static_cast<std::size_t>(last - arrivals.begin())];
+}
+
 /// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
 void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
   ++(state.stats.*ending.counter);
@@ -486,6 +497,7 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
     ended.parameters = state.parameters;
   }
   ended.telemetry = telemetry_of(state, ending);
+  if (ended.telemetry && ledger_is_kept()) count_last(state);
   const Statistics::Records records = state.statistics.add(ended);
   if (takes_shortcut(state, request, ending)) {
     state.shortcuts.add(request.call, ending.counter, ending.call_class, state.chooser, records,

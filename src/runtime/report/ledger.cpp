@@ -1,6 +1,7 @@
 #include "runtime/report/ledger.hpp"
 
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 #include "runtime/comm_state.hpp"
@@ -34,6 +35,30 @@ CommStats stats_of(CommState& state) {
           {state.records().sites().begin(), state.records().sites().end()}};
 }
 
+/// Adds the communicator's calls.
+void add_to(RankTotals& totals, CommState& state) {
+  add(totals.calls, state.stats);
+  for (const latecomer_key_stats& key : state.records().keys()) add_key(totals, key);
+  if (state.rank != 0 || state.last_to_arrive.empty()) return;
+  std::vector<int> ranks(state.last_to_arrive.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> in_world(ranks.size());
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  PMPI_Comm_group(state.comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_translate_ranks(group, static_cast<int>(ranks.size()), ranks.data(), world,
+                             in_world.data());
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (in_world[i] == MPI_UNDEFINED) continue;
+    const auto place = static_cast<std::size_t>(in_world[i]);
+    if (totals.last.size() <= place) totals.last.resize(place + 1);
+    totals.last[place] += state.last_to_arrive[i];
+  }
+}
+
 class Ledger {
  public:
   Ledger() : destination_(destination()) {
@@ -54,6 +79,7 @@ class Ledger {
     if (destination_.empty()) return;
     const std::lock_guard lock(guard_);
     if (std::erase(open_, &state) == 0 || total(state.stats) == 0) return;
+    add_to(freed_, state);
     if (stats_.communicators.size() < kMaxFreed) {
       stats_.communicators.push_back(stats_of(state));
       return;
@@ -61,6 +87,14 @@ class Ledger {
     ++stats_.further_communicators;
     add(stats_.further_calls, state.stats);
   }
+  [[nodiscard]] bool is_kept() const { return !destination_.empty(); }
+  [[nodiscard]] RankTotals totals() {
+    const std::lock_guard lock(guard_);
+    RankTotals totals = freed_;
+    for (CommState* const state : open_) add_to(totals, *state);
+    return totals;
+  }
+  void add_job(const JobSummary& job) { stats_.job = job; }
 
  private:
   /// MPI deletes the attributes of MPI_COMM_SELF first of all in MPI_Finalize.
@@ -90,6 +124,7 @@ class Ledger {
   std::string destination_;
   std::mutex guard_;
   std::vector<CommState*> open_;  // in the order in which they were opened
+  RankTotals freed_;              // of communicators that were freed
   ProcessStats stats_;
 };
 
@@ -102,5 +137,8 @@ Ledger& ledger() {
 
 void ledger_open(CommState& state) { ledger().open(state); }
 void ledger_close(CommState& state) { ledger().close(state); }
+bool ledger_is_kept() { return ledger().is_kept(); }
+RankTotals ledger_totals() { return ledger().totals(); }
+void ledger_add(const JobSummary& job) { ledger().add_job(job); }
 
 }  // namespace latecomer
