@@ -27,9 +27,9 @@ Seconds began = 0;
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 
 /// All that decides together about calls, and about reports that all ranks make together.
-constexpr const char* kShared[] = {"LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE",
-                                   "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
-                                   "LATECOMER_NETWORK",   "LATECOMER_NODES"};
+constexpr const char* kShared[] = {
+    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
+    "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES"};
 
 std::vector<SharedSetting> shared_settings() {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())}};

@@ -30,7 +30,8 @@ def library() -> Path:
 def preloading(command: Sequence[str], path: Path, variables: Mapping[str, str]) -> list[str]:
     """`command`, which starts with a launcher, with the library and variables for its ranks.
 
-    Raises LaunchError for a launcher that is not known.
+    srun's ranks get the variables from its own environment. Raises LaunchError for a launcher that
+    is not known.
     """
     before = os.environ.get(VARIABLE, "")
     settings = {**variables, VARIABLE: f"{path} {before}".strip()}
@@ -39,9 +40,8 @@ def preloading(command: Sequence[str], path: Path, variables: Mapping[str, str])
 
 def _words_for(launcher: str, settings: Mapping[str, str]) -> list[str]:
     if Path(launcher).name in _SLURM:
-        # srun separates variables by commas.
-        taken = ",".join(f"{name}={value}" for name, value in settings.items())
-        return [f"--export=ALL,{taken}"]
+        # srun separates variables by commas, which a value may hold: they come by its environment.
+        return [f"--export=ALL,{VARIABLE}={settings[VARIABLE]}"]
     version = processes.output_of([launcher, "--version"])
     if any(sign in version for sign in _HYDRA_SIGNS):
         return [word for name, value in settings.items() for word in ("-genv", name, value)]

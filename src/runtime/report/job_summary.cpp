@@ -16,7 +16,7 @@ std::string duration(Seconds seconds) {
   if (seconds >= 1) {
     std::snprintf(text, sizeof text, "%.1f s", seconds);
   } else {
-    std::snprintf(text, sizeof text, "%.2g ms", seconds * 1e3);
+    std::snprintf(text, sizeof text, seconds >= 0.01 ? "%.0f ms" : "%.2g ms", seconds * 1e3);
   }
   return text;
 }

@@ -14,6 +14,7 @@ namespace latecomer {
 namespace {
 
 constexpr const char* kStatsVariable = "LATECOMER_STATS";
+constexpr const char* kSummary = "LATECOMER_SUMMARY";
 constexpr std::size_t kMaxFreed = 64;  // freed communicators that are reported one by one
 
 /// Where statistics go, by LATECOMER_STATS: "" nowhere, "1" a text on stderr, otherwise a file of
@@ -61,8 +62,8 @@ void add_to(RankTotals& totals, CommState& state) {
 
 class Ledger {
  public:
-  Ledger() : destination_(destination()) {
-    if (destination_.empty()) return;
+  Ledger() : destination_(destination()), kept_(!destination_.empty() || environment(kSummary)) {
+    if (!kept_) return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &stats_.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &stats_.ranks);
     int keyval = MPI_KEYVAL_INVALID;
@@ -71,12 +72,12 @@ class Ledger {
   }
 
   void open(CommState& state) {
-    if (destination_.empty()) return;
+    if (!kept_) return;
     const std::lock_guard lock(guard_);
     open_.push_back(&state);
   }
   void close(CommState& state) {
-    if (destination_.empty()) return;
+    if (!kept_) return;
     const std::lock_guard lock(guard_);
     if (std::erase(open_, &state) == 0 || total(state.stats) == 0) return;
     add_to(freed_, state);
@@ -87,14 +88,20 @@ class Ledger {
     ++stats_.further_communicators;
     add(stats_.further_calls, state.stats);
   }
-  [[nodiscard]] bool is_kept() const { return !destination_.empty(); }
+  [[nodiscard]] bool is_kept() const { return kept_; }
   [[nodiscard]] RankTotals totals() {
     const std::lock_guard lock(guard_);
     RankTotals totals = freed_;
     for (CommState* const state : open_) add_to(totals, *state);
     return totals;
   }
-  void add_job(const JobSummary& job) { stats_.job = job; }
+  void add_job(const JobSummary& job) {
+    stats_.job = job;
+    const auto name = environment(kSummary);
+    if (!name || stats_.rank != 0) return;
+    const std::string why = write_stats_file(*name, json(job) + '\n');
+    if (!why.empty()) log_line(std::string(kSummary) + ": cannot write the file (" + why + ')');
+  }
 
  private:
   /// MPI deletes the attributes of MPI_COMM_SELF first of all in MPI_Finalize.
@@ -109,6 +116,7 @@ class Ledger {
       if (total(state->stats) > 0) stats_.communicators.push_back(stats_of(*state));
     }
     open_.clear();
+    if (destination_.empty()) return;
     if (destination_ == "1") {
       if (stats_.rank == 0) log_text(stats_text(stats_));
       return;
@@ -122,6 +130,7 @@ class Ledger {
   }
 
   std::string destination_;
+  bool kept_;
   std::mutex guard_;
   std::vector<CommState*> open_;  // in the order in which they were opened
   RankTotals freed_;              // of communicators that were freed
