@@ -28,13 +28,17 @@ def library() -> Path:
 
 
 def preloading(command: Sequence[str], path: Path, variables: Mapping[str, str]) -> list[str]:
-    """`command`, which starts with a launcher, with the library and variables for its ranks.
+    """`command`, which starts with a launcher, with the library and variables for its ranks."""
+    before = os.environ.get(VARIABLE, "")
+    return with_variables(command, {**variables, VARIABLE: f"{path} {before}".strip()})
+
+
+def with_variables(command: Sequence[str], settings: Mapping[str, str]) -> list[str]:
+    """`command`, which starts with a launcher, with environment variables for its ranks.
 
     srun's ranks get the variables from its own environment. Raises LaunchError for a launcher that
     is not known.
     """
-    before = os.environ.get(VARIABLE, "")
-    settings = {**variables, VARIABLE: f"{path} {before}".strip()}
     return [command[0], *_words_for(command[0], settings), *command[1:]]
 
 
