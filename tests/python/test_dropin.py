@@ -90,12 +90,12 @@ def test_a_rank_without_the_library_makes_it_inactive_everywhere(name):
 
 
 def local(words):
-    """Without the options that name a host for one rank only."""
+    """Without the options that only the first part of a command may have."""
     kept, skip = [words[0]], 0
     for word, after in zip(words[1:], [*words[2:], ""], strict=True):
         if skip:
             skip -= 1
-        elif word in ("--host", "-hosts") and after.startswith("localhost"):
+        elif word in ("--host", "-hosts", "-launcher") and after.startswith(("localhost", "fork")):
             skip = 1
         elif word.startswith("-genv"):
             kept.append("-env")
@@ -128,9 +128,9 @@ def test_settings_that_cannot_be_read_are_named_once(name):
     job = run_cases(name, 2, ["nothing"], {"LATECOMER_ALGORITHM": "allreduce:frob",
                     "LATECOMER_MIN_BYTES": "many", "LATECOMER_FROB": "1", "LATECOMER": "maybe",
                     "LATECOMER_LOG": "loud"})  # fmt: skip
-    for what in ("ALGORITHM is not used: algorithm 'frob'", "MIN_BYTES is not used: bytes 'many'",
-                 "FROB is not used", "LATECOMER is not used: value 'maybe'",
-                 "LOG is not used: level 'loud'"):  # fmt: skip
+    for what in ("ALGORITHM is not used: algorithm: 'frob'", "MIN_BYTES is not used: bytes: 'many'",
+                 "FROB is not used", "LATECOMER is not used: value: 'maybe'",
+                 "LOG is not used: level: 'loud'"):  # fmt: skip
         assert job.check().err.count(what) == 1, job.err
 
 
