@@ -1,7 +1,10 @@
 /* dropin_cases_FAMILY [NAME...]: runs the cases of these names, else all. Rank 0 prints a line for
  * each: its name, and the number of mistakes of all ranks. Exits 1 if there were any. The first
- * word may say how MPI is begun: --fortran, or --threads for MPI_THREAD_MULTIPLE. */
+ * word may say how MPI is begun: --fortran, --threads for MPI_THREAD_MULTIPLE, or --sessions, with
+ * which no case is run. With --outside the program is wrong: it makes a call after MPI_Finalize. */
 #include "cases.h"
+
+static int counted[2000];
 
 static int wanted(const char* name, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
@@ -46,8 +49,36 @@ static void begin(int* argc, char*** argv) {
   ++*argv;
 }
 
+#if MPI_VERSION >= 4
+/* A program of MPI 4 that never calls MPI_Init. */
+static int run_in_session(void) {
+  enum { count = 1000 };
+  MPI_Session session = MPI_SESSION_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int in[count], out[count];
+  int ranks = 0;
+  int mistakes = 0;
+  for (int i = 0; i < count; ++i) in[i] = i;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "case", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_size(comm, &ranks);
+  MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
+  for (int i = 0; i < count; ++i) WRONG_IF(out[i] != i * ranks);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  return mistakes;
+}
+#endif
+
 int main(int argc, char** argv) {
   struct where at;
+#if MPI_VERSION >= 4
+  if (argc > 1 && strcmp(argv[1], "--sessions") == 0) return run_in_session() != 0;
+#endif
+  const int outside = argc > 1 && strcmp(argv[1], "--outside") == 0;
   begin(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &at.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &at.ranks);
@@ -55,5 +86,6 @@ int main(int argc, char** argv) {
                  run(fortran_cases, at, argc, argv);
   if (argc > 1) mistakes += run(named_only_cases, at, argc, argv);
   MPI_Finalize();
+  if (outside) MPI_Allreduce(MPI_IN_PLACE, counted, 2000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   return mistakes != 0;
 }

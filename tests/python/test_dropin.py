@@ -73,6 +73,19 @@ def test_processes_of_another_world_are_left_to_the_mpi_library(name):
     job.check()
 
 
+def test_a_program_of_sessions_is_left_to_the_mpi_library():
+    job = run_cases("mpich", 2, ["--sessions"], EVERYTHING | {"LATECOMER_ALGORITHM": "fastest"})
+    assert (job.code, job.err) == (0, "")
+
+
+@both_families
+def test_a_call_after_the_end_fails_as_it_does_without(name):
+    launch = launcher_of(name, 2, [cases_of(name), "--outside"])
+    without = run_command(launch.command, launch.env)
+    job = run_cases(name, 2, ["--outside"], EVERYTHING)
+    assert job.code == without.code != 0
+
+
 # ---- all ranks, or none
 
 
