@@ -1,9 +1,10 @@
 #include "algorithms/nodes/among.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 #include <string>
 
+#include "algorithms/nodes/plans.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {
@@ -35,13 +36,14 @@ Parameters parameters_for(const Algorithm& row, const Parameters& given) {
   return taken;
 }
 
-bool differ(const std::vector<Seconds>& arrivals, Seconds by) {
-  if (arrivals.empty()) return false;
-  const auto [least, most] = std::minmax_element(arrivals.begin(), arrivals.end());
-  return *most - *least > by;
-}
-
 }  // namespace
+
+bool apart(const Problem& problem, const Knowledge& knowledge) {
+  if (knowledge.arrivals.empty()) return false;
+  const auto [least, most] =
+      std::minmax_element(knowledge.arrivals.begin(), knowledge.arrivals.end());
+  return *most - *least > knowledge.network.transfer(problem.bytes()) / 4;
+}
 
 Parameter among_parameter(std::string_view collective) {
   return {kAmong, "the algorithm among the nodes; default: the cheapest", 0,
@@ -66,24 +68,23 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
     if (accepts(row, problem, nullptr)) return made(row);
   }
   const auto names = programs_of(to_string(problem.collective));
-  const Seconds alone = knowledge.network.transfer(problem.bytes());
-  const bool use_aware = !aware.empty() && differ(knowledge.arrivals, alone / 4) &&
+  const bool use_aware = !aware.empty() && (apart(problem, knowledge) || lanes_of(plan) > 1) &&
                          accepts(find_algorithm(problem.collective, aware), problem, nullptr);
-  std::optional<Plan> best;
-  Seconds shortest = 0;
+  Plan best;
+  Seconds shortest = std::numeric_limits<Seconds>::infinity();
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
     if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware))
       continue;
     Plan tried = made(row);
     const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
-    if (best && takes >= shortest) continue;
+    if (takes >= shortest) continue;
     best = std::move(tried);
     shortest = takes;
   }
-  const auto place = std::find(names.begin(), names.end(), best->algorithm);
+  const auto place = std::find(names.begin(), names.end(), best.algorithm);
   plan.parameters[std::string(kAmong)] = place - names.begin();
-  return *best;
+  return best;
 }
 
 }  // namespace latecomer
