@@ -65,7 +65,8 @@ def test_lateness_that_cannot_be_forecast_is_exploited_from_the_tenth_call_on(
     drawn = random if arrivals == "random" else changing(40, 1)
     auto, calls = cost("auto", drawn, collective=collective)
     fastest, _ = cost("fastest", drawn, collective=collective)
-    assert "online_owners" in {call.algorithm for call in calls[10:]}
+    taken = {call.algorithm for call in calls[10:]}
+    assert taken & {"online_owners", "prereduced_circulant"}
     assert auto[10:].mean() < gain * fastest[10:].mean()
 
 
