@@ -36,16 +36,19 @@ Parameters parameters_for(const Algorithm& row, const Parameters& given) {
   return taken;
 }
 
-/// The first row that takes the operator and is worth its planning; none: nothing.
+/// The first row that takes the operator and is worth its planning; otherwise the first one that
+/// takes the operator. None: nothing.
 std::string_view usable(std::span<const std::string_view> names, const Problem& problem,
                         const Network& network) {
+  std::string_view first;
   for (const std::string_view name : names) {
     if (name.empty()) continue;
     const Algorithm& row = find_algorithm(problem.collective, name);
-    const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
-    if (worth && accepts(row, problem, nullptr)) return name;
+    if (!accepts(row, problem, nullptr)) continue;
+    if (row.worth_planning == nullptr || row.worth_planning(problem, network)) return name;
+    if (first.empty()) first = name;
   }
-  return {};
+  return first;
 }
 
 /// The arrival-aware row that runs among the nodes; none: nothing.
