@@ -33,8 +33,8 @@ constexpr const char* kShared[] = {
     "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
     "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES"};
 
-constexpr const char* kOthers[] = {"LATECOMER_LOG", "LATECOMER_MPI", "LATECOMER_PROGRAMS",
-                                   "LATECOMER_PROGRESS", "LATECOMER_TRACE"};
+constexpr const char* kOthers[] = {"LATECOMER_LAB",      "LATECOMER_LOG",      "LATECOMER_MPI",
+                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_TRACE"};
 
 std::vector<SharedSetting> shared_settings() {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())}};
@@ -104,7 +104,8 @@ void tell_settings(const Policy& policy) {
   constexpr const char* kLevels[] = {"error", "warn", "info", "debug"};
   const auto is = [&](const char* known) { return level == known; };
   if (std::none_of(std::begin(kLevels), std::end(kLevels), is)) {
-    report_unused("LATECOMER_LOG", Error("level", level, "error, warn, info or debug").what());
+    report_unused("LATECOMER_LAB", "LATECOMER_LOG",
+                  Error("level", level, "error, warn, info or debug").what());
   }
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
