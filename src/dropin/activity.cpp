@@ -104,8 +104,7 @@ void tell_settings(const Policy& policy) {
   constexpr const char* kLevels[] = {"error", "warn", "info", "debug"};
   const auto is = [&](const char* known) { return level == known; };
   if (std::none_of(std::begin(kLevels), std::end(kLevels), is)) {
-    report_unused("LATECOMER_LAB", "LATECOMER_LOG",
-                  Error("level", level, "error, warn, info or debug").what());
+    report_unused("LATECOMER_LOG", Error("level", level, "error, warn, info or debug").what());
   }
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -13,7 +13,6 @@ from typing import Any
 
 from ..launch import preload, processes
 
-
 _OF_THE_COMMAND = ("LATECOMER_LAB", "LATECOMER_MPI", "LATECOMER_PROGRAMS")
 
 
