@@ -168,7 +168,7 @@ int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* 
   static const auto native = next("MPI_Alltoall", PMPI_Alltoall);
   const int code = native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
                           static_cast<int>(recvcount), recvtype, comm);
-  return recvcount > 0 ? synchronised(comm, code) : code;
+  return bytes_of(recvcount, recvtype) > 0 ? synchronised(comm, code) : code;
 }
 
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void*) {

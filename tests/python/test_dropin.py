@@ -36,6 +36,13 @@ def test_whatever_the_algorithm_executes_gives_the_same_results(name, ranks, tmp
 
 
 @both_families
+def test_reproducible_calls_are_handled(name):
+    job = run_cases(name, 3, ["reductions", "moves", "same_everywhere"],
+                    {"LATECOMER_REPRODUCIBLE": "1", "LATECOMER_STATS": "1"})  # fmt: skip
+    assert re.search(r"allreduce +320000 .* 6 handled", job.check().err), job.err
+
+
+@both_families
 def test_one_rank(name):
     job = run_cases(name, 1, DATA + LIFE).check()
     assert "latecomer" not in job.err

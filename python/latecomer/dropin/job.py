@@ -13,6 +13,8 @@ from typing import Any
 
 from ..launch import preload, processes
 
+_OF_THE_COMMAND = ("LATECOMER_LAB", "LATECOMER_MPI", "LATECOMER_PROGRAMS")
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -36,7 +38,7 @@ class Wishes:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name.startswith("LATECOMER_") and name not in ("LATECOMER_MPI", "LATECOMER_PROGRAMS")
+            if name.startswith("LATECOMER_") and name not in _OF_THE_COMMAND
         }
         return inherited | {name: value for name, value in named.items() if value is not None}
 

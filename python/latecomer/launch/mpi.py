@@ -17,7 +17,7 @@ from . import processes
 FAMILIES = ("openmpi", "mpich")
 
 _LAUNCHERS = ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra")
-_OTHER_LAUNCHERS = ("srun", "orterun", "prterun", "prun", "aprun", "jsrun")
+_OTHER_LAUNCHERS = ("srun", "orterun", "prterun", "prun", "aprun", "jsrun", "latecomer")
 _OPENMPI_VERSION = re.compile(r"\((?:Open MPI|OpenRTE|PRRTE)\) (\S+)")
 _MPICH_VERSION = re.compile(r"HYDRA build details:\s+Version:\s+(\S+)")
 _MPICH_DEVICE = re.compile(r"--with-device=ch4:([a-z,]+)")

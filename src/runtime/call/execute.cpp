@@ -372,7 +372,7 @@ Ending settle(CommState& state, Ending ending) {
 /// True if all ranks wait for each other in the call, and know it.
 bool synchronises(const CommState& state, const Request& request) {
   if (request.by_library != nullptr && request.by_library != &latecomer_stats::native) return false;
-  return !rooted(request.problem.collective) && request.problem.count > 0 && state.ranks > 1 &&
+  return !rooted(request.problem.collective) && request.problem.bytes() > 0 && state.ranks > 1 &&
          !state.intercommunicator && state.broken.empty();
 }
 
