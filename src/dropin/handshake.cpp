@@ -12,7 +12,7 @@ namespace latecomer {
 namespace {
 
 /// The same on every rank of every version.
-struct Message {
+struct Greeting {
   static constexpr std::uint64_t kMagic = 0x6c617465636f6d65U;
 
   std::uint64_t magic = kMagic;
@@ -21,13 +21,13 @@ struct Message {
   std::uint64_t differing = 0;  // bits of the settings that differ
   std::array<std::uint64_t, kMaxSharedSettings> hashes{};
 };
-static_assert(sizeof(Message) == 128);
+static_assert(sizeof(Greeting) == 128);
 
-constexpr int kWords = sizeof(Message) / sizeof(std::uint64_t);
+constexpr int kWords = sizeof(Greeting) / sizeof(std::uint64_t);
 
 /// A message that stays: one that nobody receives may be under way until the end.
-Message& kept_message() {
-  static auto& all = *new std::deque<Message>;
+Greeting& kept_greeting() {
+  static auto& all = *new std::deque<Greeting>;
   return all.emplace_back();
 }
 
@@ -86,7 +86,7 @@ class Handshake {
   }
 
  private:
-  [[nodiscard]] Message& mine() { return *mine_; }
+  [[nodiscard]] Greeting& mine() { return *mine_; }
   [[nodiscard]] int parent() const { return rank_ & (rank_ - 1); }
   /// Ranks between the given one and the leaf that is farthest from it.
   [[nodiscard]] int height(int rank) const {
@@ -95,7 +95,7 @@ class Handshake {
   }
 
   void hear_children(Seconds begin) {
-    std::vector<Message> heard(children_.size());
+    std::vector<Greeting> heard(children_.size());
     std::vector<MPI_Request> requests(children_.size());
     for (std::size_t i = 0; i < children_.size(); ++i) {
       PMPI_Irecv(&heard[i], kWords, MPI_UINT64_T, children_[i], tag_, MPI_COMM_WORLD, &requests[i]);
@@ -117,13 +117,13 @@ class Handshake {
     const auto number = static_cast<std::uint64_t>(rank) + 1;
     if (mine().missing == 0 || number < mine().missing) mine().missing = number;
   }
-  void add(const Message& other) {
+  void add(const Greeting& other) {
     if (other.missing != 0) miss(static_cast<int>(other.missing - 1));
     mine().differing |= other.differing;
     for (std::size_t i = 0; i < kMaxSharedSettings; ++i) {
       if (other.hashes[i] != mine().hashes[i]) mine().differing |= std::uint64_t{1} << i;
     }
-    if (other.magic != Message::kMagic) mine().differing |= 1;
+    if (other.magic != Greeting::kMagic) mine().differing |= 1;
     if (other.agrees == 0 || mine().differing != 0) mine().agrees = 0;
   }
   void send(int to) {
@@ -133,7 +133,7 @@ class Handshake {
   }
   /// Sends this rank's part up, and receives the answer for all. Returns false if there is none.
   bool ask_parent(Seconds begin) {
-    Message answer;
+    Greeting answer;
     MPI_Request request = MPI_REQUEST_NULL;
     PMPI_Irecv(&answer, kWords, MPI_UINT64_T, parent(), tag_, MPI_COMM_WORLD, &request);
     send(parent());
@@ -143,7 +143,7 @@ class Handshake {
       give_up_receive(request);
       return false;
     }
-    mine_ = &kept_message();
+    mine_ = &kept_greeting();
     *mine_ = answer;
     return true;
   }
@@ -172,7 +172,7 @@ class Handshake {
   int tag_;
   int rank_ = 0;
   int ranks_ = 1;
-  Message* mine_ = &kept_message();
+  Greeting* mine_ = &kept_greeting();
   std::vector<int> children_;  // those that have the library, once they were heard
 };
 
