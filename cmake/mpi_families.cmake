@@ -8,6 +8,8 @@
 set(LATECOMER_MPI_FAMILIES "" CACHE STRING
   "MPI families as name=wrapper, separated by semicolons; empty: Open MPI and MPICH where found")
 
+include(${CMAKE_CURRENT_LIST_DIR}/mpi_kind.cmake)
+
 # The wrapper's whole compile and link line, or nothing.
 function(latecomer_mpi_line wrapper result)
   foreach(option -show --showme)
@@ -19,24 +21,6 @@ function(latecomer_mpi_line wrapper result)
     endif()
   endforeach()
   set(${result} "" PARENT_SCOPE)
-endfunction()
-
-# The kind of MPI that a wrapper belongs to, by its header.
-function(latecomer_mpi_kind includes result)
-  set(${result} "" PARENT_SCOPE)
-  foreach(folder ${includes})
-    if(EXISTS ${folder}/mpi.h)
-      file(STRINGS ${folder}/mpi.h marks REGEX "define +(OMPI_MAJOR_VERSION|MPICH_VERSION) " LIMIT_COUNT 1)
-      if(marks MATCHES "OMPI")
-        set(${result} openmpi PARENT_SCOPE)
-      elseif(marks MATCHES "MPICH")
-        set(${result} mpich PARENT_SCOPE)
-      else()
-        set(${result} mpi PARENT_SCOPE)
-      endif()
-      return()
-    endif()
-  endforeach()
 endfunction()
 
 # Splits a wrapper's line into include folders and the linker's words.

@@ -10,9 +10,11 @@ if(TARGET nanobind-static)
 endif()
 set_target_properties(latecomer_python PROPERTIES OUTPUT_NAME _core)
 if(SKBUILD)
-  install(TARGETS latecomer_python LIBRARY DESTINATION latecomer)
+  install(TARGETS latecomer_python LIBRARY DESTINATION . COMPONENT module)
 else()
   set_target_properties(latecomer_python PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/latecomer)
+  # For a wheel of a finished build (packaging/wheel).
+  install(TARGETS latecomer_python LIBRARY DESTINATION . COMPONENT module EXCLUDE_FROM_ALL)
 endif()
 target_link_libraries(latecomer_python PRIVATE latecomer_core)

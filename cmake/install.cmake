@@ -1,0 +1,152 @@
+# The libraries as users get them, and their installation (docs/install.md). The layout below the
+# prefix is the same for `cmake --install`, the binary archive and the Python package.
+#
+# Each library is whole: liblatecomer_core has the functions of latecomer.h, liblatecomer_<family>
+# has those and the ones of latecomer_mpi.h. A program links one of them.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+if(SKBUILD)  # everything lies in the Python package's folder, whatever the system's custom
+  set(CMAKE_INSTALL_LIBDIR lib)
+endif()
+set(LATECOMER_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/latecomer)
+set(LATECOMER_PKGCONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(LATECOMER_PROGRAM_DIR ${CMAKE_INSTALL_LIBEXECDIR}/latecomer)
+set(LATECOMER_BUILT_LIBRARIES ${PROJECT_BINARY_DIR}/lib)
+
+# Before 1.0 each minor version may change the C API.
+set(LATECOMER_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(LATECOMER_EXPORTS ${PROJECT_BINARY_DIR}/exports.map)
+file(CONFIGURE OUTPUT ${LATECOMER_EXPORTS} @ONLY
+  CONTENT "LATECOMER_@LATECOMER_SOVERSION@ {\n  global: latecomer_*;\n  local: *;\n};\n")
+
+# What a program that links a static library needs beside it.
+set(LATECOMER_STATIC_NEEDS stdc++ m ${CMAKE_DL_LIBS} pthread rt)
+
+# Installs a shared library that programs load: what it needs of ours lies beside it.
+function(latecomer_install_shared target)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS ${target} ${ARGN} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+function(latecomer_describe_library target name)
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME latecomer_${name}
+    LINKER_LANGUAGE CXX
+    ARCHIVE_OUTPUT_DIRECTORY ${LATECOMER_BUILT_LIBRARIES}
+    LIBRARY_OUTPUT_DIRECTORY ${LATECOMER_BUILT_LIBRARIES})
+  target_include_directories(${target} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # CMake refuses a program that links two of our libraries: each has a state of its own.
+  get_target_property(exported ${target} EXPORT_NAME)
+  set_target_properties(${target} PROPERTIES
+    COMPATIBLE_INTERFACE_STRING LATECOMER_LIBRARY INTERFACE_LATECOMER_LIBRARY ${exported})
+  if(NOT name STREQUAL core)  # for projects that call find_package(MPI) and not mpicc
+    target_link_libraries(${target} INTERFACE $<TARGET_NAME_IF_EXISTS:MPI::MPI_C>)
+  endif()
+endfunction()
+
+# Makes and installs liblatecomer_<name>.so and .a of the given objects; PRIVATE_LINKS are for the
+# shared one.
+function(latecomer_add_libraries name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "OBJECTS;LINKS;OPTIONS")
+  set(shared latecomer_shared_${name})
+  add_library(${shared} SHARED ${arg_OBJECTS})
+  add_library(latecomer::${name} ALIAS ${shared})
+  set_target_properties(${shared} PROPERTIES EXPORT_NAME ${name}
+    VERSION ${PROJECT_VERSION} SOVERSION ${LATECOMER_SOVERSION} LINK_DEPENDS ${LATECOMER_EXPORTS})
+  target_link_libraries(${shared} PRIVATE $<BUILD_INTERFACE:latecomer_options> ${arg_LINKS})
+  target_link_options(${shared} PRIVATE ${arg_OPTIONS} -Wl,--version-script=${LATECOMER_EXPORTS})
+  latecomer_describe_library(${shared} ${name})
+  latecomer_install_shared(${shared} EXPORT latecomer)
+
+  set(static latecomer_static_${name})
+  add_library(${static} STATIC ${arg_OBJECTS})
+  add_library(latecomer::${name}_static ALIAS ${static})
+  set_target_properties(${static} PROPERTIES EXPORT_NAME ${name}_static)
+  target_link_libraries(${static} INTERFACE ${LATECOMER_STATIC_NEEDS})
+  latecomer_describe_library(${static} ${name})
+  install(TARGETS ${static} EXPORT latecomer ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+  # pkg-config's files name no folder but relative to themselves.
+  file(RELATIVE_PATH up /${LATECOMER_PKGCONFIG_DIR} /)
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(what "without MPI")
+  if(NOT name STREQUAL core)
+    set(what "for MPI programs, family ${name}; compile and link with its mpicc")
+  endif()
+  list(TRANSFORM LATECOMER_STATIC_NEEDS PREPEND -l OUTPUT_VARIABLE needs)
+  list(JOIN needs " " needs)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/latecomer.pc.in
+    ${PROJECT_BINARY_DIR}/latecomer-${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/latecomer-${name}.pc DESTINATION ${LATECOMER_PKGCONFIG_DIR})
+endfunction()
+
+# An MPI library's place is the program's matter: no path of this machine in ours.
+function(latecomer_links_without_paths family result)
+  get_target_property(links latecomer_mpi_flags_${family} INTERFACE_LINK_LIBRARIES)
+  list(FILTER links EXCLUDE REGEX "^-Wl,(-rpath|/)")
+  set(${result} "${links}" PARENT_SCOPE)
+endfunction()
+
+# No other C++ runtime than its own. Those of the families use the program's: exceptions of the
+# program's operators pass through them, which two runtimes count apart.
+latecomer_add_libraries(core OBJECTS $<TARGET_OBJECTS:latecomer_core>
+  OPTIONS -static-libstdc++ -static-libgcc)
+foreach(family ${LATECOMER_MPI_BUILT})
+  latecomer_links_without_paths(${family} links)
+  latecomer_add_libraries(${family} LINKS ${links} ${CMAKE_DL_LIBS}
+    OBJECTS $<TARGET_OBJECTS:latecomer_core> $<TARGET_OBJECTS:latecomer_mpi_${family}>)
+  foreach(program latecomer_bench_${family} latecomer_calibrate_${family})
+    if(TARGET ${program})
+      install(TARGETS ${program} RUNTIME DESTINATION ${LATECOMER_PROGRAM_DIR})
+    endif()
+  endforeach()
+endforeach()
+if(TARGET latecomer_simgrid)
+  install(TARGETS latecomer_simgrid RUNTIME DESTINATION ${LATECOMER_PROGRAM_DIR})
+endif()
+
+set(headers include/latecomer/latecomer.h)
+if(LATECOMER_MPI_BUILT)
+  list(APPEND headers include/latecomer/latecomer_mpi.h)
+endif()
+install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/latecomer)
+install(FILES LICENSE README.md CHANGELOG.md CITATION.cff docs/install.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES docs/latecomer.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+
+# find_package(latecomer)
+set(kinds "")
+foreach(family ${LATECOMER_MPI_BUILT})
+  string(APPEND kinds "set(latecomer_KIND_${family} \"${LATECOMER_MPI_KIND_${family}}\")\n")
+endforeach()
+configure_package_config_file(cmake/latecomer-config.cmake.in
+  ${PROJECT_BINARY_DIR}/latecomer-config.cmake INSTALL_DESTINATION ${LATECOMER_CMAKE_DIR}
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/latecomer-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(EXPORT latecomer NAMESPACE latecomer:: FILE latecomer-targets.cmake
+  DESTINATION ${LATECOMER_CMAKE_DIR})
+install(FILES ${PROJECT_BINARY_DIR}/latecomer-config.cmake
+  ${PROJECT_BINARY_DIR}/latecomer-config-version.cmake cmake/mpi_kind.cmake
+  DESTINATION ${LATECOMER_CMAKE_DIR})
+
+if(SKBUILD)  # last: wheels hold no symbolic links
+  install(SCRIPT cmake/replace_links.cmake)
+endif()
+
+add_custom_target(uninstall
+  COMMAND ${CMAKE_COMMAND} -DMANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt
+    -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
+  COMMENT "Removing what was installed last")
+
+# The binary archive: cpack --config build/release/CPackConfig.cmake
+set(CPACK_GENERATOR TGZ)
+set(CPACK_PACKAGE_NAME latecomer)
+string(TOLOWER "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" system)
+set(CPACK_PACKAGE_FILE_NAME latecomer-${PROJECT_VERSION}-${system})
+set(CPACK_PACKAGE_CHECKSUM SHA256)
+set(CPACK_VERBATIM_VARIABLES ON)
+include(CPack)

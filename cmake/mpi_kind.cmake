@@ -1,0 +1,18 @@
+# Sets `result` to the kind of MPI whose header lies in one of the folders: openmpi, mpich, mpi
+# (another one) or nothing.
+function(latecomer_mpi_kind includes result)
+  set(${result} "" PARENT_SCOPE)
+  foreach(folder ${includes})
+    if(EXISTS ${folder}/mpi.h)
+      file(STRINGS ${folder}/mpi.h marks REGEX "define +(OMPI_MAJOR_VERSION|MPICH_VERSION) " LIMIT_COUNT 1)
+      if(marks MATCHES "OMPI")
+        set(${result} openmpi PARENT_SCOPE)
+      elseif(marks MATCHES "MPICH")
+        set(${result} mpich PARENT_SCOPE)
+      else()
+        set(${result} mpi PARENT_SCOPE)
+      endif()
+      return()
+    endif()
+  endforeach()
+endfunction()
