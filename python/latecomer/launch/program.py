@@ -10,6 +10,8 @@ from . import mpi
 from .mpi import LaunchError
 
 CLONE = Path(__file__).resolve().parents[3]
+PACKAGE = Path(__file__).resolve().parents[1]
+_PLACES = (PACKAGE / "libexec" / "latecomer", PACKAGE / "lib", CLONE / "build" / "release")
 PREFIX = "latecomer_bench_"  # and the family
 CALIBRATE = "latecomer_calibrate_"  # and the family
 
@@ -23,9 +25,10 @@ def find(family: str, prefix: str = PREFIX) -> Path | None:
 
 
 def find_built(name: str) -> Path | None:
-    """A program by name: in a folder of $LATECOMER_PROGRAMS, else as the clone built it."""
+    """A program by name: in a folder of $LATECOMER_PROGRAMS, in the installed package, or as the
+    clone built it."""
     named = [Path(folder) for folder in folders("LATECOMER_PROGRAMS")]
-    paths = (folder / name for folder in (*named, CLONE / "build" / "release"))
+    paths = (folder / name for folder in (*named, *_PLACES))
     return next((path for path in paths if os.access(path, os.X_OK)), None)
 
 

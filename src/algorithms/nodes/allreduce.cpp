@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "algorithms/nodes/among.hpp"
+#include "algorithms/nodes/lanes.hpp"
 #include "algorithms/nodes/plans.hpp"
 #include "algorithms/nodes/waves.hpp"
 #include "algorithms/registry.hpp"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/lanes.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {
@@ -63,13 +63,6 @@ std::string_view aware_row(const Plan& plan, const Problem& problem, const Knowl
 }
 
 }  // namespace
-
-bool apart(const Problem& problem, const Knowledge& knowledge) {
-  if (knowledge.arrivals.empty()) return false;
-  const auto [least, most] =
-      std::minmax_element(knowledge.arrivals.begin(), knowledge.arrivals.end());
-  return *most - *least > knowledge.network.transfer(problem.bytes()) / 4;
-}
 
 Parameter among_parameter(std::string_view collective) {
   return {kAmong, "the algorithm among the nodes; default: the cheapest", 0,

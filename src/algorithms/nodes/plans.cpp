@@ -1,11 +1,10 @@
 #include "algorithms/nodes/plans.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "algorithms/nodes/among.hpp"
-#include "algorithms/nodes/waves.hpp"
+#include "algorithms/nodes/lanes.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
@@ -77,45 +76,7 @@ void check_inner(const Plan& inner, Problem problem) {
   check_plan(inner);
 }
 
-constexpr std::string_view kLanes = "lanes";
-constexpr double kMostLanes = 4;
-constexpr Count kShortestLane = 131072;  // bytes
-
 }  // namespace
-
-Count lanes_of(const Plan& plan) {
-  const auto found = plan.parameters.find(kLanes);
-  return found == plan.parameters.end() ? 1 : std::max<Count>(1, found->second);
-}
-
-Parameter lanes_parameter() {
-  return {
-      kLanes,
-      "drivers of a node, each for a part of the vector; default: 1, or up to 4 where a process "
-      "combines more slowly than the link brings",
-      1,
-      {}};
-}
-
-void fill_lanes(Plan& plan, const Knowledge& knowledge) {
-  Count& lanes = plan.parameters.try_emplace(std::string(kLanes), 0).first->second;
-  const Nodes nodes(knowledge.placement, plan.problem.ranks);
-  if (!goes_in_waves(plan.problem, knowledge.placement) || nodes.count() == 1) {
-    lanes = 1;
-    return;
-  }
-  if (lanes == 0 && !apart(plan.problem, knowledge)) {
-    // A driver adds and copies as each of its mates does, besides it combines what comes.
-    const Network& network = knowledge.network;
-    const Seconds work = 2 * network.local_beta + network.gamma;
-    const double needed = std::ceil(work / std::max(network.beta, work / kMostLanes));
-    lanes = std::min(static_cast<Count>(needed), plan.problem.bytes() / kShortestLane);
-  }
-  const Count waves = number_of_waves(plan.problem);
-  const Count most =
-      std::min({Count{nodes.most()}, plan.problem.count / waves, kMaxNodeFlags / 3 / waves});
-  lanes = std::clamp<Count>(lanes, 1, std::max<Count>(1, most));
-}
 
 std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,
                                        const std::vector<Seconds>& arrivals) {

@@ -23,13 +23,6 @@ struct Lifting {
   bool tells;           // its messages and flags tell all ranks of each other
 };
 
-/// The drivers of a node: each carries out the program among the nodes for a part of the vector.
-[[nodiscard]] Count lanes_of(const Plan& plan);
-[[nodiscard]] Parameter lanes_parameter();
-/// Fills in the number of lanes: several where one process cannot fill the node's link, because it
-/// takes longer to combine what it receives than the link to bring it.
-void fill_lanes(Plan& plan, const Knowledge& knowledge);
-
 /// The problem among the nodes for `count` elements of the vector.
 [[nodiscard]] Problem problem_among(const Problem& problem, const Nodes& nodes, Count count);
 

@@ -1,7 +1,9 @@
 #include "algorithms/nodes/waves.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "algorithms/nodes/lanes.hpp"
 #include "algorithms/nodes/plans.hpp"
 #include "algorithms/registry.hpp"
 
@@ -11,6 +13,8 @@ namespace {
 constexpr Count kShortestSlice = 4096;   // bytes that ranks take turns at
 constexpr Count kShortestPiece = 32768;  // bytes that leave as soon as they are complete
 constexpr Count kMostPieces = 64;
+constexpr Count kShortestLane = 131072;  // bytes
+constexpr double kMostLanes = 4;
 
 // On one node pieces are longer: nothing leaves it, and memcpy writes what is longer than half a
 // MiB past the cache, which took half the time for vectors that do not fit in there.
@@ -55,6 +59,26 @@ Cost cost_of_waves(const Plan& plan) {
   wave.exchanged *= lanes;
   for (Count i = number_of_waves(plan.problem); i > 0; --i) all = all + wave;
   return all;
+}
+
+void fill_lanes(Plan& plan, const Knowledge& knowledge) {
+  Count& lanes = plan.parameters.try_emplace("lanes", 0).first->second;
+  const Nodes nodes(knowledge.placement, plan.problem.ranks);
+  if (!goes_in_waves(plan.problem, knowledge.placement) || nodes.count() == 1) {
+    lanes = 1;
+    return;
+  }
+  if (lanes == 0 && !apart(plan.problem, knowledge)) {
+    // A driver adds and copies as each of its mates does, besides it combines what comes.
+    const Network& network = knowledge.network;
+    const Seconds work = 2 * network.local_beta + network.gamma;
+    const double needed = std::ceil(work / std::max(network.beta, work / kMostLanes));
+    lanes = std::min(static_cast<Count>(needed), plan.problem.bytes() / kShortestLane);
+  }
+  const Count waves = number_of_waves(plan.problem);
+  const Count most =
+      std::min({Count{nodes.most()}, plan.problem.count / waves, kMaxNodeFlags / 3 / waves});
+  lanes = std::clamp<Count>(lanes, 1, std::max<Count>(1, most));
 }
 
 Parameter pieces_parameter() {

@@ -21,6 +21,9 @@ namespace latecomer {
 /// Whether ranks take turns at slices of a piece.
 enum class Turns : std::uint8_t { none, slices };
 
+/// Fills in the number of lanes: several where one process cannot fill the node's link, because it
+/// takes longer to combine what it receives than the link to bring it.
+void fill_lanes(Plan& plan, const Knowledge& knowledge);
 [[nodiscard]] Parameter pieces_parameter();
 /// Fills in the number of pieces, once the plan has its placement.
 void fill_pieces(Plan& plan, Turns turns);
