@@ -5,7 +5,7 @@ blocks of calls with `auto` and online estimates, and of the library's own, in t
 100th call on. Prints Markdown tables of microseconds a call (medians over all communicators), of
 the difference, and of the ratio on each communicator (median, largest). `--table sizes`: 400 calls
 of which no two have one size, from the first one on. `--table ours`: our fastest all-reduce of
-8 bytes, chosen by name.
+8 bytes, chosen by name. `--table drop-in`: MPI's own functions, with the drop-in library.
 """
 
 from __future__ import annotations
@@ -22,19 +22,22 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
-from latecomer.launch import mpi  # noqa: E402 - of this clone
+from latecomer.launch import mpi, preload  # noqa: E402 - of this clone
 
 Rows = list[dict[str, float]]
 SIZES = {"8B": 8, "1KiB": 1 << 10, "8KiB": 8 << 10, "64KiB": 64 << 10, "256KiB": 256 << 10,
          "1MiB": 1 << 20, "4MiB": 4 << 20}  # fmt: skip
 
 
-def measure(library: mpi.Family, ranks: int, *options: str) -> Rows:
-    """A row for each communicator."""
+def measure(library: mpi.Family, ranks: int, *options: str, dropped_in: bool = False) -> Rows:
+    """A row for each communicator; `dropped_in`: MPI's own functions, with the drop-in library."""
     program = str(ROOT / "build" / "release" / f"latecomer_overhead_{library.name}")
     launch = mpi.launch_command(library, ranks, [program, *options], allow_root=True)
+    command = launch.command
+    if dropped_in:
+        command = preload.preloading([*command, "--drop-in", "1"], preload.library(), {})
     output = subprocess.run(
-        launch.command, env=launch.env, check=True, timeout=900, stdout=subprocess.PIPE
+        command, env=launch.env, check=True, timeout=900, stdout=subprocess.PIPE
     )
     return [json.loads(line) for line in output.stdout.decode().splitlines()]
 
@@ -80,7 +83,22 @@ def by_name(library: mpi.Family, ranks: int, communicators: int) -> Iterator[str
            f"| {np.median(ours / plain):.2f} |")  # fmt: skip
 
 
-TABLES = {"same": same_size, "sizes": other_sizes, "ours": by_name}
+def dropped_in(library: mpi.Family, ranks: int, communicators: int) -> Iterator[str]:
+    head = "library, us | with the drop-in library, us | difference, ns: median | largest |"
+    yield f"| {library.describe()}, {ranks} ranks | {head}"
+    yield "| --- " * 5 + "|"
+    for collective in ("allreduce", "bcast"):
+        for name in ("8B", "1KiB", "8KiB"):
+            rows = measure(library, ranks, "--collective", collective, "--bytes", str(SIZES[name]),
+                           "--communicators", str(communicators), dropped_in=True)  # fmt: skip
+            plain, ours = column(rows, "plain_us"), column(rows, "ours_us")
+            more = 1e3 * (ours - plain)
+            yield (f"| {collective} {name} | {np.median(plain):.2f} | {np.median(ours):.2f} "
+                   f"| {np.median(more):+.0f} | {more.max():+.0f} |")  # fmt: skip
+
+
+TABLES = {"same": same_size, "sizes": other_sizes, "ours": by_name,
+          "drop-in": dropped_in}  # fmt: skip
 
 
 def main() -> None:

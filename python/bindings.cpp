@@ -24,6 +24,7 @@
 #include "rehearse/rehearsal.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
+#include "telemetry/arrival_stamps.hpp"
 #include "verify/verify.hpp"
 
 namespace nb = nanobind;
@@ -81,16 +82,34 @@ auto interruptible(Work&& work) {
   return work();
 }
 
+/// The arrival stamps that a rank's messages carry, counted.
+class CountedStamps final : public Piggyback {
+ public:
+  CountedStamps(Rank me, Rank ranks) : stamps_(ranks) { stamps_.arrive(me, {}); }
+
+  void pack(std::vector<char>& to) override {
+    const std::size_t before = to.size();
+    stamps_.pack(to);
+    bytes_ += to.size() - before;
+  }
+  void unpack(const char* data, std::size_t bytes) override { stamps_.unpack(data, bytes); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  ArrivalStamps stamps_;
+  std::size_t bytes_ = 0;
+};
+
 /// A complete plan, from the words that the command line and the Python functions use.
 class PyPlan {
  public:
   PyPlan(const Problem& problem, const std::string& algorithm, const Arrivals& arrivals,
-         const Network& network, const Placement& placement)
+         const Network& network, const Placement& placement, bool telemetry)
       : arrivals_(arrivals), network_(network), placement_(numbered(placement)) {
     const Choice choice = parse_choice(problem.collective, algorithm);
     asked_ = choice.algorithm->name;
     check_placement(placement_, problem.ranks);
-    Knowledge knowledge{arrivals, network_};
+    Knowledge knowledge{arrivals, network_, telemetry};
     if (shares_nodes(placement_)) knowledge.placement = placement_;
     plan_ = interruptible(
         [&] { return make_plan(*choice.algorithm, problem, choice.parameters, knowledge); });
@@ -135,6 +154,17 @@ class PyPlan {
     return interruptible([&] { return hockney_time(plan_.problem, cost_of(plan_), network_); });
   }
 
+  /// Bytes of the plan, and of a rank's program, scratch and buffer of its node.
+  [[nodiscard]] nb::dict memory(Rank rank) const {
+    const Program program = interruptible([&] { return build_program(plan_, rank); });
+    nb::dict all;
+    all["plan"] = memory_of(plan_);
+    all["operations"] = program.operations.size();
+    all["scratch"] = program.scratch_count * plan_.problem.element_bytes;
+    all["node"] = program.node_count * plan_.problem.element_bytes;
+    return all;
+  }
+
   /// Runs on the virtual network with other arrivals and another seed of the jitter than planned
   /// for, if given. `check` moves data too and counts the wrong elements.
   [[nodiscard]] nb::dict simulate(std::optional<Arrivals> actual, bool trace,
@@ -148,6 +178,11 @@ class PyPlan {
     options.trace = trace;
     Executors executors;
     std::optional<CheckedMemory> memory;
+    std::vector<CountedStamps> stamps;
+    for (Rank rank = 0; rank < ranks() && plan_.telemetry; ++rank) {
+      stamps.emplace_back(rank, ranks());
+    }
+    for (CountedStamps& each : stamps) options.piggybacks.push_back(&each);
     const Simulation result = interruptible([&] {
       executors = make_executors(plan_, options.network);
       if (check)
@@ -165,6 +200,9 @@ class PyPlan {
     all["exits"] = nb::cast(result.exits);
     all["trace"] = moves;
     if (memory) all["wrong"] = memory->wrong();
+    nb::list told;
+    for (const CountedStamps& each : stamps) told.append(each.bytes());
+    all["stamps"] = told;
     return all;
   }
 
@@ -329,10 +367,12 @@ Seconds processor_time() {
 class PlanningTime {
  public:
   PlanningTime(const Problem& problem, const std::string& name, Arrivals arrivals,
-               const Network& network)
+               const Network& network, const Placement& placement)
       : row_(find_algorithm(problem.collective, name)),
         problem_(problem),
-        knowledge_{std::move(arrivals), network} {}
+        knowledge_{std::move(arrivals), network} {
+    if (shares_nodes(placement)) knowledge_.placement = placement;
+  }
 
   nb::dict operator()() {
     const Seconds began = processor_time();
@@ -342,7 +382,7 @@ class PlanningTime {
     all["price"] = price_;
     all["program"] = row_.kind == Kind::program ? std::ranges::max(programs_) : 0;
     all["like"] = like_;
-    all["estimate"] = planning_cost(row_, problem_, knowledge_.network);
+    all["estimate"] = planning_cost(row_, problem_, knowledge_.network, knowledge_.placement);
     return all;
   }
 
@@ -362,8 +402,9 @@ class PlanningTime {
     take(plan_, [&] { plan = make_plan(row_, problem_, {}, knowledge_); });
     take(price_, [&] {
       const Network& network = knowledge_.network;
-      (void)(row_.arrival_aware ? mean_after_last(plan, network, knowledge_.arrivals)
-                                : balanced_time(plan, network));
+      const Placement& placement = knowledge_.placement;
+      (void)(row_.arrival_aware ? mean_after_last(plan, network, knowledge_.arrivals, placement)
+                                : balanced_time(plan, network, placement));
     });
     for (std::size_t i = 0; i < programs_.size() && row_.kind == Kind::program; ++i) {
       const Rank rank = i == 0 ? problem_.root : problem_.ranks / 2;
@@ -443,8 +484,10 @@ NB_MODULE(_core, module) {
   module.def(
       "planning",
       [](const Problem& problem, const std::string& algorithm, const Arrivals& arrivals,
-         const Network& network) { return PlanningTime(problem, algorithm, arrivals, network)(); },
-      "problem"_a, "algorithm"_a, "arrivals"_a, "network"_a);
+         const Network& network, const Placement& placement) {
+        return PlanningTime(problem, algorithm, arrivals, network, placement)();
+      },
+      "problem"_a, "algorithm"_a, "arrivals"_a, "network"_a, "placement"_a = Placement{});
   module.def(
       "parse_placement",
       [](const std::string& text, Rank ranks) { return parse_placement(text, ranks); }, "text"_a,
@@ -508,9 +551,9 @@ NB_MODULE(_core, module) {
              "background"_a = false);
   nb::class_<PyPlan>(module, "Plan")
       .def(nb::init<const Problem&, const std::string&, const Arrivals&, const Network&,
-                    const Placement&>(),
+                    const Placement&, bool>(),
            "problem"_a, "algorithm"_a, "arrivals"_a = Arrivals{}, "network"_a = Network{},
-           "placement"_a = Placement{})
+           "placement"_a = Placement{}, "telemetry"_a = false)
       .def_prop_ro("text", &PyPlan::text)
       .def("time", &PyPlan::time)
       .def_prop_ro("algorithm", &PyPlan::algorithm)
@@ -527,6 +570,7 @@ NB_MODULE(_core, module) {
       .def("counterexample", &PyPlan::counterexample)
       .def("simulate", &PyPlan::simulate, "arrivals"_a = nb::none(), "trace"_a = false,
            "seed"_a = nb::none(), "check"_a = false)
+      .def("memory", &PyPlan::memory, "rank"_a)
       .def("about_operations", &PyPlan::about_operations);
   nb::class_<PyRehearsal>(module, "Rehearsal")
       .def(nb::init<const Problem&, const std::string&, const Network&, const Network&,

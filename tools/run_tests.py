@@ -190,6 +190,14 @@ def execute_in_shards(command: list[str], deadline_s: float) -> tuple[int, str]:
     return max(codes), "\n".join(outputs)
 
 
+def excerpt(output: str, most: int = 20000) -> str:
+    """The end of a long output, after the GoogleTest cases in it that failed."""
+    end = output[-most:]
+    cases = re.findall(r"\[ RUN +\] (\S+)\n(.*?\[  FAILED  \] \1)", output[:-most], re.DOTALL)
+    failed = [f"[ RUN      ] {name}\n{text}" for name, text in cases]
+    return "\n".join([*(text[:most] for text in failed[:10]), end])
+
+
 PRINTING = threading.Lock()
 
 
@@ -204,7 +212,7 @@ def run(suite: Suite) -> Counts:
     took = time.monotonic() - begin
     with PRINTING:
         if counts.failed:
-            print(output[-20000:])
+            print(excerpt(output))
         elif counts.skipped:
             print("\n".join(line for line in output.splitlines() if "SKIPPED" in line))
         skipped = f", {counts.skipped} skipped" if counts.skipped else ""

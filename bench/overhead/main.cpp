@@ -17,10 +17,11 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: latecomer_overhead_FAMILY [--collective allreduce|bcast] [--bytes N]\n"
-    "         [--algorithm NAME] [--communicators N] [--pairs N] [--sizes N]\n"
+    "         [--algorithm NAME] [--communicators N] [--pairs N] [--sizes N] [--drop-in 1]\n"
     "Compares calls through latecomer (default: auto, with online estimates) with the MPI\n"
     "library's own, from the 100th call of each communicator on. --sizes N: instead N calls\n"
-    "from the first one on, no two of one size, growing from --bytes by 64 bytes a call.\n";
+    "from the first one on, no two of one size, growing from --bytes by 64 bytes a call.\n"
+    "--drop-in 1: the calls are MPI's own, for a run with the drop-in library.\n";
 
 constexpr int kWarmUp = 100;          // calls
 constexpr double kBlock = 300e-6;     // seconds that a block should take
@@ -35,6 +36,7 @@ struct Settings {
   int communicators = 20;
   int pairs = 60;
   int sizes = 0;
+  bool drop_in = false;
 };
 
 Settings parse(int argc, char** argv) {
@@ -60,6 +62,8 @@ Settings parse(int argc, char** argv) {
       settings.pairs = static_cast<int>(whole(name, value, 1));
     } else if (name == "--sizes") {
       settings.sizes = static_cast<int>(whole(name, value, 0));
+    } else if (name == "--drop-in") {
+      settings.drop_in = whole(name, value, 0) != 0;
     } else {
       refuse(name, value, "an option of --help");
     }
@@ -72,6 +76,7 @@ class Calls {
  public:
   Calls(const Settings& settings, MPI_Comm comm)
       : allreduce_(settings.collective == "allreduce"),
+        drop_in_(settings.drop_in),
         comm_(comm),
         in_(numbers(settings.bytes + kGrowth * settings.sizes), 1.0),
         out_(in_.size()) {}
@@ -86,7 +91,9 @@ class Calls {
   }
   void ours(std::int64_t bytes) {
     const int count = static_cast<int>(numbers(bytes));
-    if (allreduce_) {
+    if (drop_in_) {
+      by_mpi(count);
+    } else if (allreduce_) {
       latecomer_allreduce(in_.data(), out_.data(), count, MPI_DOUBLE, MPI_SUM, comm_);
     } else {
       latecomer_bcast(out_.data(), count, MPI_DOUBLE, 0, comm_);
@@ -103,9 +110,17 @@ class Calls {
   }
 
  private:
+  void by_mpi(int count) {
+    if (allreduce_) {
+      MPI_Allreduce(in_.data(), out_.data(), count, MPI_DOUBLE, MPI_SUM, comm_);
+    } else {
+      MPI_Bcast(out_.data(), count, MPI_DOUBLE, 0, comm_);
+    }
+  }
   static std::size_t numbers(std::int64_t bytes) { return static_cast<std::size_t>(bytes) / 8; }
 
   bool allreduce_;
+  bool drop_in_;
   MPI_Comm comm_;
   std::vector<double> in_;
   std::vector<double> out_;
@@ -119,6 +134,7 @@ double median(std::vector<double> values) {
 MPI_Comm fresh(const Settings& settings) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  if (settings.drop_in) return comm;  // its environment says which algorithm
   const int code =
       latecomer_set_algorithm(comm, settings.collective.c_str(), settings.algorithm.c_str());
   if (code != MPI_SUCCESS) throw UsageError(latecomer_last_error());

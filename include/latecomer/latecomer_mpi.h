@@ -259,6 +259,8 @@ typedef struct latecomer_stats {
   uint64_t fallback_operator; /* an operator that does not commute, which the algorithm needs */
   uint64_t fallback_plan;     /* another reason for which the algorithm refuses the call */
   uint64_t fallback_settings; /* settings that differ between ranks (rule 2) */
+  uint64_t fallback_link;     /* drop-in library: no call yet in which all ranks wait for each other,
+                                 and could have been linked */
   /* Not calls, but messages and combinations of programs that the progress thread finished before
    * this rank arrived in their calls. Protocols such as online_owners add nothing: before its
    * arrival a rank moves no data for them. */

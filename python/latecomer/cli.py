@@ -27,6 +27,7 @@ _PLAIN = (
     "show",
     "reproduce",
     "doctor",
+    "run",
 )
 COMMANDS = Group(
     "MPI collectives that stay fast when the ranks do not arrive together.",

@@ -121,7 +121,7 @@ def _run(
         command = [str(program), *words]
         for name, values in times.items():
             file = Path(folder, name.strip("-"))
-            file.write_text(" ".join(map(repr, values)))
+            file.write_text(" ".join(repr(float(value)) for value in values))
             command += [name, str(file)]
         done = _finished(command, deadline)
     if done.returncode == 0:

@@ -166,6 +166,8 @@ bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) c
   return call_class.active && call_class.decided.count() >= call_class.review_after;
 }
 
+void Chooser::defer(CallClass& call_class) { call_class.next_event = kGrowth * call_class.calls; }
+
 Review Chooser::review(const CallClass& call_class, bool room) {
   Review mine;
   const auto add = [&](Reviewed by, const Durations& durations) {

@@ -9,6 +9,7 @@
 #include "price/on_nodes.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
+#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {
@@ -248,7 +249,7 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.arrival_aware && row.name != "auto";
     if (!candidate || !may_pay(row, problem, known_.network, known_.placement)) continue;
-    for (const Parameters& way : ways(row, problem, expected)) {
+    for (const Parameters& way : ways(row, problem, known_.network, known_.placement, true)) {
       call_class.unpriced.push_back({&row, way});
     }
   }

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"
+#include "price/ways.hpp"
 
 namespace latecomer {
 
@@ -20,7 +21,8 @@ template <class Competes, class Price>
     const bool candidate = row.kind == Kind::program && competes(row) &&
                            may_pay(row, problem, knowledge.network, knowledge.placement);
     if (!candidate) continue;
-    for (const Parameters& way : ways(row, problem, knowledge.arrivals)) {
+    for (const Parameters& way :
+         ways(row, problem, knowledge.network, knowledge.placement, !knowledge.arrivals.empty())) {
       Plan plan = make_plan(row, problem, way, knowledge);
       if (plan == best) continue;  // nodes may be asked for what they choose by themselves
       const Seconds costs = price(plan);

@@ -33,21 +33,6 @@ bool competes_on(const Algorithm& row, const Placement& placement) {
   return stands_for_others(row) || !by_nodes(row.collective, placement);
 }
 
-std::vector<Parameters> ways(const Algorithm& row, const Problem& problem,
-                             const std::vector<Seconds>& arrivals) {
-  std::vector<Parameters> all{{}};
-  if (row.name != kNodesRow || arrivals.empty()) return all;
-  for (const Parameter& parameter : row.parameters) {
-    if (parameter.name != "among") continue;
-    for (std::size_t i = 0; i < parameter.choices.size(); ++i) {
-      const Algorithm& inner = find_algorithm(row.collective, parameter.choices[i]);
-      if (!inner.arrival_aware || !accepts(inner, problem, nullptr)) continue;
-      all.push_back({{"among", static_cast<Count>(i)}});
-    }
-  }
-  return all;
-}
-
 Count operations_on_node(const Plan& plan) {
   if (plan.placement.empty()) return 0;
   const Count bytes = plan.problem.bytes();

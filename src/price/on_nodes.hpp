@@ -19,12 +19,6 @@ inline constexpr std::string_view kNodesRow = "nodes";
 /// of its own that is every row but `nodes`, which then stands for another one.
 [[nodiscard]] bool competes_on(const Algorithm& row, const Placement& placement);
 
-/// The parameters with which a choice for these arrivals tries the row. Rows are tried once, as
-/// they are by default; if arrivals are known, `nodes` also with each arrival-aware algorithm among
-/// them.
-[[nodiscard]] std::vector<Parameters> ways(const Algorithm& row, const Problem& problem,
-                                           const std::vector<Seconds>& arrivals);
-
 /// Operations of one rank of a plan on the memory of its node, about; 0 for other plans.
 [[nodiscard]] Count operations_on_node(const Plan& plan);
 

@@ -8,6 +8,7 @@
 #include "patterns/powers.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"
+#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {
@@ -20,6 +21,7 @@ struct Effort {
   double pair = 0;     // times P^2 for at most `pairs_to` ranks: more are not replayed
   double segment = 0;  // times S
   double hop = 0;      // times P S, likewise
+  double block = 0;    // times the blocks of a broadcast in ceil(log2 P) rounds and one a block
   Rank pairs_to = kMaxReplayedRanks;
 };
 
@@ -66,6 +68,7 @@ constexpr Row kRows[] = {
     {Collective::allreduce,
      "pipelined_tree",
      {.once = 8.1, .level = 0.035, .segment = 0.073, .hop = 0.0012}},
+    {Collective::allreduce, "prereduced_circulant", {.once = 20, .rank = 0.0025, .block = 1.2}},
     {Collective::allreduce,
      "prereduced_ring",
      {.once = 10, .rank = 1.7, .pair = 0.025, .pairs_to = 256}},
@@ -142,6 +145,13 @@ double segments_of(const Problem& problem, const Network& network) {
   return std::clamp(std::max(best, static_cast<double>(eager)), 1.0, most);
 }
 
+double blocks_of(const Problem& problem, const Network& network) {
+  const double most = static_cast<double>(max_segments(problem.count));
+  const double vector = network.beta * static_cast<double>(problem.bytes());
+  const double best = std::sqrt(ceil_log2(problem.ranks) * vector / std::max(network.alpha, 1e-9));
+  return std::clamp(best, 1.0, most);
+}
+
 constexpr double kMicrosecond = 1e-6;
 constexpr double kCold = 1.3;  // caches that a call has left, unlike those of repeated measurements
 
@@ -151,10 +161,22 @@ Seconds cost_of_all(const Problem& problem, const Network& network, const Placem
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.name == "fastest" || (row.arrival_aware && row.name != "auto");
     if (!candidate || !may_pay(row, problem, network, placement)) continue;
-    const auto tried = ways(row, problem, std::vector<Seconds>(1)).size();
+    const auto tried = ways(row, problem, network, placement, true).size();
     sum += static_cast<double>(tried) * planning_cost(row, problem, network, placement);
   }
   return sum;
+}
+
+/// The arrival-aware row among the nodes that is the dearest to plan.
+Seconds dearest_among(const Problem& among, const Network& network) {
+  Seconds dearest = 0;
+  for (const Algorithm& row : registry(among.collective)) {
+    const bool candidate = row.kind == Kind::program && row.arrival_aware && row.name != "auto" &&
+                           row.name != kNodesRow;
+    if (!candidate || !may_pay(row, among, network)) continue;
+    dearest = std::max(dearest, planning_cost(row, among, network));
+  }
+  return dearest;
 }
 
 /// Plans for ranks that share nodes: all balanced ones among the nodes, an arrival-aware one, the
@@ -174,9 +196,7 @@ Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Networ
   Seconds cost = planning_cost(find_algorithm(problem.collective, "fastest"), among, network) +
                  kCold * kMicrosecond * operations;
   if (!row.arrival_aware) return cost;
-  const double count = nodes.count();
-  const double segments = segments_of(among, network);
-  cost += kCold * kMicrosecond * (kUsual.once + 2 * kUsual.rank * count * (1 + segments));
+  cost += dearest_among(among, network);
   const double all = problem.ranks * operations;
   const bool replayed =
       problem.ranks <= kMaxReplayedRanks && all <= static_cast<double>(kMaxReplayedOnNodes);
@@ -200,6 +220,7 @@ Seconds planning_cost(const Algorithm& row, const Problem& problem, const Networ
   const bool paired = problem.ranks <= effort.pairs_to;
   return kCold * kMicrosecond *
          (effort.once + effort.rank * ranks + effort.level * levels + effort.segment * segments +
+          effort.block * blocks_of(problem, network) +
           (paired ? effort.pair * ranks * ranks + effort.hop * ranks * segments : 0));
 }
 

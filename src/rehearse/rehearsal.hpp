@@ -25,7 +25,9 @@ class Rehearsal {
     Network network;               // as it is
     Network assumed;               // by plans
     bool check = false;            // move data too, and compare results
-    Placement placement = {};      // of the ranks on nodes, which share links and memory
+    // Of the ranks on nodes, which share links and memory.
+    // NOLINTNEXTLINE(readability-redundant-member-init)
+    Placement placement = {};
   };
   struct Call {
     std::string algorithm;  // of the plan; "native" for the model of the library

@@ -13,6 +13,7 @@
 #include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/settings/default_network.hpp"
+#include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
 #include "runtime/settings/settings.hpp"
 #include "transports/mpi/user_code.hpp"
@@ -131,6 +132,9 @@ Rank rank_in(MPI_Comm comm) {
 
 CommState::CommState(MPI_Comm user)
     : comm(user), rank(rank_in(user)), ranks(ranks_of(user)), chooser(rank, ranks) {
+  const bool alone = defaults().leaves_alone != nullptr && defaults().leaves_alone(user);
+  if (!alone) chooser.policy() = defaults().policy;
+  if (ranks == 1) chooser.policy().online = false;
   chooser.policy().network = with_handshake(default_network());
   chooser.policy().reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
   per_node = ranks_per_node();
@@ -179,6 +183,11 @@ CommState& state_of(MPI_Comm comm) {
 bool used_last(MPI_Comm comm) { return last.was_on(comm); }
 
 void forget_last() { ++gone; }
+
+CommState* existing_state(MPI_Comm comm) {
+  if (last.was_on(comm)) return last.state;
+  return comm == MPI_COMM_NULL ? nullptr : find_state(comm);
+}
 
 CommState* state_for_call(MPI_Comm comm) {
   if (last.was_on(comm)) return last.state;

@@ -13,6 +13,9 @@ namespace latecomer {
 /// Forgets all communicators, at the end of MPI.
 void forget_last();
 
+/// The communicator's state if there is one, else null.
+[[nodiscard]] CommState* existing_state(MPI_Comm comm);
+
 /// As state_of(), for a call. Returns null if the communicator must be left alone: it is
 /// MPI_COMM_NULL, or it is being freed and a delete function of the program makes a last call on
 /// it.

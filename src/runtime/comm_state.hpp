@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "choose/chooser.hpp"
@@ -31,6 +32,15 @@ class PersistentCall;
 using StartedCalls = std::deque<PersistentCall*>;
 class AsyncProgress;
 
+/// What waits for the next call in which all ranks wait for each other: in others it would make
+/// them wait where the program lets them go.
+struct Due {
+  bool link = false;              // resources, for calls of an algorithm that was set
+  std::optional<Problem> review;  // of this problem's class
+
+  [[nodiscard]] bool any() const { return link || review.has_value(); }
+};
+
 struct CommState {
   explicit CommState(MPI_Comm user);
   ~CommState();
@@ -54,7 +64,8 @@ struct CommState {
   Tuning tuning;
   std::unique_ptr<CommResources> resources;  // made for the first of them
   bool resources_failed = false;             // MPI could make none
-  ClockRefresh clock_refresh;                // while arrivals are watched
+  Due due;
+  ClockRefresh clock_refresh;  // while arrivals are watched
   ProgramCache programs;
   std::unique_ptr<Prepared> arrival_exchange;     // plan of the exchange after a native call
   std::string broken;                             // the failure that made it useless; empty: none
@@ -64,8 +75,9 @@ struct CommState {
 
   // Records.
   latecomer_stats stats{};
-  Statistics statistics;   // without calls that took a shortcut since records()
-  std::string parameters;  // of the last handled call
+  Statistics statistics;                      // without calls that took a shortcut since records()
+  std::string parameters;                     // of the last handled call
+  std::vector<std::uint64_t> last_to_arrive;  // by rank: calls in which it came last; for reports
 
   /// The statistics of all calls so far.
   [[nodiscard]] const Statistics& records() {

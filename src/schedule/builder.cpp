@@ -8,7 +8,7 @@ namespace latecomer {
 namespace {
 
 /// The slice of an operation on a flag: wherever it lies, one without elements is nothing.
-const Slice& told(const Slice& slice) { return slice.empty() ? kNothing : slice; }
+Slice told(const Slice& slice) { return slice.empty() ? kNothing : slice; }
 
 }  // namespace
 

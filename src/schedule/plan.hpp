@@ -24,8 +24,9 @@ using Parameters = std::map<std::string, Count, std::less<>>;
 struct Knowledge {
   std::vector<Seconds> arrivals;  // one per rank; empty: all arrive together
   Network network;
-  bool telemetry = false;    // the call's messages carry arrival stamps
-  bool background = false;   // every rank has a progress thread that runs ahead of its arrival
+  bool telemetry = false;   // the call's messages carry arrival stamps
+  bool background = false;  // every rank has a progress thread that runs ahead of its arrival
+  // NOLINTNEXTLINE(readability-redundant-member-init)
   Placement placement = {};  // where ranks share memory; otherwise empty
 };
 
@@ -36,8 +37,10 @@ struct Plan {
   std::vector<Rank> order;   // ranks by position in the algorithm's pattern, where it has one
   std::vector<Count> table;  // numbers the algorithm derived from the arrivals
   Progress progress = Progress::foreground;
-  bool telemetry = false;        // messages carry arrival stamps
-  Placement placement = {};      // of plans that use the memory of nodes; otherwise empty
+  bool telemetry = false;  // messages carry arrival stamps
+  // NOLINTNEXTLINE(readability-redundant-member-init)
+  Placement placement = {};  // of plans that use the memory of nodes; otherwise empty
+  // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<Plan> inner = {};  // the plans that run among the nodes, where a row lifts others
 
   bool operator==(const Plan&) const = default;

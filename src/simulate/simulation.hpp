@@ -17,10 +17,12 @@ struct SimulationOptions {
   std::vector<Seconds> arrivals;  // one per rank; empty: all at 0
   // The nodes, whose ranks share a link. Empty: those whose ranks share memory in the programs or,
   // if none do, Network::per_node consecutive ranks.
+  // NOLINTNEXTLINE(readability-redundant-member-init)
   Placement placement = {};
   Count element_bytes = 4;
   ProtocolOptions engine;
-  std::vector<Memory>* memory = nullptr;    // one per rank; null: time only
+  std::vector<Memory>* memory = nullptr;  // one per rank; null: time only
+  // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<Piggyback*> piggybacks = {};  // one per rank; empty: none
   bool trace = false;
 };

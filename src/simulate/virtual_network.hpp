@@ -181,8 +181,8 @@ class VirtualNetwork {
   /// A flag of a node.
   struct Flag {
     struct Waiting {
-      Rank rank;
-      Token token;
+      Rank rank = 0;
+      Token token = 0;
       FlagUse use;
     };
     Rank count = 0;

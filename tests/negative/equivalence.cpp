@@ -71,12 +71,12 @@ bool only_orders(const Operation& op) {
 }
 
 /// Where the content of a slice, read by operation `at`, comes from: through all copies back to
-/// what another operation wrote last (-1: nobody did).
+/// what another operation wrote last, or another rank, as an await tells (-1: nobody did).
 std::pair<Slice, std::int64_t> origin(const Program& program, OpIndex at, Slice slice) {
   for (OpIndex i = at; i-- > 0;) {
     const Operation& op = program.operations[i];
     const Slice written = accesses(op).write;
-    if (only_orders(op) || !overlap(written, slice)) continue;
+    if (op.kind == OpKind::signal || !overlap(written, slice)) continue;
     if (op.kind != OpKind::copy || !inside(slice, op.target)) return {slice, i};
     slice = op.source.part(slice.begin - op.target.begin, slice.count);
   }

@@ -73,6 +73,13 @@ void check_case(const Algorithm& row, const CallOnNodes& given, bool verified) {
   ASSERT_EQ(memory.wrong(), 0) << to_text(plan);
 }
 
+/// Some rows have several drivers a node.
+void give_lanes(const Algorithm& row, Random& random, CallOnNodes& given) {
+  for (const Parameter& parameter : row.parameters) {
+    if (parameter.name == "lanes") given.parameters["lanes"] = 1 + random.next() % 5;
+  }
+}
+
 class OnNodes : public ::testing::TestWithParam<Rank> {};
 
 TEST_P(OnNodes, EveryRowIsRightOnEveryPlacement) {
@@ -99,6 +106,7 @@ TEST_P(OnNodes, EveryRowIsRightOnEveryPlacement) {
               given.problem.commutative = !combines(collective) || random.next() % 4 != 0;
               given.placement = placement;
               given.arrivals = random_arrivals(ranks, random, kind);
+              give_lanes(row, random, given);
               check_case(row, given, count > 0 && count < 100);
               if (HasFatalFailure()) return;
             }
@@ -136,6 +144,7 @@ TEST(OnNodes, EveryAlgorithmAmongThemIsRight) {
 
 // Vectors that all ranks share as a whole go in waves; those of parts do without the node's buffer.
 TEST(OnNodes, VectorsLongerThanTheBufferAreRight) {
+  Random random(4);
   for (const Collective collective : all_collectives()) {
     for (const Rank per_node : {2, 3, 4}) {  // 3: one rank has a node of its own
       for (const Rank late : {0, 2}) {
@@ -149,11 +158,39 @@ TEST(OnNodes, VectorsLongerThanTheBufferAreRight) {
         given.placement = consecutive_placement(4, per_node);
         given.arrivals.assign(4, 0);
         given.arrivals[static_cast<std::size_t>(late)] = 1e-3;
+        give_lanes(find_algorithm(collective, "nodes"), random, given);
         check_case(find_algorithm(collective, "nodes"), given, true);
         if (HasFatalFailure()) return;
       }
     }
   }
+}
+
+// A process that combines more slowly than the link brings gets help from its mates, but from none
+// that comes late; a slow link, a short vector and one node have one lane.
+TEST(OnNodes, LanesAreAsManyAsItTakes) {
+  const auto plan = [](Count bytes, Rank per_node, Seconds late, Seconds beta) {
+    Problem problem;
+    problem.ranks = 12;
+    problem.count = bytes / 4;
+    Knowledge knowledge;
+    knowledge.network = {.alpha = 3e-6, .beta = beta, .gamma = 0.1e-9};
+    knowledge.placement = consecutive_placement(12, per_node);
+    if (late > 0) knowledge.arrivals = {late, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    return make_plan(find_algorithm(Collective::allreduce, "nodes"), problem,
+                     late > 0 ? Parameters{{"lanes", 3}} : Parameters{}, knowledge);
+  };
+  const auto lanes = [&](Count bytes, Rank per_node, Seconds beta) {
+    return plan(bytes, per_node, 0, beta).parameters.at("lanes");
+  };
+  EXPECT_EQ(lanes(16 << 20, 6, 0.08e-9), 4);
+  EXPECT_EQ(lanes(16 << 20, 6, 0.2e-9), 2);
+  EXPECT_EQ(lanes(16 << 20, 3, 0.08e-9), 3);
+  EXPECT_EQ(lanes(16 << 20, 6, 8e-9), 1);
+  EXPECT_EQ(lanes(64 << 10, 6, 0.08e-9), 1);
+  EXPECT_EQ(lanes(16 << 20, 12, 0.08e-9), 1);
+  EXPECT_EQ(plan(16 << 20, 3, 1, 0.08e-9).table,
+            (std::vector<Count>{1, 3, 6, 9, 2, 4, 7, 10, 1, 5, 8, 11}));
 }
 
 // The parts of the ranks of a node lie together in its buffer, however long they are and wherever
@@ -211,7 +248,7 @@ TEST(OnNodes, PlansThatNoRowMakesAreRefused) {
   plan.table[0] = 2;
   EXPECT_NE(refusal(plan).find("of each node one of its ranks"), std::string::npos);
   plan.table.pop_back();
-  EXPECT_NE(refusal(plan).find("one rank a node"), std::string::npos);
+  EXPECT_NE(refusal(plan).find("one rank a node and lane"), std::string::npos);
   plan = made(Collective::gather);
   plan.inner.front().problem.parts = {20, 80};
   EXPECT_NE(refusal(plan).find("a program of 2 places for 100 elements"), std::string::npos);
@@ -233,7 +270,10 @@ TEST(OnNodes, AllRanksLearnAllArrivals) {
       Knowledge knowledge;
       knowledge.placement = placement;
       knowledge.telemetry = true;
-      const Plan plan = make_plan(find_algorithm(collective, "nodes"), problem, {}, knowledge);
+      Parameters parameters;
+      if (collective == Collective::allreduce) parameters["lanes"] = 2;
+      const Algorithm& row = find_algorithm(collective, "nodes");
+      const Plan plan = make_plan(row, problem, parameters, knowledge);
       SimulationOptions options;
       options.arrivals = {1e-3, 2e-3, 5e-3, 4e-3, 3e-3, 6e-3};
       std::vector<ArrivalStamps> stamps(6, ArrivalStamps(6));

@@ -152,6 +152,18 @@ TEST(ReadPlan, NamesWhatDoesNotFit) {
        "table of early_owners");
   says(refused(all, 4, "early_owners", [](Plan& plan) { plan.parameters["blocks"] = 65; }),
        "blocks: '65' is not usable; right would be at most 64");
+  const auto no_late_rank =
+      "table of prereduced_circulant: '1 numbers' is not usable; right would "
+      "be one rank, and no order";
+  says(refused(all, 4, "prereduced_circulant", [](Plan& plan) { plan.table = {4}; }), no_late_rank);
+  says(refused(all, 4, "prereduced_circulant", [](Plan& plan) { plan.table = {-1}; }),
+       no_late_rank);
+  says(refused(all, 4, "prereduced_circulant", [](Plan& plan) { plan.order = {0, 1, 2, 3}; }),
+       no_late_rank);
+  says(refused(all, 4, "prereduced_circulant", [](Plan& plan) { plan.table = {1, 2}; }),
+       "table of prereduced_circulant: '2 numbers'");
+  says(refused(all, 4, "prereduced_circulant", [](Plan& plan) { plan.parameters["blocks"] = 65; }),
+       "blocks: '65'");
   says(refused(all, 4, "ring", [](Plan& plan) { ++plan.table.front(); }), "the 4 segments");
   says(refused(all, 4, "ring", [](Plan& plan) { plan.table.front() = -1; }), "from 0 to 4");
   says(refused(all, 4, "ring", [](Plan& plan) { plan.order.clear(); }), "order: 'none'");

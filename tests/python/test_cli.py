@@ -17,7 +17,7 @@ from latecomer.lab import LabError, privilege
 from latecomer.launch import mpi, program
 
 ROOT = Path(__file__).parents[2]
-VERBS = ("bench", "simulate", "algorithms", "verify", "show", "doctor")
+VERBS = ("bench", "simulate", "algorithms", "verify", "show", "doctor", "run")
 
 
 def run(capsys, *words):

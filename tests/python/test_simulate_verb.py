@@ -407,7 +407,7 @@ def test_calls_learn_from_each_other_online(capsys):
     rows = rows_of(capsys, *words, "--algorithms", names, "--estimate", "online")
     late = {row["algorithm"]: row for row in rows if float(row["delay_ms"]) == 50}
     assert all(row["iterations"] == "12" for row in rows)
-    assert late["auto"]["parameters"].startswith("as=early_owners ")
+    assert late["auto"]["parameters"].startswith("as=prereduced_circulant ")
     assert float(late["auto"]["elapsed_ms"]) < 0.9 * float(late["fastest"]["elapsed_ms"])
     assert {row["estimate"] for row in rows} == {"online"}
 

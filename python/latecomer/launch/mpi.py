@@ -204,6 +204,11 @@ def refuse_other_family(using: Family, program: str) -> None:
         )
 
 
+def is_openmpi(version_text: str) -> bool:
+    """Tell whether a launcher that says this about itself is Open MPI's."""
+    return _OPENMPI_VERSION.search(version_text) is not None
+
+
 def is_launcher(word: str) -> bool:
     """Tell whether this command's first word is a program that starts ranks by itself."""
     name = Path(word).name

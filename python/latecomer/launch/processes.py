@@ -32,6 +32,7 @@ def start(
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
     on_death: int = signal.SIGTERM,
+    quiet: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start `command`, tied to this process. Raises UserError if it cannot be started."""
     tie = partial(die_with_parent, on_death)
@@ -40,6 +41,7 @@ def start(
             command,
             env=env,
             pass_fds=pass_fds,
+            stdout=subprocess.DEVNULL if quiet else None,
             preexec_fn=tie,  # noqa: PLW1509
         )
     except OSError as error:
@@ -54,13 +56,15 @@ def run(
     env: Mapping[str, str] | None = None,
     deadline: float | None = DEFAULT_DEADLINE_S,
     running: Callable[[int], list[str]] | None = None,
+    quiet: bool = False,
 ) -> int:
     """Run `command` and return its exit code (128 + n if signal n killed it).
 
     `deadline` is in seconds, None for no limit; `running` names what a process id has still
-    running. When the time is over all of it is killed and DeadlineError names it.
+    running; `quiet` drops the standard output. When the time is over all of it is killed and
+    DeadlineError names it.
     """
-    child = start(command, env=env)
+    child = start(command, env=env, quiet=quiet)
     try:
         return exit_code(child.wait(deadline))
     except subprocess.TimeoutExpired:

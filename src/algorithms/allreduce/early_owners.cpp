@@ -12,6 +12,7 @@
 // of late ranks and of blocks.
 #include <algorithm>
 
+#include "algorithms/allreduce/block_sums.hpp"
 #include "algorithms/owners/planning.hpp"
 #include "algorithms/row.hpp"
 #include "base/partition.hpp"
@@ -22,66 +23,23 @@ namespace {
 using owners::blocks_of;
 using owners::Hop;
 
-/// One rank's operations.
-class Walk {
- public:
-  Walk(const Plan& plan, Builder& builder)
-      : builder_(builder),
-        parts_(plan.problem.count, blocks_of(plan)),
-        combined_(static_cast<std::size_t>(blocks_of(plan)), false),
-        landings_(builder.scratch(parts_.longest() * blocks_of(plan))) {}
-
-  /// Carries out this rank's part of a hop. The words that travel along with the first block reach
-  /// all ranks, since its result combines all contributions and goes to all.
-  void take(const Hop& hop) {
-    builder_.piggyback(hop.block == 0);
-    if (hop.block == 0) builder_.piggyback_again();
-    if (hop.from == builder_.me()) builder_.send_in_turn(hop.to, partial(hop.block, hop.final));
-    if (hop.to != builder_.me()) return;
-    if (hop.final) return builder_.recv(hop.from, builder_.output(parts_.range(hop.block)));
-    contribution(hop.from, hop.block);
+/// Carries out one rank's part of a hop. The words that travel along with the first block reach all
+/// ranks, since its result combines all contributions and goes to all.
+void take(const Hop& hop, BlockSums& sums, Builder& builder) {
+  builder.piggyback(hop.block == 0);
+  if (hop.block == 0) builder.piggyback_again();
+  if (hop.from == builder.me()) {
+    builder.send_in_turn(hop.to, hop.final ? sums.result(hop.block) : sums.sum(hop.block));
   }
-
- private:
-  [[nodiscard]] Slice partial(Count block, bool final) const {
-    const Range range = parts_.range(block);
-    return final || combined_[block] ? builder_.output(range) : builder_.input(range);
-  }
-
-  /// Receives a contribution and combines it in the output.
-  void contribution(Rank from, Count block) {
-    const Range range = parts_.range(block);
-    const Slice own = builder_.input(range);
-    const Slice result = builder_.output(range);
-    const bool first = !combined_[block];
-    combined_[block] = true;
-    if (first && !builder_.writable(own) && !builder_.background()) {
-      builder_.recv(from, result);
-      return builder_.combine(own, result, Into::right);
-    }
-    const Slice landing = next_landing(range.count);
-    builder_.recv(from, landing);
-    if (first) builder_.copy(own, result);
-    builder_.combine(landing, result, Into::right);
-  }
-
-  /// Scratch for a contribution; it is used again only after a vector's worth of contributions.
-  Slice next_landing(Count count) {
-    const Count slot = landed_++ % static_cast<Count>(combined_.size());
-    return landings_.part(slot * parts_.longest(), count);
-  }
-
-  Builder& builder_;
-  Partition parts_;
-  std::vector<bool> combined_;  // by block: its partial result lies in the output
-  Slice landings_;
-  Count landed_ = 0;
-};
+  if (hop.to != builder.me()) return;
+  hop.final ? sums.receive_result(hop.from, hop.block)
+            : sums.receive_contribution(hop.from, hop.block);
+}
 
 void build(const Plan& plan, Builder& builder) {
   builder.pace_by_receivers();
-  Walk walk(plan, builder);
-  for (const Hop& hop : owners::planned_timetable(plan)->hops) walk.take(hop);
+  BlockSums sums(plan.problem.count, blocks_of(plan), blocks_of(plan), builder);
+  for (const Hop& hop : owners::planned_timetable(plan)->hops) take(hop, sums, builder);
 }
 
 /// An upper bound, since messages do not wait for the end of a round.

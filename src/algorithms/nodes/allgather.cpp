@@ -16,7 +16,7 @@
 namespace latecomer::allgather {
 namespace {
 
-constexpr Lifting kOnNodes{fits_node_by_node, nodes_parts, "late_doubling", false, true};
+constexpr Lifting kOnNodes{fits_node_by_node, nodes_parts, {"late_doubling"}, false, true};
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) { fill_lifted(plan, knowledge, kOnNodes); }
 
@@ -59,7 +59,7 @@ class Ranks {
   /// The driver's share. With the last part it tells the arrival stamps of the others.
   void drive(bool rewrites) {
     const std::vector<OpIndex> known = own_.await_mates(true);
-    const Lifted lifted = rank_.carry_out(plan_.inner.front(), vector_, known);
+    const Lifted lifted = rank_.carry_out(plan_.inner.front(), vector_, 0, known);
     if (rank_.alone()) return;
     for (const Rank node : from_own()) {
       if (node != rank_.node() || rewrites) others_.signal(node);

@@ -6,6 +6,8 @@
 // Cost: of the algorithm among the nodes for N nodes, and m gamma. Where no ranks share a node, and
 // for operators that do not commute, it is that algorithm among all ranks.
 // Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
+#include <algorithm>
+
 #include "algorithms/nodes/among.hpp"
 #include "algorithms/nodes/plans.hpp"
 #include "algorithms/nodes/waves.hpp"
@@ -14,50 +16,108 @@
 namespace latecomer::allreduce {
 namespace {
 
-constexpr Lifting kOnNodes{goes_in_waves, waves_among, "early_owners", true, true};
+constexpr Lifting kOnNodes{
+    goes_in_waves, waves_among, {"early_owners", "prereduced_circulant"}, true, true};
+
+// Where ranks take longer to add and to copy than the link to send, many blocks keep all of them
+// busy from the begin to the end.
+constexpr Count kShortestBlock = 65536;  // bytes
+constexpr Count kMostBlocks = 32;
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
-  plan.parameters.try_emplace("blocks", 0);
+  fill_lanes(plan, knowledge);
+  const Count lanes = lanes_of(plan);
+  const Count blocks = std::min(plan.problem.bytes() / lanes / kShortestBlock, kMostBlocks);
+  plan.parameters.try_emplace("blocks", lanes > 1 ? blocks : 0);
   fill_lifted(plan, knowledge, kOnNodes);
   fill_pieces(plan, Turns::slices);
 }
 
-/// Signals the result, and with its last piece the arrival stamps of the others.
-void give(const PieceFlags& result, const Lifted& lifted, const Wave& wave, Builder& builder) {
-  result.signal(builder);
-  if (!wave.last) return;
+/// A lane of a wave, and what its ranks tell each other of it.
+struct Lane {
+  Lane(const Wave& part, const NodeRank& rank, Builder& builder)
+      : wave(part), sum(part, rank, builder) {
+    if (!rank.one_node()) result = PieceFlags(wave, builder);
+    if (!wave.last) end_of_use = PieceFlags(wave, builder);
+  }
+
+  Wave wave;
+  Sum sum;
+  PieceFlags result;
+  PieceFlags end_of_use;
+};
+
+/// The driver's share of a lane: to reduce the sum of its node with those of the others, and to
+/// signal the result, with its last piece the arrival stamps of the others.
+void drive(const Plan& plan, const Lane& lane, const NodeRank& rank, Builder& builder) {
+  const Wave& wave = lane.wave;
+  const bool tells = wave.lane == 0;
+  const auto known = lane.sum.await(tells && wave.number == 0);
+  const Lifted lifted = rank.carry_out(plan_of(plan, wave), wave.whole(), wave.lane, known);
+  lane.result.signal(builder);
+  if (!tells || !wave.last) return;
   builder.piggyback_last();
   builder.wait_also_for_all(lifted.told);
 }
 
+/// Copies a piece of the result.
+void take(const Lane& lane, Count piece, const NodeRank& rank, Builder& builder) {
+  const Wave& wave = lane.wave;
+  if (!rank.drives(wave.lane) && !rank.one_node()) {
+    lane.result.await(piece, 1, builder);
+    if (wave.lane == 0 && wave.last && piece + 1 == wave.pieces) builder.piggyback_last();
+  }
+  builder.copy(wave.piece(piece), builder.output(wave.vector(piece)));
+  if (!wave.last) lane.end_of_use.signal_end_of_use(piece, builder);
+}
+
+/// The lanes of a wave on several nodes: what other nodes wait for goes first.
+void combine(const Plan& plan, const std::vector<Lane>& lanes, const NodeRank& rank,
+             Builder& builder) {
+  const Wave& any = lanes.front().wave;
+  for (Count piece = 0; piece < any.pieces; ++piece) {
+    for (const Lane& lane : lanes) lane.sum.add(piece, lane.wave.lane == 0 && any.number == 0);
+  }
+  for (const Lane& lane : lanes) {
+    if (rank.drives(lane.wave.lane)) drive(plan, lane, rank, builder);
+  }
+  for (Count piece = 0; piece < any.pieces; ++piece) {
+    for (const Lane& lane : lanes) take(lane, piece, rank, builder);
+  }
+}
+
+/// A wave on one node. A rank takes pieces soon after it added to them: they are in its cache.
+void combine_alone(const Lane& lane, const NodeRank& rank, Builder& builder) {
+  constexpr Count kAhead = 2;  // pieces: mates may be a little later
+  const Wave& wave = lane.wave;
+  const bool tells = wave.number == 0;
+  for (Count piece = 0; piece < wave.pieces + kAhead; ++piece) {
+    if (piece < wave.pieces) lane.sum.add(piece, tells);
+    if (piece < kAhead) continue;
+    lane.sum.await(piece - kAhead, tells);
+    take(lane, piece - kAhead, rank, builder);
+  }
+}
+
 void build(const Plan& plan, Builder& builder) {
   const NodeRank rank(plan, builder);
-  builder.piggyback(false);  // where, is said explicitly
-  PieceFlags ended;          // the use of the wave before
-  for (const Wave& wave : waves_of(plan, rank, Turns::slices, builder)) {
+  builder.piggyback(false);      // where, is said explicitly
+  std::vector<PieceFlags> used;  // the wave before
+  for (const std::vector<Wave>& waves : lanes_of_waves(plan, rank, Turns::slices, builder)) {
+    const Wave& any = waves.front();
     if (rank.alone()) {
-      rank.carry_out_alone(plan_of(plan, wave), wave.range);
+      for (const Wave& wave : waves) {
+        rank.carry_out_alone(plan_of(plan, wave), wave.range, wave.lane);
+      }
       continue;
     }
-    const bool first = wave.number == 0;
-    const Sum sum(wave, rank, builder);
-    const PieceFlags result = rank.one_node() ? PieceFlags() : PieceFlags(wave, builder);
-    ended.await(rank.mates(), builder);
-    ended = wave.last ? PieceFlags() : PieceFlags(wave, builder);
-    sum.add(first);
-    std::vector<OpIndex> known;
-    if (rank.drives() || rank.one_node()) known = sum.await(first);
-    if (rank.drives()) {
-      give(result, rank.carry_out(plan_of(plan, wave), wave.whole(), known), wave, builder);
-    }
-    for (Count piece = 0; piece < wave.pieces; ++piece) {
-      if (!rank.drives() && !rank.one_node()) {
-        result.await(piece, 1, builder);
-        if (wave.last && piece + 1 == wave.pieces) builder.piggyback_last();
-      }
-      builder.copy(wave.piece(piece), builder.output(wave.vector(piece)));
-      if (!wave.last) ended.signal_end_of_use(piece, builder);
-    }
+    std::vector<Lane> lanes;
+    for (const Wave& wave : waves) lanes.emplace_back(wave, rank, builder);
+    for (const PieceFlags& flags : used) flags.await(rank.mates(), builder);
+    used.clear();
+    for (const Lane& lane : lanes) used.push_back(lane.end_of_use);
+    rank.one_node() ? combine_alone(lanes.front(), rank, builder)
+                    : combine(plan, lanes, rank, builder);
   }
 }
 
@@ -73,6 +133,7 @@ LATECOMER_ROW(allreduce, nodes) {
           .scratch_messages = 3,
           .parameters = {among_parameter("allreduce"),
                          pieces_parameter(),
+                         lanes_parameter(),
                          {"blocks",
                           "of the algorithm among the nodes; default: 0, as many as it takes by "
                           "itself",

@@ -1,9 +1,10 @@
 #include "algorithms/nodes/among.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 #include <string>
 
+#include "algorithms/nodes/plans.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {
@@ -35,13 +36,37 @@ Parameters parameters_for(const Algorithm& row, const Parameters& given) {
   return taken;
 }
 
-bool differ(const std::vector<Seconds>& arrivals, Seconds by) {
-  if (arrivals.empty()) return false;
-  const auto [least, most] = std::minmax_element(arrivals.begin(), arrivals.end());
-  return *most - *least > by;
+/// The first row that takes the operator and is worth its planning; none: nothing.
+std::string_view usable(std::span<const std::string_view> names, const Problem& problem,
+                        const Network& network) {
+  for (const std::string_view name : names) {
+    if (name.empty()) continue;
+    const Algorithm& row = find_algorithm(problem.collective, name);
+    const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
+    if (worth && accepts(row, problem, nullptr)) return name;
+  }
+  return {};
+}
+
+/// The arrival-aware row that runs among the nodes; none: nothing.
+std::string_view aware_row(const Plan& plan, const Problem& problem, const Knowledge& knowledge,
+                           std::span<const std::string_view> aware) {
+  if (apart(problem, knowledge)) return usable(aware, problem, knowledge.network);
+  const bool lanes = lanes_of(plan) > 1 && !aware.front().empty();
+  if (!lanes || !accepts(find_algorithm(problem.collective, aware.front()), problem, nullptr)) {
+    return {};
+  }
+  return aware.front();
 }
 
 }  // namespace
+
+bool apart(const Problem& problem, const Knowledge& knowledge) {
+  if (knowledge.arrivals.empty()) return false;
+  const auto [least, most] =
+      std::minmax_element(knowledge.arrivals.begin(), knowledge.arrivals.end());
+  return *most - *least > knowledge.network.transfer(problem.bytes()) / 4;
+}
 
 Parameter among_parameter(std::string_view collective) {
   return {kAmong, "the algorithm among the nodes; default: the cheapest", 0,
@@ -56,7 +81,7 @@ Parameter segments_among_parameter() {
 }
 
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
-                std::string_view aware) {
+                std::span<const std::string_view> aware) {
   const auto asked = plan.parameters.find(kAmong);
   const auto made = [&](const Algorithm& row) {
     return make_plan(row, problem, parameters_for(row, plan.parameters), knowledge);
@@ -66,24 +91,22 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
     if (accepts(row, problem, nullptr)) return made(row);
   }
   const auto names = programs_of(to_string(problem.collective));
-  const Seconds alone = knowledge.network.transfer(problem.bytes());
-  const bool use_aware = !aware.empty() && differ(knowledge.arrivals, alone / 4) &&
-                         accepts(find_algorithm(problem.collective, aware), problem, nullptr);
-  std::optional<Plan> best;
-  Seconds shortest = 0;
+  const std::string_view use_aware = aware_row(plan, problem, knowledge, aware);
+  Plan best;
+  Seconds shortest = std::numeric_limits<Seconds>::infinity();
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
-    if (!accepts(row, problem, nullptr) || (use_aware ? name != aware : row.arrival_aware))
-      continue;
+    const bool competes = use_aware.empty() ? !row.arrival_aware : name == use_aware;
+    if (!competes || !accepts(row, problem, nullptr)) continue;
     Plan tried = made(row);
     const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
-    if (best && takes >= shortest) continue;
+    if (takes >= shortest) continue;
     best = std::move(tried);
     shortest = takes;
   }
-  const auto place = std::find(names.begin(), names.end(), best->algorithm);
+  const auto place = std::find(names.begin(), names.end(), best.algorithm);
   plan.parameters[std::string(kAmong)] = place - names.begin();
-  return *best;
+  return best;
 }
 
 }  // namespace latecomer

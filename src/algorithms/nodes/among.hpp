@@ -10,10 +10,14 @@ namespace latecomer {
 /// `segments` of the row among the nodes; 0: as many as it takes by itself.
 [[nodiscard]] Parameter segments_among_parameter();
 
+/// Whether the expected arrivals differ by more than a quarter of a transfer of the vector.
+[[nodiscard]] bool apart(const Problem& problem, const Knowledge& knowledge);
+
 /// The plan among nodes for a problem of as many ranks as there are nodes: by the row that `plan`
 /// names, if it takes the operator, with the plan's parameters that the row has; otherwise by the
-/// cheapest one of balanced rows or, where the arrivals differ, by `aware`.
+/// cheapest one of balanced rows. Where the arrivals differ it is the first of `aware` that takes
+/// the operator and is worth its planning; where they do not, but nodes have lanes, the first one.
 [[nodiscard]] Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
-                              std::string_view aware);
+                              std::span<const std::string_view> aware);
 
 }  // namespace latecomer

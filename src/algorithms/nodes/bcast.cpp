@@ -14,7 +14,7 @@
 namespace latecomer::bcast {
 namespace {
 
-constexpr Lifting kOnNodes{goes_in_waves, waves_among, "sorted_linear", false, false};
+constexpr Lifting kOnNodes{goes_in_waves, waves_among, {"sorted_linear"}, false, false};
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters.try_emplace("segments", 0);

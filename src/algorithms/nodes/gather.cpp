@@ -14,7 +14,7 @@
 namespace latecomer::gather {
 namespace {
 
-constexpr Lifting kOnNodes{fits_node_by_node, nodes_parts, "sorted_linear_sync", false, false};
+constexpr Lifting kOnNodes{fits_node_by_node, nodes_parts, {"sorted_linear_sync"}, false, false};
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) { fill_lifted(plan, knowledge, kOnNodes); }
 

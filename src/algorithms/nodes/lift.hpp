@@ -2,6 +2,7 @@
 // carries out what the program does, on the buffer that the node's ranks share.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "schedule/builder.hpp"
@@ -9,12 +10,14 @@
 
 namespace latecomer {
 
-/// The places of a plan among nodes, and the ranks that carry out the messages of the nodes.
+/// The ranks that carry out the messages of the nodes.
 struct Drivers {
-  Nodes nodes;
-  std::vector<Rank> rank_of;  // of each node
+  const Nodes& nodes;
+  std::span<const Count> rank_of;  // of each node
 
-  [[nodiscard]] Rank of(Rank node) const { return rank_of[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] Rank of(Rank node) const {
+    return static_cast<Rank>(rank_of[static_cast<std::size_t>(node)]);
+  }
   [[nodiscard]] bool drives(Rank rank) const { return of(nodes.node(rank)) == rank; }
 };
 

@@ -11,7 +11,8 @@ bool fits_node_by_node(const Problem& problem, const Placement& placement) {
          2 * problem.ranks <= kMaxNodeFlags;
 }
 
-std::vector<Problem> nodes_parts(const Problem& problem, const Nodes& nodes) {
+std::vector<Problem> nodes_parts(const Plan& plan, const Nodes& nodes) {
+  const Problem& problem = plan.problem;
   Problem among = problem_among(problem, nodes, problem.count);
   among.parts.assign(static_cast<std::size_t>(nodes.count()), 0);
   const std::vector<Range> parts = transfers::parts_of(problem);

@@ -12,7 +12,7 @@ namespace latecomer {
 /// Whether ranks share nodes and the vector fits in their buffers.
 [[nodiscard]] bool fits_node_by_node(const Problem& problem, const Placement& placement);
 /// The problem among the nodes.
-[[nodiscard]] std::vector<Problem> nodes_parts(const Problem& problem, const Nodes& nodes);
+[[nodiscard]] std::vector<Problem> nodes_parts(const Plan& plan, const Nodes& nodes);
 /// The cost among the nodes or among all ranks.
 [[nodiscard]] Cost cost_of_parts(const Plan& plan);
 

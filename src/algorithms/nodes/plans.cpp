@@ -1,8 +1,11 @@
 #include "algorithms/nodes/plans.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "algorithms/nodes/among.hpp"
+#include "algorithms/nodes/waves.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
@@ -15,34 +18,45 @@ bool root_drives(const Problem& problem) {
   return problem.collective == Collective::bcast || problem.collective == Collective::scatter;
 }
 
-/// Of each node the rank that is expected first; of equal ones the root, otherwise the lowest.
-std::vector<Count> choose_drivers(const Problem& problem, const Nodes& nodes,
-                                  const std::vector<Seconds>& arrivals) {
-  std::vector<Count> drivers;
+/// Of each node the ranks that are expected first; of equal ones the root, otherwise the lowest. A
+/// rank that comes later than the first one by more than `patience` drives no lane.
+std::vector<Count> choose_drivers(const Problem& problem, const Nodes& nodes, Count lanes,
+                                  const std::vector<Seconds>& arrivals, Seconds patience) {
+  const auto arrival = [&](Rank rank) {
+    return arrivals.empty() ? 0 : arrivals[static_cast<std::size_t>(rank)];
+  };
   const auto is_root = [&](Rank rank) {
     return rooted(problem.collective) && rank == problem.root;
   };
   const auto before = [&](Rank a, Rank b) {
     if (root_drives(problem) && is_root(a) != is_root(b)) return is_root(a);
-    const Seconds first = arrivals.empty() ? 0 : arrivals[static_cast<std::size_t>(a)];
-    const Seconds second = arrivals.empty() ? 0 : arrivals[static_cast<std::size_t>(b)];
-    if (first != second) return first < second;
+    if (arrival(a) != arrival(b)) return arrival(a) < arrival(b);
     return is_root(a) != is_root(b) ? is_root(a) : a < b;
   };
+  const auto number = static_cast<std::size_t>(nodes.count());
+  std::vector<Count> drivers(static_cast<std::size_t>(lanes) * number);
   for (Rank node = 0; node < nodes.count(); ++node) {
-    const auto& ranks = nodes.ranks(node);
-    drivers.push_back(*std::min_element(ranks.begin(), ranks.end(), before));
+    std::vector<Rank> ranks = nodes.ranks(node);
+    const std::size_t most = std::min(ranks.size(), static_cast<std::size_t>(lanes));
+    std::partial_sort(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(most), ranks.end(),
+                      before);
+    std::size_t there = 1;
+    while (there < most && arrival(ranks[there]) <= arrival(ranks[0]) + patience) ++there;
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes); ++lane) {
+      drivers[lane * number + static_cast<std::size_t>(node)] = ranks[lane % there];
+    }
   }
   return drivers;
 }
 
 void check_drivers(const Plan& plan, const Nodes& nodes) {
-  if (plan.table.size() != static_cast<std::size_t>(nodes.count())) {
-    refuse_table(plan, "one rank a node");
+  if (static_cast<Count>(plan.table.size()) != lanes_of(plan) * nodes.count()) {
+    refuse_table(plan, "one rank a node and lane");
   }
-  for (Rank node = 0; node < nodes.count(); ++node) {
+  for (std::size_t i = 0; i < plan.table.size(); ++i) {
+    const auto node = static_cast<Rank>(i % static_cast<std::size_t>(nodes.count()));
     const auto& ranks = nodes.ranks(node);
-    const Count driver = plan.table[static_cast<std::size_t>(node)];
+    const Count driver = plan.table[i];
     if (std::find(ranks.begin(), ranks.end(), driver) == ranks.end()) {
       refuse_table(plan, "of each node one of its ranks");
     }
@@ -63,7 +77,45 @@ void check_inner(const Plan& inner, Problem problem) {
   check_plan(inner);
 }
 
+constexpr std::string_view kLanes = "lanes";
+constexpr double kMostLanes = 4;
+constexpr Count kShortestLane = 131072;  // bytes
+
 }  // namespace
+
+Count lanes_of(const Plan& plan) {
+  const auto found = plan.parameters.find(kLanes);
+  return found == plan.parameters.end() ? 1 : std::max<Count>(1, found->second);
+}
+
+Parameter lanes_parameter() {
+  return {
+      kLanes,
+      "drivers of a node, each for a part of the vector; default: 1, or up to 4 where a process "
+      "combines more slowly than the link brings",
+      1,
+      {}};
+}
+
+void fill_lanes(Plan& plan, const Knowledge& knowledge) {
+  Count& lanes = plan.parameters.try_emplace(std::string(kLanes), 0).first->second;
+  const Nodes nodes(knowledge.placement, plan.problem.ranks);
+  if (!goes_in_waves(plan.problem, knowledge.placement) || nodes.count() == 1) {
+    lanes = 1;
+    return;
+  }
+  if (lanes == 0 && !apart(plan.problem, knowledge)) {
+    // A driver adds and copies as each of its mates does, besides it combines what comes.
+    const Network& network = knowledge.network;
+    const Seconds work = 2 * network.local_beta + network.gamma;
+    const double needed = std::ceil(work / std::max(network.beta, work / kMostLanes));
+    lanes = std::min(static_cast<Count>(needed), plan.problem.bytes() / kShortestLane);
+  }
+  const Count waves = number_of_waves(plan.problem);
+  const Count most =
+      std::min({Count{nodes.most()}, plan.problem.count / waves, kMaxNodeFlags / 3 / waves});
+  lanes = std::clamp<Count>(lanes, 1, std::max<Count>(1, most));
+}
 
 std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,
                                        const std::vector<Seconds>& arrivals) {
@@ -100,7 +152,8 @@ void fill_lifted(Plan& plan, const Knowledge& knowledge, const Lifting& lifting)
   }
   const Nodes nodes(knowledge.placement, plan.problem.ranks);
   plan.placement = knowledge.placement;
-  plan.table = choose_drivers(plan.problem, nodes, knowledge.arrivals);
+  plan.table = choose_drivers(plan.problem, nodes, lanes_of(plan), knowledge.arrivals,
+                              knowledge.network.transfer(plan.problem.bytes()) / 4);
   if (nodes.count() == 1) {
     plan.parameters.try_emplace("among", 0);  // none runs
     return;
@@ -108,7 +161,7 @@ void fill_lifted(Plan& plan, const Knowledge& knowledge, const Lifting& lifting)
   among.arrivals = arrivals_of_nodes(plan, nodes, knowledge.arrivals);
   among.background = lifting.receives_apart;
   among.telemetry = knowledge.telemetry && lifting.tells;
-  for (const Problem& problem : lifting.among(plan.problem, nodes)) {
+  for (const Problem& problem : lifting.among(plan, nodes)) {
     plan.inner.push_back(plan_among(plan, problem, among, lifting.aware));
   }
 }
@@ -122,7 +175,7 @@ void check_lifted(const Plan& plan, const Lifting& lifting) {
     }
     check_drivers(plan, nodes);
     problems.clear();
-    if (nodes.count() > 1) problems = lifting.among(plan.problem, nodes);
+    if (nodes.count() > 1) problems = lifting.among(plan, nodes);
   }
   if (plan.inner.size() != problems.size()) {
     throw Error("inner plans", std::to_string(plan.inner.size()), std::to_string(problems.size()));

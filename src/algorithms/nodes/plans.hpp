@@ -2,6 +2,7 @@
 // plans among the nodes. Where the memory is not used, a plan is that of a row among all ranks.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -15,11 +16,19 @@ struct Lifting {
   /// Whether the memory of nodes is used for the problem.
   bool (*usable)(const Problem& problem, const Placement& placement);
   /// The problems of the programs among the nodes, each of them once.
-  std::vector<Problem> (*among)(const Problem& problem, const Nodes& nodes);
-  std::string_view aware;  // the row among nodes that arrive apart
-  bool receives_apart;     // what a driver receives must not lie in the buffer while mates use it
-  bool tells;              // its messages and flags tell all ranks of each other
+  std::vector<Problem> (*among)(const Plan& plan, const Nodes& nodes);
+  // The row among nodes that arrive apart: the first one that is worth its planning.
+  std::array<std::string_view, 2> aware;
+  bool receives_apart;  // what a driver receives must not lie in the buffer while mates use it
+  bool tells;           // its messages and flags tell all ranks of each other
 };
+
+/// The drivers of a node: each carries out the program among the nodes for a part of the vector.
+[[nodiscard]] Count lanes_of(const Plan& plan);
+[[nodiscard]] Parameter lanes_parameter();
+/// Fills in the number of lanes: several where one process cannot fill the node's link, because it
+/// takes longer to combine what it receives than the link to bring it.
+void fill_lanes(Plan& plan, const Knowledge& knowledge);
 
 /// The problem among the nodes for `count` elements of the vector.
 [[nodiscard]] Problem problem_among(const Problem& problem, const Nodes& nodes, Count count);
@@ -38,6 +47,7 @@ void build_among_all(const Plan& plan, Builder& builder);
 [[nodiscard]] inline bool among_all(const Plan& plan) { return plan.placement.empty(); }
 
 // The members of a row.
+// NOLINTBEGIN(readability-redundant-parentheses): there are none
 template <const Lifting& lifting>
 void check_plan_of(const Plan& plan) {
   check_lifted(plan, lifting);
@@ -46,6 +56,7 @@ template <const Lifting& lifting>
 bool informs_all_of(const Plan& plan) {
   return lifted_informs_all(plan, lifting);
 }
+// NOLINTEND(readability-redundant-parentheses)
 template <void (*on_nodes)(const Plan& plan, Builder& builder)>
 void build_lifted(const Plan& plan, Builder& builder) {
   among_all(plan) ? build_among_all(plan, builder) : on_nodes(plan, builder);

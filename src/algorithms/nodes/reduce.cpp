@@ -14,7 +14,7 @@
 namespace latecomer::reduce {
 namespace {
 
-constexpr Lifting kOnNodes{goes_in_waves, waves_among, "clairvoyant", true, false};
+constexpr Lifting kOnNodes{goes_in_waves, waves_among, {"clairvoyant"}, true, false};
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters.try_emplace("segments", 0);
@@ -23,7 +23,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
 }
 
 /// The driver's share: to reduce the sum of its node with those of the others.
-void drive(const Plan& plan, const Wave& wave, const NodeRank& rank, Builder& builder) {
+void drive(const Plan& plan, const Wave& wave, const NodeRank& rank, const Builder& builder) {
   if (!rank.root()) {
     rank.carry_out(plan_of(plan, wave), wave.whole());
     return;
@@ -52,7 +52,7 @@ void build(const Plan& plan, Builder& builder) {
     const PieceFlags result = rank.hands_over() ? PieceFlags(wave, builder) : PieceFlags();
     ended.await(rank.hands_over() ? 2 : 1, builder);
     ended = wave.last ? PieceFlags() : PieceFlags(wave, builder);
-    sum.add(false);
+    sum.add();
     if (rank.drives() || (rank.root() && rank.one_node())) sum.await(false);
     if (rank.drives()) drive(plan, wave, rank, builder);
     if (rank.drives() && rank.hands_over()) result.signal(builder);

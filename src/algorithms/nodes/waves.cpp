@@ -12,12 +12,23 @@ constexpr Count kShortestSlice = 4096;   // bytes that ranks take turns at
 constexpr Count kShortestPiece = 32768;  // bytes that leave as soon as they are complete
 constexpr Count kMostPieces = 64;
 
+// On one node pieces are longer: nothing leaves it, and memcpy writes what is longer than half a
+// MiB past the cache, which took half the time for vectors that do not fit in there.
+constexpr Count kFewPieces = 8;
+constexpr Count kLongestPiece = 524288;
+
+Count usual_pieces(Count bytes, const Nodes& nodes) {
+  Count piece = kShortestPiece;
+  if (nodes.count() == 1) piece = std::clamp(bytes / kFewPieces, kShortestPiece, kLongestPiece);
+  return std::clamp<Count>(bytes / piece, 1, kMostPieces);
+}
+
+}  // namespace
+
 Count number_of_waves(const Problem& problem) {
   const Count most = std::max<Count>(1, kMaxNodeBytes / problem.element_bytes);
   return (problem.count + most - 1) / most;
 }
-
-}  // namespace
 
 bool goes_in_waves(const Problem& problem, const Placement& placement) {
   return shares_nodes(placement) && problem.commutative && problem.count > 0 &&
@@ -25,26 +36,31 @@ bool goes_in_waves(const Problem& problem, const Placement& placement) {
          number_of_waves(problem) <= kMaxNodeFlags / 3;
 }
 
-std::vector<Problem> waves_among(const Problem& problem, const Nodes& nodes) {
-  const Count waves = number_of_waves(problem);
-  const Partition parts(problem.count, waves);
-  std::vector<Problem> all = {problem_among(problem, nodes, parts.longest())};
-  const Count last = parts.range(waves - 1).count;
-  if (last != parts.longest()) all.push_back(problem_among(problem, nodes, last));
+std::vector<Problem> waves_among(const Plan& plan, const Nodes& nodes) {
+  const Count parts = number_of_waves(plan.problem) * lanes_of(plan);
+  const Partition lengths(plan.problem.count, parts);
+  std::vector<Problem> all = {problem_among(plan.problem, nodes, lengths.longest())};
+  const Count last = lengths.range(parts - 1).count;
+  if (last != lengths.longest()) all.push_back(problem_among(plan.problem, nodes, last));
   return all;
 }
 
+/// The lanes of a node send at once, over one link, and combine at once, each by itself.
 Cost cost_of_waves(const Plan& plan) {
   Cost all;
   if (plan.inner.empty()) return all;
-  const Count waves = number_of_waves(plan.problem);
-  for (Count wave = 0; wave + 1 < waves; ++wave) all = all + cost_of(plan.inner.front());
-  return all + cost_of(plan.inner.back());
+  const Count lanes = lanes_of(plan);
+  Cost wave = cost_of(plan.inner.front());
+  wave.sent *= lanes;
+  wave.exchanged *= lanes;
+  for (Count i = number_of_waves(plan.problem); i > 0; --i) all = all + wave;
+  return all;
 }
 
 Parameter pieces_parameter() {
   return {"pieces",
-          "of the vector, which leave a node one by one; default: of 32 KiB, at most 64",
+          "of the vector, which leave a node one by one; default: of 32 KiB, on one node of up to "
+          "512 KiB, at most 64",
           1,
           {}};
 }
@@ -56,12 +72,12 @@ void fill_pieces(Plan& plan, Turns turns) {
 }
 
 Cuts::Cuts(const Plan& plan, const Nodes& nodes, Turns turns)
-    : waves(number_of_waves(plan.problem)) {
-  const Count longest = Partition(plan.problem.count, waves).longest();
-  const Count flags = kMaxNodeFlags / waves;  // pieces * (slices + 2) of them
+    : waves(number_of_waves(plan.problem)), lanes(lanes_of(plan)) {
+  const Count longest = Partition(plan.problem.count, waves * lanes).longest();
+  const Count flags = kMaxNodeFlags / (waves * lanes);  // pieces * (slices + 2) of them
   const Count bytes = longest * plan.problem.element_bytes;
   const Count asked = plan.parameters.at("pieces");
-  pieces = asked > 0 ? asked : std::clamp<Count>(bytes / kShortestPiece, 1, kMostPieces);
+  pieces = asked > 0 ? asked : usual_pieces(bytes, nodes);
   pieces = std::clamp<Count>(pieces, 1, std::max<Count>(1, std::min(flags / 3, longest)));
   const Count most = turns == Turns::none ? 1 : nodes.most();
   slices = std::clamp<Count>(bytes / pieces / kShortestSlice, 1,
@@ -70,7 +86,7 @@ Cuts::Cuts(const Plan& plan, const Nodes& nodes, Turns turns)
 
 Slice Wave::piece(Count piece) const {
   const Range part = Partition(range.count, pieces).range(piece);
-  return {Buffer::node, part.begin, part.count};
+  return {Buffer::node, begin + part.begin, part.count};
 }
 
 Range Wave::vector(Count piece) const { return vector(this->piece(piece)); }
@@ -81,20 +97,39 @@ Slice Wave::slice(Count piece, Count slice) const {
   return whole.part(part.begin, part.count);
 }
 
-std::vector<Wave> waves_of(const Plan& plan, const NodeRank& rank, Turns turns, Builder& builder) {
+std::vector<std::vector<Wave>> lanes_of_waves(const Plan& plan, const NodeRank& rank, Turns turns,
+                                              Builder& builder) {
   const Cuts cuts(plan, rank.nodes(), turns);
-  const Partition parts(plan.problem.count, cuts.waves);
-  if (!rank.alone()) builder.node(parts.longest());
+  const Partition parts(plan.problem.count, cuts.waves * cuts.lanes);
+  std::vector<std::vector<Wave>> waves(static_cast<std::size_t>(cuts.waves));
+  Count most = 0;
+  for (Count number = 0; number < cuts.waves; ++number) {
+    Count begin = 0;
+    for (Count lane = 0; lane < cuts.lanes; ++lane) {
+      const Range range = parts.range(number * cuts.lanes + lane);
+      waves[static_cast<std::size_t>(number)].push_back(
+          {number, number + 1 == cuts.waves, range, begin, lane, cuts.pieces, cuts.slices});
+      begin += range.count;
+    }
+    most = std::max(most, begin);
+  }
+  if (!rank.alone()) builder.node(most);
+  return waves;
+}
+
+std::vector<Wave> waves_of(const Plan& plan, const NodeRank& rank, Turns turns, Builder& builder) {
   std::vector<Wave> waves;
-  for (Count wave = 0; wave < cuts.waves; ++wave) {
-    waves.push_back({wave, wave + 1 == cuts.waves, parts.range(wave), cuts.pieces, cuts.slices});
+  for (const auto& lanes : lanes_of_waves(plan, rank, turns, builder)) {
+    waves.push_back(lanes.front());
   }
   return waves;
 }
 
-const Plan& plan_of(const Plan& plan, const Wave& wave) {
-  return plan.inner.front().problem.count == wave.range.count ? plan.inner.front()
-                                                              : plan.inner.back();
+Plan plan_of(const Plan& plan, const Wave& wave) {
+  const bool longer = plan.inner.front().problem.count == wave.range.count;
+  Plan inner = longer ? plan.inner.front() : plan.inner.back();
+  inner.telemetry = inner.telemetry && wave.lane == 0;
+  return inner;
 }
 
 PieceFlags::PieceFlags(const Wave& wave, Builder& builder) : wave_(wave) {
@@ -130,27 +165,33 @@ Sum::Sum(const Wave& wave, const NodeRank& rank, Builder& builder)
   for (Count i = 0; i < wave.pieces * wave.slices; ++i) flags_.push_back(builder.flag());
 }
 
-void Sum::add(bool tells) const {
-  for (Count piece = 0; piece < wave_.pieces; ++piece) {
-    for (Count turn = 0; turn < wave_.slices; ++turn) {
-      const Count slice = (rank_.place() + turn) % wave_.slices;
-      const Slice to = wave_.slice(piece, slice);
-      builder_.accumulate(builder_.input(wave_.vector(to)), to, flag(piece, slice));
-      if (tells && piece == 0 && slice == 0) builder_.piggyback_last();
-    }
+void Sum::add(Count piece, bool tells) const {
+  for (Count turn = 0; turn < wave_.slices; ++turn) {
+    const Count slice = (rank_.place() + turn) % wave_.slices;
+    const Slice to = wave_.slice(piece, slice);
+    builder_.accumulate(builder_.input(wave_.vector(to)), to, flag(piece, slice));
+    if (tells && piece == 0 && slice == 0) builder_.piggyback_last();
   }
 }
 
-std::vector<OpIndex> Sum::await(bool tells) const {
+void Sum::add() const {
+  for (Count piece = 0; piece < wave_.pieces; ++piece) add(piece, false);
+}
+
+std::vector<OpIndex> Sum::await(Count piece, bool tells) const {
   std::vector<OpIndex> known;
-  for (Count piece = 0; piece < wave_.pieces; ++piece) {
-    for (Count slice = 0; slice < wave_.slices; ++slice) {
-      builder_.await(wave_.slice(piece, slice), flag(piece, slice), rank_.mates());
-      if (!tells || piece > 0 || slice > 0) continue;
-      builder_.piggyback_last();
-      known = {builder_.last()};
-    }
+  for (Count slice = 0; slice < wave_.slices; ++slice) {
+    builder_.await(wave_.slice(piece, slice), flag(piece, slice), rank_.mates());
+    if (!tells || piece > 0 || slice > 0) continue;
+    builder_.piggyback_last();
+    known = {builder_.last()};
   }
+  return known;
+}
+
+std::vector<OpIndex> Sum::await(bool tells) const {
+  std::vector<OpIndex> known = await(0, tells);
+  for (Count piece = 1; piece < wave_.pieces; ++piece) await(piece, tells);
   return known;
 }
 

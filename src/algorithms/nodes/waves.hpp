@@ -10,10 +10,11 @@
 
 namespace latecomer {
 
+[[nodiscard]] Count number_of_waves(const Problem& problem);
 /// Whether ranks share nodes and the vector goes through their buffers.
 [[nodiscard]] bool goes_in_waves(const Problem& problem, const Placement& placement);
 /// The problems among the nodes for waves of one length or two.
-[[nodiscard]] std::vector<Problem> waves_among(const Problem& problem, const Nodes& nodes);
+[[nodiscard]] std::vector<Problem> waves_among(const Plan& plan, const Nodes& nodes);
 /// The sum of the waves' costs among the nodes.
 [[nodiscard]] Cost cost_of_waves(const Plan& plan);
 
@@ -24,20 +25,23 @@ enum class Turns : std::uint8_t { none, slices };
 /// Fills in the number of pieces, once the plan has its placement.
 void fill_pieces(Plan& plan, Turns turns);
 
-/// The numbers of waves of the vector, of pieces of a wave, and of slices of a piece.
+/// The numbers of waves of the vector, of pieces of a lane of a wave, and of slices of a piece.
 struct Cuts {
   Cuts(const Plan& plan, const Nodes& nodes, Turns turns);
 
   Count waves;
+  Count lanes;
   Count pieces;
   Count slices;
 };
 
-/// A wave of the vector, which lies at the begin of the node's buffer.
+/// A wave of the vector, or one lane's part of it.
 struct Wave {
   Count number = 0;
   bool last = false;
-  Range range;  // of the vector
+  Range range;      // of the vector
+  Count begin = 0;  // in the node's buffer
+  Count lane = 0;
   Count pieces = 1;
   Count slices = 1;
 
@@ -46,16 +50,19 @@ struct Wave {
   [[nodiscard]] Range vector(Count piece) const;
   [[nodiscard]] Slice slice(Count piece, Count slice) const;
   [[nodiscard]] Range vector(const Slice& in_buffer) const {
-    return {range.begin + in_buffer.begin, in_buffer.count};
+    return {range.begin + in_buffer.begin - begin, in_buffer.count};
   }
-  [[nodiscard]] Slice whole() const { return {Buffer::node, 0, range.count}; }
+  [[nodiscard]] Slice whole() const { return {Buffer::node, begin, range.count}; }
 };
 
-/// The waves of a plan; reserves the node's buffer if several ranks share it.
+/// The waves of a plan with one lane; reserves the node's buffer if several ranks share it.
 [[nodiscard]] std::vector<Wave> waves_of(const Plan& plan, const NodeRank& rank, Turns turns,
                                          Builder& builder);
-/// The plan among the nodes for a wave.
-[[nodiscard]] const Plan& plan_of(const Plan& plan, const Wave& wave);
+/// The waves of a plan, lane by lane.
+[[nodiscard]] std::vector<std::vector<Wave>> lanes_of_waves(const Plan& plan, const NodeRank& rank,
+                                                            Turns turns, Builder& builder);
+/// The plan among the nodes for a lane of a wave. The first lane carries the arrival stamps.
+[[nodiscard]] Plan plan_of(const Plan& plan, const Wave& wave);
 
 /// A flag for each piece of a wave. All ranks of a node reserve alike.
 class PieceFlags {
@@ -83,9 +90,14 @@ class Sum {
  public:
   Sum(const Wave& wave, const NodeRank& rank, Builder& builder);
 
-  /// Adds this rank's vector. `tells`: with its arrival stamp.
-  void add(bool tells) const;
-  /// Awaits all of them. Returns the operation after which their stamps are known, if they tell.
+  /// Adds a piece of this rank's vector. `tells`: the first one with its arrival stamp.
+  void add(Count piece, bool tells) const;
+  /// Adds all of it.
+  void add() const;
+  /// Awaits a piece of all of them. Returns the operation after which their stamps are known, if
+  /// this is the first piece and they tell.
+  std::vector<OpIndex> await(Count piece, bool tells) const;
+  /// Awaits all pieces, likewise.
   std::vector<OpIndex> await(bool tells) const;
 
  private:

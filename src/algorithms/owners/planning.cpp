@@ -20,10 +20,6 @@ constexpr Count kMostBlocks = 4096;  // that a user can ask for
 constexpr Rank kMaxRanks = 128;      // where planning takes some milliseconds at most
 constexpr double kFewestBlocks = 8;  // where fewer are best, other algorithms are faster
 
-Count most_blocks(const Problem& problem) {
-  return std::clamp<Count>(problem.count, 1, kMostBlocks);
-}
-
 /// The time from each rank's arrival to the last one, seconds.
 std::vector<Seconds> before_last(const std::vector<Seconds>& arrivals, Rank ranks) {
   std::vector<Seconds> before(static_cast<std::size_t>(ranks), 0);
@@ -44,17 +40,6 @@ double volume_after_last(const std::vector<Seconds>& before, Seconds vector) {
 
 Seconds vector_time(const Problem& problem, const Network& network) {
   return network.beta * static_cast<double>(problem.bytes());
-}
-
-/// The number of blocks for which (V K + ceil(log2 P))(alpha + m/K beta) is least, V being
-/// `volume`. Where a link makes up for start-ups, it is a quarter of the blocks for which it can:
-/// ranks that share cores cannot make up for theirs.
-double ideal_blocks(const Problem& problem, double volume, const Network& network) {
-  const Seconds alpha = std::max(network.alpha, 1e-9);
-  const bool made_up_for = network.beta * static_cast<double>(network.burst) >= alpha;
-  if (made_up_for) return vector_time(problem, network) / (4 * alpha);
-  const double fill = ceil_log2(problem.ranks);
-  return std::sqrt(fill * vector_time(problem, network) / (volume * alpha));
 }
 
 Count best_blocks(const Problem& problem, const std::vector<Seconds>& before,
@@ -129,6 +114,20 @@ void plan_blocks(Plan& plan, Count blocks, const std::vector<Seconds>& before,
 
 }  // namespace
 
+Count most_blocks(const Problem& problem) {
+  return std::clamp<Count>(problem.count, 1, kMostBlocks);
+}
+
+/// Where a link makes up for start-ups, it is a quarter of the blocks for which it can:
+/// ranks that share cores cannot make up for theirs.
+double ideal_blocks(const Problem& problem, double volume, const Network& network) {
+  const Seconds alpha = std::max(network.alpha, 1e-9);
+  const bool made_up_for = network.beta * static_cast<double>(network.burst) >= alpha;
+  if (made_up_for) return vector_time(problem, network) / (4 * alpha);
+  const double fill = ceil_log2(problem.ranks);
+  return std::sqrt(fill * vector_time(problem, network) / (volume * alpha));
+}
+
 Count blocks_of(const Plan& plan) { return plan.parameters.at("blocks"); }
 
 Combines combines_of(const Plan& plan) {
@@ -180,8 +179,12 @@ Count balanced_rounds(const Plan& plan) {
   return timetable({together, blocks_of(plan), combines_of(plan)})->rounds;
 }
 
+bool worth_blocks(const Problem& problem, const Network& network) {
+  return ideal_blocks(problem, 1, network) >= kFewestBlocks;
+}
+
 bool worth_planning_owners(const Problem& problem, const Network& network) {
-  return problem.ranks <= kMaxRanks && ideal_blocks(problem, 1, network) >= kFewestBlocks;
+  return problem.ranks <= kMaxRanks && worth_blocks(problem, network);
 }
 
 void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge) {

@@ -36,8 +36,14 @@ void check_blocks_of_owners(const Plan& plan);
 [[nodiscard]] Seconds planned_time(const Plan& plan, const Network& network);
 /// The time of one round while ports are busy in each round.
 [[nodiscard]] Seconds round_of(const Plan& plan, const Network& network);
+/// The number of blocks for which (volume K + ceil(log2 P))(alpha + m/K beta) is least.
+[[nodiscard]] double ideal_blocks(const Problem& problem, double volume, const Network& network);
+/// More blocks are not made.
+[[nodiscard]] Count most_blocks(const Problem& problem);
 /// The rounds of a timetable with as many blocks if all ranks arrive together.
 [[nodiscard]] Count balanced_rounds(const Plan& plan);
+/// True if the vector is long enough to be cut into blocks.
+[[nodiscard]] bool worth_blocks(const Problem& problem, const Network& network);
 /// True if planning may gain more time than it takes.
 [[nodiscard]] bool worth_planning_owners(const Problem& problem, const Network& network);
 

@@ -1,9 +1,11 @@
 #include "runtime/call/call.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <numeric>
 
 #include "runtime/call/datatypes.hpp"
+#include "runtime/call/native.hpp"
 #include "runtime/call/operators.hpp"
 #include "transports/mpi/layout.hpp"
 #include "transports/mpi/user_code.hpp"
@@ -77,10 +79,13 @@ bool Reading::wrong() const {
 }
 
 bool Reading::wrong_parts() const {
-  if (call_.recvcounts == nullptr) return wrong_side(call_.recvbuf, call_.recvcount, recv_);
-  if (call_.recvcounts == kNoCounts || call_.displs == nullptr || recv_.null()) return true;
-  return std::any_of(call_.recvcounts, call_.recvcounts + ranks_,
-                     [&](int count) { return wrong_side(call_.recvbuf, count, recv_); });
+  if (!call_.parts_differ()) return wrong_side(call_.recvbuf, call_.recvcount, recv_);
+  if (recv_.null() || call_.recvcounts == kNoCounts) return true;
+  if (call_.displs == nullptr && call_.large_displs == nullptr) return true;
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    if (wrong_side(call_.recvbuf, call_.part_count(rank), recv_)) return true;
+  }
+  return false;
 }
 
 bool Reading::wrong_reduction() const {
@@ -98,7 +103,7 @@ bool Reading::wrong_gathering() const {
   if (call_.sendbuf == MPI_IN_PLACE) return !root();
   if (wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
   if (!root()) return false;
-  const Count received = call_.recvcounts == nullptr ? call_.recvcount : call_.recvcounts[me_];
+  const Count received = call_.parts_differ() ? call_.part_count(me_) : call_.recvcount;
   return call_.sendcount * send_.size() != received * recv_.size();
 }
 
@@ -135,9 +140,9 @@ void Reading::add_reduction(Problem& problem) const {
 
 void Reading::add_moved(Problem& problem) const {
   problem.element_bytes = 1;
-  if (call_.recvcounts != nullptr) {
+  if (call_.parts_differ()) {
     for (Rank rank = 0; rank < problem.ranks; ++rank) {
-      problem.parts.push_back(call_.recvcounts[rank] * recv_.size());
+      problem.parts.push_back(call_.part_count(rank) * recv_.size());
     }
     problem.count = std::accumulate(problem.parts.begin(), problem.parts.end(), Count{0});
     return;
@@ -152,33 +157,66 @@ void Reading::add_moved(Problem& problem) const {
 
 int allgather_natively(const Call& call, int sendcount) {
   if (call.recvcounts == nullptr) {
-    return PMPI_Allgather(call.sendbuf, sendcount, call.sendtype, call.recvbuf,
-                          static_cast<int>(call.recvcount), call.recvtype, call.comm);
+    return native_calls.allgather(call.sendbuf, sendcount, call.sendtype, call.recvbuf,
+                                  static_cast<int>(call.recvcount), call.recvtype, call.comm);
   }
   const int* const counts = call.recvcounts == kNoCounts ? nullptr : call.recvcounts;
-  return PMPI_Allgatherv(call.sendbuf, sendcount, call.sendtype, call.recvbuf, counts, call.displs,
-                         call.recvtype, call.comm);
+  return native_calls.allgatherv(call.sendbuf, sendcount, call.sendtype, call.recvbuf, counts,
+                                 call.displs, call.recvtype, call.comm);
 }
+
+#if MPI_VERSION >= 4
+int large_natively(const Call& call) {
+  if (call.large_recvcounts != nullptr) {
+    return PMPI_Allgatherv_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                             call.large_recvcounts, call.large_displs, call.recvtype, call.comm);
+  }
+  switch (call.collective) {
+    case Collective::allreduce:
+      return PMPI_Allreduce_c(call.sendbuf, call.recvbuf, call.sendcount, call.sendtype, call.op,
+                              call.comm);
+    case Collective::reduce:
+      return PMPI_Reduce_c(call.sendbuf, call.recvbuf, call.sendcount, call.sendtype, call.op,
+                           call.root, call.comm);
+    case Collective::bcast:
+      return PMPI_Bcast_c(call.recvbuf, call.recvcount, call.recvtype, call.root, call.comm);
+    case Collective::allgather:
+      return PMPI_Allgather_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                              call.recvcount, call.recvtype, call.comm);
+    case Collective::gather:
+      return PMPI_Gather_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                           call.recvcount, call.recvtype, call.root, call.comm);
+    case Collective::scatter:
+      return PMPI_Scatter_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                            call.recvcount, call.recvtype, call.root, call.comm);
+  }
+  return MPI_ERR_OTHER;
+}
+#endif
 
 }  // namespace
 
 int Call::native() const {
   const UserCode called;
+#if MPI_VERSION >= 4
+  if (sendcount > INT_MAX || recvcount > INT_MAX || large_recvcounts != nullptr)
+    return large_natively(*this);
+#endif
   const auto sent = static_cast<int>(sendcount);
   const auto received = static_cast<int>(recvcount);
   switch (collective) {
     case Collective::allreduce:
-      return PMPI_Allreduce(sendbuf, recvbuf, sent, sendtype, op, comm);
+      return native_calls.allreduce(sendbuf, recvbuf, sent, sendtype, op, comm);
     case Collective::reduce:
-      return PMPI_Reduce(sendbuf, recvbuf, sent, sendtype, op, root, comm);
+      return native_calls.reduce(sendbuf, recvbuf, sent, sendtype, op, root, comm);
     case Collective::bcast:
-      return PMPI_Bcast(recvbuf, received, recvtype, root, comm);
+      return native_calls.bcast(recvbuf, received, recvtype, root, comm);
     case Collective::allgather:
       return allgather_natively(*this, sent);
     case Collective::gather:
-      return PMPI_Gather(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
+      return native_calls.gather(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
     case Collective::scatter:
-      return PMPI_Scatter(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
+      return native_calls.scatter(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
   }
   return MPI_ERR_OTHER;
 }

@@ -24,9 +24,21 @@ struct Call {
   MPI_Op op = MPI_OP_NULL;
   Rank root = 0;
   MPI_Comm comm = MPI_COMM_NULL;
-  const void* site = nullptr;       // where the program calls from, for reports only
-  const int* recvcounts = nullptr;  // of parts that differ, in place of recvcount ...
-  const int* displs = nullptr;      // ... and where they are, in elements of recvtype
+  const void* site = nullptr;                   // where the program calls from, for reports only
+  const int* recvcounts = nullptr;              // of parts that differ, in place of recvcount ...
+  const int* displs = nullptr;                  // ... and where they are, in elements of recvtype
+  const MPI_Count* large_recvcounts = nullptr;  // the same, in place of these two
+  const MPI_Aint* large_displs = nullptr;
+
+  [[nodiscard]] bool parts_differ() const {
+    return recvcounts != nullptr || large_recvcounts != nullptr;
+  }
+  [[nodiscard]] Count part_count(Rank rank) const {
+    return large_recvcounts != nullptr ? large_recvcounts[rank] : recvcounts[rank];
+  }
+  [[nodiscard]] Count part_begin(Rank rank) const {
+    return large_displs != nullptr ? large_displs[rank] : displs[rank];
+  }
 
   [[nodiscard]] bool in_place() const { return sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE; }
   /// Executes the MPI library's own collective with these arguments. Returns MPI's code.

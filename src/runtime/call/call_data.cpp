@@ -98,10 +98,10 @@ void CallData::place_input() {
 std::vector<CallData::Block> CallData::received_blocks() const {
   const bool gathers =
       call_.collective == Collective::allgather || call_.collective == Collective::gather;
-  if (call_.recvcounts == nullptr) return {{0, call_.recvcount * (gathers ? problem_.ranks : 1)}};
+  if (!call_.parts_differ()) return {{0, call_.recvcount * (gathers ? problem_.ranks : 1)}};
   std::vector<Block> blocks;
   for (Rank rank = 0; rank < problem_.ranks; ++rank) {
-    blocks.push_back({call_.displs[rank], call_.recvcounts[rank]});
+    blocks.push_back({call_.part_begin(rank), call_.part_count(rank)});
   }
   return blocks;
 }
@@ -134,8 +134,8 @@ char* CallData::own_part_of_output() const {
 }
 
 void CallData::pack_own_part(const Layout& layout) {
-  const Count count = call_.recvcounts == nullptr ? call_.recvcount : call_.recvcounts[me_];
-  const Count first = call_.recvcounts == nullptr ? me_ * call_.recvcount : call_.displs[me_];
+  const Count count = !call_.parts_differ() ? call_.recvcount : call_.part_count(me_);
+  const Count first = !call_.parts_differ() ? me_ * call_.recvcount : call_.part_begin(me_);
   const void* const own = at(call_.recvbuf, first * layout.extent);
   code_ = pack(own, count, layout, own_part_of_output(), call_.comm);
 }

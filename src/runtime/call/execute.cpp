@@ -1,8 +1,10 @@
 #include "runtime/call/execute.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/last_error.hpp"
@@ -16,7 +18,9 @@
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/progress/async_progress.hpp"
+#include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
+#include "runtime/settings/defaults.hpp"
 #include "runtime/settings/settings.hpp"
 #include "transports/mpi/user_code.hpp"
 
@@ -150,6 +154,17 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
 }
 
+/// Reviews the calls of a class now, or, if ranks may leave such a call before others enter it,
+/// after the next one in which all wait.
+Ending review_in_time(CommState& state, const Problem& problem, Ending ending) {
+  if (!defaults().waits_for_synchronising_calls || !rooted(problem.collective)) {
+    return review_watched(state, problem, ending);
+  }
+  state.due.review = problem;
+  Chooser::defer(*ending.call_class);
+  return ending;
+}
+
 /// Reviews the last calls of an active class. A rank that failed is not waited for.
 Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
   CommResources& resources = *state.resources;
@@ -189,7 +204,7 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
   const Ending ending{execute_natively(state, request.call), counter, false, call_class};
   if (call_class == nullptr || !Chooser::watched(*call_class, monotonic_clock() - entered))
     return ending;
-  return review_watched(state, request.problem, ending);
+  return review_in_time(state, request.problem, ending);
 }
 
 /// Executes a plan. `begun`: the protocol, if it was started ahead of this rank's arrival.
@@ -323,6 +338,44 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
   return execute_plan_and_learn(state, call, *prepared, begun, decision.exchange_arrivals, arrived);
 }
 
+/// Links the ranks in a call, and watches arrivals if they are to be forecast.
+Outcome connect_and_watch(CommState& state) {
+  const Outcome connected = connect(state);
+  const bool watches = state.chooser.policy().online && state.chooser.watch() == nullptr;
+  if (connected.code != MPI_SUCCESS || !watches) return connected;
+  return state.settings == Settings::alike ? watch_arrivals(state) : connected;
+}
+
+/// True if the ranks are not linked, and may not be in this call.
+bool waits_for_link(CommState& state, const Problem& problem) {
+  return defaults().waits_for_synchronising_calls && rooted(problem.collective) &&
+         state.resources == nullptr;
+}
+
+/// Does what is due. All ranks have just been in a call in which they waited for each other.
+Ending settle(CommState& state, Ending ending) {
+  const Due due = std::exchange(state.due, {});
+  if (due.review) {
+    Ending reviewed = ending;
+    reviewed.call_class = &state.chooser.class_of(*due.review);
+    if (!reviewed.call_class->active) {
+      reviewed = review_watched(state, *due.review, reviewed);
+      if (reviewed.raise) return reviewed;
+    }
+  }
+  if (!due.link || state.resources) return ending;
+  const Outcome connected = connect_and_watch(state);
+  if (connected.code == MPI_SUCCESS || state.resources_failed) return ending;
+  return fail(state, connected);
+}
+
+/// True if all ranks wait for each other in the call, and know it.
+bool synchronises(const CommState& state, const Request& request) {
+  if (request.by_library != nullptr && request.by_library != &latecomer_stats::native) return false;
+  return !rooted(request.problem.collective) && request.problem.count > 0 && state.ranks > 1 &&
+         !state.intercommunicator && state.broken.empty();
+}
+
 Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   if (request.by_library != nullptr) {
     if (const auto wrong = leave(state, request))
@@ -342,7 +395,11 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
       return execute_by_library(state, request, &latecomer_stats::native, call_class, entered);
     }
   }
-  if (const Outcome connected = connect(state); connected.code != MPI_SUCCESS) {
+  if (waits_for_link(state, problem)) {
+    state.due.link = !state.resources_failed;
+    return execute_by_library(state, request, &latecomer_stats::fallback_link, nullptr, 0);
+  }
+  if (const Outcome connected = connect_and_watch(state); connected.code != MPI_SUCCESS) {
     if (!state.resources_failed) return fail(state, connected);
     set_last_error(connected.why);
     return execute_by_library(state, request, &latecomer_stats::fallback_plan, nullptr, 0);
@@ -396,7 +453,7 @@ std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const E
 /// on all of them; handles of objects that a program made may be reused for other objects, and on
 /// some ranks only.
 bool lasting(const CommState& state, const Call& call) {
-  if (call.recvcounts != nullptr) return false;
+  if (call.parts_differ()) return false;
   if (state.intercommunicator || state.choice(call.collective).algorithm->kind == Kind::native) {
     return true;
   }
@@ -417,6 +474,15 @@ bool takes_shortcut(const CommState& state, const Request& request, const Ending
   return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
 }
 
+/// Counts the rank that came last in the call.
+void count_last(CommState& state) {
+  const std::vector<Seconds>& arrivals = state.chooser.watch()->last();
+  if (arrivals.empty()) return;
+  const auto last = std::max_element(arrivals.begin(), arrivals.end());
+  state.last_to_arrive.resize(arrivals.size());
+  ++state.last_to_arrive[static_cast<std::size_t>(last - arrivals.begin())];
+}
+
 /// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
 void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
   ++(state.stats.*ending.counter);
@@ -431,6 +497,7 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
     ended.parameters = state.parameters;
   }
   ended.telemetry = telemetry_of(state, ending);
+  if (ended.telemetry && ledger_is_kept()) count_last(state);
   const Statistics::Records records = state.statistics.add(ended);
   if (takes_shortcut(state, request, ending)) {
     state.shortcuts.add(request.call, ending.counter, ending.call_class, state.chooser, records,
@@ -444,6 +511,7 @@ Ending execute_locked(CommState& state, const Request& request, Seconds entered)
   const std::lock_guard hold(state.lock);
   state.lock.begin_call();
   Ending ending = dispatch(state, request, entered);
+  if (state.due.any() && synchronises(state, request)) ending = settle(state, ending);
   record(state, request, ending, entered);
   if (!ending.decided) return ending;
   const Seconds inside = monotonic_clock() - entered;
@@ -467,13 +535,20 @@ int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
 
 int execute(CommState& state, const Call& call) {
   ++state.calls;
-  if (Shortcut* const known = state.shortcuts.find(call, state.chooser)) {
-    return execute_shortcut(*known, state, call);
-  }
+  Shortcut* const known = state.due.any() && !rooted(call.collective)
+                              ? nullptr
+                              : state.shortcuts.find(call, state.chooser);
+  if (known != nullptr) return execute_shortcut(*known, state, call);
   const Seconds entered = monotonic_clock();
   const Request request = understand(state, call);
   const Ending ending = execute_locked(state, request, entered);
   return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
+}
+
+void after_synchronising(CommState& state) {
+  if (!state.due.any() || state.ranks == 1 || !state.broken.empty()) return;
+  const std::lock_guard hold(state.lock);
+  (void)settle(state, {});
 }
 
 }  // namespace latecomer

@@ -17,4 +17,8 @@ namespace latecomer {
 /// Returns MPI's code; errors went through the communicator's error handler.
 int execute(CommState& state, const Call& call);
 
+/// Called after a collective of the MPI library in which all ranks of the communicator waited for
+/// each other: does what waited for such a call. Errors show in later calls.
+void after_synchronising(CommState& state);
+
 }  // namespace latecomer

@@ -62,7 +62,7 @@ class Shortcuts {
  public:
   /// Null if the call must be looked at.
   [[nodiscard]] Shortcut* find(const Call& call, const Chooser& chooser) {
-    if (call.recvcounts != nullptr) return nullptr;
+    if (call.parts_differ()) return nullptr;
     Shortcut& at = place(call);
     if (at.counter == nullptr || !at.fits(key_of(call))) return nullptr;
     if (at.call_class == nullptr) return &at;

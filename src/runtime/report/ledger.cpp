@@ -1,6 +1,7 @@
 #include "runtime/report/ledger.hpp"
 
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 #include "runtime/comm_state.hpp"
@@ -13,6 +14,7 @@ namespace latecomer {
 namespace {
 
 constexpr const char* kStatsVariable = "LATECOMER_STATS";
+constexpr const char* kSummary = "LATECOMER_SUMMARY";
 constexpr std::size_t kMaxFreed = 64;  // freed communicators that are reported one by one
 
 /// Where statistics go, by LATECOMER_STATS: "" nowhere, "1" a text on stderr, otherwise a file of
@@ -34,10 +36,34 @@ CommStats stats_of(CommState& state) {
           {state.records().sites().begin(), state.records().sites().end()}};
 }
 
+/// Adds the communicator's calls.
+void add_to(RankTotals& totals, CommState& state) {
+  add(totals.calls, state.stats);
+  for (const latecomer_key_stats& key : state.records().keys()) add_key(totals, key);
+  if (state.rank != 0 || state.last_to_arrive.empty()) return;
+  std::vector<int> ranks(state.last_to_arrive.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> in_world(ranks.size());
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  PMPI_Comm_group(state.comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_translate_ranks(group, static_cast<int>(ranks.size()), ranks.data(), world,
+                             in_world.data());
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (in_world[i] == MPI_UNDEFINED) continue;
+    const auto place = static_cast<std::size_t>(in_world[i]);
+    if (totals.last.size() <= place) totals.last.resize(place + 1);
+    totals.last[place] += state.last_to_arrive[i];
+  }
+}
+
 class Ledger {
  public:
-  Ledger() : destination_(destination()) {
-    if (destination_.empty()) return;
+  Ledger() : destination_(destination()), kept_(!destination_.empty() || environment(kSummary)) {
+    if (!kept_) return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &stats_.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &stats_.ranks);
     int keyval = MPI_KEYVAL_INVALID;
@@ -46,20 +72,35 @@ class Ledger {
   }
 
   void open(CommState& state) {
-    if (destination_.empty()) return;
+    if (!kept_) return;
     const std::lock_guard lock(guard_);
     open_.push_back(&state);
   }
   void close(CommState& state) {
-    if (destination_.empty()) return;
+    if (!kept_) return;
     const std::lock_guard lock(guard_);
     if (std::erase(open_, &state) == 0 || total(state.stats) == 0) return;
+    add_to(freed_, state);
     if (stats_.communicators.size() < kMaxFreed) {
       stats_.communicators.push_back(stats_of(state));
       return;
     }
     ++stats_.further_communicators;
     add(stats_.further_calls, state.stats);
+  }
+  [[nodiscard]] bool is_kept() const { return kept_; }
+  [[nodiscard]] RankTotals totals() {
+    const std::lock_guard lock(guard_);
+    RankTotals totals = freed_;
+    for (CommState* const state : open_) add_to(totals, *state);
+    return totals;
+  }
+  void add_job(const JobSummary& job) {
+    stats_.job = job;
+    const auto name = environment(kSummary);
+    if (!name || stats_.rank != 0) return;
+    const std::string why = write_stats_file(*name, json(job) + '\n');
+    if (!why.empty()) log_line(std::string(kSummary) + ": cannot write the file (" + why + ')');
   }
 
  private:
@@ -75,6 +116,7 @@ class Ledger {
       if (total(state->stats) > 0) stats_.communicators.push_back(stats_of(*state));
     }
     open_.clear();
+    if (destination_.empty()) return;
     if (destination_ == "1") {
       if (stats_.rank == 0) log_text(stats_text(stats_));
       return;
@@ -88,8 +130,10 @@ class Ledger {
   }
 
   std::string destination_;
+  bool kept_;
   std::mutex guard_;
   std::vector<CommState*> open_;  // in the order in which they were opened
+  RankTotals freed_;              // of communicators that were freed
   ProcessStats stats_;
 };
 
@@ -102,5 +146,8 @@ Ledger& ledger() {
 
 void ledger_open(CommState& state) { ledger().open(state); }
 void ledger_close(CommState& state) { ledger().close(state); }
+bool ledger_is_kept() { return ledger().is_kept(); }
+RankTotals ledger_totals() { return ledger().totals(); }
+void ledger_add(const JobSummary& job) { ledger().add_job(job); }
 
 }  // namespace latecomer

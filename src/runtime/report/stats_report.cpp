@@ -197,8 +197,9 @@ std::string name_of_site(const void* address) {
 }
 
 std::string stats_text(const ProcessStats& stats) {
-  std::string text = std::string("latecomer ") + latecomer_version() + ": calls of rank " +
-                     std::to_string(stats.rank) + " of " + std::to_string(stats.ranks) + '\n';
+  std::string text = stats.job ? "latecomer: " + describe(*stats.job) + '\n' : "";
+  text += std::string("latecomer ") + latecomer_version() + ": calls of rank " +
+          std::to_string(stats.rank) + " of " + std::to_string(stats.ranks) + '\n';
   for (const CommStats& comm : stats.communicators) {
     text += title(comm) + '\n' + key_table(comm) + site_table(comm);
   }
@@ -214,6 +215,7 @@ std::string stats_json(const ProcessStats& stats) {
   const auto text = [](const CommStats& comm) { return json(comm); };
   return "{\"version\":" + json_quoted(latecomer_version()) +
          ",\"rank\":" + std::to_string(stats.rank) + ",\"ranks\":" + std::to_string(stats.ranks) +
+         (stats.job ? ",\"job\":" + json(*stats.job) : "") +
          ",\"communicators\":" + json_list(stats.communicators, text) +
          ",\"further_communicators\":" + std::to_string(stats.further_communicators) +
          ",\"further_calls\":" + json(stats.further_calls) + "}\n";

@@ -1,11 +1,13 @@
 // Statistics as texts: one for people, one for programs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/types.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/report/job_summary.hpp"
 
 namespace latecomer {
 
@@ -26,6 +28,7 @@ struct ProcessStats {
   std::vector<CommStats> communicators;
   std::uint64_t further_communicators = 0;  // freed, and only counted
   latecomer_stats further_calls{};
+  std::optional<JobSummary> job;  // of a drop-in library
 };
 
 [[nodiscard]] std::string stats_text(const ProcessStats& stats);

@@ -12,7 +12,7 @@ namespace {
 constexpr Count kCopiedBytes = 32768;   // of a message, behind its head
 constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
 constexpr std::size_t kTests = 32;      // of channels, in one poll
-constexpr std::size_t kFlags = 64;      // that are looked at in one poll
+constexpr std::size_t kFlags = 4;       // that are looked at in turn in one poll
 constexpr unsigned kPatience = 256;     // polls without news of the node, until plans are compared
 
 /// The head of a staged message.
@@ -140,21 +140,27 @@ void MpiTransport::accumulate(const FlagUse& use, bool waits, Token token) {
   if (!hold({.kind = OpKind::accumulate, .token = token, .local = task})) local_ = task;
 }
 
-/// Looks at some of the awaited flags.
+/// Ends the await if its flag has counted so far.
+bool MpiTransport::collect_flag(std::size_t index) {
+  const Awaited awaited = awaits_[index];
+  if (!node_->reached(awaited.use.flag, awaited.use.count)) return false;
+  if (awaited.use.piggybacks && piggyback_ != nullptr) {
+    node_->hear([&](const char* data, std::size_t bytes) { piggyback_->unpack(data, bytes); });
+  }
+  finished_.push_back({.token = awaited.token});
+  awaits_.erase(awaits_.begin() + static_cast<std::ptrdiff_t>(index));
+  return true;
+}
+
+/// Looks at the awaited flags. Mostly they are reached in order, so it looks at the first one, and
+/// at a few of the others in turn.
 void MpiTransport::collect_flags() {
+  while (!awaits_.empty() && collect_flag(0)) {
+  }
   const std::size_t looks = std::min(kFlags, awaits_.size());
   for (std::size_t i = 0; i < looks; ++i) {
     if (next_await_ >= awaits_.size()) next_await_ = 0;
-    const Awaited awaited = awaits_[next_await_];
-    if (!node_->reached(awaited.use.flag, awaited.use.count)) {
-      ++next_await_;
-      continue;
-    }
-    if (awaited.use.piggybacks && piggyback_ != nullptr) {
-      node_->hear([&](const char* data, std::size_t bytes) { piggyback_->unpack(data, bytes); });
-    }
-    finished_.push_back({.token = awaited.token});
-    awaits_.erase(awaits_.begin() + static_cast<std::ptrdiff_t>(next_await_));
+    if (!awaits_.empty() && !collect_flag(next_await_)) ++next_await_;
   }
 }
 

@@ -198,6 +198,7 @@ class MpiTransport final : public Transport {
   void tell_mates();
   bool hold(Held held);
   void begin_held();
+  bool collect_flag(std::size_t index);
   void collect_flags();
   void look_for_stranger();
   [[nodiscard]] bool waits_for_mates() const;

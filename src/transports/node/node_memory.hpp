@@ -86,13 +86,16 @@ class NodeMemory {
  private:
   static constexpr std::size_t kLine = 64;  // of the cache
 
+  // NOLINTBEGIN(clang-analyzer-optin.performance.Padding): lines of the cache are apart on purpose
   /// One rank's place in the calls.
   struct alignas(kLine) Cell {
     std::atomic<std::uint64_t> entered;  // the call, and half of the plan's hash
     std::atomic<std::uint64_t> left;     // the call
     std::atomic<std::uint64_t> signature;
+    // On a line of its own: it is written while others wait for the words above.
     alignas(kLine) std::atomic<std::uint64_t> told;  // the call, and bytes of its notes
   };
+  // NOLINTEND(clang-analyzer-optin.performance.Padding)
   /// The call, whether a rank has the turn, and the count.
   struct alignas(kLine) Flag {
     std::atomic<std::uint64_t> word;

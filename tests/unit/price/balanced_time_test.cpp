@@ -31,6 +31,8 @@ double allowed(const Algorithm& row) {
   if (algorithm == "dual_root") return 0.2;
   // Its cost counts rounds, in which combining is not seen.
   if (algorithm == "early_owners") return 0.08;
+  // So does this one's, and ranks that have no block in a round save it.
+  if (algorithm == "prereduced_circulant") return 0.12;
   if (algorithm == "pipelined_tree" || algorithm == "two_tree") return 0.12;
   // Short partial results land as they come, not in the order in which they are folded.
   const bool chosen = algorithm == "auto" || algorithm == "fastest" || algorithm == "nodes";

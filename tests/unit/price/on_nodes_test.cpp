@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
+#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {
@@ -63,7 +64,7 @@ TEST(OnNodes, NothingChangesWhereEachRankHasANode) {
     }
     for (const Algorithm& row : registry(collective)) {
       EXPECT_EQ(competes_on(row, apart), row.name != kNodesRow) << row.name;
-      EXPECT_EQ(ways(row, problem, {}).size(), 1U);
+      EXPECT_EQ(ways(row, problem, kGigabit, apart, false).size(), 1U);
     }
   }
 }

@@ -1,0 +1,63 @@
+# The drop-in libraries for LD_PRELOAD: liblatecomer_preload_<family>.so for each MPI family, and
+# liblatecomer_preload.so, which loads the right one of them. They need nothing but libc, libm and,
+# those of the families, their MPI library.
+set(LATECOMER_DROPIN ${PROJECT_BINARY_DIR}/dropin)
+set(dropin_table ${PROJECT_SOURCE_DIR}/src/dropin/functions.txt)
+set(dropin_made ${LATECOMER_DROPIN}/wrappers.cpp ${LATECOMER_DROPIN}/exports.map
+  ${LATECOMER_DROPIN}/stubs.inc ${LATECOMER_DROPIN}/stubs.map)
+add_custom_command(OUTPUT ${dropin_made}
+  DEPENDS ${dropin_table} ${PROJECT_SOURCE_DIR}/cmake/dropin_functions.cmake
+  COMMAND ${CMAKE_COMMAND} -DTABLE=${dropin_table} -DFOLDER=${LATECOMER_DROPIN}
+    -P ${PROJECT_SOURCE_DIR}/cmake/dropin_functions.cmake
+  COMMENT "Writing the wrappers of MPI's functions")
+add_custom_target(latecomer_dropin_made DEPENDS ${dropin_made})
+
+# Nothing unused, no symbols but those of the map, and no other copy of the C++ runtime than its own.
+function(latecomer_hide_all_but target map)
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
+    -Wl,--version-script=${map} -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+endfunction()
+
+add_library(latecomer_preload SHARED ${PROJECT_SOURCE_DIR}/src/dropin/loader/loader.c
+  ${LATECOMER_DROPIN}/stubs.inc)
+add_dependencies(latecomer_preload latecomer_dropin_made)
+target_include_directories(latecomer_preload PRIVATE ${LATECOMER_DROPIN})
+target_compile_options(latecomer_preload PRIVATE -std=gnu11 -O2 -fvisibility=hidden -Wall -Wextra)
+target_link_libraries(latecomer_preload PRIVATE ${CMAKE_DL_LIBS})
+target_link_options(latecomer_preload PRIVATE -Wl,--version-script=${LATECOMER_DROPIN}/stubs.map)
+set_target_properties(latecomer_preload PROPERTIES LINKER_LANGUAGE C
+  LINK_DEPENDS ${LATECOMER_DROPIN}/stubs.map)
+
+file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
+foreach(family ${LATECOMER_MPI_BUILT})
+  set(target latecomer_preload_${family})
+  add_library(${target} SHARED ${dropin_sources} ${LATECOMER_DROPIN}/wrappers.cpp)
+  add_dependencies(${target} latecomer_dropin_made)
+  target_link_libraries(${target} PRIVATE latecomer_mpi_${family})
+  latecomer_hide_all_but(${target} ${LATECOMER_DROPIN}/exports.map)
+endforeach()
+
+# Programs for the tests, with no library but MPI.
+if(LATECOMER_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/dropin)
+  find_package(Threads REQUIRED)
+  file(GLOB dropin_cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/dropin/*.c)
+  foreach(family ${LATECOMER_MPI_BUILT})
+    add_executable(dropin_cases_${family} ${dropin_cases})
+    target_link_libraries(dropin_cases_${family} PRIVATE latecomer_mpi_flags_${family}
+      latecomer_warnings Threads::Threads)
+    # Open MPI's Fortran bindings pass C's functions by: they are called as Fortran would.
+    if(LATECOMER_MPI_KIND_${family} STREQUAL openmpi)
+      get_target_property(links latecomer_mpi_flags_${family} INTERFACE_LINK_LIBRARIES)
+      string(REGEX MATCHALL "-L[^;]+" folders "${links}")
+      string(REPLACE "-L" "" folders "${folders}")
+      find_library(mpifh_${family} mpi_mpifh PATHS ${folders} NO_CACHE)
+      find_library(mpif08_${family} mpi_usempif08 PATHS ${folders} NO_CACHE)
+      if(mpifh_${family} AND mpif08_${family})
+        target_compile_definitions(dropin_cases_${family} PRIVATE WITH_FORTRAN)
+        target_link_libraries(dropin_cases_${family} PRIVATE
+          ${mpif08_${family}} ${mpifh_${family}})
+      endif()
+    endif()
+  endforeach()
+endif()

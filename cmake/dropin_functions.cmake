@@ -1,0 +1,186 @@
+# Writes the wrappers of the drop-in library from the table of intercepted functions:
+#   cmake -DTABLE=functions.txt -DFOLDER=out -P dropin_functions.cmake
+# - wrappers.cpp, exports.map: of the library of an MPI family
+# - stubs.inc, stubs.map: of the loader, which knows no MPI: name, number of words, form
+#
+# Each form passes its arguments on as C's: counts as numbers, Fortran's handles as C's.
+
+cmake_minimum_required(VERSION 3.22)
+
+# Sets as_c, as_large, as_fortran (declarations) and from_c, from_fortran (arguments) of a parameter.
+# `before` and `after` surround a call from Fortran.
+macro(latecomer_parameter kind name)
+  set(from_c "${name}")
+  set(before "")
+  set(after "")
+  set(as_fortran "MPI_Fint* ${name}")
+  if(kind STREQUAL "in")
+    set(as_c "const void* ${name}")
+    set(as_fortran "const void* ${name}")
+    set(from_fortran "fortran::buffer(${name})")
+  elseif(kind STREQUAL "out")
+    set(as_c "void* ${name}")
+    set(as_fortran "void* ${name}")
+    set(from_fortran "fortran::buffer(${name})")
+  elseif(kind STREQUAL "count")
+    set(as_c "int ${name}")
+    set(as_large "MPI_Count ${name}")
+    set(from_fortran "*${name}")
+  elseif(kind STREQUAL "counts")
+    set(as_c "const int ${name}[]")
+    set(as_large "const MPI_Count ${name}[]")
+    set(from_fortran "${name}")
+  elseif(kind STREQUAL "displs")
+    set(as_c "const int ${name}[]")
+    set(as_large "const MPI_Aint ${name}[]")
+    set(from_fortran "${name}")
+  elseif(kind STREQUAL "int")
+    set(as_c "int ${name}")
+    set(from_fortran "*${name}")
+  elseif(kind STREQUAL "type")
+    set(as_c "MPI_Datatype ${name}")
+    set(from_fortran "PMPI_Type_f2c(*${name})")
+  elseif(kind STREQUAL "op")
+    set(as_c "MPI_Op ${name}")
+    set(from_fortran "PMPI_Op_f2c(*${name})")
+  elseif(kind STREQUAL "comm")
+    set(as_c "MPI_Comm ${name}")
+    set(from_fortran "PMPI_Comm_f2c(*${name})")
+  elseif(kind STREQUAL "newcomm")
+    set(as_c "MPI_Comm* ${name}")
+    set(before "  MPI_Comm c_${name} = MPI_COMM_NULL;\n")
+    set(from_fortran "&c_${name}")
+    set(after "  if (code == MPI_SUCCESS) *${name} = PMPI_Comm_c2f(c_${name});\n")
+  elseif(kind STREQUAL "argc")
+    set(as_c "int* ${name}")
+    set(as_fortran "")
+    set(from_fortran "nullptr")
+  elseif(kind STREQUAL "argv")
+    set(as_c "char*** ${name}")
+    set(as_fortran "")
+    set(from_fortran "nullptr")
+  elseif(kind STREQUAL "result")
+    set(as_c "int* ${name}")
+    set(from_fortran "${name}")
+  else()
+    message(FATAL_ERROR "${TABLE}: kind '${kind}' is not usable; right would be one of in, out, "
+      "count, counts, displs, int, type, op, comm, newcomm, argc, argv, result")
+  endif()
+  if(NOT kind MATCHES "^(count|counts|displs)$")
+    set(as_large "${as_c}")
+  endif()
+endmacro()
+
+set(wrappers "")
+set(exports "")
+set(stubs "")
+file(STRINGS ${TABLE} lines REGEX "^[A-Z]")
+foreach(line ${lines})
+  if(NOT line MATCHES "^([A-Za-z_]+) *\\|([^|]*)\\| *([a-z ]+)$")
+    message(FATAL_ERROR "${TABLE}: '${line}' is not usable; right would be NAME | parameters | forms")
+  endif()
+  set(name ${CMAKE_MATCH_1})
+  set(parameters "${CMAKE_MATCH_2}")
+  separate_arguments(forms UNIX_COMMAND "${CMAKE_MATCH_3}")
+  string(TOLOWER ${name} lower)
+  string(TOUPPER ${name} upper)
+  string(REPLACE "," ";" parameters "${parameters}")
+  foreach(list c_list large_list fortran_list c_values fortran_values)
+    set(${list} "")
+  endforeach()
+  set(befores "")
+  set(afters "")
+  foreach(parameter ${parameters})
+    string(STRIP "${parameter}" parameter)
+    if(NOT parameter)
+      continue()
+    endif()
+    string(REPLACE " " ";" parameter "${parameter}")
+    list(GET parameter 0 kind)
+    list(GET parameter 1 word)
+    latecomer_parameter(${kind} ${word})
+    list(APPEND c_list "${as_c}")
+    list(APPEND large_list "${as_large}")
+    if(as_fortran)
+      list(APPEND fortran_list "${as_fortran}")
+    endif()
+    list(APPEND c_values "${from_c}")
+    list(APPEND fortran_values "${from_fortran}")
+    string(APPEND befores "${before}")
+    string(APPEND afters "${after}")
+  endforeach()
+  list(LENGTH c_list words)
+  list(APPEND fortran_list "MPI_Fint* ierror")
+  list(LENGTH fortran_list fortran_words)
+  list(APPEND c_values "__builtin_return_address(0)")
+  list(APPEND fortran_values "__builtin_return_address(0)")
+  foreach(list c_list large_list fortran_list c_values fortran_values)
+    string(REPLACE ";" ", " ${list} "${${list}}")
+  endforeach()
+  foreach(form ${forms})
+    if(form STREQUAL "c")
+      string(APPEND wrappers "LATECOMER_WRAPPER int MPI_${name}(${c_list}) {\n"
+        "  return wrapped::${lower}(${c_values});\n}\n")
+      string(APPEND exports "    MPI_${name};\n")
+      string(APPEND stubs "STUB(MPI_${name}, ${words})\n")
+    elseif(form STREQUAL "large")
+      string(APPEND wrappers "#if LATECOMER_LARGE_COUNTS\n"
+        "LATECOMER_WRAPPER int MPI_${name}_c(${large_list}) {\n"
+        "  return wrapped::${lower}(${c_values});\n}\n#endif\n")
+      string(APPEND exports "    MPI_${name}_c;\n")
+      string(APPEND stubs "LARGE(MPI_${name}_c, ${words})\n")
+    elseif(form STREQUAL "fortran")
+      string(APPEND wrappers "#if LATECOMER_FORTRAN\n"
+        "LATECOMER_WRAPPER void mpi_${lower}_(${fortran_list}) {\n${befores}"
+        "  const int code = wrapped::${lower}(${fortran_values});\n${afters}"
+        "  if (ierror != nullptr) *ierror = code;\n}\n")
+      foreach(mangled mpi_${lower} mpi_${lower}__ MPI_${upper} mpi_${lower}_f08_)
+        string(APPEND wrappers "LATECOMER_WRAPPER void ${mangled}(${fortran_list})\n"
+          "    __attribute__((alias(\"mpi_${lower}_\")));\n")
+      endforeach()
+      string(APPEND wrappers "#endif\n")
+      foreach(mangled mpi_${lower}_ mpi_${lower} mpi_${lower}__ MPI_${upper} mpi_${lower}_f08_)
+        string(APPEND exports "    ${mangled};\n")
+        string(APPEND stubs "STUB(${mangled}, ${fortran_words})\n")
+      endforeach()
+    else()
+      message(FATAL_ERROR
+        "${TABLE}: form '${form}' is not usable; right would be one of c, large, fortran")
+    endif()
+  endforeach()
+  string(APPEND wrappers "\n")
+endforeach()
+
+set(made "Made by cmake/dropin_functions.cmake from src/dropin/functions.txt.")
+file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
+// @made@
+#include "dropin/fortran.hpp"
+#include "dropin/wrapped.hpp"
+
+#define LATECOMER_WRAPPER __attribute__((visibility("default")))
+
+namespace fortran = latecomer::fortran;
+namespace wrapped = latecomer::wrapped;
+
+extern "C" {
+
+@wrappers@}  // extern "C"
+]])
+file(CONFIGURE OUTPUT ${FOLDER}/exports.map @ONLY CONTENT [[
+/* @made@ */
+{
+  global:
+@exports@    latecomer_dropin_follow;
+  local: *;
+};
+]])
+file(CONFIGURE OUTPUT ${FOLDER}/stubs.inc @ONLY CONTENT [[
+/* @made@ */
+@stubs@]])
+file(CONFIGURE OUTPUT ${FOLDER}/stubs.map @ONLY CONTENT [[
+/* @made@ */
+{
+  global:
+@exports@  local: *;
+};
+]])

@@ -1,0 +1,8 @@
+"""Runs MPI programs with the drop-in library, and compares them with themselves without it."""
+
+from __future__ import annotations
+
+from .compare import Comparison, compare
+from .job import Ended, Wishes, run_once
+
+__all__ = ["Comparison", "Ended", "Wishes", "compare", "run_once"]

@@ -1,0 +1,83 @@
+"""One run of an MPI program, with or without the drop-in library."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..launch import preload, processes
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The settings of the drop-in library that a user names; None: as the environment says."""
+
+    algorithm: str | None = None
+    reproducible: bool = False
+    progress: str | None = None
+    min_bytes: str | None = None
+    report: Path | None = None
+
+    def variables(self) -> dict[str, str]:
+        """Its environment variables."""
+        named = {
+            "LATECOMER_ALGORITHM": self.algorithm,
+            "LATECOMER_REPRODUCIBLE": "1" if self.reproducible else None,
+            "LATECOMER_PROGRESS": self.progress,
+            "LATECOMER_MIN_BYTES": self.min_bytes,
+            "LATECOMER_STATS": str(self.report.resolve()) if self.report else None,
+        }
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("LATECOMER_") and name not in ("LATECOMER_MPI", "LATECOMER_PROGRAMS")
+        }
+        return inherited | {name: value for name, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of a run."""
+
+    code: int
+    seconds: float
+    summary: Mapping[str, Any] | None = None  # as rank 0 wrote it; None: it did not
+
+
+def run_once(
+    command: Sequence[str],
+    wishes: Wishes,
+    *,
+    off: bool,
+    deadline: float | None,
+    quiet: bool = False,
+) -> Ended:
+    """Run `command`, which starts with a launcher. `quiet` drops the standard output.
+
+    Raises LaunchError for a launcher that is not known.
+    """
+    with tempfile.TemporaryDirectory(prefix="latecomer-run-") as folder:
+        summary = Path(folder) / "summary.json"
+        words, variables = list(command), dict(os.environ)
+        if not off:
+            named = wishes.variables() | {"LATECOMER_SUMMARY": str(summary)}
+            named.setdefault("LATECOMER_STATS", "0" if quiet else "1")
+            words = preload.preloading(command, preload.library(), named)
+            variables |= named
+        begin = time.monotonic()
+        code = processes.run(words, env=variables, deadline=deadline, quiet=quiet)
+        return Ended(code, time.monotonic() - begin, _read(summary))
+
+
+def _read(file: Path) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None

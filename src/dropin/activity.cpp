@@ -1,0 +1,199 @@
+#include "dropin/activity.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/parse.hpp"
+#include "dropin/handshake.hpp"
+#include "dropin/next.hpp"
+#include "dropin/summary.hpp"
+#include "latecomer/latecomer.h"
+#include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/report/ledger.hpp"
+#include "runtime/report/log.hpp"
+#include "runtime/settings/defaults.hpp"
+#include "runtime/settings/environment.hpp"
+
+namespace latecomer {
+namespace {
+
+Seconds began = 0;
+
+constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
+
+/// All that decides together about calls, and about reports that all ranks make together.
+constexpr const char* kShared[] = {
+    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
+    "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES"};
+
+constexpr const char* kOthers[] = {"LATECOMER_LOG", "LATECOMER_MPI", "LATECOMER_PROGRAMS",
+                                   "LATECOMER_PROGRESS", "LATECOMER_TRACE"};
+
+std::vector<SharedSetting> shared_settings() {
+  std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())}};
+  for (const char* const name : kShared)
+    all.push_back({name, fnv1a(environment(name).value_or(""))});
+  return all;
+}
+
+/// Reads "allreduce:ring;bcast:binomial", or one name for all collectives.
+void read_algorithms(std::string_view text, Policy& policy) {
+  for (const std::string_view entry : split(text, ';')) {
+    const auto at = entry.find(':');
+    if (entry.find('=') == std::string_view::npos && at == std::string_view::npos) {
+      for (const Collective each : all_collectives()) {
+        policy.choice(each) = parse_choice(each, entry);
+      }
+      continue;
+    }
+    const Collective collective = parse_collective(entry.substr(0, at));
+    policy.choice(collective) =
+        parse_choice(collective, at == std::string_view::npos ? "" : entry.substr(at + 1));
+  }
+}
+
+/// The variable's value by `read`; what cannot be read is reported, and not used.
+template <class Read>
+void read_variable(const char* name, Read&& read) {
+  const auto text = environment(name);
+  if (!text) return;
+  try {
+    read(*text);
+  } catch (const Error& error) {
+    report_unused(name, error.what());
+  }
+}
+
+Policy policy_of_environment() {
+  Policy policy;
+  for (const Collective each : all_collectives()) policy.choice(each) = parse_choice(each, "auto");
+  policy.online = true;
+  read_variable("LATECOMER_ALGORITHM", [&](const std::string& text) {
+    Policy fresh = policy;
+    read_algorithms(text, fresh);
+    policy = fresh;
+  });
+  return policy;
+}
+
+/// Says which variables of this library's are unknown: a misspelled one would have no effect.
+void report_unknown_variables() {
+  constexpr std::string_view kPrefix = "LATECOMER_";
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+    const std::string_view entry = *each;
+    if (!entry.starts_with(kPrefix)) continue;
+    const std::string name(entry.substr(0, entry.find('=')));
+    const auto is = [&](const char* known) { return name == known; };
+    if (std::none_of(std::begin(kShared), std::end(kShared), is) &&
+        std::none_of(std::begin(kOthers), std::end(kOthers), is)) {
+      report_unused(name.c_str(), "there is no such variable");
+    }
+  }
+}
+
+/// The settings in force, and where they come from.
+void tell_settings(const Policy& policy) {
+  const std::string level = environment("LATECOMER_LOG").value_or("warn");
+  constexpr const char* kLevels[] = {"error", "warn", "info", "debug"};
+  const auto is = [&](const char* known) { return level == known; };
+  if (std::none_of(std::begin(kLevels), std::end(kLevels), is)) {
+    report_unused("LATECOMER_LOG", Error("level", level, "error, warn, info or debug").what());
+  }
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0 || (level != "info" && level != "debug")) return;
+  log_line(std::string("version ") + latecomer_version() + " is active on all ranks");
+  const auto tell = [](const char* name, const std::string& value) {
+    log_line(std::string(name) + " = " + value +
+             (environment(name) ? " (environment)" : " (default)"));
+  };
+  std::string algorithms;
+  for (const Collective each : all_collectives()) {
+    algorithms += (algorithms.empty() ? "" : ";") + std::string(to_string(each)) + ':' +
+                  std::string(policy.choice(each).algorithm->name);
+  }
+  tell("LATECOMER_ALGORITHM", algorithms);
+  tell("LATECOMER_MIN_BYTES", std::to_string(hot.min_bytes));
+  for (const char* const name : {"LATECOMER_REPRODUCIBLE", "LATECOMER_STATS"}) {
+    tell(name, environment(name).value_or("0"));
+  }
+  tell("LATECOMER_PROGRESS", environment("LATECOMER_PROGRESS").value_or("none"));
+  tell("LATECOMER_NETWORK", environment("LATECOMER_NETWORK").value_or("built in"));
+}
+
+/// MPI_COMM_WORLD has one rank, but the launcher started more: they are jobs of their own, usually
+/// since the launcher belongs to another MPI library.
+void report_lone_rank() {
+  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}) {
+    const auto text = environment(name);
+    if (!text || *text == "1" || *text == "0") continue;
+    const auto rank = environment("PMI_RANK").value_or(environment("SLURM_PROCID").value_or("0"));
+    if (rank == "0") {
+      log_line("inactive: the program has one rank, but " + std::string(name) + " is " + *text +
+               "; a launcher of another MPI library starts programs of one rank each");
+    }
+    return;
+  }
+}
+
+/// True if the communicator has ranks of another MPI_COMM_WORLD: nothing is known about theirs.
+bool reaches_beyond_world(MPI_Comm comm) {
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group outside = MPI_GROUP_NULL;
+  int size = 0;
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Comm_group(comm, &group);
+  PMPI_Group_difference(group, world, &outside);
+  PMPI_Group_size(outside, &size);
+  for (MPI_Group* const each : {&world, &group, &outside}) {
+    if (*each != MPI_GROUP_EMPTY) PMPI_Group_free(each);
+  }
+  return size > 0;
+}
+
+}  // namespace
+
+void begin_activity() {
+  const std::string wanted = environment("LATECOMER").value_or("on");
+  if (wanted == "off") return;
+  if (wanted != "on") report_unused("LATECOMER", Error("value", wanted, "on or off").what());
+  int ranks = 1;
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks == 1) return report_lone_rank();
+  const Answer answer = shake_hands(shared_settings(), kPatience);
+  if (!answer.all) {
+    if (!answer.problem.empty()) {
+      log_line("inactive, the MPI library carries out all calls: " + answer.problem);
+    }
+    return;
+  }
+  Defaults& start = defaults();
+  start.policy = policy_of_environment();
+  start.waits_for_synchronising_calls = true;
+  start.leaves_alone = reaches_beyond_world;
+  read_variable("LATECOMER_MIN_BYTES", [](const std::string& text) {
+    hot.min_bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
+  });
+  report_unknown_variables();
+  tell_settings(start.policy);
+  follow_next();
+  hot.counts = ledger_is_kept();
+  began = monotonic_clock();
+  hot.active = true;
+}
+
+void end_activity() {
+  hot.active = false;
+  if (!ledger_is_kept()) return;
+  ledger_add(summarise_job(ledger_totals(), monotonic_clock() - began));
+}
+
+}  // namespace latecomer

@@ -1,0 +1,42 @@
+// All that a call needs which is left to the MPI library at once, side by side: where ranks share
+// cores the other rank's calls push everything out of the caches, and each line that a call touches
+// costs as much as the rest of its way.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <climits>
+
+#include "base/types.hpp"
+#include "runtime/call/native.hpp"
+
+namespace latecomer {
+
+struct alignas(64) Hot {
+  std::atomic<bool> active{false};  // calls may be handled, from MPI_Init to MPI_Finalize
+  std::atomic<bool> counts{false};  // calls that are left to the MPI library are counted
+  int min_bytes = 1024;             // shorter vectors are left to the MPI library
+  std::array<MPI_Datatype, 3> common = {MPI_DOUBLE, MPI_INT, MPI_FLOAT};
+  decltype(&PMPI_Type_size) type_size = PMPI_Type_size;
+  NativeCalls native;
+};
+inline Hot hot;
+
+/// The bytes of a vector; INT_MAX stands for more.
+[[nodiscard]] inline Count bytes_of(Count count, MPI_Datatype type) {
+  constexpr std::array<int, 3> kSizes = {sizeof(double), sizeof(int), sizeof(float)};
+  for (std::size_t i = 0; i < kSizes.size(); ++i) {
+    if (type == hot.common[i]) return count * kSizes[i];
+  }
+  int size = 0;
+  if (type != MPI_DATATYPE_NULL) hot.type_size(type, &size);
+  return count * size;
+}
+
+/// True if the vector is short: then the call is left to the MPI library at once. MPI makes its
+/// bytes equal on all ranks, so all of them leave it.
+[[nodiscard]] inline bool is_short(Count count, MPI_Datatype type) {
+  return bytes_of(count, type) < hot.min_bytes;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,20 @@
+// The functions behind ours: those of a PMPI tool that comes after the drop-in library, else the
+// MPI library's own.
+#pragma once
+
+namespace latecomer {
+
+using AnyFunction = void (*)();
+
+/// The next function of this name, or `own` if there is none. `own` has the right type.
+[[nodiscard]] AnyFunction find_next(const char* name, AnyFunction own);
+
+template <class Function>
+[[nodiscard]] Function* next(const char* name, Function* own) {
+  return reinterpret_cast<Function*>(find_next(name, reinterpret_cast<AnyFunction>(own)));
+}
+
+/// Makes calls of the library's own collectives go to the functions behind ours.
+void follow_next();
+
+}  // namespace latecomer

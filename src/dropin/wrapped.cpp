@@ -1,0 +1,204 @@
+#include "dropin/wrapped.hpp"
+
+#include <climits>
+
+#include "capi/mpi/calls.hpp"
+#include "capi/mpi/guard.hpp"
+#include "dropin/activity.hpp"
+#include "dropin/hot.hpp"
+#include "dropin/left.hpp"
+#include "dropin/next.hpp"
+#include "runtime/call/execute.hpp"
+#include "runtime/connection/clocks/clocks.hpp"
+
+namespace latecomer::wrapped {
+namespace {
+
+/// True if the MPI library gets the call at once.
+bool leaves(Count count, MPI_Datatype type) {
+  if (count > INT_MAX) return false;
+  return !is_active() || is_short(count, type);
+}
+
+/// The same for a vector with a part for each rank.
+bool leaves(Count part, MPI_Datatype type, MPI_Comm comm) {
+  if (part > INT_MAX) return false;
+  if (!is_active()) return true;
+  int ranks = 1;
+  if (comm != MPI_COMM_NULL) PMPI_Comm_size(comm, &ranks);
+  return ranks * bytes_of(part, type) < hot.min_bytes;
+}
+
+bool is_root(int root, MPI_Comm comm) {
+  int rank = 0;
+  if (comm != MPI_COMM_NULL) PMPI_Comm_rank(comm, &rank);
+  return rank == root;
+}
+
+/// A call that the MPI library gets at once.
+template <class Native>
+int left(Collective collective, Native&& native) {
+  if (!hot.counts.load(std::memory_order_relaxed)) return native();
+  const Seconds entered = monotonic_clock();
+  const int code = native();
+  count_left(collective, monotonic_clock() - entered);
+  return code;
+}
+
+int enter(const Call& call) {
+  if (!is_active()) return call.native();
+  return communicate(call, [&] { return execute_in_order(call); });
+}
+
+/// After a call that all ranks waited in.
+int synchronised(MPI_Comm comm, int code) {
+  if (code != MPI_SUCCESS || !is_active()) return code;
+  (void)guarded(MPI_ERR_OTHER, [&] {
+    CommState* const state = existing_state(comm);
+    if (state != nullptr) after_synchronising(*state);
+    return MPI_SUCCESS;
+  });
+  return code;
+}
+
+}  // namespace
+
+int allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op,
+              MPI_Comm comm, const void* site) {
+  if (leaves(count, type)) {
+    return left(Collective::allreduce, [&] {
+      return hot.native.allreduce(sendbuf, recvbuf, static_cast<int>(count), type, op, comm);
+    });
+  }
+  return enter(calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site));
+}
+
+int reduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op, int root,
+           MPI_Comm comm, const void* site) {
+  if (leaves(count, type)) {
+    return left(Collective::reduce, [&] {
+      return hot.native.reduce(sendbuf, recvbuf, static_cast<int>(count), type, op, root, comm);
+    });
+  }
+  return enter(calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site));
+}
+
+int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, const void* site) {
+  if (leaves(count, type)) {
+    return left(Collective::bcast, [&] {
+      return hot.native.bcast(buffer, static_cast<int>(count), type, root, comm);
+    });
+  }
+  return enter(calls::bcast(buffer, count, type, root, comm, site));
+}
+
+int allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+              Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site) {
+  if (sendcount <= INT_MAX && leaves(recvcount, recvtype, comm)) {
+    return left(Collective::allgather, [&] {
+      return hot.native.allgather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                                  static_cast<int>(recvcount), recvtype, comm);
+    });
+  }
+  return enter(
+      calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, site));
+}
+
+/// The parts may differ: no rank knows at once how long the vector is.
+int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+               const int* recvcounts, const int* displs, MPI_Datatype recvtype, MPI_Comm comm,
+               const void* site) {
+  const Call call = calls::allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                      recvtype, comm, site);
+  return enter(call);
+}
+
+int gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+           Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
+  const bool receives = is_active() && is_root(root, comm);
+  if (receives ? leaves(recvcount, recvtype, comm) : leaves(sendcount, sendtype, comm)) {
+    return left(Collective::gather, [&] {
+      return hot.native.gather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                               static_cast<int>(recvcount), recvtype, root, comm);
+    });
+  }
+  return enter(
+      calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, site));
+}
+
+int scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+            Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
+  const bool sends = is_active() && is_root(root, comm);
+  if (sends ? leaves(sendcount, sendtype, comm) : leaves(recvcount, recvtype, comm)) {
+    return left(Collective::scatter, [&] {
+      return hot.native.scatter(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                                static_cast<int>(recvcount), recvtype, root, comm);
+    });
+  }
+  return enter(
+      calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, site));
+}
+
+#if LATECOMER_LARGE_COUNTS
+int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+               const MPI_Count* recvcounts, const MPI_Aint* displs, MPI_Datatype recvtype,
+               MPI_Comm comm, const void* site) {
+  Call call = calls::allgather(sendbuf, sendcount, sendtype, recvbuf, 0, recvtype, comm, site);
+  call.large_recvcounts = recvcounts;
+  call.large_displs = displs;
+  if (is_active() && recvcounts != nullptr && displs != nullptr) return enter(call);
+  return PMPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                           comm);
+}
+#endif
+
+int barrier(MPI_Comm comm, const void*) {
+  static const auto native = next("MPI_Barrier", PMPI_Barrier);
+  return synchronised(comm, native(comm));
+}
+
+int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+             Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void*) {
+#if LATECOMER_LARGE_COUNTS
+  if (sendcount > INT_MAX || recvcount > INT_MAX) {
+    static const auto large = next("MPI_Alltoall_c", PMPI_Alltoall_c);
+    return large(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  }
+#endif
+  static const auto native = next("MPI_Alltoall", PMPI_Alltoall);
+  const int code = native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                          static_cast<int>(recvcount), recvtype, comm);
+  return recvcount > 0 ? synchronised(comm, code) : code;
+}
+
+int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void*) {
+  static const auto native = next("MPI_Comm_dup", PMPI_Comm_dup);
+  return synchronised(comm, native(comm, newcomm));
+}
+
+int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void*) {
+  static const auto native = next("MPI_Comm_split", PMPI_Comm_split);
+  return synchronised(comm, native(comm, color, key, newcomm));
+}
+
+int init(int* argc, char*** argv, const void*) {
+  static const auto native = next("MPI_Init", PMPI_Init);
+  const int code = native(argc, argv);
+  if (code == MPI_SUCCESS) begin_activity();
+  return code;
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided, const void*) {
+  static const auto native = next("MPI_Init_thread", PMPI_Init_thread);
+  const int code = native(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) begin_activity();
+  return code;
+}
+
+int finalize(const void*) {
+  static const auto native = next("MPI_Finalize", PMPI_Finalize);
+  if (is_active()) end_activity();
+  return native();
+}
+
+}  // namespace latecomer::wrapped

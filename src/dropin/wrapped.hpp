@@ -1,0 +1,51 @@
+// The bodies of the intercepted functions, for all forms of a function: src/dropin/functions.txt.
+#pragma once
+
+#include "base/types.hpp"
+#include "transports/mpi/mpi.hpp"
+
+// MPI 4 has functions whose counts are MPI_Count. What the MPI library lacks is not exported, since
+// programs ask by the symbol what there is.
+#define LATECOMER_LARGE_COUNTS (MPI_VERSION >= 4)
+// Open MPI's Fortran bindings call PMPI functions, so they must be intercepted themselves. Those of
+// MPICH and its relatives call the C functions.
+#ifdef OMPI_MAJOR_VERSION
+#define LATECOMER_FORTRAN 1
+#else
+#define LATECOMER_FORTRAN 0
+#endif
+
+namespace latecomer::wrapped {
+
+// `site`: where the program calls from, for reports.
+int allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op,
+              MPI_Comm comm, const void* site);
+int reduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op, int root,
+           MPI_Comm comm, const void* site);
+int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, const void* site);
+int allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+              Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site);
+int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+               const int* recvcounts, const int* displs, MPI_Datatype recvtype, MPI_Comm comm,
+               const void* site);
+#if LATECOMER_LARGE_COUNTS
+int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+               const MPI_Count* recvcounts, const MPI_Aint* displs, MPI_Datatype recvtype,
+               MPI_Comm comm, const void* site);
+#endif
+int gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+           Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site);
+int scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+            Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site);
+
+int barrier(MPI_Comm comm, const void* site);
+int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+             Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site);
+int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void* site);
+int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void* site);
+
+int init(int* argc, char*** argv, const void* site);
+int init_thread(int* argc, char*** argv, int required, int* provided, const void* site);
+int finalize(const void* site);
+
+}  // namespace latecomer::wrapped

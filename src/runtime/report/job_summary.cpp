@@ -1,0 +1,79 @@
+#include "runtime/report/job_summary.hpp"
+
+#include <cstdio>
+
+#include "base/json.hpp"
+#include "base/parse.hpp"
+#include "runtime/report/counters.hpp"
+#include "runtime/report/log.hpp"
+
+namespace latecomer {
+namespace {
+
+/// "12.4 s", "3.1 ms".
+std::string duration(Seconds seconds) {
+  char text[32];
+  if (seconds >= 1) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else {
+    std::snprintf(text, sizeof text, seconds >= 0.01 ? "%.0f ms" : "%.2g ms", seconds * 1e3);
+  }
+  return text;
+}
+
+std::string percent(std::uint64_t part, std::uint64_t all) {
+  return std::to_string((100 * part + all / 2) / all) + " %";
+}
+
+}  // namespace
+
+void add_key(RankTotals& totals, const latecomer_key_stats& key) {
+  const latecomer_times& times = key.times;
+  totals.told += times.told;
+  const Seconds known = times.waiting + times.moving;
+  if (times.told > 0 && known > 0) {
+    totals.waiting += times.inside * times.waiting / known;
+    totals.moving += times.inside * times.moving / known;
+  } else {
+    const Collective collective =
+        key.collective[0] == '\0' ? Collective::allreduce : parse_collective(key.collective);
+    totals.unknown[static_cast<std::size_t>(collective)] += times.inside;
+  }
+}
+
+std::string describe(const JobSummary& job) {
+  std::string text = "Of " + duration(job.elapsed) +
+                     " from MPI_Init to MPI_Finalize a rank spent " + duration(job.waiting) +
+                     " waiting for late ranks in collectives, and " + duration(job.moving) +
+                     " moving data (means of " + std::to_string(job.ranks) + " ranks).";
+  if (job.last_rank >= 0 && job.told > 0) {
+    text += " Rank " + std::to_string(job.last_rank) + " on host " + printable(job.last_host) +
+            " came last in " + percent(job.last_calls, job.told) + " of the " +
+            std::to_string(job.told) + " calls whose arrivals are known.";
+  }
+  const std::uint64_t by_library = total(job.calls) - job.calls.handled;
+  text += " latecomer carried out " + std::to_string(job.calls.handled) +
+          " calls, the MPI library " + std::to_string(by_library) + " and " +
+          std::to_string(job.short_calls) + " short ones (sums over the ranks).";
+  return text;
+}
+
+std::string json(const JobSummary& job) {
+  std::string calls;
+  for (const Counter& counter : counters()) {
+    calls += (calls.empty() ? "" : ",") + json_quoted(counter.name) + ':' +
+             std::to_string(job.calls.*counter.member);
+  }
+  return "{\"active\":true,\"ranks\":" + std::to_string(job.ranks) +
+         ",\"elapsed_s\":" + format_number(job.elapsed) +
+         ",\"waiting_s\":" + format_number(job.waiting) +
+         ",\"moving_s\":" + format_number(job.moving) + ",\"calls\":{" + calls +
+         "},\"least_handled\":" + std::to_string(job.least_handled) +
+         ",\"short_calls\":" + std::to_string(job.short_calls) +
+         ",\"told\":" + std::to_string(job.told) +
+         ",\"last_rank\":" + (job.last_rank < 0 ? "null" : std::to_string(job.last_rank)) +
+         ",\"last_host\":" + json_quoted(job.last_host) +
+         ",\"last_calls\":" + std::to_string(job.last_calls) + '}';
+}
+
+}  // namespace latecomer

@@ -1,0 +1,37 @@
+/* Programs that know nothing of latecomer, run with and without the drop-in library. MPI_X is what
+ * a program calls, and may be ours; PMPI_X is the MPI library's own, and says what is right. */
+#ifndef CASES_H
+#define CASES_H
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct where {
+  int rank;
+  int ranks;
+};
+
+/* Each case returns the number of its mistakes on this rank. */
+typedef int (*case_function)(struct where at);
+struct named_case {
+  const char* name;
+  case_function run;
+};
+
+extern const struct named_case data_cases[]; /* buffers, counts, datatypes, operators */
+extern const struct named_case life_cases[]; /* communicators, errors, threads */
+extern const struct named_case named_only_cases[];
+extern const struct named_case fortran_cases[]; /* as Fortran programs call */
+
+/* Counts and reports a mistake. */
+#define WRONG_IF(condition)                                                  \
+  do {                                                                       \
+    if (condition) {                                                         \
+      fprintf(stderr, "%s:%d: wrong: %s\n", __FILE__, __LINE__, #condition); \
+      ++mistakes;                                                            \
+    }                                                                        \
+  } while (0)
+
+#endif

@@ -1,0 +1,255 @@
+/* Communicators, errors, threads, processes: what lives beside the calls. */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cases.h"
+
+enum { count = 1000 };
+
+static int check_sum(struct where at, MPI_Comm comm, int salt) {
+  int mistakes = 0;
+  int in[count], ours[count], theirs[count];
+  for (int i = 0; i < count; ++i) in[i] = i + at.rank * salt;
+  WRONG_IF(MPI_Allreduce(in, ours, count, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS);
+  PMPI_Allreduce(in, theirs, count, MPI_INT, MPI_SUM, comm);
+  WRONG_IF(memcmp(ours, theirs, sizeof ours) != 0);
+  return mistakes;
+}
+
+static int communicators(struct where at) {
+  int mistakes = 0;
+  for (int i = 0; i < 10000; ++i) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    if (i % 2 == 0) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (i % 2 != 0) MPI_Comm_split(MPI_COMM_WORLD, at.rank % 2, -at.rank, &comm);
+    if (i % 100 < 4) mistakes += check_sum(at, comm, i);
+    MPI_Comm_free(&comm);
+    WRONG_IF(comm != MPI_COMM_NULL);
+  }
+  return mistakes;
+}
+
+/* Ranks free communicators in different orders: freeing waits for nobody. */
+static int freed_in_any_order(struct where at) {
+  int mistakes = 0;
+  for (int i = 0; i < 50; ++i) {
+    MPI_Comm comms[2];
+    for (int k = 0; k < 2; ++k) {
+      MPI_Comm_dup(MPI_COMM_WORLD, &comms[k]);
+      for (int call = 0; call < 4; ++call) mistakes += check_sum(at, comms[k], call);
+    }
+    MPI_Comm_free(&comms[at.rank % 2]);
+    MPI_Comm_free(&comms[1 - at.rank % 2]);
+  }
+  return mistakes;
+}
+
+static int deleted_calls;
+
+static int delete_with_a_call(MPI_Comm comm, int keyval, void* value, void* extra) {
+  struct where at;
+  (void)keyval;
+  (void)value;
+  (void)extra;
+  PMPI_Comm_rank(comm, &at.rank);
+  PMPI_Comm_size(comm, &at.ranks);
+  deleted_calls += 1 + 1000 * check_sum(at, comm, 3);
+  return MPI_SUCCESS;
+}
+
+/* A program's own attribute may make a last call on a communicator that is being freed. */
+static int attributes(struct where at) {
+  int mistakes = 0;
+  int keyval = MPI_KEYVAL_INVALID;
+  deleted_calls = 0;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_with_a_call, &keyval, NULL);
+  for (int i = 0; i < 40; ++i) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (i % 2 == 0) mistakes += check_sum(at, comm, i);
+    MPI_Comm_set_attr(comm, keyval, NULL);
+    if (i % 4 != 0) mistakes += check_sum(at, comm, i);
+    MPI_Comm_free(&comm);
+  }
+  MPI_Comm_free_keyval(&keyval);
+  WRONG_IF(deleted_calls != 40);
+  return mistakes;
+}
+
+static int intercommunicators(struct where at) {
+  int mistakes = 0;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm inter = MPI_COMM_NULL;
+  const int side = at.rank % 2;
+  if (at.ranks < 2) return 0;
+  MPI_Comm_split(MPI_COMM_WORLD, side, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 9, &inter);
+  for (int call = 0; call < 20; ++call) mistakes += check_sum(at, inter, call);
+  MPI_Barrier(inter);
+  int word = side == 0 ? 4711 : 0;
+  const int root = side != 0 ? 0 : at.rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  MPI_Bcast(&word, 1, MPI_INT, root, inter);
+  WRONG_IF(word != 4711);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+  return mistakes;
+}
+
+static int handled_errors;
+static int last_class;
+
+static void handle(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  ++handled_errors;
+  MPI_Error_class(*code, &last_class);
+}
+
+/* Wrong arguments on all ranks: the same class, and one call of the program's handler. */
+static int errors(struct where at) {
+  int mistakes = 0;
+  int in[count] = {0};
+  int out[count];
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_create_errhandler(handle, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  /* Open MPI 4.1 reports some errors to that of MPI_COMM_WORLD. */
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  for (int which = 0; which < 4; ++which) {
+    int classes[2];
+    for (int own = 0; own < 2; ++own) {
+      handled_errors = 0;
+      last_class = -1;
+      switch (which) {
+        case 0:
+          (void)(own ? PMPI_Allreduce : MPI_Allreduce)(in, in, count, MPI_INT, MPI_SUM, comm);
+          break;
+        case 1:
+          (void)(own ? PMPI_Allreduce : MPI_Allreduce)(in, out, count, MPI_INT, MPI_OP_NULL, comm);
+          break;
+        case 2:
+          (void)(own ? PMPI_Bcast : MPI_Bcast)(in, count, MPI_INT, at.ranks, comm);
+          break;
+        default:
+          (void)(own ? PMPI_Reduce : MPI_Reduce)(in, out, count, MPI_INT, MPI_SUM, -7, comm);
+      }
+      WRONG_IF(handled_errors != 1);
+      classes[own] = last_class;
+    }
+    WRONG_IF(classes[0] != classes[1]);
+    mistakes += check_sum(at, comm, which);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&comm);
+  return mistakes;
+}
+
+struct worker {
+  struct where at;
+  MPI_Comm comm;
+  int mistakes;
+};
+
+static void* work(void* of) {
+  struct worker* const me = of;
+  for (int call = 0; call < 200; ++call) me->mistakes += check_sum(me->at, me->comm, call);
+  return NULL;
+}
+
+static int threads(struct where at) {
+  int mistakes = 0;
+  int level = MPI_THREAD_SINGLE;
+  struct worker workers[3];
+  pthread_t ids[3];
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_MULTIPLE) return 0;
+  for (int i = 0; i < 3; ++i) {
+    workers[i].at = at;
+    workers[i].mistakes = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
+  }
+  for (int i = 0; i < 3; ++i) pthread_create(&ids[i], NULL, work, &workers[i]);
+  for (int i = 0; i < 3; ++i) {
+    pthread_join(ids[i], NULL);
+    mistakes += workers[i].mistakes;
+    MPI_Comm_free(&workers[i].comm);
+  }
+  return mistakes;
+}
+
+/* Children inherit the preload, and know nothing of MPI. */
+static int children(struct where at) {
+  int mistakes = 0;
+  mistakes += check_sum(at, MPI_COMM_WORLD, 1);
+  WRONG_IF(system("true") != 0);
+  const pid_t child = fork();
+  if (child == 0) _exit(7);
+  int status = 0;
+  waitpid(child, &status, 0);
+  WRONG_IF(!WIFEXITED(status) || WEXITSTATUS(status) != 7);
+  mistakes += check_sum(at, MPI_COMM_WORLD, 2);
+  return mistakes;
+}
+
+/* The root runs ahead through a broadcast's short and long pieces, and its last reader is slow. */
+static int pipeline(struct where at) {
+  int mistakes = 0;
+  int word = 0;
+  char piece[2000];
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int i = 0; i < 40; ++i) {
+    memset(piece, at.rank == 0 ? i : -1, sizeof piece);
+    MPI_Bcast(piece, sizeof piece, MPI_CHAR, 0, comm);
+    WRONG_IF(piece[0] != i || piece[sizeof piece - 1] != i);
+  }
+  /* Unsafe, but with both libraries it works: a root that sends between two broadcasts. */
+  if (at.ranks > 1) {
+    MPI_Bcast(piece, 100, MPI_CHAR, 0, comm);
+    if (at.rank == 0) MPI_Send(&word, 1, MPI_INT, 1, 5, comm);
+    if (at.rank == 1) MPI_Recv(&word, 1, MPI_INT, 0, 5, comm, MPI_STATUS_IGNORE);
+    MPI_Bcast(piece, 100, MPI_CHAR, 0, comm);
+  }
+  MPI_Comm_free(&comm);
+  return mistakes;
+}
+
+/* New processes have a world of their own, and know nothing of ours. */
+static int spawn(struct where at) {
+  int mistakes = 0;
+  MPI_Comm inter = MPI_COMM_NULL;
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&inter);
+  const int child = inter != MPI_COMM_NULL;
+  if (!child) {
+    char* arguments[] = {"spawn", NULL};
+    char path[4096] = "";
+    if (readlink("/proc/self/exe", path, sizeof path - 1) < 0) return 1;
+    MPI_Comm_spawn(path, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                   MPI_ERRCODES_IGNORE);
+  }
+  MPI_Intercomm_merge(inter, child, &all);
+  for (int call = 0; call < 20; ++call) mistakes += check_sum(at, all, call);
+  MPI_Comm_free(&all);
+  MPI_Comm_disconnect(&inter);
+  return mistakes;
+}
+
+const struct named_case life_cases[] = {
+    {"communicators", communicators},
+    {"freed_in_any_order", freed_in_any_order},
+    {"attributes", attributes},
+    {"intercommunicators", intercommunicators},
+    {"errors", errors},
+    {"threads", threads},
+    {"children", children},
+    {"pipeline", pipeline},
+    {NULL, NULL},
+};
+const struct named_case named_only_cases[] = {
+    {"spawn", spawn},
+    {NULL, NULL},
+};

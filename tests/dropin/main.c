@@ -1,0 +1,91 @@
+/* dropin_cases_FAMILY [NAME...]: runs the cases of these names, else all. Rank 0 prints a line for
+ * each: its name, and the number of mistakes of all ranks. Exits 1 if there were any. The first
+ * word may say how MPI is begun: --fortran, --threads for MPI_THREAD_MULTIPLE, or --sessions, with
+ * which no case is run. With --outside the program is wrong: it makes a call after MPI_Finalize. */
+#include "cases.h"
+
+static int counted[2000];
+
+static int wanted(const char* name, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], name) == 0) return 1;
+  }
+  return argc == 1;
+}
+
+static int run(const struct named_case* cases, struct where at, int argc, char** argv) {
+  int all = 0;
+  for (; cases->name != NULL; ++cases) {
+    if (!wanted(cases->name, argc, argv)) continue;
+    int mistakes = cases->run(at);
+    PMPI_Allreduce(MPI_IN_PLACE, &mistakes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (at.rank == 0) printf("%s: %d\n", cases->name, mistakes);
+    fflush(stdout);
+    all += mistakes;
+  }
+  return all;
+}
+
+#ifdef WITH_FORTRAN
+void mpi_init_(MPI_Fint*);
+#endif
+
+/* Drops the word that says how. */
+static void begin(int* argc, char*** argv) {
+  const char* const how = *argc > 1 ? (*argv)[1] : "";
+  int level = MPI_THREAD_SINGLE;
+  if (strcmp(how, "--threads") == 0) {
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
+#ifdef WITH_FORTRAN
+  } else if (strcmp(how, "--fortran") == 0) {
+    MPI_Fint error = 0;
+    mpi_init_(&error);
+#endif
+  } else {
+    MPI_Init(argc, argv);
+    return;
+  }
+  --*argc;
+  ++*argv;
+}
+
+#if MPI_VERSION >= 4
+/* A program of MPI 4 that never calls MPI_Init. */
+static int run_in_session(void) {
+  enum { count = 1000 };
+  MPI_Session session = MPI_SESSION_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int in[count], out[count];
+  int ranks = 0;
+  int mistakes = 0;
+  for (int i = 0; i < count; ++i) in[i] = i;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "case", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_size(comm, &ranks);
+  MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
+  for (int i = 0; i < count; ++i) WRONG_IF(out[i] != i * ranks);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  return mistakes;
+}
+#endif
+
+int main(int argc, char** argv) {
+  struct where at;
+#if MPI_VERSION >= 4
+  if (argc > 1 && strcmp(argv[1], "--sessions") == 0) return run_in_session() != 0;
+#endif
+  const int outside = argc > 1 && strcmp(argv[1], "--outside") == 0;
+  begin(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &at.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &at.ranks);
+  int mistakes = run(data_cases, at, argc, argv) + run(life_cases, at, argc, argv) +
+                 run(fortran_cases, at, argc, argv);
+  if (argc > 1) mistakes += run(named_only_cases, at, argc, argv);
+  MPI_Finalize();
+  if (outside) MPI_Allreduce(MPI_IN_PLACE, counted, 2000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return mistakes != 0;
+}

@@ -1,0 +1,303 @@
+"""Programs that know nothing of latecomer, with the drop-in library in their ranks."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from dropin_helpers import cases_of, launcher_of, run_cases, run_command
+from latecomer import cli
+from latecomer.launch import mpi, preload, program
+from scenes_helpers import ROOT, both_families
+
+DATA = ["reductions", "moves", "in_place", "nothing", "parts", "derived_types", "user_operators",
+        "same_everywhere", "large_counts"]  # fmt: skip
+LIFE = ["communicators", "freed_in_any_order", "attributes", "intercommunicators", "errors",
+        "children", "pipeline"]  # fmt: skip
+EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
+
+
+@both_families
+def test_all_is_as_with_the_mpi_library_alone(name):
+    run_cases(name, 3, DATA + LIFE, EVERYTHING).check()
+
+
+@both_families
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_whatever_the_algorithm_executes_gives_the_same_results(name, ranks, tmp_path):
+    variables = EVERYTHING | {
+        "LATECOMER_ALGORITHM": "fastest",
+        "LATECOMER_STATS": str(tmp_path / "%r.json"),
+    }
+    run_cases(name, ranks, DATA + LIFE[1:], variables).check()
+    for rank in range(ranks):
+        communicators = json.loads((tmp_path / f"{rank}.json").read_text())["communicators"]
+        assert sum(each["calls"]["handled"] for each in communicators) > 100
+
+
+@both_families
+def test_one_rank(name):
+    job = run_cases(name, 1, DATA + LIFE).check()
+    assert "latecomer" not in job.err
+
+
+@both_families
+def test_threads(name):
+    run_cases(name, 2, ["--threads", "threads", "reductions"], EVERYTHING).check()
+    job = run_cases(name, 2, ["--threads", "reductions"], {"LATECOMER_PROGRESS": "thread"})
+    job.check()
+
+
+def test_fortran_programs():
+    job = run_cases("openmpi", 3, ["--fortran"], {"LATECOMER_ALGORITHM": "fastest",
+                                                  "LATECOMER_STATS": "1"})  # fmt: skip
+    if "fortran_calls" not in job.mistakes:
+        pytest.skip("Open MPI has no Fortran bindings here")
+    job.check()
+    assert re.search(r"fortran|handled", job.err)
+
+
+def test_fortran_calls_are_handled():
+    job = run_cases("openmpi", 2, ["--fortran", "fortran_calls"], {"LATECOMER_STATS": "1",
+                    "LATECOMER_ALGORITHM": "allreduce:ring"})  # fmt: skip
+    if not job.mistakes:
+        pytest.skip("Open MPI has no Fortran bindings here")
+    assert "60 handled" in job.check().err
+
+
+@both_families
+def test_processes_of_another_world_are_left_to_the_mpi_library(name):
+    job = run_cases(name, 2, ["spawn"], EVERYTHING | {"LATECOMER_ALGORITHM": "fastest"})
+    if job.code != 0 and "spawn: " not in job.out:
+        pytest.skip(f"no process can be spawned here: {job.err[-300:]}")
+    job.check()
+
+
+def test_a_program_of_sessions_is_left_to_the_mpi_library():
+    job = run_cases("mpich", 2, ["--sessions"], EVERYTHING | {"LATECOMER_ALGORITHM": "fastest"})
+    assert (job.code, job.err) == (0, "")
+
+
+@both_families
+def test_a_call_after_the_end_fails_as_it_does_without(name):
+    launch = launcher_of(name, 2, [cases_of(name), "--outside"])
+    without = run_command(launch.command, launch.env)
+    job = run_cases(name, 2, ["--outside"], EVERYTHING)
+    assert job.code == without.code != 0
+
+
+# ---- all ranks, or none
+
+
+@both_families
+def test_a_rank_without_the_library_makes_it_inactive_everywhere(name):
+    program_path = cases_of(name)
+    launch = launcher_of(name, 1, [program_path, "reductions", "moves"])
+    with_it = preload.preloading(launch.command, preload.library(), {"LATECOMER_STATS": "1"})
+    with_it = local(with_it)
+    job = run_command([*with_it, ":", "-n", "2", program_path, "reductions", "moves"], launch.env)
+    job.check()
+    assert job.err.count("inactive") == 1
+    assert "rank 1 of 3 does not have the drop-in library" in job.err
+    assert "calls of rank" not in job.err
+
+
+def local(words):
+    """Without the options that only the first part of a command may have."""
+    kept, skip = [words[0]], 0
+    for word, after in zip(words[1:], [*words[2:], ""], strict=True):
+        if skip:
+            skip -= 1
+        elif word in ("--host", "-hosts", "-launcher") and after.startswith(("localhost", "fork")):
+            skip = 1
+        elif word.startswith("-genv"):
+            kept.append("-env")
+        else:
+            kept.append(word)
+    return kept
+
+
+@both_families
+def test_settings_that_differ_make_it_inactive_and_are_named(name):
+    program_path = cases_of(name)
+    launch = launcher_of(name, 1, [program_path, "reductions"])
+    one, other = (
+        local(preload.preloading(launch.command, preload.library(), {"LATECOMER_ALGORITHM": word}))
+        for word in ("ring", "auto")
+    )
+    job = run_command([*one, ":", *other[1:]], launch.env)
+    job.check()
+    assert "settings differ between ranks: LATECOMER_ALGORITHM" in job.err
+
+
+@both_families
+def test_it_can_be_switched_off(name):
+    job = run_cases(name, 2, ["reductions"], {"LATECOMER": "off", "LATECOMER_STATS": "1"})
+    assert "latecomer" not in job.check().err
+
+
+@both_families
+def test_settings_that_cannot_be_read_are_named_once(name):
+    job = run_cases(name, 2, ["nothing"], {"LATECOMER_ALGORITHM": "allreduce:frob",
+                    "LATECOMER_MIN_BYTES": "many", "LATECOMER_FROB": "1", "LATECOMER": "maybe",
+                    "LATECOMER_LOG": "loud"})  # fmt: skip
+    for what in ("ALGORITHM is not used: algorithm: 'frob'", "MIN_BYTES is not used: bytes: 'many'",
+                 "FROB is not used", "LATECOMER is not used: value: 'maybe'",
+                 "LOG is not used: level: 'loud'"):  # fmt: skip
+        assert job.check().err.count(what) == 1, job.err
+
+
+@both_families
+def test_the_settings_in_force_are_told(name):
+    job = run_cases(name, 2, ["nothing"], {"LATECOMER_LOG": "info", "LATECOMER_MIN_BYTES": "4KiB"})
+    assert "LATECOMER_MIN_BYTES = 4096 (environment)" in job.check().err
+    assert "LATECOMER_PROGRESS = none (default)" in job.err
+
+
+# ---- nothing before it is worth it
+
+
+@both_families
+def test_rooted_calls_wait_for_a_call_that_all_ranks_wait_in(name):
+    job = run_cases(name, 3, ["pipeline"], {"LATECOMER_ALGORITHM": "bcast:binomial",
+                                            "LATECOMER_STATS": "1"})  # fmt: skip
+    assert "40 fallback_link" in job.check().err
+    job = run_cases(name, 3, ["moves"], {"LATECOMER_ALGORITHM": "bcast:binomial",
+                                         "LATECOMER_STATS": "1"})  # fmt: skip
+    assert "1 fallback_link" in job.check().err
+
+
+@both_families
+def test_a_library_is_loaded_where_there_is_mpi_only(name):
+    cases_of(name)
+    library = str(preload.library())
+    shown = subprocess.run(
+        ["cat", "/proc/self/maps"], env={"LD_PRELOAD": library}, capture_output=True, text=True,
+        check=True,
+    ).stdout  # fmt: skip
+    assert "liblatecomer_preload.so" in shown
+    assert "libmpi" not in shown
+    assert "liblatecomer_preload_" not in shown
+
+
+@both_families
+def test_only_the_wrappers_are_visible(name):
+    cases_of(name)
+    for stem in ("preload", f"preload_{name}"):
+        library = program.find_built(f"liblatecomer_{stem}.so")
+        text = subprocess.run(
+            ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+        ).stdout
+        names = [line.split()[-1] for line in text.splitlines()]
+        assert names
+        odd = [n for n in names if not re.match(r"(?i:mpi_)|latecomer_dropin_follow$", n)]
+        assert not odd
+        needed = subprocess.run(
+            ["readelf", "-d", library], capture_output=True, text=True, check=True
+        ).stdout
+        assert not re.search(r"NEEDED.*(stdc\+\+|gcc_s|rte|pal)", needed)
+
+
+# ---- other tools
+
+TOOL = """
+#include <mpi.h>
+#include <stdio.h>
+static int calls;
+int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
+  ++calls;
+  return PMPI_Allreduce(in, out, n, t, op, c);
+}
+int MPI_Finalize(void) {
+  int rank;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("tool saw some: %d\\n", calls > 0);
+  fflush(stdout);
+  return PMPI_Finalize();
+}
+"""
+
+
+@both_families
+@pytest.mark.parametrize("first", [True, False])
+def test_another_tool_keeps_working(name, first, tmp_path):
+    source, tool = tmp_path / "tool.c", tmp_path / "tool.so"
+    source.write_text(TOOL)
+    compiler = mpi.family(name).mpicc
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", tool], check=True)
+    launch = launcher_of(name, 2, [cases_of(name), "reductions"])
+    both = [str(preload.library()), str(tool)]
+    ours = " ".join(both if first else reversed(both))
+    command = preload.with_variables(launch.command, {"LD_PRELOAD": ours})
+    job = run_command(command, launch.env).check()
+    assert "tool saw some: 1" in job.out
+
+
+# ---- latecomer run
+
+
+def latecomer_run(name, options, cases):
+    launch = launcher_of(name, 2, [cases_of(name), *cases])
+    words = [str(ROOT / ".venv/bin/python"), "-m", "latecomer", "run", *options, "--"]
+    env = launch.env | {"PYTHONPATH": str(ROOT / "python")}
+    return run_command([*words, *launch.command], env)
+
+
+@both_families
+def test_run_says_that_it_was_active(name):
+    job = latecomer_run(name, ["--algorithm", "fastest"], ["reductions"]).check()
+    assert "active on all 2 ranks" in job.err
+    assert "handled" in job.err
+    assert "calls of rank 0 of 2" in job.err
+
+
+@both_families
+def test_run_gives_the_exit_code_and_json(name, tmp_path):
+    report = tmp_path / "report.json"
+    job = latecomer_run(name, ["--json", "--report", str(report)], ["reductions"])
+    told = json.loads(job.out[job.out.index("{") :])
+    assert (job.code, told["code"], told["job"]["ranks"]) == (0, 0, 2)
+    assert json.loads(report.read_text())["job"]["active"] is True
+    launch = launcher_of(name, 2, ["/bin/false"])
+    words = [str(ROOT / ".venv/bin/python"), "-m", "latecomer", "run", "--", *launch.command]
+    failed = run_command(words, launch.env | {"PYTHONPATH": str(ROOT / "python")})
+    assert failed.code == 1
+    assert "no rank said that the library was active" in failed.err
+
+
+def test_run_without_it():
+    job = latecomer_run("openmpi", ["--off"], ["reductions"]).check()
+    assert "latecomer" not in job.err
+
+
+def test_run_compares():
+    job = latecomer_run("openmpi", ["--compare", "--turns", "2"], ["reductions"])
+    assert job.code == 0, job.err
+    assert re.search(r"saved +[+-][\d.]+ % \(", job.out)
+    assert re.search(r"control +[+-][\d.]+ %", job.out)
+    assert "active on all 2 ranks" in job.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--", "./app"], "right would be mpirun, mpiexec or srun"),
+        (["--off", "--compare", "--", "mpirun", "x"], "--off and --compare exclude each other"),
+    ],
+)
+def test_run_refuses(capsys, words, message):
+    assert cli.run(["run", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_launcher_that_is_not_known_is_refused(tmp_path):
+    fake = tmp_path / "mpirun"
+    fake.write_text("#!/bin/sh\necho frobnicator 1.0\n")
+    fake.chmod(0o755)
+    with pytest.raises(mpi.LaunchError, match="unknown launcher"):
+        preload.with_variables([str(fake), "-n", "1"], {})
+
+
+def test_srun_gets_variables_by_its_environment():
+    words = preload.with_variables(["srun", "-n", "2", "app"], {"LD_PRELOAD": "/x.so", "A": "b,c"})
+    assert words == ["srun", "--export=ALL,LD_PRELOAD=/x.so", "-n", "2", "app"]
