@@ -21,7 +21,7 @@ file(CONFIGURE OUTPUT ${LATECOMER_EXPORTS} @ONLY
   CONTENT "LATECOMER_@LATECOMER_SOVERSION@ {\n  global: latecomer_*;\n  local: *;\n};\n")
 
 # What a program that links a static library needs beside it.
-set(LATECOMER_STATIC_NEEDS stdc++ m ${CMAKE_DL_LIBS} pthread rt)
+set(LATECOMER_STATIC_NEEDS stdc++ m ${CMAKE_DL_LIBS} pthread)
 
 # Installs a shared library that programs load: what it needs of ours lies beside it.
 function(latecomer_install_shared target)
