@@ -14,7 +14,8 @@ set(LATECOMER_PKGCONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(LATECOMER_PROGRAM_DIR ${CMAKE_INSTALL_LIBEXECDIR}/latecomer)
 set(LATECOMER_BUILT_LIBRARIES ${PROJECT_BINARY_DIR}/lib)
 
-# Before 1.0 each minor version may change the C API.
+# Before 1.0 each minor version may change the C API. Files have the name that programs load, and one
+# link to it: the Python package, which holds no links, can have the same files.
 set(LATECOMER_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(LATECOMER_EXPORTS ${PROJECT_BINARY_DIR}/exports.map)
 file(CONFIGURE OUTPUT ${LATECOMER_EXPORTS} @ONLY
@@ -55,7 +56,7 @@ function(latecomer_add_libraries name)
   add_library(${shared} SHARED ${arg_OBJECTS})
   add_library(latecomer::${name} ALIAS ${shared})
   set_target_properties(${shared} PROPERTIES EXPORT_NAME ${name}
-    VERSION ${PROJECT_VERSION} SOVERSION ${LATECOMER_SOVERSION} LINK_DEPENDS ${LATECOMER_EXPORTS})
+    VERSION ${LATECOMER_SOVERSION} SOVERSION ${LATECOMER_SOVERSION} LINK_DEPENDS ${LATECOMER_EXPORTS})
   target_link_libraries(${shared} PRIVATE latecomer_options ${arg_LINKS})
   target_link_options(${shared} PRIVATE ${arg_OPTIONS} -Wl,--version-script=${LATECOMER_EXPORTS})
   latecomer_describe_library(${shared} ${name})

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from spack_repo.builtin.build_systems.cmake import CMakePackage
-
 from spack.package import conflicts, depends_on, license, variant, version
+from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 
 class Latecomer(CMakePackage):
