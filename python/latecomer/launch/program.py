@@ -24,7 +24,7 @@ def find(family: str, prefix: str = PREFIX) -> Path | None:
 
 
 def find_built(name: str) -> Path | None:
-    """A program or library by name: in a folder of $LATECOMER_PROGRAMS, installed, or of the clone."""
+    """A program or library by name: of $LATECOMER_PROGRAMS, installed, or of the clone."""
     named = [Path(folder) for folder in folders("LATECOMER_PROGRAMS")]
     installed = [PACKAGE / "libexec" / "latecomer", PACKAGE / "lib"]
     paths = (folder / name for folder in (*named, *installed, CLONE / "build" / "release"))

@@ -1,8 +1,8 @@
-"""Spack's recipe. `spack repo add packaging/spack`, in a clone, makes it known (docs/install.md)."""
+"""Spack's recipe. `spack repo add packaging/spack` in a clone makes it known (docs/install.md)."""
 
 from pathlib import Path
 
-from spack.package import conflicts, depends_on, license, variant, version
+from spack.package import conflicts, depends_on, license, variant, version  # noqa: A004
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 
