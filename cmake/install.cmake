@@ -14,7 +14,8 @@ set(LATECOMER_PKGCONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(LATECOMER_PROGRAM_DIR ${CMAKE_INSTALL_LIBEXECDIR}/latecomer)
 set(LATECOMER_BUILT_LIBRARIES ${PROJECT_BINARY_DIR}/lib)
 
-# Before 1.0 each minor version may change the C API.
+# Before 1.0 each minor version may change the C API. Files have the name that programs load, and one
+# link to it: the Python package, which holds no links, can have the same files.
 set(LATECOMER_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(LATECOMER_EXPORTS ${PROJECT_BINARY_DIR}/exports.map)
 file(CONFIGURE OUTPUT ${LATECOMER_EXPORTS} @ONLY
@@ -47,16 +48,16 @@ function(latecomer_describe_library target name)
   endif()
 endfunction()
 
-# Makes and installs liblatecomer_<name>.so and .a of the given objects; PRIVATE_LINKS are for the
-# shared one.
+# Makes and installs liblatecomer_<name>.so and .a of the given objects; the shared one links
+# LINKS with OPTIONS.
 function(latecomer_add_libraries name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "OBJECTS;LINKS;OPTIONS")
   set(shared latecomer_shared_${name})
   add_library(${shared} SHARED ${arg_OBJECTS})
   add_library(latecomer::${name} ALIAS ${shared})
   set_target_properties(${shared} PROPERTIES EXPORT_NAME ${name}
-    VERSION ${PROJECT_VERSION} SOVERSION ${LATECOMER_SOVERSION} LINK_DEPENDS ${LATECOMER_EXPORTS})
-  target_link_libraries(${shared} PRIVATE $<BUILD_INTERFACE:latecomer_options> ${arg_LINKS})
+    VERSION ${LATECOMER_SOVERSION} SOVERSION ${LATECOMER_SOVERSION} LINK_DEPENDS ${LATECOMER_EXPORTS})
+  target_link_libraries(${shared} PRIVATE latecomer_options ${arg_LINKS})
   target_link_options(${shared} PRIVATE ${arg_OPTIONS} -Wl,--version-script=${LATECOMER_EXPORTS})
   latecomer_describe_library(${shared} ${name})
   latecomer_install_shared(${shared} EXPORT latecomer)
@@ -83,33 +84,24 @@ function(latecomer_add_libraries name)
   install(FILES ${PROJECT_BINARY_DIR}/latecomer-${name}.pc DESTINATION ${LATECOMER_PKGCONFIG_DIR})
 endfunction()
 
-# An MPI library's place is the program's matter: no path of this machine in ours.
-function(latecomer_links_without_paths family result)
-  get_target_property(links latecomer_mpi_flags_${family} INTERFACE_LINK_LIBRARIES)
-  list(FILTER links EXCLUDE REGEX "^-Wl,(-rpath|/)")
-  set(${result} "${links}" PARENT_SCOPE)
-endfunction()
-
 # No other C++ runtime than its own. Those of the families use the program's: exceptions of the
 # program's operators pass through them, which two runtimes count apart.
 latecomer_add_libraries(core OBJECTS $<TARGET_OBJECTS:latecomer_core>
   OPTIONS -static-libstdc++ -static-libgcc)
 foreach(family ${LATECOMER_MPI_BUILT})
-  latecomer_links_without_paths(${family} links)
-  latecomer_add_libraries(${family} LINKS ${links} ${CMAKE_DL_LIBS}
+  latecomer_add_libraries(${family} LINKS latecomer_mpi_flags_${family} ${CMAKE_DL_LIBS}
     OBJECTS $<TARGET_OBJECTS:latecomer_core> $<TARGET_OBJECTS:latecomer_mpi_${family}>)
+  if(TARGET latecomer_preload_${family})
+    latecomer_install_shared(latecomer_preload_${family})
+  endif()
   foreach(program latecomer_bench_${family} latecomer_calibrate_${family})
     if(TARGET ${program})
       install(TARGETS ${program} RUNTIME DESTINATION ${LATECOMER_PROGRAM_DIR})
     endif()
   endforeach()
 endforeach()
-# The drop-in library: the loader finds those of the families beside it.
 if(TARGET latecomer_preload)
   latecomer_install_shared(latecomer_preload)
-  foreach(family ${LATECOMER_MPI_BUILT})
-    latecomer_install_shared(latecomer_preload_${family})
-  endforeach()
 endif()
 if(TARGET latecomer_simgrid)
   install(TARGETS latecomer_simgrid RUNTIME DESTINATION ${LATECOMER_PROGRAM_DIR})

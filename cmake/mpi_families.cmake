@@ -79,7 +79,12 @@ set(LATECOMER_BENCH_SHARED clock.cpp json.cpp reading.cpp surroundings.cpp)
 function(latecomer_add_mpi_family family includes links)
   add_library(latecomer_mpi_flags_${family} INTERFACE)
   target_include_directories(latecomer_mpi_flags_${family} SYSTEM INTERFACE ${includes})
-  target_link_libraries(latecomer_mpi_flags_${family} INTERFACE ${links})
+  # Programs find their MPI where the wrapper says. Libraries use the one that the program has.
+  set(paths ${links})
+  list(FILTER paths INCLUDE REGEX "^-Wl,(-rpath|/)")
+  list(FILTER links EXCLUDE REGEX "^-Wl,(-rpath|/)")
+  list(TRANSFORM paths REPLACE "(.+)" "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:\\1>")
+  target_link_libraries(latecomer_mpi_flags_${family} INTERFACE ${paths} ${links})
   target_compile_definitions(latecomer_mpi_flags_${family} INTERFACE
     OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
 

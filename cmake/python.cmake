@@ -2,7 +2,11 @@
 # used without installing it; a package build installs it into the wheel instead.
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
-  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "Python '${Python_EXECUTABLE}' has no nanobind; right would be one where \
+`pip install nanobind` was called, or -DLATECOMER_PYTHON=OFF")
+endif()
 find_package(nanobind CONFIG REQUIRED)
 nanobind_add_module(latecomer_python NB_STATIC python/bindings.cpp)
 if(TARGET nanobind-static)

@@ -27,6 +27,7 @@ _PLAIN = (
     "show",
     "reproduce",
     "doctor",
+    "where",
     "run",
 )
 COMMANDS = Group(

@@ -10,12 +10,11 @@ from . import mpi
 from .mpi import LaunchError
 
 CLONE = Path(__file__).resolve().parents[3]
-PACKAGE = Path(__file__).resolve().parents[1]
-_PLACES = (PACKAGE / "libexec" / "latecomer", PACKAGE / "lib", CLONE / "build" / "release")
+PACKAGE = Path(__file__).resolve().parents[1]  # where `pip install` puts libraries and programs
 PREFIX = "latecomer_bench_"  # and the family
 CALIBRATE = "latecomer_calibrate_"  # and the family
 
-_BUILD = "build it with ./demo at the root of the clone"
+_BUILD = "build it with ./demo at the root of the clone, or install latecomer where its MPI is"
 _REMEDY = {"mpich": ".venv/bin/pip install mpich at the root of the clone, then ./demo builds it"}
 
 
@@ -25,11 +24,12 @@ def find(family: str, prefix: str = PREFIX) -> Path | None:
 
 
 def find_built(name: str) -> Path | None:
-    """A program by name: in a folder of $LATECOMER_PROGRAMS, in the installed package, or as the
-    clone built it."""
+    """A program or library by name: of $LATECOMER_PROGRAMS, installed, or of the clone."""
     named = [Path(folder) for folder in folders("LATECOMER_PROGRAMS")]
-    paths = (folder / name for folder in (*named, *_PLACES))
-    return next((path for path in paths if os.access(path, os.X_OK)), None)
+    installed = [PACKAGE / "libexec" / "latecomer", PACKAGE / "lib"]
+    paths = (folder / name for folder in (*named, *installed, CLONE / "build" / "release"))
+    needed = os.R_OK if name.endswith(".so") else os.X_OK
+    return next((path for path in paths if os.access(path, needed)), None)
 
 
 def of_family(family: str, prefix: str = PREFIX) -> Path:

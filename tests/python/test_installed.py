@@ -1,0 +1,316 @@
+"""Installed libraries: projects outside the clone use them by CMake, pkg-config and pip."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from install_helpers import (
+    BUILD,
+    EXAMPLE,
+    ROOT,
+    archive,
+    cmake_project,
+    copied_example,
+    failure,
+    files_below,
+    locked_build,
+    of_family,
+    ranks_of,
+    run,
+)
+from latecomer.launch import mpi
+from mpi_helpers import FAMILIES, installed
+
+pytestmark = [
+    pytest.mark.skipif(not (BUILD / "lib").is_dir(), reason="no release build"),
+    pytest.mark.skipif(not shutil.which("cmake"), reason="no CMake"),
+]
+HANDLED = "latecomer 0.1.0: 3 ranks, 1 call handled"
+SIMULATED = "latecomer 0.1.0: rank 0 leaves after"
+THROWS = """
+#include <cstdio>
+#include <stdexcept>
+#include <latecomer/latecomer_mpi.h>
+static void refuse(void*, void*, int*, MPI_Datatype*) { throw std::runtime_error("mine"); }
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Op op;
+  MPI_Op_create(refuse, 1, &op);
+  latecomer_set_algorithm(MPI_COMM_WORLD, "allreduce", "ring");
+  double in[3] = {0, 0, 0}, out[3];
+  int caught = 0;
+  try {
+    latecomer_allreduce(in, out, 3, MPI_DOUBLE, op, MPI_COMM_WORLD);
+  } catch (const std::runtime_error& error) {
+    caught = error.what() == std::string("mine") && std::uncaught_exceptions() == 0;
+  }
+  int all = 0;
+  MPI_Allreduce(&caught, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (all) std::puts("caught");
+  MPI_Abort(MPI_COMM_WORLD, 0);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory):
+    return archive(tmp_path_factory.mktemp("archive"))
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request, moved):
+    found = installed(request.param)
+    if not (moved / "lib" / f"liblatecomer_{found.name}.a").exists():
+        pytest.skip(f"not built for {found.describe()}")
+    return found
+
+
+def declared(*headers):
+    text = "".join((ROOT / "include" / "latecomer" / name).read_text() for name in headers)
+    return set(re.findall(r"^LATECOMER_API [\w *]*?(latecomer_\w+)\(", text, re.MULTILINE))
+
+
+def exported(library):
+    lines = run("nm", "-D", "--defined-only", library).splitlines()
+    return {line.split()[2].partition("@")[0] for line in lines if " A " not in line}
+
+
+def libraries_of(prefix):
+    return [path for path in (prefix / "lib").glob("*.so*") if not path.is_symlink()]
+
+
+# ---- the archive
+
+
+def test_an_archive_names_no_folder_of_the_machine_that_made_it(moved):
+    folders = (str(ROOT), str(moved), "/usr/lib", "/usr/include", sys.prefix)
+    texts = [*moved.glob("lib/cmake/latecomer/*.cmake"), *moved.glob("lib/pkgconfig/*.pc")]
+    assert len(texts) > 5
+    for path in texts:
+        found = [folder for folder in folders if folder in path.read_text()]
+        assert not found, path.name
+    for library in libraries_of(moved):
+        assert re.findall(r"R(?:UN)?PATH.*\[(.*)\]", run("readelf", "-d", library)) == ["$ORIGIN"]
+
+
+def test_libraries_export_the_functions_of_the_headers_and_no_others(moved):
+    core = moved / "lib" / "liblatecomer_core.so"
+    assert exported(core) == declared("latecomer.h")
+    assert "libstdc++" not in run("readelf", "-d", core)
+    for name in FAMILIES:
+        library = moved / "lib" / f"liblatecomer_{name}.so"
+        if library.exists():
+            assert exported(library) == declared("latecomer.h", "latecomer_mpi.h")
+
+
+def test_libraries_are_loaded_by_a_name_with_the_version_of_their_interface(moved):
+    name = "liblatecomer_core.so.0.1"
+    assert f"[{name}]" in run("readelf", "-d", moved / "lib" / "liblatecomer_core.so")
+    assert (moved / "lib" / name).exists()
+
+
+def test_an_archive_has_licence_and_manual(moved):
+    assert "BSD 3-Clause" in (moved / "share/doc/latecomer/LICENSE").read_text()
+    assert (moved / "share/man/man7/latecomer.7").read_text().startswith(".TH LATECOMER")
+
+
+# ---- projects
+
+
+def test_a_cmake_project(moved, family, tmp_path):
+    project, build = copied_example(tmp_path), tmp_path / "build"
+    run(*cmake_project(project, build, moved, *of_family(family)))
+    run("cmake", "--build", build)
+    assert HANDLED in ranks_of(family, build / "sum")
+    assert HANDLED in ranks_of(family, build / "sum_static")
+    assert SIMULATED in run(build / "plan")
+    assert SIMULATED in run(build / "plan_static")
+    assert "liblatecomer" not in run("readelf", "-d", build / "plan_static")
+
+
+def words(moved, *options):
+    env = {"PKG_CONFIG_PATH": str(moved / "lib" / "pkgconfig")}
+    return run("pkg-config", *options, env=env)
+
+
+@pytest.fixture(scope="module")
+def plain(moved, tmp_path_factory):
+    """The archive in a folder without a space, which shells split in the words of pkg-config."""
+    link = tmp_path_factory.mktemp("plain") / "latecomer"
+    link.symlink_to(moved)
+    return link
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
+def test_a_project_with_pkg_config(plain, family, tmp_path):
+    package, program = f"latecomer-{family.name}", tmp_path / "sum"
+    flags = words(plain, "--cflags", "--libs", package).split()
+    folder = words(plain, "--variable=libdir", package).strip()
+    run(family.mpicc, EXAMPLE / "sum.c", *flags, f"-Wl,-rpath,{folder}", "-o", program)
+    assert HANDLED in ranks_of(family, program)
+    static = words(plain, "--variable=static_libs", package).split()
+    flags = words(plain, "--cflags", package).split()
+    run(family.mpicc, EXAMPLE / "sum.c", *flags, *static, "-o", program)
+    assert HANDLED in ranks_of(family, program)
+    assert "liblatecomer" not in run("readelf", "-d", program)
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
+def test_a_project_with_pkg_config_and_no_mpi(plain, tmp_path):
+    flags = words(plain, "--cflags", "--libs", "latecomer-core").split()
+    run("cc", EXAMPLE / "plan.c", *flags, f"-Wl,-rpath,{plain}/lib", "-o", tmp_path / "plan")
+    assert SIMULATED in run(tmp_path / "plan")
+    assert words(plain, "--modversion", "latecomer-core").strip() == "0.1.0"
+
+
+def test_exceptions_of_an_operator_pass_through_a_shared_library(plain, family, tmp_path):
+    compiler = str(family.mpicc).replace("mpicc", "mpicxx")
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    (tmp_path / "throws.cpp").write_text("#include <exception>\n#include <string>\n" + THROWS)
+    program = tmp_path / "throws"
+    run(compiler, tmp_path / "throws.cpp", f"-I{plain}/include", f"-L{plain}/lib",
+        f"-llatecomer_{family.name}", f"-Wl,-rpath,{plain}/lib", "-o", program)  # fmt: skip
+
+    started = mpi.launch_command(family, 2, [str(program)], allow_root=True)
+    done = subprocess.run(
+        started.command, env=started.env, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "caught" in done.stdout, done.stderr
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("find_package(latecomer REQUIRED COMPONENTS cray)", "right would be some of core;"),
+        ("find_package(latecomer REQUIRED COMPONENTS mpi)", "mpi after find_package(MPI)"),
+        ("find_package(latecomer 0.2 REQUIRED)", "version: 0.1.0"),
+        ("set(MPI_C_INCLUDE_DIRS ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
+         "find_package(latecomer REQUIRED COMPONENTS {family})",
+         "'{family}' does not fit the MPI that find_package(MPI) found, of kind 'mpi'"),
+        ("find_package(latecomer REQUIRED COMPONENTS core {family})\nadd_executable(a a.c)\n"
+         "target_link_libraries(a latecomer::core latecomer::{family})", "LATECOMER_LIBRARY"),
+    ],
+)  # fmt: skip
+def test_a_project_that_asks_for_the_wrong_library_is_refused(moved, tmp_path, lines, message):
+    known = [name for name in FAMILIES if (moved / f"lib/liblatecomer_{name}.a").exists()]
+    if not known and "{family}" in lines:
+        pytest.skip("built without MPI")
+    name = known[0] if known else ""
+    head = "cmake_minimum_required(VERSION 3.22)\nproject(a LANGUAGES C)\n"
+    (tmp_path / "CMakeLists.txt").write_text(head + lines.format(family=name))
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    (tmp_path / "mpi.h").write_text("/* of neither family */\n")
+    said = failure(*cmake_project(tmp_path, tmp_path / "build", moved))
+    assert message.format(family=name) in said
+
+
+def test_wrong_places_are_refused(tmp_path):
+    script = ROOT / "cmake" / "uninstall.cmake"
+    said = failure("cmake", f"-DMANIFEST={tmp_path}/no", "-P", script)
+    assert "MANIFEST: '" in said
+    assert "right would be the file install_manifest.txt" in said
+    said = failure("cmake", "-S", ROOT / "packaging/wheel", "-B", tmp_path / "b")
+    assert "LATECOMER_BUILD: '' is not usable; right would be the absolute path" in said
+    said = failure(sys.executable, "-m", "latecomer", "where")
+    assert "no libraries are installed here" in said
+
+
+# ---- removal
+
+
+def test_uninstalling_leaves_nothing_and_spares_what_is_not_ours(tmp_path):
+    prefix, manifest = tmp_path / "prefix", tmp_path / "manifest"
+    (prefix / "lib").mkdir(parents=True)
+    (prefix / "lib" / "other.so").touch()
+    with locked_build():
+        run("cmake", "--install", BUILD, "--prefix", prefix)
+        shutil.copy(BUILD / "install_manifest.txt", manifest)
+    assert "lib/liblatecomer_core.so.0.1" in files_below(prefix)
+    run("cmake", f"-DMANIFEST={manifest}", "-P", ROOT / "cmake" / "uninstall.cmake")
+    assert files_below(prefix) == {"lib", "lib/other.so"}
+
+
+# ---- pip
+
+
+def test_a_project_with_the_python_package(tmp_path):
+    """As `pip install .`, but of the release build, which takes seconds."""
+    pytest.importorskip("scikit_build_core")
+    run(sys.executable, "-m", "pip", "wheel", ROOT, "--no-build-isolation", "--no-deps", "-q",
+        "-w", tmp_path, "-C", f"cmake.source-dir={ROOT}/packaging/wheel",
+        "-C", f"cmake.define.LATECOMER_BUILD={BUILD}", "-C", f"build-dir={tmp_path}/wheel",
+        cwd=tmp_path)  # fmt: skip
+    (wheel,) = tmp_path.glob("latecomer-0.1.0-*.whl")
+    # A Python of its own, with the packages that latecomer needs from this one.
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    needed = next(path for path in map(str, sys.path) if path.endswith("site-packages"))
+    (packages / "needed.pth").write_text(needed)
+    before = files_below(tmp_path / "venv")
+    pip = [tmp_path / "venv/bin/python", "-m", "pip", "-q", "--disable-pip-version-check"]
+    command, clean = tmp_path / "venv" / "bin" / "latecomer", {"PYTHONPATH": ""}
+    run(*pip, "install", "--no-deps", "--no-compile", wheel, env=clean)
+
+    assert run(command, "--version", env=clean) == "latecomer 0.1.0\n"
+    prefix = run(command, "where", env=clean).strip()
+    assert prefix == str(packages / "latecomer")
+    assert "online_owners" in run(command, "algorithms", "--json", env=clean)
+    found = _family_of_package(packages)
+    options = of_family(found) if found else ["-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON"]
+    run(*cmake_project(copied_example(tmp_path), tmp_path / "build", prefix, *options))
+    run("cmake", "--build", tmp_path / "build")
+    assert SIMULATED in run(tmp_path / "build" / "plan")
+    if found:
+        assert HANDLED in ranks_of(found, tmp_path / "build" / "sum")
+        linked = tmp_path / "linked"
+        run(found.mpicc, EXAMPLE / "sum.c", f"-I{prefix}/include", f"-L{prefix}/lib",
+            f"-llatecomer_{found.name}", f"-Wl,-rpath,{prefix}/lib", "-o", linked)  # fmt: skip
+        assert HANDLED in ranks_of(found, linked)
+        _run_drop_in(command, found, tmp_path)
+
+    run(*pip, "uninstall", "-y", "latecomer", env=clean)
+    assert {path for path in files_below(tmp_path / "venv") - before if "__pycache__" not in path} \
+        == set()  # fmt: skip
+
+
+def _family_of_package(packages):
+    libraries = {path.name for path in (packages / "latecomer" / "lib").glob("*.a")}
+    known = [each for each in mpi.families() if each.mpicc]
+    return next((each for each in known if f"liblatecomer_{each.name}.a" in libraries), None)
+
+
+def _run_drop_in(command, found, folder):
+    """`latecomer run` of the package finds its library."""
+    (folder / "plain.c").write_text(
+        "#include <mpi.h>\nint main(int c, char** v) {\n  double a = 1, b = 0;\n"
+        "  MPI_Init(&c, &v);\n"
+        "  MPI_Allreduce(&a, &b, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);\n"
+        "  return MPI_Finalize() + (b != 3);\n}\n"
+    )
+    run(found.mpicc, folder / "plain.c", "-o", folder / "plain")
+    started = mpi.launch_command(found, 3, [str(folder / "plain")], allow_root=True)
+    report = folder / "report.txt"
+    run(command, "run", "--report", report, "--", *started.command,
+        env={**started.env, "PYTHONPATH": ""})  # fmt: skip
+    assert report.read_text()
+
+
+# ---- Spack
+
+
+def test_options_of_the_spack_recipe_are_options_of_cmake():
+    recipe = (ROOT / "packaging/spack/packages/latecomer/package.py").read_text()
+    options = (ROOT / "CMakeLists.txt").read_text() + (
+        ROOT / "cmake/mpi_families.cmake"
+    ).read_text()
+    used = set(re.findall(r'"(LATECOMER_\w+)"', recipe))
+    assert "LATECOMER_MPI_FAMILIES" in used
+    for name in used:
+        assert re.search(rf"(option|set)\({name} ", options), name
+    compile(recipe, "package.py", "exec")
