@@ -33,8 +33,8 @@ constexpr const char* kShared[] = {
     "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
     "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES"};
 
-constexpr const char* kOthers[] = {"LATECOMER_LAB",      "LATECOMER_LOG",      "LATECOMER_MPI",
-                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_TRACE"};
+constexpr const char* kOthers[] = {"LATECOMER_LAB", "LATECOMER_LOG", "LATECOMER_MPI",
+                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS"};
 
 std::vector<SharedSetting> shared_settings() {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())}};

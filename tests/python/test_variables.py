@@ -13,6 +13,7 @@ from scenes_helpers import ROOT, both_families, run_scene
 
 OF_THE_LIBRARY = ["NETWORK", "NODES", "PROGRESS", "REPRODUCIBLE", "STATS"]
 OF_THE_COMMAND = ["LATECOMER_MPI", "LATECOMER_NETWORK", "LATECOMER_PROGRAMS", "XDG_CONFIG_HOME"]
+OF_THE_DROP_IN = ["ALGORITHM", "LOG", "SUMMARY"]
 OF_JOBS = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID"]
 
 
@@ -58,7 +59,8 @@ def test_these_are_all_variables():
         for name in re.findall(r'"(LATECOMER_[A-Z]+)[="]', path.read_text())
     }
     inside = {"LATECOMER_LAB"}  # of the lab, for the programs in it
-    assert named - inside == {f"LATECOMER_{each}" for each in OF_THE_LIBRARY} | {
+    library = [*OF_THE_LIBRARY, *OF_THE_DROP_IN]
+    assert named - inside == {f"LATECOMER_{each}" for each in library} | {
         name for name in OF_THE_COMMAND if name.startswith("LATECOMER")
     }
 
