@@ -14,13 +14,15 @@ namespace latecomer {
 /// The way in which a row lifts the algorithms of its collective.
 struct Lifting {
   /// Whether the memory of nodes is used for the problem.
-  bool (*usable)(const Problem& problem, const Placement& placement);
+  bool (*usable)(const Problem& problem, const Placement& placement) = nullptr;
   /// The problems of the programs among the nodes, each of them once.
-  std::vector<Problem> (*among)(const Plan& plan, const Nodes& nodes);
+  std::vector<Problem> (*among)(const Plan& plan, const Nodes& nodes) = nullptr;
   // The row among nodes that arrive apart: the first one that is worth its planning.
   std::array<std::string_view, 2> aware;
-  bool receives_apart;  // what a driver receives must not lie in the buffer while mates use it
-  bool tells;           // its messages and flags tell all ranks of each other
+  /// Whether a driver's receives must not lie in the buffer while mates use it.
+  bool receives_apart = false;
+  /// Whether its messages and flags tell all ranks of each other.
+  bool tells = false;
 };
 
 /// The problem among the nodes for `count` elements of the vector.
