@@ -1,5 +1,6 @@
 # Writes the list of all algorithms: cmake -DFOLDER=src -DOUTPUT=rows.cpp -P rows.cmake
 # Every line `LATECOMER_ROW(collective, name) {` of a .cpp file below FOLDER becomes an entry.
+cmake_minimum_required(VERSION 3.22)
 set(declarations "")
 set(entries "")
 set(found "")

@@ -1,4 +1,4 @@
-/* Sums the ranks' numbers by latecomer, and checks the sum and that latecomer carried out the call. */
+/* Sums the ranks' numbers by latecomer, and checks the sum, and that latecomer did it. */
 #include <latecomer/latecomer_mpi.h>
 #include <stdio.h>
 

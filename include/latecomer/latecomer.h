@@ -14,7 +14,7 @@
  *       return 0;
  *     }
  *
- * Link with liblatecomer_core.so, or with liblatecomer_core.a, -lstdc++ and -lm (docs/install.md).
+ * Link with liblatecomer_core.so, or liblatecomer_core.a, -lstdc++ and -lm (docs/install.md).
  *
  * Functions that return int return 0, or -1 after an error, which latecomer_last_error() describes.
  * Texts that they return through a pointer belong to the caller, who frees them with

@@ -15,8 +15,8 @@
  *       return MPI_Finalize();
  *     }
  *
- * Link with the library of your MPI family: liblatecomer_openmpi.so or liblatecomer_mpich.so, or the
- * one that ends in .a, -lstdc++ and -lm (docs/install.md).
+ * Link with the library of your MPI family: liblatecomer_openmpi.so or liblatecomer_mpich.so, or
+ * the one that ends in .a, -lstdc++ and -lm (docs/install.md).
  *
  * 1. Handled calls. A call is handled if latecomer carries it out. Before latecomer_set_algorithm
  *    no call is. The MPI library's own collective carries out all others, on all ranks alike;
