@@ -57,6 +57,13 @@ double median(std::array<double, size> values, std::size_t count) {
   return *middle;
 }
 
+std::shared_ptr<const Plan> without_stamps(const Plan& plan) {
+  Plan bare = plan;
+  bare.telemetry = false;
+  for (Plan& inner : bare.inner) inner.telemetry = false;
+  return std::make_shared<const Plan>(std::move(bare));
+}
+
 /// True if ranks may leave a call at different times: then the duration on the last rank to arrive,
 /// which is the least, does not stand for the others.
 bool leave_apart(Collective collective) { return collective != Collective::allreduce; }
@@ -395,9 +402,12 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   Feedback& feedback = call_class.feedback[chosen.row->name];
   note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far});
   feedback.use(call_class.calls);
-  const std::uint64_t every =
-      trial != nullptr ? 1 : calls_between_exchanges(call_class, chosen, problem);
+  const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
+  const std::uint64_t every = trial != nullptr ? 1
+                              : stamped ? calls_between_stamps(call_class, chosen)
+                                        : calls_between_exchanges(call_class, chosen, problem);
   decision.exchange_arrivals = call_class.unobserved + 1 >= every;
+  if (stamped && !decision.exchange_arrivals) decision.plan = without_stamps(*chosen.plan);
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
   call_class.next_event = 0;
   if (trial == nullptr && is_native(*chosen.row)) {
@@ -484,6 +494,20 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, cons
   const Seconds exchange =
       ceil_log2(problem.ranks) * pricer_.network().transfer(0) * prices.calibration();
   return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
+}
+
+/// The number of calls of which one carries arrival stamps, such that they cost at most kExchanging
+/// of the time of these calls: on each hop of the first block up to one stamp of each rank.
+std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class,
+                                            const Candidate& chosen) const {
+  const Prices prices(call_class);
+  const Seconds call = std::max(call_class.elapsed, prices.of(chosen));
+  if (!(call > 0)) return 1;
+  const Plan& plan = *chosen.plan;
+  const Rank places = plan.placement.empty() ? ranks_ : Nodes(plan.placement, ranks_).count();
+  const Seconds stamps = static_cast<Seconds>(Piggyback::kMaxBytesPerRank) * ranks_ *
+                         pricer_.network().beta * ceil_log2(places);
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, stamps / (kExchanging * call)));
 }
 
 /// The number of the next call that is followed by an exchange, or in which a candidate is tried
