@@ -30,7 +30,7 @@ set_target_properties(latecomer_preload PROPERTIES LINKER_LANGUAGE C
   LINK_DEPENDS ${LATECOMER_DROPIN}/stubs.map)
 
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
-foreach(family ${LATECOMER_MPI_BUILT})
+foreach(family ${LATECOMER_DROPIN_BUILT})
   set(target latecomer_preload_${family})
   add_library(${target} SHARED ${dropin_sources} ${LATECOMER_DROPIN}/wrappers.cpp)
   add_dependencies(${target} latecomer_dropin_made)
@@ -42,7 +42,7 @@ endforeach()
 if(LATECOMER_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/dropin)
   find_package(Threads REQUIRED)
   file(GLOB dropin_cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/dropin/*.c)
-  foreach(family ${LATECOMER_MPI_BUILT})
+  foreach(family ${LATECOMER_DROPIN_BUILT})
     add_executable(dropin_cases_${family} ${dropin_cases})
     target_link_libraries(dropin_cases_${family} PRIVATE latecomer_mpi_flags_${family}
       latecomer_warnings Threads::Threads)
