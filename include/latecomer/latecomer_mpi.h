@@ -261,6 +261,9 @@ typedef struct latecomer_stats {
   uint64_t fallback_settings; /* settings that differ between ranks (rule 2) */
   uint64_t fallback_link; /* drop-in library: no call yet in which all ranks wait for each other,
                              and could have been linked */
+  uint64_t fallback_device; /* a rank passes memory of a CUDA, HIP or Level Zero device: from when
+                               the ranks have told each other. Earlier such calls are handled, with
+                               copies in host memory that the MPI library makes */
   /* Not calls, but messages and combinations of programs that the progress thread finished before
    * this rank arrived in their calls. Protocols such as online_owners add nothing: before its
    * arrival a rank moves no data for them. */

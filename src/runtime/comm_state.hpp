@@ -37,8 +37,9 @@ class AsyncProgress;
 struct Due {
   bool link = false;              // resources, for calls of an algorithm that was set
   std::optional<Problem> review;  // of this problem's class
+  bool device = false;            // the ranks tell each other whether they pass device memory
 
-  [[nodiscard]] bool any() const { return link || review.has_value(); }
+  [[nodiscard]] bool any() const { return link || device || review.has_value(); }
 };
 
 struct CommState {
@@ -65,6 +66,8 @@ struct CommState {
   std::unique_ptr<CommResources> resources;  // made for the first of them
   bool resources_failed = false;             // MPI could make none
   Due due;
+  bool passed_device_memory = false;  // by this rank, in some call (device_memory.hpp)
+  bool device_call = false;           // by this rank, in the call at hand
   ClockRefresh clock_refresh;  // while arrivals are watched
   ProgramCache programs;
   std::unique_ptr<Prepared> arrival_exchange;     // plan of the exchange after a native call
