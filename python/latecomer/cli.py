@@ -16,7 +16,7 @@ from .command.parse import dispatch
 
 _LAB = Group(
     "Run programs on an emulated cluster: N hosts on this machine, one switch, shaped links.",
-    {name: f"latecomer.verbs.lab:{name}" for name in ("run", "check", "shell")},
+    {name: f"latecomer.verbs.lab:{name}" for name in ("run", "check", "shell", "slurm")},
 )
 _RULES = Group(
     "Check and explain files that say which algorithm serves which calls.",
