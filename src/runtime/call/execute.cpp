@@ -436,7 +436,7 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   }
   const Problem& problem = request.problem;
   CallClass* call_class = nullptr;
-  if (state.chooser.policy().chooses(problem.collective)) {
+  if (state.chooser.chooses(problem)) {
     const bool worth = Chooser::worth_a_class(problem);
     call_class = worth ? &state.chooser.class_of(problem) : nullptr;
     if (!worth || Chooser::left_alone(*call_class)) {
@@ -464,7 +464,8 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   const bool announced = state.async_progress && state.async_progress->announces(request);
   Ending ending = decide_and_execute(state, request, state.resources->clocks.now() - inside);
   ending.call_class = call_class;
-  ending.decided = call_class != nullptr && !announced && ending.code == MPI_SUCCESS;
+  ending.decided =
+      call_class != nullptr && !announced && ending.code == MPI_SUCCESS && !state.chooser.ruled();
   return ending;
 } catch (const std::exception& error) {
   if (UserCode::threw()) {
