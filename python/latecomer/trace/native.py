@@ -272,7 +272,7 @@ def _joined(folder: Path, files: Mapping[int, _File]) -> Trace:
     clocks = [int(files[r].header["clock"]) or -1 - r if r in files else -1 - r
               for r in range(ranks)]  # fmt: skip
     known = _known(files, clocks, zero)
-    connected = not (set(clocks[r] for r in files) - set(known))
+    connected = all(clocks[rank] in known for rank in files)
     offsets = align.align(groups, words, clocks, known)
     groups = [align.apply(group, offsets) for group in groups]
     begin, end = np.full(ranks, np.nan), np.full(ranks, np.nan)
