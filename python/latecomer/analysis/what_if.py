@@ -1,8 +1,8 @@
 """What a traced run would have taken: with other algorithms, less lateness, a faster network.
 
 Calls are simulated by the code that MPI programs run, forecasts and choices included. The costs of
-the network are fitted to the trace, for each class of calls: so that its algorithm, simulated, takes
-as long after the last arrival as was measured.
+the network, where they are not known, are fitted to the trace for each class of calls: simulated,
+its algorithm then takes as long after the last arrival as was measured.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class WhatIf:
     repeated: Replayed  # the same algorithms simulated: how right the simulator is
     answers: list[Answer]
     network: str  # costs before fitting, and their source
+    known: bool  # these are the costs of the traced run
     factors: dict[CallClass, float]  # by which these were multiplied
     calls: int  # of the trace that are known on all their ranks
 
@@ -108,6 +109,7 @@ def what_if(
         repeated,
         answers,
         f"{simulator.network.text} ({source})",
+        known,
         simulator.factors,
         len(replay),
     )
@@ -136,6 +138,7 @@ class _Simulator:
         self.network = core.Network(network)
         self.nodes = _nodes(self.trace)
         self.factors: dict[CallClass, float] = {}
+        self.own: dict[CallClass, str] = {}
         self.members: dict[CallClass, list[int]] = {}
         for event, each in enumerate(replay.classes):
             self.members.setdefault(each, []).append(event)
@@ -317,7 +320,7 @@ class _Simulator:
             return None
         served = self._served(event)
         if scenario.algorithm == AS_IT_WAS:
-            return NATIVE if served == NATIVE else AUTO
+            return NATIVE if served == NATIVE else self._own(call_class)
         short = call_class.bytes < _MIN_BYTES
         name = _row(call_class.collective)
         wanted = scenario.algorithm
@@ -325,6 +328,15 @@ class _Simulator:
             wanted = NATIVE
         changed = scenario.lateness != 1 or scenario.speed != 1
         return None if wanted == served == NATIVE and not changed else wanted
+
+    def _own(self, each: CallClass) -> str:
+        """The algorithm by which latecomer executed a class: one that was set, or it chose."""
+        if each not in self.own:
+            some = self.members[each][:: max(1, len(self.members[each]) // 50)]
+            names = {self._served(event) for event in some} - {NATIVE}
+            name = next(iter(names)) if len(names) == 1 else AUTO
+            self.own[each] = name if name in _names(_row(each.collective)) else AUTO
+        return self.own[each]
 
     def _cost(self, scenario: Scenario) -> float:
         """About the seconds that a call takes to simulate, by the programs' operations."""
@@ -363,8 +375,5 @@ def _row(collective: str) -> str:
 
 
 def _names(collective: str) -> frozenset[str]:
-    return (
-        frozenset(row.name for row in algorithms(collective))
-        if collective in collectives()
-        else frozenset()
-    )
+    known = collective in collectives()
+    return frozenset(row.name for row in algorithms(collective)) if known else frozenset()

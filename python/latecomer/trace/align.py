@@ -2,7 +2,8 @@
 
 Nobody leaves a synchronising collective before the last rank has entered it. So each such call
 bounds the offset of one clock from another from both sides, by one clock's arrivals and the other's
-exits. The offset is the middle of the range that all calls allow, its error half the range.
+exits. The offset is the middle of the range that the calls of a stretch of time allow, its error
+half the range, and the drift meanwhile.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_WINDOWS = 32  # clocks drift: each window of time has an offset of its own
 _CALLS_A_WINDOW = 16
+LARGEST_DRIFT = 200e-6  # seconds a second: each clock is within 100 ppm of the right rate
 
 
 @dataclass(frozen=True)
@@ -81,18 +83,25 @@ def _fit(
     if not parts:
         return constant(0.0, np.inf)
     when, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
-    least, most = low.max(), high.min()
-    if least <= most:
-        return constant((least + most) / 2, (most - least) / 2)
     order = np.argsort(when)
-    windows = min(_MOST_WINDOWS, max(1, len(when) // _CALLS_A_WINDOW))
-    pieces = [piece for piece in np.array_split(order, windows) if len(piece)]
-    least = np.array([low[piece].max() for piece in pieces])
-    most = np.array([high[piece].min() for piece in pieces])
-    times = np.array([when[piece].mean() for piece in pieces])
-    # Within a window, too, the clock drifts: a range may be empty by that much.
-    step = float(np.abs(np.diff((least + most) / 2)).max()) if len(pieces) > 1 else 0.0
-    error = float(np.abs(most - least).max()) / 2 + step
+    count = min(_MOST_WINDOWS, max(1, len(when) // _CALLS_A_WINDOW))
+    fits = [_in_windows(when, low, high, np.array_split(order, n)) for n in {1, count}]
+    return min(fits, key=lambda fit: fit.error)
+
+
+def _in_windows(
+    when: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    windows: Sequence[NDArray[np.int64]],
+) -> Offset:
+    """An offset for each window of calls, by the ranges that they allow."""
+    least = np.array([low[each].max() for each in windows])
+    most = np.array([high[each].min() for each in windows])
+    times = np.array([when[each].mean() for each in windows])
+    drift = LARGEST_DRIFT * max(float(np.ptp(when[each])) for each in windows)
+    # A range is empty where the clock drifted within the window.
+    error = float(np.abs(most - least).max()) / 2 + drift
     return Offset(times, (least + most) / 2, error)
 
 

@@ -1,4 +1,4 @@
-"""A trace in the formats of other tools. Names come from programs: each format has its own escapes."""
+"""A trace in the formats of other tools. Names come from programs, so each format escapes them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ COLUMNS = ("communicator", "members", "sequence", "collective", "bytes", "operat
            "host", "arrival_s", "exit_s", "waiting_s", "moving_s", "last_rank", "served",
            "algorithm", "site")  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets execute cells that begin so
+_ARGUMENTS = ("sequence", "bytes", "algorithm", "served", "site", "last_rank")  # of slices
 _STRETCH = 4096  # calls at once
 
 
@@ -104,8 +105,7 @@ def _slices(table: dict[str, Any], track: int) -> Iterator[dict[str, Any]]:
         begin = 1e6 * table["arrival_s"][i]
         waiting, moving = 1e6 * table["waiting_s"][i], 1e6 * table["moving_s"][i]
         place = {"ph": "X", "pid": rank, "tid": track}
-        args = {name: table[name][i] for name in ("sequence", "bytes", "algorithm", "served", "site",
-                                                  "last_rank")}  # fmt: skip
+        args = {name: table[name][i] for name in _ARGUMENTS}
         yield place | {"name": table["collective"][i], "ts": round(begin, 3),
                        "dur": round(waiting + moving, 3), "args": args}  # fmt: skip
         if waiting > 0:

@@ -67,7 +67,7 @@ def report(
 ) -> int:
     """Tell who is late in a traced program, where, what it costs, and what would help.
 
-    Traces are written by programs that run with LATECOMER_TRACE=FOLDER, or by latecomer run --trace.
+    Programs that run with LATECOMER_TRACE=FOLDER, or by latecomer run --trace, write traces.
 
     Example: latecomer report FOLDER --html report.html
     """
@@ -164,11 +164,9 @@ def _what_if_lines(answers: WhatIf) -> list[str]:
     lines = [f"What if (measured: {seconds(answers.measured)}; the same simulated: "
              f"{seconds(answers.repeated.seconds)}):"]  # fmt: skip
     for answer in answers.answers:
-        done = answer.replayed
-        told = (
-            f"{seconds(done.seconds):>9} {100 * (done.seconds / answers.measured - 1):+6.1f} %"
-            if done
-            else f"not simulated: {answer.remark}"
-        )
+        told = f"not simulated: {answer.remark}"
+        if done := answer.replayed:
+            change = 100 * (done.seconds / answers.measured - 1)
+            told = f"{seconds(done.seconds):>9} {change:+6.1f} %"
         lines.append(f"  {answer.scenario.name:<48} {told}")
     return lines
