@@ -29,6 +29,7 @@ _PLAIN = (
     "doctor",
     "where",
     "run",
+    "report",
 )
 COMMANDS = Group(
     "MPI collectives that stay fast when the ranks do not arrive together.",

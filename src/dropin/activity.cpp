@@ -20,6 +20,7 @@
 #include "runtime/report/log.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
+#include "runtime/trace/tracer.hpp"
 
 namespace latecomer {
 namespace {
@@ -30,8 +31,9 @@ constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 
 /// All that decides together about calls, and about reports that all ranks make together.
 constexpr const char* kShared[] = {
-    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
-    "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES"};
+    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES",
+    "LATECOMER_STATS",     "LATECOMER_SUMMARY",      "LATECOMER_NETWORK",
+    "LATECOMER_NODES",     "LATECOMER_TRACE",        "LATECOMER_TRACE_BYTES"};
 
 constexpr const char* kOthers[] = {"LATECOMER_LAB", "LATECOMER_LOG", "LATECOMER_MPI",
                                    "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS"};
@@ -185,7 +187,7 @@ void begin_activity() {
   report_unknown_variables();
   tell_settings(start.policy);
   follow_next();
-  hot.counts = ledger_is_kept();
+  hot.counts = ledger_is_kept() || trace::is_on();
   began = monotonic_clock();
   hot.active = true;
 }
