@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from .model import UNKNOWN, Group, Trace, TraceError, Words
 
 __all__ = ["UNKNOWN", "Group", "Trace", "TraceError", "Words", "read"]
 
 
-def read(folder):
-    """The trace in a folder that the library wrote with LATECOMER_TRACE: see `native.read`."""
-    from .native import read as read_native
+def read(folder: str | Path) -> Trace:
+    """The trace in a folder, whichever program wrote it. Raises TraceError.
 
-    return read_native(folder)
+    Read are files of LATECOMER_TRACE, of PyTorch's profiler, and OTF2 archives.
+    """
+    from . import kineto, native, otf2_archive
+
+    folder = Path(folder)
+    if not native.is_folder_of_trace(folder):
+        if otf2_archive.is_archive(folder):
+            return otf2_archive.read(folder)
+        if kineto.is_folder_of_traces(folder):
+            return kineto.read(folder)
+    return native.read(folder)

@@ -80,6 +80,9 @@ class Group:
     served: NDArray[np.int8]  # a place in SERVED; UNKNOWN
     arrival: NDArray[np.float64]  # seconds
     exit: NDArray[np.float64]  # seconds
+    # Seconds between the program's call and the arrival: until a device or a thread began with it.
+    # None: a rank arrives when it calls.
+    launch: NDArray[np.float64] | None = None
 
     @property
     def size(self) -> int:
