@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 from statistics import mean
 
+from latecomer import lab
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.what_if import what_if
 from latecomer.core import networks
@@ -30,7 +31,7 @@ PROGRAMS = {  # name: source and arguments
     "rotating": ("loops", "rotating", "80"),
 }
 ALGORITHMS = ("native", "ring", "sorted_linear_tree", "early_owners", "auto")
-NODES, RATE = "8", "200mbit"
+NODES, RATE_BITS = 8, 200_000_000
 DIFFER = 0.05  # run times that differ by more must be predicted in the right order
 
 
@@ -59,8 +60,8 @@ def _options() -> argparse.Namespace:
 def _measure(folder: Path, turns: int) -> None:
     env = os.environ | {"XDG_CONFIG_HOME": str(folder.resolve()), "LATECOMER_STATS": "0"}
     latecomer = str(ROOT / "latecomer")
-    lab = ["--nodes", NODES, "--rate", RATE]
-    _run([latecomer, "calibrate", *lab, "--seconds", "20s"], env)
+    place = ["--nodes", str(NODES), "--rate", f"{RATE_BITS // 10**6}mbit"]
+    _run([latecomer, "calibrate", *place, "--seconds", "20s"], env)
     for source in {words[0] for words in PROGRAMS.values()}:
         code = ROOT / "examples" / "late" / f"{source}.c"
         _run(["mpicc", "-O2", str(code), "-o", str(folder / source)], env)
@@ -68,9 +69,24 @@ def _measure(folder: Path, turns: int) -> None:
         for name, (source, *words) in PROGRAMS.items():
             for algorithm in ALGORITHMS:
                 trace = folder / f"{name}-{algorithm}-{turn}"
-                command = [latecomer, "lab", "run", "--quiet", *lab, "--", latecomer, "run",
-                           "--algorithm", f"allreduce:{algorithm};bcast:native",
-                           "--", "mpirun", "-n", NODES, str(folder / source), *words]  # fmt: skip
+                command = [
+                    latecomer,
+                    "lab",
+                    "run",
+                    "--quiet",
+                    *place,
+                    "--",
+                    latecomer,
+                    "run",
+                    "--algorithm",
+                    f"allreduce:{algorithm};bcast:native",
+                    "--",
+                    "mpirun",
+                    "-n",
+                    str(NODES),
+                    str(folder / source),
+                    *words,
+                ]
                 _run(command, env | {"LATECOMER_TRACE": str(trace.resolve())})
 
 
@@ -83,15 +99,16 @@ def _run(command: list[str], env: dict[str, str]) -> None:
 
 
 def _predict(folder: Path, base: str) -> None:
-    costs = networks.load(folder / "latecomer" / "network")
-    print(f"network: {costs.text}")
+    saved = networks.load(folder / "latecomer" / "network").text
+    costs = f"{saved},burst={lab.LabSpec(NODES, RATE_BITS).burst}"
+    print(f"network: {costs}")
     print("| program | algorithm | measured s | predicted s | error |")
     print("| --- | --- | --- | --- | --- |")
     for name in PROGRAMS:
         measured = {each: _measured(folder, name, each) for each in ALGORITHMS}
         trace = read(folder / f"{name}-{base}-0")
         run = analyse(trace).run_seconds
-        found = what_if(trace, run, network=costs.text, known=True, seconds=20, only=ALGORITHMS)
+        found = what_if(trace, run, network=costs, known=True, seconds=20, only=ALGORITHMS)
         predicted = {a.scenario.algorithm: a.replayed.seconds for a in found.answers if a.replayed}
         for each in ALGORITHMS:
             real = mean(measured[each])

@@ -158,8 +158,9 @@ def _chosen(group: GroupLateness, count: int) -> list[int]:
     return sorted({*most.tolist(), *spaced.tolist()})
 
 
-def _call(found: Lateness, number: int, lateness: GroupLateness, call: int) -> dict[str, Any]:
-    group, words = lateness.group, found.trace.words
+def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
+    lateness, words = found.groups[number], found.trace.words
+    group = lateness.group
     arrival, leave = np.asarray(group.arrival[call]), np.asarray(group.exit[call])
     first = float(arrival.min())
     unit = max(float(leave.max()) - first, 1e-9) / 1e6

@@ -30,6 +30,7 @@ NATIVE, AUTO, AS_IT_WAS = "native", "auto", "as it was"
 _SAMPLES = 15  # calls to fit a network by
 _MOST_READ = 2000  # calls that a mean is taken of
 _ROUNDS = 3  # of fitting
+_FEW = 3  # calls that costs can be fitted to
 _PER_OPERATION = 2e-6  # seconds of simulating; about
 _FEWEST = 24  # calls that a replay needs
 _SLOW_ABOVE = 32  # ranks: protocols take long
@@ -81,6 +82,7 @@ def what_if(
     network: str = "",
     source: str = "built in",
     known: bool = False,
+    assumed: str = "",
     native: str = "openmpi-4.1",
     seconds: float = 3.0,
     only: tuple[str, ...] | None = None,
@@ -89,11 +91,12 @@ def what_if(
     """Answer the usual questions, or only those about the algorithms in `only`.
 
     `network` holds costs. If they are `known` to be those of the traced run, only the model of the
-    MPI library, `native`, is fitted to the trace; else the costs are. About `seconds` are spent:
-    long traces are represented by stretches. Raises ValueError.
+    MPI library, `native`, is fitted to the trace; else the costs are. `assumed` holds the costs
+    that the library plans with, which need not be those. About `seconds` are spent: long traces
+    are represented by stretches. Raises ValueError.
     """
     replay = Replay(trace, run_seconds)
-    simulator = _Simulator(replay, network, known, native)
+    simulator = _Simulator(replay, network, known, assumed, native)
     asked = list(_scenarios(simulator, only))
     share = seconds / (len(asked) + 2)
     report("network")
@@ -133,11 +136,14 @@ def _scenarios(simulator: _Simulator, only: tuple[str, ...] | None) -> Iterator[
 class _Simulator:
     """Calls of a trace on the virtual network."""
 
-    def __init__(self, replay: Replay, network: str, known: bool, native: str) -> None:
+    def __init__(
+        self, replay: Replay, network: str, known: bool, assumed: str, native: str
+    ) -> None:
         self.replay, self.trace, self.native, self.known = replay, replay.trace, native, known
-        self.network = core.Network(network)
+        self.network, self.assumed = core.Network(network), core.Network(assumed)
         self.nodes = _nodes(self.trace)
-        self.factors: dict[CallClass, float] = {}
+        self.factors: dict[CallClass, float] = {}  # of the library's calls
+        self.own_factors: dict[CallClass, float] = {}  # of latecomer's
         self.own: dict[CallClass, str] = {}
         self.members: dict[CallClass, list[int]] = {}
         for event, each in enumerate(replay.classes):
@@ -154,22 +160,34 @@ class _Simulator:
     # ---- the costs
 
     def fit(self, seconds: float) -> None:
-        """The factor of each class: simulated as it was, it takes what was measured."""
+        """The factors of each class: simulated as it was, it takes what was measured.
+
+        Calls of the MPI library and those of latecomer have one each, if there are such.
+        """
         until = time.perf_counter() + seconds
-        by_weight = sorted(self.simulated, key=lambda each: -len(self.members[each]))
-        for each in by_weight:
-            events = self.members[each]
-            chosen = [
-                events[i] for i in np.unique(np.linspace(0, len(events) - 1, _SAMPLES, dtype=int))
-            ]
-            self.factors[each] = 1.0
-            if time.perf_counter() > until:
-                self.factors[each] = self._typical()
-                continue
+        for each in sorted(self.simulated, key=lambda each: -len(self.members[each])):
+            by_library, handled = self._by_server(each)
             try:
-                self.factors[each] = self._fitted(each, chosen, until)
+                other = self._typical()
+                native = self._fitted(each, NATIVE, by_library, until) if by_library else None
+                own = (
+                    None
+                    if self.known or not handled
+                    else self._fitted(each, self._own(each), handled, until)
+                )
             except (ValueError, RuntimeError):  # no algorithm takes the problem
-                self.simulated.remove(each)
+                continue
+            self.factors[each] = native or own or other
+            self.own_factors[each] = (
+                min(native or 1.0, 1.0) if self.known else own or native or other
+            )
+
+    def _by_server(self, each: CallClass) -> tuple[list[int], list[int]]:
+        """Some events that the MPI library executed, and some of latecomer's."""
+        some = self.members[each][:: max(1, len(self.members[each]) // _MOST_READ)]
+        native = [event for event in some if self._served(event) == NATIVE]
+        handled = [event for event in some if self._served(event) != NATIVE]
+        return (native if len(native) >= _FEW else []), (handled if len(handled) >= _FEW else [])
 
     def _factor(self, each: CallClass, algorithm: str) -> float:
         """What the costs are multiplied by.
@@ -177,25 +195,27 @@ class _Simulator:
         If the network is known, a library's collective that is slower than its costs say has
         itself to blame, not the network. One that is faster shows that they are too high.
         """
-        factor = self.factors.get(each, 1.0)
-        return min(factor, 1.0) if self.known and algorithm != NATIVE else factor
+        return (self.factors if algorithm == NATIVE else self.own_factors)[each]
 
     def _typical(self) -> float:
-        known = list(self.factors.values())[:-1]
-        return float(np.median(known)) if known else 1.0
+        known = self.factors.values()
+        return float(np.median(list(known))) if known and not self.known else 1.0
 
-    def _fitted(self, each: CallClass, events: list[int], until: float) -> float:
-        factor = 1.0
-        was = [self.replay.measured(event) for event in events]
-        every = self.members[each][:: max(1, len(self.members[each]) // _MOST_READ)]
+    def _fitted(
+        self, each: CallClass, algorithm: str, events: list[int], until: float
+    ) -> float | None:
+        """None: there was no time."""
+        places = np.unique(np.linspace(0, len(events) - 1, _SAMPLES, dtype=int))
+        was = [self.replay.measured(events[place])[1] for place in places]
         took = np.mean([leave.mean() - arrival.max()
-                        for _, arrival, leave in map(self.replay.measured, every)])  # fmt: skip
-        if took <= 0:
-            return factor
+                        for _, arrival, leave in map(self.replay.measured, events)])  # fmt: skip
+        if took <= 0 or time.perf_counter() > until:
+            return None
+        factor = 1.0
         for _ in range(_ROUNDS):
-            execute = self._executor(each, self._served(events[len(events) // 2]), factor)
+            execute = self._executor(each, algorithm, factor)
             found = []
-            for _, arrival, _ in was:
+            for arrival in was:
                 came = arrival - arrival.min()
                 found.append(execute(came).mean() - came.max())
                 if time.perf_counter() > until and len(found) > 1:
@@ -248,7 +268,7 @@ class _Simulator:
             return lambda came: np.array(plan.simulate(came.tolist())["exits"])
         if algorithm == "nodes" and not shared:
             algorithm = AUTO
-        series = core.Rehearsal(asked, algorithm, costs, costs, model, placement=shared)
+        series = core.Rehearsal(asked, algorithm, costs, self.assumed, model, placement=shared)
         return lambda came: np.array(series.call(came.tolist())["exits"])
 
     def _model(self, name: str, ranks: int, count: int, element: int, commutative: bool) -> str:

@@ -141,6 +141,7 @@ def write_page(found: Lateness, answers: WhatIf | None, file: Path) -> None:
 
 def _answers(found: Lateness, network: str, native: str, seconds: float) -> WhatIf | None:
     from ..analysis.what_if import what_if
+    from ..base.variables import variable
     from ..core import networks
 
     named = networks.chosen(network)
@@ -149,7 +150,7 @@ def _answers(found: Lateness, network: str, native: str, seconds: float) -> What
         try:
             return what_if(
                 found.trace, found.run_seconds, network=named.text, source=named.source,
-                known=named != networks.UNNAMED,
+                known=named != networks.UNNAMED, assumed=variable(networks.VARIABLE) or "",
                 native=native, seconds=seconds,
                 report=lambda name: bar.update(task, description=f"what if: {name}"),
             )  # fmt: skip
