@@ -340,7 +340,10 @@ LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
  * MPI_COMM_WORLD on stderr in MPI_Finalize. LATECOMER_STATS=FILE writes them to a file, as JSON if
  * its name ends in .json; %r in the name becomes the rank in MPI_COMM_WORLD, %p the process id and
  * %j the job's id (of PMIx, Slurm, PBS or LSF, else the id of the parent process). With %r or %p
- * every rank writes its file. An existing file is replaced, but no link or device is written to. */
+ * every rank writes its file. An existing file is replaced, but no link or device is written to.
+ * LATECOMER_TRACE=FOLDER writes each call's arrival and exit to FOLDER/rank-R.trace, which must not
+ * exist; %j in it is as above. LATECOMER_TRACE_BYTES is the most that one file may take.
+ * `latecomer report FOLDER` reads them. */
 LATECOMER_API int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats);
 LATECOMER_API int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats);
 

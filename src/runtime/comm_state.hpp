@@ -42,6 +42,16 @@ struct Due {
   [[nodiscard]] bool any() const { return link || device || review.has_value(); }
 };
 
+/// What the trace file knows of a communicator (runtime/trace/tracer.hpp).
+struct TraceOfComm {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  std::uint32_t id = kNone;       // in the file
+  std::uint64_t calls = 0;        // so far
+  CallCounter counter = nullptr;  // of the last call
+  Seconds clock = -1;             // origin of the clock model that was written last
+};
+
 struct CommState {
   explicit CommState(MPI_Comm user);
   ~CommState();
@@ -81,6 +91,7 @@ struct CommState {
   Statistics statistics;                      // without calls that took a shortcut since records()
   std::string parameters;                     // of the last handled call
   std::vector<std::uint64_t> last_to_arrive;  // by rank: calls in which it came last; for reports
+  TraceOfComm trace;
 
   /// The statistics of all calls so far.
   [[nodiscard]] const Statistics& records() {

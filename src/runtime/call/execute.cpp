@@ -24,6 +24,7 @@
 #include "runtime/report/log.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/settings.hpp"
+#include "runtime/trace/tracer.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
@@ -537,6 +538,7 @@ void count_last(CommState& state) {
 /// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
 void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
   ++(state.stats.*ending.counter);
+  state.trace.counter = ending.counter;
   EndedCall ended{state.calls, request.problem, request.call.site, ending.counter};
   if (state.async_progress) ended.before_arrival = state.async_progress->take_operations_ahead();
   state.stats.before_arrival += ended.before_arrival;
@@ -579,12 +581,11 @@ int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
   if (shortcut.call_class != nullptr) Chooser::watched(*shortcut.call_class, shortcut.last_inside);
   shortcut.count(state.calls);
   ++(state.stats.*shortcut.counter);
+  state.trace.counter = shortcut.counter;
   return code;
 }
 
-}  // namespace
-
-int execute(CommState& state, const Call& call) {
+int execute_untraced(CommState& state, const Call& call) {
   ++state.calls;
   Shortcut* const known = state.due.any() && !rooted(call.collective)
                               ? nullptr
@@ -594,6 +595,16 @@ int execute(CommState& state, const Call& call) {
   const Request request = understand(state, call);
   const Ending ending = execute_locked(state, request, entered);
   return ending.raise ? raise_error(state.comm, ending.code) : ending.code;
+}
+
+}  // namespace
+
+int execute(CommState& state, const Call& call) {
+  if (!trace::is_on() || state.intercommunicator) return execute_untraced(state, call);
+  trace::TracedCall traced(state, call);
+  const int code = execute_untraced(state, call);
+  traced.end_as_recorded();
+  return code;
 }
 
 void after_synchronising(CommState& state) {
