@@ -16,7 +16,8 @@ add_custom_target(latecomer_dropin_made DEPENDS ${dropin_made})
 function(latecomer_hide_all_but target map)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
-    -Wl,--version-script=${map} -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+    -Wl,--version-script=${map} -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a
+    -Wl,--gc-sections)
 endfunction()
 
 add_library(latecomer_preload SHARED ${PROJECT_SOURCE_DIR}/src/dropin/loader/loader.c
@@ -36,6 +37,8 @@ foreach(family ${LATECOMER_DROPIN_BUILT})
   add_dependencies(${target} latecomer_dropin_made)
   target_link_libraries(${target} PRIVATE latecomer_mpi_${family})
   latecomer_hide_all_but(${target} ${LATECOMER_DROPIN}/exports.map)
+  # Nothing in it calls these: Python reads the counters by them (python/latecomer/mpi/).
+  target_link_options(${target} PRIVATE -Wl,-u,latecomer_get_key_stats -Wl,-u,latecomer_last_error)
 endforeach()
 
 # Programs for the tests, with no library but MPI.

@@ -246,6 +246,13 @@ LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction); /* old name, d
  * Fails with MPI_ERR_ARG if the estimate is not "online" or `ranks` is another number. */
 LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks);
 
+/* Gets for each rank in how many calls it was the last to arrive, of the calls whose arrivals are
+ * known (`told` below).
+ * - calls: `ranks` numbers, 0 where no arrivals are known yet.
+ * - ranks: the size of the communicator.
+ * Fails with MPI_ERR_ARG if calls is NULL or `ranks` is another number. */
+LATECOMER_API int latecomer_get_last_to_arrive(MPI_Comm comm, uint64_t* calls, int ranks);
+
 /* Counts of the calls on one communicator since it was made: each call is in one of these. */
 typedef struct latecomer_stats {
   uint64_t handled; /* carried out by latecomer */

@@ -90,7 +90,7 @@ struct CommState {
   latecomer_stats stats{};
   Statistics statistics;                      // without calls that took a shortcut since records()
   std::string parameters;                     // of the last handled call
-  std::vector<std::uint64_t> last_to_arrive;  // by rank: calls in which it came last; for reports
+  std::vector<std::uint64_t> last_to_arrive;  // by rank: calls in which it came last
   TraceOfComm trace;
 
   /// The statistics of all calls so far.

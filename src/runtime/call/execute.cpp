@@ -550,7 +550,7 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
     ended.parameters = state.parameters;
   }
   ended.telemetry = telemetry_of(state, ending);
-  if (ended.telemetry && ledger_is_kept()) count_last(state);
+  if (ended.telemetry) count_last(state);
   const Statistics::Records records = state.statistics.add(ended);
   if (takes_shortcut(state, request, ending)) {
     state.shortcuts.add(request.call, ending.counter, ending.call_class, state.chooser, records,
