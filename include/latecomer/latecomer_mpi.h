@@ -266,8 +266,8 @@ typedef struct latecomer_stats {
   uint64_t fallback_operator; /* an operator that does not commute, which the algorithm needs */
   uint64_t fallback_plan;     /* another reason for which the algorithm refuses the call */
   uint64_t fallback_settings; /* settings that differ between ranks (rule 2) */
-  uint64_t fallback_link; /* drop-in library: no call yet in which all ranks wait for each other,
-                             and could have been linked */
+  uint64_t fallback_link;   /* drop-in library: no call yet in which all ranks wait for each other,
+                               and could have been linked */
   uint64_t fallback_device; /* a rank passes memory of a CUDA, HIP or Level Zero device: from when
                                the ranks have told each other. Earlier such calls are handled, with
                                copies in host memory that the MPI library makes */

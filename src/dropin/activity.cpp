@@ -32,10 +32,9 @@ constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 
 /// All that decides together about calls, and about reports that all ranks make together.
 constexpr const char* kShared[] = {
-    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES",
-    "LATECOMER_STATS",     "LATECOMER_SUMMARY",      "LATECOMER_NETWORK",
-    "LATECOMER_NODES",     "LATECOMER_RULES",        "LATECOMER_TRACE",
-    "LATECOMER_TRACE_BYTES"};
+    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
+    "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES",     "LATECOMER_RULES",
+    "LATECOMER_TRACE",     "LATECOMER_TRACE_BYTES"};
 
 constexpr std::string_view kRules = "LATECOMER_RULES";
 

@@ -78,7 +78,7 @@ struct CommState {
   Due due;
   bool passed_device_memory = false;  // by this rank, in some call (device_memory.hpp)
   bool device_call = false;           // by this rank, in the call at hand
-  ClockRefresh clock_refresh;  // while arrivals are watched
+  ClockRefresh clock_refresh;         // while arrivals are watched
   ProgramCache programs;
   std::unique_ptr<Prepared> arrival_exchange;     // plan of the exchange after a native call
   std::string broken;                             // the failure that made it useless; empty: none
