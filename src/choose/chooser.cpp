@@ -28,10 +28,6 @@ constexpr std::uint64_t kReviewed = 8;      // calls that are decided about betw
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
 
-constexpr Network kBuiltIn = with_handshake({});  // the network in reproducible mode
-
-bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
-
 /// Mixes an event that all ranks know alike into the hash; the result is not 0.
 void mix(StateHash& state_hash, std::uint64_t event) {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
@@ -94,7 +90,7 @@ bool Chooser::worth_a_class(const Problem& problem) {
 }
 
 CallClass& Chooser::class_of(const Problem& problem) {
-  const auto [found, fresh] = classes_.try_emplace(class_key(problem));
+  const auto [found, fresh] = classes_.try_emplace(key_of(problem));
   CallClass& call_class = found->second;
   if (!fresh) return call_class;
   call_class.key = found->first;
@@ -111,7 +107,7 @@ CallClass& Chooser::class_of(const Problem& problem) {
 CallClass& Chooser::announced_class_of(const Problem& problem) {
   constexpr CallKey kAnnounced = 0x5851f42d4c957f2dU;
   const CallClass& all_know = class_of(problem);
-  const auto [found, fresh] = classes_.try_emplace(class_key(problem) ^ kAnnounced);
+  const auto [found, fresh] = classes_.try_emplace(all_know.key ^ kAnnounced);
   CallClass& call_class = found->second;
   if (!fresh) return call_class;
   call_class.key = found->first;
@@ -300,14 +296,15 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced, bool nodes) {
-  const Network& network = policy_.reproducible ? kBuiltIn : policy_.network;
+  const Network& network = policy_.reproducible ? kReproducible : policy_.network;
   pricer_.know(network, watch_ != nullptr && !rooted(collective), announced,
                nodes && !policy_.reproducible);
 }
 
 Decision Chooser::without_nodes(const Decision& decision, const Problem& problem) try {
-  const bool chosen = policy_.chooses(problem.collective);
-  const Choice choice = chosen ? Choice{decision.row, {}} : policy_.choice(problem.collective);
+  const Choice choice = ruled_ != nullptr  ? *ruled_
+                        : chooses(problem) ? Choice{decision.row, {}}
+                                           : policy_.choice(problem.collective);
   know(problem.collective, false, false);
   Decision other = decision;
   other.plan = pricer_.plan(choice, problem, expected_);
@@ -318,8 +315,7 @@ Decision Chooser::without_nodes(const Decision& decision, const Problem& problem
   return refused;
 }
 
-Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
-  const Choice& set = policy_.choice(problem.collective);
+Decision Chooser::decide_as(const Choice& set, const Problem& problem, bool announced) try {
   Decision decision{.row = set.algorithm};
   std::uint64_t& calls = announced ? announced_rooted_calls_ : rooted_calls_;
   decision.exchange_arrivals = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
@@ -341,11 +337,14 @@ Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
 }
 
 std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
-  if (policy_.chooses(problem.collective)) return nullptr;
+  if (chooses(problem)) return nullptr;
   expected_.clear();
   if (!policy_.reproducible) expected_ = policy_.given;
+  const UserRule* const rule = rule_for(problem, expected_);
+  const Choice& choice = rule != nullptr ? rule->choice : policy_.choice(problem.collective);
+  if (is_native(*choice.algorithm)) return nullptr;
   know(problem.collective, false);
-  return pricer_.plan(policy_.choice(problem.collective), problem, expected_);
+  return pricer_.plan(choice, problem, expected_);
 }
 
 /// The prices of a class's candidates: predictions, corrected by feedback. A program without
@@ -381,7 +380,17 @@ class Chooser::Prices {
 };
 
 Decision Chooser::decide(const Problem& problem, bool announced) {
-  if (!policy_.chooses(problem.collective)) return decide_as_set(problem, announced);
+  const UserRule* const rule = rule_for(problem, expected_);
+  ruled_ = rule != nullptr ? &rule->choice : nullptr;
+  const Choice& choice = ruled_ != nullptr ? *ruled_ : policy_.choice(problem.collective);
+  const bool automatic = choice.algorithm->name == "auto" && !policy_.reproducible;
+  if (automatic) {
+    ruled_ = nullptr;
+  } else if (chooses(problem)) {
+    return decide_by_rule(choice, problem, announced);
+  } else {
+    return decide_as(choice, problem, announced);
+  }
   CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
   ++call_class.calls;
   call_class.used = ++events_;
@@ -402,10 +411,11 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   Feedback& feedback = call_class.feedback[chosen.row->name];
   note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far});
   feedback.use(call_class.calls);
+  const Seconds price = Prices(call_class).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
   const std::uint64_t every = trial != nullptr ? 1
-                              : stamped ? calls_between_stamps(call_class, chosen)
-                                        : calls_between_exchanges(call_class, chosen, problem);
+                              : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
+                                        : calls_between_exchanges(call_class, price, problem);
   decision.exchange_arrivals = call_class.unobserved + 1 >= every;
   if (stamped && !decision.exchange_arrivals) decision.plan = without_stamps(*chosen.plan);
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
@@ -435,7 +445,7 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
 
 void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predicted) {
   expected_.clear();
-  if (!policy_.chooses(problem.collective)) return note({});
+  if (!chooses(problem)) return note({});
   CallClass& call_class = announced_class_of(problem);
   ++call_class.calls;
   call_class.used = ++events_;
@@ -484,12 +494,12 @@ const Candidate& Chooser::best_of(const CallClass& call_class) const {
 
 /// The number of calls between two exchanges of arrivals, such that they cost at most kExchanging
 /// of the time of these calls.
-std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, const Candidate& chosen,
+std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                const Problem& problem) const {
   if (rooted(problem.collective))
     return kRootedEvery << std::min(call_class.balanced_in_a_row, kMaxDoublings);
   const Prices prices(call_class);
-  const Seconds call = std::max(call_class.elapsed, prices.of(chosen));
+  const Seconds call = std::max(call_class.elapsed, price);
   if (!(call > 0)) return kRootedEvery;
   const Seconds exchange =
       ceil_log2(problem.ranks) * pricer_.network().transfer(0) * prices.calibration();
@@ -498,12 +508,10 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, cons
 
 /// The number of calls of which one carries arrival stamps, such that they cost at most kExchanging
 /// of the time of these calls: on each hop of the first block up to one stamp of each rank.
-std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class,
-                                            const Candidate& chosen) const {
-  const Prices prices(call_class);
-  const Seconds call = std::max(call_class.elapsed, prices.of(chosen));
+std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds price,
+                                            const Plan& plan) const {
+  const Seconds call = std::max(call_class.elapsed, price);
   if (!(call > 0)) return 1;
-  const Plan& plan = *chosen.plan;
   const Rank places = plan.placement.empty() ? ranks_ : Nodes(plan.placement, ranks_).count();
   const Seconds stamps = static_cast<Seconds>(Piggyback::kMaxBytesPerRank) * ranks_ *
                          pricer_.network().beta * ceil_log2(places);

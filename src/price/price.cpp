@@ -19,9 +19,12 @@ Seconds saved(const Plan& plan, const Network& network) {
   return network.saved(cost_of(plan).sent * plan.problem.element_bytes);
 }
 
+bool has_few_operations(const Plan& plan) {
+  return plan.problem.ranks * operations_on_node(plan) <= kMaxReplayedOnNodes;
+}
+
 bool replayable(const Plan& plan, const Network& network) {
-  return plan.problem.ranks <= kMaxReplayedRanks &&
-         plan.problem.ranks * operations_on_node(plan) <= kMaxReplayedOnNodes &&
+  return plan.problem.ranks <= kMaxReplayedRanks && has_few_operations(plan) &&
          plan.problem.ranks * cost_of(plan).rounds <= kMaxReplayed &&
          balanced_time(plan, network) < kLongest;
 }
@@ -89,6 +92,9 @@ std::vector<Seconds> replay(const Plan& plan, const Network& network,
 
 /// A message takes the longer the more pairs of ranks there are.
 Seconds replay_cost(const Plan& plan) {
+  if (!has_few_operations(plan)) {
+    return plan.inner.empty() ? 0 : replay_cost(plan.inner.front());
+  }
   constexpr Seconds kMessage = 1.2e-6;
   const double ranks = plan.problem.ranks;
   constexpr Seconds kOnNode = 1e-6;
