@@ -13,8 +13,8 @@ namespace latecomer {
                                     const Placement& placement = {});
 
 /// Limits of replays, which take some microseconds for each message.
-inline constexpr Count kMaxReplayed = 65536;          // messages of all ranks, about
-inline constexpr Count kMaxReplayedOnNodes = 262144;  // operations on the memory of nodes, about
+inline constexpr Count kMaxReplayed = 65536;        // messages of all ranks, about
+inline constexpr Count kMaxReplayedOnNodes = 4096;  // operations on the memory of nodes, about
 inline constexpr Rank kMaxReplayedRanks = 128;
 
 /// Returns true if a choice among the rows should plan this one: it takes the problem, may be worth
