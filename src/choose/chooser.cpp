@@ -116,6 +116,7 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.current = all_know.current;
   call_class.calls = call_class.budgeted = all_know.calls;
   call_class.elapsed = all_know.elapsed;
+  call_class.moving = all_know.moving;
   call_class.budget = all_know.budget;
   return call_class;
 }
@@ -203,6 +204,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     mix(state_hash_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
   call_class.elapsed = median(mean, count);
+  call_class.moving = rooted(problem.collective) ? call_class.elapsed : median(transfer, count);
   call_class.brief = call_class.elapsed < CallClass::kBrief;
   call_class.used = ++events_;
   spent_ += call_class.elapsed * static_cast<double>(call_class.calls - call_class.reviewed);
@@ -216,7 +218,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     call_class.next_event = 0;
     call_class.review_after = kFirstReview;
     call_class.budgeted = call_class.calls;
-    call_class.budget = kBudgetShare * call_class.elapsed * static_cast<double>(call_class.calls);
+    call_class.budget = kBudgetShare * call_class.moving * static_cast<double>(call_class.calls);
     return true;
   }
   std::uint64_t pause = (kGrowth - 1) * call_class.calls;
@@ -394,7 +396,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
   ++call_class.calls;
   call_class.used = ++events_;
-  call_class.budget += kBudgetShare * call_class.elapsed *
+  call_class.budget += kBudgetShare * call_class.moving *
                        static_cast<double>(call_class.calls - call_class.budgeted);
   call_class.budgeted = call_class.calls;
   know(problem.collective, announced);
@@ -557,7 +559,10 @@ void Chooser::learn(Selection& selection, std::optional<Seconds> taken,
   }
   if (!taken) return;
   constexpr double kWeight = 0.25;
-  call_class.elapsed += kWeight * (*taken + waiting(arrivals) - call_class.elapsed);
+  const Seconds elapsed = *taken + waiting(arrivals);
+  call_class.elapsed += kWeight * (elapsed - call_class.elapsed);
+  const Seconds moving = rooted(selection.row->collective) ? elapsed : std::max(0.0, *taken);
+  call_class.moving += kWeight * (moving - call_class.moving);
   Seconds predicted = selection.predicted;
   if (rooted(selection.row->collective)) {
     if (arrivals.empty()) return;
