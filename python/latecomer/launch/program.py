@@ -41,7 +41,8 @@ def find_library(family: str) -> Path | None:
     places = (*named, *(folder / "lib" for folder in named), PACKAGE / "lib",
               CLONE / "build" / "release" / "lib")  # fmt: skip
     pattern = f"liblatecomer_{family}.so.*"
-    return next((path for folder in places for path in sorted(folder.glob(pattern))), None)
+    found = (path for folder in places for path in sorted(folder.glob(pattern), reverse=True))
+    return next(found, None)
 
 
 def of_family(family: str, prefix: str = PREFIX) -> Path:

@@ -24,7 +24,6 @@ from ..base.summary import RankSummary, Summary
 from .buffers import Spec
 from .communicator import Communicator, settled
 from .errors import LatecomerError
-from .library import Library, library
 from .observation import Observation, observe
 from .request import Request
 from .statistics import Arrivals, Kind, Statistics, Times
@@ -34,7 +33,6 @@ __all__ = [
     "Communicator",
     "Kind",
     "LatecomerError",
-    "Library",
     "Observation",
     "RankSummary",
     "Request",
@@ -47,7 +45,6 @@ __all__ = [
     "allreduce",
     "bcast",
     "gather",
-    "library",
     "observe",
     "reduce",
     "scatter",

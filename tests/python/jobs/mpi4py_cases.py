@@ -9,6 +9,7 @@ import traceback
 import latecomer
 import numpy as np
 from latecomer.mpi import LatecomerError, buffers
+from latecomer.mpi.library import handle
 from mpi4py import MPI
 
 COMM = MPI.COMM_WORLD
@@ -279,6 +280,10 @@ def errors():
     refused(MPI.Exception, "frob", comm.set_network, "frob")
     refused(MPI.Exception, "", comm.allreduce, [mine, 4, MPI.DOUBLE], [ours, 4, MPI.DOUBLE],
             MPI.OP_NULL)  # fmt: skip
+    of, call = handle(comm.comm), comm._library.call
+    counts = np.zeros(SIZE + 1, np.uint64).ctypes.data
+    refused(MPI.Exception, "calls: 'NULL", call, "get_last_to_arrive", of, None, SIZE)
+    refused(MPI.Exception, "ranks: ", call, "get_last_to_arrive", of, counts, SIZE + 1)
     assert LatecomerError(MPI.ERR_ARG, "x").Get_error_class() == MPI.ERR_ARG
     comm.allreduce(mine, ours)
     comm.comm.Free()
