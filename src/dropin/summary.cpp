@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dropin/left.hpp"
+#include "dropin/passed.hpp"
 #include "runtime/report/counters.hpp"
 #include "transports/mpi/mpi.hpp"
 
@@ -63,6 +64,8 @@ JobSummary summarise_job(RankTotals mine, Seconds elapsed) {
   std::uint64_t short_calls = 0;
   for (const Collective each : all_collectives()) short_calls += left_calls(each).calls;
   job.short_calls = summed(short_calls);
+  job.nonblocking = summed(passed_calls[static_cast<std::size_t>(Passed::nonblocking)]);
+  job.persistent = summed(passed_calls[static_cast<std::size_t>(Passed::persistent)]);
   job.least_handled = mine.calls.handled;
   PMPI_Allreduce(MPI_IN_PLACE, &job.least_handled, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
   mine.last.resize(static_cast<std::size_t>(job.ranks));

@@ -1,5 +1,7 @@
 /* Communicators, errors, threads, processes: what lives beside the calls. */
+#include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,11 +107,52 @@ static void handle(MPI_Comm* comm, int* code, ...) {
   MPI_Error_class(*code, &last_class);
 }
 
+typedef int (*reduction)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
+
+/* Wrong calls, by number. MPICH 5 ends the program in those from 5 on. */
+#ifdef OMPI_MAJOR_VERSION
+enum { wrong_calls = 9 };
+#else
+enum { wrong_calls = 5 };
+#endif
+
+static void call_wrongly(int which, int own, struct where at, MPI_Comm comm) {
+  static int in[count], out[count];
+  static double numbers[count];
+  const reduction allreduce = own ? PMPI_Allreduce : MPI_Allreduce;
+  switch (which) {
+    case 0:
+      (void)allreduce(in, in, count, MPI_INT, MPI_SUM, comm);
+      return;
+    case 1:
+      (void)allreduce(in, out, count, MPI_INT, MPI_OP_NULL, comm);
+      return;
+    case 2:
+      (void)(own ? PMPI_Bcast : MPI_Bcast)(in, count, MPI_INT, at.ranks, comm);
+      return;
+    case 3:
+      (void)(own ? PMPI_Reduce : MPI_Reduce)(in, out, count, MPI_INT, MPI_SUM, -7, comm);
+      return;
+    case 4:
+      (void)allreduce(in, MPI_IN_PLACE, count, MPI_INT, MPI_SUM, comm);
+      return;
+    case 5:
+      (void)allreduce(in, out, -1, MPI_INT, MPI_SUM, comm);
+      return;
+    case 6:
+      (void)(own ? PMPI_Bcast : MPI_Bcast)(in, -1, MPI_INT, 0, comm);
+      return;
+    case 7:
+      (void)allreduce(in, out, count, MPI_DATATYPE_NULL, MPI_SUM, comm);
+      return;
+    default:
+      (void)allreduce(numbers, out, count / 2, MPI_DOUBLE, MPI_BAND, comm);
+  }
+}
+
 /* Wrong arguments on all ranks: the same class, and one call of the program's handler. */
 static int errors(struct where at) {
   int mistakes = 0;
-  int in[count] = {0};
-  int out[count];
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -117,24 +160,12 @@ static int errors(struct where at) {
   MPI_Comm_set_errhandler(comm, handler);
   /* Open MPI 4.1 reports some errors to that of MPI_COMM_WORLD. */
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-  for (int which = 0; which < 4; ++which) {
+  for (int which = 0; which < wrong_calls; ++which) {
     int classes[2];
     for (int own = 0; own < 2; ++own) {
       handled_errors = 0;
       last_class = -1;
-      switch (which) {
-        case 0:
-          (void)(own ? PMPI_Allreduce : MPI_Allreduce)(in, in, count, MPI_INT, MPI_SUM, comm);
-          break;
-        case 1:
-          (void)(own ? PMPI_Allreduce : MPI_Allreduce)(in, out, count, MPI_INT, MPI_OP_NULL, comm);
-          break;
-        case 2:
-          (void)(own ? PMPI_Bcast : MPI_Bcast)(in, count, MPI_INT, at.ranks, comm);
-          break;
-        default:
-          (void)(own ? PMPI_Reduce : MPI_Reduce)(in, out, count, MPI_INT, MPI_SUM, -7, comm);
-      }
+      call_wrongly(which, own, at, comm);
       WRONG_IF(handled_errors != 1);
       classes[own] = last_class;
     }
@@ -217,6 +248,93 @@ static int pipeline(struct where at) {
   return mistakes;
 }
 
+static int handles_again(struct where at) {
+  int mistakes = 0;
+  MPI_Comm comms[40];
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 40; ++i) {
+      /* Handles come again, for other ranks and other sizes. */
+      MPI_Comm_split(MPI_COMM_WORLD, (at.rank + round) % 2, (i % 3) * at.rank, &comms[i]);
+      for (int call = 0; call < 3; ++call) mistakes += check_sum(at, comms[i], call);
+    }
+    for (int i = 0; i < 40; ++i) MPI_Comm_free(&comms[(i * 7 + 3) % 40]);
+  }
+  return mistakes;
+}
+
+/* Rank 0 receives a message between begin and end of its part, which rank 1 sends after its own
+ * end: MPI promises that the operation ends while rank 0 is in MPI_Recv. */
+static int receive_between(struct where at, MPI_Request* request) {
+  int word = 0;
+  if (at.rank == 1) {
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    MPI_Send(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    return 0;
+  }
+  if (at.rank == 0) MPI_Recv(&word, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return MPI_Wait(request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+}
+
+/* Non-blocking and persistent collectives, in one array of requests with messages. */
+static int nonblocking(struct where at) {
+  int mistakes = 0;
+  int in[count], ours[count], theirs[count], rows[2][count];
+  MPI_Request requests[4];
+  const int next = (at.rank + 1) % at.ranks;
+  const int before = (at.rank + at.ranks - 1) % at.ranks;
+  for (int i = 0; i < count; ++i) in[i] = i + at.rank;
+  PMPI_Allreduce(in, theirs, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  for (int call = 0; call < 10; ++call) {
+    memset(ours, 0, sizeof ours);
+    memcpy(rows[1], in, sizeof in);
+    MPI_Iallreduce(in, ours, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(rows[0], count, MPI_INT, before, 3, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(in, count, MPI_INT, next, 3, MPI_COMM_WORLD, &requests[2]);
+    MPI_Ibcast(rows[1], count, MPI_INT, call % at.ranks, MPI_COMM_WORLD, &requests[3]);
+    mistakes += check_sum(at, MPI_COMM_WORLD, call);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    WRONG_IF(memcmp(ours, theirs, sizeof ours) != 0);
+    WRONG_IF(rows[0][1] != 1 + before || rows[1][1] != 1 + call % at.ranks);
+    if (at.ranks < 2) continue;
+    MPI_Iallreduce(in, ours, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    mistakes += receive_between(at, &requests[0]);
+  }
+  return mistakes;
+}
+
+#if MPI_VERSION >= 4
+static int persistent(struct where at) {
+  int mistakes = 0;
+  int in[count] = {0}, ours[count], theirs[count];
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Allreduce_init(in, ours, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  for (int call = 0; call < 10; ++call) {
+    for (int i = 0; i < count; ++i) in[i] = i + at.rank * call;
+    PMPI_Allreduce(in, theirs, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Start(&request);
+    if (at.ranks > 1 && call % 2 == 0) mistakes += receive_between(at, &request);
+    mistakes += check_sum(at, MPI_COMM_WORLD, call);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    WRONG_IF(memcmp(ours, theirs, sizeof ours) != 0);
+  }
+  MPI_Request_free(&request);
+  return mistakes;
+}
+#endif
+
+/* Programs ask by the address what their MPI library has. */
+#if MPI_VERSION < 4
+int MPI_Allreduce_c(void) __attribute__((weak));
+int MPI_Allreduce_init(void) __attribute__((weak));
+static int lacking_functions(struct where at) {
+  int mistakes = 0;
+  (void)at;
+  WRONG_IF(MPI_Allreduce_c != NULL);
+  WRONG_IF(MPI_Allreduce_init != NULL);
+  return mistakes;
+}
+#endif
+
 /* New processes have a world of their own, and know nothing of ours. */
 static int spawn(struct where at) {
   int mistakes = 0;
@@ -238,18 +356,70 @@ static int spawn(struct where at) {
   return mistakes;
 }
 
+/* The memory that a communicator costs while its calls are only watched, with calls of many sizes.
+ * The MPI library has made what it needs before. */
+static int memory(struct where at) {
+  enum { comms = 100, kinds = 80 };
+  static char in[16384], out[16384];
+  MPI_Comm all[comms];
+  for (int i = 0; i < comms; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &all[i]);
+    for (int call = 0; call < 3; ++call) {
+      PMPI_Allreduce(in, out, sizeof in, MPI_CHAR, MPI_MAX, all[i]);
+    }
+  }
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < comms; ++i) {
+    for (int kind = 0; kind < kinds; ++kind) {
+      MPI_Allreduce(in, out, 2000 + 150 * kind, MPI_CHAR, MPI_MAX, all[i]);
+    }
+  }
+  const size_t bytes = mallinfo2().uordblks - before;
+  if (at.rank == 0) printf("bytes of a communicator: %zu\n", bytes / comms);
+  for (int i = 0; i < comms; ++i) MPI_Comm_free(&all[i]);
+  return bytes / comms > (64U << 10) + 64U * (unsigned)at.ranks;
+}
+
+/* A rank ends while the others wait for it in a call on a communicator with a name. */
+static int dies(struct where at) {
+  static int in[100000], out[100000]; /* long enough to be handled */
+  const char* const how = getenv("TEST_DEATH");
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_name(comm, "mortals");
+  for (int call = 0; call < 20; ++call) {
+    if (call == 10 && at.rank == 1) {
+      usleep(300000);
+      if (how != NULL && strcmp(how, "exit") == 0) _exit(3);
+      raise(SIGKILL);
+    }
+    MPI_Allreduce(in, out, 100000, MPI_INT, MPI_SUM, comm);
+  }
+  return 1;
+}
+
 const struct named_case life_cases[] = {
     {"communicators", communicators},
     {"freed_in_any_order", freed_in_any_order},
     {"attributes", attributes},
+    {"handles_again", handles_again},
     {"intercommunicators", intercommunicators},
     {"errors", errors},
     {"threads", threads},
     {"children", children},
     {"pipeline", pipeline},
+    {"nonblocking", nonblocking},
+#if MPI_VERSION < 4
+    {"lacking_functions", lacking_functions},
+#endif
+#if MPI_VERSION >= 4
+    {"persistent", persistent},
+#endif
     {NULL, NULL},
 };
 const struct named_case named_only_cases[] = {
     {"spawn", spawn},
+    {"memory", memory},
+    {"dies", dies},
     {NULL, NULL},
 };

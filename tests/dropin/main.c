@@ -1,7 +1,8 @@
 /* dropin_cases_FAMILY [NAME...]: runs the cases of these names, else all. Rank 0 prints a line for
  * each: its name, and the number of mistakes of all ranks. Exits 1 if there were any. The first
  * word may say how MPI is begun: --fortran, --threads for MPI_THREAD_MULTIPLE, or --sessions, with
- * which no case is run. With --outside the program is wrong: it makes a call after MPI_Finalize. */
+ * which no case is run. With --before and --outside the program is wrong: it makes a call before
+ * MPI_Init or after MPI_Finalize. */
 #include "cases.h"
 
 static int counted[2000];
@@ -79,6 +80,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "--sessions") == 0) return run_in_session() != 0;
 #endif
   const int outside = argc > 1 && strcmp(argv[1], "--outside") == 0;
+  const int before = argc > 1 && strcmp(argv[1], "--before") == 0;
+  if (before) MPI_Allreduce(MPI_IN_PLACE, counted, 2000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   begin(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &at.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &at.ranks);

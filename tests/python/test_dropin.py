@@ -5,15 +5,15 @@ import re
 import subprocess
 
 import pytest
-from dropin_helpers import cases_of, launcher_of, run_cases, run_command
+from dropin_helpers import calls_of, cases_of, launcher_of, run_cases, run_command
 from latecomer import cli
 from latecomer.launch import mpi, preload, program
 from scenes_helpers import ROOT, both_families
 
 DATA = ["reductions", "moves", "in_place", "nothing", "parts", "derived_types", "user_operators",
         "same_everywhere", "large_counts"]  # fmt: skip
-LIFE = ["communicators", "freed_in_any_order", "attributes", "intercommunicators", "errors",
-        "children", "pipeline"]  # fmt: skip
+LIFE = ["communicators", "freed_in_any_order", "attributes", "handles_again", "intercommunicators",
+        "errors", "children", "pipeline", "nonblocking", "persistent", "lacking_functions"]  # fmt: skip
 EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
 
 
@@ -30,9 +30,20 @@ def test_whatever_the_algorithm_executes_gives_the_same_results(name, ranks, tmp
         "LATECOMER_STATS": str(tmp_path / "%r.json"),
     }
     run_cases(name, ranks, DATA + LIFE[1:], variables).check()
-    for rank in range(ranks):
-        communicators = json.loads((tmp_path / f"{rank}.json").read_text())["communicators"]
-        assert sum(each["calls"]["handled"] for each in communicators) > 100
+    assert all(calls["handled"] > 100 for calls in calls_of(tmp_path, ranks))
+
+
+def test_a_program_of_the_standard_abi(tmp_path):
+    """Of MPI 5: the loader takes the library that was built for it."""
+    run_cases("abi", 3, DATA + LIFE[1:], EVERYTHING).check()
+    variables = EVERYTHING | {
+        "LATECOMER_ALGORITHM": "fastest",
+        "LATECOMER_STATS": str(tmp_path / "%r.json"),
+    }
+    run_cases("abi", 3, ["reductions", "large_counts"], variables).check()
+    assert all(calls["handled"] > 100 for calls in calls_of(tmp_path, 3))
+    job = run_cases("abi", 2, ["--sessions"], variables)
+    assert (job.code, job.err) == (0, "")
 
 
 @both_families
@@ -86,10 +97,11 @@ def test_a_program_of_sessions_is_left_to_the_mpi_library():
 
 
 @both_families
-def test_a_call_after_the_end_fails_as_it_does_without(name):
-    launch = launcher_of(name, 2, [cases_of(name), "--outside"])
+@pytest.mark.parametrize("when", ["--before", "--outside"])
+def test_a_call_before_the_begin_or_after_the_end_fails_as_it_does_without(name, when):
+    launch = launcher_of(name, 2, [cases_of(name), when])
     without = run_command(launch.command, launch.env)
-    job = run_cases(name, 2, ["--outside"], EVERYTHING)
+    job = run_cases(name, 2, [when], EVERYTHING)
     assert job.code == without.code != 0
 
 
@@ -204,41 +216,6 @@ def test_only_the_wrappers_are_visible(name):
             ["readelf", "-d", library], capture_output=True, text=True, check=True
         ).stdout
         assert not re.search(r"NEEDED.*(stdc\+\+|gcc_s|rte|pal)", needed)
-
-
-# ---- other tools
-
-TOOL = """
-#include <mpi.h>
-#include <stdio.h>
-static int calls;
-int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
-  ++calls;
-  return PMPI_Allreduce(in, out, n, t, op, c);
-}
-int MPI_Finalize(void) {
-  int rank;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) printf("tool saw some: %d\\n", calls > 0);
-  fflush(stdout);
-  return PMPI_Finalize();
-}
-"""
-
-
-@both_families
-@pytest.mark.parametrize("first", [True, False])
-def test_another_tool_keeps_working(name, first, tmp_path):
-    source, tool = tmp_path / "tool.c", tmp_path / "tool.so"
-    source.write_text(TOOL)
-    compiler = mpi.family(name).mpicc
-    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", tool], check=True)
-    launch = launcher_of(name, 2, [cases_of(name), "reductions"])
-    both = [str(preload.library()), str(tool)]
-    ours = " ".join(both if first else reversed(both))
-    command = preload.with_variables(launch.command, {"LD_PRELOAD": ours})
-    job = run_command(command, launch.env).check()
-    assert "tool saw some: 1" in job.out
 
 
 # ---- latecomer run

@@ -153,7 +153,7 @@ static function find(int place) {
   return table[place];
 }
 
-/* ---- Functions with large counts ----
+/* ---- Functions of MPI 4: large counts, persistent collectives ----
  *
  * A program may test by the address whether its MPI library has them. So the address is found when
  * the dynamic linker asks for it, and is null where the MPI library lacks the function. */
@@ -227,6 +227,7 @@ static int lacks(const char* symbol) {
 #define TYPES7 TYPES6, long g
 #define TYPES8 TYPES7, long h
 #define TYPES9 TYPES8, long i
+#define TYPES10 TYPES9, long j
 #define WORDS0
 #define WORDS1 a
 #define WORDS2 WORDS1, b
@@ -237,6 +238,7 @@ static int lacks(const char* symbol) {
 #define WORDS7 WORDS6, g
 #define WORDS8 WORDS7, h
 #define WORDS9 WORDS8, i
+#define WORDS10 WORDS9, j
 
 /* The first call is apart, so that all others are a jump. */
 #define JUMP(name, own, words)                                                   \

@@ -55,6 +55,11 @@ std::string describe(const JobSummary& job) {
   text += " latecomer carried out " + std::to_string(job.calls.handled) +
           " calls, the MPI library " + std::to_string(by_library) + " and " +
           std::to_string(job.short_calls) + " short ones (sums over the ranks).";
+  if (job.nonblocking + job.persistent > 0) {
+    text += " Not looked at: " + std::to_string(job.nonblocking) +
+            " non-blocking collectives, and those of " + std::to_string(job.persistent) +
+            " persistent requests.";
+  }
   return text;
 }
 
@@ -70,6 +75,8 @@ std::string json(const JobSummary& job) {
          ",\"moving_s\":" + format_number(job.moving) + ",\"calls\":{" + calls +
          "},\"least_handled\":" + std::to_string(job.least_handled) +
          ",\"short_calls\":" + std::to_string(job.short_calls) +
+         ",\"nonblocking\":" + std::to_string(job.nonblocking) +
+         ",\"persistent\":" + std::to_string(job.persistent) +
          ",\"told\":" + std::to_string(job.told) +
          ",\"last_rank\":" + (job.last_rank < 0 ? "null" : std::to_string(job.last_rank)) +
          ",\"last_host\":" + json_quoted(job.last_host) +

@@ -40,6 +40,8 @@ struct JobSummary {
   latecomer_stats calls{};          // of all ranks
   std::uint64_t least_handled = 0;  // on one rank
   std::uint64_t short_calls = 0;    // of all ranks, left to the MPI library at once
+  std::uint64_t nonblocking = 0;    // of all ranks: non-blocking collectives, and ...
+  std::uint64_t persistent = 0;     // ... requests for persistent ones, all the MPI library's
   std::uint64_t told = 0;           // calls whose arrivals are known, each counted once
   std::uint64_t last_calls = 0;     // those of them in which `last_rank` came last
   Rank last_rank = -1;              // that came last most often; -1: unknown

@@ -1,0 +1,133 @@
+"""The drop-in library beside what else there is in a job: other tools, memory, ranks that die."""
+
+import json
+import re
+
+import pytest
+from dropin_helpers import (
+    calls_of,
+    cases_of,
+    launcher_of,
+    run_cases,
+    run_command,
+    shared_library,
+)
+from latecomer.launch import preload
+from mpi_helpers import installed
+from scenes_helpers import both_families
+
+# In the manner of mpiP: times calls, and calls PMPI functions.
+TIMES = """
+#include <mpi.h>
+#include <stdio.h>
+static int calls;
+static double inside;
+int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
+  const double entered = MPI_Wtime();
+  const int code = PMPI_Allreduce(in, out, n, t, op, c);
+  inside += MPI_Wtime() - entered;
+  ++calls;
+  return code;
+}
+int MPI_Comm_dup(MPI_Comm c, MPI_Comm* d) { return PMPI_Comm_dup(c, d); }
+int MPI_Barrier(MPI_Comm c) { return PMPI_Barrier(c); }
+int MPI_Init(int* argc, char*** argv) { return PMPI_Init(argc, argv); }
+int MPI_Finalize(void) {
+  int rank;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("tool saw some: %d\\n", calls > 0 && inside > 0);
+  fflush(stdout);
+  return PMPI_Finalize();
+}
+"""
+
+# In the manner of Caliper: calls the function that the program would have called without it.
+WRAPS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+static int calls;
+int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
+  int (*next)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
+  *(void**)&next = dlsym(RTLD_NEXT, "MPI_Allreduce");
+  ++calls;
+  return next(in, out, n, t, op, c);
+}
+int MPI_Finalize(void) {
+  int (*next)(void), rank;
+  *(void**)&next = dlsym(RTLD_NEXT, "MPI_Finalize");
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("tool saw some: %d\\n", calls > 0);
+  fflush(stdout);
+  return next();
+}
+"""
+
+
+def run_with_tool(name, source, first, folder):
+    """The calls of each rank that latecomer counted; none if it was inactive."""
+    (folder / "tool.c").write_text(source)
+    tool = shared_library(installed(name).mpicc, folder / "tool.c", folder / "tool.so")
+    launch = launcher_of(name, 2, [cases_of(name), "reductions", "nonblocking"])
+    both = [str(tool), str(preload.library())]
+    variables = {
+        "LD_PRELOAD": " ".join(both if first else reversed(both)),
+        "LATECOMER_ALGORITHM": "fastest",
+        "LATECOMER_STATS": str(folder / "%r.json"),
+    }
+    job = run_command(preload.with_variables(launch.command, variables), launch.env).check()
+    assert "tool saw some: 1" in job.out
+    return calls_of(folder, 2) if (folder / "0.json").exists() else []
+
+
+@both_families
+def test_a_tool_in_front_that_calls_pmpi_hides_the_library(name, tmp_path):
+    assert run_with_tool(name, TIMES, True, tmp_path) == []
+
+
+@both_families
+@pytest.mark.parametrize(("source", "first"), [(TIMES, False), (WRAPS, True), (WRAPS, False)])
+def test_other_tools_keep_working_and_calls_are_handled(name, source, first, tmp_path):
+    calls = run_with_tool(name, source, first, tmp_path)
+    assert all(each["handled"] > 0 for each in calls)
+    assert len(calls) == 2
+
+
+@both_families
+def test_what_is_never_looked_at_is_counted(name, tmp_path):
+    report = tmp_path / "job.json"
+    cases = ["nonblocking", "persistent"]
+    run_cases(name, 2, cases, {"LATECOMER_SUMMARY": str(report)}).check()
+    job = json.loads(report.read_text())
+    assert job["nonblocking"] == 2 * 30
+    # Open MPI has persistent collectives from version 5 on.
+    assert job["persistent"] in ((2,) if name == "mpich" else (0, 2))
+
+
+# ---- memory
+
+
+def test_a_communicator_costs_little_memory_whatever_its_ranks():
+    found = []
+    for ranks in (2, 5):
+        job = run_cases("openmpi", ranks, ["memory"]).check()
+        found.append(int(re.findall(r"bytes of a communicator: (\d+)", job.out)[0]))
+    assert found[0] > 1000, "none was watched"
+    assert found[1] - found[0] < 3 * 64, found
+
+
+# ---- failure
+
+
+@both_families
+@pytest.mark.parametrize("how", ["kill", "exit"])
+def test_a_rank_that_dies_in_a_call_ends_the_job_as_without_the_library(name, how):
+    """Not in a time of its own: the library has not yet said that it waits."""
+    without = run_cases(name, 3, ["dies"], {"LATECOMER": "off", "TEST_DEATH": how})
+    job = run_cases(name, 3, ["dies"], {"LATECOMER_ALGORITHM": "allreduce:ring", "TEST_DEATH": how})
+    assert job.code != 0
+    assert without.code != 0
+    if how == "kill":  # after an exit MPICH gives the code of that rank, or of those that it ends
+        assert job.code == without.code
+    assert "waiting for" not in job.err
