@@ -44,8 +44,8 @@ Imbalances = Annotated[
 ]  # fmt: skip
 Algorithms = Annotated[
     str,
-    option("--algorithms", "LIST", "Measure these: names with parameters, all, or aware: those that "
-           "arrivals change, and the best one for balanced arrivals."),
+    option("--algorithms", "LIST", "Measure these: names with parameters, all, or aware: those "
+           "that arrivals change, and the best one for balanced arrivals."),
 ]  # fmt: skip
 Iterations = Annotated[
     int, option("--iterations", "N", "Measure so many iterations at each imbalance.", min=4)

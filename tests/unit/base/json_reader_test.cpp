@@ -62,7 +62,8 @@ TEST(JsonReader, RefusesWhatIsNoJsonAndNamesTheLine) {
       {"-1e999", "one that a double can hold"},
       {"NaN", "a value"},
       {"Infinity", "a value"},
-      {"truth", "the end of the file"},
+      {"truth", "a value"},
+      {"true1", "the end of the file"},
       {"'a'", "a value"},
       {"// a\n1", "a value"},
       {"\xef\xbb\xbf"
