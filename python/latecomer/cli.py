@@ -34,6 +34,7 @@ _PLAIN = (
     "where",
     "run",
     "tune",
+    "report",
 )
 COMMANDS = Group(
     "MPI collectives that stay fast when the ranks do not arrive together.",

@@ -53,6 +53,13 @@ double median(std::array<double, size> values, std::size_t count) {
   return *middle;
 }
 
+std::shared_ptr<const Plan> without_stamps(const Plan& plan) {
+  Plan bare = plan;
+  bare.telemetry = false;
+  for (Plan& inner : bare.inner) inner.telemetry = false;
+  return std::make_shared<const Plan>(std::move(bare));
+}
+
 /// True if ranks may leave a call at different times: then the duration on the last rank to arrive,
 /// which is the least, does not stand for the others.
 bool leave_apart(Collective collective) { return collective != Collective::allreduce; }
@@ -109,6 +116,7 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.current = all_know.current;
   call_class.calls = call_class.budgeted = all_know.calls;
   call_class.elapsed = all_know.elapsed;
+  call_class.moving = all_know.moving;
   call_class.budget = all_know.budget;
   return call_class;
 }
@@ -196,6 +204,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     mix(state_hash_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
   call_class.elapsed = median(mean, count);
+  call_class.moving = rooted(problem.collective) ? call_class.elapsed : median(transfer, count);
   call_class.brief = call_class.elapsed < CallClass::kBrief;
   call_class.used = ++events_;
   spent_ += call_class.elapsed * static_cast<double>(call_class.calls - call_class.reviewed);
@@ -209,7 +218,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     call_class.next_event = 0;
     call_class.review_after = kFirstReview;
     call_class.budgeted = call_class.calls;
-    call_class.budget = kBudgetShare * call_class.elapsed * static_cast<double>(call_class.calls);
+    call_class.budget = kBudgetShare * call_class.moving * static_cast<double>(call_class.calls);
     return true;
   }
   std::uint64_t pause = (kGrowth - 1) * call_class.calls;
@@ -387,7 +396,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
   ++call_class.calls;
   call_class.used = ++events_;
-  call_class.budget += kBudgetShare * call_class.elapsed *
+  call_class.budget += kBudgetShare * call_class.moving *
                        static_cast<double>(call_class.calls - call_class.budgeted);
   call_class.budgeted = call_class.calls;
   know(problem.collective, announced);
@@ -404,11 +413,13 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   Feedback& feedback = call_class.feedback[chosen.row->name];
   note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far});
   feedback.use(call_class.calls);
-  const std::uint64_t every =
-      trial != nullptr
-          ? 1
-          : calls_between_exchanges(call_class, Prices(call_class).of(chosen), problem);
+  const Seconds price = Prices(call_class).of(chosen);
+  const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
+  const std::uint64_t every = trial != nullptr ? 1
+                              : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
+                                        : calls_between_exchanges(call_class, price, problem);
   decision.exchange_arrivals = call_class.unobserved + 1 >= every;
+  if (stamped && !decision.exchange_arrivals) decision.plan = without_stamps(*chosen.plan);
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
   call_class.next_event = 0;
   if (trial == nullptr && is_native(*chosen.row)) {
@@ -497,6 +508,18 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seco
   return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
 }
 
+/// The number of calls of which one carries arrival stamps, such that they cost at most kExchanging
+/// of the time of these calls: on each hop of the first block up to one stamp of each rank.
+std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds price,
+                                            const Plan& plan) const {
+  const Seconds call = std::max(call_class.elapsed, price);
+  if (!(call > 0)) return 1;
+  const Rank places = plan.placement.empty() ? ranks_ : Nodes(plan.placement, ranks_).count();
+  const Seconds stamps = static_cast<Seconds>(Piggyback::kMaxBytesPerRank) * ranks_ *
+                         pricer_.network().beta * ceil_log2(places);
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, stamps / (kExchanging * call)));
+}
+
 /// The number of the next call that is followed by an exchange, or in which a candidate is tried
 /// again.
 std::uint64_t Chooser::next_event(const CallClass& call_class, std::uint64_t every) const {
@@ -536,7 +559,10 @@ void Chooser::learn(Selection& selection, std::optional<Seconds> taken,
   }
   if (!taken) return;
   constexpr double kWeight = 0.25;
-  call_class.elapsed += kWeight * (*taken + waiting(arrivals) - call_class.elapsed);
+  const Seconds elapsed = *taken + waiting(arrivals);
+  call_class.elapsed += kWeight * (elapsed - call_class.elapsed);
+  const Seconds moving = rooted(selection.row->collective) ? elapsed : std::max(0.0, *taken);
+  call_class.moving += kWeight * (moving - call_class.moving);
   Seconds predicted = selection.predicted;
   if (rooted(selection.row->collective)) {
     if (arrivals.empty()) return;

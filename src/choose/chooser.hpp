@@ -52,7 +52,7 @@ class Chooser {
   static constexpr double kPlanning = 0.01;    // planning; the expected cost is held to half of it
   static constexpr double kSetUp = 0.02;       // making CommResources
   static constexpr double kLooking = 0.01;     // forecasting, while the library is chosen
-  static constexpr double kExchanging = 0.01;  // exchanging arrivals after native calls
+  static constexpr double kExchanging = 0.01;  // exchanging arrivals after native calls, or stamps
 
   Chooser(Rank me, Rank ranks) : me_(me), ranks_(ranks) {}
 
@@ -181,6 +181,8 @@ class Chooser {
   [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
   [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                       const Problem& problem) const;
+  [[nodiscard]] std::uint64_t calls_between_stamps(const CallClass& call_class, Seconds price,
+                                                   const Plan& plan) const;
   [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, std::uint64_t every) const;
   void rest(CallClass& call_class, std::uint64_t every, bool observed);
   void note(const Selection& selection);

@@ -21,6 +21,7 @@
 #include "runtime/settings/default_rules.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
+#include "runtime/trace/tracer.hpp"
 
 namespace latecomer {
 namespace {
@@ -32,7 +33,8 @@ constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 /// All that decides together about calls, and about reports that all ranks make together.
 constexpr const char* kShared[] = {
     "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
-    "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES",     "LATECOMER_RULES"};
+    "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES",     "LATECOMER_RULES",
+    "LATECOMER_TRACE",     "LATECOMER_TRACE_BYTES"};
 
 constexpr std::string_view kRules = "LATECOMER_RULES";
 
@@ -198,7 +200,7 @@ void begin_activity() {
   report_unknown_variables();
   tell_settings(start.policy);
   follow_next();
-  hot.counts = ledger_is_kept();
+  hot.counts = ledger_is_kept() || trace::is_on();
   began = monotonic_clock();
   hot.active = true;
 }

@@ -1,6 +1,7 @@
 #include "dropin/wrapped.hpp"
 
 #include <climits>
+#include <optional>
 
 #include "capi/mpi/calls.hpp"
 #include "capi/mpi/guard.hpp"
@@ -10,6 +11,7 @@
 #include "dropin/next.hpp"
 #include "runtime/call/execute.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/trace/tracer.hpp"
 
 namespace latecomer::wrapped {
 namespace {
@@ -35,14 +37,41 @@ bool is_root(int root, MPI_Comm comm) {
   return rank == root;
 }
 
-/// A call that the MPI library gets at once.
-template <class Native>
-int left(Collective collective, Native&& native) {
-  if (!hot.counts.load(std::memory_order_relaxed)) return native();
-  const Seconds entered = monotonic_clock();
+/// Runs a collective, in the trace if there is one. `begin` makes its TracedCall on a state.
+template <class Native, class Begin>
+int traced(MPI_Comm comm, trace::Served served, Begin&& begin, Native&& native) {
+  std::optional<trace::TracedCall> call;
+  (void)guarded(MPI_ERR_OTHER, [&] {
+    CommState* const state = trace::is_on() ? state_for_call(comm) : nullptr;
+    if (state != nullptr && !state->intercommunicator) call.emplace(begin(*state));
+    return MPI_SUCCESS;
+  });
   const int code = native();
-  count_left(collective, monotonic_clock() - entered);
+  if (call) call->end(code == MPI_SUCCESS ? served : trace::Served::failed);
   return code;
+}
+
+/// A call that the MPI library gets at once. `describe` makes the call.
+template <class Describe, class Native>
+int left(Describe&& describe, Native&& native) {
+  if (!hot.counts.load(std::memory_order_relaxed)) return native();
+  const Call call = describe();
+  const auto begin = [&](CommState& state) { return trace::TracedCall(state, call); };
+  const Seconds entered = monotonic_clock();
+  const int code = traced(call.comm, trace::Served::short_vector, begin, native);
+  count_left(call.collective, monotonic_clock() - entered);
+  return code;
+}
+
+/// A collective that latecomer leaves alone.
+template <class Native>
+int watched(MPI_Comm comm, std::string_view collective, std::int64_t bytes, const void* site,
+            Native&& native) {
+  if (!is_active() || !hot.counts.load(std::memory_order_relaxed)) return native();
+  const auto begin = [&](CommState& state) {
+    return trace::TracedCall(state, collective, bytes, site);
+  };
+  return traced(comm, trace::Served::other, begin, native);
 }
 
 int enter(const Call& call) {
@@ -66,7 +95,10 @@ int synchronised(MPI_Comm comm, int code) {
 int allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, const void* site) {
   if (leaves(count, type)) {
-    return left(Collective::allreduce, [&] {
+    const auto describe = [&] {
+      return calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site);
+    };
+    return left(describe, [&] {
       return hot.native.allreduce(sendbuf, recvbuf, static_cast<int>(count), type, op, comm);
     });
   }
@@ -76,7 +108,10 @@ int allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type
 int reduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm, const void* site) {
   if (leaves(count, type)) {
-    return left(Collective::reduce, [&] {
+    const auto describe = [&] {
+      return calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site);
+    };
+    return left(describe, [&] {
       return hot.native.reduce(sendbuf, recvbuf, static_cast<int>(count), type, op, root, comm);
     });
   }
@@ -85,7 +120,8 @@ int reduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, M
 
 int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, const void* site) {
   if (leaves(count, type)) {
-    return left(Collective::bcast, [&] {
+    const auto describe = [&] { return calls::bcast(buffer, count, type, root, comm, site); };
+    return left(describe, [&] {
       return hot.native.bcast(buffer, static_cast<int>(count), type, root, comm);
     });
   }
@@ -95,7 +131,11 @@ int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm,
 int allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
               Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site) {
   if (sendcount <= INT_MAX && leaves(recvcount, recvtype, comm)) {
-    return left(Collective::allgather, [&] {
+    const auto describe = [&] {
+      return calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                              site);
+    };
+    return left(describe, [&] {
       return hot.native.allgather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
                                   static_cast<int>(recvcount), recvtype, comm);
     });
@@ -117,7 +157,11 @@ int gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* re
            Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
   const bool receives = is_active() && is_root(root, comm);
   if (receives ? leaves(recvcount, recvtype, comm) : leaves(sendcount, sendtype, comm)) {
-    return left(Collective::gather, [&] {
+    const auto describe = [&] {
+      return calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                           site);
+    };
+    return left(describe, [&] {
       return hot.native.gather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
                                static_cast<int>(recvcount), recvtype, root, comm);
     });
@@ -130,7 +174,11 @@ int scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* r
             Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
   const bool sends = is_active() && is_root(root, comm);
   if (sends ? leaves(sendcount, sendtype, comm) : leaves(recvcount, recvtype, comm)) {
-    return left(Collective::scatter, [&] {
+    const auto describe = [&] {
+      return calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                            site);
+    };
+    return left(describe, [&] {
       return hot.native.scatter(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
                                 static_cast<int>(recvcount), recvtype, root, comm);
     });
@@ -152,23 +200,28 @@ int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void
 }
 #endif
 
-int barrier(MPI_Comm comm, const void*) {
+int barrier(MPI_Comm comm, const void* site) {
   static const auto native = next("MPI_Barrier", PMPI_Barrier);
-  return synchronised(comm, native(comm));
+  return synchronised(comm, watched(comm, "barrier", 0, site, [&] { return native(comm); }));
 }
 
 int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-             Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void*) {
+             Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site) {
+  const std::int64_t bytes = bytes_of(recvcount, recvtype);  // of each rank for each
 #if LATECOMER_LARGE_COUNTS
   if (sendcount > INT_MAX || recvcount > INT_MAX) {
     static const auto large = next("MPI_Alltoall_c", PMPI_Alltoall_c);
-    return large(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    return watched(comm, "alltoall", bytes, site, [&] {
+      return large(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    });
   }
 #endif
   static const auto native = next("MPI_Alltoall", PMPI_Alltoall);
-  const int code = native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
-                          static_cast<int>(recvcount), recvtype, comm);
-  return bytes_of(recvcount, recvtype) > 0 ? synchronised(comm, code) : code;
+  const int code = watched(comm, "alltoall", bytes, site, [&] {
+    return native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                  static_cast<int>(recvcount), recvtype, comm);
+  });
+  return bytes > 0 ? synchronised(comm, code) : code;
 }
 
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void*) {

@@ -161,6 +161,7 @@ int CommState::ensure_resources() {
   Introduction mine = introduction_of_place();
   mine.progress = progress_mode();
   mine.per_node = per_node;
+  mine.device = passed_device_memory ? 1 : 0;
   mine.settings = hashes_of(*this);
   Introductions all;
   code = introduce(internal->get(), mine, all);

@@ -26,6 +26,7 @@ class Wishes:
     min_bytes: str | None = None
     report: Path | None = None
     rules: Path | None = None
+    trace: Path | None = None
 
     def variables(self) -> dict[str, str]:
         """Its environment variables."""
@@ -36,6 +37,7 @@ class Wishes:
             "LATECOMER_MIN_BYTES": self.min_bytes,
             "LATECOMER_STATS": str(self.report.resolve()) if self.report else None,
             "LATECOMER_RULES": str(self.rules.resolve()) if self.rules else None,
+            "LATECOMER_TRACE": str(self.trace.resolve()) if self.trace else None,
         }
         inherited = {
             name: value

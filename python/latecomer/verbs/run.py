@@ -50,7 +50,13 @@ Turns = Annotated[
 Report = Annotated[
     Path | None,
     option("--report", "FILE", "Write rank 0's report to a file, as JSON if its name ends in "
-           ".json. The default is stderr."),
+           ".json. The default is stderr. With --trace and a name that ends in .html: write the "
+           "page of the trace."),
+]  # fmt: skip
+TraceFolder = Annotated[
+    Path | None,
+    option("--trace", "FOLDER", "Trace all calls into this folder, which must not hold a trace; "
+           "latecomer report FOLDER reads it."),
 ]  # fmt: skip
 Deadline = Annotated[
     float | None, option("--deadline", "S", "Kill a run after so many seconds. None by default.")
@@ -68,6 +74,7 @@ def run(
     compare: Compare = False,
     turns: Turns = 3,
     report: Report = None,
+    trace: TraceFolder = None,
     deadline: Deadline = None,
     as_json: Json = False,
 ) -> int:
@@ -92,10 +99,32 @@ def run(
         from ..rulefile import read
 
         read(rules)  # refused here, before anything is started
-    wishes = Wishes(algorithm, reproducible, progress, min_bytes, report, rules)
+    page = report if report and report.suffix == ".html" else None
+    _check_trace(trace, page, off, compare)
+    wishes = Wishes(
+        algorithm, reproducible, progress, min_bytes, None if page else report, rules, trace
+    )
     if compare:
         return _compare(command, wishes, turns, deadline, as_json)
-    return _run(command, wishes, off, deadline, as_json)
+    code = _run(command, wishes, off, deadline, as_json)
+    return code or _write_page(trace, page) if trace and page else code
+
+
+def _check_trace(trace: Path | None, page: Path | None, off: bool, compare: bool) -> None:
+    from ..trace.native import is_folder_of_trace
+
+    if page and not trace:
+        raise UsageError(f"--report {page} is the page of a trace; it needs --trace FOLDER")
+    if trace and (off or compare):
+        raise UsageError("--trace needs one run with the library; leave out --off or --compare")
+    if trace and is_folder_of_trace(trace):
+        raise UsageError(f"--trace: {trace} holds a trace; name another folder")
+
+
+def _write_page(trace: Path, page: Path) -> int:
+    from .report import report
+
+    return report(trace, html=page)
 
 
 def _run(

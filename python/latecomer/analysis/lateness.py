@@ -1,0 +1,350 @@
+"""Who is late in a trace, where, and what it costs.
+
+Definitions, for one call: `last` is the last rank's arrival. A rank waits from its arrival to
+`last`, or to its exit if it leaves before; then it moves data, until its exit. The lateness of a
+rank is its arrival minus the median arrival of the call. Calls that not all members are known to
+have entered and left are left out, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..trace.model import Group, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_ELEMENTS = 1 << 21  # of a stretch of calls that is read at once
+
+
+@dataclass
+class Ranks:
+    """Sums over the calls of each rank; arrays of shape (ranks,)."""
+
+    calls: NDArray[np.int64]
+    last: NDArray[np.int64]  # calls in which it came last
+    first: NDArray[np.int64]
+    waiting: Floats  # seconds
+    moving: Floats  # seconds
+    held_up: Floats  # seconds that others waited for it alone: until the second last had come
+    lateness: Floats  # mean, seconds
+    median: Floats  # of the lateness, seconds
+    correlation: Floats  # of the lateness in one call with that in the next; NaN: undefined
+    run: Floats  # seconds from its begin to its end
+
+
+@dataclass
+class Series:
+    """The calls of a group in bins of consecutive ones, oldest first."""
+
+    first: NDArray[np.int64]  # calls: the bins' bounds, one more than bins
+    time: Floats  # of the first arrival of the bin's first call, seconds
+    spread: Floats  # mean over the calls of last minus median arrival, seconds
+    worst: Floats  # its maximum
+    moving: Floats  # mean over calls and ranks, seconds
+    heat: NDArray[np.float32]  # (rank bins, bins): lateness; of several ranks that of the latest
+    rank_bins: NDArray[np.int64]  # bounds, one more than rank bins
+
+
+@dataclass
+class Site:
+    """Calls of one place in the program, alike in group, collective and size."""
+
+    group: int
+    site: str
+    collective: str
+    bytes: int  # UNKNOWN: not known
+    algorithms: tuple[str, ...]  # most frequent first
+    calls: int
+    waiting: float  # seconds, sums over calls and ranks
+    moving: float
+    spread: float  # seconds: last minus median arrival, mean
+    last_rank: int  # that came last most often
+    last_share: float
+    fastest: float  # seconds: the shortest time from the last arrival to the last exit
+
+
+@dataclass
+class GroupLateness:
+    """One group."""
+
+    group: Group
+    number: int  # in the trace
+    complete: int  # calls
+    waiting: float  # seconds, sum over calls and ranks
+    moving: float
+    repeated: float  # share of calls whose last rank was last in the call before, too
+    series: Series
+    cost: Floats  # of each call: waiting of all its ranks, seconds; 0 where not complete
+
+
+@dataclass
+class Lateness:
+    """The whole trace."""
+
+    trace: Trace
+    ranks: Ranks
+    groups: list[GroupLateness]
+    sites: list[Site]
+    incomplete: int  # calls
+
+    @property
+    def run_seconds(self) -> float:
+        """From the first rank's begin to the last rank's end."""
+        ends = np.nanmax(self.trace.end) if np.isfinite(self.trace.end).any() else -np.inf
+        begins = np.nanmin(self.trace.begin) if np.isfinite(self.trace.begin).any() else np.inf
+        first = min([float(begins), *(float(np.nanmin(g.group.arrival)) for g in self.groups)])
+        last = max([float(ends), *(float(np.nanmax(g.group.exit)) for g in self.groups)])
+        return max(last - first, 0.0)
+
+    @property
+    def waiting_share(self) -> float:
+        """Waiting of all ranks, as a part of the run times of all ranks."""
+        return float(self.ranks.waiting.sum() / max(self.ranks.run.sum(), 1e-300))
+
+    @property
+    def moving_share(self) -> float:
+        """The same of moving data."""
+        return float(self.ranks.moving.sum() / max(self.ranks.run.sum(), 1e-300))
+
+    @property
+    def latest(self) -> int:
+        """The rank that came last most often."""
+        return int(np.argmax(self.ranks.last))
+
+    @property
+    def latest_share(self) -> float:
+        """The share of its calls in which it came last."""
+        return float(self.ranks.last[self.latest] / max(self.ranks.calls[self.latest], 1))
+
+
+def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
+    """Everything in one pass over the calls. `bins`, `rank_bins`: of the heat map, at most."""
+    count = trace.ranks
+    sums = {name: np.zeros(count, np.int64) for name in ("calls", "last", "first")}
+    times = {name: np.zeros(count) for name in ("waiting", "moving", "held_up")}
+    moments = np.zeros((5, count))  # of the lateness: n, sum, pairs, ...
+    samples: list[list[Floats]] = [[] for _ in range(count)]
+    groups, sites, incomplete = [], [], 0
+    for number, group in enumerate(trace.groups):
+        if group.size < 2 or len(group) == 0:
+            continue
+        found = _Group(trace, number, group, min(bins, len(group)), min(rank_bins, group.size))
+        for stretch in _stretches(group):
+            found.add(stretch)
+        members = group.members
+        for name, column in sums.items():
+            np.add.at(column, members, getattr(found, name))
+        for name, column in times.items():
+            np.add.at(column, members, getattr(found, name))
+        moments[:, members] += found.moments
+        for place, rank in enumerate(members):
+            samples[rank].append(found.sample[:, place])
+        incomplete += len(group) - found.complete
+        groups.append(found.result())
+        sites += found.sites()
+    ranks = Ranks(
+        **sums,
+        **times,
+        lateness=moments[1] / np.maximum(moments[0], 1),
+        median=np.array([float(np.nanmedian(np.concatenate(s))) if s and
+                         np.isfinite(np.concatenate(s)).any() else 0.0 for s in samples]),
+        correlation=_correlation(moments),
+        run=_run_times(trace),
+    )  # fmt: skip
+    groups.sort(key=lambda each: -each.waiting)
+    sites.sort(key=lambda each: -(each.waiting + each.moving))
+    return Lateness(trace, ranks, groups, sites, incomplete)
+
+
+def _run_times(trace: Trace) -> Floats:
+    """From each rank's begin, or first arrival, to its end, or last exit."""
+    first, last = np.full(trace.ranks, np.inf), np.full(trace.ranks, -np.inf)
+    for group in trace.groups:
+        if len(group):
+            some = [0, -1]  # calls are sorted
+            np.minimum.at(first, group.members, np.nanmin(_filled(group.arrival[some], np.inf), 0))
+            np.maximum.at(last, group.members, np.nanmax(_filled(group.exit[some], -np.inf), 0))
+    first = np.where(np.isfinite(trace.begin), trace.begin, first)
+    last = np.where(np.isfinite(trace.end), trace.end, last)
+    run = last - first
+    return np.where(np.isfinite(run) & (run > 0), run, 0.0)
+
+
+def _filled(values: Floats, instead: float) -> Floats:
+    return np.where(np.isfinite(values), values, instead)
+
+
+def _correlation(moments: Floats) -> Floats:
+    """Of consecutive pairs: n, mean of the products and squares, about the mean."""
+    n, total, pairs, products, squares = moments
+    mean = total / np.maximum(n, 1)
+    variance = squares / np.maximum(n, 1) - mean**2
+    covariance = products / np.maximum(pairs, 1) - mean**2
+    usable = (pairs > 2) & (variance > 1e-18)
+    found = np.where(usable, covariance / np.where(usable, variance, 1.0), np.nan)
+    return np.clip(found, -1.0, 1.0)
+
+
+def _stretches(group: Group) -> Iterator[slice]:
+    step = max(1, _ELEMENTS // group.size)
+    for begin in range(0, len(group), step):
+        yield slice(begin, min(begin + step, len(group)))
+
+
+class _Group:
+    """Sums over one group's calls, stretch by stretch."""
+
+    def __init__(self, trace: Trace, number: int, group: Group, bins: int, rank_bins: int) -> None:
+        self.trace, self.number, self.group = trace, number, group
+        size = group.size
+        self.complete = 0
+        self.calls, self.last, self.first = (np.zeros(size, np.int64) for _ in range(3))
+        self.waiting, self.moving, self.held_up = (np.zeros(size) for _ in range(3))
+        self.moments = np.zeros((5, size))
+        self.before: Floats | None = None  # lateness in the call before
+        self.before_last = -1
+        self.repeats = self.pairs = 0
+        self.bounds = np.linspace(0, len(group), bins + 1).astype(np.int64)
+        self.rank_bounds = np.linspace(0, size, rank_bins + 1).astype(np.int64)
+        self.bin_calls = np.zeros(bins)
+        self.spread, self.worst, self.bin_moving = (np.zeros(bins) for _ in range(3))
+        self.late_sums = np.zeros((bins, size))
+        every = max(1, len(group) // 2000)
+        self.sampled = np.arange(0, len(group), every)
+        self.sample = np.full((len(self.sampled), size), np.nan, np.float32)
+        calls = len(group)
+        self.call_waiting, self.call_moving = np.zeros(calls), np.zeros(calls)
+        self.call_spread, self.call_after = np.zeros(calls), np.full(calls, np.nan)
+        self.call_last = np.full(calls, -1, np.int32)
+
+    def add(self, stretch: slice) -> None:
+        arrival = np.asarray(self.group.arrival[stretch])
+        leave = np.asarray(self.group.exit[stretch])
+        whole = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
+        place = np.arange(stretch.start, stretch.stop)[whole]
+        if not len(place):
+            return
+        if not whole.all():
+            arrival, leave = arrival[whole], leave[whole]
+        last_rank, last = arrival.argmax(axis=1), arrival.max(axis=1)
+        median = np.median(arrival, axis=1)
+        waiting = np.clip(np.minimum(last[:, None], leave) - arrival, 0.0, None)
+        moving = np.clip(leave - arrival - waiting, 0.0, None)
+        late = arrival - median[:, None]
+        self.complete += len(place)
+        self.calls += len(place)
+        self.last += np.bincount(last_rank, minlength=self.group.size)
+        self.first += np.bincount(arrival.argmin(axis=1), minlength=self.group.size)
+        self.waiting += waiting.sum(axis=0)
+        self.moving += moving.sum(axis=0)
+        second = np.partition(arrival, -2, axis=1)[:, -2]
+        alone = np.clip(last - second, 0.0, None) * (self.group.size - 1)
+        self.held_up += np.bincount(last_rank, weights=alone, minlength=self.group.size)
+        self._add_moments(late, last_rank)
+        self.call_waiting[place], self.call_moving[place] = waiting.sum(1), moving.sum(1)
+        self.call_spread[place], self.call_last[place] = last - median, last_rank
+        self.call_after[place] = leave.max(axis=1) - last
+        self._add_bins(place, late, last - median, moving)
+
+    def _add_moments(self, late: Floats, last_rank: NDArray[np.int64]) -> None:
+        joined = late if self.before is None else np.vstack([self.before, late])
+        self.moments += [
+            np.full(self.group.size, float(len(late))),
+            late.sum(axis=0),
+            np.full(self.group.size, len(joined) - 1.0),
+            (joined[1:] * joined[:-1]).sum(axis=0),
+            (late**2).sum(axis=0),
+        ]
+        lasts = last_rank if self.before_last < 0 else np.append(self.before_last, last_rank)
+        self.repeats += int((lasts[1:] == lasts[:-1]).sum())
+        self.pairs += len(lasts) - 1
+        self.before, self.before_last = late[-1:], int(last_rank[-1])
+
+    def _add_bins(
+        self, place: NDArray[np.int64], late: Floats, spread: Floats, moving: Floats
+    ) -> None:
+        which = np.searchsorted(self.bounds, place, side="right") - 1
+        starts = np.flatnonzero(np.diff(which, prepend=-1))
+        here = which[starts]
+        self.bin_calls += np.bincount(which, minlength=len(self.bin_calls))
+        self.spread[here] += np.add.reduceat(spread, starts)
+        self.worst[here] = np.maximum(self.worst[here], np.maximum.reduceat(spread, starts))
+        self.bin_moving[here] += np.add.reduceat(moving.mean(axis=1), starts)
+        self.late_sums[here] += np.add.reduceat(late, starts, axis=0)
+        into = np.searchsorted(self.sampled, place)
+        into[into == len(self.sampled)] = 0
+        hit = self.sampled[into] == place
+        self.sample[into[hit]] = late[hit]
+
+    def result(self) -> GroupLateness:
+        """The figures."""
+        calls = np.maximum(self.bin_calls, 1)
+        heat = np.maximum.reduceat(self.late_sums / calls[:, None], self.rank_bounds[:-1], axis=1)
+        with np.errstate(invalid="ignore"):
+            arrivals = np.asarray(self.group.arrival[self.bounds[:-1]])
+            time = np.nanmin(np.where(np.isfinite(arrivals), arrivals, np.inf), axis=1)
+        series = Series(
+            first=self.bounds,
+            time=time,
+            spread=self.spread / calls,
+            worst=self.worst,
+            moving=self.bin_moving / calls,
+            heat=heat.T.astype(np.float32),
+            rank_bins=self.rank_bounds,
+        )
+        return GroupLateness(
+            group=self.group,
+            number=self.number,
+            complete=self.complete,
+            waiting=float(self.waiting.sum()),
+            moving=float(self.moving.sum()),
+            repeated=self.repeats / self.pairs if self.pairs else float("nan"),
+            series=series,
+            cost=self.call_waiting,
+        )
+
+    def sites(self) -> list[Site]:
+        """The calls by site, collective and size."""
+        group, words = self.group, self.trace.words
+        keys = np.stack([group.site, group.collective, group.bytes], axis=1).astype(np.int64)
+        kinds, which = np.unique(keys, axis=0, return_inverse=True)
+        which = which.reshape(-1)
+        order = np.argsort(which, kind="stable")
+        bounds = np.searchsorted(which[order], np.arange(len(kinds) + 1))
+        found = []
+        for kind, (site, collective, size) in enumerate(kinds):
+            own = order[bounds[kind] : bounds[kind + 1]]
+            whole = own[self.call_last[own] >= 0]
+            if not len(whole):
+                continue
+            lasts = np.bincount(self.call_last[whole], minlength=group.size)
+            found.append(
+                Site(
+                    group=self.number,
+                    site=words[int(site)],
+                    collective=words[int(collective)],
+                    bytes=int(size),
+                    algorithms=_most_frequent(words, group.algorithm[whole]),
+                    calls=len(whole),
+                    waiting=float(self.call_waiting[whole].sum()),
+                    moving=float(self.call_moving[whole].sum()),
+                    spread=float(self.call_spread[whole].mean()),
+                    last_rank=int(group.members[int(lasts.argmax())]),
+                    last_share=float(lasts.max() / len(whole)),
+                    fastest=float(np.nanmin(self.call_after[whole])),
+                )
+            )
+        return found
+
+
+def _most_frequent(words: Sequence[str], numbers: NDArray[np.int32]) -> tuple[str, ...]:
+    texts, counts = np.unique(numbers, return_counts=True)
+    return tuple(words[int(texts[i])] for i in np.argsort(-counts))

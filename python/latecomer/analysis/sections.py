@@ -1,0 +1,274 @@
+"""The tables and curves of the report's page, as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base.units import size
+from .lateness import GroupLateness, Lateness, Site
+from .wording import percent, plain, seconds
+
+if TYPE_CHECKING:
+    from .replay import CallClass
+    from .what_if import Answer, WhatIf
+
+_SITES, _RANKS, _CLASSES = 40, 24, 6  # shown at most
+_WIDTH, _HEIGHT, _LEFT = 900, 200, 70  # of the curves
+_NAMES = {"native": "the MPI library's", "auto": "automatic"}
+
+
+def text(words: object) -> str:
+    """For HTML, without control characters."""
+    return escape(plain(str(words)))
+
+
+def _bar(parts: Iterable[tuple[str, float]]) -> str:
+    """A cell with parts of a bar: colours, and widths as parts of 1."""
+    x, drawn = 0.0, ""
+    for name, part in parts:
+        drawn += f'<rect class="{name}" x="{100 * x:.2f}" width="{100 * part:.2f}" height="8"/>'
+        x += part
+    svg = f'<svg viewBox="0 0 100 8" preserveAspectRatio="none">{drawn}</svg>'
+    return f'<td class="bar">{svg}</td>'
+
+
+def _cells(words: Iterable[str]) -> str:
+    return "".join(f"<td>{text(each)}</td>" for each in words)
+
+
+def _table(head: Sequence[str], rows: Iterable[str], caption: str = "") -> str:
+    cells = "".join(f'<th scope="col">{text(each)}</th>' for each in head)
+    title = f"<caption>{text(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="wide"><table>{title}<thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}'
+        "</tbody></table></div>"
+    )
+
+
+def name_of(group: GroupLateness) -> str:
+    """The communicator with its size, for people."""
+    name = plain(group.group.name) or "an unnamed communicator"
+    return f"{name}, {group.group.size} ranks, {group.complete:,} calls"
+
+
+# ---- all ranks
+
+
+def shares(found: Lateness) -> str:
+    """A bar of the time of all ranks."""
+    parts = [("wait", "waiting", found.waiting_share), ("move", "moving data", found.moving_share)]
+    rest = max(0.0, 1 - found.waiting_share - found.moving_share)
+    parts.append(("compute", "outside of collectives", rest))
+    x, drawn, said = 0.0, "", ""
+    for name, words, share in parts:
+        width = _WIDTH * share
+        drawn += f'<rect class="{name}" x="{x:.2f}" width="{width:.2f}" height="20"/>'
+        said += f'<span><i style="background:var(--{name})"></i>{words}, {percent(share)}</span>'
+        x += width
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} 20" width="100%" height="20" preserveAspectRatio="none" '
+        f'role="img" aria-label="shares of the time">{drawn}</svg><p class="legend">{said}</p>'
+    )
+
+
+def curves(group: GroupLateness) -> str:
+    """Lateness of the last rank and time to move data, over bins of calls."""
+    series = group.series
+    highest = max(float(np.percentile(series.worst, 99)), float(series.moving.max()), 1e-9)
+    top, bottom, count = 1.05 * highest, _HEIGHT - 22, len(series.spread)
+
+    def height(value: float) -> float:
+        return bottom - (bottom - 8) * min(value / top, 1.0)
+
+    def path(values: Sequence[float]) -> str:
+        step = (_WIDTH - _LEFT) / count
+        points = (f"{_LEFT + step * (i + 0.5):.1f},{height(float(value)):.1f}"
+                  for i, value in enumerate(values))  # fmt: skip
+        return "M" + "L".join(points)
+
+    drawn = ""
+    for tick in _ticks(top):
+        y, words = height(tick), seconds(tick) if tick else "0"
+        drawn += f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH}"/>'
+        drawn += f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{text(words)}</text>'
+    start, end = (text(seconds(float(series.time[i]))) for i in (0, -1))
+    drawn += f'<text x="{_LEFT}" y="{_HEIGHT - 4}">{start}</text>'
+    drawn += f'<text x="{_WIDTH}" y="{_HEIGHT - 4}" text-anchor="end">{end} after the start</text>'
+    named = (("worst", series.worst), ("moving", series.moving), ("mean", series.spread))
+    drawn += "".join(f'<path class="{name}" d="{path(values)}"/>' for name, values in named)
+    return (
+        f'<figure><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'aria-label="lateness over time">{drawn}</svg>'
+        f"<figcaption>{text(name_of(group))}</figcaption></figure>"
+        '<p class="legend"><span><i style="background:var(--late)"></i>lateness of the last rank: '
+        "mean of the calls, thin: their maximum</span>"
+        '<span><i style="background:var(--move)"></i>moving data, mean of the ranks</span></p>'
+    )
+
+
+def _ticks(top: float) -> list[float]:
+    steps = (s * 10.0**e for e in range(-9, 6) for s in (1, 2, 5))
+    step = next(each for each in steps if top / each <= 6)
+    return [i * step for i in range(int(top / step) + 1)]
+
+
+# ---- who and where
+
+
+def predictable(found: Lateness) -> str:
+    """A sentence."""
+    group = found.groups[0]
+    if not np.isfinite(group.repeated):
+        return "There are too few calls to see whether lateness repeats."
+    chance = 1 / group.group.size
+    name = plain(group.group.name) or "an unnamed communicator"
+    words = (
+        f"The rank that came last was last again in the next call in {percent(group.repeated)} of "
+        f"the calls on {name}; by chance that would be {percent(chance)}. "
+    )
+    if group.repeated > max(0.5, 2 * chance):
+        return words + "Who will be late can be forecast, so arrival-aware algorithms can use it."
+    return words + "Who will be last cannot be forecast from the call before alone."
+
+
+def ranks(found: Lateness) -> Iterator[str]:
+    """The table of ranks, those first that held up the others most."""
+    of = found.ranks
+    order = sorted(range(found.trace.ranks), key=lambda rank: -of.held_up[rank])[:_RANKS]
+    top = max(float(of.held_up.max()), 1e-300)
+    rows = []
+    for rank in order:
+        calls, run = max(int(of.calls[rank]), 1), float(of.run[rank]) or 1.0
+        correlation = float(of.correlation[rank])
+        cells = [
+            percent(of.last[rank] / calls),
+            percent(of.first[rank] / calls),
+            seconds(of.lateness[rank]),
+            seconds(of.median[rank]),
+            f"{correlation:.2f}" if np.isfinite(correlation) else "-",
+            f"{seconds(of.waiting[rank])} ({percent(of.waiting[rank] / run)})",
+            seconds(of.held_up[rank]),
+        ]
+        name = f"rank {rank} <small>{text(found.trace.hosts[rank])}</small>"
+        bar = _bar([("wait", of.held_up[rank] / top)])
+        rows.append(f'<tr><th scope="row">{name}</th>{_cells(cells)}{bar}</tr>')
+    head = ("rank, host", "last in", "first in", "mean lateness", "median", "correlation",
+            "waited itself", "held up", "")  # fmt: skip
+    yield _table(head, rows)
+    if found.trace.ranks > _RANKS:
+        yield f'<p class="lead">The {_RANKS} ranks that held up the others most, of '
+        yield f"{found.trace.ranks}; --json has all.</p>"
+
+
+def sites(found: Lateness) -> Iterator[str]:
+    """The table of call sites, those first in which the most time was spent."""
+    yield _table(
+        ("called from", "calls", "bytes", "of the time", "waiting, mean", "moving, mean",
+         "fastest after last", "most often last", ""),
+        (_site(found, site) for site in found.sites[:_SITES]),
+    )  # fmt: skip
+    if len(found.sites) > _SITES:
+        yield f'<p class="lead">The {_SITES} in which the most time was spent, of '
+        yield f"{len(found.sites)}; --json has all.</p>"
+
+
+def _site(found: Lateness, site: Site) -> str:
+    group, inside = found.trace.groups[site.group], site.waiting + site.moving
+    each = site.calls * group.size
+    cells = [
+        f"{site.calls:,}",
+        size(site.bytes) if site.bytes >= 0 else "-",
+        percent(inside / max(float(found.ranks.run.sum()), 1e-300)),
+        seconds(site.waiting / each),
+        seconds(site.moving / each),
+        seconds(site.fastest),
+        f"rank {site.last_rank} ({percent(site.last_share)})",
+    ]
+    served = ", ".join(site.algorithms[:2]) + (", ..." if len(site.algorithms) > 2 else "")
+    what = f"{site.collective} on {group.name or 'an unnamed communicator'}; {served}"
+    place = f"{text(site.site or 'unknown place')}<br><small>{text(what)}</small>"
+    parts = [("wait", site.waiting / (inside or 1)), ("move", site.moving / (inside or 1))]
+    return f'<tr><td class="site">{place}</td>{_cells(cells)}{_bar(parts)}</tr>'
+
+
+# ---- what if
+
+
+def what_if(answers: WhatIf, found: Lateness) -> Iterator[str]:
+    """The heading, how it was done, and two tables."""
+    yield f"<h2>What if</h2>\n<p>{text(how(answers))}</p>"
+    done = [a.replayed for a in answers.answers if a.replayed]
+    top = max([answers.measured, *(each.seconds for each in done)])
+    waiting, moving = float(found.ranks.waiting.mean()), float(found.ranks.moving.mean())
+    own = _row("as it was, measured", answers.measured, waiting, moving, top)
+    rows = [f'<tr class="own">{own}<td></td></tr>']
+    rows += [_answer(answer, answers, top) for answer in answers.answers]
+    yield _table(("what", "run", "waiting", "moving", "", "change"), rows)
+    yield from _classes(answers, found)
+
+
+def how(answers: WhatIf) -> str:
+    """How it was found out, and how right it is."""
+    error = abs(answers.simulator_error)
+    costs = "were named" if answers.known else "were fitted to the trace: calibrate for better ones"
+    words = (
+        "The trace was replayed on the virtual network, with the computation between the calls as "
+        f"it was measured. The costs of the network {costs}. The algorithms of the trace, "
+        f"simulated, come within {percent(error)} of the measured run"
+    )
+    if error > 0.1:
+        words += ": too far off for the other answers to be trusted"
+    return words + "."
+
+
+def _row(name: str, run: float, waiting: float, moving: float, top: float) -> str:
+    cells = _cells([seconds(run), seconds(waiting), seconds(moving)])
+    rest = max(0.0, run - waiting - moving)
+    parts = _bar([("compute", rest / top), ("wait", waiting / top), ("move", moving / top)])
+    return f'<th scope="row">{text(name)}</th>{cells}{parts}'
+
+
+def _answer(answer: Answer, answers: WhatIf, top: float) -> str:
+    done, name = answer.replayed, answer.scenario.name
+    if done is None:
+        remark = f'<td class="remark" colspan="4">not simulated: {text(answer.remark)}</td>'
+        return f'<tr><th scope="row">{text(name)}</th>{remark}<td>-</td></tr>'
+    change = done.seconds / answers.measured - 1
+    better = ' class="better"' if change < -0.02 else ""
+    shown = f"{100 * change:+.1f} %"
+    if done.error:
+        shown += f" \N{PLUS-MINUS SIGN} {100 * done.error / answers.measured:.1f}"
+    row = _row(name, done.seconds, done.waiting, done.moving, top)
+    return f"<tr>{row}<td{better}>{shown}</td></tr>"
+
+
+def _classes(answers: WhatIf, found: Lateness) -> Iterator[str]:
+    """The time after the last arrival, by algorithm and class of calls."""
+    classes = list(answers.factors)[:_CLASSES]
+    plain_ones = [a for a in answers.answers if a.scenario.lateness == a.scenario.speed == 1]
+    times = {a.scenario.algorithm: a.replayed.after_last for a in plain_ones if a.replayed}
+    if not classes or not times:
+        return
+    best = {each: min((t[each] for t in times.values() if each in t), default=0.0)
+            for each in classes}  # fmt: skip
+    rows = []
+    for algorithm, of in times.items():
+        cells = "".join(
+            f"<td{' class=best' if of[each] == best[each] else ''}>{text(seconds(of[each]))}</td>"
+            if each in of else "<td>-</td>"
+            for each in classes
+        )  # fmt: skip
+        name = text(_NAMES.get(algorithm, algorithm))
+        rows.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
+    head = ["algorithm", *(_class_name(found, each) for each in classes)]
+    yield _table(head, rows, "From the last arrival to the exit: mean over ranks and calls")
+
+
+def _class_name(found: Lateness, each: CallClass) -> str:
+    name = found.trace.groups[each.group].name or "unnamed"
+    rooted = f", root {each.root}" if each.root >= 0 else ""
+    return f"{each.collective}, {size(each.bytes)}{rooted}, {name}"

@@ -1,0 +1,98 @@
+"""The report of a trace as one JSON value, for scripts. Times are in seconds."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .lateness import Lateness
+from .wording import sentence, verdict
+
+if TYPE_CHECKING:
+    from .what_if import Answer, WhatIf
+
+
+def summary(found: Lateness, answers: WhatIf | None) -> dict[str, Any]:
+    """All figures but those of single calls."""
+    trace, ranks = found.trace, found.ranks
+    return {
+        "sentence": sentence(found),
+        "verdict": verdict(found),
+        "trace": trace.source,
+        "format": trace.format,
+        "ranks": trace.ranks,
+        "calls": trace.calls,
+        "incomplete_calls": found.incomplete,
+        "dropped_calls": trace.dropped,
+        "remarks": list(trace.remarks),
+        "clock": trace.clock,
+        "clock_error_s": _number(float(np.nanmax(trace.clock_error, initial=0.0))),
+        "run_s": found.run_seconds,
+        "waiting_share": found.waiting_share,
+        "moving_share": found.moving_share,
+        "last_rank": found.latest,
+        "last_host": trace.hosts[found.latest],
+        "last_share": found.latest_share,
+        "by_rank": [
+            {
+                "rank": rank,
+                "host": trace.hosts[rank],
+                "calls": int(ranks.calls[rank]),
+                "last": int(ranks.last[rank]),
+                "first": int(ranks.first[rank]),
+                "waiting_s": float(ranks.waiting[rank]),
+                "moving_s": float(ranks.moving[rank]),
+                "held_up_s": float(ranks.held_up[rank]),
+                "mean_lateness_s": float(ranks.lateness[rank]),
+                "median_lateness_s": float(ranks.median[rank]),
+                "correlation": _number(float(ranks.correlation[rank])),
+                "run_s": float(ranks.run[rank]),
+            }
+            for rank in range(trace.ranks)
+        ],
+        "by_communicator": [
+            {
+                "name": group.group.name,
+                "ranks": group.group.size,
+                "calls": group.complete,
+                "waiting_s": group.waiting,
+                "moving_s": group.moving,
+                "last_rank_repeats": _number(group.repeated),
+            }
+            for group in found.groups
+        ],
+        "by_site": [
+            vars(site)
+            | {"algorithms": list(site.algorithms), "group": trace.groups[site.group].name}
+            for site in found.sites
+        ],
+        "what_if": _what_if(answers) if answers else None,
+    }
+
+
+def _what_if(answers: WhatIf) -> dict[str, Any]:
+    return {
+        "measured_s": answers.measured,
+        "simulated_s": answers.repeated.seconds,
+        "network": answers.network,
+        "calls": answers.calls,
+        "answers": [_answer(answer) for answer in answers.answers],
+    }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    done = answer.replayed
+    return vars(answer.scenario) | {
+        "run_s": done.seconds if done else None,
+        "error_s": done.error if done else None,
+        "calls": done.calls if done else 0,
+        "waiting_s": done.waiting if done else None,
+        "moving_s": done.moving if done else None,
+        "remark": answer.remark,
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

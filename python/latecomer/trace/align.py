@@ -1,0 +1,132 @@
+"""One clock for ranks whose clocks nobody compared: the collectives themselves tell.
+
+Nobody leaves a synchronising collective before the last rank has entered it. So each such call
+bounds the offset of one clock from another from both sides, by one clock's arrivals and the other's
+exits. The offset is the middle of the range that the calls of a stretch of time allow, its error
+half the range, and the drift meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .model import SYNCHRONISING, Group, Words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MOST_WINDOWS = 32  # clocks drift: each window of time has an offset of its own
+_CALLS_A_WINDOW = 16
+LARGEST_DRIFT = 200e-6  # seconds a second: each clock is within 100 ppm of the right rate
+
+
+@dataclass(frozen=True)
+class Offset:
+    """What is added to a rank's times: by time, linear between these, constant outside."""
+
+    times: NDArray[np.float64]  # seconds on the rank's own clock
+    offsets: NDArray[np.float64]  # seconds
+    error: float = 0.0  # seconds; infinite where nothing is known
+
+    def apply(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The common time of the rank's times."""
+        if len(self.offsets) == 1:
+            return times + self.offsets[0]
+        return times + np.interp(times, self.times, self.offsets)
+
+
+def constant(offset: float, error: float = 0.0) -> Offset:
+    """The same offset at all times."""
+    return Offset(np.zeros(1), np.full(1, float(offset)), error)
+
+
+def align(
+    groups: Sequence[Group], words: Words, clocks: Sequence[int], known: dict[int, Offset]
+) -> list[Offset]:
+    """The offset of each rank from the clock of the ranks in `known`.
+
+    `groups` have times on their ranks' own clocks; ranks with equal `clocks` read the same one.
+    Offsets in `known`, by clock, are taken as they are; where it is empty, rank 0's clock is the
+    common one. A clock that no call connects keeps its times, with an infinite error.
+    """
+    found = dict(known) or {clocks[0]: constant(0.0)}
+    of_rank = np.asarray(clocks)
+    while missing := [clock for clock in dict.fromkeys(clocks) if clock not in found]:
+        fits = {clock: _fit(groups, words, of_rank, found, clock) for clock in missing}
+        best = min(missing, key=lambda clock: fits[clock].error)
+        found[best] = fits[best]
+    return [found[clock] for clock in clocks]
+
+
+def apply(group: Group, offsets: Sequence[Offset]) -> Group:
+    """The group with its times on the common clock."""
+    arrival, leave = np.empty_like(group.arrival), np.empty_like(group.exit)
+    for place, rank in enumerate(group.members):
+        arrival[:, place] = offsets[rank].apply(group.arrival[:, place])
+        leave[:, place] = offsets[rank].apply(group.exit[:, place])
+    return replace(group, arrival=arrival, exit=leave)
+
+
+def _fit(
+    groups: Sequence[Group],
+    words: Words,
+    clocks: NDArray[np.int64],
+    found: dict[int, Offset],
+    clock: int,
+) -> Offset:
+    """The offset of one clock from those that are found."""
+    parts = list(_bounds(groups, words, clocks, found, clock))
+    if not parts:
+        return constant(0.0, np.inf)
+    when, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(when)
+    count = min(_MOST_WINDOWS, max(1, len(when) // _CALLS_A_WINDOW))
+    fits = [_in_windows(when, low, high, np.array_split(order, n)) for n in {1, count}]
+    return min(fits, key=lambda fit: fit.error)
+
+
+def _in_windows(
+    when: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    windows: Sequence[NDArray[np.int64]],
+) -> Offset:
+    """An offset for each window of calls, by the ranges that they allow."""
+    least = np.array([low[each].max() for each in windows])
+    most = np.array([high[each].min() for each in windows])
+    times = np.array([when[each].mean() for each in windows])
+    drift = LARGEST_DRIFT * max(float(np.ptp(when[each])) for each in windows)
+    # A range is empty where the clock drifted within the window.
+    error = float(np.abs(most - least).max()) / 2 + drift
+    return Offset(times, (least + most) / 2, error)
+
+
+def _bounds(
+    groups: Sequence[Group],
+    words: Words,
+    clocks: NDArray[np.int64],
+    found: dict[int, Offset],
+    clock: int,
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
+    """For each call with both: its time on this clock, the least and the greatest offset."""
+    for group in groups:
+        of_member = clocks[group.members]
+        own = np.flatnonzero(of_member == clock)
+        others = [i for i, each in enumerate(of_member) if int(each) in found]
+        waits = np.array([words[each] in SYNCHRONISING for each in group.collective], bool)
+        if not len(own) or not others or not waits.any():
+            continue
+        offsets = [found[int(of_member[i])] for i in others]
+        came = [o.apply(group.arrival[waits, i]) for o, i in zip(offsets, others, strict=True)]
+        left = [o.apply(group.exit[waits, i]) for o, i in zip(offsets, others, strict=True)]
+        their_last, their_first = np.max(came, axis=0), np.min(left, axis=0)
+        my_last = group.arrival[waits][:, own].max(axis=1)
+        my_first = group.exit[waits][:, own].min(axis=1)
+        low, high = their_last - my_first, their_first - my_last
+        whole = np.isfinite(low) & np.isfinite(high)
+        if whole.any():
+            yield my_last[whole], low[whole], high[whole]

@@ -1,0 +1,121 @@
+"""What a trace says, whichever program wrote it.
+
+A reader of any format fills these arrays; analysis, exports and the report read nothing else. Times
+are seconds on one clock, from the earliest event of the trace. Calls are matched over the ranks of
+a group by their sequence there. A rank that is not known to have entered, or left, a call has NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base.errors import UserError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+UNKNOWN = -1  # an index, a size or a root that is not known
+
+# No rank leaves one of these before the last rank has entered it.
+SYNCHRONISING = frozenset({
+    "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "barrier", "reduce_scatter",
+})  # fmt: skip
+
+
+# Who carried out a call; Group.served holds their places here.
+SERVED = ("latecomer", "library", "library at once", "library, fallback", "failed", "not handled")
+
+
+class TraceError(UserError):
+    """A trace that cannot be read: names the file, where, and the value."""
+
+
+class Words:
+    """Texts by number: calls hold numbers."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._texts: list[str] = []
+        self._places: dict[str, int] = {}
+        for text in texts:
+            self.place(text)
+
+    def place(self, text: str) -> int:
+        """The number of a text, which is added if it is new."""
+        found = self._places.get(text)
+        if found is None:
+            found = self._places[text] = len(self._texts)
+            self._texts.append(text)
+        return found
+
+    def __getitem__(self, place: int) -> str:
+        """The text; "" for UNKNOWN."""
+        return "" if place < 0 else self._texts[place]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A communicator or process group, and its calls.
+
+    Arrays have one entry a call, in the order of their sequence, or are of shape (calls, members).
+    `arrival` and `exit` may be memory maps: read them by stretches of calls.
+    """
+
+    name: str
+    members: NDArray[np.int32]  # the rank in the trace of each member
+    sequence: NDArray[np.int64]  # of each call in the group
+    collective: NDArray[np.int32]  # a number in Trace.words, as are `site`, ...
+    bytes: NDArray[np.int64]  # of the whole vector; UNKNOWN
+    element_bytes: NDArray[np.int32]  # UNKNOWN
+    operator: NDArray[np.int32]  # ... `operator` ...
+    root: NDArray[np.int32]  # a member's place in the group; UNKNOWN where there is none
+    site: NDArray[np.int32]  # ... as the lowest member has it
+    algorithm: NDArray[np.int32]  # ... and `algorithm`: that served the call, with parameters
+    served: NDArray[np.int8]  # a place in SERVED; UNKNOWN
+    arrival: NDArray[np.float64]  # seconds
+    exit: NDArray[np.float64]  # seconds
+    # Seconds between the program's call and the arrival: until a device or a thread began with it.
+    # None: a rank arrives when it calls.
+    launch: NDArray[np.float64] | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of members."""
+        return len(self.members)
+
+    def __len__(self) -> int:
+        return len(self.sequence)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The calls of all ranks of a job."""
+
+    source: str  # file or folder
+    format: str  # as in "latecomer 1"
+    words: Words
+    hosts: Sequence[str]  # by rank
+    groups: Sequence[Group]
+    begin: NDArray[np.float64]  # by rank: when it began, in seconds; NaN: not known
+    end: NDArray[np.float64]  # by rank: when it ended; NaN: not known
+    clock: str  # how times of different ranks are comparable, for people
+    clock_error: NDArray[np.float64]  # by rank: seconds, a bound; NaN: not known
+    pids: Sequence[int] = ()  # by rank; empty: not known
+    dropped: int = 0  # calls that the writer had no room for
+    remarks: Sequence[str] = field(default=())  # what a reader must know, for people
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return len(self.hosts)
+
+    @property
+    def calls(self) -> int:
+        """The calls of all groups; each counts once, whatever the number of its members."""
+        return sum(len(group) for group in self.groups)

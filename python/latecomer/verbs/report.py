@@ -1,0 +1,173 @@
+"""`latecomer report`: a trace as sentences, as a page, and in the formats of other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ..base.output import print_json, progress_bar, say
+from ..command.declare import argument, option
+from .options import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..analysis.lateness import Lateness
+    from ..analysis.what_if import WhatIf
+    from ..trace import Trace
+
+Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, as named in LATECOMER_TRACE.")]
+Html = Annotated[
+    Path | None,
+    option("--html", "FILE", "Write the page into this file. The default is report.html in FOLDER; "
+           "with --json or an export no page is written without this option."),
+]  # fmt: skip
+Network = Annotated[
+    str,
+    option("--network", "COSTS", "Begin with these costs for the what-if, or those in @FILE; they "
+           "are then fitted to the trace. The default is LATECOMER_NETWORK, else the costs that "
+           "calibrate saved, else built-in."),
+]  # fmt: skip
+Native = Annotated[
+    str,
+    option("--native", "NAME", "Model the MPI library's own all-reduce so: openmpi-4.1, mpich-5.0, "
+           "or an algorithm."),
+]  # fmt: skip
+Seconds = Annotated[
+    float | None,
+    option("--seconds", "S", "Simulate for about so long; longer traces are represented by "
+           "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks.",
+           min=0),
+]  # fmt: skip
+Csv = Annotated[
+    Path | None, option("--csv", "FILE", "Write one line for each call and rank, as CSV.")
+]
+Perfetto = Annotated[
+    Path | None,
+    option(
+        "--perfetto", "FILE", "Write the calls for ui.perfetto.dev or chrome://tracing, as JSON."
+    ),
+]
+Parquet = Annotated[
+    Path | None,
+    option("--parquet", "FILE", "Write what --csv writes as Parquet, if pyarrow is installed."),
+]
+
+
+def report(
+    folder: Folder,
+    html: Html = None,
+    network: Network = "",
+    native: Native = "openmpi-4.1",
+    seconds: Seconds = None,
+    perfetto: Perfetto = None,
+    csv: Csv = None,
+    parquet: Parquet = None,
+    as_json: Json = False,
+) -> int:
+    """Tell who is late in a traced program, where, what it costs, and what would help.
+
+    Programs that run with LATECOMER_TRACE=FOLDER, or by latecomer run --trace, write traces.
+
+    Example: latecomer report FOLDER --html report.html
+    """
+    from ..trace import read
+
+    trace = read(folder)
+    exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
+    if perfetto or csv or parquet:
+        from ..trace import export
+
+        writers = ((perfetto, export.perfetto), (csv, export.csv), (parquet, export.parquet))
+        exports = [(file, writer) for file, writer in writers if file]
+    for file, writer in exports:
+        writer(trace, file)
+        say(f"wrote {file}")
+    if html is None and not as_json and not exports:
+        html = folder / "report.html"
+    if html is None and not as_json:
+        return 0
+    return _report(trace, html, network, native, seconds, as_json)
+
+
+def _report(
+    trace: Trace,
+    html: Path | None,
+    network: str,
+    native: str,
+    seconds: float | None,
+    as_json: bool,
+) -> int:
+    from ..analysis.lateness import analyse
+    from ..analysis.wording import sentence, verdict
+
+    found = analyse(trace)
+    budget = max(2.5, trace.ranks / 16) if seconds is None else seconds
+    answers = _answers(found, network, native, budget) if budget and found.groups else None
+    if html is not None:
+        write_page(found, answers, html)
+    if as_json:
+        from ..analysis.summary import summary
+
+        print_json(summary(found, answers))
+        return 0
+    print(sentence(found))
+    print(verdict(found))
+    for line in _what_if_lines(answers) if answers else []:
+        print(line)
+    if html is not None:
+        say(f"wrote {html}")
+    return 0
+
+
+def write_page(found: Lateness, answers: WhatIf | None, file: Path) -> None:
+    """The page, with what was used."""
+    import latecomer
+
+    from ..analysis.page import page
+
+    used: dict[str, Any] = {
+        "version": latecomer.__version__,
+        "trace": f"{found.trace.source}, format {found.trace.format}",
+        "clock": found.trace.clock,
+    }
+    if answers:
+        used["network, before it was fitted"] = answers.network
+        factors = sorted(answers.factors.values())
+        if factors:
+            used["its costs times"] = f"{factors[0]:.3g} to {factors[-1]:.3g}, by class of calls"
+    file.write_text(page(found, answers, used), encoding="utf-8")
+
+
+def _answers(found: Lateness, network: str, native: str, seconds: float) -> WhatIf | None:
+    from ..analysis.what_if import what_if
+    from ..base.variables import variable
+    from ..core import networks
+
+    named = networks.chosen(network)
+    with progress_bar() as bar:
+        task = bar.add_task("what if", total=1)
+        try:
+            return what_if(
+                found.trace, found.run_seconds, network=named.text, source=named.source,
+                known=named != networks.UNNAMED, assumed=variable(networks.VARIABLE) or "",
+                native=native, seconds=seconds,
+                report=lambda name: bar.update(task, description=f"what if: {name}"),
+            )  # fmt: skip
+        except ValueError as error:
+            say(f"no what-if: {error}")
+            return None
+
+
+def _what_if_lines(answers: WhatIf) -> list[str]:
+    from ..analysis.wording import seconds
+
+    lines = [f"What if (measured: {seconds(answers.measured)}; the same simulated: "
+             f"{seconds(answers.repeated.seconds)}):"]  # fmt: skip
+    for answer in answers.answers:
+        told = f"not simulated: {answer.remark}"
+        if done := answer.replayed:
+            change = 100 * (done.seconds / answers.measured - 1)
+            told = f"{seconds(done.seconds):>9} {change:+6.1f} %"
+        lines.append(f"  {answer.scenario.name:<48} {told}")
+    return lines

@@ -1,0 +1,49 @@
+// The trace file of one rank: mapped into memory, so that what was written survives the process.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "runtime/trace/trace_records.hpp"
+
+namespace latecomer::trace {
+
+class File {
+ public:
+  /// Makes the file, and its folder if that is not there. Returns null, and the reason in `why`, if
+  /// that fails: an existing file is not touched. `limit`: bytes of the file at most.
+  [[nodiscard]] static std::unique_ptr<File> make(const std::string& folder,
+                                                  const std::string& name, const Header& header,
+                                                  std::uint64_t limit, std::string& why);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  /// True if there is room for so many records.
+  [[nodiscard]] bool has_room(std::uint64_t records);
+  /// There must be room.
+  template <class Record>
+  void append(const Record& record) {
+    static_assert(kFits<Record>);
+    std::memcpy(at_ + sizeof(Header) + header().used * sizeof(Record), &record, sizeof record);
+    ++header().used;
+  }
+  void drop() { ++header().dropped; }
+  [[nodiscard]] std::uint64_t dropped() { return header().dropped; }
+  /// Gives back what was not used; nothing is appended afterwards.
+  void end(std::int64_t now);
+
+ private:
+  File(int file, char* at, std::uint64_t limit) : file_(file), at_(at), limit_(limit) {}
+  [[nodiscard]] bool grow(std::uint64_t bytes);
+  [[nodiscard]] Header& header() { return *reinterpret_cast<Header*>(at_); }
+
+  int file_;
+  char* at_;
+  std::uint64_t limit_;
+  std::uint64_t have_ = 0;  // bytes
+};
+
+}  // namespace latecomer::trace

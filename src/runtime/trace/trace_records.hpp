@@ -1,0 +1,121 @@
+// The format of trace files, version 1: a header, then records of one size. Numbers are in this
+// machine's byte order, which the header shows. python/latecomer/trace/native.py reads it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace latecomer::trace {
+
+inline constexpr std::array<char, 8> kMagic = {'L', 'A', 'T', 'E', 'T', 'R', 'C', '\0'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kByteOrder = 0x01020304;
+
+/// Times are those of CLOCK_MONOTONIC, in nanoseconds.
+struct Header {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t header_bytes = 256;
+  std::uint32_t record_bytes = 64;
+  std::uint32_t byte_order = kByteOrder;
+  std::int32_t rank = 0;  // of MPI_COMM_WORLD
+  std::int32_t ranks = 1;
+  std::uint64_t pid = 0;
+  std::uint64_t clock = 0;  // equal where ranks read the same clock; 0: not known
+  std::int64_t begin = 0;
+  std::int64_t real = 0;      // CLOCK_REALTIME minus CLOCK_MONOTONIC
+  std::int64_t end = 0;       // 0: it did not end in order
+  std::uint64_t used = 0;     // records
+  std::uint64_t dropped = 0;  // calls that there was no room for
+  std::uint64_t limit = 0;    // bytes of the file at most
+  std::array<char, 64> host{};
+  std::array<char, 32> library{};  // version
+  std::array<char, 64> reserved{};
+};
+static_assert(sizeof(Header) == 256 && std::is_trivially_copyable_v<Header>);
+
+enum class Kind : std::uint8_t { unused, text, communicator, members, call, clock };
+
+/// A piece of a text; those of one text follow each other. Records name texts by their id.
+struct Text {
+  Kind kind = Kind::text;
+  std::uint8_t bytes = 0;  // of this piece
+  std::uint8_t last = 0;   // 1: no more pieces follow
+  std::uint8_t reserved = 0;
+  std::uint32_t id = 0;  // texts are numbered from 0, in their order
+  std::array<char, 56> piece{};
+};
+
+/// The same on all its ranks: `members`, and `number` among the communicators with these.
+struct Communicator {
+  Kind kind = Kind::communicator;
+  std::uint8_t listed = 0;  // 1: `members` records follow; 0: first, first + stride, ...
+  std::uint16_t reserved = 0;
+  std::uint32_t id = 0;   // in this file
+  std::uint64_t key = 0;  // a hash of the members
+  std::uint32_t number = 0;
+  std::int32_t size = 0;
+  std::int32_t rank = 0;  // in it
+  std::uint32_t name = 0;
+  std::int32_t first = 0;
+  std::int32_t stride = 0;
+  std::array<char, 24> reserved_too{};
+};
+
+struct Members {
+  Kind kind = Kind::members;
+  std::uint8_t count = 0;
+  std::uint16_t reserved = 0;
+  std::uint32_t communicator = 0;
+  std::uint32_t first = 0;  // the place of the first of them in the communicator
+  std::int32_t reserved_too = 0;
+  std::array<std::int32_t, 12> ranks{};  // of MPI_COMM_WORLD
+};
+
+enum class Served : std::uint8_t {
+  handled,       // by latecomer
+  native,        // by the MPI library, as was found best
+  short_vector,  // by the MPI library at once
+  fallback,      // by the MPI library, for another reason
+  failed,
+  other,  // a collective that latecomer only watches
+};
+
+struct Call {
+  Kind kind = Kind::call;
+  Served served = Served::native;
+  std::uint16_t reserved = 0;
+  std::uint32_t communicator = 0;
+  std::uint64_t sequence = 0;  // of the collectives on the communicator, from 0
+  std::int64_t bytes = -1;     // of the whole vector; -1: not known on this rank
+  std::int64_t arrival = 0;
+  std::int64_t exit = 0;
+  std::uint32_t collective = 0;
+  std::uint32_t site = 0;
+  std::uint32_t algorithm = 0;
+  std::uint32_t op = 0;
+  std::int32_t root = -1;
+  std::int32_t element_bytes = 0;
+};
+
+/// The clock that a communicator's ranks share, its rank 0's: local time + offset +
+/// drift * (local time - origin).
+struct Clock {
+  Kind kind = Kind::clock;
+  std::array<std::uint8_t, 3> reserved{};
+  std::uint32_t communicator = 0;
+  std::int64_t origin = 0;
+  double offset = 0;  // seconds
+  double error = 0;   // seconds, at the origin
+  double drift = 0;   // seconds a second
+  double drift_error = 0;
+  std::array<char, 16> reserved_too{};
+};
+
+template <class Record>
+inline constexpr bool kFits = sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>;
+static_assert(kFits<Text> && kFits<Communicator> && kFits<Members> && kFits<Call> && kFits<Clock>);
+
+}  // namespace latecomer::trace

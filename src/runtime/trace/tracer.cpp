@@ -1,0 +1,358 @@
+#include "runtime/trace/tracer.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/parse.hpp"
+#include "latecomer/latecomer.h"
+#include "runtime/call/operators.hpp"
+#include "runtime/comm_state.hpp"
+#include "runtime/connection/introduction.hpp"
+#include "runtime/finalize.hpp"
+#include "runtime/report/log.hpp"
+#include "runtime/report/stats_file.hpp"
+#include "runtime/report/stats_report.hpp"
+#include "runtime/settings/environment.hpp"
+#include "runtime/trace/trace_file.hpp"
+
+namespace latecomer::trace {
+namespace {
+
+constexpr const char* kFolder = "LATECOMER_TRACE";
+constexpr const char* kBytes = "LATECOMER_TRACE_BYTES";
+constexpr std::uint64_t kDefaultBytes = 64 << 20;
+constexpr std::uint64_t kFewestBytes = 64 << 10;
+constexpr std::size_t kMaxTexts = 1 << 14;
+constexpr std::size_t kLongestText = 1 << 10;  // bytes
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+}
+std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+template <std::size_t size>
+void write(std::array<char, size>& to, std::string_view text) {
+  std::copy_n(text.data(), std::min(text.size(), size - 1), to.data());
+}
+
+Header header_of_process() {
+  Header header;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &header.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &header.ranks);
+  header.pid = static_cast<std::uint64_t>(getpid());
+  header.clock = introduction_of_place().clock;
+  header.begin = now_ns();
+  header.real = clock_ns(CLOCK_REALTIME) - header.begin;
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  PMPI_Get_processor_name(name, &length);
+  write(header.host, name);
+  write(header.library, latecomer_version());
+  return header;
+}
+
+std::uint64_t limit_of_file() {
+  const auto text = environment(kBytes);
+  if (!text) return kDefaultBytes;
+  try {
+    const Count bytes = parse_bytes("bytes", *text);
+    return std::max(static_cast<std::uint64_t>(std::max<Count>(bytes, 0)), kFewestBytes);
+  } catch (const Error& error) {
+    report_unused(kBytes, error.what());
+    return kDefaultBytes;
+  }
+}
+
+std::unique_ptr<File> make_file() {
+  const auto pattern = environment(kFolder);
+  if (!pattern) return nullptr;
+  Header header = header_of_process();
+  header.limit = limit_of_file();
+  const std::string folder = stats_file_name(*pattern, header.rank);
+  const std::string name = "rank-" + std::to_string(header.rank) + ".trace";
+  std::string why;
+  auto made = File::make(folder, name, header, header.limit, why);
+  if (!made) {
+    log_line(std::string(kFolder) + ": rank " + std::to_string(header.rank) +
+             " cannot write a trace in '" + folder + "' (" + why + ')');
+  }
+  return made;
+}
+
+/// The members of a communicator, by their ranks of MPI_COMM_WORLD; -1 for others.
+std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> found(ranks.size());
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_translate_ranks(group, size, ranks.data(), world, found.data());
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  std::replace(found.begin(), found.end(), static_cast<int>(MPI_UNDEFINED), -1);
+  return {found.begin(), found.end()};
+}
+
+class Tracer {
+ public:
+  explicit Tracer(std::unique_ptr<File> file) : file_(std::move(file)) { (void)text(""); }
+
+  /// Sets the communicator's id if it has none.
+  void introduce(CommState& state) {
+    const std::lock_guard lock(guard_);
+    if (state.trace.id == TraceOfComm::kNone) state.trace.id = add(state);
+  }
+
+  struct Words {
+    std::string_view collective;
+    std::string_view algorithm;
+    std::string_view op;
+    const void* site;
+  };
+  void add(Call& record, const Words& words) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    record.collective = text(words.collective);
+    record.algorithm = text(words.algorithm);
+    record.op = text(words.op);
+    record.site = site(words.site);
+    if (file_->has_room(1)) {
+      file_->append(record);
+    } else {
+      file_->drop();
+    }
+  }
+  void add(const Clock& record) {
+    const std::lock_guard lock(guard_);
+    if (!ended_ && file_->has_room(1)) file_->append(record);
+  }
+  void end() {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    ended_ = true;
+    file_->end(now_ns());
+    if (file_->dropped() > 0) {
+      log_line(std::to_string(file_->dropped()) +
+               " calls are not in the trace, whose file is full: "
+               "set " +
+               kBytes + " to more");
+    }
+  }
+
+ private:
+  std::uint32_t add(const CommState& state) {
+    const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
+    const char* const bytes = reinterpret_cast<const char*>(members.data());
+    Communicator record;
+    record.key = fnv1a({bytes, members.size() * sizeof members[0]});
+    record.number = made_[record.key]++;
+    record.id = communicators_++;
+    record.size = state.ranks;
+    record.rank = state.rank;
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int length = 0;
+    PMPI_Comm_get_name(state.comm, name, &length);
+    record.name = text(name);
+    record.first = members[0];
+    record.stride = members.size() > 1 ? members[1] - members[0] : 1;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const auto there = record.first + static_cast<std::int32_t>(i) * record.stride;
+      if (members[i] != there) record.listed = 1;
+    }
+    const std::size_t lists = (members.size() + kListed - 1) / kListed;
+    if (!file_->has_room(1 + (record.listed != 0 ? lists : 0))) return record.id;
+    file_->append(record);
+    for (std::size_t i = 0; record.listed != 0 && i < members.size(); i += kListed) {
+      Members list;
+      list.communicator = record.id;
+      list.first = static_cast<std::uint32_t>(i);
+      list.count = static_cast<std::uint8_t>(std::min(kListed, members.size() - i));
+      std::copy_n(&members[i], list.count, list.ranks.begin());
+      file_->append(list);
+    }
+    return record.id;
+  }
+
+  /// The id of a text; 0, the empty text's, where there is no room.
+  std::uint32_t text(std::string_view words) {
+    const std::string key(words.substr(0, kLongestText));
+    if (const auto found = texts_.find(key); found != texts_.end()) return found->second;
+    constexpr std::size_t kPiece = sizeof(Text::piece);
+    const std::size_t pieces = std::max<std::size_t>(1, (key.size() + kPiece - 1) / kPiece);
+    if (texts_.size() >= kMaxTexts || !file_->has_room(pieces)) return 0;
+    const auto id = static_cast<std::uint32_t>(texts_.size());
+    texts_.emplace(key, id);
+    for (std::size_t i = 0; i < pieces; ++i) {
+      const std::string_view piece = std::string_view(key).substr(i * kPiece, kPiece);
+      Text record;
+      record.id = id;
+      record.bytes = static_cast<std::uint8_t>(piece.size());
+      record.last = i + 1 == pieces ? 1 : 0;
+      std::copy(piece.begin(), piece.end(), record.piece.begin());
+      file_->append(record);
+    }
+    return id;
+  }
+  std::uint32_t site(const void* address) {
+    const auto found = sites_.find(address);
+    if (found != sites_.end()) return found->second;
+    const std::uint32_t id = address == nullptr ? 0 : text(name_of_site(address));
+    if (sites_.size() < kMaxTexts) sites_.emplace(address, id);
+    return id;
+  }
+
+  static constexpr std::size_t kListed = std::tuple_size_v<decltype(Members::ranks)>;
+
+  std::mutex guard_;
+  std::unique_ptr<File> file_;
+  bool ended_ = false;
+  std::uint32_t communicators_ = 0;
+  std::map<std::uint64_t, std::uint32_t> made_;  // communicators so far, by their key
+  std::unordered_map<std::string, std::uint32_t> texts_;
+  std::unordered_map<const void*, std::uint32_t> sites_;
+};
+
+Tracer* tracer() {
+  static Tracer* const made = [] {
+    auto file = make_file();
+    if (!file) return static_cast<Tracer*>(nullptr);
+    auto* const fresh = new Tracer(std::move(file));  // calls may come after static objects
+    return fresh;
+  }();
+  if (made != nullptr) {
+    static const bool ends = end_with_mpi([] { tracer()->end(); });
+    (void)ends;
+  }
+  return made;
+}
+
+std::string_view name_of(MPI_Op op) {
+  if (op == MPI_OP_NULL) return "";
+  static const std::pair<MPI_Op, const char*> kKnown[] = {
+      {MPI_SUM, "sum"},   {MPI_MAX, "max"},   {MPI_MIN, "min"},       {MPI_PROD, "prod"},
+      {MPI_LAND, "land"}, {MPI_LOR, "lor"},   {MPI_LXOR, "lxor"},     {MPI_BAND, "band"},
+      {MPI_BOR, "bor"},   {MPI_BXOR, "bxor"}, {MPI_MAXLOC, "maxloc"}, {MPI_MINLOC, "minloc"}};
+  for (const auto& [known, name] : kKnown) {
+    if (op == known) return name;
+  }
+  int commutes = 1;
+  PMPI_Op_commutative(op, &commutes);
+  return commutes != 0 ? "user's" : "user's, ordered";
+}
+
+std::int64_t size_of(MPI_Datatype type) {
+  int size = 0;
+  if (type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) != MPI_SUCCESS) return 0;
+  return size;
+}
+
+/// Sets what is known of the data before the call: bytes of the whole vector, of an element.
+void describe(Call& record, const latecomer::Call& call, const CommState& state) {
+  const bool at_root = state.rank == call.root;
+  if (rooted(call.collective)) record.root = call.root;
+  const bool sends = call.collective == Collective::gather && !at_root;
+  const bool receives = call.collective == Collective::scatter && !at_root;
+  const bool of_receiver =
+      receives || (parted(call.collective) && !sends && call.collective != Collective::scatter);
+  const std::int64_t size = size_of(of_receiver ? call.recvtype : call.sendtype);
+  record.element_bytes = static_cast<std::int32_t>(size);
+  if (call.parts_differ()) {
+    if (call.recvcounts == kNoCounts) return;
+    record.bytes = 0;
+    for (Rank rank = 0; rank < state.ranks; ++rank) record.bytes += call.part_count(rank) * size;
+    return;
+  }
+  const Count count = of_receiver ? call.recvcount : call.sendcount;
+  record.bytes = count * size * (parted(call.collective) ? state.ranks : 1);
+}
+
+/// "ring", and "as=x segments=4" or "segments=4", as "x:segments=4" or "ring:segments=4".
+std::string with_parameters(std::string_view algorithm, std::string_view parameters) {
+  std::string name(algorithm);
+  std::string rest(parameters);
+  if (rest.starts_with("as=")) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    name = rest.substr(3, end - 3);
+    rest = end < rest.size() ? rest.substr(end + 1) : "";
+  }
+  std::replace(rest.begin(), rest.end(), ' ', ':');
+  return rest.empty() ? name : name + ':' + rest;
+}
+
+/// Writes the communicator's clock where it has changed.
+void note_clock(CommState& state) {
+  if (!state.resources || !state.resources->clocks.ready()) return;
+  const ClockModel& model = state.resources->clocks.model();
+  if (state.trace.clock == model.origin) return;
+  state.trace.clock = model.origin;
+  Clock record;
+  record.communicator = state.trace.id;
+  record.origin = static_cast<std::int64_t>(model.origin * 1e9);
+  record.offset = model.offset;
+  record.error = model.error;
+  record.drift = model.drift;
+  record.drift_error = model.drift_error;
+  tracer()->add(record);
+}
+
+}  // namespace
+
+bool is_on() { return tracer() != nullptr; }
+
+TracedCall::TracedCall(CommState& state, const latecomer::Call& call)
+    : state_(state),
+      collective_(call.parts_differ() ? "allgatherv" : to_string(call.collective)),
+      op_(call.op),
+      site_(call.site) {
+  if (state.trace.id == TraceOfComm::kNone) tracer()->introduce(state);
+  describe(record_, call, state);
+  record_.sequence = state.trace.calls++;
+  record_.communicator = state.trace.id;
+  record_.arrival = now_ns();
+}
+
+TracedCall::TracedCall(CommState& state, std::string_view collective, std::int64_t bytes,
+                       const void* site)
+    : state_(state), collective_(collective), site_(site) {
+  if (state.trace.id == TraceOfComm::kNone) tracer()->introduce(state);
+  record_.bytes = bytes;
+  record_.sequence = state.trace.calls++;
+  record_.communicator = state.trace.id;
+  record_.arrival = now_ns();
+}
+
+void TracedCall::end(Served served, std::string_view algorithm, std::string_view parameters) {
+  record_.exit = now_ns();
+  record_.served = served;
+  const std::string used = with_parameters(algorithm, parameters);
+  tracer()->add(record_, {collective_, used, name_of(op_), site_});
+  note_clock(state_);
+}
+
+void TracedCall::end_as_recorded() {
+  const CallCounter counter = state_.trace.counter;
+  if (counter == &latecomer_stats::handled) {
+    const Collective collective =
+        parse_collective(collective_ == "allgatherv" ? "allgather" : collective_);
+    return end(Served::handled, state_.choice(collective).algorithm->name, state_.parameters);
+  }
+  end(counter == &latecomer_stats::native   ? Served::native
+      : counter == &latecomer_stats::failed ? Served::failed
+                                            : Served::fallback);
+}
+
+}  // namespace latecomer::trace

@@ -1,0 +1,41 @@
+// Writes the calls of this process to its trace file, if LATECOMER_TRACE names a folder. Ranks do
+// not communicate for it: calls are matched when traces are read, by communicator and sequence.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/call/call.hpp"
+#include "runtime/trace/trace_records.hpp"
+
+namespace latecomer {
+struct CommState;
+}
+
+namespace latecomer::trace {
+
+/// True if calls are traced. The first time it is asked, which must be after MPI_Init, the file is
+/// made.
+[[nodiscard]] bool is_on();
+
+/// A collective call, from its arrival, when this is made.
+class TracedCall {
+ public:
+  /// `collective`: as MPI names it, in lower case.
+  TracedCall(CommState& state, const latecomer::Call& call);
+  TracedCall(CommState& state, std::string_view collective, std::int64_t bytes, const void* site);
+
+  /// The exit. `algorithm`: the one that served it, with parameters as in "ring as=ring
+  /// segments=4".
+  void end(Served served, std::string_view algorithm = "native", std::string_view parameters = {});
+  /// As end(), by what the state says of its last call.
+  void end_as_recorded();
+
+ private:
+  CommState& state_;
+  Call record_;
+  std::string_view collective_;
+  MPI_Op op_ = MPI_OP_NULL;
+  const void* site_ = nullptr;
+};
+
+}  // namespace latecomer::trace

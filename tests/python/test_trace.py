@@ -1,0 +1,221 @@
+"""Reading of traces: what was written comes back, clocks are aligned, no file is trusted."""
+
+import re
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from latecomer import cli
+from latecomer.trace import TraceError, Words, align, native, read
+from trace_helpers import HOSTILE, Files, arrivals_and_exits, group_of
+
+
+@pytest.fixture
+def folder(tmp_path):
+    arrival, leave = arrivals_and_exits(12, 3)
+    return Files(3, name=HOSTILE).write(tmp_path / "trace", arrival, leave)
+
+
+def test_what_was_written_comes_back(folder):
+    arrival, leave = arrivals_and_exits(12, 3)
+    trace = read(folder)
+    (group,) = trace.groups
+    assert (trace.ranks, trace.calls, group.size, group.name) == (3, 12, 3, HOSTILE)
+    np.testing.assert_allclose(group.arrival, arrival, atol=2e-9)
+    np.testing.assert_allclose(group.exit, leave, atol=2e-9)
+    assert trace.hosts == ["node0", "node1", "node2"]
+    assert {trace.words[i] for i in group.collective} == {"allreduce"}
+    assert {trace.words[i] for i in group.site} == {"app+0x10"}
+    assert set(group.bytes) == {1 << 20}
+    assert (trace.clock, list(trace.clock_error)) == ("all ranks read one clock", [0, 0, 0])
+    np.testing.assert_allclose(trace.end, 1.0, atol=1e-8)
+    assert trace.remarks == []
+
+
+def test_calls_that_a_rank_did_not_make_are_not_known(tmp_path):
+    arrival, leave = arrivals_and_exits(12, 3)
+    folder = Files(3).write(tmp_path / "a", arrival, leave)
+    shorter = Files(3).write(tmp_path / "b", arrival[:5], leave[:5])
+    (shorter / "rank-2.trace").rename(folder / "rank-2.trace")
+    (group,) = read(folder).groups
+    assert np.isnan(group.arrival[5:, 2]).all()
+    assert np.isfinite(group.arrival[:, :2]).all()
+
+
+def test_a_missing_file_is_said(folder):
+    (folder / "rank-1.trace").unlink()
+    trace = read(folder)
+    assert trace.remarks == ["no file of 1 ranks, such as 1"]
+    assert np.isnan(trace.groups[0].arrival[:, 1]).all()
+
+
+# ---- clocks
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_clocks_are_aligned_by_the_calls_within_the_error_that_is_stated(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    ranks = int(rng.integers(2, 7))
+    arrival, leave = arrivals_and_exits(30, ranks, late=seed % ranks, seed=seed)
+    skew = [0, *(int(each) for each in rng.integers(-(10**15), 10**15, ranks - 1))]
+    trace = read(Files(ranks, skew_ns=skew).write(tmp_path / "t", arrival, leave))
+    assert trace.clock == "clocks were aligned by the collectives themselves"
+    (group,) = trace.groups
+    off = (group.arrival - group.arrival[:, :1]) - (arrival - arrival[:, :1])
+    assert (np.abs(off).max(axis=0) <= trace.clock_error + 1e-6).all()
+    assert trace.clock_error.max() < 0.07  # the calls of this loop allow no more
+
+
+def test_a_clock_that_drifts_is_followed():
+    words = Words()
+    arrival, leave = arrivals_and_exits(2000, 2, late=None)
+    rates = np.array([1.0, 1.0 + 100e-6])
+    group = group_of(arrival * rates, leave * rates, words)
+    offsets = align.align([group], words, [1, 2], {})
+    found = align.apply(group, offsets)
+    assert np.abs(found.arrival - arrival).max() <= offsets[1].error
+    assert offsets[1].error < 0.01 < np.abs(arrival * rates - arrival).max() + 0.01
+
+
+def test_clocks_that_nothing_connects_are_not_comparable():
+    words = Words()
+    arrival, leave = arrivals_and_exits(5, 2)
+    group = group_of(arrival, leave, words, collective="bcast", root=0)
+    assert align.align([group], words, [1, 2], {})[1].error == np.inf
+
+
+def test_clocks_that_were_compared_are_taken_as_they_are(tmp_path):
+    arrival, leave = arrivals_and_exits(12, 2)
+    files = Files(2, skew_ns=[0, 5 * 10**9])
+    folder = files.write(tmp_path / "t", arrival, leave)
+    record = np.zeros(1, native.CLOCK)
+    record["kind"], record["origin"] = native.A_CLOCK, 10**12 + 5 * 10**9
+    record["offset"], record["error"] = -5.0, 3e-6
+    _append(folder / "rank-1.trace", record)
+    trace = read(folder)
+    assert trace.clock == "the library compared the clocks while the program ran"
+    np.testing.assert_allclose(trace.groups[0].arrival, arrival, atol=1e-8)
+    np.testing.assert_allclose(trace.clock_error, [0, 3e-6])
+
+
+def _append(path, record):
+    raw = bytearray(path.read_bytes() + record.tobytes())
+    header = np.frombuffer(raw, native.HEADER, 1)
+    header["used"] += 1
+    path.write_bytes(raw)
+
+
+# ---- hostile files
+
+
+def _patched(folder, dtype, field, value, kind=None, rank=1):
+    """Writes a value into the header, or into the last record of a kind."""
+    path = folder / f"rank-{rank}.trace"
+    raw = bytearray(path.read_bytes())
+    at = 0
+    if kind is not None:
+        kinds = raw[native.HEADER.itemsize :: 64]
+        at = native.HEADER.itemsize + 64 * (len(kinds) - 1 - kinds[::-1].index(kind))
+    record = np.frombuffer(raw, dtype, 1, offset=at)
+    record[field] = value
+    path.write_bytes(raw)
+    return at + dtype.fields[field][1]
+
+
+HEADER = [
+    ("magic", b"PNG", "the first bytes"),
+    ("version", 2, "version: 2; right would be 1"),
+    ("header_bytes", 64, "header_bytes: 64"),
+    ("record_bytes", 0, "record_bytes: 0"),
+    ("byte_order", 0x04030201, "byte_order"),
+    ("rank", 2, "rank: 2; right would be 1, as the file's name says"),
+    ("rank", -1, "rank: -1; right would be below 3"),
+    ("ranks", 0, "ranks: 0"),
+    ("ranks", 1 << 30, "ranks: 1073741824"),
+    ("ranks", 4, "ranks: 4; right would be 3, as in rank-0.trace"),
+    ("used", 1 << 60, "the file is shorter than it was"),
+]
+CALL = [
+    ("communicator", 5, "communicator of a call: 5"),
+    ("collective", 99, "collective of a call: 99"),
+    ("site", 1 << 31, "site of a call"),
+    ("algorithm", 6, "algorithm of a call: 6"),
+    ("op", 6, "op of a call: 6"),
+    ("served", 200, "served of a call: 200"),
+    ("exit", 0, "exit of a call: 0; right would be not before the arrival"),
+    ("bytes", -2, "bytes of a call: -2"),
+    ("root", 3, "root of a call: 3"),
+    ("sequence", 0, "sequence of a call: 0; right would be a number that comes once"),
+]
+COMMUNICATOR = [
+    ("size", 0, "size of a communicator: 0"),
+    ("size", 4, "size of a communicator: 4"),
+    ("rank", 3, "rank of a communicator: 3"),
+    ("rank", 0, "rank of a communicator: 0; right would be that of rank 1"),
+    ("name", 77, "name of a communicator: 77"),
+    ("stride", 1 << 30, "3 different ranks below 3 as members"),
+    ("stride", 0, "3 different ranks below 3 as members"),
+    ("listed", 1, "3 different ranks below 3 as members"),
+]
+TEXT = [("id", 9, "id of a text: 9"), ("bytes", 60, "length of a text: 60")]
+CASES = [
+    *((native.HEADER, None, *case) for case in HEADER),
+    *((native.CALL, native.A_CALL, *case) for case in CALL),
+    *((native.COMMUNICATOR, native.A_COMMUNICATOR, *case) for case in COMMUNICATOR),
+    *((native.TEXT, native.A_TEXT, *case) for case in TEXT),
+]
+
+
+@pytest.mark.parametrize(("dtype", "kind", "field", "value", "words"), CASES)
+def test_wrong_numbers_are_named_with_file_and_place(folder, dtype, kind, field, value, words):
+    offset = _patched(folder, dtype, field, value, kind)
+    with pytest.raises(TraceError, match=re.escape(words)) as error:
+        read(folder)
+    assert "rank-1.trace" in str(error.value)
+    if field not in ("magic", "stride", "listed", "sequence"):
+        assert f"byte {offset}" in str(error.value)
+
+
+def test_an_unknown_record_is_named(folder):
+    _patched(folder, native.CALL, "kind", 9, native.A_CALL)
+    with pytest.raises(TraceError, match=r"kind of record: 9; right would be 0 to 5"):
+        read(folder)
+
+
+def test_a_call_that_is_another_one_on_other_ranks_is_named(folder):
+    _patched(folder, native.CALL, "collective", 5, native.A_CALL)
+    with pytest.raises(TraceError, match=r"call 11 on .* is: sum; it is allreduce on lower ranks"):
+        read(folder)
+
+
+@pytest.mark.parametrize("length", [0, 100, 256 + 63])
+def test_a_file_that_was_cut_off_is_named(folder, length):
+    path = folder / "rank-2.trace"
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(TraceError, match=r"rank-2\.trace, byte"):
+        read(folder)
+
+
+def test_folders_without_a_trace(tmp_path):
+    with pytest.raises(TraceError, match="no trace in the folder"):
+        read(tmp_path)
+    with pytest.raises(TraceError, match="no folder of a trace"):
+        read(tmp_path / "none")
+
+
+def test_the_command_names_the_error(folder, capsys):
+    _patched(folder, native.HEADER, "version", 2)
+    assert cli.run(["report", str(folder)]) == 1
+    assert "version: 2; right would be 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_damage_leads_to_anything_but_a_named_error(folder, seed):
+    rng = np.random.default_rng(seed)
+    path = folder / f"rank-{rng.integers(3)}.trace"
+    raw = np.frombuffer(path.read_bytes(), np.uint8).copy()
+    for place in rng.integers(0, len(raw), rng.integers(1, 12)):
+        raw[place] = rng.choice([0, 1, 2, 5, 127, 128, 255])
+    path.write_bytes(raw.tobytes()[: rng.integers(len(raw) // 2, 2 * len(raw))])
+    with suppress(TraceError):  # pytest shows any other error
+        assert all(len(group) <= 40 for group in read(folder).groups)

@@ -1,0 +1,271 @@
+"""The report of a trace: figures against a slow reference, the page, the exports, the command."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from latecomer import cli
+from latecomer.analysis.lateness import analyse
+from latecomer.analysis.page import page
+from latecomer.analysis.what_if import what_if
+from latecomer.analysis.wording import sentence, verdict
+from latecomer.trace import TraceError, Words, export
+from trace_helpers import (
+    HOSTILE,
+    Files,
+    arrivals_and_exits,
+    group_of,
+    large,
+    made_up,
+    trace_of,
+)
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
+
+
+# ---- figures
+
+
+def slow(group, ranks):
+    """Sums by rank, call by call: waiting, moving, last, first, held up, lateness of each call."""
+    sums = {name: [0.0] * ranks for name in ("waiting", "moving", "last", "first", "held_up")}
+    lateness = [[] for _ in range(ranks)]
+    for arrival, leave in zip(group.arrival.tolist(), group.exit.tolist(), strict=True):
+        if any(time != time for time in arrival + leave):
+            continue
+        last, middle = max(arrival), sorted(arrival)
+        median = (middle[(len(middle) - 1) // 2] + middle[len(middle) // 2]) / 2
+        for place, rank in enumerate(group.members):
+            waits = max(min(last, leave[place]) - arrival[place], 0)
+            sums["waiting"][rank] += waits
+            sums["moving"][rank] += max(leave[place] - arrival[place] - waits, 0)
+            lateness[rank].append(arrival[place] - median)
+        latest = group.members[arrival.index(last)]
+        sums["last"][latest] += 1
+        sums["first"][group.members[arrival.index(min(arrival))]] += 1
+        sums["held_up"][latest] += (last - middle[-2]) * (len(arrival) - 1)
+    return sums, lateness
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_figures_are_those_of_a_slow_reference(monkeypatch, seed):
+    monkeypatch.setattr("latecomer.analysis.lateness._ELEMENTS", 16)  # many stretches
+    rng = np.random.default_rng(seed)
+    calls, ranks = int(rng.integers(3, 40)), int(rng.integers(2, 7))
+    words = Words()
+    arrival = rng.random((calls, ranks)) + np.arange(calls)[:, None]
+    leave = arrival + rng.random((calls, ranks))  # some leave before the last one comes
+    arrival[rng.random(calls) < 0.2, 0] = np.nan
+    group = group_of(arrival, leave, words, members=rng.permutation(ranks))
+    found = analyse(trace_of([group], words), bins=5, rank_bins=3)
+    sums, lateness = slow(group, ranks)
+    for name, column in sums.items():
+        np.testing.assert_allclose(getattr(found.ranks, name), column, atol=1e-9)
+    np.testing.assert_allclose(found.ranks.lateness, [np.mean(each or [0]) for each in lateness],
+                               atol=1e-9)  # fmt: skip
+    np.testing.assert_allclose(found.ranks.median, [np.median(each or [0]) for each in lateness],
+                               atol=1e-6)  # fmt: skip
+    assert found.incomplete == np.isnan(arrival).any(axis=1).sum()
+    (of_group,) = found.groups
+    assert of_group.series.heat.max() <= max(map(max, lateness)) + 1e-6
+    assert of_group.series.worst.max() == pytest.approx(max(map(max, lateness)))
+    assert sum(site.waiting for site in found.sites) == pytest.approx(sum(sums["waiting"]))
+
+
+def test_the_sentence_names_the_late_rank():
+    found = analyse(made_up())
+    assert re.fullmatch(r"\d+ % of the time is waiting for late ranks, [\d.]+ % moving data; rank 1 on "
+                        r"host node1 is last in 100 % of the calls\.", sentence(found))  # fmt: skip
+    assert found.waiting_share == pytest.approx(0.75 * 2 / 3.25, rel=0.1)
+    assert verdict(found).startswith("Imbalance dominates")
+    assert found.groups[0].repeated == 1
+
+
+def test_lateness_that_repeats_correlates():
+    words = Words()
+    waves = np.sin(np.arange(400) / 20)[:, None] * np.array([[0.001, 0, 0, 0]])
+    noise = np.random.default_rng(1).normal(0, 1e-4, (400, 4))
+    arrival = np.arange(400)[:, None] + waves + noise
+    found = analyse(trace_of([group_of(arrival, arrival + 0.1, words)], words))
+    assert found.ranks.correlation[0] > 0.8
+    assert np.abs(found.ranks.correlation[1:]).max() < 0.4
+
+
+@pytest.mark.parametrize(("compute", "moving", "late", "says"), [
+    (1.0, 0.001, None, "Collectives take little"),
+    (0.01, 0.03, None, "Moving data dominates"),
+    (0.01, 0.01, 1, "Both matter"),
+])  # fmt: skip
+def test_the_verdict_follows_its_rule(compute, moving, late, says):
+    words = Words()
+    times = arrivals_and_exits(30, 4, late=late, compute=compute, moving=moving)
+    assert verdict(analyse(trace_of([group_of(*times, words)], words))).startswith(says)
+
+
+# ---- the page
+
+
+@pytest.fixture(scope="module")
+def hostile_page():
+    words = Words()
+    groups = [group_of(*arrivals_and_exits(50, 4), words, name=HOSTILE),
+              group_of(*arrivals_and_exits(20, 3, late=0), words, members=[0, 2, 3], size=4096)]  # fmt: skip
+    found = analyse(trace_of(groups, words, hosts=[f"<b>{HOSTILE}"] * 4))
+    answers = what_if(found.trace, found.run_seconds, seconds=0.5)
+    return page(found, answers, {"trace": HOSTILE})
+
+
+def test_names_of_programs_do_not_act(hostile_page):
+    assert "alert(1)" in hostile_page
+    assert "<script>alert" not in hostile_page
+    assert "\x1b" not in hostile_page
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', hostile_page)[1]
+    assert "<" not in data
+    assert json.loads(data)["groups"][0]["title"].startswith("</script><script>alert(1)")
+    scripts = re.findall(r"<script[ >]", hostile_page)
+    assert len(scripts) == 2
+
+
+def test_the_page_loads_nothing(hostile_page):
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', hostile_page)[1]
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-")
+    assert not re.search(r'(src|href)\s*=\s*["\']', hostile_page)
+    assert not re.search(r"innerHTML|insertAdjacent|document\.write|eval\(", hostile_page)
+    assert "prefers-color-scheme: dark" in hostile_page
+    for title in ("Arrivals", "Lateness over time", "Who is late", "Where", "One call", "What if",
+                  "Definitions", "What was used"):  # fmt: skip
+        assert f"<h2>{title}</h2>" in hostile_page
+
+
+def _dumped(text, tmp_path):
+    """The document after its script has run, and what the browser said."""
+    file = tmp_path / "page.html"
+    file.write_text(text, encoding="utf-8")
+    ended = subprocess.run(
+        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",
+         f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=3000", "--dump-dom",
+         file.as_uri()],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return ended.stdout, ended.stderr
+
+
+@needs_browser
+def test_a_browser_shows_it(hostile_page, tmp_path):
+    document, said = _dumped(hostile_page, tmp_path)
+    assert 'data-ready="1"' in document
+    assert "CONSOLE" not in said, said
+    assert len(re.findall(r"<option", document)) > 20
+    assert re.search(r'id="call-status"[^>]*>Call \d+ on .*Last: rank', document)
+    assert re.search(r'id="heat-late">[\d.]+ \S+ late or more', document)
+
+
+@pytest.mark.parametrize("ranks", [1000])
+def test_a_large_trace_makes_a_small_page(tmp_path, ranks):
+    found = analyse(large(tmp_path, 1500, ranks))
+    text = page(found, None, {})
+    assert len(text) < 2_000_000
+    assert found.ranks.last.sum() == 1500
+    document, _ = _dumped(text, tmp_path) if BROWSER else ('data-ready="1"', "")
+    assert 'data-ready="1"' in document
+
+
+# ---- exports
+
+
+def test_csv_has_a_line_for_each_call_and_rank(tmp_path):
+    trace = made_up(calls=5, ranks=3, name="=1+1")
+    export.csv(trace, tmp_path / "a.csv")
+    rows = list(csv.DictReader((tmp_path / "a.csv").open()))
+    assert len(rows) == 15
+    assert {row["communicator"] for row in rows} == {"'=1+1"}
+    group = trace.groups[0]
+    for row in rows:
+        call, rank = int(row["sequence"]), int(row["rank"])
+        assert float(row["arrival_s"]) == pytest.approx(group.arrival[call, rank], abs=1e-9)
+        assert float(row["waiting_s"]) == pytest.approx(
+            group.arrival[call].max() - group.arrival[call, rank], abs=2e-9
+        )
+        assert row["last_rank"] == "1"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_cells_are_no_formulas(tmp_path, start):
+    export.csv(made_up(calls=1, name=start + "cmd"), tmp_path / "a.csv")
+    row = next(iter(csv.DictReader((tmp_path / "a.csv").open(newline=""))))
+    assert row["communicator"] == f"'{start}cmd"
+
+
+def test_perfetto_has_slices_on_tracks_of_their_own(tmp_path):
+    words = Words()
+    groups = [group_of(*arrivals_and_exits(4, 3), words, name=HOSTILE),
+              group_of(*arrivals_and_exits(2, 2), words, name="pair")]  # fmt: skip
+    export.perfetto(trace_of(groups, words), tmp_path / "a.json")
+    events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
+    slices = [each for each in events if each["ph"] == "X"]
+    names = {each["name"] for each in slices}
+    assert names == {"allreduce", "wait for late ranks", "transfer"}
+    assert sum(each["name"] == "transfer" for each in slices) == 4 * 3 + 2 * 2
+    titles = {each["args"]["name"] for each in events if each["name"] == "thread_name"}
+    assert titles == {HOSTILE, "pair"}
+    for pid, tid in {(each["pid"], each["tid"]) for each in slices}:
+        own = sorted((each["ts"], -each["dur"]) for each in slices
+                     if (each["pid"], each["tid"], each["name"]) == (pid, tid, "allreduce"))  # fmt: skip
+        assert all(a[0] - a[1] <= b[0] + 0.01 for a, b in pairwise(own))
+
+
+def test_parquet_needs_pyarrow(tmp_path):
+    try:
+        import pyarrow.parquet as found
+    except ImportError:
+        with pytest.raises(TraceError, match="pip install pyarrow"):
+            export.parquet(made_up(), tmp_path / "a.parquet")
+        return
+    export.parquet(made_up(calls=5, ranks=3), tmp_path / "a.parquet")
+    assert found.read_table(tmp_path / "a.parquet").num_rows == 15
+
+
+# ---- the command
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Files(3, name=HOSTILE).write(tmp_path / "trace", *arrivals_and_exits(30, 3))
+
+
+def test_the_command_writes_a_page_beside_the_trace(folder, capsys):
+    assert cli.run(["report", str(folder), "--seconds", "0.3"]) == 0
+    told = capsys.readouterr()
+    assert "rank 1 on host node1 is last in 100 % of the calls." in told.out
+    assert "perfect balance" in told.out
+    assert told.err == f"latecomer: wrote {folder / 'report.html'}\n"
+    assert "What if" in (folder / "report.html").read_text()
+
+
+def test_the_command_gives_json(folder, capsys):
+    assert cli.run(["report", str(folder), "--json", "--seconds", "0.3"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["ranks"], told["calls"], told["last_rank"]) == (3, 30, 1)
+    names = [each["name"] for each in told["what_if"]["answers"]]
+    assert {"perfect balance", "half the lateness", "a network twice as fast"} < set(names)
+    assert not (folder / "report.html").exists()
+
+
+def test_the_command_exports_without_a_page(folder, tmp_path, capsys):
+    words = ["report", str(folder), "--csv", tmp_path / "a.csv", "--perfetto", tmp_path / "a.json"]
+    assert cli.run(list(map(str, words))) == 0
+    assert capsys.readouterr().out == ""
+    assert (tmp_path / "a.csv").exists()
+    assert (tmp_path / "a.json").exists()
+    assert not (folder / "report.html").exists()
+
+
+def test_the_what_if_can_be_left_out(folder, capsys):
+    assert cli.run(["report", str(folder), "--seconds", "0"]) == 0
+    assert "What if" not in capsys.readouterr().out

@@ -1,0 +1,226 @@
+"""Traces that programs write: with the drop-in library, on both MPI libraries."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from dropin_helpers import PATIENT, run_command
+from latecomer import cli
+from latecomer.launch import mpi, preload, program
+from latecomer.trace import native, read
+from mpi_helpers import installed
+from scenes_helpers import both_families
+from trace_helpers import HOSTILE
+
+CODE = r"""
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static double mine[1 << 16], sum[1 << 16];
+static void nap(int ms) { const struct timespec time = {0, ms * 1000000L}; nanosleep(&time, NULL); }
+static void all(int count, MPI_Comm comm) { MPI_Allreduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, comm); }
+int main(int argc, char** argv) {
+  int rank, ranks;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (argc > 1 && strcmp(argv[1], "forever") == 0) {
+    for (;;) { all(1, MPI_COMM_WORLD); nap(1); }
+  }
+  if (argc > 1) {
+    for (int i = 0; i < atoi(argv[1]); ++i) all(1, MPI_COMM_WORLD);
+    return MPI_Finalize();
+  }
+  all(1, MPI_COMM_WORLD);                                    /* short: left at once */
+  for (int i = 0; i < 5; ++i) { if (rank == 1) nap(20); all(4096, MPI_COMM_WORLD); }
+  MPI_Comm twin, odd;
+  MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+  MPI_Comm_set_name(twin, "</script><script>alert(1)</script>[red]\x1b[2J=1+1");
+  MPI_Bcast(mine, 1000, MPI_DOUBLE, 1, twin);
+  MPI_Barrier(twin);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &odd);
+  MPI_Gather(mine, 512, MPI_DOUBLE, sum, 512, MPI_DOUBLE, 0, odd);
+  MPI_Comm_free(&twin);
+  MPI_Comm_dup(MPI_COMM_WORLD, &twin);                       /* another one of the same members */
+  all(2000, twin);
+  MPI_Comm_free(&twin);
+  MPI_Comm_free(&odd);
+  return MPI_Finalize();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """The program by MPI library."""
+    folder, made = tmp_path_factory.mktemp("program"), {}
+
+    def compiled(name):
+        if program.find_built(preload.LIBRARY) is None:
+            pytest.skip("the drop-in library is not built")
+        if name not in made:
+            family, made[name] = installed(name), folder / name
+            (folder / "code.c").write_text(CODE)
+            subprocess.run(
+                [family.mpicc, folder / "code.c", "-o", made[name]], check=True, timeout=60
+            )
+        return str(made[name])
+
+    return compiled
+
+
+def command_of(name, path, ranks, words, variables):
+    launch = mpi.launch_command(
+        installed(name), ranks, [path, *words], env=PATIENT, allow_root=True
+    )
+    return preload.preloading(launch.command, preload.library(), variables), launch.env
+
+
+def traced(name, programs, folder, ranks=3, words=(), **more):
+    variables = {"LATECOMER_TRACE": str(folder), **more}
+    return run_command(*command_of(name, programs(name), ranks, words, variables))
+
+
+@both_families
+def test_all_calls_are_in_the_trace(name, programs, tmp_path):
+    folder = tmp_path / "trace"
+    job = traced(name, programs, folder)
+    assert (job.code, job.err) == (0, "")
+    trace = read(folder)
+    world, twin, odd, even, later = trace.groups
+    assert trace.ranks == 3
+    assert (len(world), len(twin), len(later)) == (6, 2, 1)
+    assert twin.name == HOSTILE
+    assert sorted([odd.members.tolist(), even.members.tolist()]) == [[1], [2, 0]]
+    said = [trace.words[i] for i in (*world.collective, *twin.collective)]
+    assert said == ["allreduce"] * 6 + ["bcast", "barrier"]
+    assert world.bytes.tolist() == [8] + [32768] * 5
+    assert twin.bytes.tolist() == [8000, 0]
+    assert max(odd.bytes[0], even.bytes[0]) == 2 * 4096
+    assert twin.root[0] == 1
+    assert world.served.tolist()[0] == 2
+    assert {trace.words[i] for i in world.operator} == {"sum"}
+    late = world.arrival[2:, 1] - world.arrival[2:, [0, 2]].max(axis=1)
+    assert (late > 0.01).all()
+    for group in trace.groups:
+        assert (group.exit >= group.arrival).all()
+        assert (np.diff(group.arrival, axis=0) > 0).all()
+    assert (world.exit[1:].min(axis=1) >= world.arrival[1:].max(axis=1) - 1e-6).all()
+    assert all(re.match(rf"{name}\+0x", trace.words[i]) for i in world.site)
+
+
+@both_families
+def test_handled_calls_name_their_algorithm(name, programs, tmp_path):
+    folder = tmp_path / "trace"
+    job = traced(name, programs, folder, LATECOMER_ALGORITHM="ring")
+    assert job.code == 0, job.err
+    world = (trace := read(folder)).groups[0]
+    assert {trace.words[i] for i in world.algorithm[1:]} == {"ring"}
+    assert world.served.tolist() == [2] + [0] * 5
+
+
+def test_files_are_private_and_never_overwritten(programs, tmp_path):
+    folder = tmp_path / "trace"
+    assert traced("openmpi", programs, folder).code == 0
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert sorted(before) == ["rank-0.trace", "rank-1.trace", "rank-2.trace"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    job = traced("openmpi", programs, folder)
+    assert job.code == 0
+    assert job.err.count("it holds a trace already; name another folder") == 3
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_links_are_not_followed(programs, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    job = traced("openmpi", programs, tmp_path / "link")
+    assert job.code == 0
+    assert "cannot write a trace" in job.err
+    assert not list((tmp_path / "real").iterdir())
+
+
+def test_a_full_file_says_how_many_calls_it_lacks(programs, tmp_path):
+    folder = tmp_path / "trace"
+    job = traced("openmpi", programs, folder, 2, ["3000"], LATECOMER_TRACE_BYTES="64KiB")
+    assert job.code == 0
+    assert "calls are not in the trace" in job.err
+    assert all(path.stat().st_size <= 64 << 10 for path in folder.iterdir())
+    trace = read(folder)
+    assert trace.dropped + trace.calls == 3000
+    assert f"the last {trace.dropped} calls are not in the trace" in trace.remarks[0]
+
+
+def test_a_size_that_cannot_be_read_is_reported(programs, tmp_path):
+    job = traced("openmpi", programs, tmp_path / "t", 2, ["10"], LATECOMER_TRACE_BYTES="many")
+    assert job.code == 0
+    assert "LATECOMER_TRACE_BYTES is not used" in job.err
+    assert read(tmp_path / "t").calls == 10
+
+
+@both_families
+def test_a_killed_job_keeps_what_was_written(name, programs, tmp_path):
+    folder = tmp_path / "trace"
+    command, env = command_of(
+        name, programs(name), 2, ["forever"], {"LATECOMER_TRACE": str(folder)}
+    )
+    with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          start_new_session=True) as job:  # fmt: skip
+        try:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and _calls(folder) < 20:
+                time.sleep(0.05)
+            for path in folder.iterdir():
+                pid = int(np.fromfile(path, native.HEADER, 1)["pid"][0])
+                os.kill(pid, 9)
+        finally:
+            job.terminate()
+            job.wait(timeout=30)
+    trace = read(folder)
+    assert trace.calls >= 20
+    assert np.isfinite(trace.groups[0].exit[:20]).all()
+    assert "2 ranks did not reach the end of MPI_Finalize" in trace.remarks
+
+
+def _calls(folder):
+    paths = list(folder.glob("rank-*.trace")) if folder.is_dir() else []
+    if len(paths) < 2:
+        return 0
+    headers = [np.fromfile(path, native.HEADER, 1) for path in paths]
+    return min((int(header["used"][0]) for header in headers if len(header)), default=0)
+
+
+def test_the_command_traces_and_writes_the_page(programs, tmp_path, capfd):
+    if shutil.which("mpirun") is None:
+        pytest.skip("no mpirun on the path")
+    launch, env = command_of("openmpi", programs("openmpi"), 2, [], {})
+    words = [word for word in launch if not word.startswith("LD_PRELOAD=")]
+    words = [word for i, word in enumerate(words) if not (word == "-x" and i + 1 < len(words)
+                                                         and "=" not in words[i + 1])]  # fmt: skip
+    folder, file = tmp_path / "trace", tmp_path / "report.html"
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        options = ["--trace", str(folder), "--report", str(file), "--deadline", "60"]
+        assert cli.run(["run", *options, "--", *words]) == 0
+        assert "of the calls." in capfd.readouterr().out
+        assert cli.run(["run", *options, "--", *words]) == 2
+        assert "holds a trace; name another folder" in capfd.readouterr().err
+    assert "who is late" in file.read_text()
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--report", "a.html"], "it needs --trace FOLDER"),
+    (["--trace", "t", "--off"], "--trace needs one run"),
+    (["--trace", "t", "--compare"], "--trace needs one run"),
+])  # fmt: skip
+def test_options_that_do_not_fit(words, said, capsys):
+    assert cli.run(["run", *words, "--", "mpirun", "-n", "2", "./a"]) == 2
+    assert said in capsys.readouterr().err

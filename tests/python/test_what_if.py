@@ -1,0 +1,158 @@
+"""The what-if: a replay of what was measured is what was measured, and simple cases by hand."""
+
+import numpy as np
+import pytest
+from latecomer.analysis.lateness import analyse
+from latecomer.analysis.replay import Replay
+from latecomer.analysis.what_if import AS_IT_WAS, what_if
+from latecomer.core.compiled import core
+from latecomer.core.programs import problem
+from latecomer.trace import Words
+from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
+
+NETWORK = "alpha=50us,beta=8ns,gamma=0.1ns"
+RANKS, COUNT = 4, 1 << 16
+
+
+def as_measured(call_class, event):
+    return None
+
+
+def simulated(calls, late, *, algorithm="ring", network=NETWORK, served=1, name="native"):
+    """A trace of a loop of this algorithm on the virtual network, and its run time."""
+    plan = core.Plan(problem(ranks=RANKS, count=COUNT), algorithm, network=core.Network(network))
+    clock, arrival, leave = np.zeros(RANKS), [], []
+    for call in range(calls):
+        came = clock + 0.01 + late(call)
+        exits = came.min() + np.array(plan.simulate((came - came.min()).tolist())["exits"])
+        arrival.append(came)
+        leave.append(exits)
+        clock = exits
+    words = Words()
+    group = group_of(np.array(arrival), np.array(leave), words, size=4 * COUNT, served=served,
+                     algorithm=name)  # fmt: skip
+    trace = trace_of([group], words)
+    return trace, analyse(trace).run_seconds
+
+
+def one_late(call):
+    return np.array([0, 0.02, 0, 0])
+
+
+def answers_of(found):
+    return {each.scenario.name: each.replayed for each in found.answers}
+
+
+# ---- the replay
+
+
+@pytest.mark.parametrize("calls", [300, 60])
+def test_a_replay_of_what_was_measured_is_the_measured_run(calls):
+    trace = made_up(calls=300)
+    run = analyse(trace).run_seconds
+    replay = Replay(trace, run)
+    stretches = replay.stretches(calls)
+    assert sum(end - begin for begin, end in stretches) <= calls or len(stretches) == 1
+    found = replay.run(as_measured, stretches)
+    assert found.seconds == pytest.approx(run, rel=1e-9)
+    assert found.error == pytest.approx(0, abs=1e-9)
+
+
+def test_groups_that_share_ranks_are_replayed_in_order():
+    words = Words()
+    arrival, leave = arrivals_and_exits(40, 4)
+    pair_came = leave[:, :2] + 0.001
+    pair_left = pair_came.max(axis=1, keepdims=True) + np.full((40, 2), 0.0005)
+    groups = [group_of(arrival, leave, words),
+              group_of(pair_came, pair_left, words, members=[0, 1], name="pair", size=8)]  # fmt: skip
+    trace = trace_of(groups, words)
+    replay = Replay(trace, 1.0)
+    assert list(replay.groups[:4]) == [0, 1, 0, 1]
+    found = replay.run(as_measured, replay.stretches(10**6))
+    assert found.seconds == pytest.approx(1.0, rel=1e-9)
+
+
+def test_a_trace_without_whole_calls_is_refused():
+    trace = made_up(calls=3)
+    trace.groups[0].exit[:, 2] = np.nan
+    with pytest.raises(ValueError, match="no call is known on all its ranks"):
+        Replay(trace, 1.0)
+
+
+def test_without_lateness_a_rank_that_is_always_late_costs_nothing():
+    trace = made_up(calls=50)
+    replay = Replay(trace, analyse(trace).run_seconds)
+    found = replay.run(as_measured, replay.stretches(10**6), lateness=0.0)
+    work = 50 * 0.02 * 1.025 * 6 / 4  # its threefold computation, shared by all
+    assert found.seconds == pytest.approx(work + 50 * 0.005, rel=0.02)
+    assert found.waiting < 0.01
+
+
+# ---- the answers
+
+
+def test_the_simulator_repeats_a_run_of_its_own():
+    trace, run = simulated(60, one_late, served=0, name="ring")
+    found = what_if(trace, run, network=NETWORK, known=True, seconds=2, only=("ring", "auto"))
+    assert found.simulator_error == pytest.approx(0, abs=0.01)
+    assert answers_of(found)["ring"].seconds == pytest.approx(run, rel=0.01)
+    assert answers_of(found)["auto"].seconds < run  # it learns who is late
+
+
+def test_costs_that_are_not_known_are_fitted():
+    slower = "alpha=200us,beta=32ns,gamma=0.4ns"
+    trace, run = simulated(60, one_late, network=slower, served=0, name="ring")
+    found = what_if(trace, run, network=NETWORK, seconds=2, only=("ring",))
+    assert next(iter(found.factors.values())) == pytest.approx(4, rel=0.05)
+    assert answers_of(found)["ring"].seconds == pytest.approx(run, rel=0.02)
+
+
+def test_the_ranking_is_that_of_runs():
+    late = np.random.default_rng(3).random((80, RANKS)) * 0.01
+    runs = {name: simulated(80, lambda call: late[call], algorithm=name)
+            for name in ("ring", "recursive_doubling", "linear_tree")}  # fmt: skip
+    trace, run = runs["ring"]
+    found = what_if(trace, run, network=NETWORK, known=True, seconds=4, only=tuple(runs))
+    for name, (_, real) in runs.items():
+        assert answers_of(found)[name].seconds == pytest.approx(real, rel=0.03)
+
+
+def test_a_faster_network_halves_what_is_moved():
+    trace, run = simulated(60, lambda call: np.zeros(RANKS), served=0, name="ring")
+    found = answers_of(what_if(trace, run, network=NETWORK, known=True, seconds=3))
+    moved = run - 60 * 0.01
+    assert found["a network twice as fast"].seconds == pytest.approx(run - moved / 2, rel=0.02)
+    assert found["perfect balance"].seconds == pytest.approx(run, rel=0.02)
+
+
+def test_the_library_as_it_was_stays_as_it_was():
+    trace = made_up(calls=200)
+    run = analyse(trace).run_seconds
+    found = answers_of(what_if(trace, run, seconds=1))
+    assert found["the MPI library's own algorithms"].seconds == pytest.approx(run, rel=1e-6)
+
+
+@pytest.mark.parametrize("collective", ["bcast", "reduce", "allgather", "gather", "scatter"])
+def test_other_collectives_are_simulated_too(collective):
+    root = -1 if collective == "allgather" else 0
+    trace = made_up(calls=30, collective=collective, root=root)
+    found = what_if(trace, analyse(trace).run_seconds, seconds=1)
+    assert any(each.scenario.algorithm not in (AS_IT_WAS, "native", "auto")
+               and each.replayed for each in found.answers)  # fmt: skip
+
+
+def test_what_is_not_known_stays_as_measured():
+    trace = made_up(calls=30, collective="barrier", size=0)
+    run = analyse(trace).run_seconds
+    found = what_if(trace, run, seconds=0.5)
+    assert found.factors == {}
+    assert all(each.replayed.seconds == pytest.approx(run) for each in found.answers
+               if each.scenario.lateness == 1)  # fmt: skip
+
+
+def test_what_takes_too_long_is_left_out_and_says_so():
+    words = Words()
+    times = arrivals_and_exits(30, 200)
+    trace = trace_of([group_of(*times, words)], words)
+    found = what_if(trace, 1.0, seconds=0.01)
+    assert any(each.replayed is None and "--seconds" in each.remark for each in found.answers)
