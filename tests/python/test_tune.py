@@ -11,8 +11,7 @@ from latecomer.bench.places import LocalPlace
 from latecomer.core.compiled import core
 from latecomer.options.errors import OptionError
 from latecomer.tune import journal as journals
-from latecomer.tune import measuring
-from latecomer.tune import places
+from latecomer.tune import measuring, places
 
 COSTS = "alpha=100us,beta=40ns"
 
@@ -23,8 +22,8 @@ def measured(imbalance, algorithm, beats=True):
 
 
 def content_of(cells, **more):
-    facts = {"ranks": 4, "spread": "one-per-node", "costs": COSTS, "one_late": True} | more
-    return tune.rules_of(cells, comment="test", **facts)
+    facts = {"ranks": 4, "spread": "one-per-node", "costs": COSTS, "one_late": True}
+    return tune.rules_of(cells, **{**facts, "comment": "test", **more})
 
 
 def served(path, size, imbalance, ranks=4, late=1):
@@ -75,8 +74,9 @@ def test_every_measured_point_gets_its_winner(tmp_path, monkeypatch):
                 assert served(path, size, point["imbalance"]) == expected, (cells, size, point)
 
 
-def test_a_file_without_rules_is_right(tmp_path):
-    tune.write(content_of({("bcast", 64): []}), path := tmp_path / "rules.json")
+def test_a_file_without_rules_is_right_whatever_the_command_line_was(tmp_path):
+    content = content_of({("bcast", 64): []}, comment="\udc80" + "\u00e9" * 2000)
+    tune.write(content, path := tmp_path / "rules.json")
     assert rulefile.read(path).rule_count == 0
 
 
