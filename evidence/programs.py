@@ -156,6 +156,7 @@ def difference(one: Outcome, other: Outcome) -> float:
 
 def check(program: Program, ranks: int) -> tuple[str, list[str]]:
     """The row of the table, and what is wrong."""
+
     def random(seed: int) -> jobs.Arrivals:
         return jobs.Arrivals("random", us=2000, seed=seed)
 

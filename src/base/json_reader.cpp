@@ -113,6 +113,10 @@ class Reader {
       if (std::ranges::any_of(value.members, same)) {
         throw Error(where() + ", key", visible(key), "a key once");
       }
+      if (value.members.size() >= limits_.members) {
+        throw Error(where() + ", keys of an object", "more than " + std::to_string(limits_.members),
+                    "at most so many");
+      }
       skip_space();
       expect(':', "a colon");
       value.members.emplace_back(std::move(key), read_value(depth + 1));

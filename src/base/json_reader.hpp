@@ -28,6 +28,7 @@ struct JsonLimits {
   std::size_t bytes = 256 << 10;
   int depth = 8;  // lists and objects in each other
   std::size_t values = 32768;
+  std::size_t members = 64;       // of an object
   std::size_t text_bytes = 1024;  // of a string, once escapes are replaced
 };
 

@@ -1,6 +1,7 @@
 #include "rules/rules.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/parse.hpp"
 
@@ -15,6 +16,12 @@ std::string in_words(const Limits<Number>& limits) {
   if (limits.min == limits.max) return "exactly " + text(limits.min);
   if (limits.min <= 0) return "at most " + text(limits.max);
   return text(limits.min) + " to " + text(limits.max);
+}
+
+std::string milliseconds(Seconds seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g ms", 1e3 * seconds);
+  return text.data();
 }
 
 bool ranks_hold(const CommRules& entry, const Problem& problem) {
@@ -74,8 +81,8 @@ std::string obstacle(const UserRule& rule, const Problem& problem, const RuleFac
     const Seconds transfer = facts.network->occupancy(problem.bytes());
     return "for an imbalance of " + in_words(rule.imbalance) +
            " transfer times, and the one expected is " +
-           format_number(imbalance_of(facts.arrivals)) + " s, where a transfer takes " +
-           format_number(transfer) + " s";
+           milliseconds(imbalance_of(facts.arrivals)) + ", where a transfer takes " +
+           milliseconds(transfer);
   }
   if (late_ranks_hold(rule, facts)) return "";
   return "for " + in_words(rule.late_ranks) + " late ranks, and " +

@@ -32,6 +32,16 @@ static int communicators(struct where at) {
   return mistakes;
 }
 
+/* Rank 1 comes late to each call. */
+static int one_late(struct where at) {
+  int mistakes = 0;
+  for (int i = 0; i < 40; ++i) {
+    if (at.rank == 1) usleep(3000);
+    mistakes += check_sum(at, MPI_COMM_WORLD, i);
+  }
+  return mistakes;
+}
+
 /* Ranks free communicators in different orders: freeing waits for nobody. */
 static int freed_in_any_order(struct where at) {
   int mistakes = 0;
@@ -401,6 +411,7 @@ static int dies(struct where at) {
 const struct named_case life_cases[] = {
     {"communicators", communicators},
     {"freed_in_any_order", freed_in_any_order},
+    {"one_late", one_late},
     {"attributes", attributes},
     {"handles_again", handles_again},
     {"intercommunicators", intercommunicators},

@@ -9,6 +9,7 @@
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "rules/read_rules.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/call/run.hpp"
 #include "runtime/progress/async_progress.hpp"
@@ -65,6 +66,62 @@ MPI_TEST(different_environments_go_to_the_mpi_library) {
   const Communicator comm;
   latecomer_set_algorithm(comm, "allreduce", "ring");  // its plans do not depend on the network
   check_warning(context, calls_by_the_mpi_library(context, comm), "network");
+}
+
+/// Rules for the communicator, as if a file had them.
+void give_rules(MPI_Comm comm, const std::string& rules) {
+  const std::string text = R"({"rule_file_version": 1, "module": "latecomer",
+    "collectives": {"allreduce": [{"rules": [)" +
+                           rules + "]}]}}";
+  state_of(comm).chooser.policy().rules =
+      std::make_shared<const UserRules>(read_rules(text, "rules"));
+}
+
+MPI_TEST(different_rules_go_to_the_mpi_library) {
+  if (context.ranks == 1) return;
+  const Communicator comm;
+  give_rules(comm, context.rank == 0 ? R"({"alg": "native"})" : R"({"alg": "ring"})");
+  CapturedStderr captured;
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
+  check_warning(context, captured.text(), "rules");
+  (void)calls_by_the_mpi_library(context, comm);
+}
+
+MPI_TEST(rules_choose_by_size_where_the_algorithm_is_auto) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  give_rules(comm, R"({"msg_size_max": 4000, "alg": "ring"}, {"alg": "native"})");
+  const auto call = [&](Count count) {
+    try_allreduce(comm, kinds.named("float sum"), {count, false, 0}, context.seed, "by rule");
+  };
+  call(1000);
+  CHECK_EQ(stats_of(comm).native, 1U);  // nothing was set
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
+  call(1000);
+  CHECK_EQ(stats_of(comm).handled, 1U);
+  call(1001);
+  call(1001);
+  CHECK_EQ(stats_of(comm).native, 3U);
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "recursive_doubling"), MPI_SUCCESS);
+  call(1001);
+  CHECK_EQ(stats_of(comm).handled, 2U);
+}
+
+MPI_TEST(rules_choose_by_the_arrivals_that_are_given) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  give_rules(comm, R"({"imbalance_min": 1, "alg": "linear_tree"}, {"alg": "ring"})");
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
+  std::vector<Seconds> arrivals(static_cast<std::size_t>(context.ranks));
+  for (const Seconds late : {0.0, 1.0, 0.0}) {
+    arrivals.back() = late;
+    CHECK_EQ(latecomer_set_arrivals(comm, arrivals.data(), context.ranks), MPI_SUCCESS);
+    try_allreduce(comm, kinds.named("float sum"), {1000, false, 0}, context.seed, "by arrivals");
+    const std::string& used = state_of(comm).parameters;
+    CHECK_TEXT(contains(used, late > 0 ? "as=linear_tree" : "as=ring"), used);
+  }
 }
 
 MPI_TEST(settings_are_compared_once) {

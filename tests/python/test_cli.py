@@ -226,7 +226,7 @@ def test_doctor_says_what_to_do(capsys, monkeypatch):
 
     monkeypatch.setattr(mpi, "families", list)
     monkeypatch.setattr(privilege, "sandbox", refuse)
-    monkeypatch.setattr(checks.shutil, "which", lambda name: None)
+    monkeypatch.setattr(checks.shutil, "which", lambda name, path=None: None)
     code, out, _ = run(capsys, "doctor")
     assert code == 1
     for text in (

@@ -36,6 +36,7 @@ WRONG = {
     "LATECOMER_REPRODUCIBLE": "yes",
     "LATECOMER_PROGRESS": "always",
     "LATECOMER_NODES": "some",
+    "LATECOMER_RULES": "/nowhere/rules.json",
 }
 
 

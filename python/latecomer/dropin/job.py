@@ -25,6 +25,7 @@ class Wishes:
     progress: str | None = None
     min_bytes: str | None = None
     report: Path | None = None
+    rules: Path | None = None
     trace: Path | None = None
 
     def variables(self) -> dict[str, str]:
@@ -35,6 +36,7 @@ class Wishes:
             "LATECOMER_PROGRESS": self.progress,
             "LATECOMER_MIN_BYTES": self.min_bytes,
             "LATECOMER_STATS": str(self.report.resolve()) if self.report else None,
+            "LATECOMER_RULES": str(self.rules.resolve()) if self.rules else None,
             "LATECOMER_TRACE": str(self.trace.resolve()) if self.trace else None,
         }
         inherited = {

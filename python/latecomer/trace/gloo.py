@@ -20,9 +20,7 @@ _THREADS = 2  # of a group
 Timed = tuple[float, float, dict[str, Any]]
 
 
-def calls(
-    path: Path, timed: Sequence[Timed], members: Mapping[str, Sequence[int]]
-) -> list[Call]:
+def calls(path: Path, timed: Sequence[Timed], members: Mapping[str, Sequence[int]]) -> list[Call]:
     """The collectives, in the order of time. Raises TraceError."""
     ran = [each for each in timed if str(each[2].get("name")).startswith("gloo:")]
     if not ran:
@@ -56,7 +54,9 @@ def calls(
 
 def _groups(path: Path, ran: Sequence[Timed], names: Sequence[str]) -> dict[Any, str]:
     """The group of each worker thread. Raises TraceError where the threads do not tell."""
-    threads = sorted({event.get("tid") for _, _, event in ran}, key=lambda tid: (str(type(tid)), tid))
+    threads = sorted(
+        {event.get("tid") for _, _, event in ran}, key=lambda tid: (str(type(tid)), tid)
+    )
     if len(names) == 1 or len(threads) == 1:
         return dict.fromkeys(threads, names[0])
     runs: list[list[Any]] = []

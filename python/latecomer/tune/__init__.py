@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .grid import Cell, Grid
 from .journal import Journal, JournalError
-from .measure import Measured, measure
+from .measuring import Measured, measure
 from .places import place_of
 from .write import rules_of, write
 

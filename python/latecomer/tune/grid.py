@@ -35,7 +35,7 @@ class Grid:
     collectives: Sequence[str]
     sizes: Sequence[int]  # bytes, ascending
     imbalances: Sequence[float]  # ascending
-    algorithms: str  # a list of names, "all", or "aware": see algorithms_of
+    algorithms: str | None  # a list of names, or "all"; None: see algorithms_of
     arrival: str
     estimate: str
     iterations: int
@@ -50,11 +50,11 @@ class Grid:
     def algorithms_of(self, collective: str) -> list[str]:
         """The algorithms to measure, `native` among them.
 
-        "aware" stands for the best program for balanced arrivals, and all rows that arrivals
-        change. Raises OptionError and ValueError.
+        None stands for `fastest`, and all rows that arrivals change. Raises OptionError and
+        ValueError.
         """
         text = self.algorithms
-        if text == "aware":
+        if text is None:
             aware = [
                 row.name
                 for row in registry.algorithms(collective)

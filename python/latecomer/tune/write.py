@@ -17,6 +17,7 @@ from ..base.errors import UserError
 from ..core.compiled import __version__, core
 
 _VERSION = 1
+_MOST_COMMENT = 1000
 
 
 def rules_of(
@@ -48,10 +49,15 @@ def rules_of(
     return {
         "rule_file_version": _VERSION,
         "module": "latecomer",
-        "comment": f"latecomer {__version__}: {comment}"[:1000],
+        "comment": _plain(f"latecomer {__version__}: {comment}"),
         "network": core.Network(costs).text,
         "collectives": collectives,
     }
+
+
+def _plain(text: str) -> str:
+    """Short ASCII: file names on a command line may be none."""
+    return text.encode("ascii", "replace").decode()[:_MOST_COMMENT]
 
 
 def write(content: Mapping[str, Any], path: Path) -> None:

@@ -10,7 +10,7 @@ from ..command.declare import UsageError, argument, option
 from .options import Json, PerNode, Placement
 
 if TYPE_CHECKING:
-    from ..rules import Explained, Question, RulesFile
+    from ..rulefile import Explained, Question, RulesFile
 
 File = Annotated[Path, argument("FILE", "A file of rules, as `latecomer tune` writes it.")]
 Collective = Annotated[
@@ -47,7 +47,7 @@ def check(file: File, as_json: Json = False) -> int:
 
     Example: latecomer rules check rules.json
     """
-    from ..rules import read
+    from ..rulefile import read
 
     found = read(file)
     if as_json:
@@ -78,8 +78,8 @@ def explain(
     """
     from ..core.compiled import core
     from ..options.placement import choose_placement
-    from ..rules import Question, read
-    from ..rules import explain as ask
+    from ..rulefile import Question, read
+    from ..rulefile import explain as ask
 
     found = read(file)
     if collective is None or ranks is None or size is None:
@@ -106,7 +106,7 @@ def explain(
 
 
 def _list(file: RulesFile, as_json: bool) -> int:
-    from ..rules import in_words
+    from ..rulefile import in_words
 
     if as_json:
         print_json({"file": str(file.path), "collectives": file.collectives})

@@ -36,6 +36,11 @@ MinBytes = Annotated[
     option("--min-bytes", "N", "Leave vectors below so many bytes to the MPI library. The default "
            "is 1KiB."),
 ]  # fmt: skip
+Rules = Annotated[
+    Path | None,
+    option("--rules", "FILE", "Let these rules choose where the algorithm is auto: see latecomer "
+           "rules."),
+]  # fmt: skip
 Compare = Annotated[
     bool, flag("--compare", "Run with and without the library in turns, and print the difference.")
 ]
@@ -65,6 +70,7 @@ def run(
     reproducible: Reproducible = False,
     progress: Progress = None,
     min_bytes: MinBytes = None,
+    rules: Rules = None,
     compare: Compare = False,
     turns: Turns = 3,
     report: Report = None,
@@ -89,9 +95,15 @@ def run(
         )
     if off and compare:
         raise UsageError("--off and --compare exclude each other: --compare runs both")
+    if rules is not None:
+        from ..rulefile import read
+
+        read(rules)  # refused here, before anything is started
     page = report if report and report.suffix == ".html" else None
     _check_trace(trace, page, off, compare)
-    wishes = Wishes(algorithm, reproducible, progress, min_bytes, None if page else report, trace)
+    wishes = Wishes(
+        algorithm, reproducible, progress, min_bytes, None if page else report, rules, trace
+    )
     if compare:
         return _compare(command, wishes, turns, deadline, as_json)
     code = _run(command, wishes, off, deadline, as_json)

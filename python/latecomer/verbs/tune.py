@@ -43,9 +43,9 @@ Imbalances = Annotated[
            "message needs between two ranks."),
 ]  # fmt: skip
 Algorithms = Annotated[
-    str,
-    option("--algorithms", "LIST", "Measure these: names with parameters, all, or aware: those that "
-           "arrivals change, and the best one for balanced arrivals."),
+    str | None,
+    option("--algorithms", "LIST", "Measure these: names with parameters, or all. The default is "
+           "those that arrivals change, and fastest."),
 ]  # fmt: skip
 Iterations = Annotated[
     int, option("--iterations", "N", "Measure so many iterations at each imbalance.", min=4)
@@ -69,7 +69,7 @@ def tune(
     collectives: Collectives = "allreduce",
     sizes: Sizes = "64KiB-4MiB:x8",
     imbalances: Imbalances = "0,1,4",
-    algorithms: Algorithms = "aware",
+    algorithms: Algorithms = None,
     arrival: Arrival = "onelate",
     estimate: Estimate = "online",
     iterations: Iterations = 16,

@@ -9,7 +9,8 @@
 namespace latecomer {
 namespace {
 
-constexpr JsonLimits kSmall{.bytes = 4096, .depth = 3, .values = 20, .text_bytes = 16};
+constexpr JsonLimits kSmall{
+    .bytes = 4096, .depth = 3, .values = 20, .members = 3, .text_bytes = 16};
 
 JsonValue read_small(std::string_view text) { return read_json(text, "x.json", kSmall); }
 
@@ -62,7 +63,8 @@ TEST(JsonReader, RefusesWhatIsNoJsonAndNamesTheLine) {
       {"-1e999", "one that a double can hold"},
       {"NaN", "a value"},
       {"Infinity", "a value"},
-      {"truth", "the end of the file"},
+      {"truth", "a value"},
+      {"true1", "the end of the file"},
       {"'a'", "a value"},
       {"// a\n1", "a value"},
       {"\xef\xbb\xbf"
@@ -78,6 +80,7 @@ TEST(JsonReader, RefusesWhatIsNoJsonAndNamesTheLine) {
       {"\"\xff\"", "UTF-8"},
       {"\"12345678901234567\"", "at most so many"},
       {"[[[[1]]]]", "at most 3"},
+      {R"({"a":1,"b":2,"c":3,"d":4})", "more than 3"},
       {"[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]", "at most 20 of them"},
       {std::string(5000, ' '), "bytes: '5000'"},
       {std::string("[\0]", 3), "a value"},

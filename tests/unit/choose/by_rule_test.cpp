@@ -1,6 +1,8 @@
 // Decisions by the user's rules.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "choose/chooser.hpp"
 #include "rules/read_rules.hpp"
 
@@ -9,10 +11,11 @@ namespace {
 
 const Problem kCall{Collective::allreduce, 4, 1 << 18, 4};
 
-std::shared_ptr<const UserRules> rules_of(const std::string& rules, const std::string& more = "") {
-  const std::string text = R"({"rule_file_version": 1, "module": "latecomer",
-    "collectives": {"allreduce": [{)" +
-                           more + R"("rules": [)" + rules + "]}]}}";
+std::shared_ptr<const UserRules> rules_of(const std::string& rules, const std::string& more = "",
+                                          std::string_view collective = "allreduce") {
+  const std::string text = R"({"rule_file_version": 1, "module": "latecomer", "collectives": {")" +
+                           std::string(collective) + R"(": [{)" + more + R"("rules": [)" + rules +
+                           "]}]}}";
   return std::make_shared<const UserRules>(read_rules(text, "rules"));
 }
 
@@ -99,15 +102,22 @@ TEST(DecisionsByRule, SizesUnderOtherRulesAreOtherClasses) {
 }
 
 TEST(DecisionsByRule, CallsAreNotAnnouncedWhereARuleMayChooseAProtocol) {
-  const Algorithm* protocol = nullptr;
-  for (const Algorithm& row : registry(Collective::allreduce)) {
-    if (row.kind == Kind::protocol && !row.runs_ahead) protocol = &row;
-  }
-  if (protocol == nullptr) GTEST_SKIP() << "all protocols run ahead";
-  const std::string late =
-      R"({"imbalance_min": 1, "alg": ")" + std::string(protocol->name) + R"("},)";
-  EXPECT_FALSE(chooser_with(rules_of(late + R"({"alg": "native"})")).may_run_ahead(kCall));
-  EXPECT_TRUE(chooser_with(rules_of(R"({"alg": "native"})")).may_run_ahead(kCall));
+  const auto waits = [](const Algorithm& row) {
+    return row.kind == Kind::protocol && !row.runs_ahead;
+  };
+  const auto protocol = std::ranges::find_if(registry(), waits);
+  ASSERT_NE(protocol, registry().end());
+  Problem problem = kCall;
+  problem.collective = protocol->collective;
+  const auto may_run_ahead = [&](const std::string& name) {
+    Chooser chooser(0, 4);
+    chooser.policy().choice(problem.collective) = parse_choice(problem.collective, "auto");
+    const std::string rule = R"({"imbalance_min": 1, "alg": ")" + name + R"("}, {"alg": "native"})";
+    chooser.policy().rules = rules_of(rule, "", to_string(problem.collective));
+    return chooser.may_run_ahead(problem);
+  };
+  EXPECT_FALSE(may_run_ahead(std::string(protocol->name)));
+  EXPECT_TRUE(may_run_ahead("native"));
 }
 
 }  // namespace
