@@ -24,7 +24,7 @@ def save(results: Results, path: Path, where: str) -> None:
     for column, kind in enumerate(kinds):
         _bars(axes[0, column], results, kind, "elapsed_s", 1e3, _ELAPSED)
         _bars(axes[1, column], results, kind, "total_s", 1, _TOTAL)
-        axes[0, column].set(title=kind, xlabel="all-reduce, ms from arrival to exit, mean of ranks")
+        axes[0, column].set(title=kind, xlabel="all-reduce, ms from arrival to exit")
         axes[1, column].set(xlabel="training, s")
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -133,4 +133,4 @@ def _name(choice: ChoiceStruct) -> str:
 
 
 def _numbers(calls: CalledStruct) -> dict[str, int]:
-    return {name: getattr(calls, name) for name, _ in calls._fields_}
+    return {name: getattr(calls, name) for name, *_ in calls._fields_}

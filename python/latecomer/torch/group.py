@@ -51,6 +51,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
     def __init__(self, comm: MPI.Comm) -> None:
         """Raise UserError without MPI_THREAD_MULTIPLE."""
         super().__init__(comm.rank, comm.size)
+        self._name, self._description = "", "undefined"
         self._worker = Worker(comm)
         self._messages = comm
         self._scatter = comm.Dup()  # for what latecomer has no algorithms for; used by the thread
@@ -66,6 +67,30 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
 
     def _get_backend_name(self) -> str:
         return BACKEND
+
+    @property
+    def group_name(self) -> str:
+        """The name that PyTorch gave the group; its functional collectives look it up."""
+        return self._name
+
+    def _set_group_name(self, name: str) -> None:
+        self._name = name
+
+    def setGroupName(self, name: str) -> None:  # noqa: N802 - from C++
+        """Take the name."""
+        self._name = name
+
+    def getGroupName(self) -> str:  # noqa: N802 - from C++
+        """The name."""
+        return self._name
+
+    @property
+    def group_desc(self) -> str:
+        """The description that PyTorch gave the group."""
+        return self._description
+
+    def _set_group_desc(self, text: str) -> None:
+        self._description = text
 
     def shutdown(self) -> None:
         """End the thread."""

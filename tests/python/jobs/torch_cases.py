@@ -158,7 +158,11 @@ def groups():
     dist.barrier()
 
 
-def trained(prepare, *, bucket_mb=25.0, steps=6):
+def flat(network):
+    return torch.cat([each.detach().reshape(-1) for each in network.parameters()])
+
+
+def trained(prepare, *, bucket_mb=25.0, steps=6, result=flat):
     """The parameters after some steps with a model of its own on each rank's data."""
     torch.manual_seed(3)
     network = nn.Sequential(
@@ -173,7 +177,7 @@ def trained(prepare, *, bucket_mb=25.0, steps=6):
             model(torch.randn(8, 20, generator=draw)), torch.zeros(8, 3)
         ).backward()
         optimizer.step()
-    return torch.cat([each.detach().reshape(-1) for each in network.parameters()])
+    return result(network)
 
 
 def with_hook(state, group=None):
@@ -199,6 +203,30 @@ def ddp():
         assert state.stats().native + state.stats().handled > 4 * 6
         state.close()
     assert state.stats().handled > 4 * 6
+
+
+def sharded():
+    """Parameters that are divided among the ranks (FSDP), and functional collectives."""
+    import torch.distributed._functional_collectives as functional
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import DTensor
+
+    def whole(network):
+        parts = [each.full_tensor() if isinstance(each, DTensor) else each
+                 for each in network.parameters()]  # fmt: skip
+        return torch.cat([each.detach().reshape(-1) for each in parts])
+
+    mesh = init_device_mesh("cpu", (SIZE,))
+    shards = trained(lambda network, mb: fully_shard(network, mesh=mesh), result=whole)
+    plain = trained(lambda network, mb: DistributedDataParallel(network, process_group=GLOO))
+    torch.testing.assert_close(shards, plain)
+    world = dist.group.WORLD
+    assert functional.all_reduce(torch.ones(2), "sum", world).tolist() == [SIZE] * 2
+    found = functional.all_gather_tensor(torch.full((1,), float(RANK)), 0, world)
+    assert found.tolist() == list(range(SIZE))
+    found = functional.reduce_scatter_tensor(torch.ones(2 * SIZE), "sum", 0, world)
+    assert found.tolist() == [SIZE] * 2
 
 
 def overlap():
@@ -275,7 +303,7 @@ def errors():
     assert "rank" in repr(dist.group.WORLD)
 
 
-CASES = [reductions, moves, exchanges, messages, groups, ddp, overlap, watched, errors]
+CASES = [reductions, moves, exchanges, messages, groups, ddp, sharded, overlap, watched, errors]
 
 
 def main(names):
