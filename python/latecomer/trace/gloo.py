@@ -20,9 +20,7 @@ _THREADS = 2  # of a group
 Timed = tuple[float, float, dict[str, Any]]
 
 
-def calls(
-    path: Path, timed: Sequence[Timed], members: Mapping[str, Sequence[int]]
-) -> list[Call]:
+def calls(path: Path, timed: Sequence[Timed], members: Mapping[str, Sequence[int]]) -> list[Call]:
     """The collectives, in the order of time. Raises TraceError."""
     ran = [each for each in timed if str(each[2].get("name")).startswith("gloo:")]
     if not ran:
@@ -44,7 +42,7 @@ def calls(
                 group=group,
                 sequence=UNKNOWN,
                 collective=name,
-                bytes=count * width if count != UNKNOWN and width != UNKNOWN else UNKNOWN,
+                bytes=UNKNOWN if UNKNOWN in {count, width} else count * width,
                 arrival=start,
                 exit=start + length,
                 launch=start - asked_at if asked_at is not None else 0.0,
@@ -56,7 +54,9 @@ def calls(
 
 def _groups(path: Path, ran: Sequence[Timed], names: Sequence[str]) -> dict[Any, str]:
     """The group of each worker thread. Raises TraceError where the threads do not tell."""
-    threads = sorted({event.get("tid") for _, _, event in ran}, key=lambda tid: (str(type(tid)), tid))
+    threads = sorted(
+        {event.get("tid") for _, _, event in ran}, key=lambda tid: (str(type(tid)), tid)
+    )
     if len(names) == 1 or len(threads) == 1:
         return dict.fromkeys(threads, names[0])
     runs: list[list[Any]] = []
@@ -106,8 +106,9 @@ def _size_asked(event: Mapping[str, Any]) -> int:
     """Elements of the tensors that the program's call names; UNKNOWN where they are lists."""
     args = event.get("args")
     shapes = args.get("Input Dims") if isinstance(args, dict) else None
-    flat = [part for shape in (shapes if isinstance(shapes, list) else []) if shape
-            for part in (shape if isinstance(shape, list) else []) if isinstance(part, list)]  # fmt: skip
+    lists = [shape for shape in (shapes if isinstance(shapes, list) else [])
+             if isinstance(shape, list)]  # fmt: skip
+    flat = [part for shape in lists for part in shape if isinstance(part, list)]
     if len(flat) != 1:
         return UNKNOWN
     total = 1

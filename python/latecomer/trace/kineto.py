@@ -55,8 +55,8 @@ def read(folder: str | Path) -> Trace:
             remarks.append(f"{path.name} is no trace of a rank")
             continue
         if each.rank in recorded:
-            raise TraceError(f"{path}: rank", each.rank,
-                             f"{recorded[each.rank].source} has it already: keep one file a rank")  # fmt: skip
+            remedy = f"{recorded[each.rank].source} has it already: keep one file a rank"
+            raise TraceError(f"{path}: rank", each.rank, remedy)
         recorded[each.rank] = each
         ranks = max(ranks, world, each.rank + 1)
     if len(recorded) < 2:

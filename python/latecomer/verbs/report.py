@@ -99,6 +99,7 @@ def _report(
     as_json: bool,
 ) -> int:
     from ..analysis.lateness import analyse
+    from ..analysis.parts import lines, split
     from ..analysis.wording import sentence, verdict
 
     found = analyse(trace)
@@ -113,6 +114,8 @@ def _report(
         return 0
     print(sentence(found))
     print(verdict(found))
+    for line in lines(split(trace)):
+        print(line)
     for line in _what_if_lines(answers) if answers else []:
         print(line)
     if html is not None:
