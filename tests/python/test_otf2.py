@@ -42,8 +42,8 @@ def write(folder, late=0.004, move=0.001):
                     int(1e6 * (last + move)), otf2.CollectiveOp.ALLREDUCE, world,
                     otf2.Undefined.UINT32.value, 1 << 20, 1 << 20,
                 )  # fmt: skip
-            for writer in writers[:2]:
-                writer.mpi_collective_begin(int(1e6 * (last + 0.01)))
+            for rank, writer in enumerate(writers[:2]):
+                writer.mpi_collective_begin(int(1e6 * (last + 0.01 + 0.001 * rank)))
                 writer.mpi_collective_end(int(1e6 * (last + 0.02)), otf2.CollectiveOp.BCAST, pair,
                                           1, 64, 64)  # fmt: skip
     return folder

@@ -126,9 +126,8 @@ def _kinds(times: dict[str, Any], error: float) -> dict[str, int]:
     largest = parts.argmax(axis=0)
     clear = parts.max(axis=0) >= DOMINANT * total
     unclear = error > UNCLEAR * parts[1:].sum(axis=0)
-    counts = {
-        name: int((clear & ~unclear & (largest == at)).sum()) for at, name in enumerate(NAMES)
-    }
+    of_kind = [clear & ~unclear & (largest == at) for at in range(len(NAMES))]
+    counts = {name: int(own.sum()) for name, own in zip(NAMES, of_kind, strict=True)}
     return counts | {"mixed": int((~clear & ~unclear).sum()), "inconclusive": int(unclear.sum())}
 
 
@@ -140,8 +139,10 @@ def lines(found: Sequence[Parts]) -> list[str]:
     whole = together(found)
     if whole is None or not whole.total:
         return []
+    # Some traces do not tell the launch.
+    shown = ["waiting", "transfer", "slower", *(["launch"] if whole.launch else [])]
     told = ", ".join(f"{percent(getattr(whole, name) / whole.total)} {_SAID[name]}"
-                     for name in ("waiting", "transfer", "slower", "launch"))  # fmt: skip
+                     for name in shown)  # fmt: skip
     text = [f"Time of the collectives: {told}."]
     if whole.for_launch > 0.1 * whole.waiting:
         text.append(f"{percent(whole.for_launch / whole.waiting)} of the waiting is for ranks whose "
@@ -168,7 +169,8 @@ def row(parts: Parts) -> list[str]:
         str(parts.calls),
         *(seconds(share * getattr(parts, name)) for name in ("waiting", "transfer")),
         seconds(parts.fastest),
-        *(seconds(share * getattr(parts, name)) for name in ("slower", "launch")),
+        seconds(share * parts.slower),
+        seconds(share * parts.launch) if parts.launch else "-",
         f"{_SAID.get(mostly, mostly)} ({parts.kinds[mostly]})",
     ]
 
