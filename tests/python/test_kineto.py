@@ -266,13 +266,13 @@ def test_files_that_unpack_to_too_much_are_refused(tmp_path):
         for _ in range(8):
             file.write(b" " * (1 << 20))
     with pytest.raises(TraceError, match="more than 4194304 bytes"):
-        chrome.read(bomb, lambda _: True, most=4 << 20)
+        chrome.read(bomb, lambda event: event, most=4 << 20)
     bomb.write_bytes(bomb.read_bytes()[:-20])
     with pytest.raises(TraceError, match="not a whole gzip file"):
-        chrome.read(bomb, lambda _: True)
+        chrome.read(bomb, lambda event: event)
     bomb.write_bytes(b"no gzip")
     with pytest.raises(TraceError, match="not a whole gzip file"):
-        chrome.read(bomb, lambda _: True)
+        chrome.read(bomb, lambda event: event)
 
 
 def test_every_cut_of_a_file_is_refused_or_read(tmp_path):

@@ -145,7 +145,8 @@ def lines(found: Sequence[Parts]) -> list[str]:
                      for name in shown)  # fmt: skip
     text = [f"Time of the collectives: {told}."]
     if whole.for_launch > 0.1 * whole.waiting:
-        text.append(f"{percent(whole.for_launch / whole.waiting)} of the waiting is for ranks whose "
+        share = percent(whole.for_launch / whole.waiting)
+        text.append(f"{share} of the waiting is for ranks whose "
                     "own host or thread began late.")  # fmt: skip
     kinds = [f"{whole.kinds[name]} mostly {_SAID[name]}" for name in NAMES if whole.kinds[name]]
     kinds += [f"{whole.kinds[name]} {name}" for name in ("mixed", "inconclusive")

@@ -182,12 +182,16 @@ def parts(found: Sequence[split_parts.Parts]) -> Iterator[str]:
     if not found:
         return
     yield f"<h2>What the time consists of</h2><p>{text(' '.join(split_parts.lines(found)))}</p>"
-    rows = ("<tr>" + _cells(split_parts.row(each)) + "</tr>" for each in found[:_SITES])
+    rows = (_parts_row(split_parts.row(each)) for each in found[:_SITES])
     yield _table(split_parts.HEAD, rows, "Means of a rank in a call")
     yield "<dl>"
     for name, words in split_parts.DEFINITIONS:
         yield f"<dt>{text(name)}</dt><dd>{text(words)}</dd>"
     yield "</dl>"
+
+
+def _parts_row(cells: Sequence[str]) -> str:
+    return f'<tr><th scope="row">{text(cells[0])}</th>{_cells(cells[1:])}</tr>'
 
 
 def _site(found: Lateness, site: Site) -> str:
