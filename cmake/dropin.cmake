@@ -16,7 +16,8 @@ add_custom_target(latecomer_dropin_made DEPENDS ${dropin_made})
 function(latecomer_hide_all_but target map)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
-    -Wl,--version-script=${map} -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+    -Wl,--version-script=${map} -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a
+    -Wl,--gc-sections)
 endfunction()
 
 add_library(latecomer_preload SHARED ${PROJECT_SOURCE_DIR}/src/dropin/loader/loader.c
@@ -30,22 +31,24 @@ set_target_properties(latecomer_preload PROPERTIES LINKER_LANGUAGE C
   LINK_DEPENDS ${LATECOMER_DROPIN}/stubs.map)
 
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
-foreach(family ${LATECOMER_MPI_BUILT})
+foreach(family ${LATECOMER_DROPIN_BUILT})
   set(target latecomer_preload_${family})
   add_library(${target} SHARED ${dropin_sources} ${LATECOMER_DROPIN}/wrappers.cpp)
   add_dependencies(${target} latecomer_dropin_made)
   target_link_libraries(${target} PRIVATE latecomer_mpi_${family})
   latecomer_hide_all_but(${target} ${LATECOMER_DROPIN}/exports.map)
+  # Nothing in it calls these: Python reads the counters by them (python/latecomer/mpi/).
+  target_link_options(${target} PRIVATE -Wl,-u,latecomer_get_key_stats -Wl,-u,latecomer_last_error)
 endforeach()
 
 # Programs for the tests, with no library but MPI.
 if(LATECOMER_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/dropin)
   find_package(Threads REQUIRED)
   file(GLOB dropin_cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/dropin/*.c)
-  foreach(family ${LATECOMER_MPI_BUILT})
+  foreach(family ${LATECOMER_DROPIN_BUILT})
     add_executable(dropin_cases_${family} ${dropin_cases})
     target_link_libraries(dropin_cases_${family} PRIVATE latecomer_mpi_flags_${family}
-      latecomer_warnings Threads::Threads)
+      latecomer_warnings Threads::Threads ${CMAKE_DL_LIBS})
     # Open MPI's Fortran bindings pass C's functions by: they are called as Fortran would.
     if(LATECOMER_MPI_KIND_${family} STREQUAL openmpi)
       get_target_property(links latecomer_mpi_flags_${family} INTERFACE_LINK_LIBRARIES)

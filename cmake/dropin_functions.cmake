@@ -171,6 +171,9 @@ file(CONFIGURE OUTPUT ${FOLDER}/exports.map @ONLY CONTENT [[
 {
   global:
 @exports@    latecomer_dropin_follow;
+    latecomer_count_stats;
+    latecomer_get_*;
+    latecomer_last_error;
   local: *;
 };
 ]])

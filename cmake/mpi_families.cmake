@@ -1,12 +1,13 @@
 # Everything that needs MPI, built once for each MPI family in the same tree: the library
 # latecomer_mpi_<family>, the programs latecomer_bench_<family>, latecomer_calibrate_<family> and
 # latecomer_overhead_<family>, the example latecomer_raytracer_<family>, and the tests
-# mpi_tests_<family>.
+# mpi_tests_<family>. Of the family `abi`, MPI 5's standard ABI, which several MPI libraries offer
+# beside their own, only the library is built, for the drop-in library.
 #
 # A family is a name and its compiler wrapper. The wrapper is only asked for its flags.
 #   -DLATECOMER_MPI_FAMILIES="openmpi=mpicc.openmpi;mpich=/opt/mpich/bin/mpicc"
 set(LATECOMER_MPI_FAMILIES "" CACHE STRING
-  "MPI families as name=wrapper, separated by semicolons; empty: Open MPI and MPICH where found")
+  "MPI families as name=wrapper, separated by semicolons; empty: Open MPI, MPICH and MPI 5's ABI where found")
 
 include(${CMAKE_CURRENT_LIST_DIR}/mpi_kind.cmake)
 
@@ -39,8 +40,20 @@ function(latecomer_mpi_flags line includes links)
   set(${links} "${found_links}" PARENT_SCOPE)
 endfunction()
 
-function(latecomer_mpi_works includes links result)
+# The kind of MPI (mpi_kind.cmake) that a wrapper's line compiles for, or abi.
+function(latecomer_mpi_kind_of_line line includes result)
+  latecomer_mpi_kind("${includes}" kind)
+  if(kind AND line MATCHES "-DMPI_ABI( |$)")
+    set(kind abi)
+  endif()
+  set(${result} "${kind}" PARENT_SCOPE)
+endfunction()
+
+function(latecomer_mpi_works includes links kind result)
   include(CheckCSourceCompiles)
+  if(kind STREQUAL abi)
+    set(CMAKE_REQUIRED_DEFINITIONS -DMPI_ABI)
+  endif()
   set(CMAKE_REQUIRED_INCLUDES ${includes})
   set(CMAKE_REQUIRED_LIBRARIES ${links})
   set(CMAKE_REQUIRED_QUIET ON)
@@ -57,13 +70,14 @@ function(latecomer_default_mpi_families result)
   set(found "")
   set(kinds "")
   foreach(name mpicc.openmpi ${PROJECT_SOURCE_DIR}/.venv/bin/mpicc $ENV{VIRTUAL_ENV}/bin/mpicc
-          mpicc.mpich mpicc)
+          mpicc.mpich mpicc ${PROJECT_SOURCE_DIR}/.venv/bin/mpicc_abi
+          $ENV{VIRTUAL_ENV}/bin/mpicc_abi mpicc_abi)
     unset(wrapper)
     find_program(wrapper ${name} NO_CACHE)
     if(wrapper)
       latecomer_mpi_line(${wrapper} line)
       latecomer_mpi_flags("${line}" includes links)
-      latecomer_mpi_kind("${includes}" kind)
+      latecomer_mpi_kind_of_line("${line}" "${includes}" kind)
       if(kind AND NOT kind IN_LIST kinds)
         list(APPEND kinds ${kind})
         list(APPEND found ${kind}=${wrapper})
@@ -76,7 +90,7 @@ endfunction()
 # Files of bench/ that its other programs use too.
 set(LATECOMER_BENCH_SHARED clock.cpp json.cpp reading.cpp surroundings.cpp)
 
-function(latecomer_add_mpi_family family includes links)
+function(latecomer_add_mpi_library family kind includes links)
   add_library(latecomer_mpi_flags_${family} INTERFACE)
   target_include_directories(latecomer_mpi_flags_${family} SYSTEM INTERFACE ${includes})
   # Programs find their MPI where the wrapper says. Libraries use the one that the program has.
@@ -86,7 +100,7 @@ function(latecomer_add_mpi_family family includes links)
   list(TRANSFORM paths REPLACE "(.+)" "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:\\1>")
   target_link_libraries(latecomer_mpi_flags_${family} INTERFACE ${paths} ${links})
   target_compile_definitions(latecomer_mpi_flags_${family} INTERFACE
-    OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+    OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1 $<$<STREQUAL:${kind},abi>:MPI_ABI>)
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/transports/mpi/*.cpp ${PROJECT_SOURCE_DIR}/src/runtime/*.cpp
@@ -96,7 +110,9 @@ function(latecomer_add_mpi_family family includes links)
   target_link_libraries(latecomer_mpi_${family}
     PUBLIC latecomer_core latecomer_mpi_flags_${family} ${CMAKE_DL_LIBS} PRIVATE latecomer_warnings)
   target_precompile_headers(latecomer_mpi_${family} PRIVATE ${LATECOMER_COMMON_HEADERS})
+endfunction()
 
+function(latecomer_add_mpi_programs family)
   file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
   if(bench_sources)
     add_executable(latecomer_bench_${family} ${bench_sources})
@@ -130,7 +146,8 @@ function(latecomer_add_mpi_family family includes links)
   endif()
 endfunction()
 
-set(LATECOMER_MPI_BUILT "")
+set(LATECOMER_MPI_BUILT "")     # families with everything
+set(LATECOMER_DROPIN_BUILT "")  # families with a drop-in library
 if(LATECOMER_MPI_FAMILIES)
   set(wanted_families ${LATECOMER_MPI_FAMILIES})
 else()
@@ -144,17 +161,21 @@ foreach(entry ${wanted_families})
   set(wrapper ${CMAKE_MATCH_2})
   latecomer_mpi_line(${wrapper} line)
   latecomer_mpi_flags("${line}" includes links)
-  latecomer_mpi_works("${includes}" "${links}" works)
+  latecomer_mpi_kind_of_line("${line}" "${includes}" kind)
+  latecomer_mpi_works("${includes}" "${links}" "${kind}" works)
   if(NOT works)
     message(WARNING "MPI family ${family} is left out: a program built with the flags of ${wrapper} does not link ('${line}')")
     continue()
   endif()
-  latecomer_mpi_kind("${includes}" kind)
   message(STATUS "MPI family ${family}: ${wrapper}")
-  latecomer_add_mpi_family(${family} "${includes}" "${links}")
+  latecomer_add_mpi_library(${family} "${kind}" "${includes}" "${links}")
   set(LATECOMER_MPI_KIND_${family} ${kind})
   set(LATECOMER_MPI_WRAPPER_${family} ${wrapper})
-  list(APPEND LATECOMER_MPI_BUILT ${family})
+  list(APPEND LATECOMER_DROPIN_BUILT ${family})
+  if(NOT kind STREQUAL abi)
+    latecomer_add_mpi_programs(${family})
+    list(APPEND LATECOMER_MPI_BUILT ${family})
+  endif()
 endforeach()
 if(NOT LATECOMER_MPI_BUILT)
   message(STATUS "No MPI found: the MPI parts are left out")

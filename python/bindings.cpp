@@ -22,6 +22,7 @@
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
 #include "rehearse/rehearsal.hpp"
+#include "rules/read_rules.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
 #include "telemetry/arrival_stamps.hpp"
@@ -466,6 +467,60 @@ void bind_network(nb::module_& module) {
       .def("__eq__", [](const Network& n, const Network& other) { return n == other; });
 }
 
+/// A user's rules (rules/rules.hpp).
+class PyRules {
+ public:
+  PyRules(const std::string& text, const std::string& name) : rules_(read_rules(text, name)) {}
+
+  /// The entries and rules of a collective.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> count(const std::string& collective) const {
+    const auto& entries = rules_[parse_collective(collective)];
+    std::size_t rules = 0;
+    for (const CommRules& each : entries) rules += each.rules.size();
+    return {entries.size(), rules};
+  }
+  [[nodiscard]] std::optional<Network> network() const { return rules_.network; }
+  /// The line of the rule that serves the call; 0: none does. `placement`: empty if not known, of
+  /// one node a rank where no ranks share one.
+  [[nodiscard]] int find(const Problem& problem, const Arrivals& arrivals, const Network& network,
+                         const std::optional<Placement>& placement) const {
+    const UserRule* const rule = find_rule(rules_, problem, facts(arrivals, network, placement));
+    return rule != nullptr ? rule->line : 0;
+  }
+  /// The entries and rules that are looked at, as (line, is a rule, obstacle, algorithm).
+  [[nodiscard]] nb::list consider(const Problem& problem, const Arrivals& arrivals,
+                                  const Network& network,
+                                  const std::optional<Placement>& placement) const {
+    nb::list all;
+    for (const Considered& each :
+         latecomer::consider(rules_, problem, facts(arrivals, network, placement))) {
+      std::string algorithm;
+      if (each.rule != nullptr) algorithm = each.rule->text;
+      all.append(nb::make_tuple(each.line, each.rule != nullptr, each.obstacle, algorithm));
+    }
+    return all;
+  }
+
+ private:
+  static RuleFacts facts(const Arrivals& arrivals, const Network& network,
+                         const std::optional<Placement>& placement) {
+    return {arrivals, placement ? &*placement : nullptr, &network};
+  }
+
+  UserRules rules_;
+};
+
+void bind_rules(nb::module_& module) {
+  nb::class_<PyRules>(module, "UserRules")
+      .def(nb::init<const std::string&, const std::string&>(), "text"_a, "name"_a)
+      .def("count", &PyRules::count, "collective"_a)
+      .def_prop_ro("network", &PyRules::network)
+      .def("find", &PyRules::find, "problem"_a, "arrivals"_a, "network"_a,
+           "placement"_a = nb::none())
+      .def("consider", &PyRules::consider, "problem"_a, "arrivals"_a, "network"_a,
+           "placement"_a = nb::none());
+}
+
 NB_MODULE(_core, module) {
   // Errors of the core are ValueError in Python: they name a value and what would be right.
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
@@ -477,6 +532,7 @@ NB_MODULE(_core, module) {
   });
   module.attr("version") = latecomer_version();
   bind_network(module);
+  bind_rules(module);
   module.def("registry_json", registry_as_json);
   module.def("rules", rule_list);
   module.def("verify_text", verify_text, "text"_a);

@@ -246,6 +246,13 @@ LATECOMER_API int latecomer_edge(MPI_Comm comm, double fraction); /* old name, d
  * Fails with MPI_ERR_ARG if the estimate is not "online" or `ranks` is another number. */
 LATECOMER_API int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ranks);
 
+/* Gets for each rank in how many calls it was the last to arrive, of the calls whose arrivals are
+ * known (`told` below).
+ * - calls: `ranks` numbers, 0 where no arrivals are known yet.
+ * - ranks: the size of the communicator.
+ * Fails with MPI_ERR_ARG if calls is NULL or `ranks` is another number. */
+LATECOMER_API int latecomer_get_last_to_arrive(MPI_Comm comm, uint64_t* calls, int ranks);
+
 /* Counts of the calls on one communicator since it was made: each call is in one of these. */
 typedef struct latecomer_stats {
   uint64_t handled; /* carried out by latecomer */
@@ -259,8 +266,11 @@ typedef struct latecomer_stats {
   uint64_t fallback_operator; /* an operator that does not commute, which the algorithm needs */
   uint64_t fallback_plan;     /* another reason for which the algorithm refuses the call */
   uint64_t fallback_settings; /* settings that differ between ranks (rule 2) */
-  uint64_t fallback_link; /* drop-in library: no call yet in which all ranks wait for each other,
-                             and could have been linked */
+  uint64_t fallback_link;   /* drop-in library: no call yet in which all ranks wait for each other,
+                               and could have been linked */
+  uint64_t fallback_device; /* a rank passes memory of a CUDA, HIP or Level Zero device: from when
+                               the ranks have told each other. Earlier such calls are handled, with
+                               copies in host memory that the MPI library makes */
   /* Not calls, but messages and combinations of programs that the progress thread finished before
    * this rank arrived in their calls. Protocols such as online_owners add nothing: before its
    * arrival a rank moves no data for them. */

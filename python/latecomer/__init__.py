@@ -7,6 +7,9 @@
     True
     >>> latecomer.simulate("ring", ranks=4, count=1000, network="alpha=50us,beta=8ns").exits
 
+For programs with mpi4py there are Communicator, observe and latecomer.mpi (docs/python.md), for
+those with PyTorch latecomer.torch (docs/torch.md).
+
 All times are in seconds. A value that makes no sense raises ValueError, which names the value and
 what would be right. The names below are loaded when they are first used, so that parts which need
 no compiled core, such as the emulated cluster, start fast and run without it.
@@ -25,11 +28,14 @@ if TYPE_CHECKING:
     from .core.registry import Algorithm, Parameter, algorithms
     from .core.rehearsal import RehearsedCall, rehearse
     from .core.simulation import Move, Simulation, simulate
+    from .mpi.communicator import Communicator  # noqa: F401 - not in __all__
+    from .mpi.observation import observe  # noqa: F401 - not in __all__
 
 _HOME = {
     "__version__": "core.compiled",
     "Algorithm": "core.registry",
     "Collective": "core.registry",
+    "Communicator": "mpi.communicator",
     "Counterexample": "core.checking",
     "Move": "core.simulation",
     "Network": "core.compiled",
@@ -44,6 +50,7 @@ _HOME = {
     "algorithms": "core.registry",
     "collectives": "core.registry",
     "least_after_last": "core.bounds",
+    "observe": "mpi.observation",
     "program": "core.programs",
     "rehearse": "core.rehearsal",
     "rules": "core.checking",
@@ -52,6 +59,7 @@ _HOME = {
     "verify_text": "core.checking",
 }
 
+# Not Communicator and observe, which need mpi4py.
 __all__ = [
     "Algorithm",
     "Collective",
@@ -79,11 +87,16 @@ __all__ = [
 ]
 
 
+_PACKAGES = ("mpi", "torch")  # for programs with mpi4py, and with PyTorch
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f".{name}", __name__)
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_HOME[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_HOME, *_PACKAGES})

@@ -16,7 +16,11 @@ from .command.parse import dispatch
 
 _LAB = Group(
     "Run programs on an emulated cluster: N hosts on this machine, one switch, shaped links.",
-    {name: f"latecomer.verbs.lab:{name}" for name in ("run", "check", "shell")},
+    {name: f"latecomer.verbs.lab:{name}" for name in ("run", "check", "shell", "slurm")},
+)
+_RULES = Group(
+    "Check and explain files that say which algorithm serves which calls.",
+    {name: f"latecomer.verbs.rules:{name}" for name in ("check", "explain")},
 )
 _PLAIN = (
     "bench",
@@ -29,11 +33,12 @@ _PLAIN = (
     "doctor",
     "where",
     "run",
+    "tune",
     "report",
 )
 COMMANDS = Group(
     "MPI collectives that stay fast when the ranks do not arrive together.",
-    {name: f"latecomer.verbs.{name}:{name}" for name in _PLAIN} | {"lab": _LAB},
+    {name: f"latecomer.verbs.{name}:{name}" for name in _PLAIN} | {"lab": _LAB, "rules": _RULES},
 )
 
 

@@ -37,6 +37,15 @@ std::size_t character(std::string_view text) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = character(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
 std::string json_quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {

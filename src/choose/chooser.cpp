@@ -28,10 +28,6 @@ constexpr std::uint64_t kReviewed = 8;      // calls that are decided about betw
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
 
-constexpr Network kBuiltIn = with_handshake({});  // the network in reproducible mode
-
-bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
-
 /// Mixes an event that all ranks know alike into the hash; the result is not 0.
 void mix(StateHash& state_hash, std::uint64_t event) {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
@@ -55,6 +51,13 @@ double median(std::array<double, size> values, std::size_t count) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
   std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(count));
   return *middle;
+}
+
+std::shared_ptr<const Plan> without_stamps(const Plan& plan) {
+  Plan bare = plan;
+  bare.telemetry = false;
+  for (Plan& inner : bare.inner) inner.telemetry = false;
+  return std::make_shared<const Plan>(std::move(bare));
 }
 
 /// True if ranks may leave a call at different times: then the duration on the last rank to arrive,
@@ -87,7 +90,7 @@ bool Chooser::worth_a_class(const Problem& problem) {
 }
 
 CallClass& Chooser::class_of(const Problem& problem) {
-  const auto [found, fresh] = classes_.try_emplace(class_key(problem));
+  const auto [found, fresh] = classes_.try_emplace(key_of(problem));
   CallClass& call_class = found->second;
   if (!fresh) return call_class;
   call_class.key = found->first;
@@ -104,7 +107,7 @@ CallClass& Chooser::class_of(const Problem& problem) {
 CallClass& Chooser::announced_class_of(const Problem& problem) {
   constexpr CallKey kAnnounced = 0x5851f42d4c957f2dU;
   const CallClass& all_know = class_of(problem);
-  const auto [found, fresh] = classes_.try_emplace(class_key(problem) ^ kAnnounced);
+  const auto [found, fresh] = classes_.try_emplace(all_know.key ^ kAnnounced);
   CallClass& call_class = found->second;
   if (!fresh) return call_class;
   call_class.key = found->first;
@@ -113,6 +116,7 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.current = all_know.current;
   call_class.calls = call_class.budgeted = all_know.calls;
   call_class.elapsed = all_know.elapsed;
+  call_class.moving = all_know.moving;
   call_class.budget = all_know.budget;
   return call_class;
 }
@@ -200,6 +204,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     mix(state_hash_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
   call_class.elapsed = median(mean, count);
+  call_class.moving = rooted(problem.collective) ? call_class.elapsed : median(transfer, count);
   call_class.brief = call_class.elapsed < CallClass::kBrief;
   call_class.used = ++events_;
   spent_ += call_class.elapsed * static_cast<double>(call_class.calls - call_class.reviewed);
@@ -213,7 +218,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     call_class.next_event = 0;
     call_class.review_after = kFirstReview;
     call_class.budgeted = call_class.calls;
-    call_class.budget = kBudgetShare * call_class.elapsed * static_cast<double>(call_class.calls);
+    call_class.budget = kBudgetShare * call_class.moving * static_cast<double>(call_class.calls);
     return true;
   }
   std::uint64_t pause = (kGrowth - 1) * call_class.calls;
@@ -293,14 +298,15 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced, bool nodes) {
-  const Network& network = policy_.reproducible ? kBuiltIn : policy_.network;
+  const Network& network = policy_.reproducible ? kReproducible : policy_.network;
   pricer_.know(network, watch_ != nullptr && !rooted(collective), announced,
                nodes && !policy_.reproducible);
 }
 
 Decision Chooser::without_nodes(const Decision& decision, const Problem& problem) try {
-  const bool chosen = policy_.chooses(problem.collective);
-  const Choice choice = chosen ? Choice{decision.row, {}} : policy_.choice(problem.collective);
+  const Choice choice = ruled_ != nullptr  ? *ruled_
+                        : chooses(problem) ? Choice{decision.row, {}}
+                                           : policy_.choice(problem.collective);
   know(problem.collective, false, false);
   Decision other = decision;
   other.plan = pricer_.plan(choice, problem, expected_);
@@ -311,8 +317,7 @@ Decision Chooser::without_nodes(const Decision& decision, const Problem& problem
   return refused;
 }
 
-Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
-  const Choice& set = policy_.choice(problem.collective);
+Decision Chooser::decide_as(const Choice& set, const Problem& problem, bool announced) try {
   Decision decision{.row = set.algorithm};
   std::uint64_t& calls = announced ? announced_rooted_calls_ : rooted_calls_;
   decision.exchange_arrivals = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
@@ -334,11 +339,14 @@ Decision Chooser::decide_as_set(const Problem& problem, bool announced) try {
 }
 
 std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
-  if (policy_.chooses(problem.collective)) return nullptr;
+  if (chooses(problem)) return nullptr;
   expected_.clear();
   if (!policy_.reproducible) expected_ = policy_.given;
+  const UserRule* const rule = rule_for(problem, expected_);
+  const Choice& choice = rule != nullptr ? rule->choice : policy_.choice(problem.collective);
+  if (is_native(*choice.algorithm)) return nullptr;
   know(problem.collective, false);
-  return pricer_.plan(policy_.choice(problem.collective), problem, expected_);
+  return pricer_.plan(choice, problem, expected_);
 }
 
 /// The prices of a class's candidates: predictions, corrected by feedback. A program without
@@ -374,11 +382,21 @@ class Chooser::Prices {
 };
 
 Decision Chooser::decide(const Problem& problem, bool announced) {
-  if (!policy_.chooses(problem.collective)) return decide_as_set(problem, announced);
+  const UserRule* const rule = rule_for(problem, expected_);
+  ruled_ = rule != nullptr ? &rule->choice : nullptr;
+  const Choice& choice = ruled_ != nullptr ? *ruled_ : policy_.choice(problem.collective);
+  const bool automatic = choice.algorithm->name == "auto" && !policy_.reproducible;
+  if (automatic) {
+    ruled_ = nullptr;
+  } else if (chooses(problem)) {
+    return decide_by_rule(choice, problem, announced);
+  } else {
+    return decide_as(choice, problem, announced);
+  }
   CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
   ++call_class.calls;
   call_class.used = ++events_;
-  call_class.budget += kBudgetShare * call_class.elapsed *
+  call_class.budget += kBudgetShare * call_class.moving *
                        static_cast<double>(call_class.calls - call_class.budgeted);
   call_class.budgeted = call_class.calls;
   know(problem.collective, announced);
@@ -395,9 +413,13 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   Feedback& feedback = call_class.feedback[chosen.row->name];
   note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far});
   feedback.use(call_class.calls);
-  const std::uint64_t every =
-      trial != nullptr ? 1 : calls_between_exchanges(call_class, chosen, problem);
+  const Seconds price = Prices(call_class).of(chosen);
+  const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
+  const std::uint64_t every = trial != nullptr ? 1
+                              : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
+                                        : calls_between_exchanges(call_class, price, problem);
   decision.exchange_arrivals = call_class.unobserved + 1 >= every;
+  if (stamped && !decision.exchange_arrivals) decision.plan = without_stamps(*chosen.plan);
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
   call_class.next_event = 0;
   if (trial == nullptr && is_native(*chosen.row)) {
@@ -425,7 +447,7 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
 
 void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predicted) {
   expected_.clear();
-  if (!policy_.chooses(problem.collective)) return note({});
+  if (!chooses(problem)) return note({});
   CallClass& call_class = announced_class_of(problem);
   ++call_class.calls;
   call_class.used = ++events_;
@@ -474,16 +496,28 @@ const Candidate& Chooser::best_of(const CallClass& call_class) const {
 
 /// The number of calls between two exchanges of arrivals, such that they cost at most kExchanging
 /// of the time of these calls.
-std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, const Candidate& chosen,
+std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                const Problem& problem) const {
   if (rooted(problem.collective))
     return kRootedEvery << std::min(call_class.balanced_in_a_row, kMaxDoublings);
   const Prices prices(call_class);
-  const Seconds call = std::max(call_class.elapsed, prices.of(chosen));
+  const Seconds call = std::max(call_class.elapsed, price);
   if (!(call > 0)) return kRootedEvery;
   const Seconds exchange =
       ceil_log2(problem.ranks) * pricer_.network().transfer(0) * prices.calibration();
   return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
+}
+
+/// The number of calls of which one carries arrival stamps, such that they cost at most kExchanging
+/// of the time of these calls: on each hop of the first block up to one stamp of each rank.
+std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds price,
+                                            const Plan& plan) const {
+  const Seconds call = std::max(call_class.elapsed, price);
+  if (!(call > 0)) return 1;
+  const Rank places = plan.placement.empty() ? ranks_ : Nodes(plan.placement, ranks_).count();
+  const Seconds stamps = static_cast<Seconds>(Piggyback::kMaxBytesPerRank) * ranks_ *
+                         pricer_.network().beta * ceil_log2(places);
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, stamps / (kExchanging * call)));
 }
 
 /// The number of the next call that is followed by an exchange, or in which a candidate is tried
@@ -525,7 +559,10 @@ void Chooser::learn(Selection& selection, std::optional<Seconds> taken,
   }
   if (!taken) return;
   constexpr double kWeight = 0.25;
-  call_class.elapsed += kWeight * (*taken + waiting(arrivals) - call_class.elapsed);
+  const Seconds elapsed = *taken + waiting(arrivals);
+  call_class.elapsed += kWeight * (elapsed - call_class.elapsed);
+  const Seconds moving = rooted(selection.row->collective) ? elapsed : std::max(0.0, *taken);
+  call_class.moving += kWeight * (moving - call_class.moving);
   Seconds predicted = selection.predicted;
   if (rooted(selection.row->collective)) {
     if (arrivals.empty()) return;

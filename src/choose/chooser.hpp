@@ -52,12 +52,19 @@ class Chooser {
   static constexpr double kPlanning = 0.01;    // planning; the expected cost is held to half of it
   static constexpr double kSetUp = 0.02;       // making CommResources
   static constexpr double kLooking = 0.01;     // forecasting, while the library is chosen
-  static constexpr double kExchanging = 0.01;  // exchanging arrivals after native calls
+  static constexpr double kExchanging = 0.01;  // exchanging arrivals after native calls, or stamps
 
   Chooser(Rank me, Rank ranks) : me_(me), ranks_(ranks) {}
 
   [[nodiscard]] Rank rank() const { return me_; }
   [[nodiscard]] Rank ranks() const { return ranks_; }
+  /// The choice that serves calls of the problem whose arrivals are not known, or all together: by
+  /// a rule, or as set.
+  [[nodiscard]] const Choice& calm_choice(const Problem& problem) const;
+  /// Returns true if the algorithm is chosen call by call.
+  [[nodiscard]] bool chooses(const Problem& problem) const;
+  /// Returns true unless a rule may choose, for such calls, an algorithm that cannot begin ahead.
+  [[nodiscard]] bool may_run_ahead(const Problem& problem) const;
   /// The settings. The caller calls forget() after a change.
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] Policy& policy() { return policy_; }
@@ -129,6 +136,8 @@ class Chooser {
   /// ranks, so that the call may begin before its arrivals; protocols do not. What rank 0 learns of
   /// such calls is its own.
   [[nodiscard]] Decision decide(const Problem& problem, bool announced = false);
+  /// Returns true if a rule decided about the call at hand.
+  [[nodiscard]] bool ruled() const { return ruled_ != nullptr; }
   /// The same decision about the call at hand, with a plan that uses no memory of nodes.
   [[nodiscard]] Decision without_nodes(const Decision& decision, const Problem& problem);
   /// Notes that a call of the class took `inside` seconds on this rank, overhead included, and the
@@ -160,13 +169,20 @@ class Chooser {
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
   void judge(CallClass& call_class, Collective collective, const Review& all);
   void know(Collective collective, bool announced, bool nodes = true);
-  [[nodiscard]] Decision decide_as_set(const Problem& problem, bool announced);
+  [[nodiscard]] RuleFacts facts(const std::vector<Seconds>& arrivals) const;
+  [[nodiscard]] CallKey key_of(const Problem& problem) const;
+  [[nodiscard]] const UserRule* rule_for(const Problem& problem,
+                                         const std::vector<Seconds>& arrivals) const;
+  [[nodiscard]] Decision decide_as(const Choice& choice, const Problem& problem, bool announced);
+  [[nodiscard]] Decision decide_by_rule(const Choice& choice, const Problem& problem,
+                                        bool announced);
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
   [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
   [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
-  [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class,
-                                                      const Candidate& chosen,
+  [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                       const Problem& problem) const;
+  [[nodiscard]] std::uint64_t calls_between_stamps(const CallClass& call_class, Seconds price,
+                                                   const Plan& plan) const;
   [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, std::uint64_t every) const;
   void rest(CallClass& call_class, std::uint64_t every, bool observed);
   void note(const Selection& selection);
@@ -193,6 +209,7 @@ class Chooser {
   std::uint64_t announced_rooted_calls_ = 0;
   Selection last_, before_;  // the duration of a call may be known only after the next one
   std::vector<Candidate> candidates_;  // for the call at hand: the library's, the balanced one, ...
+  const Choice* ruled_ = nullptr;      // the choice of the rule that decided about the call at hand
 };
 
 }  // namespace latecomer

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "rules/rules.hpp"
 
 namespace latecomer {
 
@@ -16,6 +18,9 @@ namespace latecomer {
   return network;
 }
 
+/// The network that is assumed in reproducible mode.
+inline constexpr Network kReproducible = with_handshake({});
+
 struct Policy {
   Policy() {
     for (const Collective each : all_collectives()) {
@@ -25,9 +30,10 @@ struct Policy {
 
   std::array<Choice, kCollectives> choices;  // by collective
   Network network;
-  bool reproducible = false;   // order and choice depend on the problem alone
-  bool online = false;         // arrivals are forecast from earlier calls
-  std::vector<Seconds> given;  // arrivals that the program expects
+  bool reproducible = false;               // order and choice depend on the problem alone
+  bool online = false;                     // arrivals are forecast from earlier calls
+  std::vector<Seconds> given;              // arrivals that the program expects
+  std::shared_ptr<const UserRules> rules;  // they refine `auto`; null: none
 
   [[nodiscard]] Choice& choice(Collective collective) {
     return choices[static_cast<std::size_t>(collective)];
@@ -40,10 +46,6 @@ struct Policy {
   }
   /// Returns true if both policies decide alike.
   [[nodiscard]] bool operator==(const Policy& other) const = default;
-  /// Returns true if the collective's algorithm is chosen call by call.
-  [[nodiscard]] bool chooses(Collective collective) const {
-    return automatic(collective) && !reproducible;
-  }
 };
 
 }  // namespace latecomer

@@ -60,7 +60,9 @@ Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
   Seconds cost = 0;
   for (const Candidate& each : call_class.arrival_independent) {
     if (has_closed_form(*each.plan)) {
-      cost += planning_cost(*each.row, each.plan->problem, network);
+      const Plan& priced = each.plan->inner.empty() ? *each.plan : each.plan->inner.front();
+      const Algorithm& row = find_algorithm(priced.problem.collective, priced.algorithm);
+      cost += planning_cost(row, priced.problem, network);
     } else if (replays_arrivals(call_class)) {
       cost += replay_cost(*each.plan);
     }

@@ -12,6 +12,8 @@ namespace latecomer {
 [[nodiscard]] const Algorithm& native_row(Collective collective);
 [[nodiscard]] const Algorithm& fastest_row(Collective collective);
 
+[[nodiscard]] inline bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
+
 /// Returns true if the ranks arrive at different times.
 [[nodiscard]] bool late(const std::vector<Seconds>& arrivals);
 /// Returns the mean over the ranks of the seconds that they wait for the last one to arrive.
@@ -25,6 +27,7 @@ class Pricer {
   /// Sets the placement of the ranks. Returns true if it was another one.
   bool place(const Placement& placement);
   [[nodiscard]] const Network& network() const { return known_.network; }
+  [[nodiscard]] const Placement& placement() const { return placement_; }
 
   /// The plan of the call at hand, from the cache. Throws Error as make_plan() does.
   [[nodiscard]] std::shared_ptr<const Plan> plan(const Choice& choice, const Problem& problem,

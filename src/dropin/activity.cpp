@@ -18,6 +18,7 @@
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
+#include "runtime/settings/default_rules.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
 #include "runtime/trace/tracer.hpp"
@@ -31,17 +32,23 @@ constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 
 /// All that decides together about calls, and about reports that all ranks make together.
 constexpr const char* kShared[] = {
-    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES",
-    "LATECOMER_STATS",     "LATECOMER_SUMMARY",      "LATECOMER_NETWORK",
-    "LATECOMER_NODES",     "LATECOMER_TRACE",        "LATECOMER_TRACE_BYTES"};
+    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
+    "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES",     "LATECOMER_RULES",
+    "LATECOMER_TRACE",     "LATECOMER_TRACE_BYTES"};
+
+constexpr std::string_view kRules = "LATECOMER_RULES";
 
 constexpr const char* kOthers[] = {"LATECOMER_LAB", "LATECOMER_LOG", "LATECOMER_MPI",
                                    "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS"};
 
 std::vector<SharedSetting> shared_settings() {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())}};
-  for (const char* const name : kShared)
-    all.push_back({name, fnv1a(environment(name).value_or(""))});
+  for (const std::string_view name : kShared) {
+    // Of rules the text counts, wherever it is.
+    const std::uint64_t hash =
+        name == kRules ? hash_of_default_rules() : fnv1a(environment(name.data()).value_or(""));
+    all.push_back({std::string(name), hash});
+  }
   return all;
 }
 
@@ -127,7 +134,13 @@ void tell_settings(const Policy& policy) {
     tell(name, environment(name).value_or("0"));
   }
   tell("LATECOMER_PROGRESS", environment("LATECOMER_PROGRESS").value_or("none"));
-  tell("LATECOMER_NETWORK", environment("LATECOMER_NETWORK").value_or("built in"));
+  const auto rules = default_rules();
+  tell("LATECOMER_RULES", rules ? environment("LATECOMER_RULES").value_or("") : "none");
+  if (!environment("LATECOMER_NETWORK") && rules && rules->network) {
+    log_line("LATECOMER_NETWORK = " + to_string(*rules->network) + " (rules)");
+  } else {
+    tell("LATECOMER_NETWORK", environment("LATECOMER_NETWORK").value_or("built in"));
+  }
 }
 
 /// MPI_COMM_WORLD has one rank, but the launcher started more: they are jobs of their own, usually

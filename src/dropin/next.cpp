@@ -28,6 +28,7 @@ void follow_next() {
   calls.allgatherv = next("MPI_Allgatherv", calls.allgatherv);
   calls.gather = next("MPI_Gather", calls.gather);
   calls.scatter = next("MPI_Scatter", calls.scatter);
+  calls.sendrecv = next("MPI_Sendrecv", calls.sendrecv);
   hot.native = calls;
 }
 

@@ -24,12 +24,21 @@ bool stands_for_others(const Algorithm& row) {
 
 }  // namespace
 
+Problem problem_of_nodes(Problem problem, const Placement& placement) {
+  if (placement.empty()) return problem;
+  const Nodes nodes(placement, problem.ranks);
+  if (rooted(problem.collective)) problem.root = nodes.node(problem.root);
+  problem.ranks = nodes.count();
+  problem.parts.clear();
+  return problem;
+}
+
 bool by_nodes(Collective collective, const Placement& placement) {
   return shares_nodes(placement) && nodes_row(collective) != nullptr;
 }
 
 bool competes_on(const Algorithm& row, const Placement& placement) {
-  if (row.name == kNodesRow) return shares_nodes(placement);
+  if (is_for_nodes(row)) return shares_nodes(placement);
   return stands_for_others(row) || !by_nodes(row.collective, placement);
 }
 

@@ -1,6 +1,6 @@
 // The choice where ranks share nodes. The costs of other rows count one message of a rank on its
-// link, so there the row `nodes` alone competes: it takes every problem, if need be by an algorithm
-// among all ranks.
+// link, so there rows for nodes compete alone. The row `nodes` takes every problem, if need be by
+// an algorithm among all ranks.
 #pragma once
 
 #include <string_view>
@@ -11,12 +11,20 @@
 namespace latecomer {
 
 inline constexpr std::string_view kNodesRow = "nodes";
+inline constexpr std::string_view kOnlineNodesRow = "online_nodes";  // a protocol
+
+/// True for rows that lift algorithms among the nodes.
+[[nodiscard]] inline bool is_for_nodes(const Algorithm& row) {
+  return row.name == kNodesRow || row.name == kOnlineNodesRow;
+}
+/// The problem among the nodes.
+[[nodiscard]] Problem problem_of_nodes(Problem problem, const Placement& placement);
 
 /// True if ranks share nodes and the collective has a row for that.
 [[nodiscard]] bool by_nodes(Collective collective, const Placement& placement);
 
 /// True if a choice may consider the row for ranks with this placement. Where each rank has a node
-/// of its own that is every row but `nodes`, which then stands for another one.
+/// of its own that is every row but those for nodes, which then stand for others.
 [[nodiscard]] bool competes_on(const Algorithm& row, const Placement& placement);
 
 /// Operations of one rank of a plan on the memory of its node, about; 0 for other plans.

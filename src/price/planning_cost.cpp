@@ -179,20 +179,21 @@ Seconds dearest_among(const Problem& among, const Network& network) {
   return dearest;
 }
 
-/// Plans for ranks that share nodes: all balanced ones among the nodes, an arrival-aware one, the
-/// program of a rank and, for known arrivals, the run of all ranks.
-Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Network& network,
-                      const Placement& placement) {
-  const Nodes nodes(placement, problem.ranks);
+/// The operations of a rank on the memory of its node, about.
+double likely_operations(const Problem& problem, const Placement& placement) {
   Plan likely;
   likely.problem = problem;
   likely.placement = placement;
   likely.parameters["pieces"] = std::clamp<Count>(problem.bytes() / 32768, 1, 64);
-  const auto operations = static_cast<double>(operations_on_node(likely));
-  Problem among = problem;
-  among.ranks = nodes.count();
-  among.root = rooted(problem.collective) ? nodes.node(problem.root) : 0;
-  among.parts.clear();
+  return static_cast<double>(operations_on_node(likely));
+}
+
+/// Plans for ranks that share nodes: all balanced ones among the nodes, an arrival-aware one, the
+/// program of a rank and, for known arrivals, the run of all ranks.
+Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Network& network,
+                      const Placement& placement) {
+  const double operations = likely_operations(problem, placement);
+  const Problem among = problem_of_nodes(problem, placement);
   Seconds cost = planning_cost(find_algorithm(problem.collective, "fastest"), among, network) +
                  kCold * kMicrosecond * operations;
   if (!row.arrival_aware) return cost;
@@ -212,6 +213,11 @@ Seconds planning_cost(const Algorithm& row, const Problem& problem, const Networ
   const bool on_nodes = row.name == kNodesRow || row.name == "fastest";
   if (on_nodes && by_nodes(problem.collective, placement)) {
     return cost_on_nodes(row, problem, network, placement);
+  }
+  if (row.name == kOnlineNodesRow && shares_nodes(placement)) {
+    return planning_cost(find_algorithm(problem.collective, "online_owners"),
+                         problem_of_nodes(problem, placement), network) +
+           kCold * kMicrosecond * likely_operations(problem, placement);
   }
   const Effort effort = effort_of(row);
   const double ranks = problem.ranks;

@@ -19,9 +19,12 @@ Seconds saved(const Plan& plan, const Network& network) {
   return network.saved(cost_of(plan).sent * plan.problem.element_bytes);
 }
 
+bool has_few_operations(const Plan& plan) {
+  return plan.problem.ranks * operations_on_node(plan) <= kMaxReplayedOnNodes;
+}
+
 bool replayable(const Plan& plan, const Network& network) {
-  return plan.problem.ranks <= kMaxReplayedRanks &&
-         plan.problem.ranks * operations_on_node(plan) <= kMaxReplayedOnNodes &&
+  return plan.problem.ranks <= kMaxReplayedRanks && has_few_operations(plan) &&
          plan.problem.ranks * cost_of(plan).rounds <= kMaxReplayed &&
          balanced_time(plan, network) < kLongest;
 }
@@ -68,7 +71,8 @@ bool may_pay(const Algorithm& row, const Problem& problem, const Network& networ
   if (!competes_on(row, placement)) return false;
   const bool priced = !row.arrival_aware || row.mean_after_last != nullptr || row.name == "auto" ||
                       row.name == kNodesRow || problem.ranks <= kMaxReplayedRanks;
-  const bool worth = row.worth_planning == nullptr || row.worth_planning(problem, network);
+  const Problem asked = is_for_nodes(row) ? problem_of_nodes(problem, placement) : problem;
+  const bool worth = row.worth_planning == nullptr || row.worth_planning(asked, network);
   return priced && worth && accepts(row, problem, nullptr);
 }
 
@@ -88,6 +92,9 @@ std::vector<Seconds> replay(const Plan& plan, const Network& network,
 
 /// A message takes the longer the more pairs of ranks there are.
 Seconds replay_cost(const Plan& plan) {
+  if (!has_few_operations(plan)) {
+    return plan.inner.empty() ? 0 : replay_cost(plan.inner.front());
+  }
   constexpr Seconds kMessage = 1.2e-6;
   const double ranks = plan.problem.ranks;
   constexpr Seconds kOnNode = 1e-6;
@@ -100,8 +107,10 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
                         const std::vector<Seconds>& arrivals, const Placement& placement) {
   const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
   if (plan.problem.ranks == 1 || arrivals.empty()) return balanced_time(plan, network, placement);
-  if (row.mean_after_last != nullptr && !shares_nodes(placement)) {
-    return row.mean_after_last(plan, network, arrivals) - saved(plan, network);
+  const bool own_links = !shares_nodes(placement) || !plan.placement.empty();
+  if (row.mean_after_last != nullptr && own_links) {
+    const Seconds takes = row.mean_after_last(plan, network, arrivals) - saved(plan, network);
+    return plan.placement.empty() ? takes : with_local_work(plan, takes, network);
   }
   if (!replayable(plan, network)) {
     return plan.placement.empty() ? balanced_time(plan, network, placement)

@@ -13,8 +13,8 @@ namespace latecomer {
                                     const Placement& placement = {});
 
 /// Limits of replays, which take some microseconds for each message.
-inline constexpr Count kMaxReplayed = 65536;          // messages of all ranks, about
-inline constexpr Count kMaxReplayedOnNodes = 262144;  // operations on the memory of nodes, about
+inline constexpr Count kMaxReplayed = 65536;        // messages of all ranks, about
+inline constexpr Count kMaxReplayedOnNodes = 4096;  // operations on the memory of nodes, about
 inline constexpr Rank kMaxReplayedRanks = 128;
 
 /// Returns true if a choice among the rows should plan this one: it takes the problem, may be worth
@@ -30,7 +30,8 @@ inline constexpr Rank kMaxReplayedRanks = 128;
                                           const std::vector<Seconds>& arrivals,
                                           const Placement& placement = {});
 
-/// Estimates the seconds that a replay takes; the same on all ranks.
+/// Estimates the seconds that a replay takes, or that of the algorithm among nodes in its place;
+/// the same on all ranks.
 [[nodiscard]] Seconds replay_cost(const Plan& plan);
 
 /// Returns the mean over the ranks of exit minus last arrival, in seconds, for these arrivals: by

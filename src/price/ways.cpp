@@ -4,19 +4,6 @@
 #include "price/price.hpp"
 
 namespace latecomer {
-namespace {
-
-/// The problem among the nodes.
-Problem problem_of_nodes(Problem problem, const Placement& placement) {
-  if (placement.empty()) return problem;
-  const Nodes nodes(placement, problem.ranks);
-  if (rooted(problem.collective)) problem.root = nodes.node(problem.root);
-  problem.ranks = nodes.count();
-  problem.parts.clear();
-  return problem;
-}
-
-}  // namespace
 
 std::vector<Parameters> ways(const Algorithm& row, const Problem& problem, const Network& network,
                              const Placement& placement, bool arrivals_known) {

@@ -60,6 +60,10 @@ class Transport {
   /// If another rank accumulates on this flag now: completes as `busy`, or waits if `waits`.
   virtual void accumulate(const FlagUse& use, bool waits, Token token);
 
+  /// Tells that a slice of this rank's result is there: the protocol writes it no more. For
+  /// transports that pass results on.
+  virtual void settled(const Slice& /*result*/) {}
+
   /// Sends a control message of one word or more, which needs no posted receive: the peer's
   /// protocol gets it in the same call unless it is done by then. Messages of one pair and
   /// direction keep their order; they have no order relative to data messages or to other pairs.

@@ -13,6 +13,7 @@
 #include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/settings/default_network.hpp"
+#include "runtime/settings/default_rules.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
 #include "runtime/settings/settings.hpp"
@@ -134,6 +135,7 @@ CommState::CommState(MPI_Comm user)
     : comm(user), rank(rank_in(user)), ranks(ranks_of(user)), chooser(rank, ranks) {
   const bool alone = defaults().leaves_alone != nullptr && defaults().leaves_alone(user);
   if (!alone) chooser.policy() = defaults().policy;
+  chooser.policy().rules = default_rules();
   if (ranks == 1) chooser.policy().online = false;
   chooser.policy().network = with_handshake(default_network());
   chooser.policy().reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
@@ -159,6 +161,7 @@ int CommState::ensure_resources() {
   Introduction mine = introduction_of_place();
   mine.progress = progress_mode();
   mine.per_node = per_node;
+  mine.device = passed_device_memory ? 1 : 0;
   mine.settings = hashes_of(*this);
   Introductions all;
   code = introduce(internal->get(), mine, all);

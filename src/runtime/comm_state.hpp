@@ -37,8 +37,9 @@ class AsyncProgress;
 struct Due {
   bool link = false;              // resources, for calls of an algorithm that was set
   std::optional<Problem> review;  // of this problem's class
+  bool device = false;            // the ranks tell each other whether they pass device memory
 
-  [[nodiscard]] bool any() const { return link || review.has_value(); }
+  [[nodiscard]] bool any() const { return link || device || review.has_value(); }
 };
 
 /// What the trace file knows of a communicator (runtime/trace/tracer.hpp).
@@ -75,7 +76,9 @@ struct CommState {
   std::unique_ptr<CommResources> resources;  // made for the first of them
   bool resources_failed = false;             // MPI could make none
   Due due;
-  ClockRefresh clock_refresh;  // while arrivals are watched
+  bool passed_device_memory = false;  // by this rank, in some call (device_memory.hpp)
+  bool device_call = false;           // by this rank, in the call at hand
+  ClockRefresh clock_refresh;         // while arrivals are watched
   ProgramCache programs;
   std::unique_ptr<Prepared> arrival_exchange;     // plan of the exchange after a native call
   std::string broken;                             // the failure that made it useless; empty: none
@@ -87,7 +90,7 @@ struct CommState {
   latecomer_stats stats{};
   Statistics statistics;                      // without calls that took a shortcut since records()
   std::string parameters;                     // of the last handled call
-  std::vector<std::uint64_t> last_to_arrive;  // by rank: calls in which it came last; for reports
+  std::vector<std::uint64_t> last_to_arrive;  // by rank: calls in which it came last
   TraceOfComm trace;
 
   /// The statistics of all calls so far.

@@ -24,6 +24,7 @@ extern const struct named_case data_cases[]; /* buffers, counts, datatypes, oper
 extern const struct named_case life_cases[]; /* communicators, errors, threads */
 extern const struct named_case named_only_cases[];
 extern const struct named_case fortran_cases[]; /* as Fortran programs call */
+extern const struct named_case device_cases[];  /* memory of a device; by name only */
 
 /* Counts and reports a mistake. */
 #define WRONG_IF(condition)                                                  \

@@ -84,7 +84,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &at.ranks);
   int mistakes = run(data_cases, at, argc, argv) + run(life_cases, at, argc, argv) +
                  run(fortran_cases, at, argc, argv);
-  if (argc > 1) mistakes += run(named_only_cases, at, argc, argv);
+  if (argc > 1) {
+    mistakes += run(named_only_cases, at, argc, argv) + run(device_cases, at, argc, argv);
+  }
   MPI_Finalize();
   if (outside) MPI_Allreduce(MPI_IN_PLACE, counted, 2000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   return mistakes != 0;

@@ -5,6 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <utility>
+#include <vector>
+
 #include "runner.hpp"
 
 namespace {
@@ -42,6 +45,34 @@ MPI_TEST(a_long_wait_on_a_shared_core_sleeps) {
   const int before = yields;
   backoff.pause(1 + 2 * kRankSleeps.patience);
   CHECK_EQ(yields, before);
+}
+
+/// The sleeps of a rank that flags wake, as the pauses of a wait make them: its yields, its sleeps.
+std::pair<int, std::vector<Seconds>> pauses_for_flags(bool shares_core, Seconds between) {
+  Backoff backoff(kRankSleeps, shares_core);
+  std::vector<Seconds> sleeps;
+  const int before = yields;
+  for (int look = 0; look < 4; ++look) {
+    backoff.pause(1 + look * between, kFlagSleeps,
+                  [&](Seconds seconds) { sleeps.push_back(seconds); });
+  }
+  return {yields - before, sleeps};
+}
+
+MPI_TEST(a_rank_that_flags_wake_sleeps_soon_on_a_shared_core) {
+  const auto [yielded, sleeps] = pauses_for_flags(true, 1e-4);
+  CHECK_EQ(yielded, 1);
+  CHECK_EQ(sleeps.size(), 3U);
+  for (const Seconds each : sleeps) {
+    CHECK(each >= kFlagSleeps.shortest && each <= kFlagSleeps.longest);
+  }
+}
+
+/// On a core of its own it looks on for a while, then yields.
+MPI_TEST(a_rank_that_flags_wake_does_not_sleep_on_its_own_core) {
+  const auto [yielded, sleeps] = pauses_for_flags(false, 0.4 * kFlagSleeps.spin);
+  CHECK_EQ(yielded, 1);
+  CHECK(sleeps.empty());
 }
 
 }  // namespace

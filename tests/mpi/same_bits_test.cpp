@@ -11,6 +11,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/call/operators.hpp"
+#include "variable.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -139,6 +140,7 @@ std::vector<std::string> own_algorithms() {
   }
   names.emplace_back("generalized:group=cyclic");
   names.emplace_back("generalized:piece=3");
+  names.emplace_back("online_nodes:blocks=6");
   return names;
 }
 
@@ -148,6 +150,8 @@ MPI_TEST(all_ranks_get_the_same_bits_of_awkward_elements) {
   Random random(context.seed);
   const int ranks = context.ranks;
   for (const std::string& algorithm : own_algorithms()) {
+    const bool on_nodes = algorithm.starts_with("online_nodes");
+    const Variable nodes("LATECOMER_NODES", on_nodes ? "2" : "1000");
     const Communicator comm;
     CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", algorithm.c_str()), MPI_SUCCESS);
     for (const Awkward& kind : awkward_kinds(users)) {

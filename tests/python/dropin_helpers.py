@@ -1,9 +1,11 @@
 """Jobs with the drop-in library in their ranks."""
 
+import json
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from latecomer.launch import mpi, preload, program
@@ -12,6 +14,8 @@ from mpi_helpers import installed
 DEADLINE_S = 110
 # Ranks of MPICH that share memory poll it without a pause: on shared cores calls take milliseconds.
 PATIENT = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "MPIR_CVAR_NOLOCAL": "1"}
+
+LAUNCHERS = {"abi": "mpich"}  # MPI 5's standard ABI is offered by MPICH's package
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ def cases_of(name: str) -> str:
 
 def launcher_of(name: str, ranks: int, command: Sequence[str]) -> mpi.Launch:
     """The command and environment that start the ranks, without the library."""
-    return mpi.launch_command(installed(name), ranks, command, env=PATIENT, allow_root=True)
+    library = installed(LAUNCHERS.get(name, name))
+    return mpi.launch_command(library, ranks, command, env=PATIENT, allow_root=True)
 
 
 def run_command(command: Sequence[str], env: Mapping[str, str]) -> Job:
@@ -57,9 +62,32 @@ def run_command(command: Sequence[str], env: Mapping[str, str]) -> Job:
 
 
 def run_cases(
-    name: str, ranks: int, cases: Sequence[str] = (), variables: Mapping[str, str] | None = None
+    name: str,
+    ranks: int,
+    cases: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+    behind: Sequence[Path] = (),
 ) -> Job:
-    """The cases of these names, else all, with the library."""
+    """The cases of these names, else all, with the library, and other tools behind it."""
     launch = launcher_of(name, ranks, [cases_of(name), *cases])
-    command = preload.preloading(launch.command, preload.library(), variables or {})
+    before = " ".join(map(str, (preload.library(), *behind)))
+    command = preload.with_variables(launch.command, {**(variables or {}), "LD_PRELOAD": before})
     return run_command(command, launch.env)
+
+
+def calls_of(folder: Path, ranks: int) -> list[dict[str, int]]:
+    """The calls of each rank by counter, of all communicators, from reports named RANK.json."""
+    totals: list[dict[str, int]] = []
+    for rank in range(ranks):
+        sums: dict[str, int] = {}
+        for each in json.loads((folder / f"{rank}.json").read_text())["communicators"]:
+            for counter, calls in each["calls"].items():
+                sums[counter] = sums.get(counter, 0) + calls
+        totals.append(sums)
+    return totals
+
+
+def shared_library(compiler: Path | str, source: Path, to: Path) -> Path:
+    """Compiles a C file."""
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", to, source, "-ldl"], check=True)
+    return to

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .. import simgrid
 from ..base.errors import UserError
-from ..lab import privilege
+from ..lab import privilege, slurm
 from ..launch import mpi, processes, program
 
 _BUILD = "run ./demo or ./test at the root of the clone"
@@ -42,6 +42,7 @@ def findings() -> list[Finding]:
         *(_bench(family.name) for family in families),
         *_namespaces(),
         _simgrid(),
+        _slurm(),
         _tool("C++ compiler", ("c++", "g++", "clang++"), "apt-get install g++"),
         _tool("CMake", ("cmake",), "apt-get install cmake"),
         Finding("cores", True, str(len(os.sched_getaffinity(0)))),
@@ -124,6 +125,13 @@ def _simgrid() -> Finding:
         version = processes.output_of([str(path), "--version"]).strip()
         return Finding("SimGrid", True, f"{version or 'version unknown'} ({path})")
     return Finding("SimGrid", False, "not built", simgrid.REMEDY)
+
+
+def _slurm() -> Finding:
+    if absent := slurm.missing():
+        return Finding("Slurm in the lab", False, f"no {', '.join(absent)}", slurm.REMEDY)
+    version = processes.output_of([slurm.tool("slurmd"), "-V"]).strip()
+    return Finding("Slurm in the lab", True, version or "version unknown")
 
 
 def _tool(name: str, programs: Sequence[str], remedy: str) -> Finding:

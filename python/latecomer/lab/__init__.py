@@ -15,6 +15,7 @@ from .check import CheckResult, check
 from .enter import enter
 from .launch import environment, in_lab
 from .privilege import settle
+from .slurm import CONFIGURATION, check_installed
 from .spec import LabError, LabSpec, SpecError, format_rate, parse_bytes, parse_rate, parse_skew
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "parse_rate",
     "parse_skew",
     "run",
+    "run_with_slurm",
     "settle",
     "shell",
 ]
@@ -62,6 +64,30 @@ def run(
     if announce:
         announce(", ".join(filter(None, (spec.describe(), launch.library))))
     return enter(spec, "run", command=launch.command, env=launch.env, deadline=limit)["exit"]
+
+
+def run_with_slurm(
+    spec: LabSpec,
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    deadline: float | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> int:
+    """Run `command`, such as srun or sbatch with arguments, on a cluster that Slurm manages.
+
+    Returns when it and all jobs are over: its exit code, or 1 if a job did not complete. Raises
+    LabError, DeadlineError.
+    """
+    check_installed()
+    if not command:
+        raise LabError("no command given", "''", "write it after --, as in: -- srun ./app")
+    spec = settle(spec)
+    if announce:
+        announce(f"{spec.describe()}, Slurm")
+    variables = environment(spec, {"SLURM_CONF": str(CONFIGURATION), **(env or {})})
+    limit = DEFAULT_DEADLINE_S if deadline is None else deadline
+    return enter(spec, "slurm", command=command, env=variables, deadline=limit)["exit"]
 
 
 def shell(spec: LabSpec, *, env: Mapping[str, str] | None = None) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..base.errors import UserError
 from ..launch import processes
-from . import measure, topology
+from . import measure, slurm, topology
 from .spec import LabSpec
 
 
@@ -40,6 +40,10 @@ def _serve(asked: dict) -> dict:
         topology.build(spec)
         if asked["action"] == "check":
             return {"measured": measure.measure(spec)}
+        if asked["action"] == "slurm":
+            slurm.start(spec)
+            code = _run(asked["command"], asked["env"], asked["deadline"])
+            return {"exit": code or slurm.finish_jobs(asked["deadline"])}
         return {"exit": _run(asked["command"], asked["env"], asked["deadline"])}
     except UserError as error:
         return {"error": list(error.args), "kind": type(error).__name__}

@@ -24,6 +24,9 @@ _MPICH_DEVICE = re.compile(r"--with-device=ch4:([a-z,]+)")
 _LINKED = re.compile(r"libmpi(?:ch)?\.so\.(12|40) => (\S+)")  # Debian's MPICH is libmpich.so.12
 _FAMILY_OF_SONAME = {"40": "openmpi", "12": "mpich"}
 
+_SONAMES = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}
+LIBRARY_OF_MPI4PY = "MPI4PY_LIBMPI"  # a variable of mpi4py
+
 # A batch system or an outer mpirun talks to its children through these; a second
 # launcher that saw them would take our ranks for its own.
 _JOB_VARIABLES = re.compile(
@@ -235,8 +238,19 @@ def launch_command(
     else:
         options, settings = _local_options(using, ranks), {}
     settings |= root_permission() if allow_root else {}
+    settings |= {} if LIBRARY_OF_MPI4PY in base else library_for_python(using)
     start = [str(using.mpirun), *options, "-n", str(ranks), *command]
     return Launch(start, base | settings | dict(env or {}), using.describe())
+
+
+def library_for_python(using: Family) -> dict[str, str]:
+    """The variable that makes mpi4py load this library, not another that it finds before."""
+    name = _SONAMES[using.name]
+    folders_ = [using.mpirun.parent.parent / lib for lib in ("lib", "lib64")]
+    path = next((folder / name for folder in folders_ if (folder / name).exists()), None)
+    if path or using.name == "openmpi":
+        return {LIBRARY_OF_MPI4PY: str(path or name)}
+    return {}  # Debian's MPICH has another name, which mpi4py finds by itself
 
 
 def outside_jobs(env: Mapping[str, str]) -> dict[str, str]:

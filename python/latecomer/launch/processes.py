@@ -74,7 +74,7 @@ def run(
         stop(child)
 
 
-def output_of(command: Sequence[str]) -> str:
+def output_of(command: Sequence[str], timeout_s: float = _ASK_TIMEOUT_S) -> str:
     """The standard output of a short command; "" if it cannot be run, or hangs."""
     try:
         done = subprocess.run(
@@ -82,7 +82,7 @@ def output_of(command: Sequence[str]) -> str:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_ASK_TIMEOUT_S,
+            timeout=timeout_s,
             stdin=subprocess.DEVNULL,
             check=False,
         )

@@ -32,6 +32,19 @@ def find_built(name: str) -> Path | None:
     return next((path for path in paths if os.access(path, needed)), None)
 
 
+def find_library(family: str) -> Path | None:
+    """The C library of a family, under the name that programs load: installed, or of the clone.
+
+    Installed packages hold a script of the linker under its short name.
+    """
+    named = [Path(folder) for folder in folders("LATECOMER_PROGRAMS")]
+    places = (*named, *(folder / "lib" for folder in named), PACKAGE / "lib",
+              CLONE / "build" / "release" / "lib")  # fmt: skip
+    pattern = f"liblatecomer_{family}.so.*"
+    found = (path for folder in places for path in sorted(folder.glob(pattern), reverse=True))
+    return next(found, None)
+
+
 def of_family(family: str, prefix: str = PREFIX) -> Path:
     """The program of a family. Raises LaunchError."""
     if path := find(family, prefix):

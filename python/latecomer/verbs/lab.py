@@ -68,6 +68,28 @@ def run(
     return lab.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
 
 
+def slurm(
+    command: Command,
+    nodes: Nodes,
+    rate: Rate = "1gbit",
+    per_node: PerNode = 1,
+    deadline: Deadline = DEFAULT_DEADLINE_S,
+    quiet: Quiet = False,
+) -> int:
+    """Run a command on the cluster with Slurm on its hosts: srun, sbatch, or a program with these.
+
+    It returns when the command and all its jobs are over. The exit code is the command's, or 1 if a
+    job did not complete. Slurm must be installed: apt-get install slurm-wlm.
+
+    Example: latecomer lab slurm --nodes 4 -- srun --mpi=pmi2 -n 4 ./app
+    """
+    from .. import lab
+
+    spec = _spec(nodes, rate, per_node, None, 50, None)
+    announce = None if quiet else say
+    return lab.run_with_slurm(spec, command, deadline=deadline, announce=announce)
+
+
 def check(
     nodes: Nodes,
     rate: Rate,

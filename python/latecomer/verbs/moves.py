@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .times import Times
@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 
 
 def moves_text(
-    schedule: Schedule, simulation: Simulation, times: Times, rank: int | None = None
+    schedule: Schedule,
+    simulation: Simulation,
+    times: Times,
+    rank: int | None = None,
+    nodes: Sequence[int] = (),
 ) -> str:
     """The log, where ranks agree on one, and the moves in the order of their begin.
 
-    `rank`: only those of this rank; None: all.
+    `rank`: only those of this rank; None: all. `nodes`: of the ranks, which share a buffer there.
     """
     unit, scale = times.unit(float(simulation.exits.max()))
     lines = [*_log(simulation, unit, scale), f"moves: begin and end in {unit}, ranks, content"]
-    for move, content in _contents(schedule, simulation):
+    for move, content in _contents(schedule, simulation, nodes):
         if rank in (None, move.sender, move.receiver):
             ranks = f"{move.sender}" if move.local else f"{move.sender} -> {move.receiver}"
             lines.append(f"{move.begin * scale:.6g} {move.end * scale:.6g} {ranks} {content}")
@@ -36,10 +40,12 @@ def _log(simulation: Simulation, unit: str, scale: float) -> Iterator[str]:
         yield f"{entry.time * scale:.6g} rank {entry.rank} from round {entry.round}"
 
 
-def _contents(schedule: Schedule, simulation: Simulation) -> Iterator[tuple[Move, str]]:
+def _contents(
+    schedule: Schedule, simulation: Simulation, nodes: Sequence[int]
+) -> Iterator[tuple[Move, str]]:
     from ..picture.replay import follow, segments
 
-    loads = follow(schedule, simulation).loads
+    loads = follow(schedule, simulation, nodes).loads
     pieces = segments(loads.values())
     for number, move in enumerate(simulation.trace):
         yield move, _content(loads[number], pieces) if number in loads else move.text

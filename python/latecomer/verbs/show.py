@@ -266,7 +266,7 @@ def _print(shown: Shown, rank: int | None, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(shown, rank))
     elif shown.decides:
-        moves = moves_text(shown.schedule, shown.simulation, shown.times, rank)
+        moves = moves_text(shown.schedule, shown.simulation, shown.times, rank, shown.nodes)
         print(_heading(shown) + shown.schedule.plan + moves, end="")
     else:
         print(_heading(shown) + _programs(shown.schedule, rank), end="")

@@ -27,15 +27,6 @@ const Algorithm& chosen(const Plan& plan, Count among) {
   return find_algorithm(plan.problem.collective, names.at(static_cast<std::size_t>(among)));
 }
 
-Parameters parameters_for(const Algorithm& row, const Parameters& given) {
-  Parameters taken;
-  for (const Parameter& parameter : row.parameters) {
-    const auto found = given.find(parameter.name);
-    if (found != given.end() && found->second >= parameter.minimum) taken.insert(*found);
-  }
-  return taken;
-}
-
 /// The first row that takes the operator and is worth its planning; otherwise the first one that
 /// takes the operator. None: nothing.
 std::string_view usable(std::span<const std::string_view> names, const Problem& problem,
@@ -63,6 +54,15 @@ std::string_view aware_row(const Plan& plan, const Problem& problem, const Knowl
 }
 
 }  // namespace
+
+Parameters parameters_for(const Algorithm& row, const Parameters& given) {
+  Parameters taken;
+  for (const Parameter& parameter : row.parameters) {
+    const auto found = given.find(parameter.name);
+    if (found != given.end() && found->second >= parameter.minimum) taken.insert(*found);
+  }
+  return taken;
+}
 
 Parameter among_parameter(std::string_view collective) {
   return {kAmong, "the algorithm among the nodes; default: the cheapest", 0,

@@ -10,6 +10,9 @@ namespace latecomer {
 /// `segments` of the row among the nodes; 0: as many as it takes by itself.
 [[nodiscard]] Parameter segments_among_parameter();
 
+/// Those of the given parameters that the row has.
+[[nodiscard]] Parameters parameters_for(const Algorithm& row, const Parameters& given);
+
 /// The plan among nodes for a problem of as many ranks as there are nodes: by the row that `plan`
 /// names, if it takes the operator, with the plan's parameters that the row has; otherwise by the
 /// cheapest one of balanced rows. Where the arrivals differ it is the first of `aware` that takes

@@ -17,8 +17,20 @@ bool root_drives(const Problem& problem) {
   return problem.collective == Collective::bcast || problem.collective == Collective::scatter;
 }
 
-/// Of each node the ranks that are expected first; of equal ones the root, otherwise the lowest. A
-/// rank that comes later than the first one by more than `patience` drives no lane.
+/// Throws Error unless the plan is one for the problem, but for being in place.
+void check_inner(const Plan& inner, Problem problem) {
+  const Algorithm& row = find_algorithm(problem.collective, inner.algorithm);
+  problem.in_place = inner.problem.in_place;
+  if (row.build == nullptr || row.name == "nodes" || inner.problem != problem) {
+    throw Error("inner plan", in_words(inner),
+                "a program of " + std::to_string(problem.ranks) + " places for " +
+                    std::to_string(problem.count) + " elements");
+  }
+  check_plan(inner);
+}
+
+}  // namespace
+
 std::vector<Count> choose_drivers(const Problem& problem, const Nodes& nodes, Count lanes,
                                   const std::vector<Seconds>& arrivals, Seconds patience) {
   const auto arrival = [&](Rank rank) {
@@ -63,20 +75,6 @@ void check_drivers(const Plan& plan, const Nodes& nodes) {
     if (of_root && driver != plan.problem.root) refuse_table(plan, "the root for its node");
   }
 }
-
-/// Throws Error unless the plan is one for the problem, but for being in place.
-void check_inner(const Plan& inner, Problem problem) {
-  const Algorithm& row = find_algorithm(problem.collective, inner.algorithm);
-  problem.in_place = inner.problem.in_place;
-  if (row.build == nullptr || row.name == "nodes" || inner.problem != problem) {
-    throw Error("inner plan", in_words(inner),
-                "a program of " + std::to_string(problem.ranks) + " places for " +
-                    std::to_string(problem.count) + " elements");
-  }
-  check_plan(inner);
-}
-
-}  // namespace
 
 std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,
                                        const std::vector<Seconds>& arrivals) {

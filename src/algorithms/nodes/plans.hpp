@@ -28,6 +28,14 @@ struct Lifting {
 /// The problem among the nodes for `count` elements of the vector.
 [[nodiscard]] Problem problem_among(const Problem& problem, const Nodes& nodes, Count count);
 
+/// Of each node the ranks that are expected first; of equal ones the root, otherwise the lowest. A
+/// rank that comes later than the first one by more than `patience` drives no lane.
+[[nodiscard]] std::vector<Count> choose_drivers(const Problem& problem, const Nodes& nodes,
+                                                Count lanes, const std::vector<Seconds>& arrivals,
+                                                Seconds patience);
+/// Throws Error unless the plan's table has a driver for each lane of each node.
+void check_drivers(const Plan& plan, const Nodes& nodes);
+
 /// The arrivals of nodes. A node contributes when its last rank is there; one that only receives,
 /// or has the root as its driver, begins with its driver.
 [[nodiscard]] std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,

@@ -74,6 +74,9 @@ class PieceFlags {
   PieceFlags(const Wave& wave, Builder& builder);
 
   [[nodiscard]] bool empty() const { return flags_.empty(); }
+  [[nodiscard]] std::int32_t flag(Count piece) const {
+    return flags_[static_cast<std::size_t>(piece)];
+  }
   /// Signals each piece as this rank leaves it.
   void signal(Builder& builder) const;
   void signal_end_of_use(Count piece, Builder& builder) const;
@@ -93,6 +96,9 @@ class Sum {
  public:
   Sum(const Wave& wave, const NodeRank& rank, Builder& builder);
 
+  [[nodiscard]] std::int32_t flag(Count piece, Count slice) const {
+    return flags_[static_cast<std::size_t>(piece * wave_.slices + slice)];
+  }
   /// Adds a piece of this rank's vector. `tells`: the first one with its arrival stamp.
   void add(Count piece, bool tells) const;
   /// Adds all of it.
@@ -104,10 +110,6 @@ class Sum {
   std::vector<OpIndex> await(bool tells) const;
 
  private:
-  [[nodiscard]] std::int32_t flag(Count piece, Count slice) const {
-    return flags_[static_cast<std::size_t>(piece * wave_.slices + slice)];
-  }
-
   Wave wave_;
   const NodeRank& rank_;
   Builder& builder_;

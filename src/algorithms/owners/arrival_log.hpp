@@ -37,6 +37,7 @@ struct OnlineCall {
   Count step = 1;     // rounds that are reported together
   Rank children = 2;  // of each rank in the tree of control messages
   Combines combines = Combines::yes;
+  const char* member = "rank";  // the word for a rank in texts: it may stand for a node
 };
 
 /// A control message between two ranks.

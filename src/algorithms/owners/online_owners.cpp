@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/owners/online_protocol.hpp"
+#include "algorithms/owners/online_executor.hpp"
 #include "algorithms/owners/planning.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
@@ -23,45 +23,8 @@ constexpr Count kMostStep = 1024;
 constexpr Count kMostWindow = 4096;    // rounds have room in a control message
 constexpr Count kMostChildren = 1024;  // the numbers of the tree's places have room in a Rank
 
-/// All contributions to the first block are combined in its result, which reaches all ranks; in an
-/// all-gather the first piece of each rank's part does. So do the arrival stamps that they carry.
-Count stamped_blocks(const Plan& plan) {
-  return combines(plan.problem.collective) ? 1 : plan.problem.ranks;
-}
-
 /// Without elements there are no messages.
 bool informs_all(const Plan& plan) { return plan.problem.count > 0; }
-
-class OnlineExecutor final : public Executor {
- public:
-  OnlineExecutor(const Plan& plan, Rank me)
-      : call_{plan.problem.ranks,
-              blocks_of(plan),
-              static_cast<Rank>(plan.parameters.at("coordinator")),
-              plan.parameters.at("window"),
-              plan.parameters.at("step"),
-              static_cast<Rank>(plan.parameters.at("children")),
-              combines_of(plan)},
-        layout_{ranges_of(plan), longest_block(plan), plan.problem.before(me).begin,
-                plan.telemetry ? stamped_blocks(plan) : 0},
-        context_(context_of(plan, me)) {
-    if (call_.combines == Combines::no) return;
-    context_.scratch_count = static_cast<Count>(OnlineRank::kLandings) * layout_.longest;
-  }
-  [[nodiscard]] const RankContext& context() const override { return context_; }
-  [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
-      Transport& transport, const ProtocolOptions& /*options*/) const override {
-    return std::make_unique<OnlineProtocol>(call_, layout_, context_, transport);
-  }
-  [[nodiscard]] ControlMeaning meaning(ControlWords words) const override {
-    return meaning_of(words);
-  }
-
- private:
-  OnlineCall call_;
-  BlockLayout layout_;
-  RankContext context_;
-};
 
 std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
   return std::make_unique<OnlineExecutor>(plan, me);

@@ -63,6 +63,7 @@ OnlineProtocol::OnlineProtocol(const OnlineCall& call, const BlockLayout& layout
       rank_(call, context.me),
       layout_(layout),
       combines_(call.combines == Combines::yes),
+      settled_(layout.blocks.size(), false),
       sent_to_(static_cast<std::size_t>(call.ranks), false),
       received_from_(static_cast<std::size_t>(call.ranks), false) {}
 
@@ -92,9 +93,8 @@ void OnlineProtocol::on_control(Rank from, ControlWords words) {
   }
   const std::optional<LogMessage> message = decode(words);
   if (!message || !rank_.log().can_come(from, *message)) {
-    return fail("rank " + std::to_string(from) +
-                " sent a control message that does not fit the plan of rank " +
-                std::to_string(context_.me));
+    return fail(rank_.name(from) + " sent a control message that does not fit the plan of " +
+                rank_.name(context_.me));
   }
   OnlineRank::Step step;
   rank_.hear(from, *message, step);
@@ -131,10 +131,11 @@ void OnlineProtocol::completed(const Completion& completion) {
 void OnlineProtocol::landed(std::size_t receive, std::uint64_t plan_hash) {
   const Hop& hop = rank_.receive_hop(receive);
   if (first_of_peer_[receive] && plan_hash != context_.plan_hash) {
-    return fail("rank " + std::to_string(hop.from) + " follows another plan than rank " +
-                std::to_string(context_.me));
+    return fail(rank_.name(hop.from) + " follows another plan than " + rank_.name(context_.me));
   }
-  if (!hop.final) {
+  if (hop.final) {
+    transport_.settled(result(hop.block));
+  } else {
     to_combine_.push_back(receive);
     if (to_combine_.size() == 1) combine_next();
   }
@@ -157,13 +158,22 @@ void OnlineProtocol::end() {
 
 void OnlineProtocol::send(std::size_t send) {
   const Hop& hop = rank_.send_hop(send);
-  const bool first_owner = !combines_ && hop.block % context_.ranks == context_.me;
-  const bool in_output = (hop.final && !first_owner) || rank_.combined_before(send);
+  const bool owns = hop.block % context_.ranks == context_.me;
+  if (hop.final && owns) settle(hop.block);
+  const bool in_output = (hop.final && (combines_ || !owns)) || rank_.combined_before(send);
   const Slice data = in_output ? result(hop.block) : own(hop.block);
   const bool first = !sent_to_[static_cast<std::size_t>(hop.to)];
   sent_to_[static_cast<std::size_t>(hop.to)] = true;
   transport_.send({hop.to, data, first, hop.block < layout_.stamped, !data.empty()},
                   context_.plan_hash, token(Work::send, send));
+}
+
+/// A block of its own is final when this rank first sends it as a result.
+void OnlineProtocol::settle(Count block) {
+  const auto number = static_cast<std::size_t>(block);
+  if (settled_[number]) return;
+  settled_[number] = true;
+  transport_.settled(result(block));
 }
 
 void OnlineProtocol::receive(std::size_t receive) {

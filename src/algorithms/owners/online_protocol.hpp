@@ -41,6 +41,7 @@ class OnlineProtocol final : public Protocol {
   void follow(const OnlineRank::Step& step);
   void end();
   void send(std::size_t send);
+  void settle(Count block);
   void receive(std::size_t receive);
   void combine_next();
   void landed(std::size_t receive, std::uint64_t plan_hash);
@@ -57,6 +58,7 @@ class OnlineProtocol final : public Protocol {
   bool combines_;
   bool copying_ = false;                // the input to the output
   std::deque<std::size_t> to_combine_;  // receives, the first one under way
+  std::vector<bool> settled_;           // by block: told, of those that this rank owns
   std::vector<bool> sent_to_;           // by rank: the first message carries the plan's hash
   std::vector<bool> received_from_;
   std::vector<bool> first_of_peer_;  // by receive: it is the first message of its sender

@@ -128,20 +128,20 @@ bool OnlineRank::done() const {
 
 std::string OnlineRank::waiting_for() const {
   if (!log_.entered()) {
-    return "for rank " + std::to_string(call_.coordinator) + ", which orders arrivals";
+    return "for " + name(call_.coordinator) + ", which orders arrivals";
   }
   std::string text;
   const auto add = [&](const char* what, Rank peer) {
-    text += (text.empty() ? "" : ", ") + std::string(what) + std::to_string(peer);
+    text += (text.empty() ? "" : ", ") + std::string(what) + name(peer);
   };
-  if (send_posted_ > send_over_) add("to send to rank ", sends_[send_over_].hop.to);
+  if (send_posted_ > send_over_) add("to send to ", sends_[send_over_].hop.to);
   for (std::size_t i = 0; i < receive_posted_; ++i) {
-    if (!receives_[i].over) add("to receive from rank ", receives_[i].hop.from);
+    if (!receives_[i].over) add("to receive from ", receives_[i].hop.from);
   }
   std::vector<bool> here(static_cast<std::size_t>(call_.ranks), false);
   for (const LogEntry& entry : log_.entries()) here[entry.rank] = true;
   for (Rank rank = 0; rank < call_.ranks; ++rank) {
-    if (!here[rank]) add("for the arrival of rank ", rank);
+    if (!here[rank]) add("for the arrival of ", rank);
   }
   return text;
 }

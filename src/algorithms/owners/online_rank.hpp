@@ -51,6 +51,10 @@ class OnlineRank {
   }
   /// True if this rank had combined the block with contributions of others before it sends it.
   [[nodiscard]] bool combined_before(std::size_t send) const { return sends_[send].earlier > 0; }
+  /// The name of a rank in texts.
+  [[nodiscard]] std::string name(Rank rank) const {
+    return std::string(call_.member) + ' ' + std::to_string(rank);
+  }
   /// A text that says what the rank waits for.
   [[nodiscard]] std::string waiting_for() const;
   [[nodiscard]] const ArrivalLog& log() const { return log_; }

@@ -1,4 +1,5 @@
 // The C API that takes an MPI_Comm: converts arguments and exceptions, nothing else.
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -63,6 +64,18 @@ int latecomer_get_pattern(MPI_Comm comm, double* last, double* expected, int ran
     const latecomer::Pattern pattern = latecomer::pattern_of(state, ranks);
     if (last != nullptr) std::copy(pattern.last.begin(), pattern.last.end(), last);
     if (expected != nullptr) std::copy(pattern.expected.begin(), pattern.expected.end(), expected);
+  });
+}
+
+int latecomer_get_last_to_arrive(MPI_Comm comm, uint64_t* calls, int ranks) {
+  return with_state(comm, [&](CommState& state) {
+    if (calls == nullptr) refuse_null("calls");
+    if (ranks != state.ranks) {
+      throw latecomer::Error("ranks", std::to_string(ranks),
+                             "the communicator's size, " + std::to_string(state.ranks));
+    }
+    std::fill_n(calls, ranks, 0);
+    std::copy(state.last_to_arrive.begin(), state.last_to_arrive.end(), calls);
   });
 }
 

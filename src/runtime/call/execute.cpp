@@ -1,6 +1,7 @@
 #include "runtime/call/execute.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 #include <new>
@@ -10,6 +11,7 @@
 #include "base/last_error.hpp"
 #include "runtime/call/call_data.hpp"
 #include "runtime/call/datatypes.hpp"
+#include "runtime/call/host_buffers.hpp"
 #include "runtime/call/operators.hpp"
 #include "runtime/call/run.hpp"
 #include "runtime/connection/blocking_channel.hpp"
@@ -180,6 +182,41 @@ Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
   return ending;
 }
 
+// --- Memory of devices ---
+
+/// Notes whether this rank passes memory of a device in the call. Returns true if it does.
+bool note_device_memory(CommState& state, const Call& call) {
+  const bool passed = passes_device_memory(call, state.ranks, state.rank);
+  state.passed_device_memory = state.passed_device_memory || passed;
+  return passed;
+}
+
+/// The handled calls after which ranks tell each other whether they pass memory of a device, which
+/// they may begin to do at any time. Until all know, each copies its own.
+bool tells_of_devices(std::uint64_t calls) {
+  constexpr std::uint64_t kEvery = 256;
+  return calls < kEvery ? std::has_single_bit(calls) : calls % kEvery == 0;
+}
+
+Outcome tell_of_devices(CommState& state) {
+  CommResources& resources = *state.resources;
+  BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
+                          "to compare the kinds of buffers");
+  const auto any = tree_allreduce(channel, state.ranks, state.rank,
+                                  std::uint64_t{state.passed_device_memory ? 1U : 0U},
+                                  [](std::uint64_t& all, std::uint64_t theirs) { all |= theirs; });
+  if (!channel.failed()) resources.device_memory = any != 0;
+  return channel.outcome();
+}
+
+/// The reason for which all ranks leave the communicator's calls to the MPI library; null if there
+/// is none.
+CallCounter left_by_all(const CommState& state) {
+  if (state.settings == Settings::different) return &latecomer_stats::fallback_settings;
+  const bool device = state.resources != nullptr && state.resources->device_memory;
+  return device ? &latecomer_stats::fallback_device : nullptr;
+}
+
 // --- The ways of a call ---
 
 /// Executes the MPI library's collective; if MPI refuses the call it calls the program's error
@@ -205,6 +242,7 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
   const Ending ending{execute_natively(state, request.call), counter, false, call_class};
   if (call_class == nullptr || !Chooser::watched(*call_class, monotonic_clock() - entered))
     return ending;
+  (void)note_device_memory(state, request.call);
   return review_in_time(state, request.problem, ending);
 }
 
@@ -214,7 +252,10 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
   CommResources& resources = *state.resources;
   Watch* const watch = state.chooser.piggybacks(prepared.plan) ? state.chooser.watch() : nullptr;
   resources.failures.enter_part(FailureDetector::Part::plan, prepared.context().plan_hash);
-  CallData data(call, prepared.plan.problem, state.rank);
+  HostBuffers buffers_here(call, state.ranks, state.rank, state.device_call);
+  if (buffers_here.code() != MPI_SUCCESS)
+    return {buffers_here.code(), "MPI could not copy the memory of a device"};
+  CallData data(buffers_here.call(), prepared.plan.problem, state.rank);
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   Protocol* protocol = begun;
   if (begun != nullptr) {
@@ -237,8 +278,10 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
   if (outcome.code != MPI_SUCCESS) return outcome;
   resources.end_call();
   if (watch != nullptr) watch->leave(resources.clocks.now());
-  const int code = data.finish();
-  return {code, code == MPI_SUCCESS ? "" : "MPI could not unpack the data"};
+  int code = data.finish();
+  if (code != MPI_SUCCESS) return {code, "MPI could not unpack the data"};
+  code = buffers_here.finish();
+  return {code, code == MPI_SUCCESS ? "" : "MPI could not copy to the memory of a device"};
 }
 
 Ending execute_plan_and_learn(CommState& state, const Call& call, const Prepared& prepared,
@@ -321,6 +364,7 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
       if (obstacle.code != MPI_SUCCESS) return fail(state, obstacle);
     }
     ++state.resources->calls;
+    if (!state.async_progress && tells_of_devices(state.resources->calls)) state.due.device = true;
     (void)state.chooser.expect(request.problem);
     decision = state.chooser.decide(request.problem);
     const Outcome ready = prepare_decided(state, request, decision, prepared);
@@ -364,6 +408,10 @@ Ending settle(CommState& state, Ending ending) {
       if (reviewed.raise) return reviewed;
     }
   }
+  if (due.device) {
+    const Outcome told = tell_of_devices(state);
+    if (told.code != MPI_SUCCESS) return fail(state, told);
+  }
   if (!due.link || state.resources) return ending;
   const Outcome connected = connect_and_watch(state);
   if (connected.code == MPI_SUCCESS || state.resources_failed) return ending;
@@ -384,18 +432,19 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
     return execute_by_library(state, request, request.by_library, nullptr, entered);
   }
   if (!state.broken.empty()) return refuse(state);
-  if (state.settings == Settings::different) {
-    return execute_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+  if (const CallCounter reason = left_by_all(state)) {
+    return execute_by_library(state, request, reason, nullptr, 0);
   }
   const Problem& problem = request.problem;
   CallClass* call_class = nullptr;
-  if (state.chooser.policy().chooses(problem.collective)) {
+  if (state.chooser.chooses(problem)) {
     const bool worth = Chooser::worth_a_class(problem);
     call_class = worth ? &state.chooser.class_of(problem) : nullptr;
     if (!worth || Chooser::left_alone(*call_class)) {
       return execute_by_library(state, request, &latecomer_stats::native, call_class, entered);
     }
   }
+  state.device_call = note_device_memory(state, request.call);
   if (waits_for_link(state, problem)) {
     state.due.link = !state.resources_failed;
     return execute_by_library(state, request, &latecomer_stats::fallback_link, nullptr, 0);
@@ -409,14 +458,15 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   if (const auto wrong = state.resources->failures.check()) {
     return fail(state, {disagreement_class(), *wrong});
   }
-  if (state.settings == Settings::different) {
-    return execute_by_library(state, request, &latecomer_stats::fallback_settings, nullptr, 0);
+  if (const CallCounter reason = left_by_all(state)) {
+    return execute_by_library(state, request, reason, nullptr, 0);
   }
   const Seconds inside = monotonic_clock() - entered;
   const bool announced = state.async_progress && state.async_progress->announces(request);
   Ending ending = decide_and_execute(state, request, state.resources->clocks.now() - inside);
   ending.call_class = call_class;
-  ending.decided = call_class != nullptr && !announced && ending.code == MPI_SUCCESS;
+  ending.decided =
+      call_class != nullptr && !announced && ending.code == MPI_SUCCESS && !state.chooser.ruled();
   return ending;
 } catch (const std::exception& error) {
   if (UserCode::threw()) {
@@ -466,12 +516,13 @@ bool lasting(const CommState& state, const Call& call) {
 }
 
 /// True if the MPI library executes all calls like this one, except those that a class looks at. A
-/// call that goes to it for another reason may do so on this rank alone, and other ranks may have
-/// to be notified.
+/// call that goes to it for a reason that not all ranks know may do so on this rank alone, and
+/// other ranks may have to be notified.
 bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
   const bool alone = state.intercommunicator || state.ranks == 1;
   const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
-                           : ending.counter == &latecomer_stats::native;
+                           : ending.counter == &latecomer_stats::native ||
+                                 ending.counter == &latecomer_stats::fallback_device;
   return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
 }
 
@@ -499,7 +550,7 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
     ended.parameters = state.parameters;
   }
   ended.telemetry = telemetry_of(state, ending);
-  if (ended.telemetry && ledger_is_kept()) count_last(state);
+  if (ended.telemetry) count_last(state);
   const Statistics::Records records = state.statistics.add(ended);
   if (takes_shortcut(state, request, ending)) {
     state.shortcuts.add(request.call, ending.counter, ending.call_class, state.chooser, records,

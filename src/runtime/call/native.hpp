@@ -14,6 +14,7 @@ struct NativeCalls {
   decltype(&PMPI_Allgatherv) allgatherv = PMPI_Allgatherv;
   decltype(&PMPI_Gather) gather = PMPI_Gather;
   decltype(&PMPI_Scatter) scatter = PMPI_Scatter;
+  decltype(&PMPI_Sendrecv) sendrecv = PMPI_Sendrecv;  // of a rank to itself: host_buffers.hpp
 };
 
 /// Changed before the first call only.

@@ -19,13 +19,15 @@ bool types_fit(const Request& request) {
 }
 
 CallCounter reason(const CommState& state, const Request& request) {
-  const Algorithm& algorithm = *state.choice(request.call.collective).algorithm;
   const Problem& problem = request.problem;
+  const Algorithm& algorithm = *state.choice(problem.collective).algorithm;
   if (algorithm.kind == Kind::native) return &latecomer_stats::native;
   if (problem.count == 0 || state.ranks == 1) return &latecomer_stats::fallback_trivial;
   if (!types_fit(request)) return &latecomer_stats::fallback_type;
   if (!problem.commutative && algorithm.commutative_only)
     return &latecomer_stats::fallback_operator;
+  const bool by_rule = state.chooser.calm_choice(problem).algorithm->kind == Kind::native;
+  if (by_rule && !state.chooser.chooses(problem)) return &latecomer_stats::native;
   return nullptr;
 }
 

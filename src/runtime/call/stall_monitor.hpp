@@ -36,7 +36,9 @@ class StallMonitor {
   void pause(Report&& report) {
     if (timer_.idle()) report();
     check_failures();
-    backoff_.pause(timer_.now());
+    MpiTransport& transport = resources_.transport;
+    backoff_.pause(timer_.now(), transport.awaits_flags_alone() ? kFlagSleeps : kRankSleeps,
+                   [&](Seconds seconds) { transport.sleep(seconds); });
   }
   /// Reports on stderr how long this rank has been waiting, and `for_what`.
   void report(const std::string& for_what) const;

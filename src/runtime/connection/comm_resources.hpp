@@ -22,6 +22,7 @@ struct CommResources {
       : comm(std::move(internal)),
         introduced(settings_of(all)),
         oversubscribed(is_oversubscribed(all, me, sysconf(_SC_NPROCESSORS_ONLN))),
+        device_memory(any_passes_device_memory(all)),
         clocks(group_clocks(clocks_of(all), me)),
         failures(comm->get()),
         transport(comm->get(), piece_limit),
@@ -69,6 +70,7 @@ struct CommResources {
   std::unique_ptr<InternalComm> comm;
   SettingHashes introduced;  // as they were when the ranks introduced themselves
   bool oversubscribed;       // this machine has more ranks than cores
+  bool device_memory;        // a rank passes such memory: the MPI library executes all calls
   Clocks clocks;
   FailureDetector failures;
   Scratch scratch;

@@ -113,6 +113,11 @@ Placement placement_of(const Introductions& all) {
   return shares_nodes(placement) ? placement : Placement{};
 }
 
+bool any_passes_device_memory(const Introductions& all) {
+  return std::any_of(all.begin(), all.end(),
+                     [](const Introduction& one) { return one.device != 0; });
+}
+
 SettingHashes settings_of(const Introductions& all) {
   SettingHashes merged = all.front().settings;
   for (const Introduction& one : all) merge(merged, one.settings);

@@ -35,6 +35,7 @@ struct Introduction {
   std::uint64_t node = 0;      // of processes that can share memory
   std::uint64_t per_node = 0;  // ranks that may share a node (node_sharing.hpp); 0: all
   std::uint64_t number = 0;    // of CommResources that this process has made; rank 0's counts
+  std::uint64_t device = 0;    // 1: it has passed memory of a device (device_memory.hpp)
   SettingHashes settings;
 };
 
@@ -58,5 +59,8 @@ using Introductions = std::vector<Introduction>;
 [[nodiscard]] Placement placement_of(const Introductions& all);
 
 [[nodiscard]] SettingHashes settings_of(const Introductions& all);
+
+/// True if a rank has passed memory of a device.
+[[nodiscard]] bool any_passes_device_memory(const Introductions& all);
 
 }  // namespace latecomer

@@ -237,8 +237,7 @@ void AsyncProgress::fail(Outcome outcome) {
 // --- The program's threads ---
 
 bool AsyncProgress::announces(const Request& request) const {
-  const Algorithm& row = *state_.choice(request.problem.collective).algorithm;
-  if (row.kind == Kind::protocol && !row.runs_ahead) return false;
+  if (!state_.chooser.may_run_ahead(request.problem)) return false;
   const auto signature = signature_of(request.call, state_.ranks, state_.rank);
   return signature && worth_announcing(problem_of(*signature), state_.compared);
 }

@@ -15,6 +15,7 @@ constexpr Counter kCounters[] = {
     {"fallback_plan", &latecomer_stats::fallback_plan},
     {"fallback_settings", &latecomer_stats::fallback_settings},
     {"fallback_link", &latecomer_stats::fallback_link},
+    {"fallback_device", &latecomer_stats::fallback_device},
     {"before_arrival", &latecomer_stats::before_arrival, false},
 };
 static_assert(sizeof(latecomer_stats) == std::size(kCounters) * sizeof(std::uint64_t),

@@ -37,7 +37,7 @@ std::uint64_t hash_of(const Choice& choice) {
   return fnv1a(text);
 }
 
-using Numbers = std::array<std::uint64_t, 5>;
+using Numbers = std::array<std::uint64_t, 7>;
 
 int max_over_ranks(CommState& state, const Numbers& mine, Numbers& largest) {
   const ReleasedCommLock released(state.lock);
@@ -48,18 +48,21 @@ int max_over_ranks(CommState& state, const Numbers& mine, Numbers& largest) {
 
 /// Agrees on a text: one reduction shows every rank whether all could read it and all mean the
 /// same. A rank that could not read it (no `meaning`) knows the reason, and its caller throws it.
-/// The reduction also shows whether all ranks are in the same mode, which decides when they compare
-/// the other settings.
+/// The reduction also shows whether all ranks are in the same mode and have the same rules, which
+/// decide when they compare the other settings.
 void agree(CommState& state, const std::string& what, std::string_view text,
            std::optional<std::uint64_t> meaning) {
   const std::uint64_t hash = meaning.value_or(0);
   const std::uint64_t mode = state.chooser.policy().reproducible ? 1 : 0;
-  const Numbers mine = {meaning ? 0U : 1U, hash, ~hash, mode, ~mode};
+  const auto& all_rules = state.chooser.policy().rules;
+  const std::uint64_t rules = all_rules ? all_rules->hash : 0;
+  const Numbers mine = {meaning ? 0U : 1U, hash, ~hash, mode, ~mode, rules, ~rules};
   Numbers largest{};
   const int code = max_over_ranks(state, mine, largest);
   if (code != MPI_SUCCESS) throw RefusedByMpi{code};
   state.settings = Settings::unknown;
   if (largest[3] != ~largest[4]) find_different(state, "reproducible");
+  if (largest[5] != ~largest[6]) find_different(state, "rules");
   if (!meaning) return;
   if (largest[0] != 0) {
     throw Error(what, std::string(text),

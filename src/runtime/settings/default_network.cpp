@@ -1,64 +1,18 @@
 #include "runtime/settings/default_network.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <string>
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
+#include "runtime/settings/default_rules.hpp"
 #include "runtime/settings/environment.hpp"
+#include "runtime/settings/small_file.hpp"
 
 namespace latecomer {
 namespace {
 
 constexpr const char* kNetworkVariable = "LATECOMER_NETWORK";
 constexpr std::size_t kMaxBytes = 64 << 10;
-
-/// An open file, closed at the end.
-class File {
- public:
-  /// Does not wait for the writer of a pipe.
-  explicit File(const std::string& name)
-      : handle_(open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
-  ~File() {
-    if (handle_ >= 0) close(handle_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  [[nodiscard]] bool regular() const {
-    struct stat found{};
-    return fstat(handle_, &found) == 0 && S_ISREG(found.st_mode);
-  }
-  /// The text, as far as it can be read, and at most one byte more than allowed.
-  [[nodiscard]] std::string text() const {
-    std::string all(kMaxBytes + 1, '\0');
-    std::size_t size = 0;
-    while (size < all.size()) {
-      const ssize_t more = read(handle_, all.data() + size, all.size() - size);
-      if (more <= 0) break;
-      size += static_cast<std::size_t>(more);
-    }
-    all.resize(size);
-    return all;
-  }
-  [[nodiscard]] bool is_open() const { return handle_ >= 0; }
-
- private:
-  int handle_;
-};
-
-std::string text_of(const std::string& name) {
-  const File file(name);
-  if (!file.is_open()) throw Error("network file", name, "a file that can be read");
-  std::string text = file.regular() ? file.text() : "";
-  if (!file.regular() || text.size() > kMaxBytes) {
-    throw Error("network file", name, "a regular file of at most 64 KiB");
-  }
-  return text;
-}
 
 /// The content may be a secret, where the name of the file is not the user's: it is not shown.
 Network parse_line(const std::string& file, std::size_t number, std::string_view line) try {
@@ -69,7 +23,7 @@ Network parse_line(const std::string& file, std::size_t number, std::string_view
 
 /// Reads the only line that is neither empty nor a comment.
 Network read_file(const std::string& name) {
-  const std::string text = text_of(name);
+  const std::string text = read_small_file("network file", name, kMaxBytes);
   std::size_t number = 0;
   std::size_t found = 0;
   Network network;
@@ -92,14 +46,15 @@ Network read_network(std::string_view text) {
 }
 
 Network default_network() {
-  const auto text = environment(kNetworkVariable);
-  if (!text) return {};
-  try {
-    return read_network(*text);
-  } catch (const Error& error) {
-    report_unused(kNetworkVariable, error.what());
-    return {};
+  if (const auto text = environment(kNetworkVariable)) {
+    try {
+      return read_network(*text);
+    } catch (const Error& error) {
+      report_unused(kNetworkVariable, error.what());
+    }
   }
+  const auto rules = default_rules();
+  return rules ? rules->network.value_or(Network{}) : Network{};
 }
 
 }  // namespace latecomer

@@ -11,7 +11,8 @@ namespace latecomer {
 /// start with #, as `latecomer calibrate` writes it. Throws Error, which shows nothing of the file.
 [[nodiscard]] Network read_network(std::string_view text);
 
-/// The network of the environment variable LATECOMER_NETWORK, or the built-in one. A value that
+/// The network of the environment variable LATECOMER_NETWORK, else of the rules in force, else the
+/// built-in one. A value that
 /// cannot be read is reported on stderr, once a job, and not used.
 [[nodiscard]] Network default_network();
 

@@ -21,10 +21,16 @@ std::uint64_t hash_of_mode(const CommState& state) {
   return state.chooser.policy().reproducible ? 1 : 0;
 }
 
+std::uint64_t hash_of_rules(const CommState& state) {
+  const auto& rules = state.chooser.policy().rules;
+  return rules ? rules->hash : 0;
+}
+
 constexpr Setting kSettings[] = {
     {"library version", hash_of_version},
     {"reproducible", hash_of_mode},
     {"network", hash_of_network},
+    {"rules", hash_of_rules},
 };
 static_assert(std::size(kSettings) <= SettingHashes::kMax);
 

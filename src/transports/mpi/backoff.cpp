@@ -4,8 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 namespace latecomer {
@@ -28,21 +26,24 @@ Seconds Sleeps::after(Seconds waited, Seconds cost) const {
                     std::max(longest, std::min(polls * cost, longest_ever)));
 }
 
-void Backoff::pause(Seconds now) {
-  if (polls_++ == 0) since_ = now;
+/// Returns the seconds to sleep; 0: the pause was made.
+Seconds Backoff::begin_pause(Seconds now, const Sleeps& sleeps) {
+  if (!std::exchange(waits_, true)) {
+    since_ = now;
+    polls_ = 0;
+  }
+  const Seconds waited = now - since_;
+  if (!shares_core_ && waited < sleeps.spin) return 0;
+  ++polls_;
   Seconds cost = 0;
-  if (sleeps_.polls > 0) {
+  if (sleeps.polls > 0) {
     const Seconds used = processor_time();
     cost = used - std::exchange(used_, used);
   }
-  const Seconds waited = now - since_;
   const bool shares_core = shares_core_ || waited > polls_ * kSlowPoll;
-  const Seconds sleep = shares_core ? sleeps_.after(waited, cost) : 0;
-  if (sleep > 0) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(sleep));
-  } else {
-    sched_yield();
-  }
+  const Seconds sleep = shares_core ? sleeps.after(waited, cost) : 0;
+  if (sleep == 0) sched_yield();
+  return sleep;
 }
 
 }  // namespace latecomer

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <thread>
 
 #include "base/types.hpp"
 
@@ -16,6 +17,7 @@ struct Sleeps {
   Seconds longest;
   double polls = 0;  // a sleep may take the processor time of this many polls, if that is more ...
   Seconds longest_ever = 0;  // ... but no longer
+  Seconds spin = 0;          // on a core of its own a thread polls so long without giving it away
 
   /// The sleep after a wait of `waited`, where a poll costs `cost` of processor time. 0: yield
   /// instead.
@@ -24,6 +26,9 @@ struct Sleeps {
 
 /// The sleeps of a rank that waits in a call.
 inline constexpr Sleeps kRankSleeps{2e-3, 0.125, 0, 100e-6};
+/// The sleeps of a rank that waits for flags of its node alone, which wake it.
+inline constexpr Sleeps kFlagSleeps{
+    .patience = 0, .part = 1, .shortest = 50e-6, .longest = 1e-3, .spin = 5e-6};
 /// The sleeps of the progress thread, which must not take the time of a rank that computes: in the
 /// end its polls take less than a hundredth of a core, unless there are very many communicators.
 inline constexpr Sleeps kThreadSleeps{0, 0.25, 20e-6, 500e-6, 150, 5e-3};
@@ -34,15 +39,27 @@ class Backoff {
   /// does; on a core of its own a sleep would only be late.
   Backoff(const Sleeps& sleeps, bool shares_core) : sleeps_(sleeps), shares_core_(shares_core) {}
 
-  void progressed() { polls_ = 0; }
+  void progressed() { waits_ = false; }
   /// Called after a poll without progress, at `now` on a clock in seconds. The first pause after
-  /// progress yields, and the wait counts from it.
-  void pause(Seconds now);
+  /// progress does not sleep, and the wait counts from it.
+  void pause(Seconds now) {
+    pause(now, sleeps_, [](Seconds seconds) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    });
+  }
+  /// Likewise with other sleeps, which `sleep(seconds)` may end early.
+  template <class Sleep>
+  void pause(Seconds now, const Sleeps& sleeps, Sleep&& sleep) {
+    if (const Seconds seconds = begin_pause(now, sleeps); seconds > 0) sleep(seconds);
+  }
 
  private:
+  Seconds begin_pause(Seconds now, const Sleeps& sleeps);
+
   Sleeps sleeps_;
   bool shares_core_;
-  int polls_ = 0;  // since the last progress
+  bool waits_ = false;
+  int polls_ = 0;  // since the last progress, that yielded or slept
   Seconds since_ = 0;
   Seconds used_ = 0;  // of a core, by this thread
 };

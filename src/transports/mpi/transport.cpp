@@ -1,7 +1,9 @@
 #include "transports/mpi/transport.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "transports/mpi/drain.hpp"
 #include "transports/mpi/packing.hpp"
@@ -167,6 +169,21 @@ void MpiTransport::collect_flags() {
 bool MpiTransport::waits_for_mates() const {
   const bool accumulates = local_ && local_->kind == OpKind::accumulate;
   return node_ != nullptr && (held_back_ || !awaits_.empty() || accumulates);
+}
+
+bool MpiTransport::awaits_flags_alone() const {
+  return node_ != nullptr && !held_back_ && !awaits_.empty() && !local_ && open_.empty() &&
+         receiving_.empty();
+}
+
+/// Flags mostly count in the order in which they are awaited.
+void MpiTransport::sleep(Seconds at_most) {
+  if (node_ == nullptr || held_back_ || awaits_.empty()) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(at_most));
+    return;
+  }
+  const FlagUse& first = awaits_.front().use;
+  node_->sleep_until(first.flag, first.count, at_most);
 }
 
 /// A rank that follows another plan may never signal.

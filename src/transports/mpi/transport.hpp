@@ -56,6 +56,10 @@ class MpiTransport final : public Transport {
   void bind(const void* input, void* output) { buffers_->bind(input, output); }
   /// Delivers completions and control messages. Returns false if there were none.
   bool poll(Protocol& protocol);
+  /// True if the call waits for flags of the node and nothing else: MPI need not be polled.
+  [[nodiscard]] bool awaits_flags_alone() const;
+  /// Sleeps for so many seconds, or until a flag that is waited for wakes this rank.
+  void sleep(Seconds at_most);
   /// After a failure: cancels all requests that can be cancelled, so that no receive writes to the
   /// user's buffers later. Returns false if MPI may still use the buffers, so that scratch must not
   /// be used again.

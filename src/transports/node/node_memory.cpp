@@ -6,6 +6,7 @@
 
 #include "protocol/piggyback.hpp"
 #include "schedule/program.hpp"
+#include "transports/node/sleepers.hpp"
 
 namespace latecomer {
 namespace {
@@ -145,15 +146,34 @@ std::uint64_t NodeMemory::count_of(std::uint64_t word) const {
 }
 
 void NodeMemory::signal(std::int32_t index) {
-  std::atomic<std::uint64_t>& word = flag(index).word;
-  std::uint64_t found = word.load(std::memory_order_relaxed);
-  while (!word.compare_exchange_weak(found, named(call_, count_of(found) + 1),
-                                     std::memory_order_release, std::memory_order_relaxed)) {
+  Flag& counted = flag(index);
+  std::uint64_t found = counted.word.load(std::memory_order_relaxed);
+  while (!counted.word.compare_exchange_weak(found, named(call_, count_of(found) + 1),
+                                             std::memory_order_seq_cst,
+                                             std::memory_order_relaxed)) {
   }
+  wake(counted, count_of(found) + 1);
+}
+
+/// Wakes the ranks that sleep until the flag has counted so far. Of a rank that goes to sleep and
+/// one that counts at least one sees what the other wrote.
+void NodeMemory::wake(Flag& counted, std::uint64_t count) {
+  const std::uint32_t awaited = counted.awaited.load(std::memory_order_seq_cst);
+  if (awaited == 0 || (count & kCount) < awaited) return;
+  counted.awaited.store(0, std::memory_order_relaxed);
+  counted.woken.fetch_add(1, std::memory_order_seq_cst);
+  wake_all(counted.woken);
+}
+
+void NodeMemory::sleep_until(std::int32_t index, Rank count, Seconds at_most) {
+  Flag& counted = flag(index);
+  const std::uint32_t woken = counted.woken.load(std::memory_order_seq_cst);
+  counted.awaited.store(static_cast<std::uint32_t>(count), std::memory_order_seq_cst);
+  if (!reached(index, count)) wait_for_change(counted.woken, woken, at_most);
 }
 
 bool NodeMemory::reached(std::int32_t index, Rank count) const {
-  const std::uint64_t found = count_of(flag(index).word.load(std::memory_order_acquire));
+  const std::uint64_t found = count_of(flag(index).word.load(std::memory_order_seq_cst));
   return (found & kCount) >= static_cast<std::uint64_t>(count);
 }
 
@@ -168,7 +188,9 @@ NodeMemory::Turn NodeMemory::take_turn(std::int32_t index) {
 }
 
 void NodeMemory::end_turn(std::int32_t index) {
-  flag(index).word.fetch_add(1 - kTurn, std::memory_order_release);
+  Flag& counted = flag(index);
+  const std::uint64_t before = counted.word.fetch_add(1 - kTurn, std::memory_order_seq_cst);
+  wake(counted, before + 1);
 }
 
 /// The others may read what was left before, so that only new bytes are written.

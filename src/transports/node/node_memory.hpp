@@ -63,6 +63,8 @@ class NodeMemory {
 
   void signal(std::int32_t flag);
   [[nodiscard]] bool reached(std::int32_t flag, Rank count) const;
+  /// Sleeps until the flag has counted so far, for at most so many seconds. May end earlier.
+  void sleep_until(std::int32_t flag, Rank count, Seconds at_most);
   /// The right to write the slice that belongs to a flag.
   enum class Turn : std::uint8_t { busy, first, later };
   [[nodiscard]] Turn take_turn(std::int32_t flag);
@@ -96,9 +98,10 @@ class NodeMemory {
     alignas(kLine) std::atomic<std::uint64_t> told;  // the call, and bytes of its notes
   };
   // NOLINTEND(clang-analyzer-optin.performance.Padding)
-  /// The call, whether a rank has the turn, and the count.
   struct alignas(kLine) Flag {
-    std::atomic<std::uint64_t> word;
+    std::atomic<std::uint64_t> word;     // the call, whether a rank has the turn, and the count
+    std::atomic<std::uint32_t> awaited;  // the count that ranks sleep until; 0: none sleeps
+    std::atomic<std::uint32_t> woken;    // how often they were
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // hence free of addresses
 
@@ -112,6 +115,7 @@ class NodeMemory {
 
   [[nodiscard]] Cell& cell(std::size_t mate) const;
   [[nodiscard]] Flag& flag(std::int32_t index) const;
+  static void wake(Flag& flag, std::uint64_t count);
   [[nodiscard]] char* notes_of(std::size_t mate) const;
   [[nodiscard]] std::size_t told_by(std::size_t mate) const;
   [[nodiscard]] std::uint64_t count_of(std::uint64_t word) const;

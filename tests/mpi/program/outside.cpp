@@ -32,6 +32,8 @@ void call_everything(MPI_Comm comm, latecomer_request request, const char* word)
   check(latecomer_set_reproducible(comm, 1), word);
   check(latecomer_set_long_wait(comm, 1), word);
   check(latecomer_get_pattern(comm, &number, nullptr, 1), word);
+  std::uint64_t last = 0;
+  check(latecomer_get_last_to_arrive(comm, &last, 1), word);
   check(latecomer_get_stats(comm, &stats), word);
   check(latecomer_count_stats(comm, nullptr, nullptr), word);
   check(latecomer_get_key_stats(comm, 0, &key), word);

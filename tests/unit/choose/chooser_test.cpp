@@ -386,6 +386,28 @@ TEST(Chooser, PlansNothingThatCallsHaveNotPaidFor) {
   EXPECT_EQ(world.chooser.plans().plans_made(), 0U);
 }
 
+/// Of 16 ranks in each call; of 1024 so seldom that they take 1 % of the time: ten hops of 20 KiB.
+TEST(Chooser, SendsStampsAsOftenAsTheyAreWorth) {
+  for (const Rank ranks : {16, 1024}) {
+    World world(ranks);
+    const Problem problem{Collective::allreduce, ranks, 1 << 20, 4};
+    const auto machine = [](auto row) { return row == "native" ? 4 : 1; };
+    warm_up(world, machine, problem);
+    int stamped = 0;
+    Seconds calls = 0;
+    for (int i = 0; i < 60; ++i) {
+      ASSERT_NE(world.call(problem, machine), "native");
+      stamped += world.chooser.piggybacks(*world.last.plan) ? 1 : 0;
+      calls += world.last.predicted;
+      EXPECT_TRUE(world.last.plan->telemetry || !world.last.exchange_arrivals);
+    }
+    const Seconds each = 10 * 1024 * 20 * Network{}.beta;
+    if (ranks == 16) EXPECT_EQ(stamped, 60);
+    if (ranks == 1024) EXPECT_GT(stamped, 0);
+    if (ranks == 1024) EXPECT_LE(stamped * each, 0.012 * calls);
+  }
+}
+
 TEST(Chooser, FindsPlansAgainWhateverTheirNumber) {
   World world;
   std::vector<Problem> problems;

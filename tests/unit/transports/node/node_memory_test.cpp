@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <numeric>
 #include <system_error>
@@ -272,6 +273,53 @@ TEST(NodeMemory, RanksAddTheirNumbersInManyCalls) {
     }
   });
   EXPECT_EQ(wrong, std::vector<int>(kRanks));
+}
+
+TEST(NodeMemory, ASleepEndsInTimeThoughNobodyWakes) {
+  Memories memories = shared_by(2);
+  for (const auto& each : memories) {
+    each->reserve(1, 0);
+    each->enter(1);
+  }
+  memories[0]->signal(0);
+  memories[1]->sleep_until(0, 2, 1e-3);
+  EXPECT_FALSE(memories[1]->reached(0, 2));
+  memories[1]->sleep_until(0, 1, 1e9);  // has counted so far
+}
+
+/// Ranks sleep until the last one has counted. A wake that is lost makes a sleep as long as its
+/// limit, which is beyond all that threads may take to get a core.
+TEST(NodeMemory, SleepingRanksAreWoken) {
+  constexpr std::size_t kRanks = 3;
+  constexpr Seconds kLimit = 100;
+  using Clock = std::chrono::steady_clock;
+  Threads ranks(kRanks);
+  Memories& memories = ranks.memories;
+  std::vector<int> lost(kRanks);
+  on_all(memories, [&](NodeMemory& memory, std::size_t me) {
+    memory.reserve(2, 0);
+    Random random(me);
+    for (std::uint64_t call = 1; call <= 1000; ++call) {
+      memory.enter(call);
+      wait([&] { return memory.open(); });
+      for (int flag = 0; flag < 2; ++flag) {
+        if (random.below(3) == 0) std::this_thread::yield();
+        if (flag == 0) {
+          memory.signal(flag);
+        } else {
+          wait([&] { return memory.take_turn(flag) != NodeMemory::Turn::busy; });
+          memory.end_turn(flag);
+        }
+        while (!memory.reached(flag, kRanks) && lost[me] == 0) {
+          const auto begin = Clock::now();
+          memory.sleep_until(flag, kRanks, kLimit);
+          if (Clock::now() - begin >= std::chrono::duration<double>(kLimit)) ++lost[me];
+        }
+      }
+      memory.leave();
+    }
+  });
+  EXPECT_EQ(lost, std::vector<int>(kRanks));
 }
 
 /// A rank tells what it knows by a signal; the others hear it after they have seen the signal.

@@ -1,0 +1,72 @@
+"""How long ranks waited for each other, and who was late, as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RankSummary:
+    """One rank's time in an observed part of a program, in seconds."""
+
+    rank: int
+    host: str
+    elapsed: float  # of the part
+    calls: int
+    told: int  # calls whose arrivals are known
+    last: int  # calls of these in which this rank was the last to arrive
+    waiting: float  # in calls, from this rank's arrival to the last rank's
+    moving: float  # in calls, from then to this rank's exit
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All ranks' times in an observed part of a program; str() is a table for people."""
+
+    ranks: tuple[RankSummary, ...]
+    nothing: str = "No call was seen."  # the text if there was none
+    clock_error: float = 0.0  # seconds by which arrivals may be wrong, as far as this part knows
+
+    @property
+    def calls(self) -> int:
+        """The number of calls that were seen, of the rank that saw most."""
+        return max((rank.calls for rank in self.ranks), default=0)
+
+    @property
+    def late(self) -> RankSummary | None:
+        """The rank that was the last to arrive most often; None if nobody knows."""
+        most = max(self.ranks, key=lambda rank: rank.last, default=None)
+        return most if most and most.last else None
+
+    @property
+    def waiting(self) -> float:
+        """The part of the time that a rank spent waiting for late ranks, in the mean: 0 to 1."""
+        return self._part([rank.waiting for rank in self.ranks])
+
+    @property
+    def moving(self) -> float:
+        """The part of the time that a rank spent moving data, in the mean: 0 to 1."""
+        return self._part([rank.moving for rank in self.ranks])
+
+    def _part(self, seconds: Sequence[float]) -> float:
+        return sum(seconds) / (sum(rank.elapsed for rank in self.ranks) or 1.0)
+
+    def __str__(self) -> str:
+        if not self.calls:
+            return self.nothing
+        lines = [self._sentence(), f"{'rank':>4}  {'host':<16} {'calls':>7} {'last in':>7} "
+                 f"{'waiting s':>9} {'moving s':>9}"]  # fmt: skip
+        lines += [f"{each.rank:>4}  {each.host:<16} {each.calls:>7} {each.last:>7} "
+                  f"{each.waiting:>9.3f} {each.moving:>9.3f}" for each in self.ranks]  # fmt: skip
+        return "\n".join(lines)
+
+    def _sentence(self) -> str:
+        start = (f"{100 * self.waiting:.1f} % of the time was waiting for late ranks, "
+                 f"{100 * self.moving:.1f} % moving data.")  # fmt: skip
+        late = self.late
+        if late is None:
+            return f"{start} No arrivals are known."
+        end = f" Times are right to {1e6 * self.clock_error:.0f} us." if self.clock_error else ""
+        return (f"{start} Rank {late.rank} on {late.host} came last in {late.last} of the "
+                f"{late.told} calls whose arrivals are known.{end}")  # fmt: skip

@@ -1,0 +1,240 @@
+"""Collectives on an mpi4py communicator, executed by latecomer."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from mpi4py import MPI
+
+from . import calls, statistics
+from .buffers import Spec
+from .calls import Call
+from .library import handle, library
+from .request import Request
+
+COLLECTIVES = ("allreduce", "reduce", "bcast", "allgather", "gather", "scatter")
+
+
+class Communicator:
+    """latecomer's collectives on an mpi4py communicator.
+
+        from mpi4py import MPI
+        import latecomer, numpy
+
+        comm = latecomer.Communicator(MPI.COMM_WORLD)
+        total = numpy.empty_like(gradient)
+        comm.allreduce(gradient, total)
+
+    Methods take buffers as the upper-case methods of mpi4py do: arrays, [array, count, datatype],
+    MPI.IN_PLACE. They have MPI's meaning, and all ranks must call them in the same order. Counts
+    may exceed 2**31 - 1. Operators and datatypes of the program are allowed. Memory must be the
+    processor's. Errors of MPI or latecomer raise MPI.Exception; a buffer that cannot be read raises
+    TypeError, ValueError or BufferError before anything is sent.
+
+    Settings belong to the MPI communicator, not to this object: two objects of one communicator
+    share them. Source: latecomer_mpi.h.
+    """
+
+    def __init__(
+        self,
+        comm: MPI.Comm,
+        *,
+        algorithm: str | Mapping[str, str] | None = "auto",
+        estimate: str | None = "online",
+    ) -> None:
+        """Use `comm`, with an algorithm and a source of expected arrivals.
+
+        `algorithm` is one for all collectives, or a mapping from their names; see set_algorithm().
+        `estimate`: see set_estimate(). None leaves a setting as it is; with None for both this is
+        local, otherwise all ranks of the communicator must call it.
+        """
+        self.comm = comm
+        self._library = library()
+        if algorithm is not None:
+            chosen = (
+                dict.fromkeys(COLLECTIVES, algorithm) if isinstance(algorithm, str) else algorithm
+            )
+            for collective, name in chosen.items():
+                self.set_algorithm(collective, name)
+        if estimate is not None:
+            self.set_estimate(estimate)
+
+    @property
+    def rank(self) -> int:
+        """This rank's number."""
+        return self.comm.Get_rank()
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return self.comm.Get_size()
+
+    # ---- collectives
+
+    def allreduce(self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM) -> None:
+        """Combine the ranks' vectors; every rank gets the result, in the same bits.
+
+        `sendbuf` and `recvbuf` hold equally many elements; MPI.IN_PLACE as `sendbuf`: the vector is
+        in `recvbuf`.
+        """
+        self._run_all(calls.allreduce(sendbuf, recvbuf, op))
+
+    def reduce(self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM, root: int = 0) -> None:
+        """Combine the ranks' vectors; the root gets the result. Elsewhere `recvbuf` may be None."""
+        self._run_all(calls.reduce(sendbuf, recvbuf, op, root, self.comm))
+
+    def bcast(self, buffer: Spec, root: int = 0) -> None:
+        """Send the root's vector to all ranks."""
+        self._run(calls.bcast(buffer, root, self.comm))
+
+    def allgather(self, sendbuf: Spec, recvbuf: Spec) -> None:
+        """Collect equal parts of all ranks on every rank, in rank order.
+
+        `recvbuf` holds `size` parts; a count in it is that of one part.
+        """
+        self._run(calls.allgather(sendbuf, recvbuf, self.comm))
+
+    def allgatherv(self, sendbuf: Spec, recvbuf: Spec) -> None:
+        """Collect parts of different sizes: `recvbuf` is [data, counts, displacements, type]."""
+        self._run(calls.allgatherv(sendbuf, recvbuf, self.comm))
+
+    def gather(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
+        """Collect equal parts of all ranks on the root. Elsewhere `recvbuf` may be None."""
+        self._run(calls.gather(sendbuf, recvbuf, root, self.comm))
+
+    def scatter(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
+        """Send each rank its part of the root's vector. Elsewhere `sendbuf` may be None."""
+        self._run(calls.scatter(sendbuf, recvbuf, root, self.comm))
+
+    # ---- persistent calls
+
+    def allreduce_init(self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM) -> Request:
+        """Announce an all-reduce that will come many times."""
+        return self._announced(calls.allreduce(sendbuf, recvbuf, op))
+
+    def reduce_init(
+        self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM, root: int = 0
+    ) -> Request:
+        """Announce a reduce."""
+        return self._announced(calls.reduce(sendbuf, recvbuf, op, root, self.comm))
+
+    def bcast_init(self, buffer: Spec, root: int = 0) -> Request:
+        """Announce a broadcast."""
+        return self._announced([calls.bcast(buffer, root, self.comm)])
+
+    def allgather_init(self, sendbuf: Spec, recvbuf: Spec) -> Request:
+        """Announce an all-gather."""
+        return self._announced([calls.allgather(sendbuf, recvbuf, self.comm)])
+
+    def allgatherv_init(self, sendbuf: Spec, recvbuf: Spec) -> Request:
+        """Announce an all-gather of parts of different sizes."""
+        return self._announced([calls.allgatherv(sendbuf, recvbuf, self.comm)])
+
+    def gather_init(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> Request:
+        """Announce a gather."""
+        return self._announced([calls.gather(sendbuf, recvbuf, root, self.comm)])
+
+    def scatter_init(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> Request:
+        """Announce a scatter."""
+        return self._announced([calls.scatter(sendbuf, recvbuf, root, self.comm)])
+
+    # ---- settings
+
+    def set_algorithm(self, collective: str, algorithm: str) -> None:
+        """Set the algorithm of a collective. All ranks must call it.
+
+        `collective`: allreduce, reduce, bcast, allgather (also of allgatherv), gather or scatter.
+        `algorithm`: a name with parameters, as in "prereduced_ring:segments=64"
+        (latecomer.algorithms() has them); "native": the MPI library's; "auto": one for each call.
+        Raises MPI.Exception on all ranks for words that cannot be read or that differ.
+        """
+        self._set("set_algorithm", collective.encode(), algorithm.encode())
+
+    def set_estimate(self, estimate: str) -> None:
+        """Set where expected arrivals come from: "given" or "online". All ranks must call it."""
+        self._set("set_estimate", estimate.encode())
+
+    def set_arrivals(self, seconds: Sequence[float] | None) -> None:
+        """Set when each rank is expected, in seconds after any common instant; None: together.
+
+        Needs the estimate "given", and equal times on all ranks, one for each.
+        """
+        times = None if seconds is None else np.ascontiguousarray(seconds, np.float64)
+        address = None if times is None else times.ctypes.data
+        self._set("set_arrivals", address, 0 if times is None else times.size)
+
+    def set_network(self, costs: str | None) -> None:
+        """Set the costs of messages, as in "alpha=50us,beta=8ns" or "@FILE"; equal on all ranks."""
+        self._set("set_network", None if costs is None else costs.encode())
+
+    def set_reproducible(self, on: bool = True) -> None:
+        """Make results the same bits from run to run, or not. All ranks must call it."""
+        self._set("set_reproducible", int(on))
+
+    def set_long_wait(self, seconds: float) -> None:
+        """Set how long a call waits before it reports the rank that it waits for."""
+        self._set("set_long_wait", seconds)
+
+    @contextmanager
+    def computing(self) -> Iterator[Callable[[float], None]]:
+        """Tell how far the computation before the next call is: `with c.computing() as progress`.
+
+        `progress(fraction)` says that this fraction of it is done, from 0 to 1, rising. It helps
+        where a progress thread receives meanwhile; results are right without it.
+        """
+        self._set("compute_begin")
+        try:
+            yield lambda fraction: self._set("compute_progress", fraction)
+        finally:
+            self._set("compute_end")
+
+    # ---- knowledge
+
+    def stats(self) -> statistics.Statistics:
+        """The calls on the communicator so far, by kind. Local."""
+        return statistics.read(self._library, self.comm)
+
+    def arrivals(self) -> statistics.Arrivals:
+        """When each rank entered the last handled call, and is expected in the next. Local.
+
+        Raises MPI.Exception unless the estimate is "online".
+        """
+        last, expected = np.zeros(self.size), np.zeros(self.size)
+        self._set("get_pattern", last.ctypes.data, expected.ctypes.data, self.size)
+        return statistics.Arrivals(last, expected)
+
+    def parameters(self) -> str:
+        """The parameters of the last handled call's algorithm, as in "segments=64". Local."""
+        text = ctypes.create_string_buffer(128)
+        self._set("get_parameters", text, len(text))
+        return text.value.decode()
+
+    def clock_error(self) -> float:
+        """The bound, in seconds, of the error by which ranks' arrivals are compared. Local."""
+        seconds = ctypes.c_double()
+        self._set("get_clock_error", ctypes.addressof(seconds))
+        return seconds.value
+
+    def _set(self, function: str, *arguments: object) -> None:
+        self._library.call(function, handle(self.comm), *arguments)
+
+    def _run(self, call: Call) -> None:
+        try:
+            self._library.call(call.function, *call.arguments, handle(self.comm))
+        finally:
+            call.free()
+
+    def _run_all(self, some: Iterable[Call]) -> None:
+        for call in some:
+            self._run(call)
+
+    def _announced(self, some: Iterable[Call]) -> Request:
+        return Request(self._library, self.comm, list(some))
+
+
+def settled(comm: MPI.Comm) -> Communicator:
+    """The communicator with its settings as they are."""
+    return Communicator(comm, algorithm=None, estimate=None)

@@ -1,0 +1,52 @@
+"""Persistent calls: announced once, then started and waited for many times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import addressof, c_void_p
+
+from mpi4py import MPI
+
+from .calls import Call
+from .library import Library, handle
+
+
+class Request:
+    """An announced call, from a method that ends in `_init`.
+
+        request = comm.allreduce_init(gradient, total)
+        for _ in range(steps):
+            ...
+            request.start()   # from here to wait() the buffers belong to the call
+            request.wait()    # carries it out
+        request.free()
+
+    All ranks start the requests of a communicator, and call its collectives, in the same order.
+    Errors raise MPI.Exception. Source: latecomer_start, latecomer_wait in latecomer_mpi.h.
+    """
+
+    def __init__(self, library: Library, comm: MPI.Comm, some: Sequence[Call]) -> None:
+        """Announce the calls, which are several where a vector exceeds a count of C."""
+        self._library, self._calls = library, some
+        self._requests = [c_void_p() for _ in some]
+        for call, request in zip(some, self._requests, strict=True):
+            words = (*call.arguments, handle(comm), handle(MPI.INFO_NULL), addressof(request))
+            library.call(f"{call.function}_init", *words)
+
+    def start(self) -> None:
+        """Start the call. Local: it moves no data."""
+        for request in self._requests:
+            self._library.call("start", addressof(request))
+
+    def wait(self) -> None:
+        """Carry out the call; returns at once if it was not started."""
+        for request in self._requests:
+            self._library.call("wait", addressof(request))
+
+    def free(self) -> None:
+        """Free the request, which must not be started. Local; a second time does nothing."""
+        for request in self._requests:
+            self._library.call("request_free", addressof(request))
+        for call in self._calls:
+            call.free()
+        self._requests, self._calls = [], ()

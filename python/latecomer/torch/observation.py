@@ -1,0 +1,157 @@
+"""Who is late in a model's training, whatever reduces its gradients.
+
+Annotations of the hook are objects, not texts, since PyTorch compares them.
+"""
+
+import functools
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from ..base.summary import RankSummary, Summary
+
+_ROUNDS = 3  # messages to each rank, to compare clocks
+_PATIENCE_S = 60
+Hook = Callable[[Any, dist.GradBucket], torch.futures.Future[torch.Tensor]]
+
+
+def observe(hook: Hook, *, group: Any = None, every: int = 100) -> Any:
+    """A hook that does what `hook` does, and notes when this rank comes and goes.
+
+        watched = latecomer.torch.observe(allreduce_hook)
+        model.register_comm_hook(state, watched)
+        train()
+        print(watched.summary())      # on all ranks
+
+    Works with any hook and backend, and needs no MPI. A rank arrives when the backward pass hands a
+    bucket to the hook, and leaves when the hook's future is done; with GPUs that is when work is
+    enqueued, not when the GPU gets to it. After each `every` buckets a thread exchanges the times
+    and compares the clocks of the hosts, over a Gloo group of its own with the ranks of `group`
+    (None: all). All ranks must call observe() together, and summary() too.
+    """
+    if every < 1:
+        raise ValueError(f"every: {every}; the number of buckets between exchanges, from 1 up")
+    record = _Record(group, every)
+
+    @functools.wraps(hook)
+    def watched(state: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        entry = record.arrive()
+        future = hook(state, bucket)
+
+        def leave(done: torch.futures.Future[torch.Tensor]) -> torch.Tensor:
+            record.leave(entry)
+            return done.value()
+
+        return future.then(leave)
+
+    watched.summary = record.summary
+    return watched
+
+
+class _Record:
+    """The times of this rank, and what the exchanges found."""
+
+    def __init__(self, group: Any, every: int) -> None:
+        ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
+        self._group = dist.new_group(ranks, backend="gloo")
+        self._ranks, self._every = ranks, every
+        self._me = ranks.index(dist.get_rank())
+        self._entries: list[list[float]] = []  # of [arrival, exit]
+        self._guard = threading.Lock()
+        self._began: float | None = None
+        self._totals = np.zeros((4, len(ranks)))  # calls, last, waiting, moving of each rank
+        self._clock_error = 0.0
+        self._batches: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        threading.Thread(target=self._exchange_batches, daemon=True).start()
+
+    def arrive(self) -> list[float]:
+        entry = [time.monotonic(), 0.0]
+        self._began = self._began or entry[0]
+        with self._guard:
+            self._entries.append(entry)
+        return entry
+
+    def leave(self, entry: list[float]) -> None:
+        entry[1] = time.monotonic()
+        with self._guard:
+            first = self._entries[: self._every]
+            if len(first) == self._every and all(left for _, left in first):
+                self._batches.put((self._take(self._every), None))
+
+    def _take(self, count: int) -> np.ndarray:
+        """The first calls, the same ones on all ranks."""
+        taken, self._entries = self._entries[:count], self._entries[count:]
+        return np.array(taken).reshape(-1, 2)
+
+    def summary(self) -> Summary:
+        """The times of all ranks so far, alike on all of them. All ranks must call it."""
+        elapsed = time.monotonic() - (self._began or time.monotonic())
+        done = threading.Event()
+        with self._guard:
+            self._batches.put((self._take(len(self._entries)), done))
+        if not done.wait(_PATIENCE_S):
+            raise RuntimeError(f"summary: no exchange in {_PATIENCE_S} s; all ranks must call it")
+        about: list[Any] = [None] * len(self._ranks)
+        dist.all_gather_object(about, (socket.gethostname(), elapsed), group=self._group)
+        calls, last, waiting, moving = self._totals
+        ranks = tuple(
+            RankSummary(rank, host, seconds, int(calls[i]), int(calls[i]), int(last[i]),
+                        float(waiting[i]), float(moving[i]))
+            for i, (rank, (host, seconds)) in enumerate(zip(self._ranks, about, strict=True))
+        )  # fmt: skip
+        nothing = "No bucket was seen: register the hook that observe() returned."
+        return Summary(ranks, nothing, self._clock_error)
+
+    def _exchange_batches(self) -> None:
+        while True:
+            times, done = self._batches.get()
+            self._exchange(times)
+            if done:
+                done.set()
+
+    def _exchange(self, times: np.ndarray) -> None:
+        """Add the batch, which has as many entries on all ranks."""
+        offset, error = self._compare_clocks()
+        mine = torch.from_numpy(np.append((times - offset).ravel(), error))
+        everyone = [torch.empty_like(mine) for _ in self._ranks]
+        dist.all_gather(everyone, mine, group=self._group)
+        errors = [float(each[-1]) for each in everyone]
+        self._clock_error = max(self._clock_error, *errors)
+        both = np.stack([each[:-1].numpy().reshape(-1, 2) for each in everyone])
+        arrival, leave = both[:, :, 0], both[:, :, 1]  # [rank, call]
+        if not arrival.size:
+            return
+        latest = arrival.max(axis=0)
+        self._totals[0] += arrival.shape[1]
+        self._totals[1] += np.bincount(arrival.argmax(axis=0), minlength=len(self._ranks))
+        self._totals[2] += (latest - arrival).sum(axis=1)
+        self._totals[3] += np.maximum(0, leave - latest).sum(axis=1)
+
+    def _compare_clocks(self) -> tuple[float, float]:
+        """This clock's offset from the first rank's, and the bound of its error, in seconds."""
+        if self._me == 0:
+            for rank in self._ranks[1:]:
+                for _ in range(_ROUNDS):
+                    note = torch.empty(1, dtype=torch.float64)
+                    dist.recv(note, rank, self._group)
+                    note[0] = time.monotonic()
+                    dist.send(note, rank, self._group)
+            return 0.0, 0.0
+        offset, error = 0.0, float("inf")
+        for _ in range(_ROUNDS):
+            note = torch.zeros(1, dtype=torch.float64)
+            sent = time.monotonic()
+            dist.send(note, self._ranks[0], self._group)
+            dist.recv(note, self._ranks[0], self._group)
+            received = time.monotonic()
+            if (received - sent) / 2 < error:
+                error = (received - sent) / 2
+                offset = (sent + received) / 2 - float(note)
+        return offset, error

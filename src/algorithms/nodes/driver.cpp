@@ -1,0 +1,122 @@
+#include "algorithms/nodes/driver.hpp"
+
+namespace latecomer {
+
+DriverProtocol::DriverProtocol(const ProgramExecutor& own, const Executor& among,
+                               const NodeVector& vector, const Drivers& drivers,
+                               Transport& transport, const ProtocolOptions& options)
+    : transport_(transport),
+      progress_(own.context().progress),
+      node_(among, vector, drivers, own.context().plan_hash, node_part_, options),
+      own_(own.create_protocol(own_part_, options)) {}
+
+void DriverProtocol::start() {
+  if (progress_ == Progress::background) begin();
+  own_->start();
+}
+
+/// The node's share needs the driver, or its thread, but not the driver's arrival.
+void DriverProtocol::begin() {
+  begun_ = true;
+  node_.start();
+  for (const auto& [from, words] : std::exchange(kept_, {})) node_.on_control(from, words);
+}
+
+void DriverProtocol::arrive() {
+  if (!begun_) begin();
+  own_->arrive();
+  node_.arrive();
+}
+
+void DriverProtocol::completed(const Completion& completion) {
+  if (completion.stranger >= 0) return own_->completed(completion);
+  if (running_ == completion.token) running_.reset();
+  Completion unmarked = completion;
+  unmarked.token = completion.token / 2;
+  const bool nodes = static_cast<Whose>(completion.token % 2) == Whose::node;
+  nodes ? node_.completed(unmarked) : own_->completed(unmarked);
+  next_local();
+}
+
+void DriverProtocol::on_control(Rank from, ControlWords words) {
+  if (begun_) return node_.on_control(from, words);
+  kept_.emplace_back(from, std::vector(words.begin(), words.end()));
+}
+
+Status DriverProtocol::status() const {
+  for (const Status failed : {node_.status(), own_->status()}) {
+    if (failed == Status::failed) return failed;
+  }
+  return node_.status() == Status::done ? own_->status() : Status::running;
+}
+
+const std::string& DriverProtocol::failure() const {
+  return node_.status() == Status::failed ? node_.failure() : own_->failure();
+}
+
+std::string DriverProtocol::waiting_for() const {
+  return node_.status() == Status::running ? node_.waiting_for() : own_->waiting_for();
+}
+
+// --- One transport for two ---
+
+/// Runs the next local operation, if none is under way.
+void DriverProtocol::next_local() {
+  for (std::optional<Local>& local : locals_) {
+    if (running_ || !local) continue;
+    const Local next = *std::exchange(local, std::nullopt);
+    running_ = next.token;
+    run(next);
+  }
+}
+
+void DriverProtocol::run(const Local& local) {
+  if (local.kind == OpKind::accumulate) {
+    transport_.accumulate(local.use, local.waits, local.token);
+  } else if (local.kind == OpKind::combine) {
+    transport_.combine(local.left, local.right, local.into, local.token);
+  } else {
+    transport_.copy(local.left, local.right, local.token);
+  }
+}
+
+/// Each of the two has one local operation at a time.
+void DriverProtocol::Part::work(const Local& local) {
+  driver_.locals_[static_cast<std::size_t>(whose_)] = local;
+  driver_.locals_[static_cast<std::size_t>(whose_)]->token = marked(local.token);
+  driver_.next_local();
+}
+
+void DriverProtocol::Part::send(const Message& message, std::uint64_t plan_hash, Token token) {
+  driver_.transport_.send(message, plan_hash, marked(token));
+}
+
+void DriverProtocol::Part::recv(const Message& message, Token token) {
+  driver_.transport_.recv(message, marked(token));
+}
+
+void DriverProtocol::Part::combine(const Slice& left, const Slice& right, Into into, Token token) {
+  work({OpKind::combine, left, right, into, {}, false, token});
+}
+
+void DriverProtocol::Part::copy(const Slice& from, const Slice& to, Token token) {
+  work({OpKind::copy, from, to, Into::right, {}, false, token});
+}
+
+void DriverProtocol::Part::signal(const FlagUse& use, Token token) {
+  driver_.transport_.signal(use, marked(token));
+}
+
+void DriverProtocol::Part::await(const FlagUse& use, Token token) {
+  driver_.transport_.await(use, marked(token));
+}
+
+void DriverProtocol::Part::accumulate(const FlagUse& use, bool waits, Token token) {
+  work({OpKind::accumulate, use.source, use.target, Into::right, use, waits, token});
+}
+
+void DriverProtocol::Part::send_control(Rank peer, ControlWords words) {
+  driver_.transport_.send_control(peer, words);
+}
+
+}  // namespace latecomer

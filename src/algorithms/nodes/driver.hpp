@@ -1,0 +1,81 @@
+// The protocol of a rank that drives its node: its own part, which is a program like that of its
+// mates, beside the node's share in a protocol among nodes. Both use the rank's transport, which
+// runs one local operation at a time: other nodes wait for the node's, so these come first.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/nodes/node_share.hpp"
+#include "engine/program_executor.hpp"
+
+namespace latecomer {
+
+class DriverProtocol final : public Protocol {
+ public:
+  /// All references must outlive it.
+  DriverProtocol(const ProgramExecutor& own, const Executor& among, const NodeVector& vector,
+                 const Drivers& drivers, Transport& transport, const ProtocolOptions& options);
+
+  void start() override;
+  void arrive() override;
+  void completed(const Completion& completion) override;
+  [[nodiscard]] bool uses_control() const override { return true; }
+  void on_control(Rank from, ControlWords words) override;
+  [[nodiscard]] Status status() const override;
+  [[nodiscard]] std::size_t done() const override { return own_->done(); }
+  [[nodiscard]] const std::string& failure() const override;
+  [[nodiscard]] std::string waiting_for() const override;
+
+ private:
+  enum class Whose : std::uint8_t { node, own };
+  struct Local {
+    OpKind kind = OpKind::combine;
+    Slice left, right;
+    Into into = Into::right;
+    FlagUse use;
+    bool waits = false;
+    Token token = 0;
+  };
+  /// The transport of one of the two.
+  class Part final : public Transport {
+   public:
+    Part(DriverProtocol& driver, Whose whose) : driver_(driver), whose_(whose) {}
+    void send(const Message& message, std::uint64_t plan_hash, Token token) override;
+    void recv(const Message& message, Token token) override;
+    void combine(const Slice& left, const Slice& right, Into into, Token token) override;
+    void copy(const Slice& from, const Slice& to, Token token) override;
+    void signal(const FlagUse& use, Token token) override;
+    void await(const FlagUse& use, Token token) override;
+    void accumulate(const FlagUse& use, bool waits, Token token) override;
+    void send_control(Rank peer, ControlWords words) override;
+
+   private:
+    [[nodiscard]] Token marked(Token token) const { return 2 * token + static_cast<Token>(whose_); }
+    void work(const Local& local);
+
+    DriverProtocol& driver_;
+    Whose whose_;
+  };
+
+  void begin();
+  void next_local();
+  void run(const Local& local);
+
+  Transport& transport_;
+  Progress progress_;
+  Part node_part_{*this, Whose::node};
+  Part own_part_{*this, Whose::own};
+  NodeShare node_;
+  std::unique_ptr<Protocol> own_;
+  std::array<std::optional<Local>, 2> locals_;  // to run: the node's, its own
+  std::optional<Token> running_;                // the local operation under way
+  bool begun_ = false;
+  std::vector<std::pair<Rank, std::vector<std::uint64_t>>> kept_;  // control messages, until then
+};
+
+}  // namespace latecomer

@@ -1,0 +1,53 @@
+// The buffers of a call in memory that the processor can touch. Memory of a device is copied by the
+// MPI library, in messages of this rank to itself: a library that takes such buffers can do that,
+// and the program passed them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/call/call.hpp"
+
+namespace latecomer {
+
+/// True if a buffer that counts on this rank is memory of a device.
+[[nodiscard]] bool passes_device_memory(const Call& call, Rank ranks, Rank me);
+
+class HostBuffers {
+ public:
+  /// Copies what the call reads. `copies`: whether the call passes memory of a device; if not,
+  /// nothing is done. The call's arguments are not wrong.
+  HostBuffers(const Call& call, Rank ranks, Rank me, bool copies);
+
+  /// The call with buffers of host memory only; as long as this object lives.
+  [[nodiscard]] const Call& call() const { return call_; }
+  /// MPI's code of copying so far.
+  [[nodiscard]] int code() const { return code_; }
+  /// Copies the result to where the program wants it. Returns MPI's code.
+  int finish();
+
+ private:
+  struct Block {
+    Count first;  // elements after the buffer's address
+    Count count;
+  };
+  /// A buffer of the program, and its copy.
+  struct Copy {
+    void* device = nullptr;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    std::vector<Block> blocks;
+    std::unique_ptr<char[]> memory;  // null: there is no copy
+    char* host = nullptr;            // what stands for `device`
+  };
+
+  void add(Copy& copy, const void* buffer, MPI_Datatype type, std::vector<Block> blocks);
+  void transfer(Copy& copy, bool to_host);
+  [[nodiscard]] std::vector<Block> received_blocks(Rank ranks) const;
+
+  Call call_;
+  int code_ = MPI_SUCCESS;
+  Copy sent_;
+  Copy received_;
+};
+
+}  // namespace latecomer

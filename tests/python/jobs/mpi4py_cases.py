@@ -1,0 +1,354 @@
+"""A job of ranks that compares latecomer.Communicator with mpi4py's own collectives.
+
+Usage: mpirun -n N python mpi4py_cases.py [CASE...]. Rank 0 prints `CASE: MISTAKES` for each case.
+"""
+
+import sys
+import traceback
+
+import latecomer
+import numpy as np
+from latecomer.mpi import LatecomerError, buffers
+from latecomer.mpi.library import handle
+from mpi4py import MPI
+
+COMM = MPI.COMM_WORLD
+RANK, SIZE = COMM.rank, COMM.size
+TYPES = ("f4", "f8", "i4", "i8", "u1", "c16")
+
+
+def numbers(letter: str, count: int, seed: int, rank: int = RANK) -> np.ndarray:
+    """Numbers whose sums are exact, other ones on each rank."""
+    return np.random.default_rng([seed, rank]).integers(0, 50, count).astype(letter)
+
+
+def expect(ours: np.ndarray, mpis: np.ndarray) -> None:
+    np.testing.assert_array_equal(ours, mpis)
+
+
+def communicators() -> list[latecomer.Communicator]:
+    """One for each choice: of algorithms, or of the one that `auto` makes."""
+    names = {"allreduce": "ring", "reduce": "binomial", "bcast": "binomial",
+             "allgather": "ring", "gather": "binomial", "scatter": "binomial"}  # fmt: skip
+    return [latecomer.Communicator(COMM.Dup(), algorithm=each) for each in (names, "auto")]
+
+
+def every_collective():
+    draw = np.random.default_rng(5)
+    for comm in communicators():
+        for seed in range(12):
+            letter, count = draw.choice(TYPES), int(draw.choice([0, 1, 7, 1000]))
+            root = int(draw.integers(SIZE))
+            one_collective_each(comm, str(letter), count, root, seed)
+        comm.comm.Free()
+
+
+def one_collective_each(comm, letter, count, root, seed):
+    mine = numbers(letter, count, seed)
+    ours, mpis = np.zeros((2, count), letter)
+    op = MPI.SUM if letter == "c16" else (MPI.SUM, MPI.MAX, MPI.PROD)[seed % 3]
+    comm.allreduce(mine, ours, op)
+    COMM.Allreduce(mine, mpis, op)
+    expect(ours, mpis)
+    comm.reduce(mine, ours if root == RANK else None, op, root)
+    COMM.Reduce(mine, mpis if root == RANK else None, op, root)
+    expect(ours, mpis)
+    ours, mpis = mine.copy(), mine.copy()
+    comm.bcast(ours, root)
+    COMM.Bcast(mpis, root)
+    expect(ours, mpis)
+    many_ours, many_mpis = np.zeros((2, SIZE * count), letter)
+    comm.allgather(mine, many_ours)
+    COMM.Allgather(mine, many_mpis)
+    expect(many_ours, many_mpis)
+    many_ours[:] = many_mpis[:] = 0
+    comm.gather(mine, many_ours if root == RANK else None, root)
+    COMM.Gather(mine, many_mpis if root == RANK else None, root)
+    expect(many_ours, many_mpis)
+    all_ = numbers(letter, SIZE * count, seed) if root == RANK else None
+    comm.scatter(all_, ours, root)
+    COMM.Scatter(all_, mpis, root)
+    expect(ours, mpis)
+
+
+def in_place():
+    for comm in communicators():
+        mine = numbers("f8", 100, 1)
+        ours, mpis = mine.copy(), mine.copy()
+        comm.allreduce(MPI.IN_PLACE, ours)
+        COMM.Allreduce(MPI.IN_PLACE, mpis)
+        expect(ours, mpis)
+        sent = (MPI.IN_PLACE, mine.copy()) if RANK == 1 else (mine, None)
+        comm.reduce(*sent, root=1)
+        if RANK == 1:
+            expect(sent[1], mpis)
+        whole = np.zeros((SIZE, 100))
+        whole[RANK] = mine
+        other = whole.copy()
+        comm.allgather(MPI.IN_PLACE, whole)
+        COMM.Allgather(MPI.IN_PLACE, other)
+        expect(whole, other)
+        sent = (MPI.IN_PLACE, whole.copy()) if RANK == 0 else (mine, None)
+        comm.gather(*sent)
+        taken = (whole, MPI.IN_PLACE) if RANK == 0 else (None, ours)
+        comm.scatter(*taken)
+        expect(ours if RANK else mine, mine)
+        comm.comm.Free()
+
+
+def parts_of_all_sizes():
+    counts = [3 * rank + 1 for rank in range(SIZE)]
+    for comm in communicators():
+        mine = numbers("i4", counts[RANK], 3)
+        for places in (None, [20 * rank for rank in range(SIZE)]):
+            ours, mpis = np.zeros((2, 20 * SIZE), "i4")
+            comm.allgatherv(mine, [ours, (counts, places)])
+            COMM.Allgatherv(mine, [mpis, (counts, places)])
+            expect(ours, mpis)
+        ours[:] = 0
+        comm.allgatherv(mine, [ours, counts, places, MPI.INT])
+        expect(ours, mpis)
+        comm.comm.Free()
+
+
+def derived_types():
+    vector = MPI.DOUBLE.Create_vector(4, 1, 3).Commit()
+    pair = MPI.Datatype.Create_struct([1, 1], [0, 8], [MPI.INT, MPI.DOUBLE]).Commit()
+    for comm in communicators():
+        mine = numbers("f8", 10, 2)
+        ours, mpis = np.zeros((2, SIZE * 4))
+        comm.allgather([mine, 1, vector], ours)
+        COMM.Allgather([mine, 1, vector], mpis)
+        expect(ours, mpis)
+        records = np.zeros(5, np.dtype([("a", "i4"), ("b", "f8")], align=True))
+        records["a"], records["b"] = numbers("i4", 5, 4), numbers("f8", 5, 5)
+        others = records.copy()
+        comm.bcast([records, 5, pair], root=SIZE - 1)
+        COMM.Bcast([others, 5, pair], root=SIZE - 1)
+        expect(records, others)
+        comm.comm.Free()
+    vector.Free()
+    pair.Free()
+
+
+def user_operators():
+    def after(left, right, datatype):
+        """Linear maps a x + b, one after another: the order counts."""
+        a, b = (np.frombuffer(each, np.int64).reshape(-1, 2) for each in (left, right))
+        b[:] = np.stack([a[:, 0] * b[:, 0], b[:, 0] * a[:, 1] + b[:, 1]], axis=1)
+
+    op = MPI.Op.Create(after, commute=False)
+    map_ = MPI.INT64_T.Create_contiguous(2).Commit()
+    for comm in communicators():
+        mine = numbers("i8", 60, 7)
+        ours, mpis = np.zeros((2, 60), "i8")
+        comm.allreduce([mine, 30, map_], [ours, 30, map_], op)
+        COMM.Allreduce([mine, 30, map_], [mpis, 30, map_], op)
+        expect(ours, mpis)
+        comm.comm.Free()
+    map_.Free()
+    op.Free()
+
+
+def long_vectors():
+    """Counts above those of C, with a limit that a test can reach."""
+    limit, buffers.MAX_COUNT = buffers.MAX_COUNT, 16
+    try:
+        for comm in communicators():
+            mine, ours = numbers("f4", 100, 8), np.zeros(100, "f4")
+            comm.allreduce(mine, ours)
+            expect(ours, sum(numbers("f4", 100, 8, rank) for rank in range(SIZE)))
+            in_place_, requested = mine.copy(), np.zeros(100, "f4")
+            comm.allreduce(MPI.IN_PLACE, in_place_)
+            expect(in_place_, ours)
+            request = comm.allreduce_init(mine, requested)
+            request.start()
+            request.wait()
+            request.free()
+            expect(requested, ours)
+            comm.reduce(mine, requested if RANK == 0 else None)
+            whole = np.zeros((SIZE, 100), "f4")
+            comm.allgather(mine, whole)
+            expect(whole, np.stack([numbers("f4", 100, 8, rank) for rank in range(SIZE)]))
+            comm.bcast(mine, root=1)
+            expect(mine, whole[1])
+            comm.comm.Free()
+    finally:
+        buffers.MAX_COUNT = limit
+
+
+def persistent():
+    for comm in communicators():
+        mine, ours = np.zeros(50), np.zeros(50)
+        part, whole = np.zeros(2), np.zeros(2 * SIZE)
+        requests = [comm.allreduce_init(mine, ours), comm.allgather_init(part, whole),
+                    comm.allgatherv_init(part, whole), comm.bcast_init(part, root=0),
+                    comm.reduce_init(mine, ours if RANK == 0 else None),
+                    comm.gather_init(part, whole if RANK == 0 else None),
+                    comm.scatter_init(whole if RANK == 0 else None, part)]  # fmt: skip
+        for step in range(3):
+            mine[:] = RANK + step
+            for request in requests:
+                request.start()
+                request.wait()
+            expect(ours, np.full(50, sum(rank + step for rank in range(SIZE))))
+        for request in requests:
+            request.free()
+            request.free()
+        comm.comm.Free()
+
+
+def functions():
+    """Without settings the MPI library carries calls out."""
+    comm = COMM.Dup()
+    ours, mpis = np.zeros(4), np.zeros(4)
+    latecomer.mpi.allreduce(comm, np.full(4, RANK), ours.astype("i8"), MPI.MAX)
+    latecomer.mpi.allreduce(comm, np.full(4, float(RANK)), ours, MPI.MAX)
+    expect(ours, np.full(4, SIZE - 1.0))
+    latecomer.mpi.reduce(comm, ours, mpis, root=0)
+    latecomer.mpi.bcast(comm, mpis)
+    expect(mpis, SIZE * ours)
+    whole = np.zeros(4 * SIZE)
+    latecomer.mpi.allgather(comm, ours, whole)
+    latecomer.mpi.allgatherv(comm, ours, whole)
+    latecomer.mpi.gather(comm, ours, whole)
+    latecomer.mpi.scatter(comm, whole, ours)
+    found = latecomer.Communicator(comm, algorithm=None, estimate=None).stats()
+    assert (found.handled, found.native) == (0, 8), found.calls
+    comm.Free()
+
+
+def knowledge():
+    comm = latecomer.Communicator(COMM.Dup(), algorithm={"allreduce": "ring"})
+    mine, ours = np.ones(1000), np.zeros(1000)
+    for _ in range(5):
+        with comm.computing() as progress:
+            progress(0.5)
+        comm.allreduce(mine, ours)
+    found = comm.stats()
+    assert found.handled == 5, found.calls
+    assert found.native == 0
+    kind = found.kinds[0]
+    assert (kind.collective, kind.bytes, kind.algorithms) == ("allreduce", 8000, {"ring": 5})
+    assert found.times.told == 5
+    assert found.times.inside >= found.times.waiting >= 0
+    assert comm.arrivals().last.min() == 0 <= comm.clock_error()
+    assert comm.arrivals().expected.shape == (SIZE,)
+    assert comm.parameters() == ""
+    comm.set_reproducible()
+    comm.set_network("alpha=1us")
+    comm.set_long_wait(10)
+    comm.set_estimate("given")
+    comm.set_arrivals([0.0] * SIZE)
+    comm.set_arrivals(None)
+    comm.allreduce(mine, ours)
+    comm.comm.Free()
+
+
+def refused(error, text, call, *arguments, **more):
+    try:
+        call(*arguments, **more)
+    except error as found:
+        said = str(found)
+    else:
+        raise AssertionError(f"no {error.__name__} with '{text}'")
+    assert text in said, f"'{text}' is not in: {said}"
+
+
+def errors():
+    comm = latecomer.Communicator(COMM.Dup())
+    comm.comm.Set_errhandler(MPI.ERRORS_RETURN)
+    mine, ours = np.zeros(4), np.zeros(4)
+    refused(ValueError, "4 sent, 3 received", comm.allreduce, mine, ours[:3])
+    refused(ValueError, "the count needs 40", comm.allreduce, [mine, 5], [ours, 5])
+    refused(TypeError, "not 'int'", comm.allreduce, 3, ours)
+    refused(ValueError, "a list of 5", comm.bcast, [mine, 1, 2, 3, 4])
+    refused(ValueError, "one for each of the", comm.allgatherv, mine, [ours, [1] * (SIZE + 1)])
+    refused(ValueError, "no multiple", comm.bcast, [bytearray(7), MPI.DOUBLE])
+    refused(TypeError, "has no MPI datatype", comm.bcast, [mine, "nonsense"])
+    locked = np.zeros(4)
+    locked.flags.writeable = False
+    refused((BufferError, ValueError), "", comm.allreduce, mine, locked)
+    refused(
+        MPI.Exception,
+        "'frob' is not usable; right would be one of auto",
+        comm.set_algorithm,
+        "allreduce",
+        "frob",
+    )
+    refused(LatecomerError, "estimate", comm.set_estimate, "frob")
+    refused(MPI.Exception, "frob", comm.set_network, "frob")
+    refused(MPI.Exception, "", comm.allreduce, [mine, 4, MPI.DOUBLE], [ours, 4, MPI.DOUBLE],
+            MPI.OP_NULL)  # fmt: skip
+    of, call = handle(comm.comm), comm._library.call
+    counts = np.zeros(SIZE + 1, np.uint64).ctypes.data
+    refused(MPI.Exception, "calls: 'NULL", call, "get_last_to_arrive", of, None, SIZE)
+    refused(MPI.Exception, "ranks: ", call, "get_last_to_arrive", of, counts, SIZE + 1)
+    assert LatecomerError(MPI.ERR_ARG, "x").Get_error_class() == MPI.ERR_ARG
+    comm.allreduce(mine, ours)
+    comm.comm.Free()
+
+
+def observed():
+    comm = latecomer.Communicator(COMM.Dup(), algorithm={"allreduce": "ring"})
+    mine, ours = np.ones(2000), np.zeros(2000)
+    comm.allreduce(mine, ours)
+    with latecomer.observe(comm.comm) as o:
+        for _ in range(5):
+            if RANK == 1:
+                MPI.Compute_dims(1, 1)
+                wait(0.05)
+            comm.allreduce(mine, ours)
+        refused(RuntimeError, "must have ended", o.summary)
+    found = o.summary()
+    assert found.calls == 5, found
+    assert found.late.rank == 1, found
+    assert found.late.last == 5, found
+    assert 0.5 < found.waiting * SIZE / (SIZE - 1) < 1, found
+    assert "Rank 1" in str(found)
+    with latecomer.observe(comm.comm) as o:
+        pass
+    assert "No collective call was seen" in str(o.summary())
+    comm.comm.Free()
+
+
+def wait(seconds):
+    import time
+
+    time.sleep(seconds)
+
+
+def unchanged_program():
+    """With the drop-in library, mpi4py's own collectives are seen."""
+    comm = COMM.Dup()
+    mine, ours = np.ones(200000), np.zeros(200000)
+    with latecomer.observe(comm) as o:
+        for _ in range(4):
+            wait(0.05 * (RANK == 0))
+            comm.Allreduce(mine, ours)
+    found = o.summary()
+    assert found.calls == 4, found
+    assert found.ranks[0].waiting < min(rank.waiting for rank in found.ranks[1:]), found
+    comm.Free()
+
+
+CASES = [every_collective, in_place, parts_of_all_sizes, derived_types, user_operators,
+         long_vectors, persistent, functions, knowledge, errors, observed]  # fmt: skip
+
+
+def main(names):
+    for case in [each for each in (*CASES, unchanged_program) if each.__name__ in names] or CASES:
+        mistakes = 0
+        try:
+            case()
+        except Exception:
+            traceback.print_exc()
+            mistakes = 1
+        mistakes = COMM.allreduce(mistakes)
+        if RANK == 0:
+            print(f"{case.__name__}: {mistakes}", flush=True)
+        if mistakes:
+            COMM.Abort(1)  # the ranks may be in different places
+
+
+main(sys.argv[1:])

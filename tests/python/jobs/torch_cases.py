@@ -1,0 +1,302 @@
+"""A job of ranks that compares latecomer's process group and DDP hook with Gloo.
+
+Usage: mpirun -n N python torch_cases.py [CASE...]. Rank 0 prints `CASE: MISTAKES` for each case.
+"""
+
+import sys
+import threading
+import time
+import traceback
+
+import latecomer.torch
+import torch
+import torch.distributed as dist
+from mpi4py import MPI
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+RANK, SIZE = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+TYPES = (torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8)
+
+
+def numbers(dtype, *shape, seed=0):
+    draw = torch.Generator().manual_seed(100 * seed + RANK)
+    return torch.randint(0, 5, shape, generator=draw).to(dtype)
+
+
+def both(call, *shape, dtype=torch.float32, seed=0):
+    """What the call makes of the same tensor with latecomer and with Gloo."""
+    found = []
+    for group in (None, GLOO):
+        tensor = numbers(dtype, *shape, seed=seed)
+        result = call(tensor, group)
+        found.append(tensor if result is None else result)
+    return found
+
+
+def expect(ours, gloos):
+    assert len(ours) == len(gloos)
+    for mine, other in zip(ours, gloos, strict=True):
+        assert torch.equal(mine, other), f"{mine} is not {other}"
+
+
+def reductions():
+    op = dist.ReduceOp
+    for dtype in TYPES:
+        for kind in (op.SUM, op.PRODUCT, op.MIN, op.MAX):
+            expect(*both(lambda t, g, o=kind: dist.all_reduce(t, o, g), 3, 4, dtype=dtype))
+            ours, gloos = both(lambda t, g, o=kind: dist.reduce(t, 1, o, g), 5, dtype=dtype)
+            if RANK == 1:
+                expect(ours, gloos)
+    for kind in (op.BAND, op.BOR, op.BXOR):
+        expect(*both(lambda t, g, o=kind: dist.all_reduce(t, o, g), 9, dtype=torch.int64))
+    half = torch.full((3,), RANK + 1, dtype=torch.bfloat16)
+    dist.all_reduce(half)
+    assert half[0] == sum(range(1, SIZE + 1))
+    mean = torch.full((3,), float(RANK))
+    dist.all_reduce(mean, op.AVG)
+    assert mean[0] == (SIZE - 1) / 2
+    truth = torch.tensor([RANK == 0, True, False])
+    dist.all_reduce(truth)
+    assert truth.tolist() == [True, True, False]
+    turned = numbers(torch.float32, 4, 3).T  # not contiguous
+    wanted = turned.clone()
+    dist.all_reduce(turned)
+    dist.all_reduce(wanted, group=GLOO)
+    expect(turned, wanted)
+
+
+def moves():
+    for dtype in (*TYPES, torch.bfloat16):
+        expect(*both(lambda t, g: dist.broadcast(t, 1, g), 7, dtype=dtype))
+    expect(*both(gathered, 2, 3))
+    expect(*both(gathered_at_root, 4))
+    expect(*both(scattered, 3))
+    uneven = [torch.zeros(rank + 1) for rank in range(SIZE)]
+    dist.all_gather(uneven, torch.full((RANK + 1,), float(RANK)))
+    assert [float(each[0]) for each in uneven] == list(range(SIZE))
+    everyone = [None] * SIZE
+    dist.all_gather_object(everyone, {"rank": RANK})
+    assert everyone == [{"rank": rank} for rank in range(SIZE)]
+    whole = torch.zeros(2 * SIZE)
+    dist.all_gather_into_tensor(whole, torch.full((2,), float(RANK)))
+    assert whole.tolist() == [float(rank) for rank in range(SIZE) for _ in range(2)]
+
+
+def gathered(tensor, group):
+    parts = [torch.zeros_like(tensor) for _ in range(SIZE)]
+    dist.all_gather(parts, tensor, group)
+    return torch.stack(parts)
+
+
+def gathered_at_root(tensor, group):
+    parts = [torch.zeros_like(tensor) for _ in range(SIZE)] if RANK == 0 else None
+    dist.gather(tensor, parts, 0, group)
+    return torch.stack(parts) if parts else tensor
+
+
+def scattered(tensor, group):
+    parts = [tensor + rank for rank in range(SIZE)] if RANK == 0 else None
+    part = torch.zeros_like(tensor)
+    dist.scatter(part, parts, 0, group)
+    return part
+
+
+def exchanges():
+    part = torch.zeros(2)
+    dist.reduce_scatter(part, [torch.full((2,), float(rank)) for rank in range(SIZE)])
+    assert part.tolist() == [RANK * SIZE] * 2
+    dist.reduce_scatter_tensor(part, torch.arange(2.0 * SIZE))
+    assert part.tolist() == [SIZE * (2 * RANK), SIZE * (2 * RANK + 1)]
+    sent = [torch.full((rank + 1,), float(RANK)) for rank in range(SIZE)]
+    got = [torch.zeros(RANK + 1) for _ in range(SIZE)]
+    dist.all_to_all(got, sent)
+    assert [float(each[0]) for each in got] == list(range(SIZE))
+    sizes = [rank + 1 for rank in range(SIZE)]
+    flat = torch.zeros(SIZE * (RANK + 1))
+    dist.all_to_all_single(flat, torch.cat(sent), [RANK + 1] * SIZE, sizes)
+    assert flat.tolist() == torch.cat(got).tolist()
+    equal = torch.zeros(SIZE, 2)
+    dist.all_to_all_single(equal, torch.full((SIZE, 2), float(RANK)))
+    assert equal[:, 0].tolist() == list(range(SIZE))
+
+
+def messages():
+    long = torch.full((300_000,), float(RANK))  # too long to be sent before it is asked for
+    got = torch.zeros_like(long)
+    after, before = (RANK + 1) % SIZE, (RANK - 1) % SIZE
+    works = dist.batch_isend_irecv([dist.P2POp(dist.isend, long, after),
+                                    dist.P2POp(dist.irecv, got, before)])  # fmt: skip
+    total = torch.ones(1)
+    dist.all_reduce(total)  # goes on while messages are under way
+    for work in works:
+        work.wait()
+    assert got[0] == before
+    assert works[0].is_completed()
+    if RANK == 0:
+        found = {dist.recv(got) for _ in range(SIZE - 1)}
+        assert found == set(range(1, SIZE))
+    else:
+        dist.send(long, 0)
+    work = dist.irecv(got, before) if RANK else dist.isend(long, after)
+    if RANK == 0:
+        dist.recv(got, before)
+    else:
+        assert work.get_future().wait()[0] is got
+        dist.send(long, after)
+    work.wait()
+
+
+def groups():
+    pair = dist.new_group([0, SIZE - 1], backend="latecomer")
+    if RANK in (0, SIZE - 1):
+        tensor = torch.full((2,), float(RANK))
+        dist.all_reduce(tensor, group=pair)
+        assert tensor[0] == SIZE - 1
+        dist.broadcast(tensor, SIZE - 1, group=pair)
+        assert pair.communicator.size == 2
+    dist.barrier()
+
+
+def trained(prepare, *, bucket_mb=25.0, steps=6):
+    """The parameters after some steps with a model of its own on each rank's data."""
+    torch.manual_seed(3)
+    network = nn.Sequential(
+        nn.Linear(20, 50), nn.Tanh(), nn.Linear(50, 50), nn.Tanh(), nn.Linear(50, 3)
+    )
+    model = prepare(network, bucket_mb)
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    draw = torch.Generator().manual_seed(RANK)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(
+            model(torch.randn(8, 20, generator=draw)), torch.zeros(8, 3)
+        ).backward()
+        optimizer.step()
+    return torch.cat([each.detach().reshape(-1) for each in network.parameters()])
+
+
+def with_hook(state, group=None):
+    def prepare(network, bucket_mb):
+        model = DistributedDataParallel(network, bucket_cap_mb=bucket_mb, process_group=group)
+        model.register_comm_hook(state, latecomer.torch.allreduce_hook)
+        return model
+
+    return prepare
+
+
+def ddp():
+    """Parameters are those of Gloo, with one bucket and with many, which are rebuilt."""
+    plain = trained(lambda network, mb: DistributedDataParallel(network, process_group=GLOO))
+    of_group = trained(lambda network, mb: DistributedDataParallel(network, bucket_cap_mb=mb))
+    torch.testing.assert_close(of_group, plain)
+    for algorithm in ("auto", {"allreduce": "ring"}):
+        state = latecomer.torch.HookState(algorithm=algorithm)
+        for bucket_mb in (25.0, 0.005):
+            for group in (None, GLOO):
+                ours = trained(with_hook(state, group), bucket_mb=bucket_mb)
+                torch.testing.assert_close(ours, plain)
+        assert state.stats().native + state.stats().handled > 4 * 6
+        state.close()
+    assert state.stats().handled > 4 * 6
+
+
+def overlap():
+    """The hook comes back before the other ranks have come."""
+    state = latecomer.torch.HookState()
+    late = threading.Event()
+    if RANK == 1:
+        state._worker.submit(lambda _: late.wait())
+    future = state.reduce(torch.full((4,), float(SIZE)))
+    if RANK == 1:
+        assert not future.done()
+        late.set()
+    assert future.wait().tolist() == [SIZE] * 4
+    state.close()
+
+
+def watched():
+    from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+
+    hook = latecomer.torch.observe(allreduce_hook, every=3)
+    assert "No bucket was seen" in str(hook.summary())
+
+    def prepare(network, bucket_mb):
+        model = DistributedDataParallel(network, bucket_cap_mb=bucket_mb, process_group=GLOO)
+        model.register_comm_hook(GLOO, hook)
+        model.register_forward_hook(lambda *_: time.sleep(0.05 * (RANK == 1)))
+        return model
+
+    trained(prepare, bucket_mb=0.005, steps=4)
+    found = hook.summary()
+    assert found.calls > 4 * 1, found
+    assert found.late.rank == 1, found
+    assert found.ranks[1].waiting < 0.2 * found.ranks[0].waiting, found
+    assert found.ranks[0].waiting > 0.1, found
+    assert "Rank 1" in str(found)
+    refused(ValueError, "every: 0", latecomer.torch.observe, allreduce_hook, every=0)
+
+
+def refused(error, text, call, *arguments, **more):
+    try:
+        call(*arguments, **more)
+    except error as found:
+        said = str(found)
+    else:
+        raise AssertionError(f"no {error.__name__} with '{text}'")
+    assert text in said, f"'{text}' is not in: {said}"
+
+
+def errors():
+    from latecomer.torch import tensors
+
+    refused(RuntimeError, "SUM, AVG", tensors.operator, dist.ReduceOp.PREMUL_SUM, torch.float32)
+    refused(RuntimeError, "MPI cannot combine it", tensors.combined, torch.ones(1).half())
+    sparse = torch.ones(2).to_sparse()
+    refused(RuntimeError, "sparse; latecomer takes dense", dist.all_reduce, sparse)
+    refused(RuntimeError, "meta; latecomer takes", dist.all_reduce, torch.ones(2, device="meta"))
+    refused(RuntimeError, "cannot be divided", dist.all_to_all_single,
+            torch.ones(SIZE + 1), torch.ones(SIZE + 1))  # fmt: skip
+    refused(RuntimeError, "that add up to 4 rows", dist.all_to_all_single,
+            torch.ones(4), torch.ones(4), [1] * SIZE, [4] * SIZE)  # fmt: skip
+    from latecomer.torch.group import create
+    from latecomer.torch.worker import check_threads
+
+    class Options:
+        global_ranks_in_group, group_size, group_rank = (), SIZE + 1, SIZE
+
+    refused(latecomer.base.errors.UserError, "PyTorch's rank is not MPI's", create, Options)
+    query, MPI.Query_thread = MPI.Query_thread, lambda: MPI.THREAD_FUNNELED
+    try:
+        refused(latecomer.base.errors.UserError, "MPI_THREAD_FUNNELED", check_threads)
+    finally:
+        MPI.Query_thread = query
+    refused(AttributeError, "frob", getattr, latecomer.torch, "frob")
+    assert "rank" in repr(dist.group.WORLD)
+
+
+CASES = [reductions, moves, exchanges, messages, groups, ddp, overlap, watched, errors]
+
+
+def main(names):
+    for case in [each for each in CASES if each.__name__ in names] or CASES:
+        mistakes = 0
+        try:
+            case()
+        except Exception:
+            traceback.print_exc()
+            mistakes = 1
+        if mistakes:
+            print(f"{case.__name__}: 1", flush=True)
+            MPI.COMM_WORLD.Abort(1)  # the others may wait for this rank
+        MPI.COMM_WORLD.Barrier()
+        if RANK == 0:
+            print(f"{case.__name__}: 0", flush=True)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    dist.init_process_group("cpu:latecomer", init_method="mpi://")
+    GLOO = dist.new_group(backend="gloo")
+    main(sys.argv[1:])
+    dist.destroy_process_group()

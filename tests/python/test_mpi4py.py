@@ -1,0 +1,142 @@
+"""latecomer from mpi4py: the same results as mpi4py's own collectives, statistics, observations."""
+
+import ctypes
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from dropin_helpers import Job, launcher_of, run_command
+from latecomer.launch import preload, program
+from mpi_helpers import FAMILIES
+from scenes_helpers import ROOT
+
+CASES = ROOT / "tests" / "python" / "jobs" / "mpi4py_cases.py"
+HEADER = ROOT / "include" / "latecomer" / "latecomer_mpi.h"
+
+
+def without_start() -> None:
+    """mpi4py in this process, without a job of one rank."""
+    mpi4py = pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpi4py.rc.initialize = mpi4py.rc.finalize = False
+
+
+def run_job(name: str, ranks: int, *cases: str, dropin: bool = False) -> Job:
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    if program.find_library(name) is None:
+        pytest.skip(f"liblatecomer_{name}.so is not built")
+    launch = launcher_of(name, ranks, [sys.executable, str(CASES), *cases])
+    command = launch.command
+    if dropin:
+        command = preload.preloading(command, preload.library(), {"LATECOMER_MIN_BYTES": "0"})
+    return run_command(command, launch.env | {"PYTHONPATH": str(ROOT / "python")}).check()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_all_is_as_with_mpi4py_itself(name, ranks):
+    assert len(run_job(name, ranks).mistakes) == 11
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_program_that_is_not_changed_is_observed(name):
+    job = run_job(name, 2, "unchanged_program", "observed", dropin=True)
+    assert set(job.mistakes) == {"unchanged_program", "observed"}
+
+
+def test_latecomer_is_imported_without_mpi4py():
+    code = """
+import sys
+sys.modules["mpi4py"] = None
+import latecomer
+from latecomer import *
+print("Communicator" in dir(latecomer), hasattr(latecomer, "frob"))
+latecomer.mpi
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                           env={"PYTHONPATH": str(ROOT / "python")}, check=False)  # fmt: skip
+    assert ended.stdout == "True False\n"
+    assert "latecomer.mpi needs mpi4py" in ended.stderr
+    assert "pip install mpi4py" in ended.stderr
+
+
+def members(struct: str) -> list[str]:
+    """The names of a struct's members in the header."""
+    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    body = re.search(rf"typedef struct {struct} \{{(.*?)\}} {struct};", text, re.DOTALL)[1]
+    return re.findall(r"(\w+)(?:\[\w+\])?;", body)
+
+
+def test_structs_are_those_of_the_header():
+    without_start()
+    from latecomer.mpi import statistics
+
+    for struct, name in (
+        (statistics.CalledStruct, "latecomer_stats"),
+        (statistics.TimesStruct, "latecomer_times"),
+        (statistics.ChoiceStruct, "latecomer_choice_stats"),
+        (statistics.KeyStruct, "latecomer_key_stats"),
+    ):
+        assert [member for member, *_ in struct._fields_] == members(name)
+    assert ctypes.sizeof(statistics.ChoiceStruct) == 32 + 96 + 8
+
+
+def test_functions_are_those_of_the_header():
+    without_start()
+    from latecomer.mpi.library import ALL
+
+    text = HEADER.read_text(encoding="utf-8")
+    declared = set(re.findall(r"LATECOMER_API int latecomer_(\w+)\(", text))
+    unused = {"edge", "get_site_stats"}  # deprecated; places of Python code have no address
+    assert set(ALL) == declared - unused
+    for name, words in ALL.items():
+        parameters = re.search(rf"latecomer_{name}\((.*?)\);", text, re.DOTALL)[1]
+        assert len(words) == parameters.count(",") + 1, name
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "message"),
+    [
+        ("Vendor MPI 1.0", "MPI.so", "unknown MPI library: Vendor MPI 1.0; use Open MPI or MPICH"),
+        ("MPICH Version: 5.0", "MPI.mpiabi.so", "standard ABI is not supported yet"),
+    ],
+)
+def test_libraries_that_do_not_fit_are_named(text, file, message, monkeypatch):
+    without_start()
+    from latecomer.base.errors import UserError
+    from latecomer.mpi import library
+
+    class Mpi:
+        __file__ = file
+        Get_library_version = staticmethod(lambda: text)
+
+    monkeypatch.setattr(library, "MPI", Mpi)
+    with pytest.raises(UserError, match=re.escape(message)):
+        library.family()
+
+
+def test_a_library_that_is_not_built_is_named(monkeypatch):
+    without_start()
+    from latecomer.base.errors import UserError
+    from latecomer.mpi import library
+
+    monkeypatch.setattr(library.program, "find_library", lambda family: None)
+    library.library.cache_clear()
+    with pytest.raises(UserError, match=r"the C library is not built: liblatecomer_\w+.so"):
+        library.library()
+    library.library.cache_clear()
+
+
+def test_a_library_that_cannot_be_loaded_is_named(monkeypatch, tmp_path):
+    without_start()
+    from latecomer.base.errors import UserError
+    from latecomer.mpi import library
+
+    broken = tmp_path / "liblatecomer.so"
+    broken.write_text("no library")
+    monkeypatch.setattr(library.program, "find_library", lambda family: Path(broken))
+    library.library.cache_clear()
+    with pytest.raises(UserError, match="cannot load the C library"):
+        library.library()
+    library.library.cache_clear()

@@ -1,0 +1,41 @@
+"""PyTorch: latecomer's process group and communication hook give what Gloo gives."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+from dropin_helpers import launcher_of, run_command
+from latecomer.launch import program
+from mpi_helpers import FAMILIES
+from scenes_helpers import ROOT
+
+CASES = ROOT / "tests" / "python" / "jobs" / "torch_cases.py"
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None,
+    reason="PyTorch is not installed: .venv/bin/pip install torch==2.13.0",
+)
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("openmpi", 2), ("openmpi", 3), ("mpich", 2)])
+def test_all_is_as_with_gloo(name, ranks):
+    assert name in FAMILIES
+    if program.find_library(name) is None:
+        pytest.skip(f"liblatecomer_{name}.so is not built")
+    launch = launcher_of(name, ranks, [sys.executable, str(CASES)])
+    env = launch.env | {"PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
+    assert len(run_command(launch.command, env).check().mistakes) == 9
+
+
+def test_the_package_is_typed():
+    code = "import latecomer, pathlib; print(pathlib.Path(latecomer.__file__).with_name('py.typed').exists())"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                           env={"PYTHONPATH": str(ROOT / "python")}, check=False)  # fmt: skip
+    assert ended.stdout == "True\n"
+
+
+def test_torch_is_named_where_it_is_missing():
+    code = "import sys; sys.modules['torch'] = None; import latecomer; latecomer.torch"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                           env={"PYTHONPATH": str(ROOT / "python")}, check=False)  # fmt: skip
+    assert "latecomer.torch needs PyTorch" in ended.stderr

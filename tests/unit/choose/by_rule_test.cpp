@@ -1,0 +1,114 @@
+// Decisions by the user's rules.
+#include <gtest/gtest.h>
+
+#include "choose/chooser.hpp"
+#include "rules/read_rules.hpp"
+
+namespace latecomer {
+namespace {
+
+const Problem kCall{Collective::allreduce, 4, 1 << 18, 4};
+
+std::shared_ptr<const UserRules> rules_of(const std::string& rules, const std::string& more = "") {
+  const std::string text = R"({"rule_file_version": 1, "module": "latecomer",
+    "collectives": {"allreduce": [{)" +
+                           more + R"("rules": [)" + rules + "]}]}}";
+  return std::make_shared<const UserRules>(read_rules(text, "rules"));
+}
+
+Chooser chooser_with(std::shared_ptr<const UserRules> rules, std::string_view set = "auto") {
+  Chooser chooser(0, 4);
+  chooser.policy().choice(Collective::allreduce) = parse_choice(Collective::allreduce, set);
+  chooser.policy().rules = std::move(rules);
+  return chooser;
+}
+
+Decision decide(Chooser& chooser, std::vector<Seconds> arrivals = {}) {
+  chooser.policy().given = std::move(arrivals);
+  (void)chooser.expect(kCall);
+  return chooser.decide(kCall);
+}
+
+constexpr const char* kLate = R"({"imbalance_min": 1, "alg": "linear_tree:segments=4"},)";
+
+TEST(DecisionsByRule, AFixedChoiceIsAsIfItWereSet) {
+  Chooser chooser = chooser_with(rules_of(R"({"alg": "ring"})"));
+  EXPECT_FALSE(chooser.chooses(kCall));
+  EXPECT_EQ(chooser.calm_choice(kCall).algorithm->name, "ring");
+  const Decision decision = decide(chooser);
+  ASSERT_TRUE(decision.plan);
+  EXPECT_EQ(decision.plan->algorithm, "ring");
+  EXPECT_TRUE(chooser.ruled());
+}
+
+TEST(DecisionsByRule, RulesRefineNothingButAuto) {
+  Chooser chooser = chooser_with(rules_of(R"({"alg": "ring"})"), "recursive_doubling");
+  EXPECT_EQ(decide(chooser).plan->algorithm, "recursive_doubling");
+  EXPECT_FALSE(chooser.ruled());
+}
+
+TEST(DecisionsByRule, ARuleForTheLibraryNeedsNoClass) {
+  const Chooser chooser = chooser_with(rules_of(R"({"alg": "native"})"));
+  EXPECT_FALSE(chooser.chooses(kCall));
+  EXPECT_EQ(chooser.calm_choice(kCall).algorithm->name, "native");
+}
+
+TEST(DecisionsByRule, ArrivalsChoose) {
+  Chooser chooser = chooser_with(rules_of(std::string(kLate) + R"({"alg": "native"})"));
+  EXPECT_TRUE(chooser.chooses(kCall));  // the library's calls are watched
+  EXPECT_EQ(decide(chooser).action, Decision::Action::library);
+  EXPECT_TRUE(chooser.ruled());
+  const Decision late = decide(chooser, {0, 1, 0, 0});
+  ASSERT_TRUE(late.plan);
+  EXPECT_EQ(late.plan->algorithm, "linear_tree");
+  EXPECT_EQ(late.plan->parameters.at("segments"), 4);
+  EXPECT_EQ(decide(chooser, {0, 1e-6, 0, 0}).action, Decision::Action::library);
+}
+
+TEST(DecisionsByRule, AutoIsDecidedAsWithoutRules) {
+  Chooser chooser = chooser_with(rules_of(std::string(kLate) + R"({"alg": "auto"})"));
+  EXPECT_TRUE(chooser.chooses(kCall));
+  EXPECT_EQ(decide(chooser).action, Decision::Action::library);
+  EXPECT_FALSE(chooser.ruled());
+  EXPECT_TRUE(decide(chooser, {0, 1, 0, 0}).plan);
+  EXPECT_TRUE(chooser.ruled());
+}
+
+TEST(DecisionsByRule, ReproducibleChoicesDoNotFollowArrivals) {
+  Chooser chooser = chooser_with(rules_of(std::string(kLate) + R"({"alg": "ring"})"));
+  chooser.policy().reproducible = true;
+  EXPECT_FALSE(chooser.chooses(kCall));
+  EXPECT_EQ(decide(chooser, {0, 1, 0, 0}).plan->algorithm, "ring");
+}
+
+TEST(DecisionsByRule, PlacementCountsOnceItIsKnown) {
+  Chooser chooser =
+      chooser_with(rules_of(R"({"alg": "ring"})", R"("comm_rank_distribution": "single-node",)"));
+  EXPECT_EQ(chooser.calm_choice(kCall).algorithm->name, "auto");
+  chooser.connected(1);
+  chooser.place({0, 0, 0, 0});
+  EXPECT_EQ(chooser.calm_choice(kCall).algorithm->name, "ring");
+}
+
+TEST(DecisionsByRule, SizesUnderOtherRulesAreOtherClasses) {
+  Chooser chooser = chooser_with(rules_of(
+      R"({"imbalance_min": 1, "msg_size_max": 1048575, "alg": "ring"}, {"alg": "native"})"));
+  Problem shorter = kCall;
+  shorter.count -= 1;
+  EXPECT_NE(&chooser.class_of(kCall), &chooser.class_of(shorter));
+}
+
+TEST(DecisionsByRule, CallsAreNotAnnouncedWhereARuleMayChooseAProtocol) {
+  const Algorithm* protocol = nullptr;
+  for (const Algorithm& row : registry(Collective::allreduce)) {
+    if (row.kind == Kind::protocol && !row.runs_ahead) protocol = &row;
+  }
+  if (protocol == nullptr) GTEST_SKIP() << "all protocols run ahead";
+  const std::string late =
+      R"({"imbalance_min": 1, "alg": ")" + std::string(protocol->name) + R"("},)";
+  EXPECT_FALSE(chooser_with(rules_of(late + R"({"alg": "native"})")).may_run_ahead(kCall));
+  EXPECT_TRUE(chooser_with(rules_of(R"({"alg": "native"})")).may_run_ahead(kCall));
+}
+
+}  // namespace
+}  // namespace latecomer
