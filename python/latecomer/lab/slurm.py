@@ -145,7 +145,9 @@ def finish_jobs(deadline: float | None) -> int:
         if end is not None and time.monotonic() > end:
             jobs = _ask("squeue", "--noheader", "--format=%i %j %T").splitlines()
             raise processes.DeadlineError(
-                f"jobs are not over after {deadline:g} s", "; ".join(jobs), "allow more by --deadline"
+                f"jobs are not over after {deadline:g} s",
+                "; ".join(jobs),
+                "allow more by --deadline",
             )
         time.sleep(_BETWEEN_S)
     states = _ask("squeue", "--noheader", "--states=all", "--format=%i %T").splitlines()
