@@ -17,4 +17,5 @@ cmp -s requirements-docs.txt .venv/installed-docs ||
 }
 export NO_MKDOCS_2_WARNING=1 # Material's advertisement of another program
 [ "${1:-}" = serve ] && exec "$python" -m mkdocs serve --strict
-exec "$python" -m mkdocs build --strict --quiet "$@"
+# Not --quiet, with which --strict does not see the warnings.
+"$python" -m mkdocs build --strict "$@" 2>&1 | { grep -v '^INFO' || true; }

@@ -15,7 +15,7 @@ from latecomer.cli import COMMANDS, run
 from latecomer.command.declare import Group, UsageError, parameters
 from latecomer.command.parse import read
 
-EXECUTED = {"algorithms", "doctor", "show", "simulate", "verify"}
+EXECUTED = {"algorithms", "doctor", "report", "show", "simulate", "verify"}
 SECONDS = 30  # for each command
 # Commands that take longer than two seconds, by words that name one of them each.
 LONG = (
@@ -118,7 +118,10 @@ def test_words_that_are_no_commands_are_left_alone():
 
 
 def executed(shown: Shown) -> bool:
-    return shown.block and shown.words[0] in EXECUTED and not is_long(shown)
+    """A report needs a trace, and pages speak of the reader's."""
+    if not shown.block or shown.words[0] not in EXECUTED or is_long(shown):
+        return False
+    return shown.words[0] != "report" or (ROOT / shown.words[1]).is_dir()
 
 
 def is_long(shown: Shown) -> bool:
@@ -143,7 +146,7 @@ def deadline(seconds: int):
 def folder(tmp_path, monkeypatch):
     """A folder from which the paths of the commands lead to the clone's files, or to new ones."""
     (tmp_path / "docs" / "pictures").mkdir(parents=True)
-    for name in ("examples", "evidence"):
+    for name in ("examples", "evidence", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LATECOMER_NETWORK", "")
@@ -158,7 +161,9 @@ def test_a_documented_command_ends_well(shown, folder, capsys):
     with deadline(SECONDS):
         code = run(shown.words)
     assert (code, shown.text) == (0, shown.text), capsys.readouterr().err
-    for name in re.findall(r"--(?:svg|html|plot|report|output) (\S+)", " ".join(shown.words)):
+    for name in re.findall(
+        r"--(?:svg|html|plot|report|output|csv|perfetto) (\S+)", " ".join(shown.words)
+    ):
         assert (folder / name).stat().st_size > 0, name
 
 

@@ -15,7 +15,7 @@ from latecomer.command.declare import Group, Parameter, parameters
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGE = _ROOT / "python" / "latecomer"
 # Modules whose names users import; those that a clone does not have are left out.
-_MODULES = ("", "mpi", "torch", "observe")
+_MODULES = ("", "mpi", "torch")
 
 
 def pages() -> dict[str, str]:
@@ -110,19 +110,34 @@ def _python_entry(path: Path, tree: ast.Module, name: str) -> list[str]:
     if where:
         file = path.parent / f"{where.replace('.', '/')}.py"
         path = file if file.is_file() else file.with_suffix("") / "__init__.py"
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    source = path.read_text(encoding="utf-8")
-    for node in ast.walk(tree):
-        if getattr(node, "name", None) == name:
-            break
-    else:
+    found = _definition(path, name)
+    source, node = found or ("", ast.parse(""))
+    if found is None or ast.unparse(node).endswith(f"core.{name}"):
         return [f"### `{name}`", "", "A class of the compiled core.", ""]
     code = _signature(source, node)
     return [f"### `{name}`", "", "```python", code, "```", "", *_docstring(node), ""]
 
 
+def _definition(path: Path, name: str) -> tuple[str, ast.AST] | None:
+    """The source that defines a name, and its definition: here, or where it is imported from."""
+    source = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+            return source, node
+        if isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == [name]:
+            return source, node
+        if isinstance(node, ast.ImportFrom) and name in {each.name for each in node.names}:
+            file = path.parents[max(node.level - 1, 0)] / f"{(node.module or '').replace('.', '/')}"
+            for there in (file.with_suffix(".py"), file / "__init__.py"):
+                if node.level and there.is_file() and there != path:
+                    return _definition(there, name)
+    return None
+
+
 def _signature(source: str, node: ast.AST) -> str:
-    """The head of a function, or a class with the heads of its public members."""
+    """The head of a function, a class with the heads of its public members, or an assignment."""
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node)
     if isinstance(node, ast.FunctionDef):
         end = node.body[0].lineno - 1
         lines = source.splitlines()[node.lineno - 1 : end]
@@ -151,7 +166,7 @@ def _signature(source: str, node: ast.AST) -> str:
 
 
 def _docstring(node: ast.AST, part: str = "") -> list[str]:
-    text = ast.get_docstring(node) or ""
+    text = "" if isinstance(node, ast.Assign) else ast.get_docstring(node) or ""
     lines: list[str] = []
     code = False
     for line in text.splitlines():

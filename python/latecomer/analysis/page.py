@@ -21,6 +21,7 @@ from ..base.units import size
 from ..trace.model import SERVED
 from . import sections
 from .lateness import GroupLateness, Lateness
+from .parts import split
 from .sections import text
 from .wording import DEFINITIONS, plain, seconds, sentence, verdict
 
@@ -51,6 +52,7 @@ def page(found: Lateness, answers: WhatIf | None, used: Mapping[str, object]) ->
         "PREDICTABLE": text(sections.predictable(found)),
         "RANKS": "".join(sections.ranks(found)),
         "SITES": "".join(sections.sites(found)),
+        "PARTS": "".join(sections.parts(split(found.trace))),
         "WHATIF": "".join(sections.what_if(answers, found)) if answers else "",
         "DEFINITIONS": "".join(_definitions(dict(DEFINITIONS))),
         "USED": "".join(_definitions(used)),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base.units import size
+from . import parts as split_parts
 from .lateness import GroupLateness, Lateness, Site
 from .wording import percent, plain, seconds
 
@@ -174,6 +175,23 @@ def sites(found: Lateness) -> Iterator[str]:
     if len(found.sites) > _SITES:
         yield f'<p class="lead">The {_SITES} in which the most time was spent, of '
         yield f"{len(found.sites)}; --json has all.</p>"
+
+
+def parts(found: Sequence[split_parts.Parts]) -> Iterator[str]:
+    """The parts of the collectives' time; nothing where the trace does not tell them."""
+    if not found:
+        return
+    yield f"<h2>What the time consists of</h2><p>{text(' '.join(split_parts.lines(found)))}</p>"
+    rows = (_parts_row(split_parts.row(each)) for each in found[:_SITES])
+    yield _table(split_parts.HEAD, rows, "Means of a rank in a call")
+    yield "<dl>"
+    for name, words in split_parts.DEFINITIONS:
+        yield f"<dt>{text(name)}</dt><dd>{text(words)}</dd>"
+    yield "</dl>"
+
+
+def _parts_row(cells: Sequence[str]) -> str:
+    return f'<tr><th scope="row">{text(cells[0])}</th>{_cells(cells[1:])}</tr>'
 
 
 def _site(found: Lateness, site: Site) -> str:

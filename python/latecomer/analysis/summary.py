@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .lateness import Lateness
+from .parts import split
 from .wording import sentence, verdict
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def summary(found: Lateness, answers: WhatIf | None) -> dict[str, Any]:
             | {"algorithms": list(site.algorithms), "group": trace.groups[site.group].name}
             for site in found.sites
         ],
+        "parts": [vars(parts) for parts in split(trace)],
         "what_if": _what_if(answers) if answers else None,
     }
 

@@ -5,6 +5,7 @@ Files are not trusted: sizes, nesting and types are checked, and errors name the
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import re
@@ -20,6 +21,7 @@ MOST_EVENTS = 50_000_000
 MOST_KEPT = 5_000_000  # events of one file
 _CHUNK = 1 << 22
 _SPACE = re.compile(r"[ \t\n\r]*")
+Keep = Callable[[dict[str, Any]], "dict[str, Any] | None"]
 _DECODER = json.JSONDecoder()
 
 
@@ -43,10 +45,20 @@ def text_of(path: Path, most: int = MOST_BYTES) -> str:
 
 
 def read(
-    path: Path, wanted: Callable[[dict[str, Any]], bool], most: int = MOST_BYTES
+    path: Path, keep: Keep, most: int = MOST_BYTES
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The values beside the events, and the events that are wanted. Raises TraceError."""
-    return _Reader(path, text_of(path, most)).read(wanted)
+    """The values beside the events, and what is kept of the events. Raises TraceError.
+
+    `keep` returns the event, a smaller one, or None.
+    """
+    text = text_of(path, most)
+    collects = gc.isenabled()
+    gc.disable()  # it would look at all events again and again
+    try:
+        return _Reader(path, text).read(keep)
+    finally:
+        if collects:
+            gc.enable()
 
 
 class _Reader:
@@ -55,13 +67,11 @@ class _Reader:
     def __init__(self, path: Path, text: str) -> None:
         self.path, self.text, self.at = path, text, 0
 
-    def read(
-        self, wanted: Callable[[dict[str, Any]], bool]
-    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def read(self, keep: Keep) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         values: dict[str, Any] = {}
         events: list[dict[str, Any]] = []
         if self._next() == "[":  # events alone are a trace, too
-            self._events(wanted, events)
+            self._events(keep, events)
             return values, events
         self._expect("{")
         if self._next() == "}":
@@ -70,16 +80,14 @@ class _Reader:
             key = self._value()
             self._expect(":")
             if key == "traceEvents":
-                self._events(wanted, events)
+                self._events(keep, events)
             else:
                 values[str(key)] = self._value()
             if self._next() == "}":
                 return values, events
             self._expect(",")
 
-    def _events(
-        self, wanted: Callable[[dict[str, Any]], bool], events: list[dict[str, Any]]
-    ) -> None:
+    def _events(self, keep: Keep, events: list[dict[str, Any]]) -> None:
         self._expect("[")
         for count in range(MOST_EVENTS):
             if self._next() == "]":
@@ -90,8 +98,9 @@ class _Reader:
             event = self._value()
             if not isinstance(event, dict):
                 raise self._wrong("an event is no object", str(event)[:40])
-            if wanted(event):
-                events.append(event)
+            kept = keep(event)
+            if kept is not None:
+                events.append(kept)
                 if len(events) > MOST_KEPT:
                     raise self._wrong("number of events of use", f"more than {MOST_KEPT}")
         raise self._wrong("number of events", f"more than {MOST_EVENTS}")

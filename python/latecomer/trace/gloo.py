@@ -42,7 +42,7 @@ def calls(path: Path, timed: Sequence[Timed], members: Mapping[str, Sequence[int
                 group=group,
                 sequence=UNKNOWN,
                 collective=name,
-                bytes=count * width if count != UNKNOWN and width != UNKNOWN else UNKNOWN,
+                bytes=UNKNOWN if UNKNOWN in {count, width} else count * width,
                 arrival=start,
                 exit=start + length,
                 launch=start - asked_at if asked_at is not None else 0.0,
@@ -106,8 +106,9 @@ def _size_asked(event: Mapping[str, Any]) -> int:
     """Elements of the tensors that the program's call names; UNKNOWN where they are lists."""
     args = event.get("args")
     shapes = args.get("Input Dims") if isinstance(args, dict) else None
-    flat = [part for shape in (shapes if isinstance(shapes, list) else []) if shape
-            for part in (shape if isinstance(shape, list) else []) if isinstance(part, list)]  # fmt: skip
+    lists = [shape for shape in (shapes if isinstance(shapes, list) else [])
+             if isinstance(shape, list)]  # fmt: skip
+    flat = [part for shape in lists for part in shape if isinstance(part, list)]
     if len(flat) != 1:
         return UNKNOWN
     total = 1

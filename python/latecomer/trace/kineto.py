@@ -55,8 +55,8 @@ def read(folder: str | Path) -> Trace:
             remarks.append(f"{path.name} is no trace of a rank")
             continue
         if each.rank in recorded:
-            raise TraceError(f"{path}: rank", each.rank,
-                             f"{recorded[each.rank].source} has it already: keep one file a rank")  # fmt: skip
+            remedy = f"{recorded[each.rank].source} has it already: keep one file a rank"
+            raise TraceError(f"{path}: rank", each.rank, remedy)
         recorded[each.rank] = each
         ranks = max(ranks, world, each.rank + 1)
     if len(recorded) < 2:
@@ -68,18 +68,23 @@ def read(folder: str | Path) -> Trace:
 # ---- one file
 
 
-def _wanted(event: Mapping[str, Any]) -> bool:
+def _keep(event: dict[str, Any]) -> dict[str, Any] | None:
+    """What is of use of an event: of a device's other work only when it was."""
     if event.get("ph") != "X":
-        return False
+        return None
     category, name = event.get("cat"), str(event.get("name"))
-    if category in _DEVICE or category == "cpu_op":
-        return category in _DEVICE or name.startswith(("c10d::", "record_param_comms"))
-    return category == "user_annotation" and name.startswith("gloo:")
+    if category in _DEVICE:
+        if _KERNEL.match(name):
+            return event
+        return {"cat": category, "name": "", "ts": event.get("ts"), "dur": event.get("dur", 0.0)}
+    of_program = category == "cpu_op" and name.startswith(("c10d::", "record_param_comms"))
+    of_gloo = category == "user_annotation" and name.startswith("gloo:")
+    return event if of_program or of_gloo else None
 
 
 def _recorded(path: Path, only: bool) -> tuple[Recorded | None, int]:
     """What the file's rank recorded, and the number of ranks that it knows of."""
-    values, events = chrome.read(path, _wanted)
+    values, events = chrome.read(path, _keep)
     if not events and "distributedInfo" not in values:
         return None, 0
     info = values.get("distributedInfo")

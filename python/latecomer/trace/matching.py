@@ -118,7 +118,7 @@ def _group(
     if numbered is None:
         remarks.append(f"group {name!r}: the ranks' calls do not fit each other; it is left out")
         return None
-    return _filled(name, members, numbered, words, by_rank)
+    return _filled(name, members, numbered, words)
 
 
 def _members(name: str, by_rank: Mapping[int, Recorded], seen: list[int]) -> Sequence[int]:
@@ -179,7 +179,6 @@ def _filled(
     members: Sequence[int],
     numbered: Mapping[int, Mapping[tuple[int, int], Call]],
     words: Words,
-    by_rank: Mapping[int, Recorded],
 ) -> Group:
     keys = sorted({key for own in numbered.values() for key in own})
     row = {key: at for at, key in enumerate(keys)}
@@ -197,12 +196,12 @@ def _filled(
             one[at] = one[at] or call
             size[at] = max(size[at], call.bytes)
     some = [call for call in one if call is not None]
-    # In the order of time: numbers of a batch, or counted ones, are in it already.
+    repeated = any(again for _, again in keys)
+    numbers = range(len(keys)) if repeated else [number for number, _ in keys]
     return Group(
         name=name,
         members=np.array(members, np.int32),
-        sequence=np.arange(len(keys), dtype=np.int64) if any(k[1] for k in keys)
-        else np.array([key[0] for key in keys], np.int64),
+        sequence=np.array(numbers, np.int64),
         collective=np.array([words.place(call.collective) for call in some], np.int32),
         bytes=size,
         element_bytes=np.array([call.element_bytes for call in some], np.int32),
@@ -235,8 +234,9 @@ def _offsets(
     known = {host: at for at, host in enumerate(dict.fromkeys(hosts)) if host not in {"", "?"}}
     clocks = [known.get(host, len(hosts) + rank) for rank, host in enumerate(hosts)]
     if contradicted := _contradicted(groups, words, clocks):
-        remarks.append(f"the clocks of rank {contradicted[0]} and {contradicted[1]} contradict the "
-                       "calls, although their hosts have one name: each rank's was aligned")  # fmt: skip
+        early, late = contradicted
+        remarks.append(f"the clocks of ranks {early} and {late} contradict the calls, although "
+                       "their hosts have one name: each rank's clock was aligned")  # fmt: skip
         clocks = list(range(len(hosts)))
     if len(set(clocks)) == 1:
         return [align.constant(0.0) for _ in hosts], "all ranks read the clock of one host"

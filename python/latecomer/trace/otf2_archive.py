@@ -48,10 +48,10 @@ def read(folder: str | Path) -> Trace:
             return _read(str(folder), anchors[0], reader, otf2)
     except TraceError:
         raise
-    except Exception as error:  # noqa: BLE001 - the module has many kinds, _otf2.Error among them
+    except Exception as error:
         said = str(error).strip() or type(error).__name__
-        raise TraceError(f"{anchors[0]}: OTF2 cannot read it", said[:200],
-                         "a whole archive, with the folder `traces` beside the file") from None  # fmt: skip
+        remedy = "a whole archive, with the folder `traces` beside the file"
+        raise TraceError(f"{anchors[0]}: OTF2 cannot read it", said[:200], remedy) from None
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -59,7 +59,7 @@ def read(folder: str | Path) -> Trace:
 def _module(anchor: Path) -> ModuleType:
     try:
         import otf2
-        import otf2.reader  # noqa: F401 - not loaded by the package itself
+        import otf2.reader
     except ImportError as error:
         remedy = f"install it for {sys.executable}: pip install otf2"
         raise TraceError(f"{anchor}: the Python module otf2 is needed", error, remedy) from None
@@ -113,6 +113,7 @@ def _calls(
     """Each call, with its rank and the members of its communicator."""
     tick, origin = clock
     begun: dict[int, float] = {}
+    known = {getattr(otf2.CollectiveOp, name).value: ours for name, ours in _NAMES.items()}
     found = 0
     for count, (location, event) in enumerate(reader.events):
         if count > MOST_EVENTS:
@@ -126,7 +127,7 @@ def _calls(
         if isinstance(event, otf2.events.MpiCollectiveBegin):
             begun[rank] = time
         elif isinstance(event, otf2.events.MpiCollectiveEnd):
-            collective = _NAMES.get(event.collective_op.name)
+            collective = known.get(event.collective_op.value)
             group = getattr(event.communicator, "group", None)
             if rank not in begun or collective is None or group is None:
                 continue

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..analysis.what_if import WhatIf
     from ..trace import Trace
 
-Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, as named in LATECOMER_TRACE.")]
+Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, of whichever kind.")]
 Html = Annotated[
     Path | None,
     option("--html", "FILE", "Write the page into this file. The default is report.html in FOLDER; "
@@ -67,7 +67,9 @@ def report(
 ) -> int:
     """Tell who is late in a traced program, where, what it costs, and what would help.
 
-    Programs that run with LATECOMER_TRACE=FOLDER, or by latecomer run --trace, write traces.
+    Programs that run with LATECOMER_TRACE=FOLDER, or by latecomer run --trace, write traces. Also
+    read are folders with PyTorch profiler traces, one .json or .json.gz file a rank, and with an
+    OTF2 archive.
 
     Example: latecomer report FOLDER --html report.html
     """
@@ -99,6 +101,7 @@ def _report(
     as_json: bool,
 ) -> int:
     from ..analysis.lateness import analyse
+    from ..analysis.parts import lines, split
     from ..analysis.wording import sentence, verdict
 
     found = analyse(trace)
@@ -113,6 +116,8 @@ def _report(
         return 0
     print(sentence(found))
     print(verdict(found))
+    for line in lines(split(trace)):
+        print(line)
     for line in _what_if_lines(answers) if answers else []:
         print(line)
     if html is not None:

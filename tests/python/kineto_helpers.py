@@ -1,0 +1,55 @@
+"""Profiler traces for tests: the recorded ones, changed, and made ones of a device."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+
+# Recorded by examples/pytorch/profiled.py with 4 ranks of Gloo, torch 2.13, on one host.
+RECORDED = Path(__file__).parent / "kineto"
+RANKS = 4
+
+
+def load(rank: int, folder: Path = RECORDED) -> dict:
+    with gzip.open(folder / f"rank{rank}.json.gz", "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def store(folder: Path, rank: int, trace: object) -> Path:
+    path = folder / f"rank{rank}.json"
+    path.write_text(json.dumps(trace), encoding="utf-8")
+    return path
+
+
+def entered(name: str) -> np.ndarray:
+    """When each rank says it entered the calls of this name, in seconds; shape (calls, ranks)."""
+    said = [json.loads((RECORDED / f"truth{rank}.txt").read_text()) for rank in range(RANKS)]
+    return np.array([[when for called, when in own if called == name] for own in said]).T
+
+
+def kernel(name: str, start: float, length: float, external: int = 0, **args: object) -> dict:
+    return {
+        "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1e6 * start,
+        "dur": 1e6 * length, "args": {"External id": external, **args},
+    }  # fmt: skip
+
+
+def collective(
+    name: str, start: float, length: float, group: str, seq: int, elements: int, ranks: list[int]
+) -> dict:
+    args = {
+        "Collective name": name, "In msg nelems": elements, "Out msg nelems": elements,
+        "Group size": len(ranks), "dtype": "Float", "Process Group Name": group, "Seq": seq,
+        "Process Group Ranks": str(ranks), "Process Group Description": "default_pg",
+    }  # fmt: skip
+    kind = {"allreduce": "AllReduce_Sum_f32_RING_LL", "_allgather_base": "AllGather_RING_LL"}[name]
+    return kernel(f"ncclDevKernel_{kind}(ncclDevKernelArgsStorage<4096ul>)", start, length, **args)
+
+
+def device_trace(rank: int, events: list[dict], host: str = "gpu0", world: int = 4) -> dict:
+    info = {"backend": "nccl", "rank": rank, "world_size": world}
+    return {"distributedInfo": info, "host_name": host, "baseTimeNanoseconds": 10**18,
+            "traceEvents": events}  # fmt: skip

@@ -1,0 +1,88 @@
+"""OTF2 archives: calls come back with their times; without the module an error says so."""
+
+import sys
+
+import numpy as np
+import pytest
+from latecomer.cli import run
+from latecomer.trace import TraceError, read
+
+RANKS, CALLS = 3, 8
+
+
+def write(folder, late=0.004, move=0.001):
+    """An archive as Score-P's: an all-reduce of 1 MiB, and a broadcast on ranks 0 and 1."""
+    otf2 = pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    with otf2.writer.open(str(folder), timer_resolution=1_000_000) as trace:
+        define = trace.definitions
+        root = define.system_tree_node("cluster")
+        ranks = []
+        for rank in range(RANKS):
+            node = define.system_tree_node("node0", parent=root)
+            process = define.location_group(f"MPI Rank {rank}", system_tree_parent=node)
+            ranks.append(define.location("Master thread", group=process))
+        mpi = otf2.Paradigm.MPI
+        every = define.group("", group_type=otf2.GroupType.COMM_LOCATIONS, paradigm=mpi,
+                             members=ranks)  # fmt: skip
+        group = define.group("", group_type=otf2.GroupType.COMM_GROUP, paradigm=mpi, members=ranks)
+        two = define.group(
+            "", group_type=otf2.GroupType.COMM_GROUP, paradigm=mpi, members=ranks[:2]
+        )
+        world = define.comm("MPI_COMM_WORLD", group=group)
+        pair = define.comm("", group=two, parent=world)
+        assert every is not None
+        writers = [trace.event_writer_from_location(rank) for rank in ranks]
+        for call in range(CALLS):
+            begin = 1.0 + 0.1 * call
+            last = begin + late
+            for rank, writer in enumerate(writers):
+                enter = last if rank == 1 else begin
+                writer.mpi_collective_begin(int(1e6 * enter))
+                writer.mpi_collective_end(
+                    int(1e6 * (last + move)), otf2.CollectiveOp.ALLREDUCE, world,
+                    otf2.Undefined.UINT32.value, 1 << 20, 1 << 20,
+                )  # fmt: skip
+            for rank, writer in enumerate(writers[:2]):
+                writer.mpi_collective_begin(int(1e6 * (last + 0.01 + 0.001 * rank)))
+                writer.mpi_collective_end(int(1e6 * (last + 0.02)), otf2.CollectiveOp.BCAST, pair,
+                                          1, 64, 64)  # fmt: skip
+    return folder
+
+
+def test_an_archive_comes_back(tmp_path):
+    trace = read(write(tmp_path / "archive"))
+    assert (trace.format, trace.ranks, trace.remarks) == ("OTF2", RANKS, [])
+    assert set(trace.hosts) == {"node0"}
+    world, pair = trace.groups
+    assert [trace.words[each] for each in world.collective] == ["allreduce"] * CALLS
+    assert (world.bytes == 1 << 20).all()
+    np.testing.assert_allclose(world.arrival[:, 1] - world.arrival[:, 0], 0.004, atol=2e-6)
+    np.testing.assert_allclose(
+        world.exit - world.arrival.max(axis=1, keepdims=True), 0.001, atol=2e-6
+    )
+    assert pair.members.tolist() == [0, 1]
+    assert (pair.root == 1).all()
+
+
+def test_the_report_of_an_archive(tmp_path, capsys):
+    folder = write(tmp_path / "archive")
+    page = tmp_path / "page.html"
+    assert run(["report", str(folder), "--html", str(page), "--seconds", "0"]) == 0
+    assert "rank 1 on host node0" in capsys.readouterr().out
+
+
+def test_without_the_module_the_error_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "traces.otf2").write_text("")
+    monkeypatch.setitem(sys.modules, "otf2", None)
+    with pytest.raises(TraceError, match="pip install otf2"):
+        read(tmp_path)
+
+
+def test_wrong_archives_are_named(tmp_path):
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    (tmp_path / "traces.otf2").write_text("no archive")
+    with pytest.raises(TraceError, match=r"traces.otf2: OTF2 cannot read it"):
+        read(tmp_path)
+    (tmp_path / "more.otf2").write_text("no archive")
+    with pytest.raises(TraceError, match="one archive a folder"):
+        read(tmp_path)
