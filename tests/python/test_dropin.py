@@ -10,10 +10,10 @@ from latecomer import cli
 from latecomer.launch import mpi, preload, program
 from scenes_helpers import ROOT, both_families
 
-DATA = ["reductions", "moves", "in_place", "nothing", "parts", "derived_types", "user_operators",
-        "same_everywhere", "large_counts"]  # fmt: skip
+DATA = ["reductions", "moves", "in_place", "nothing", "nothing_waits_for_nobody", "parts",
+        "derived_types", "user_operators", "same_everywhere", "large_counts"]  # fmt: skip
 LIFE = ["communicators", "freed_in_any_order", "attributes", "handles_again", "intercommunicators",
-        "errors", "children", "pipeline", "nonblocking", "persistent", "lacking_functions"]  # fmt: skip
+        "topologies", "errors", "children", "pipeline", "nonblocking", "persistent", "lacking_functions"]  # fmt: skip
 EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
 
 
@@ -44,6 +44,14 @@ def test_a_program_of_the_standard_abi(tmp_path):
     assert all(calls["handled"] > 100 for calls in calls_of(tmp_path, 3))
     job = run_cases("abi", 2, ["--sessions"], variables)
     assert (job.code, job.err) == (0, "")
+
+
+@both_families
+def test_vectors_of_more_than_2_gib(name, tmp_path):
+    """By int counts of a large type, and where the MPI library has them by large counts."""
+    variables = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": str(tmp_path / "%r.json")}
+    run_cases(name, 2, ["huge"], variables).check()
+    assert all(calls["handled"] == 4 for calls in calls_of(tmp_path, 2))
 
 
 @both_families

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "transports/mpi/layout.hpp"
+#include "transports/mpi/returned_errors_everywhere.hpp"
 
 namespace latecomer {
 namespace {
@@ -179,21 +180,26 @@ Count asked_size(MPI_Datatype type) {
 }
 
 /// Open MPI 4.1 compares MPI_UNSIGNED_LONG as signed numbers, and MPI_OFFSET as unsigned ones.
-bool compared_as_it_says(const Predefined& type) {
+/// Intel MPI has MPI_INTEGER16, but no operators for it.
+void try_maximum(Predefined& type) {
   const bool integer =
       type.content == Content::signed_integer || type.content == Content::unsigned_integer;
-  if (!integer || (type.operators & kExtrema) == 0 || type.size > 16) return true;
+  if (!integer || (type.operators & kExtrema) == 0 || type.size > 16) return;
   alignas(16) std::array<unsigned char, 16> max{};  // or -1
   max.fill(0xff);
   alignas(16) std::array<unsigned char, 16> larger{};  // than -1
-  PMPI_Reduce_local(max.data(), larger.data(), 1, type.type, MPI_MAX);
+  if (PMPI_Reduce_local(max.data(), larger.data(), 1, type.type, MPI_MAX) != MPI_SUCCESS) {
+    type.operators = kNoOperators;
+    return;
+  }
   const bool as_unsigned = larger[0] == 0xff;
-  return as_unsigned == (type.content == Content::unsigned_integer);
+  type.ordered = as_unsigned == (type.content == Content::unsigned_integer);
 }
 
-/// The datatypes in the order of rows(). A library without Fortran has null or nothing for its
-/// types.
+/// The datatypes in the order of rows(). A library may lack types that its header names, or the
+/// header of its kin: they are null, have no size, or are refused.
 std::vector<Predefined> numbered() {
+  const ReturnedErrorsEverywhere refusals_are_answers;
   std::vector<Predefined> all;
   std::uint16_t number = 0;
   for (const Row& row : rows()) {
@@ -203,8 +209,9 @@ std::vector<Predefined> numbered() {
     const auto same = std::find_if(all.begin(), all.end(),
                                    [&](const Predefined& other) { return alike(other, made); });
     if (same != all.end()) made.number = same->number;
-    made.ordered = compared_as_it_says(made);
-    if (made.size > 0) all.push_back(made);
+    if (made.size == 0) continue;
+    try_maximum(made);
+    all.push_back(made);
   }
   return all;
 }

@@ -14,7 +14,8 @@ void StallMonitor::report(const std::string& for_what, std::span<const Rank> ran
   log_line(describe(options_.user) + ", call " +
            std::to_string(resources_.calls - resources_.earlier + options_.calls_ahead) + what +
            ": waiting for " + std::to_string(timer_.waited()) + " s " + for_what +
-           resources_.hosts.whereabouts(ranks) + "; a rank that is waited for may be in the MPI library");
+           resources_.hosts.whereabouts(ranks) +
+           "; a rank that is waited for may be in the MPI library");
 }
 
 void StallMonitor::check_failures() {
