@@ -48,7 +48,8 @@ struct Row {
 };
 
 /// The place in here is a datatype's number, unless an earlier one means the same: that one stands
-/// for all of them in announced calls. Libraries differ in which of Fortran's types they have.
+/// for all of them in announced calls. Libraries differ in which of Fortran's types they have. MPI 5's
+/// ABI has a number for each, and Intel MPI ends a program that asks for one that it lacks.
 const std::vector<Row>& rows() {
   using enum Content;
   static const std::vector<Row> all = {
@@ -77,7 +78,7 @@ const std::vector<Row>& rows() {
 #ifdef MPI_INTEGER8
       {MPI_INTEGER8, signed_integer, on_fortran_integers(8)},
 #endif
-#ifdef MPI_INTEGER16
+#if defined MPI_INTEGER16 && !defined MPI_ABI
       {MPI_INTEGER16, signed_integer, on_fortran_integers(16)},
 #endif
       {MPI_UINT8_T, unsigned_integer, kOnIntegers},
@@ -97,7 +98,7 @@ const std::vector<Row>& rows() {
 #ifdef MPIX_C_FLOAT16
       {MPIX_C_FLOAT16, real, kOnReals},
 #endif
-#ifdef MPI_REAL2
+#if defined MPI_REAL2 && !defined MPI_ABI
       {MPI_REAL2, real, kOnReals},
 #endif
 #ifdef MPI_REAL4
@@ -119,7 +120,7 @@ const std::vector<Row>& rows() {
 #endif
       {MPI_COMPLEX, complex, kArithmetic},
       {MPI_DOUBLE_COMPLEX, complex, kArithmetic},
-#ifdef MPI_COMPLEX4
+#if defined MPI_COMPLEX4 && !defined MPI_ABI
       {MPI_COMPLEX4, complex, kArithmetic},
 #endif
 #ifdef MPI_COMPLEX8
@@ -148,7 +149,7 @@ const std::vector<Row>& rows() {
 #ifdef MPI_LOGICAL8
       {MPI_LOGICAL8, fortran_truth, on_fortran_truth(8)},
 #endif
-#ifdef MPI_LOGICAL16
+#if defined MPI_LOGICAL16 && !defined MPI_ABI
       {MPI_LOGICAL16, fortran_truth, on_fortran_truth(16)},
 #endif
       {MPI_BYTE, byte, kOnBytes},
