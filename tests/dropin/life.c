@@ -127,8 +127,8 @@ static int topologies(struct where at) {
   const int next = (at.rank + 1) % at.ranks;
   MPI_Comm rings[2];
   MPI_Cart_create(MPI_COMM_WORLD, 1, &at.ranks, &cyclic, 0, &rings[0]);
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &next,
-                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &rings[1]);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &cyclic, 1, &next, &cyclic,
+                                 MPI_INFO_NULL, 0, &rings[1]);
   for (int call = 0; call < 20; ++call) {
     const MPI_Comm ring = rings[call % 2];
     for (int i = 0; i < count; ++i) in[i] = i + at.rank * call;

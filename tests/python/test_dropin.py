@@ -91,6 +91,13 @@ def test_fortran_calls_are_handled():
     assert "60 handled" in job.check().err
 
 
+def test_a_program_that_begins_with_mpi_f08_of_mpich(tmp_path):
+    """That binding calls PMPI_Init, so the library has its function, too."""
+    variables = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": str(tmp_path / "%r.json")}
+    run_cases("mpich", 2, ["--f08", "reductions"], variables).check()
+    assert all(calls["handled"] > 0 for calls in calls_of(tmp_path, 2))
+
+
 @both_families
 def test_processes_of_another_world_are_left_to_the_mpi_library(name):
     job = run_cases(name, 2, ["spawn"], EVERYTHING | {"LATECOMER_ALGORITHM": "fastest"})

@@ -48,8 +48,8 @@ struct Row {
 };
 
 /// The place in here is a datatype's number, unless an earlier one means the same: that one stands
-/// for all of them in announced calls. Libraries differ in which of Fortran's types they have. MPI 5's
-/// ABI has a number for each, and Intel MPI ends a program that asks for one that it lacks.
+/// for all of them in announced calls. Libraries differ in which of Fortran's types they have. MPI
+/// 5's ABI has a number for each, and Intel MPI ends a program that asks for one that it lacks.
 const std::vector<Row>& rows() {
   using enum Content;
   static const std::vector<Row> all = {
