@@ -62,6 +62,22 @@ def test_reproducible_calls_are_handled(name):
 
 
 @both_families
+def test_the_report_explains_itself(name):
+    settings = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": "1"}
+    told = run_cases(name, 2, ["reductions", "moves"], settings).check().err
+    first = r"latecomer: Of [\d.]+ m?s from MPI_Init to MPI_Finalize a rank spent [\d.]+ m?s waiting"
+    assert re.match(first, told)
+    assert re.search(r"carried out \d+ calls, the MPI library \d+, and \d+ more that are too", told)
+    for word in ("inside", "told", "waiting", "moving", "handled", "native", "fallback"):
+        assert re.search(rf"\b{word}: ", told), word
+    note = "Sums of floating-point numbers may differ"
+    assert told.count(note) == 1
+    assert re.search(r"^  bcast +8000 +- ", told, re.M)  # it has no operator
+    settings["LATECOMER_REPRODUCIBLE"] = "1"
+    assert note not in run_cases(name, 2, ["reductions"], settings).check().err
+
+
+@both_families
 def test_one_rank(name):
     job = run_cases(name, 1, DATA + LIFE).check()
     assert "latecomer" not in job.err

@@ -22,10 +22,11 @@ constexpr const char* kFloats =
     "Sums of floating-point numbers may differ in their last bits from run to run; "
     "LATECOMER_REPRODUCIBLE=1, or latecomer run --reproducible, prevents that.\n";
 constexpr const char* kDefinitions =
-    "inside: from this rank's arrival in a call to its exit. told: calls whose arrivals all ranks "
-    "know; of these waiting: from this rank's arrival to the last rank's, and moving: from then to "
-    "this rank's exit. handled: by latecomer; native: by the MPI library, which was found best; "
-    "fallback: by the MPI library for another reason.\n";
+    "inside: from this rank's arrival in a call to its exit.\n"
+    "told: calls whose arrivals all ranks know. Of these, waiting: from this rank's arrival to the "
+    "last rank's; moving: from then to this rank's exit.\n"
+    "handled: by latecomer. native: by the MPI library, which was found best. fallback: by the MPI "
+    "library for another reason.\n";
 
 std::string hex(std::uintptr_t number) {
   std::ostringstream text;
