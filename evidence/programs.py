@@ -7,8 +7,9 @@ Each program runs a small input of this folder, with Open MPI: without the libra
 with all calls handled (LATECOMER_MIN_BYTES=0) by `fastest`, while ranks sleep at random before
 calls. Its results must agree within the program's own tolerance, and with `fastest` every rank must
 have handled calls. In reproducible mode two runs with other arrivals must give the same bits in the
-files that the program writes, or the same digits where its files hold dates. The same files of two runs without the library show whether the
-program repeats itself at all. Prints a Markdown table; exits 1 if a result is not as it must be.
+files that the program writes, or the same digits where its files hold dates. The same files of two
+runs without the library show whether the program repeats itself at all. Prints a Markdown table;
+exits 1 if a result is not as it must be.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def execute(program: Program, ranks: int, settings: dict[str, str] | None,
             env={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}, cwd=folder, deadline=300,
         )  # fmt: skip
         text = (folder / program.result).read_text() if program.result else ended.out
-        found = [each for each in re.findall(program.numbers, text, re.MULTILINE)]
+        found = re.findall(program.numbers, text, re.MULTILINE)
         flat = [word for each in found for word in ([each] if isinstance(each, str) else each)]
         files = sorted(file for pattern in program.bits for file in folder.glob(pattern))
         content = b"".join(file.read_bytes() for file in files) or " ".join(flat).encode()
