@@ -7,9 +7,9 @@
 
 The program is dropin/soak.c (see there). Each number of ranks runs with `auto`; with all calls
 handled by `fastest`, which plans for the arrivals of each call; in reproducible mode; and with two
-threads and a progress thread for each rank, which make a tenth of the calls. Prints a line a run, and at the end the calls of all
-ranks that latecomer handled. Exits 1 if a result was wrong, a run did not end, a rank handled no
-call, or a sanitizer spoke.
+threads and a progress thread for each rank, which make a tenth of the calls. Prints a line a run,
+and at the end the calls of all ranks that latecomer handled. Exits 1 if a result was wrong, a run
+did not end, a rank handled no call, or a sanitizer spoke.
 """
 
 from __future__ import annotations
