@@ -1,4 +1,5 @@
-/* A long series of mixed collectives, back to back, each result checked; knows nothing of latecomer.
+/* A long series of mixed collectives, back to back, each result checked; knows nothing of
+ * latecomer.
  *
  *     mpicc -pthread soak.c -o soak
  *     mpirun -n 4 ./soak CALLS SEED [threads]     ends after CALLS calls on each rank
@@ -35,7 +36,7 @@ struct series {
   int* places; /* counts and displacements of all-gathers */
 };
 
-static const char* const names[] = {"allreduce", "reduce", "bcast", "allgather",
+static const char* const names[] = {"allreduce",  "reduce", "bcast",  "allgather",
                                     "allgatherv", "gather", "scatter"};
 static long wanted;
 static uint64_t seed;
@@ -49,28 +50,44 @@ static unsigned drawn(uint64_t* state, unsigned below) { /* splitmix64 */
 
 static MPI_Datatype type_of(int type) {
   switch (type) {
-    case 0: return MPI_INT;
-    case 1: return MPI_DOUBLE;
-    case 2: return MPI_FLOAT;
-    default: return MPI_LONG;
+    case 0:
+      return MPI_INT;
+    case 1:
+      return MPI_DOUBLE;
+    case 2:
+      return MPI_FLOAT;
+    default:
+      return MPI_LONG;
   }
 }
 
 static void put(char* buffer, int type, size_t i, long value) {
   switch (type) {
-    case 0: ((int*)buffer)[i] = (int)value; break;
-    case 1: ((double*)buffer)[i] = (double)value; break;
-    case 2: ((float*)buffer)[i] = (float)value; break;
-    default: ((long*)buffer)[i] = value; break;
+    case 0:
+      ((int*)buffer)[i] = (int)value;
+      break;
+    case 1:
+      ((double*)buffer)[i] = (double)value;
+      break;
+    case 2:
+      ((float*)buffer)[i] = (float)value;
+      break;
+    default:
+      ((long*)buffer)[i] = value;
+      break;
   }
 }
 
 static long get(const char* buffer, int type, size_t i) {
   switch (type) {
-    case 0: return ((const int*)buffer)[i];
-    case 1: return (long)((const double*)buffer)[i];
-    case 2: return (long)((const float*)buffer)[i];
-    default: return ((const long*)buffer)[i];
+    case 0:
+      return ((const int*)buffer)[i];
+    case 1:
+      return (long)((const double*)buffer)[i];
+    case 2:
+      return (long)((const float*)buffer)[i];
+    default:
+      return ((const long*)buffer)[i];
   }
 }
 
@@ -114,7 +131,8 @@ static int draw_count(struct series* all) {
   return (int)drawn(&all->common, most + 1);
 }
 
-static void fill(char* buffer, int type, size_t first, int rank, size_t from, int count, long salt) {
+static void fill(char* buffer, int type, size_t first, int rank, size_t from, int count,
+                 long salt) {
   for (int i = 0; i < count; ++i) {
     put(buffer, type, first + (size_t)i, given(rank, from + (size_t)i, salt));
   }
@@ -215,15 +233,31 @@ static void one_call(struct series* all) {
     case 0:
     case 1:
     case 2:
-    case 3: reduction(all, at, 0, count, type, salt); break;
-    case 4: reduction(all, at, 1, count, type, salt); break;
+    case 3:
+      reduction(all, at, 0, count, type, salt);
+      break;
+    case 4:
+      reduction(all, at, 1, count, type, salt);
+      break;
     case 5:
-    case 6: broadcast(all, at, count, type, salt); break;
-    case 7: all_gathering(all, at, part, type, salt); break;
-    case 8: unequal_all_gathering(all, at, part / 2, type, salt); break;
-    case 9: gathering(all, at, part, type, salt); break;
-    case 10: scattering(all, at, part, type, salt); break;
-    default: pass_round(at, all); break;
+    case 6:
+      broadcast(all, at, count, type, salt);
+      break;
+    case 7:
+      all_gathering(all, at, part, type, salt);
+      break;
+    case 8:
+      unequal_all_gathering(all, at, part / 2, type, salt);
+      break;
+    case 9:
+      gathering(all, at, part, type, salt);
+      break;
+    case 10:
+      scattering(all, at, part, type, salt);
+      break;
+    default:
+      pass_round(at, all);
+      break;
   }
   if (drawn(&all->common, 1000) == 0) MPI_Barrier(at->comm);
   ++all->calls;
