@@ -1,6 +1,6 @@
 """Measures ranks that share nodes beside the MPI libraries (docs/nodes.md).
 
-    .venv/bin/python evidence/nodes.py --table lab|short|random|han|local|local-late|alone|simulated
+    .venv/bin/python evidence/nodes.py --table lab|random|han|local|local-late|alone|simulated
         [--mpi openmpi|mpich] [--shape 4x4] [--sizes 1KiB,64KiB,...]
 
 Prints a Markdown table; all times count from the last arrival to the last exit and are medians, in
@@ -67,25 +67,29 @@ def iterations(size: str, late: bool = False) -> str:
 
 
 def lab(options: argparse.Namespace) -> Iterator[str]:
-    yield f"| {label(options)} | arrivals | library | `nodes` | `auto` | `auto` / library |"
-    yield "| --- " * 6 + "|"
+    rows = [row for row in options.rows.split(",") if row not in ("native", "auto")]
+    names = " | ".join(f"`{row}`" for row in rows)
+    yield f"| {label(options)} | arrivals | library | {names} | `auto` | `auto` / library |"
+    yield "| --- " * (5 + len(rows)) + "|"
     for size in options.sizes:
         for arrivals, delay in (("together", "0"), ("one late by 300 ms", "300ms")):
             if options.arrivals not in (None, arrivals.split()[0]):
                 continue
-            found = bench(hosts(options), "native,nodes,auto", size, options, "--delay", delay,
-                          "--compute", "5ms", "--iterations",
-                          iterations(size, delay != "0"))  # fmt: skip
-            yield (f"| {size} | {arrivals} | {found['native']:.2f} | {found['nodes']:.2f} "
+            found = bench(hosts(options), ",".join(["native", *rows, "auto"]), size, options,
+                          "--delay", delay, "--compute", "5ms", "--iterations",
+                          options.iterations or iterations(size, delay != "0"))  # fmt: skip
+            ours = " | ".join(f"{found[row]:.2f}" for row in rows)
+            yield (f"| {size} | {arrivals} | {found['native']:.2f} | {ours} "
                    f"| {found['auto']:.2f} | {found['auto'] / found['native']:.2f} |")  # fmt: skip
 
 
 def random_arrivals(options: argparse.Namespace) -> Iterator[str]:
-    rows = ["native", *(f"nodes:among={name}" for name in BALANCED), "nodes", "auto"]
+    rows = ["native", *(f"nodes:among={name}" for name in BALANCED), "nodes", "online_nodes", "auto"]
     yield f"| {label(options)}, 4 MiB, random | after the last arrival |"
     yield "| --- | --- |"
     found = bench(hosts(options), ",".join(rows), "4MiB", options, "--arrival", "randlate",
-                  "--delay", "700ms", "--compute", "5ms", "--iterations", "12")  # fmt: skip
+                  "--delay", "700ms", "--compute", "5ms", "--iterations",
+                  options.iterations or "12")  # fmt: skip
     for name, took in found.items():
         yield f"| `{name}` | {took:.1f} |"
 
@@ -265,6 +269,8 @@ def main() -> None:
     parser.add_argument("--mpi", default="openmpi", choices=mpi.FAMILIES)
     parser.add_argument("--shape", default="4x4", help="hosts x ranks of each; simulated: all")
     parser.add_argument("--sizes", default=",".join(SIZES))
+    parser.add_argument("--rows", default="nodes", help="lab: these beside the library and auto")
+    parser.add_argument("--iterations", help="lab, random: so many of each cell")
     parser.add_argument("--arrivals", choices=["together", "one"], help="lab: only these")
     parser.add_argument("--ranks", default="2,4", help="local: numbers of ranks")
     options = parser.parse_args()
