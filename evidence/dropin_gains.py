@@ -49,7 +49,7 @@ class Place:
 
 
 def latecomer(*words: str) -> list[str]:
-    return [sys.executable, "-m", "latecomer", *words]
+    return [str(jobs.ROOT / "latecomer"), *words]
 
 
 def compiled(program: str, using: mpi.Family) -> str:
