@@ -66,8 +66,11 @@ def sources() -> Path:
             subprocess.run(pip, check=True, timeout=300)
             with tarfile.open(next(Path(fresh).glob("*.tar.gz"))) as archive:
                 archive.extractall(fresh, filter="data")
-            if not script.exists():
+            try:
                 (Path(fresh) / folder.name).replace(folder)
+            except OSError:  # another process was first
+                if not script.exists():
+                    raise
     return script
 
 

@@ -105,13 +105,14 @@ def main() -> int:
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--deadline", type=float, default=300, help="of a run, in seconds")
+    parser.add_argument("--before", nargs="*", default=[], help="libraries to preload in front")
     parser.add_argument("--sanitizer", choices=list(SANITIZERS))
     options = parser.parse_args()
-    before = []
+    before = options.before
     if options.sanitizer:
         options.mpi = "openmpi"
         os.environ["LATECOMER_PROGRAMS"] = str(build(options.sanitizer, os.cpu_count() or 1))
-        before = [str(sanitizer_library(SANITIZERS[options.sanitizer][0]))]
+        before = [str(sanitizer_library(SANITIZERS[options.sanitizer][0])), *before]
         print(f"with {preload.library()}", flush=True)
     total, wrong = 0, []
     for name in options.mpi.split(","):
