@@ -1,16 +1,20 @@
 """OTF2 archives: calls come back with their times; without the module an error says so."""
 
+import os
+import shutil
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 from latecomer.cli import run
 from latecomer.trace import TraceError, read
+from trace_helpers import HOSTILE
 
 RANKS, CALLS = 3, 8
 
 
-def write(folder, late=0.004, move=0.001):
+def write(folder, late=0.004, move=0.001, host="node0", name="MPI_COMM_WORLD"):
     """An archive as Score-P's: an all-reduce of 1 MiB, and a broadcast on ranks 0 and 1."""
     otf2 = pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
     with otf2.writer.open(str(folder), timer_resolution=1_000_000) as trace:
@@ -18,7 +22,7 @@ def write(folder, late=0.004, move=0.001):
         root = define.system_tree_node("cluster")
         ranks = []
         for rank in range(RANKS):
-            node = define.system_tree_node("node0", parent=root)
+            node = define.system_tree_node(host, parent=root)
             process = define.location_group(f"MPI Rank {rank}", system_tree_parent=node)
             ranks.append(define.location("Master thread", group=process))
         mpi = otf2.Paradigm.MPI
@@ -28,7 +32,7 @@ def write(folder, late=0.004, move=0.001):
         two = define.group(
             "", group_type=otf2.GroupType.COMM_GROUP, paradigm=mpi, members=ranks[:2]
         )
-        world = define.comm("MPI_COMM_WORLD", group=group)
+        world = define.comm(name, group=group)
         pair = define.comm("", group=two, parent=world)
         assert every is not None
         writers = [trace.event_writer_from_location(rank) for rank in ranks]
@@ -86,3 +90,41 @@ def test_wrong_archives_are_named(tmp_path):
     (tmp_path / "more.otf2").write_text("no archive")
     with pytest.raises(TraceError, match="one archive a folder"):
         read(tmp_path)
+
+
+def test_names_of_a_program_are_escaped(tmp_path, capsys):
+    folder = write(tmp_path / "archive", host=HOSTILE, name=HOSTILE)
+    page = tmp_path / "page.html"
+    assert run(["report", str(folder), "--html", str(page), "--seconds", "0"]) == 0
+    told = capsys.readouterr()
+    assert "\x1b" not in told.out + told.err
+    text = page.read_text(encoding="utf-8")
+    assert "alert(1)" in text
+    assert "<script>alert" not in text
+    assert "\x1b" not in text
+
+
+CUT = """
+import sys
+from latecomer.trace import TraceError, read
+try:
+    read(sys.argv[1])
+except TraceError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("part", ["traces.otf2", "traces.def", "traces/0.evt", "traces/1.evt"])
+def test_archives_that_were_cut_off_are_refused_or_read(tmp_path, part):
+    """In a process of its own: the format is read by OTF2's library, which may end it."""
+    whole = write(tmp_path / "whole")
+    length = (whole / part).stat().st_size
+    for keep in (0, length // 3, length - 5):
+        folder = tmp_path / f"cut{keep}"
+        shutil.copytree(whole, folder)
+        (folder / part).write_bytes((whole / part).read_bytes()[:keep])
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        ended = subprocess.run([sys.executable, "-c", CUT, folder], env=env, capture_output=True,
+                               text=True, timeout=60, check=False)  # fmt: skip
+        assert (ended.returncode, keep) == (0, keep), ended.stderr
+        assert not ended.stdout or str(folder) in ended.stdout

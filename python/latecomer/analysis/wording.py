@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from ..trace.model import CONTROL
 from .lateness import Lateness
-
-_CONTROL = dict.fromkeys([*range(32), *range(127, 160)], "�")
 
 
 def seconds(value: float) -> str:
@@ -23,7 +22,7 @@ def percent(part: float) -> str:
 
 def plain(text: str) -> str:
     """Without control characters: names come from programs, and may act on a terminal."""
-    return text.translate(_CONTROL)
+    return text.translate(CONTROL)
 
 
 def sentence(found: Lateness) -> str:
