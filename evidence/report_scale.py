@@ -6,7 +6,7 @@
 
 Writes a made-up trace in the library's format, runs `latecomer report` on it, and opens the page in
 headless Chromium: from the start of the browser until the page's script has drawn. The trace takes
-64 bytes for each rank and call; the second command needs 7 GB of disk and 12 GB of memory.
+64 bytes for each rank and call; the second command needs 7 GB of disk and 15 GB of memory.
 """
 
 from __future__ import annotations

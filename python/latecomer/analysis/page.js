@@ -41,9 +41,10 @@
     target.drawImage(small, gutter * ratio, 0, canvas.width - gutter * ratio, canvas.height);
     target.scale(ratio, ratio);
     target.font = "11px system-ui, sans-serif";
+    target.textBaseline = "middle";
     target.fillStyle = colour("--dim");
     for (let y = 0, step = Math.ceil(14 / row); y < rows; y += step) {
-      target.fillText(`rank ${rankOf(group, group.rows[y])}`, 2, Math.max(10, y * row + Math.min(row, 14) / 2 + 4));
+      target.fillText(`rank ${rankOf(group, group.rows[y])}`, 2, Math.max(7, y * row + Math.min(row, 14) / 2));
     }
     at("heat-first").textContent = number(group.calls[0]);
     at("heat-last").textContent = number(group.calls[group.calls.length - 1] - 1);

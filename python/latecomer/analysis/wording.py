@@ -11,6 +11,8 @@ def seconds(value: float) -> str:
     size = abs(value)
     if size < 1e-9:
         return "0 s"
+    if size >= 10_000:
+        return f"{value:,.0f} s"
     if size >= 1:
         return f"{value:.4g} s"
     return f"{1e3 * value:.3g} ms" if size >= 1e-3 else f"{1e6 * value:.3g} \N{MICRO SIGN}s"
