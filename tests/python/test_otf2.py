@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 from latecomer.cli import run
-from latecomer.trace import TraceError, read
-from trace_helpers import HOSTILE
+from latecomer.trace import TraceError, Words, read
+from latecomer.trace.otf2_export import otf2
+from trace_helpers import HOSTILE, arrivals_and_exits, group_of, made_up, trace_of
 
 RANKS, CALLS = 3, 8
 
@@ -73,6 +74,49 @@ def test_the_report_of_an_archive(tmp_path, capsys):
     page = tmp_path / "page.html"
     assert run(["report", str(folder), "--html", str(page), "--seconds", "0"]) == 0
     assert "rank 1 on host node0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_trace_that_was_written_as_an_archive_comes_back(tmp_path, seed):
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    rng = np.random.default_rng(seed)
+    ranks, words = int(rng.integers(2, 6)), Words()
+    arrival, leave = arrivals_and_exits(20, ranks, late=seed % ranks, seed=seed)
+    arrival[3, 0] = np.nan  # a call that is not known on a rank
+    own = rng.permutation(ranks)[:2]
+    came = leave[:, own] + 0.001 * rng.random((20, 2))
+    groups = [group_of(arrival, leave, words, name=HOSTILE),
+              group_of(came, came.max(axis=1, keepdims=True) + np.full((20, 2), 0.001), words,
+                       name="pair", members=own, collective="bcast", root=1, size=64)]  # fmt: skip
+    trace = trace_of(groups, words, hosts=["a"] * ranks)
+    otf2(trace, tmp_path / "archive")
+    again = read(tmp_path / "archive")
+    assert list(again.hosts) == list(trace.hosts)
+    first = np.nanmin(arrival)
+    for was, group in zip(groups, again.groups, strict=True):
+        assert group.members.tolist() == was.members.tolist()
+        known = np.isfinite(was.arrival).all(axis=1)
+        assert {again.words[i] for i in group.collective} == {words[was.collective[0]]}
+        assert set(group.bytes) == set(was.bytes)
+        np.testing.assert_allclose(group.arrival, was.arrival[known] - first, atol=3e-9)
+        np.testing.assert_allclose(group.exit, was.exit[known] - first, atol=3e-9)
+    assert (again.groups[1].root == 1).all()
+
+
+def test_the_command_writes_an_archive_once(tmp_path, capsys):
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    folder = write(tmp_path / "archive")
+    words = ["report", str(folder), "--otf2", str(tmp_path / "again")]
+    assert run(words) == 0
+    assert (tmp_path / "again" / "traces.otf2").is_file()
+    assert run(words) == 1
+    assert "the folder of an OTF2 archive exists" in capsys.readouterr().err
+
+
+def test_writing_without_the_module_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "otf2", None)
+    with pytest.raises(TraceError, match="pip install otf2"):
+        otf2(made_up(), tmp_path / "archive")
 
 
 def test_without_the_module_the_error_says_what_to_install(tmp_path, monkeypatch):
