@@ -4,8 +4,8 @@
 
 Calibrates the cluster, runs three programs with the MPI library's own all-reduce and with others,
 each traced, and then predicts the run times of the others from one trace of the first. --keep
-keeps costs and traces; --predict predicts from those that were kept, and measures nothing. Takes
-about five minutes; run nothing else meanwhile.
+keeps costs and traces in a folder, and adds runs to those that it holds; --predict predicts from
+those that were kept, and measures nothing. A turn takes three minutes; run nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--keep", type=Path, help="keep costs and traces in this new folder")
+    parser.add_argument("--keep", type=Path, help="keep costs and traces in this folder")
     parser.add_argument("--predict", type=Path, help="use what was kept in this folder")
     parser.add_argument("--base", default="native", help="predict from the trace of this one")
     parser.add_argument("--turns", type=int, default=2, help="runs of each")
@@ -61,11 +61,13 @@ def _measure(folder: Path, turns: int) -> None:
     env = os.environ | {"XDG_CONFIG_HOME": str(folder.resolve()), "LATECOMER_STATS": "0"}
     latecomer = str(ROOT / "latecomer")
     place = ["--nodes", str(NODES), "--rate", f"{RATE_BITS // 10**6}mbit"]
-    _run([latecomer, "calibrate", *place, "--seconds", "20s"], env)
+    if not (folder / "latecomer" / "network").exists():
+        _run([latecomer, "calibrate", *place, "--seconds", "20s"], env)
+    done = len(list(folder.glob(f"late-{ALGORITHMS[-1]}-?")))
     for source in {words[0] for words in PROGRAMS.values()}:
         code = ROOT / "examples" / "late" / f"{source}.c"
         _run(["mpicc", "-O2", str(code), "-o", str(folder / source)], env)
-    for turn in range(turns):
+    for turn in range(done, done + turns):
         for name, (source, *words) in PROGRAMS.items():
             for algorithm in ALGORITHMS:
                 trace = folder / f"{name}-{algorithm}-{turn}"

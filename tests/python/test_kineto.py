@@ -11,6 +11,9 @@ from latecomer.analysis.lateness import analyse
 from latecomer.analysis.parts import lines, split, together
 from latecomer.cli import run
 from latecomer.trace import TraceError, chrome, read
+from trace_helpers import HOSTILE
+
+RECORDED_TRACES = [load(rank) for rank in range(RANKS)]
 
 
 def calls_of(trace, group, collective_name):
@@ -298,7 +301,7 @@ def test_two_files_of_a_rank_are_refused(tmp_path):
 
 
 def test_names_of_a_program_are_escaped(tmp_path):
-    name = "</script><script>alert(1)</script>[red]\x1b[2J=1+1"
+    name = HOSTILE
     for rank, trace in enumerate(device_job()):
         trace["host_name"] = name
         for event in trace["traceEvents"]:
@@ -310,3 +313,36 @@ def test_names_of_a_program_are_escaped(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "<script>alert" not in text
     assert "\x1b" not in text
+
+
+WRONG = (None, True, -1, 0.5, 1e308, 1 << 70, "", "x", HOSTILE, [], {}, [[1, "2", None]], "9" * 400)
+
+
+def damaged(value, rng, chance):
+    """The value with some of its parts replaced by others, or left out."""
+    if rng.random() < chance:
+        return WRONG[rng.integers(len(WRONG))]
+    if isinstance(value, dict):
+        return {(HOSTILE if rng.random() < chance / 4 else key): damaged(each, rng, chance)
+                for key, each in value.items() if rng.random() >= chance}  # fmt: skip
+    if isinstance(value, list):
+        return [damaged(each, rng, chance) for each in value]
+    return value
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("of", ["device", "gloo"])
+def test_no_damage_leads_to_anything_but_a_named_error(tmp_path, capsys, of, seed):
+    rng = np.random.default_rng(seed)
+    whole = device_job(calls=4) if of == "device" else RECORDED_TRACES
+    hurt, chance = int(rng.integers(RANKS)), float(rng.choice([0.0003, 0.003, 0.03]))
+    for rank, trace in enumerate(whole):
+        part = {**trace, "traceEvents": trace["traceEvents"][:200]}
+        made = {key: damaged(each, rng, chance) for key, each in part.items()}
+        store(tmp_path, rank, made if rank == hurt else part)
+    page = tmp_path / "page.html"
+    code = run(["report", str(tmp_path), "--html", str(page), "--seconds", "0"])
+    told = capsys.readouterr()  # pytest shows any error but those that the command names
+    assert "\x1b" not in told.out + told.err
+    assert code == 0 or "latecomer: error: " in told.err
+    assert not page.exists() or "<script>alert" not in page.read_text(encoding="utf-8")

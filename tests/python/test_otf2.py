@@ -1,16 +1,21 @@
 """OTF2 archives: calls come back with their times; without the module an error says so."""
 
+import os
+import shutil
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 from latecomer.cli import run
-from latecomer.trace import TraceError, read
+from latecomer.trace import TraceError, Words, read
+from latecomer.trace.otf2_export import otf2
+from trace_helpers import HOSTILE, arrivals_and_exits, group_of, made_up, trace_of
 
 RANKS, CALLS = 3, 8
 
 
-def write(folder, late=0.004, move=0.001):
+def write(folder, late=0.004, move=0.001, host="node0", name="MPI_COMM_WORLD"):
     """An archive as Score-P's: an all-reduce of 1 MiB, and a broadcast on ranks 0 and 1."""
     otf2 = pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
     with otf2.writer.open(str(folder), timer_resolution=1_000_000) as trace:
@@ -18,7 +23,7 @@ def write(folder, late=0.004, move=0.001):
         root = define.system_tree_node("cluster")
         ranks = []
         for rank in range(RANKS):
-            node = define.system_tree_node("node0", parent=root)
+            node = define.system_tree_node(host, parent=root)
             process = define.location_group(f"MPI Rank {rank}", system_tree_parent=node)
             ranks.append(define.location("Master thread", group=process))
         mpi = otf2.Paradigm.MPI
@@ -28,7 +33,7 @@ def write(folder, late=0.004, move=0.001):
         two = define.group(
             "", group_type=otf2.GroupType.COMM_GROUP, paradigm=mpi, members=ranks[:2]
         )
-        world = define.comm("MPI_COMM_WORLD", group=group)
+        world = define.comm(name, group=group)
         pair = define.comm("", group=two, parent=world)
         assert every is not None
         writers = [trace.event_writer_from_location(rank) for rank in ranks]
@@ -71,6 +76,49 @@ def test_the_report_of_an_archive(tmp_path, capsys):
     assert "rank 1 on host node0" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_trace_that_was_written_as_an_archive_comes_back(tmp_path, seed):
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    rng = np.random.default_rng(seed)
+    ranks, words = int(rng.integers(2, 6)), Words()
+    arrival, leave = arrivals_and_exits(20, ranks, late=seed % ranks, seed=seed)
+    arrival[3, 0] = np.nan  # a call that is not known on a rank
+    own = rng.permutation(ranks)[:2]
+    came = leave[:, own] + 0.001 * rng.random((20, 2))
+    groups = [group_of(arrival, leave, words, name=HOSTILE),
+              group_of(came, came.max(axis=1, keepdims=True) + np.full((20, 2), 0.001), words,
+                       name="pair", members=own, collective="bcast", root=1, size=64)]  # fmt: skip
+    trace = trace_of(groups, words, hosts=["a"] * ranks)
+    otf2(trace, tmp_path / "archive")
+    again = read(tmp_path / "archive")
+    assert list(again.hosts) == list(trace.hosts)
+    first = np.nanmin(arrival)
+    for was, group in zip(groups, again.groups, strict=True):
+        assert group.members.tolist() == was.members.tolist()
+        known = np.isfinite(was.arrival).all(axis=1)
+        assert {again.words[i] for i in group.collective} == {words[was.collective[0]]}
+        assert set(group.bytes) == set(was.bytes)
+        np.testing.assert_allclose(group.arrival, was.arrival[known] - first, atol=3e-9)
+        np.testing.assert_allclose(group.exit, was.exit[known] - first, atol=3e-9)
+    assert (again.groups[1].root == 1).all()
+
+
+def test_the_command_writes_an_archive_once(tmp_path, capsys):
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    folder = write(tmp_path / "archive")
+    words = ["report", str(folder), "--otf2", str(tmp_path / "again")]
+    assert run(words) == 0
+    assert (tmp_path / "again" / "traces.otf2").is_file()
+    assert run(words) == 1
+    assert "the folder of an OTF2 archive exists" in capsys.readouterr().err
+
+
+def test_writing_without_the_module_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "otf2", None)
+    with pytest.raises(TraceError, match="pip install otf2"):
+        otf2(made_up(), tmp_path / "archive")
+
+
 def test_without_the_module_the_error_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "traces.otf2").write_text("")
     monkeypatch.setitem(sys.modules, "otf2", None)
@@ -86,3 +134,41 @@ def test_wrong_archives_are_named(tmp_path):
     (tmp_path / "more.otf2").write_text("no archive")
     with pytest.raises(TraceError, match="one archive a folder"):
         read(tmp_path)
+
+
+def test_names_of_a_program_are_escaped(tmp_path, capsys):
+    folder = write(tmp_path / "archive", host=HOSTILE, name=HOSTILE)
+    page = tmp_path / "page.html"
+    assert run(["report", str(folder), "--html", str(page), "--seconds", "0"]) == 0
+    told = capsys.readouterr()
+    assert "\x1b" not in told.out + told.err
+    text = page.read_text(encoding="utf-8")
+    assert "alert(1)" in text
+    assert "<script>alert" not in text
+    assert "\x1b" not in text
+
+
+CUT = """
+import sys
+from latecomer.trace import TraceError, read
+try:
+    read(sys.argv[1])
+except TraceError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("part", ["traces.otf2", "traces.def", "traces/0.evt", "traces/1.evt"])
+def test_archives_that_were_cut_off_are_refused_or_read(tmp_path, part):
+    """In a process of its own: the format is read by OTF2's library, which may end it."""
+    whole = write(tmp_path / "whole")
+    length = (whole / part).stat().st_size
+    for keep in (0, length // 3, length - 5):
+        folder = tmp_path / f"cut{keep}"
+        shutil.copytree(whole, folder)
+        (folder / part).write_bytes((whole / part).read_bytes()[:keep])
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        ended = subprocess.run([sys.executable, "-c", CUT, folder], env=env, capture_output=True,
+                               text=True, timeout=60, check=False)  # fmt: skip
+        assert (ended.returncode, keep) == (0, keep), ended.stderr
+        assert not ended.stdout or str(folder) in ended.stdout

@@ -188,6 +188,17 @@ def test_a_call_that_is_another_one_on_other_ranks_is_named(folder):
         read(folder)
 
 
+def test_texts_of_a_file_do_not_act_in_an_error(tmp_path, capsys):
+    """The word of the collective is the program's: it may hold what clears a terminal."""
+    arrival, leave = arrivals_and_exits(12, 3)
+    folder = Files(3, name=HOSTILE).write(tmp_path / "trace", arrival, leave)
+    _patched(folder, native.CALL, "collective", 1, native.A_CALL)  # the communicator's name
+    assert cli.run(["report", str(folder)]) == 1
+    told = capsys.readouterr()
+    assert "alert(1)" in told.err
+    assert "\x1b" not in told.out + told.err
+
+
 @pytest.mark.parametrize("length", [0, 100, 256 + 63])
 def test_a_file_that_was_cut_off_is_named(folder, length):
     path = folder / "rank-2.trace"

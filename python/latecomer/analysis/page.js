@@ -16,6 +16,7 @@
   }
   const rankOf = (group, place) => group.members.length ? group.members[place] : group.first + place * group.stride;
   const named = (rank) => `rank ${rank} on ${data.hosts[data.host[rank]]}`;
+  const gutter = 64; // for the names of ranks, left of a picture
   let group = data.groups[0], chosen = 0;
 
   // ---- arrivals
@@ -35,9 +36,16 @@
     const canvas = at("heat"), ratio = window.devicePixelRatio || 1;
     canvas.style.height = `${Math.min(420, Math.max(120, rows * 14))}px`;
     canvas.width = canvas.clientWidth * ratio; canvas.height = canvas.clientHeight * ratio;
-    const target = canvas.getContext("2d");
+    const target = canvas.getContext("2d"), row = canvas.clientHeight / rows;
     target.imageSmoothingEnabled = false;
-    target.drawImage(small, 0, 0, canvas.width, canvas.height);
+    target.drawImage(small, gutter * ratio, 0, canvas.width - gutter * ratio, canvas.height);
+    target.scale(ratio, ratio);
+    target.font = "11px system-ui, sans-serif";
+    target.textBaseline = "middle";
+    target.fillStyle = colour("--dim");
+    for (let y = 0, step = Math.ceil(14 / row); y < rows; y += step) {
+      target.fillText(`rank ${rankOf(group, group.rows[y])}`, 2, Math.max(7, y * row + Math.min(row, 14) / 2));
+    }
     at("heat-first").textContent = number(group.calls[0]);
     at("heat-last").textContent = number(group.calls[group.calls.length - 1] - 1);
     at("heat-early").textContent = `${time(scale)} early`;
@@ -46,7 +54,8 @@
   }
   function point(event) {
     const box = at("heat").getBoundingClientRect(), { bins, rows, scale } = group.heat;
-    const x = Math.min(bins - 1, Math.max(0, Math.floor((event.clientX - box.left) / box.width * bins)));
+    const along = (event.clientX - box.left - gutter) / (box.width - gutter);
+    const x = Math.min(bins - 1, Math.max(0, Math.floor(along * bins)));
     const y = Math.min(rows - 1, Math.max(0, Math.floor((event.clientY - box.top) / box.height * rows)));
     const value = new Int8Array(bytesOf(group.heat.values).buffer)[y * bins + x] / 127 * scale;
     const [begin, end] = [group.calls[x], group.calls[x + 1]], [low, high] = [group.rows[y], group.rows[y + 1]];
@@ -71,7 +80,7 @@
     context.scale(ratio, ratio);
     let last = 0, end = 1;
     for (let i = 0; i < ranks; ++i) { last = Math.max(last, came[i]); end = Math.max(end, left[i]); }
-    const labels = row >= 12 ? 64 : 0, width = canvas.clientWidth - labels, x = (t) => labels + t / end * width;
+    const labels = row >= 12 ? gutter : 0, width = canvas.clientWidth - labels, x = (t) => labels + t / end * width;
     const [wait, move] = [colour("--wait"), colour("--move")];
     context.font = "11px system-ui, sans-serif";
     for (let i = 0; i < ranks; ++i) {
@@ -81,6 +90,7 @@
       if (labels) { context.fillStyle = colour("--dim"); context.fillText(`rank ${rankOf(of, i)}`, 2, top + row - 6); }
     }
     context.fillStyle = colour("--late"); context.fillRect(x(last) - 1, 0, 2, ranks * row + 4);
+    at("timeline-axes").style.paddingLeft = `${labels}px`;
     at("timeline-end").textContent = time(end * call.unit);
     const order = [...came.keys()].sort((a, b) => came[b] - came[a]).slice(0, 3);
     at("call-status").textContent = `${call.what}, served by ${call.by}. Last: ` +

@@ -44,7 +44,7 @@ def page(found: Lateness, answers: WhatIf | None, used: Mapping[str, object]) ->
         "TITLE": escape(_TITLE),
         "STYLE": STYLE,
         "LEAD": text(_lead(found)),
-        "SAID": text(sentence(found)),
+        "SAID": text(sentence(found)).replace(" %", "&nbsp;%"),
         "VERDICT": text(verdict(found)),
         "BAR": sections.shares(found),
         "REMARKS": "".join(_list(remarks(found))),
@@ -75,8 +75,8 @@ def _lead(found: Lateness) -> str:
     trace, hosts, groups = found.trace, len(set(found.trace.hosts)), len(found.groups)
     return (
         f"{trace.ranks} ranks on {hosts} host{'s' if hosts != 1 else ''}, {trace.calls:,} calls on "
-        f"{groups} communicator{'s' if groups != 1 else ''} in {seconds(found.run_seconds)}; "
-        f"{trace.source}"
+        f"{groups} communicator{'s' if groups != 1 else ''} in {seconds(found.run_seconds)}, "
+        f"from {trace.source}"
     )
 
 

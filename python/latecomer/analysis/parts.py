@@ -7,7 +7,8 @@ rest is `slower`. Of the waiting, `for_launch` is the part for which the last ra
 but wait for its own host or thread: what its launch took longer than the shortest one.
 
 A call is of the kind of its largest part if that is DOMINANT of all; else it is mixed. It is
-inconclusive if the error of the clocks, once a rank, is more than UNCLEAR of waiting and moving.
+inconclusive if the clocks' error, added up over the ranks, is more than UNCLEAR of its waiting and
+moving.
 """
 
 from __future__ import annotations
@@ -182,5 +183,5 @@ DEFINITIONS = (
     ("transfer, slower", "Moving data as long as in the fastest call of the same group, collective "
      f"and size, and the rest. With fewer than {FEW} such calls all counts as transfer."),
     ("mixed, inconclusive", f"No part is {percent(DOMINANT)} of a call's time; the error of the "
-     f"clocks, once a rank, is more than {percent(UNCLEAR)} of waiting and moving."),
+     f"clocks, summed over the ranks, is more than {percent(UNCLEAR)} of waiting and moving."),
 )  # fmt: skip

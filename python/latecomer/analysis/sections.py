@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SITES, _RANKS, _CLASSES = 40, 24, 6  # shown at most
 _WIDTH, _HEIGHT, _LEFT = 900, 200, 70  # of the curves
+_SHORT = 20  # characters of a host's name that is not broken
 _NAMES = {"native": "the MPI library's", "auto": "automatic"}
 
 
@@ -154,9 +155,11 @@ def ranks(found: Lateness) -> Iterator[str]:
             f"{seconds(of.waiting[rank])} ({percent(of.waiting[rank] / run)})",
             seconds(of.held_up[rank]),
         ]
-        name = f"rank {rank} <small>{text(found.trace.hosts[rank])}</small>"
+        host = text(found.trace.hosts[rank])
+        name = f"rank {rank} <small>{host}</small>"
+        short = ' class="name"' if len(host) <= _SHORT else ""
         bar = _bar([("wait", of.held_up[rank] / top)])
-        rows.append(f'<tr><th scope="row">{name}</th>{_cells(cells)}{bar}</tr>')
+        rows.append(f'<tr><th scope="row"{short}>{name}</th>{_cells(cells)}{bar}</tr>')
     head = ("rank, host", "last in", "first in", "mean lateness", "median", "correlation",
             "waited itself", "held up", "")  # fmt: skip
     yield _table(head, rows)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from ..trace.model import CONTROL
 from .lateness import Lateness
-
-_CONTROL = dict.fromkeys([*range(32), *range(127, 160)], "�")
 
 
 def seconds(value: float) -> str:
     """As in "1.27 s", "40 ms", "3.1 \N{MICRO SIGN}s"."""
     size = abs(value)
+    if size < 1e-9:
+        return "0 s"
+    if size >= 10_000:
+        return f"{value:,.0f} s"
     if size >= 1:
         return f"{value:.4g} s"
     return f"{1e3 * value:.3g} ms" if size >= 1e-3 else f"{1e6 * value:.3g} \N{MICRO SIGN}s"
@@ -23,7 +26,7 @@ def percent(part: float) -> str:
 
 def plain(text: str) -> str:
     """Without control characters: names come from programs, and may act on a terminal."""
-    return text.translate(_CONTROL)
+    return text.translate(CONTROL)
 
 
 def sentence(found: Lateness) -> str:
@@ -66,8 +69,8 @@ DEFINITIONS = (
     ("last in", "The share of a rank's calls in which it was the last one to arrive."),
     ("held up", "Time that the others would not have waited, had the rank arrived with the second "
      "last one: sum over the others."),
-    ("correlation", "Of a rank's lateness in one call with that in the next: 1 means that the next "
-     "one can be forecast, 0 that it cannot."),
+    ("correlation", "Whether a rank that is later than it is on average is so again in the next "
+     "call: near 1 it is, near 0 these differences are noise."),
     ("the rule", f"Collectives below {percent(LITTLE)} of the time take little. Otherwise what "
      f"takes {CLEAR:g} times as much as the other dominates; else both matter."),
 )  # fmt: skip

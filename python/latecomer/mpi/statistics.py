@@ -20,7 +20,7 @@ class CalledStruct(ctypes.Structure):
     _fields_ = [(name, c_uint64) for name in (
         "handled", "native", "failed", "fallback_arguments", "fallback_intercommunicator",
         "fallback_trivial", "fallback_type", "fallback_operator", "fallback_plan",
-        "fallback_settings", "fallback_link", "before_arrival")]  # fmt: skip
+        "fallback_settings", "fallback_link", "fallback_device", "before_arrival")]  # fmt: skip
 
 
 class TimesStruct(ctypes.Structure):

@@ -30,7 +30,7 @@ def calls(path: Path, timed: Sequence[Timed], members: Mapping[str, Sequence[int
     found = []
     for start, length, event in ran:
         name = collective_of(str(event.get("name")).removeprefix("gloo:"))
-        group = group_of[event.get("tid")]
+        group = group_of[_thread(event)]
         count, width = _size(event)
         asked_at = _take(asked, name, count, start)
         if not name:
@@ -54,14 +54,14 @@ def calls(path: Path, timed: Sequence[Timed], members: Mapping[str, Sequence[int
 
 def _groups(path: Path, ran: Sequence[Timed], names: Sequence[str]) -> dict[Any, str]:
     """The group of each worker thread. Raises TraceError where the threads do not tell."""
-    threads = sorted(
-        {event.get("tid") for _, _, event in ran}, key=lambda tid: (str(type(tid)), tid)
-    )
+    threads = sorted({_thread(event) for _, _, event in ran},
+                     key=lambda tid: (str(type(tid)), tid))  # fmt: skip
     if len(names) == 1 or len(threads) == 1:
         return dict.fromkeys(threads, names[0])
     runs: list[list[Any]] = []
     for tid in threads:  # threads of one group have numbers near each other
-        near = runs and isinstance(tid, int) and tid - runs[-1][-1] <= _THREADS
+        near = runs and isinstance(tid, int) and isinstance(runs[-1][-1], int)
+        near = near and tid - runs[-1][-1] <= _THREADS
         if near and len(runs[-1]) < _THREADS:
             runs[-1].append(tid)
         else:
@@ -70,6 +70,11 @@ def _groups(path: Path, ran: Sequence[Timed], names: Sequence[str]) -> dict[Any,
         remedy = f"{_THREADS} neighbours for each of the groups {list(names)[:8]}"
         raise TraceError(f"{path}: worker threads of Gloo", threads[:8], remedy)
     return {tid: names[at] for at, run in enumerate(runs) for tid in run}
+
+
+def _thread(event: Mapping[str, Any]) -> int | str:
+    tid = event.get("tid")
+    return tid if isinstance(tid, int) else str(tid)
 
 
 def _size(event: Mapping[str, Any]) -> tuple[int, int]:

@@ -72,7 +72,7 @@ def _keep(event: dict[str, Any]) -> dict[str, Any] | None:
     """What is of use of an event: of a device's other work only when it was."""
     if event.get("ph") != "X":
         return None
-    category, name = event.get("cat"), str(event.get("name"))
+    category, name = str(event.get("cat")), str(event.get("name"))
     if category in _DEVICE:
         if _KERNEL.match(name):
             return event
@@ -100,7 +100,7 @@ def _recorded(path: Path, only: bool) -> tuple[Recorded | None, int]:
     first = min((start for start, _, _ in timed), default=0.0)
     last = max((start + length for start, length, _ in timed), default=0.0)
     host = str(values.get("host_name") or "")[:256]
-    pids = {event.get("pid") for _, _, event in timed if event.get("cat") == "cpu_op"}
+    pids = (event.get("pid") for _, _, event in timed if event.get("cat") == "cpu_op")
     pid = next((each for each in pids if isinstance(each, int) and each >= 0), 0)
     return Recorded(str(path), rank, host, calls, members, first, last, pid), world
 
@@ -193,7 +193,7 @@ def _device_calls(path: Path, timed: list[tuple[float, float, dict[str, Any]]]) 
         if not match:
             continue
         args = _args(event)
-        facts = {**said.get(args.get("External id"), {}), **args}
+        facts = {**said.get(str(args.get("External id")), {}), **args}
         collective = collective_of(str(facts.get("Collective name", match[1])))
         if not collective:
             continue
@@ -221,7 +221,7 @@ def _said_by_program(
             args = _args(event)
             number = args.get("External id")
             if isinstance(number, (int, str)):
-                found[number] = args
+                found[str(number)] = args
     return found
 
 

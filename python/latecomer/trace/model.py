@@ -30,8 +30,16 @@ SYNCHRONISING = frozenset({
 SERVED = ("latecomer", "library", "library at once", "library, fallback", "failed", "not handled")
 
 
+# Texts of a trace are a program's, and control characters act on a terminal.
+CONTROL = dict.fromkeys([*range(32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+
+
 class TraceError(UserError):
     """A trace that cannot be read: names the file, where, and the value."""
+
+    def __init__(self, what: str, value: object, remedy: str) -> None:
+        shown = (part.translate(CONTROL) for part in (what, str(value), remedy))
+        super().__init__(*shown)
 
 
 class Words:

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 200_000_000
 MOST_CALLS = 20_000_000
-_NAMES = {
+NAMES = {
     "BARRIER": "barrier", "BCAST": "bcast", "GATHER": "gather", "GATHERV": "gather",
     "SCATTER": "scatter", "SCATTERV": "scatter", "ALLGATHER": "allgather",
     "ALLGATHERV": "allgatherv", "ALLTOALL": "alltoall", "ALLTOALLV": "alltoallv",
     "ALLTOALLW": "alltoallv", "ALLREDUCE": "allreduce", "REDUCE": "reduce",
     "REDUCE_SCATTER": "reduce_scatter", "REDUCE_SCATTER_BLOCK": "reduce_scatter",
 }  # fmt: skip
-_ROOTED = {"bcast", "gather", "scatter", "reduce"}
+ROOTED = {"bcast", "gather", "scatter", "reduce"}
 
 
 def is_archive(folder: Path) -> bool:
@@ -41,7 +41,7 @@ def read(folder: str | Path) -> Trace:
     anchors = sorted(folder.glob("*.otf2"))
     if len(anchors) != 1:
         raise TraceError(f"{folder}: files that end in .otf2", len(anchors), "one archive a folder")
-    otf2 = _module(anchors[0])
+    otf2 = module(anchors[0])
     before = signal.getsignal(signal.SIGINT)
     try:
         with otf2.reader.open(str(anchors[0])) as reader:
@@ -56,10 +56,12 @@ def read(folder: str | Path) -> Trace:
         signal.signal(signal.SIGINT, before)
 
 
-def _module(anchor: Path) -> ModuleType:
+def module(anchor: Path) -> ModuleType:
+    """The Python module otf2. Raises TraceError, which names the archive."""
     try:
         import otf2
         import otf2.reader
+        import otf2.writer
     except ImportError as error:
         remedy = f"install it for {sys.executable}: pip install otf2"
         raise TraceError(f"{anchor}: the Python module otf2 is needed", error, remedy) from None
@@ -113,7 +115,7 @@ def _calls(
     """Each call, with its rank and the members of its communicator."""
     tick, origin = clock
     begun: dict[int, float] = {}
-    known = {getattr(otf2.CollectiveOp, name).value: ours for name, ours in _NAMES.items()}
+    known = {getattr(otf2.CollectiveOp, name).value: ours for name, ours in NAMES.items()}
     found = 0
     for count, (location, event) in enumerate(reader.events):
         if count > MOST_EVENTS:
@@ -146,7 +148,7 @@ def _calls(
                 bytes=size if size < 1 << 62 else UNKNOWN,
                 arrival=begun.pop(rank),
                 exit=time,
-                root=_root(event, otf2) if collective in _ROOTED else UNKNOWN,
+                root=_root(event, otf2) if collective in ROOTED else UNKNOWN,
             ))  # fmt: skip
 
 

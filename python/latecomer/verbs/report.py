@@ -53,6 +53,12 @@ Parquet = Annotated[
     option("--parquet", "FILE", "Write what --csv writes as Parquet, if pyarrow is installed."),
 ]
 
+Otf2 = Annotated[
+    Path | None,
+    option("--otf2", "FOLDER", "Write an OTF2 archive, for Vampir and others, into this new "
+           "folder, if the Python module otf2 is installed."),
+]  # fmt: skip
+
 
 def report(
     folder: Folder,
@@ -63,6 +69,7 @@ def report(
     perfetto: Perfetto = None,
     csv: Csv = None,
     parquet: Parquet = None,
+    otf2: Otf2 = None,
     as_json: Json = False,
 ) -> int:
     """Tell who is late in a traced program, where, what it costs, and what would help.
@@ -77,10 +84,11 @@ def report(
 
     trace = read(folder)
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
-    if perfetto or csv or parquet:
-        from ..trace import export
+    if perfetto or csv or parquet or otf2:
+        from ..trace import export, otf2_export
 
-        writers = ((perfetto, export.perfetto), (csv, export.csv), (parquet, export.parquet))
+        writers = ((perfetto, export.perfetto), (csv, export.csv), (parquet, export.parquet),
+                   (otf2, otf2_export.otf2))  # fmt: skip
         exports = [(file, writer) for file, writer in writers if file]
     for file, writer in exports:
         writer(trace, file)
