@@ -65,6 +65,24 @@ int MPI_Finalize(void) {
 """
 
 
+# As Intel MPI, which has datatypes that it computes nothing on, and says so by the error handler.
+REFUSES = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+int PMPI_Reduce_local(const void* in, void* out, int n, MPI_Datatype t, MPI_Op op) {
+  int (*next)(const void*, void*, int, MPI_Datatype, MPI_Op);
+  *(void**)&next = dlsym(RTLD_NEXT, "PMPI_Reduce_local");
+  if (t != MPI_OFFSET) return next(in, out, n, t, op);
+  printf("refused\\n");
+  fflush(stdout);
+  PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OP);
+  return MPI_ERR_OP;
+}
+"""
+
+
 def run_with_tool(name, source, first, folder):
     """The calls of each rank that latecomer counted; none if it was inactive."""
     (folder / "tool.c").write_text(source)
@@ -103,6 +121,16 @@ def test_what_is_never_looked_at_is_counted(name, tmp_path):
     assert job["nonblocking"] == 2 * 30
     # Open MPI has persistent collectives from version 5 on.
     assert job["persistent"] in ((2,) if name == "mpich" else (0, 2))
+
+
+@both_families
+def test_a_datatype_that_the_mpi_library_refuses_does_not_end_the_program(name, tmp_path):
+    (tmp_path / "tool.c").write_text(REFUSES)
+    tool = shared_library(installed(name).mpicc, tmp_path / "tool.c", tmp_path / "tool.so")
+    settings = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": str(tmp_path / "%r.json")}
+    job = run_cases(name, 2, ["reductions"], settings, behind=[tool]).check()
+    assert job.out.count("refused") == 2
+    assert all(calls["handled"] > 0 for calls in calls_of(tmp_path, 2))
 
 
 # ---- memory
