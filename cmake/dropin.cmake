@@ -30,11 +30,14 @@ target_link_options(latecomer_preload PRIVATE -Wl,--version-script=${LATECOMER_D
 set_target_properties(latecomer_preload PROPERTIES LINKER_LANGUAGE C
   LINK_DEPENDS ${LATECOMER_DROPIN}/stubs.map)
 
+add_custom_target(dropin DEPENDS latecomer_preload)  # all of them
+
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
 foreach(family ${LATECOMER_DROPIN_BUILT})
   set(target latecomer_preload_${family})
   add_library(${target} SHARED ${dropin_sources} ${LATECOMER_DROPIN}/wrappers.cpp)
   add_dependencies(${target} latecomer_dropin_made)
+  add_dependencies(dropin ${target})
   target_link_libraries(${target} PRIVATE latecomer_mpi_${family})
   latecomer_hide_all_but(${target} ${LATECOMER_DROPIN}/exports.map)
   # Nothing in it calls these: Python reads the counters by them (python/latecomer/mpi/).

@@ -81,7 +81,7 @@ set(exports "")
 set(stubs "")
 file(STRINGS ${TABLE} lines REGEX "^[A-Z]")
 foreach(line ${lines})
-  if(NOT line MATCHES "^([A-Za-z_]+) *\\|([^|]*)\\| *([a-z ]+)$")
+  if(NOT line MATCHES "^([A-Za-z_]+) *\\|([^|]*)\\| *([a-z0-9 ]+)$")
     message(FATAL_ERROR "${TABLE}: '${line}' is not usable; right would be NAME | parameters | forms")
   endif()
   set(name ${CMAKE_MATCH_1})
@@ -179,9 +179,14 @@ foreach(line ${lines})
         string(APPEND exports "    ${mangled};\n")
         string(APPEND stubs "STUB(${mangled}, ${fortran_words})\n")
       endforeach()
+    elseif(form STREQUAL "f08")  # its names are among those of Fortran
+      string(APPEND wrappers "#if LATECOMER_F08\n"
+        "LATECOMER_WRAPPER void mpi_${lower}_f08_(${fortran_list}) {\n${befores}"
+        "  const int code = wrapped::${lower}(${fortran_values});\n${afters}"
+        "  if (ierror != nullptr) *ierror = code;\n}\n#endif\n")
     else()
       message(FATAL_ERROR
-        "${TABLE}: form '${form}' is not usable; right would be one of c, large, fortran, nonblocking, persistent")
+        "${TABLE}: form '${form}' is not usable; right would be one of c, large, fortran, f08, nonblocking, persistent")
     endif()
   endforeach()
   string(APPEND wrappers "\n")

@@ -75,14 +75,11 @@ class Used:
 
     def add(self, reports: Sequence[Mapping[str, Any]]) -> int:
         """The calls that the rank of fewest handled."""
-        handled = []
         for report in reports:
-            communicators = report["communicators"]
-            handled.append(sum(each["calls"]["handled"] for each in communicators))
-            for key in (key for each in communicators for key in each["keys"]):
+            for key in (key for each in report["communicators"] for key in each["keys"]):
                 for choice in key["choices"]:
                     self.executed[key["collective"], choice["algorithm"]] += choice["calls"]
-        least = min(handled, default=0)
+        least = min(handled(reports), default=0)
         self.least_handled = min(least, least if self.least_handled is None else self.least_handled)
         return least
 
@@ -165,6 +162,11 @@ def run(
 def reports(folder: Path, ranks: int) -> list[Any]:
     """The reports that the ranks wrote as `%r.json`; of a rank without one, an empty one."""
     return [_report(folder / f"{rank}.json") for rank in range(ranks)]
+
+
+def handled(reports: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The calls that each rank handled."""
+    return [sum(each["calls"]["handled"] for each in one["communicators"]) for one in reports]
 
 
 def _report(file: Path) -> Any:

@@ -66,8 +66,11 @@ def sources() -> Path:
             subprocess.run(pip, check=True, timeout=300)
             with tarfile.open(next(Path(fresh).glob("*.tar.gz"))) as archive:
                 archive.extractall(fresh, filter="data")
-            if not script.exists():
+            try:
                 (Path(fresh) / folder.name).replace(folder)
+            except OSError:  # another process was first
+                if not script.exists():
+                    raise
     return script
 
 
@@ -122,8 +125,8 @@ def runs(library: str, ranks: int, ways: Sequence[str], arrivals: str) -> Iterat
         settings[f"turn {turn + 1}"] = EVERYTHING | {"LATECOMER_ALGORITHM": jobs.forced(turn)}
     chosen = {way: each for way, each in settings.items() if "all" in ways or way in ways}
     for index, (way, each) in enumerate(chosen.items()):
-        some = patterns if arrivals == "all" else [patterns[index % len(patterns)]]
-        for pattern in some if arrivals != "none" else [NONE]:
+        some = {"all": patterns, "none": [NONE], "random": patterns[-1:]}
+        for pattern in some.get(arrivals, [patterns[index % len(patterns)]]):
             yield Run(library, ranks, way, tuple(each.items()), pattern)
 
 
@@ -230,7 +233,7 @@ def main() -> int:
     parser.add_argument("--mpi", default="openmpi,mpich", help=", ".join(jobs.LIBRARIES))
     parser.add_argument("--ranks", default="1-5")
     parser.add_argument("--ways", default="all", help="auto, reproducible, fastest, 'turn 1', ...")
-    parser.add_argument("--arrivals", choices=["turns", "all", "none"], default="turns")
+    parser.add_argument("--arrivals", choices=["turns", "all", "none", "random"], default="turns")
     parser.add_argument("--tests", default="test_cco", help="names of test files, as a pattern")
     parser.add_argument("--deadline", type=float, default=600, help="of a run, in seconds")
     parser.add_argument("--results", type=Path, help="a file that keeps the runs")

@@ -1,6 +1,6 @@
 """Measures ranks that share nodes beside the MPI libraries (docs/nodes.md).
 
-    .venv/bin/python evidence/nodes.py --table lab|short|random|han|local|local-late|alone|simulated
+    .venv/bin/python evidence/nodes.py --table lab|random|han|local|local-late|alone|simulated
         [--mpi openmpi|mpich] [--shape 4x4] [--sizes 1KiB,64KiB,...]
 
 Prints a Markdown table; all times count from the last arrival to the last exit and are medians, in
@@ -36,6 +36,8 @@ from latecomer.launch import mpi  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = ("1KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
+# Before each call the links of the lab rest until their bursts are full again, whoever used them.
+REST = ("--compute", "40ms")
 BALANCED = ("generalized", "rabenseifner", "recursive_doubling", "ring")  # among the nodes
 
 
@@ -67,25 +69,30 @@ def iterations(size: str, late: bool = False) -> str:
 
 
 def lab(options: argparse.Namespace) -> Iterator[str]:
-    yield f"| {label(options)} | arrivals | library | `nodes` | `auto` | `auto` / library |"
-    yield "| --- " * 6 + "|"
+    rows = [row for row in options.rows.split(",") if row not in ("native", "auto")]
+    names = " | ".join(f"`{row}`" for row in rows)
+    yield f"| {label(options)} | arrivals | library | {names} | `auto` | `auto` / library |"
+    yield "| --- " * (5 + len(rows)) + "|"
     for size in options.sizes:
         for arrivals, delay in (("together", "0"), ("one late by 300 ms", "300ms")):
             if options.arrivals not in (None, arrivals.split()[0]):
                 continue
-            found = bench(hosts(options), "native,nodes,auto", size, options, "--delay", delay,
-                          "--compute", "5ms", "--iterations",
-                          iterations(size, delay != "0"))  # fmt: skip
-            yield (f"| {size} | {arrivals} | {found['native']:.2f} | {found['nodes']:.2f} "
+            found = bench(hosts(options), ",".join(["native", *rows, "auto"]), size, options,
+                          "--delay", delay, *REST, "--iterations",
+                          options.iterations or iterations(size, delay != "0"))  # fmt: skip
+            ours = " | ".join(f"{found[row]:.2f}" for row in rows)
+            yield (f"| {size} | {arrivals} | {found['native']:.2f} | {ours} "
                    f"| {found['auto']:.2f} | {found['auto'] / found['native']:.2f} |")  # fmt: skip
 
 
 def random_arrivals(options: argparse.Namespace) -> Iterator[str]:
-    rows = ["native", *(f"nodes:among={name}" for name in BALANCED), "nodes", "auto"]
+    balanced = [f"nodes:among={name}" for name in BALANCED]
+    rows = ["native", *balanced, "nodes", "online_nodes", "auto"]
     yield f"| {label(options)}, 4 MiB, random | after the last arrival |"
     yield "| --- | --- |"
     found = bench(hosts(options), ",".join(rows), "4MiB", options, "--arrival", "randlate",
-                  "--delay", "700ms", "--compute", "5ms", "--iterations", "12")  # fmt: skip
+                  "--delay", "700ms", *REST, "--iterations",
+                  options.iterations or "12")  # fmt: skip
     for name, took in found.items():
         yield f"| `{name}` | {took:.1f} |"
 
@@ -95,7 +102,7 @@ def han(options: argparse.Namespace) -> Iterator[str]:
     yield "| --- " * 4 + "|"
     for size in options.sizes:
         for arrivals, delay in (("together", "0"), ("one late by 300 ms", "300ms")):
-            words = ["--delay", delay, "--compute", "5ms", "--iterations",
+            words = ["--delay", delay, *REST, "--iterations",
                      iterations(size, delay != "0")]  # fmt: skip
             plain = bench(hosts(options), "native", size, options, *words)
             by_node = bench(hosts(options), "native", size, options, *words,
@@ -115,7 +122,7 @@ def blocks(options: argparse.Namespace, ranks: int, size: str, algorithm: str) -
     library = mpi.family(options.mpi)
     program = str(ROOT / "build" / "release" / f"latecomer_overhead_{library.name}")
     words = [program, "--bytes", str(core.parse_bytes("--sizes", size)), "--algorithm", algorithm,
-             "--communicators", "6", "--pairs", "40"]  # fmt: skip
+             "--communicators", "6", "--pairs", options.iterations or "40"]  # fmt: skip
     launch = mpi.launch_command(library, ranks, words, allow_root=True)
     done = subprocess.run(
         launch.command, env=launch.env, check=True, timeout=900, stdout=subprocess.PIPE
@@ -126,13 +133,13 @@ def blocks(options: argparse.Namespace, ranks: int, size: str, algorithm: str) -
 
 def local(options: argparse.Namespace) -> Iterator[str]:
     for ranks in options.ranks:
-        yield f"| {options.mpi}, {ranks} ranks, us | library | `nodes` | `auto` | `auto` / library |"
+        yield f"| {options.mpi}, {ranks} ranks, us | library | `nodes` | `auto` | of library |"
         yield "| --- " * 5 + "|"
         for size in options.sizes:
             library, nodes = blocks(options, ranks, size, "nodes")
             plain, auto = blocks(options, ranks, size, "auto")
-            yield (f"| {size} | {min(library, plain):.2f} | {nodes:.2f} | {auto:.2f} "
-                   f"| {auto / plain:.2f} |")  # fmt: skip
+            yield (f"| {size} | {library:.2f}, {plain:.2f} | {nodes:.2f} | {auto:.2f} "
+                   f"| {nodes / library:.2f}, {auto / plain:.2f} |")  # fmt: skip
 
 
 def local_late(options: argparse.Namespace) -> Iterator[str]:
@@ -154,7 +161,7 @@ def alone(options: argparse.Namespace) -> Iterator[str]:
     yield f"| {options.mpi}, {nodes} hosts of one rank | row | as it is | LATECOMER_NODES=off |"
     yield "| --- " * 4 + "|"
     for size in options.sizes:
-        words = ["--delay", "0", "--compute", "5ms", "--iterations", iterations(size)]
+        words = ["--delay", "0", *REST, "--iterations", iterations(size)]
         where = ["--place", "lab", "--nodes", nodes]
         rows = "native,fastest,auto"
         usual = bench(where, rows, size, options, *words)
@@ -265,6 +272,8 @@ def main() -> None:
     parser.add_argument("--mpi", default="openmpi", choices=mpi.FAMILIES)
     parser.add_argument("--shape", default="4x4", help="hosts x ranks of each; simulated: all")
     parser.add_argument("--sizes", default=",".join(SIZES))
+    parser.add_argument("--rows", default="nodes", help="lab: these beside the library and auto")
+    parser.add_argument("--iterations", help="so many of each cell (lab, random, local)")
     parser.add_argument("--arrivals", choices=["together", "one"], help="lab: only these")
     parser.add_argument("--ranks", default="2,4", help="local: numbers of ranks")
     options = parser.parse_args()

@@ -5,7 +5,8 @@ blocks of calls with `auto` and online estimates, and of the library's own, in t
 100th call on. Prints Markdown tables of microseconds a call (medians over all communicators), of
 the difference, and of the ratio on each communicator (median, largest). `--table sizes`: 400 calls
 of which no two have one size, from the first one on. `--table ours`: our fastest all-reduce of
-8 bytes, chosen by name. `--table drop-in`: MPI's own functions, with the drop-in library.
+8 bytes, chosen by name. `--table drop-in`: MPI's own functions, with the drop-in library; with
+`--size 8B` for calls of this size alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -83,12 +85,17 @@ def by_name(library: mpi.Family, ranks: int, communicators: int) -> Iterator[str
            f"| {np.median(ours / plain):.2f} |")  # fmt: skip
 
 
-def dropped_in(library: mpi.Family, ranks: int, communicators: int) -> Iterator[str]:
+def dropped_in(
+    library: mpi.Family,
+    ranks: int,
+    communicators: int,
+    sizes: Sequence[str] = ("8B", "1KiB", "8KiB"),
+) -> Iterator[str]:
     head = "library, us | with the drop-in library, us | difference, ns: median | largest |"
     yield f"| {library.describe()}, {ranks} ranks | {head}"
     yield "| --- " * 5 + "|"
     for collective in ("allreduce", "bcast"):
-        for name in ("8B", "1KiB", "8KiB"):
+        for name in sizes:
             rows = measure(library, ranks, "--collective", collective, "--bytes", str(SIZES[name]),
                            "--communicators", str(communicators), dropped_in=True)  # fmt: skip
             plain, ours = column(rows, "plain_us"), column(rows, "ours_us")
@@ -107,7 +114,10 @@ def main() -> None:
     parser.add_argument("--ranks", default="2,4", help="numbers of ranks")
     parser.add_argument("--mpi", default="", help="only libraries whose name and version hold this")
     parser.add_argument("--communicators", type=int, default=20)
+    parser.add_argument("--size", choices=SIZES, help="of the calls of --table drop-in")
     options = parser.parse_args()
+    if options.size:
+        TABLES["drop-in"] = partial(dropped_in, sizes=[options.size])
     chosen = TABLES if options.table == "all" else [options.table]
     for library in mpi.families():
         if options.mpi not in library.describe():

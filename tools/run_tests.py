@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -88,6 +89,14 @@ def sanitized(preset: str, target: str) -> list[str]:
     return ["tools/build.sh", preset, target, str(os.cpu_count() or 1)]
 
 
+def soaks() -> list[Suite]:
+    """Long series of calls through the drop-in library, with sanitizers, on Debian's Open MPI."""
+    if shutil.which("mpicc.openmpi") is None:
+        return []
+    soak = [str(BIN / "python"), "evidence/soak_dropin.py", "--calls", "3000", "--sanitizer"]
+    return [Suite(f"dropin-{preset}", [*soak, preset]) for preset in ("asan", "tsan")]
+
+
 @functools.cache
 def real_time() -> list[str]:
     """The words that start a program in the real-time class; none where that is not allowed."""
@@ -131,6 +140,7 @@ def suites() -> list[Suite]:
               needs=["cmake", "--preset", "tidy"]),
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest",
               needs=sanitized("tsan", "threads_tests")),
+        *soaks(),
         *mpi_suites(),
         Suite("python", [*pytest, "-n", jobs, "--dist", "worksteal", "tests/python"], "pytest",
               place="first"),

@@ -1,5 +1,5 @@
 // Counts the collectives that are always the MPI library's: non-blocking ones, and requests for
-// persistent ones (docs/decisions/0034-passed-on.md).
+// persistent ones (docs/decisions/0034-dropin-semantics.md).
 #pragma once
 
 #include <array>

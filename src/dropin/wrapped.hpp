@@ -8,11 +8,17 @@
 // programs ask by the symbol what there is.
 #define LATECOMER_LARGE_COUNTS (MPI_VERSION >= 4)
 // Open MPI's Fortran bindings call PMPI functions, so they must be intercepted themselves. Those of
-// MPICH and its relatives call the C functions.
+// MPICH and its relatives call the C functions, except that mpi_f08 calls PMPI functions where there
+// is no buffer.
 #ifdef OMPI_MAJOR_VERSION
 #define LATECOMER_FORTRAN 1
 #else
 #define LATECOMER_FORTRAN 0
+#endif
+#if defined MPICH_VERSION && !defined MPI_ABI
+#define LATECOMER_F08 1
+#else
+#define LATECOMER_F08 0
 #endif
 
 namespace latecomer::wrapped {

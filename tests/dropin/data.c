@@ -118,6 +118,21 @@ static int nothing(struct where at) {
   return mistakes;
 }
 
+/* In a call without elements a rank waits for nobody, so it can send afterwards what another one
+ * receives before. */
+static int nothing_waits_for_nobody(struct where at) {
+  int mistakes = 0;
+  int word = 0;
+  for (int call = 0; call < 3 * repeats && at.ranks > 1; ++call) {
+    if (at.rank == 1) MPI_Recv(&word, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (call % 3 == 0) MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (call % 3 == 1) MPI_Reduce(NULL, NULL, 0, MPI_INT, MPI_SUM, 1, MPI_COMM_WORLD);
+    if (call % 3 == 2) MPI_Bcast(NULL, 0, MPI_INT, 1, MPI_COMM_WORLD);
+    if (at.rank == 0) MPI_Send(&word, 1, MPI_INT, 1, 8, MPI_COMM_WORLD);
+  }
+  return mistakes;
+}
+
 /* Parts of different lengths, in another order and with gaps; some are empty. */
 static int parts(struct where at) {
   int mistakes = 0;
@@ -136,6 +151,14 @@ static int parts(struct where at) {
     MPI_Allgatherv(in, lengths[at.rank], MPI_DOUBLE, ours, lengths, begins, MPI_DOUBLE,
                    MPI_COMM_WORLD);
     PMPI_Allgatherv(in, lengths[at.rank], MPI_DOUBLE, theirs, lengths, begins, MPI_DOUBLE,
+                    MPI_COMM_WORLD);
+    WRONG_IF(differ(ours, theirs, doubles(end)));
+    for (int i = 0; i < lengths[at.rank]; ++i) {
+      ours[begins[at.rank] + i] = theirs[begins[at.rank] + i] = i + at.rank;
+    }
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, ours, lengths, begins, MPI_DOUBLE,
+                   MPI_COMM_WORLD);
+    PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, theirs, lengths, begins, MPI_DOUBLE,
                     MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, doubles(end)));
     free(in);
@@ -329,6 +352,7 @@ const struct named_case data_cases[] = {
     {"moves", moves},
     {"in_place", in_place},
     {"nothing", nothing},
+    {"nothing_waits_for_nobody", nothing_waits_for_nobody},
     {"parts", parts},
     {"derived_types", derived_types},
     {"user_operators", user_operators},

@@ -1,13 +1,22 @@
 /* Communicators, errors, threads, processes: what lives beside the calls. */
+#define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cases.h"
 
 enum { count = 1000 };
+
+/* Open MPI 5 has persistent collectives, but no large counts. */
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define HAS_PERSISTENT 1
+#else
+#define HAS_PERSISTENT 0
+#endif
 
 static int check_sum(struct where at, MPI_Comm comm, int salt) {
   int mistakes = 0;
@@ -108,6 +117,33 @@ static int intercommunicators(struct where at) {
   return mistakes;
 }
 
+/* Communicators with a topology are others' equals; collectives among neighbours are the MPI
+ * library's. */
+static int topologies(struct where at) {
+  int mistakes = 0;
+  int in[count], ours[2 * count], theirs[2 * count];
+  const int cyclic = 1;
+  const int before = (at.rank + at.ranks - 1) % at.ranks;
+  const int next = (at.rank + 1) % at.ranks;
+  MPI_Comm rings[2];
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &at.ranks, &cyclic, 0, &rings[0]);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &cyclic, 1, &next, &cyclic,
+                                 MPI_INFO_NULL, 0, &rings[1]);
+  for (int call = 0; call < 20; ++call) {
+    const MPI_Comm ring = rings[call % 2];
+    for (int i = 0; i < count; ++i) in[i] = i + at.rank * call;
+    memset(ours, 0, sizeof ours);
+    memset(theirs, 0, sizeof theirs);
+    mistakes += check_sum(at, ring, call);
+    MPI_Neighbor_allgather(in, count, MPI_INT, ours, count, MPI_INT, ring);
+    PMPI_Neighbor_allgather(in, count, MPI_INT, theirs, count, MPI_INT, ring);
+    WRONG_IF(memcmp(ours, theirs, sizeof ours) != 0);
+  }
+  MPI_Comm_free(&rings[0]);
+  MPI_Comm_free(&rings[1]);
+  return mistakes;
+}
+
 static int handled_errors;
 static int last_class;
 
@@ -121,7 +157,7 @@ typedef int (*reduction)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm
 
 /* Wrong calls, by number. MPICH 5 ends the program in those from 5 on. */
 #ifdef OMPI_MAJOR_VERSION
-enum { wrong_calls = 9 };
+enum { wrong_calls = 10 };
 #else
 enum { wrong_calls = 5 };
 #endif
@@ -155,8 +191,16 @@ static void call_wrongly(int which, int own, struct where at, MPI_Comm comm) {
     case 7:
       (void)allreduce(in, out, count, MPI_DATATYPE_NULL, MPI_SUM, comm);
       return;
-    default:
+    case 8:
       (void)allreduce(numbers, out, count / 2, MPI_DOUBLE, MPI_BAND, comm);
+      return;
+    default: {
+      MPI_Datatype pairs = MPI_DATATYPE_NULL;
+      MPI_Type_contiguous(2, MPI_INT, &pairs);
+      MPI_Type_commit(&pairs);
+      (void)allreduce(in, out, count / 2, pairs, MPI_SUM, comm);
+      MPI_Type_free(&pairs);
+    }
   }
 }
 
@@ -312,7 +356,7 @@ static int nonblocking(struct where at) {
   return mistakes;
 }
 
-#if MPI_VERSION >= 4
+#if HAS_PERSISTENT
 static int persistent(struct where at) {
   int mistakes = 0;
   int in[count] = {0}, ours[count], theirs[count];
@@ -335,12 +379,16 @@ static int persistent(struct where at) {
 /* Programs ask by the address what their MPI library has. */
 #if MPI_VERSION < 4
 int MPI_Allreduce_c(void) __attribute__((weak));
+#if !HAS_PERSISTENT
 int MPI_Allreduce_init(void) __attribute__((weak));
+#endif
 static int lacking_functions(struct where at) {
   int mistakes = 0;
   (void)at;
   WRONG_IF(MPI_Allreduce_c != NULL);
+#if !HAS_PERSISTENT
   WRONG_IF(MPI_Allreduce_init != NULL);
+#endif
   return mistakes;
 }
 #endif
@@ -390,6 +438,47 @@ static int memory(struct where at) {
   return bytes / comms > (64U << 10) + 64U * (unsigned)at.ranks;
 }
 
+/* Broadcasts of more than 2 GiB, in one piece of memory whose pages are the same again and again.
+ */
+static int huge(struct where at) {
+  enum { block = 1 << 20, blocks = 16, repeats = 129 };
+  int mistakes = 0;
+  MPI_Datatype large = MPI_DATATYPE_NULL;
+  const size_t period = (size_t)block * blocks;
+  const int file = memfd_create("huge", 0);
+  char* const data =
+      mmap(NULL, period * repeats, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  WRONG_IF(file < 0 || data == MAP_FAILED || ftruncate(file, (off_t)period) != 0);
+  for (size_t i = 0; i < repeats && mistakes == 0; ++i) {
+    WRONG_IF(mmap(data + i * period, period, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+                  0) == MAP_FAILED);
+  }
+  if (mistakes != 0) return mistakes;
+  MPI_Type_contiguous(block, MPI_CHAR, &large);
+  MPI_Type_commit(&large);
+  for (int call = 0; call < 2; ++call) {
+    mistakes += check_sum(at, MPI_COMM_WORLD, call);
+    for (size_t i = 0; i < period; ++i) {
+      data[i] = at.rank == 0 ? (char)(i * 31 + i / 7 + (size_t)call) : 0;
+    }
+#if MPI_VERSION >= 4
+    if (call == 1) {
+      MPI_Bcast_c(data, (MPI_Count)(period * repeats), MPI_CHAR, 0, MPI_COMM_WORLD);
+    } else
+#endif
+    {
+      MPI_Bcast(data, blocks * repeats, large, 0, MPI_COMM_WORLD);
+    }
+    for (size_t i = 0; i < period && mistakes == 0; ++i) {
+      WRONG_IF(data[i] != (char)(i * 31 + i / 7 + (size_t)call));
+    }
+  }
+  MPI_Type_free(&large);
+  munmap(data, period * repeats);
+  close(file);
+  return mistakes;
+}
+
 /* A rank ends while the others wait for it in a call on a communicator with a name. */
 static int dies(struct where at) {
   static int in[100000], out[100000]; /* long enough to be handled */
@@ -415,6 +504,7 @@ const struct named_case life_cases[] = {
     {"attributes", attributes},
     {"handles_again", handles_again},
     {"intercommunicators", intercommunicators},
+    {"topologies", topologies},
     {"errors", errors},
     {"threads", threads},
     {"children", children},
@@ -423,14 +513,11 @@ const struct named_case life_cases[] = {
 #if MPI_VERSION < 4
     {"lacking_functions", lacking_functions},
 #endif
-#if MPI_VERSION >= 4
+#if HAS_PERSISTENT
     {"persistent", persistent},
 #endif
     {NULL, NULL},
 };
 const struct named_case named_only_cases[] = {
-    {"spawn", spawn},
-    {"memory", memory},
-    {"dies", dies},
-    {NULL, NULL},
+    {"spawn", spawn}, {"memory", memory}, {"huge", huge}, {"dies", dies}, {NULL, NULL},
 };

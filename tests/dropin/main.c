@@ -1,8 +1,8 @@
 /* dropin_cases_FAMILY [NAME...]: runs the cases of these names, else all. Rank 0 prints a line for
  * each: its name, and the number of mistakes of all ranks. Exits 1 if there were any. The first
- * word may say how MPI is begun: --fortran, --threads for MPI_THREAD_MULTIPLE, or --sessions, with
- * which no case is run. With --before and --outside the program is wrong: it makes a call before
- * MPI_Init or after MPI_Finalize. */
+ * word may say how MPI is begun: --fortran, --f08, --threads for MPI_THREAD_MULTIPLE, or
+ * --sessions, with which no case is run. With --before and --outside the program is wrong: it makes
+ * a call before MPI_Init or after MPI_Finalize. */
 #include "cases.h"
 
 static int counted[2000];
@@ -30,6 +30,12 @@ static int run(const struct named_case* cases, struct where at, int argc, char**
 #ifdef WITH_FORTRAN
 void mpi_init_(MPI_Fint*);
 #endif
+/* With mpi_f08 of MPICH and its relatives; here only the drop-in library has them. */
+#ifdef MPICH_VERSION
+void mpi_init_f08_(MPI_Fint*) __attribute__((weak));
+void mpi_finalize_f08_(MPI_Fint*) __attribute__((weak));
+static int began_with_f08;
+#endif
 
 /* Drops the word that says how. */
 static void begin(int* argc, char*** argv) {
@@ -41,6 +47,12 @@ static void begin(int* argc, char*** argv) {
   } else if (strcmp(how, "--fortran") == 0) {
     MPI_Fint error = 0;
     mpi_init_(&error);
+#endif
+#ifdef MPICH_VERSION
+  } else if (strcmp(how, "--f08") == 0 && mpi_init_f08_ != NULL) {
+    MPI_Fint error = -1;
+    mpi_init_f08_(&error);
+    began_with_f08 = error == MPI_SUCCESS;
 #endif
   } else {
     MPI_Init(argc, argv);
@@ -90,6 +102,12 @@ int main(int argc, char** argv) {
   if (argc > 1) {
     mistakes += run(named_only_cases, at, argc, argv) + run(device_cases, at, argc, argv);
   }
+#ifdef MPICH_VERSION
+  if (began_with_f08) {
+    mpi_finalize_f08_(NULL);
+    return mistakes != 0;
+  }
+#endif
   MPI_Finalize();
   if (outside) MPI_Allreduce(MPI_IN_PLACE, counted, 2000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   return mistakes != 0;

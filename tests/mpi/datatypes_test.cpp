@@ -9,11 +9,11 @@
 #include "base/random.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "returned_errors_everywhere.hpp"
 #include "runner.hpp"
 #include "runtime/call/operators.hpp"
 #include "transports/mpi/datatype.hpp"
 #include "transports/mpi/layout.hpp"
+#include "transports/mpi/returned_errors_everywhere.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -10,10 +10,10 @@
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "returned_errors_everywhere.hpp"
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/call/run.hpp"
+#include "transports/mpi/returned_errors_everywhere.hpp"
 #include "variable.hpp"
 #include "with_thread.hpp"
 

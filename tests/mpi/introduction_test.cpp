@@ -4,11 +4,12 @@
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "returned_errors_everywhere.hpp"
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/connection/connect.hpp"
+#include "runtime/connection/hosts.hpp"
 #include "runtime/progress/progress_mode.hpp"
+#include "transports/mpi/returned_errors_everywhere.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -74,6 +75,23 @@ MPI_TEST(ranks_share_the_nodes_that_their_introductions_name) {
   CHECK(placement_of(on_nodes({7, 7, 7}, {1})).empty());
   CHECK(placement_of(on_nodes({3, 2, 1}, {0})).empty());
   CHECK(placement_of(on_nodes({3}, {0})).empty());
+}
+
+MPI_TEST(messages_say_where_ranks_are) {
+  Introductions all;
+  for (const std::string name : {"n1", "n2", "n1", "n3", "n2"}) {
+    name.copy(all.emplace_back().host.data(), name.size());
+  }
+  all.back().host.fill('x');  // cut off
+  const Hosts hosts(all);
+  const auto where = [&](const std::vector<Rank>& ranks) { return hosts.whereabouts(ranks); };
+  CHECK_EQ(where({}), "");
+  CHECK_EQ(where({3}), "; rank 3 is on host n3");
+  CHECK_EQ(where({0, 2, 1}), "; rank 0 is on host n1, rank 2 on host n1, rank 1 on host n2");
+  CHECK_EQ(where({4}), "; rank 4 is on host " + std::string(64, 'x'));
+  CHECK_EQ(where({0, 1, 2, 3, 4}), where({0, 1, 2, 3}));
+  const Introduction mine = introduction_of_place();
+  CHECK(mine.host.front() != '\0' && mine.host.back() == '\0');
 }
 
 MPI_TEST(all_ranks_must_have_a_progress_thread) {

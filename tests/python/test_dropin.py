@@ -10,10 +10,10 @@ from latecomer import cli
 from latecomer.launch import mpi, preload, program
 from scenes_helpers import ROOT, both_families
 
-DATA = ["reductions", "moves", "in_place", "nothing", "parts", "derived_types", "user_operators",
-        "same_everywhere", "large_counts"]  # fmt: skip
+DATA = ["reductions", "moves", "in_place", "nothing", "nothing_waits_for_nobody", "parts",
+        "derived_types", "user_operators", "same_everywhere", "large_counts"]  # fmt: skip
 LIFE = ["communicators", "freed_in_any_order", "attributes", "handles_again", "intercommunicators",
-        "errors", "children", "pipeline", "nonblocking", "persistent", "lacking_functions"]  # fmt: skip
+        "topologies", "errors", "children", "pipeline", "nonblocking", "persistent", "lacking_functions"]  # fmt: skip
 EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
 
 
@@ -47,10 +47,34 @@ def test_a_program_of_the_standard_abi(tmp_path):
 
 
 @both_families
+def test_vectors_of_more_than_2_gib(name, tmp_path):
+    """By int counts of a large type, and where the MPI library has them by large counts."""
+    variables = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": str(tmp_path / "%r.json")}
+    run_cases(name, 2, ["huge"], variables).check()
+    assert all(calls["handled"] == 4 for calls in calls_of(tmp_path, 2))
+
+
+@both_families
 def test_reproducible_calls_are_handled(name):
     job = run_cases(name, 3, ["reductions", "moves", "same_everywhere"],
                     {"LATECOMER_REPRODUCIBLE": "1", "LATECOMER_STATS": "1"})  # fmt: skip
     assert re.search(r"allreduce +320000 .* 6 handled", job.check().err), job.err
+
+
+@both_families
+def test_the_report_explains_itself(name):
+    settings = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": "1"}
+    told = run_cases(name, 2, ["reductions", "moves"], settings).check().err
+    first = r"latecomer: Of [\d.]+ m?s from MPI_Init to MPI_Finalize a rank spent [\d.]+ m?s waiting"
+    assert re.match(first, told)
+    assert re.search(r"carried out \d+ calls, the MPI library \d+, and \d+ more that are too", told)
+    for word in ("inside", "told", "waiting", "moving", "handled", "native", "fallback"):
+        assert re.search(rf"\b{word}: ", told), word
+    note = "Sums of floating-point numbers may differ"
+    assert told.count(note) == 1
+    assert re.search(r"^  bcast +8000 +- ", told, re.M)  # it has no operator
+    settings["LATECOMER_REPRODUCIBLE"] = "1"
+    assert note not in run_cases(name, 2, ["reductions"], settings).check().err
 
 
 @both_families
@@ -81,6 +105,13 @@ def test_fortran_calls_are_handled():
     if not job.mistakes:
         pytest.skip("Open MPI has no Fortran bindings here")
     assert "60 handled" in job.check().err
+
+
+def test_a_program_that_begins_with_mpi_f08_of_mpich(tmp_path):
+    """That binding calls PMPI_Init, so the library has its function, too."""
+    variables = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": str(tmp_path / "%r.json")}
+    run_cases("mpich", 2, ["--f08", "reductions"], variables).check()
+    assert all(calls["handled"] > 0 for calls in calls_of(tmp_path, 2))
 
 
 @both_families

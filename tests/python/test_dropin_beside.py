@@ -108,10 +108,12 @@ def test_what_is_never_looked_at_is_counted(name, tmp_path):
 # ---- memory
 
 
-def test_a_communicator_costs_little_memory_whatever_its_ranks():
+@both_families
+def test_a_communicator_costs_little_memory_whatever_its_ranks(name):
+    """While its calls are only watched; the case counts the bytes that are allocated."""
     found = []
     for ranks in (2, 5):
-        job = run_cases("openmpi", ranks, ["memory"]).check()
+        job = run_cases(name, ranks, ["memory"]).check()
         found.append(int(re.findall(r"bytes of a communicator: (\d+)", job.out)[0]))
     assert found[0] > 1000, "none was watched"
     assert found[1] - found[0] < 3 * 64, found

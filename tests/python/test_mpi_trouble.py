@@ -60,9 +60,10 @@ def test_a_killed_rank_ends_the_job(name, phase):
 
 
 def waiting(call: int, what: str) -> str:
-    """A report of a long wait: the waiting rank, place, call, duration, and the missing rank."""
+    """A report of a long wait: the waiting rank, place, call, duration, the missing rank, where."""
     who = rf"latecomer: rank \d of 'halo' \({RANKS} ranks\), call {call}"
-    return rf"{who}(?: \(allreduce of .* by \w+\))?: waiting for \d+\.\d+ s {what}"
+    where = rf".*; .*\brank {VICTIM}(?: is)? on host \S+"
+    return rf"{who}(?: \(allreduce of .* by \w+\))?: waiting for \d+\.\d+ s {what}{where}"
 
 
 REPORTS = {

@@ -63,16 +63,24 @@ def test_bad_options_are_named(words, complaint):
     assert done.stdout == ""
 
 
-def test_the_table_has_a_row_for_each_collective():
+@pytest.mark.parametrize(
+    ("words", "head", "columns", "rows"),
+    [
+        (["--table", "ours"], "| library, us | ours, us | ratio |", 5, 1),
+        (["--table", "drop-in", "--size", "8B"], "ns: median | largest |", 6, 2),
+    ],
+)
+def test_the_table_has_a_row_for_each_collective(words, head, columns, rows):
     pytest.importorskip("numpy")
     try:
         program.of_family("openmpi", PREFIX), mpi.family("openmpi")
     except UserError as error:
         pytest.skip(str(error))
-    command = [sys.executable, str(EVIDENCE / "overhead.py"), "--table", "ours", "--ranks", "2",
+    command = [sys.executable, str(EVIDENCE / "overhead.py"), *words, "--ranks", "2",
                "--mpi", "openmpi", "--communicators", "1"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     lines = done.stdout.strip().splitlines()
-    assert lines[0].endswith("| library, us | ours, us | ratio |")
-    assert lines[-1].startswith("| allreduce 8B |")
-    assert all(line.count("|") == 5 for line in lines)
+    assert lines[0].endswith(head)
+    assert lines[2].startswith("| allreduce 8B |")
+    assert len(lines) == 2 + rows
+    assert all(line.count("|") == columns for line in lines)

@@ -108,7 +108,9 @@ def family() -> str:
     text = MPI.Get_library_version()
     if _ABI in Path(MPI.__file__).name:
         remedy = "set MPI4PY_LIBMPI to libmpi.so.40 or libmpi.so.12, of Open MPI or MPICH"
-        raise UserError("MPI 5's standard ABI is not supported yet", Path(MPI.__file__), remedy)
+        raise UserError(
+            "latecomer.mpi has no library for MPI 5's standard ABI", Path(MPI.__file__), remedy
+        )
     for sign, name in _FAMILIES.items():
         if sign in text[:40]:
             return name

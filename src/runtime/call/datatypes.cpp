@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "transports/mpi/layout.hpp"
+#include "transports/mpi/returned_errors_everywhere.hpp"
 
 namespace latecomer {
 namespace {
@@ -47,7 +48,8 @@ struct Row {
 };
 
 /// The place in here is a datatype's number, unless an earlier one means the same: that one stands
-/// for all of them in announced calls. Libraries differ in which of Fortran's types they have.
+/// for all of them in announced calls. Libraries differ in which of Fortran's types they have. MPI
+/// 5's ABI has a number for each, and Intel MPI ends a program that asks for one that it lacks.
 const std::vector<Row>& rows() {
   using enum Content;
   static const std::vector<Row> all = {
@@ -76,7 +78,7 @@ const std::vector<Row>& rows() {
 #ifdef MPI_INTEGER8
       {MPI_INTEGER8, signed_integer, on_fortran_integers(8)},
 #endif
-#ifdef MPI_INTEGER16
+#if defined MPI_INTEGER16 && !defined MPI_ABI
       {MPI_INTEGER16, signed_integer, on_fortran_integers(16)},
 #endif
       {MPI_UINT8_T, unsigned_integer, kOnIntegers},
@@ -96,7 +98,7 @@ const std::vector<Row>& rows() {
 #ifdef MPIX_C_FLOAT16
       {MPIX_C_FLOAT16, real, kOnReals},
 #endif
-#ifdef MPI_REAL2
+#if defined MPI_REAL2 && !defined MPI_ABI
       {MPI_REAL2, real, kOnReals},
 #endif
 #ifdef MPI_REAL4
@@ -118,7 +120,7 @@ const std::vector<Row>& rows() {
 #endif
       {MPI_COMPLEX, complex, kArithmetic},
       {MPI_DOUBLE_COMPLEX, complex, kArithmetic},
-#ifdef MPI_COMPLEX4
+#if defined MPI_COMPLEX4 && !defined MPI_ABI
       {MPI_COMPLEX4, complex, kArithmetic},
 #endif
 #ifdef MPI_COMPLEX8
@@ -147,7 +149,7 @@ const std::vector<Row>& rows() {
 #ifdef MPI_LOGICAL8
       {MPI_LOGICAL8, fortran_truth, on_fortran_truth(8)},
 #endif
-#ifdef MPI_LOGICAL16
+#if defined MPI_LOGICAL16 && !defined MPI_ABI
       {MPI_LOGICAL16, fortran_truth, on_fortran_truth(16)},
 #endif
       {MPI_BYTE, byte, kOnBytes},
@@ -179,21 +181,26 @@ Count asked_size(MPI_Datatype type) {
 }
 
 /// Open MPI 4.1 compares MPI_UNSIGNED_LONG as signed numbers, and MPI_OFFSET as unsigned ones.
-bool compared_as_it_says(const Predefined& type) {
+/// Intel MPI has MPI_INTEGER16, but no operators for it.
+void try_maximum(Predefined& type) {
   const bool integer =
       type.content == Content::signed_integer || type.content == Content::unsigned_integer;
-  if (!integer || (type.operators & kExtrema) == 0 || type.size > 16) return true;
+  if (!integer || (type.operators & kExtrema) == 0 || type.size > 16) return;
   alignas(16) std::array<unsigned char, 16> max{};  // or -1
   max.fill(0xff);
   alignas(16) std::array<unsigned char, 16> larger{};  // than -1
-  PMPI_Reduce_local(max.data(), larger.data(), 1, type.type, MPI_MAX);
+  if (PMPI_Reduce_local(max.data(), larger.data(), 1, type.type, MPI_MAX) != MPI_SUCCESS) {
+    type.operators = kNoOperators;
+    return;
+  }
   const bool as_unsigned = larger[0] == 0xff;
-  return as_unsigned == (type.content == Content::unsigned_integer);
+  type.ordered = as_unsigned == (type.content == Content::unsigned_integer);
 }
 
-/// The datatypes in the order of rows(). A library without Fortran has null or nothing for its
-/// types.
+/// The datatypes in the order of rows(). A library may lack types that its header names, or the
+/// header of its kin: they are null, have no size, or are refused.
 std::vector<Predefined> numbered() {
+  const ReturnedErrorsEverywhere refusals_are_answers;
   std::vector<Predefined> all;
   std::uint16_t number = 0;
   for (const Row& row : rows()) {
@@ -203,8 +210,9 @@ std::vector<Predefined> numbered() {
     const auto same = std::find_if(all.begin(), all.end(),
                                    [&](const Predefined& other) { return alike(other, made); });
     if (same != all.end()) made.number = same->number;
-    made.ordered = compared_as_it_says(made);
-    if (made.size > 0) all.push_back(made);
+    if (made.size == 0) continue;
+    try_maximum(made);
+    all.push_back(made);
   }
   return all;
 }

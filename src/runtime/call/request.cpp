@@ -26,6 +26,7 @@ CallCounter reason(const CommState& state, const Request& request) {
   if (!types_fit(request)) return &latecomer_stats::fallback_type;
   if (!problem.commutative && algorithm.commutative_only)
     return &latecomer_stats::fallback_operator;
+  if (state.settings == Settings::different) return nullptr;  // so may the rules of other ranks
   const bool by_rule = state.chooser.calm_choice(problem).algorithm->kind == Kind::native;
   if (by_rule && !state.chooser.chooses(problem)) return &latecomer_stats::native;
   return nullptr;

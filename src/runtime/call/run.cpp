@@ -44,7 +44,7 @@ class Run {
   /// Reports a stall, and asks the peers waited for which plan they follow. A rank that is merely
   /// late finds the question when it arrives.
   void report() {
-    monitor_.report(protocol_.waiting_for() + missing_mates());
+    monitor_.report(protocol_.waiting_for() + missing_mates(), resources_.transport.awaited());
     for (const Rank peer : asked()) resources_.failures.ask(peer);
     ask_further();
   }

@@ -9,11 +9,12 @@ constexpr Seconds kFailureCheckInterval = 1e-3;
 
 }  // namespace
 
-void StallMonitor::report(const std::string& for_what) const {
+void StallMonitor::report(const std::string& for_what, std::span<const Rank> ranks) const {
   const std::string what = options_.plan == nullptr ? "" : " (" + in_words(*options_.plan) + ')';
   log_line(describe(options_.user) + ", call " +
            std::to_string(resources_.calls - resources_.earlier + options_.calls_ahead) + what +
            ": waiting for " + std::to_string(timer_.waited()) + " s " + for_what +
+           resources_.hosts.whereabouts(ranks) +
            "; a rank that is waited for may be in the MPI library");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "runtime/call/stall_timer.hpp"
@@ -40,8 +41,8 @@ class StallMonitor {
     backoff_.pause(timer_.now(), transport.awaits_flags_alone() ? kFlagSleeps : kRankSleeps,
                    [&](Seconds seconds) { transport.sleep(seconds); });
   }
-  /// Reports on stderr how long this rank has been waiting, and `for_what`.
-  void report(const std::string& for_what) const;
+  /// Reports on stderr how long this rank has been waiting, `for_what`, and where those ranks are.
+  void report(const std::string& for_what, std::span<const Rank> ranks) const;
   /// The failure of another rank, which makes the wait pointless; empty if there is none.
   [[nodiscard]] const std::optional<std::string>& trouble() const { return trouble_; }
 

@@ -1,5 +1,6 @@
 #include "runtime/connection/blocking_channel.hpp"
 
+#include <array>
 #include <cstring>
 
 #include "runtime/call/stall_monitor.hpp"
@@ -28,7 +29,7 @@ void BlockingChannel::wait(Rank peer, Done&& done) {
   while (!failed() && !done()) {
     check();
     monitor.pause([&] {
-      monitor.report("for rank " + std::to_string(peer) + ' ' + purpose_);
+      monitor.report("for rank " + std::to_string(peer) + ' ' + purpose_, std::array{peer});
       if (when_ == When::in_call) resources_.failures.ask(peer);
     });
     if (monitor.trouble()) outcome_ = {disagreement_class(), *monitor.trouble()};

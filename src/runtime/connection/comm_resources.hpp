@@ -9,6 +9,7 @@
 
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/failure_detector.hpp"
+#include "runtime/connection/hosts.hpp"
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/connection/introduction.hpp"
 #include "transports/mpi/transport.hpp"
@@ -23,6 +24,7 @@ struct CommResources {
         introduced(settings_of(all)),
         oversubscribed(is_oversubscribed(all, me, sysconf(_SC_NPROCESSORS_ONLN))),
         device_memory(any_passes_device_memory(all)),
+        hosts(all),
         clocks(group_clocks(clocks_of(all), me)),
         failures(comm->get()),
         transport(comm->get(), piece_limit),
@@ -71,6 +73,7 @@ struct CommResources {
   SettingHashes introduced;  // as they were when the ranks introduced themselves
   bool oversubscribed;       // this machine has more ranks than cores
   bool device_memory;        // a rank passes such memory: the MPI library executes all calls
+  Hosts hosts;
   Clocks clocks;
   FailureDetector failures;
   Scratch scratch;

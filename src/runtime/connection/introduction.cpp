@@ -24,12 +24,16 @@ std::string boot_id() {
   return id;
 }
 
-std::uint64_t hash_of_machine(const std::string& boot) {
-  if (!boot.empty()) return fnv1a(boot);
+std::string name_of_host() {
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
   PMPI_Get_processor_name(name, &length);
-  return fnv1a(name);
+  return name;
+}
+
+std::uint64_t hash_of_machine(const std::string& boot) {
+  if (!boot.empty()) return fnv1a(boot);
+  return fnv1a(name_of_host());
 }
 
 /// The identity of a namespace of this process; empty where the system has none.
@@ -70,6 +74,8 @@ Introduction introduction_of_place() {
   mine.machine = hash_of_machine(boot);
   mine.clock = hash_of_clock(boot);
   mine.node = hash_of_node(boot);
+  const std::string host = name_of_host();
+  host.copy(mine.host.data(), mine.host.size() - 1);
   static std::atomic<std::uint64_t> made{0};
   mine.number = ++made;
   return mine;

@@ -32,10 +32,11 @@ struct Introduction {
   std::uint64_t machine = 0;  // containers and network namespaces count with their host
   std::uint64_t clock = 0;    // of a running kernel and a time namespace; 0: not known
   ProgressMode progress = ProgressMode::none;
-  std::uint64_t node = 0;      // of processes that can share memory
-  std::uint64_t per_node = 0;  // ranks that may share a node (node_sharing.hpp); 0: all
-  std::uint64_t number = 0;    // of CommResources that this process has made; rank 0's counts
-  std::uint64_t device = 0;    // 1: it has passed memory of a device (device_memory.hpp)
+  std::uint64_t node = 0;       // of processes that can share memory
+  std::uint64_t per_node = 0;   // ranks that may share a node (node_sharing.hpp); 0: all
+  std::uint64_t number = 0;     // of CommResources that this process has made; rank 0's counts
+  std::uint64_t device = 0;     // 1: it has passed memory of a device (device_memory.hpp)
+  std::array<char, 64> host{};  // its name, cut off if it is longer; for messages
   SettingHashes settings;
 };
 

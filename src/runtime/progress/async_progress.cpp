@@ -1,5 +1,6 @@
 #include "runtime/progress/async_progress.hpp"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <mutex>
@@ -310,7 +311,7 @@ Outcome AsyncProgress::wait_for_plan(const CallSignature& signature) {
       requested = true;
     }
     monitor.pause([&] {
-      monitor.report("for rank 0 to announce the call's plan");
+      monitor.report("for rank 0 to announce the call's plan", std::array{Rank{0}});
       state_.resources->failures.ask(0);
     });
     if (monitor.trouble()) return {disagreement_class(), *monitor.trouble()};

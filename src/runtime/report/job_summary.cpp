@@ -53,8 +53,11 @@ std::string describe(const JobSummary& job) {
   }
   const std::uint64_t by_library = total(job.calls) - job.calls.handled;
   text += " latecomer carried out " + std::to_string(job.calls.handled) +
-          " calls, the MPI library " + std::to_string(by_library) + " and " +
-          std::to_string(job.short_calls) + " short ones (sums over the ranks).";
+          " calls, the MPI library " + std::to_string(by_library);
+  if (job.short_calls > 0) {
+    text += ", and " + std::to_string(job.short_calls) + " more that are too short to gain";
+  }
+  text += " (sums over the ranks).";
   if (job.nonblocking + job.persistent > 0) {
     text += " Not looked at: " + std::to_string(job.nonblocking) +
             " non-blocking collectives, and those of " + std::to_string(job.persistent) +

@@ -11,11 +11,22 @@
 #include "latecomer/latecomer.h"
 #include "runtime/report/counters.hpp"
 #include "runtime/report/log.hpp"
+#include "runtime/settings/environment.hpp"
 
 namespace latecomer {
 namespace {
 
 using Row = std::vector<std::string>;
+
+constexpr const char* kFloats =
+    "Sums of floating-point numbers may differ in their last bits from run to run; "
+    "LATECOMER_REPRODUCIBLE=1, or latecomer run --reproducible, prevents that.\n";
+constexpr const char* kDefinitions =
+    "inside: from this rank's arrival in a call to its exit.\n"
+    "told: calls whose arrivals all ranks know. Of these, waiting: from this rank's arrival to the "
+    "last rank's; moving: from then to this rank's exit.\n"
+    "handled: by latecomer. native: by the MPI library, which was found best. fallback: by the MPI "
+    "library for another reason.\n";
 
 std::string hex(std::uintptr_t number) {
   std::ostringstream text;
@@ -69,6 +80,7 @@ void add_times(Row& row, const latecomer_times& times) {
 }
 
 std::string operator_kind(const latecomer_key_stats& key) {
+  if (!combines(parse_collective(key.collective))) return "-";
   return std::string(key.commutative != 0 ? "commutative" : "ordered") +
          (key.exact != 0 ? " exact" : "");
 }
@@ -198,6 +210,9 @@ std::string name_of_site(const void* address) {
 
 std::string stats_text(const ProcessStats& stats) {
   std::string text = stats.job ? "latecomer: " + describe(*stats.job) + '\n' : "";
+  if (stats.job && stats.job->calls.handled > 0 && !environment_flag("LATECOMER_REPRODUCIBLE")) {
+    text += kFloats;
+  }
   text += std::string("latecomer ") + latecomer_version() + ": calls of rank " +
           std::to_string(stats.rank) + " of " + std::to_string(stats.ranks) + '\n';
   for (const CommStats& comm : stats.communicators) {
@@ -207,7 +222,7 @@ std::string stats_text(const ProcessStats& stats) {
     text += std::to_string(stats.further_communicators) +
             " further communicators: " + counted(stats.further_calls) + '\n';
   }
-  if (stats.communicators.empty()) text += "no calls\n";
+  text += stats.communicators.empty() ? "no calls\n" : kDefinitions;
   return text;
 }
 

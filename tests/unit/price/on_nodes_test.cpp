@@ -63,7 +63,7 @@ TEST(OnNodes, NothingChangesWhereEachRankHasANode) {
                 planning_cost(row, problem, kGigabit));
     }
     for (const Algorithm& row : registry(collective)) {
-      EXPECT_EQ(competes_on(row, apart), row.name != kNodesRow) << row.name;
+      EXPECT_EQ(competes_on(row, apart), !is_for_nodes(row)) << row.name;
       EXPECT_EQ(ways(row, problem, kGigabit, apart, false).size(), 1U);
     }
   }

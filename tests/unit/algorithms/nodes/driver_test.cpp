@@ -106,8 +106,8 @@ TEST(Driver, HearsOfOthersBeforeItsRankArrivesIfItHasAThread) {
 TEST(Driver, OperationsWaitForTheirPartOfTheSum) {
   DriverOfFour call;
   call.protocol->arrive();
-  call.other_arrives();
   call.sum(0);
+  call.other_arrives();
   EXPECT_TRUE(call.notes.all(OpKind::send).empty());
   ASSERT_EQ(call.notes.all(OpKind::recv).size(), 1U);
   const Message received = call.notes.all(OpKind::recv).front().message;
@@ -124,8 +124,8 @@ TEST(Driver, OperationsWaitForTheirPartOfTheSum) {
 TEST(Driver, WorkForOtherNodesComesFirstAndResultsAreSignalled) {
   DriverOfFour call;
   call.protocol->arrive();
-  call.other_arrives();
   for (const std::size_t piece : {0, 1}) call.sum(piece);
+  call.other_arrives();
   call.complete(call.notes.all(OpKind::recv).front().token);
   EXPECT_TRUE(call.notes.all(OpKind::combine).empty());
   call.complete(call.notes.all(OpKind::accumulate).front().token);
@@ -153,8 +153,8 @@ TEST(Driver, FailuresNameTheOtherNode) {
   const auto begun = [] {
     auto call = std::make_unique<DriverOfFour>();
     call->protocol->arrive();
-    call->other_arrives();
     call->sum(0);
+    call->other_arrives();
     return call;
   };
   auto call = begun();

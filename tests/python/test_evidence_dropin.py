@@ -1,0 +1,81 @@
+"""Evidence of the drop-in library in short: mpi4py's own tests, and a long series of mixed calls.
+
+The long forms are scripts of evidence/ (docs/evidence-dropin.md).
+"""
+
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+from latecomer.launch import preload, program
+from mpi_helpers import installed
+from scenes_helpers import ROOT, both_families
+
+EVIDENCE = ROOT / "evidence"
+
+
+def run_script(name: str, *words: str) -> str:
+    """What a script of evidence/ prints; fails the test if it says that something is wrong."""
+    if program.find_built(preload.LIBRARY) is None:
+        pytest.skip("the drop-in library is not built")
+    command = [sys.executable, str(EVIDENCE / name), *words]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def suite():
+    """mpi4py's tests, fetched if need be."""
+    sys.path.insert(0, str(EVIDENCE))
+    import mpi4py_suite
+
+    try:
+        found = importlib.metadata.version("mpi4py")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("mpi4py is not installed")
+    if found != mpi4py_suite.VERSION:
+        pytest.skip(f"the tests of mpi4py {mpi4py_suite.VERSION} do not fit {found}")
+    try:
+        return mpi4py_suite.sources()
+    except subprocess.SubprocessError:
+        pytest.skip(f"the sources of mpi4py {mpi4py_suite.VERSION} cannot be fetched")
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("openmpi", 3), ("mpich", 2)])
+def test_mpi4py_passes_and_skips_the_same_tests_while_every_rank_handles_calls(suite, name, ranks):
+    installed(name)
+    words = ["--mpi", name, "--ranks", str(ranks), "--ways", "fastest", "--arrivals", "random"]
+    out = run_script("mpi4py_suite.py", *words)
+    assert f"right: {name}, {ranks} ranks, fastest, arrivals: random" in out
+    assert "| 526 |" in out
+
+
+@both_families
+def test_each_result_of_a_long_series_of_mixed_calls_is_right(name):
+    installed(name)
+    out = run_script("soak_dropin.py", "--mpi", name, "--ranks", "2,3", "--calls", "10000")
+    assert out.count("right: ") == 8
+    assert "all is right" in out
+
+
+def test_a_wrong_result_of_the_long_series_is_found(tmp_path):
+    """A library in front of MPI's changes an element, once."""
+    source, library = tmp_path / "wrong.c", tmp_path / "wrong.so"
+    source.write_text(
+        "#include <mpi.h>\n"
+        "int MPI_Bcast(void* b, int n, MPI_Datatype t, int root, MPI_Comm c) {\n"
+        "  static int calls;\n"
+        "  const int code = PMPI_Bcast(b, n, t, root, c);\n"
+        "  if (n > 0 && ++calls == 100) ((unsigned char*)b)[0] ^= 64;\n"
+        "  return code;\n"
+        "}\n"
+    )
+    family = installed("openmpi")
+    subprocess.run([family.mpicc, "-shared", "-fPIC", source, "-o", library], check=True)
+    words = ["--mpi", "openmpi", "--ways", "fastest", "--calls", "2000"]
+    command = [sys.executable, str(EVIDENCE / "soak_dropin.py"), *words, "--before", str(library)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert ended.returncode == 1, ended.stdout
+    assert "bcast of" in ended.stdout
