@@ -5,7 +5,7 @@
 
 The tests are those of torch/testing/_internal/distributed/distributed_test.py, which the wheel
 holds. All ranks run one after another; a test that fails or hangs ends the job, and a new job goes
-on behind it. Prints each test that did not pass, and writes results/torch_suite_BACKEND.json.
+on behind it. Prints each test that did not pass, and writes results/torch_suite_BACKEND_RANKS.json.
 `--backend gloo` shows which tests can pass on a machine without GPUs.
 """
 
@@ -157,8 +157,9 @@ def main() -> int:
         job(asked)
         return 0
     os.environ |= {"BACKEND": asked.backend, "WORLD_SIZE": str(asked.ranks)}
+    (Path(tempfile.gettempdir()) / "test_dir").mkdir(exist_ok=True)  # of test_get_rank
     wanted = [name for name in names() if any(each in name for each in asked.only.split(","))]
-    out = ROOT / "results" / f"torch_suite_{asked.backend}.json"
+    out = ROOT / "results" / f"torch_suite_{asked.backend}_{asked.ranks}.json"
     out.parent.mkdir(exist_ok=True)
     results = {name: "skipped: needs a GPU" for name in wanted if "cuda" in name}
     if asked.resume and out.exists():
