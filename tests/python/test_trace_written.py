@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from documents_helpers import ROOT
 from dropin_helpers import PATIENT, run_command
 from latecomer import cli
 from latecomer.launch import mpi, preload, program
@@ -123,6 +124,39 @@ def test_handled_calls_name_their_algorithm(name, programs, tmp_path):
     world = (trace := read(folder)).groups[0]
     assert {trace.words[i] for i in world.algorithm[1:]} == {"ring"}
     assert world.served.tolist() == [2] + [0] * 5
+
+
+LINKED = r"""
+#include <latecomer/latecomer_mpi.h>
+static float mine[1 << 14], sum[1 << 14];
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  latecomer_set_algorithm(MPI_COMM_WORLD, "allreduce", "ring");
+  for (int i = 0; i < 5; ++i) {
+    latecomer_allreduce(mine, sum, 1 << 14, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  }
+  return MPI_Finalize();
+}
+"""
+
+
+@both_families
+def test_programs_that_call_latecomer_are_traced(name, tmp_path):
+    family, library = installed(name), program.find_built(f"liblatecomer_{name}.so")
+    if library is None:
+        pytest.skip(f"liblatecomer_{name}.so is not built")
+    (tmp_path / "code.c").write_text(LINKED)
+    subprocess.run(
+        [family.mpicc, tmp_path / "code.c", "-I", ROOT / "include", library,
+         f"-Wl,-rpath,{library.parent}", "-o", tmp_path / "code"], check=True, timeout=60,
+    )  # fmt: skip
+    env = {**PATIENT, "LATECOMER_TRACE": str(tmp_path / "trace")}
+    launch = mpi.launch_command(family, 2, [str(tmp_path / "code")], env=env, allow_root=True)
+    job = run_command(launch.command, launch.env)
+    assert job.code == 0, job.err
+    (world,) = (trace := read(tmp_path / "trace")).groups
+    assert {trace.words[i] for i in world.algorithm} == {"ring"}
+    assert (world.arrival.shape, set(world.bytes)) == ((5, 2), {1 << 16})
 
 
 def test_files_are_private_and_never_overwritten(programs, tmp_path):
