@@ -22,9 +22,9 @@ constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each dou
 constexpr Seconds kOwnStep = 5e-6;  // a program's step takes so long however fast the network is
 constexpr Seconds kLook = 3e-6;     // expecting and deciding, without planning
 constexpr double kBudgetShare = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
-constexpr double kMovingTimes = 10;  // the time that pays for plans, over that of moving, at most
-constexpr std::uint64_t kGrowth = 4;                     // factor of the calls between reviews
-constexpr double kLoss = 0.01;  // part of the time of a class's calls that deciding may lose
+constexpr double kMovingTimes = 10;   // the time that pays for plans, over that of moving, at most
+constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
+constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
@@ -61,8 +61,8 @@ std::shared_ptr<const Plan> without_stamps(const Plan& plan) {
   return std::make_shared<const Plan>(std::move(bare));
 }
 
-/// The time of a call of which a share pays for plans. Plans can shorten moving only; but a class in
-/// which ranks mostly wait should not have to wait long for its plans.
+/// The time of a call of which a share pays for plans. Plans can shorten moving only; but a class
+/// in which ranks mostly wait should not have to wait long for its plans.
 Seconds paying(const CallClass& call_class) {
   return std::min(call_class.elapsed, kMovingTimes * call_class.moving);
 }
