@@ -5,7 +5,7 @@
 
 The tests are those of torch/testing/_internal/distributed/distributed_test.py, which the wheel
 holds. All ranks run one after another; a test that fails or hangs ends the job, and a new job goes
-on behind it. Prints each test that did not pass, and writes results/torch_suite_BACKEND.json.
+on behind it. Prints each test that did not pass, and writes results/torch_suite_BACKEND_RANKS.json.
 `--backend gloo` shows which tests can pass on a machine without GPUs.
 """
 
@@ -29,7 +29,6 @@ HANG_S = 30
 _AT_ONCE = 40  # tests of a job
 _TOLD = re.compile(r'@@(\["(?:start|end|done)".*?\])@@')
 _BY_NAME = "test_accumulate_gradients_no_sync"
-SKIPS = range(70, 100)  # exit codes by which PyTorch's decorators skip a test
 
 
 def names() -> list[str]:
@@ -46,14 +45,14 @@ def job(asked: argparse.Namespace) -> None:
     import torch
     import torch.distributed as dist
     from mpi4py import MPI
-
-    torch.manual_seed(1)  # the tests draw tensors when they are imported, alike on all ranks
-    from torch.testing._internal.distributed import distributed_test
     from torch.testing._internal.common_distributed import DistTestCases
     from torch.testing._internal.common_utils import TestCase  # whose assertEqual knows tensors
 
     for feature in ("plugin", "ddp", "subgroup"):
         DistTestCases.backend_feature[feature].add("latecomer")
+    torch.manual_seed(1)  # the tests draw tensors when they are imported, alike on all ranks
+    from torch.testing._internal.distributed import distributed_test
+
     comm = MPI.COMM_WORLD
 
     class Suite(distributed_test.DistributedTest._DistTestBase, TestCase):
@@ -94,11 +93,19 @@ def run_one(test: unittest.TestCase) -> str:
     except unittest.SkipTest as skip:
         return f"skipped: {skip}"
     except SystemExit as end:
-        return "skipped: needs what this machine has not" if end.code in SKIPS else f"failed: {end}"
+        return _skipped(end.code) or f"failed: it ended with {end.code}"
     except BaseException as error:
         text = str(error).strip().splitlines() or [""]
         return f"failed: {type(error).__name__}: {text[0][:200]}"
     return "passed"
+
+
+def _skipped(code: object) -> str:
+    """The reason behind an exit code by which PyTorch's decorators skip a test; "": it is none."""
+    from torch.testing._internal.common_distributed import TEST_SKIPS
+
+    reasons = (skip.message for skip in TEST_SKIPS.values() if skip.exit_code == code)
+    return next((f"skipped: {reason}" for reason in reasons), "")
 
 
 def run_from(asked: argparse.Namespace, some: list[str], results: dict[str, str]) -> None:
@@ -150,8 +157,9 @@ def main() -> int:
         job(asked)
         return 0
     os.environ |= {"BACKEND": asked.backend, "WORLD_SIZE": str(asked.ranks)}
+    (Path(tempfile.gettempdir()) / "test_dir").mkdir(exist_ok=True)  # of test_get_rank
     wanted = [name for name in names() if any(each in name for each in asked.only.split(","))]
-    out = ROOT / "results" / f"torch_suite_{asked.backend}.json"
+    out = ROOT / "results" / f"torch_suite_{asked.backend}_{asked.ranks}.json"
     out.parent.mkdir(exist_ok=True)
     results = {name: "skipped: needs a GPU" for name in wanted if "cuda" in name}
     if asked.resume and out.exists():

@@ -17,9 +17,12 @@ _TOTAL, _ELAPSED = "#b8bec6", "#2a7f8e"
 def save(results: Results, path: Path, where: str) -> None:
     """For each kind of imbalance the time of an all-reduce and of the training, with all runs."""
     kinds = results.kinds
-    figure, axes = plt.subplots(
-        2, len(kinds), figsize=(4.6 * len(kinds), 6.5), layout="constrained", squeeze=False
-    )
+    if len(kinds) == 1:  # side by side, for the width of a page
+        figure, axes = plt.subplots(1, 2, figsize=(9.2, 3.5), layout="constrained", squeeze=False)
+        axes = axes.T
+    else:
+        size = (4.6 * len(kinds), 6.5)
+        figure, axes = plt.subplots(2, len(kinds), figsize=size, layout="constrained")
     figure.suptitle(f"Training a convolutional network, 145578 parameters: {where}")
     for column, kind in enumerate(kinds):
         _bars(axes[0, column], results, kind, "elapsed_s", 1e3, _ELAPSED)

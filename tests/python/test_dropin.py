@@ -65,7 +65,9 @@ def test_reproducible_calls_are_handled(name):
 def test_the_report_explains_itself(name):
     settings = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": "1"}
     told = run_cases(name, 2, ["reductions", "moves"], settings).check().err
-    first = r"latecomer: Of [\d.]+ m?s from MPI_Init to MPI_Finalize a rank spent [\d.]+ m?s waiting"
+    first = (
+        r"latecomer: Of [\d.]+ m?s from MPI_Init to MPI_Finalize a rank spent [\d.]+ m?s waiting"
+    )
     assert re.match(first, told)
     assert re.search(r"carried out \d+ calls, the MPI library \d+, and \d+ more that are too", told)
     for word in ("inside", "told", "waiting", "moving", "handled", "native", "fallback"):

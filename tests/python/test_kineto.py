@@ -253,6 +253,8 @@ def changed(**more):
         (json.dumps({**changed(), "baseTimeNanoseconds": "x"}), "baseTimeNanoseconds"),
         (json.dumps(changed(args={"Collective name": "allreduce", "Process Group Name": "0",
                                   "Process Group Ranks": "[0, 0]"})), "members of group"),
+        (json.dumps(changed(args={"Collective name": "allreduce", "Process Group Name": "0",
+                                  "Process Group Ranks": "[0, 900000]"})), "ranks below 4"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_named(tmp_path, content, said):

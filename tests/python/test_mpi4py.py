@@ -99,7 +99,11 @@ def test_functions_are_those_of_the_header():
     ("text", "file", "message"),
     [
         ("Vendor MPI 1.0", "MPI.so", "unknown MPI library: Vendor MPI 1.0; use Open MPI or MPICH"),
-        ("MPICH Version: 5.0", "MPI.mpiabi.so", "latecomer.mpi has no library for MPI 5's standard ABI"),
+        (
+            "MPICH Version: 5.0",
+            "MPI.mpiabi.so",
+            "latecomer.mpi has no library for MPI 5's standard ABI",
+        ),
     ],
 )
 def test_libraries_that_do_not_fit_are_named(text, file, message, monkeypatch):

@@ -66,6 +66,17 @@ def test_clocks_are_aligned_by_the_calls_within_the_error_that_is_stated(tmp_pat
     assert trace.clock_error.max() < 0.07  # the calls of this loop allow no more
 
 
+def test_many_clocks_are_aligned(tmp_path):
+    ranks = 300
+    rng = np.random.default_rng(3)
+    arrival, leave = arrivals_and_exits(20, ranks, late=7, compute=0.002, moving=0.001)
+    skew = [0, *(int(each) for each in rng.integers(-(10**12), 10**12, ranks - 1))]
+    trace = read(Files(ranks, skew_ns=skew).write(tmp_path / "t", arrival, leave))
+    (group,) = trace.groups
+    off = (group.arrival - group.arrival[:, :1]) - (arrival - arrival[:, :1])
+    assert (np.abs(off).max(axis=0) <= trace.clock_error + 1e-6).all()
+
+
 def test_a_clock_that_drifts_is_followed():
     words = Words()
     arrival, leave = arrivals_and_exits(2000, 2, late=None)
@@ -174,6 +185,22 @@ def test_wrong_numbers_are_named_with_file_and_place(folder, dtype, kind, field,
     assert "rank-1.trace" in str(error.value)
     if field not in ("magic", "stride", "listed", "sequence"):
         assert f"byte {offset}" in str(error.value)
+
+
+def test_a_small_file_does_not_fill_the_memory(tmp_path):
+    """A header that speaks of a million ranks, and calls of rank 0 alone."""
+    folder = Files(2).write(tmp_path / "trace", *arrivals_and_exits(100, 2))
+    (folder / "rank-1.trace").unlink()
+    _patched(folder, native.HEADER, "ranks", 1 << 20, rank=0)
+    _patched(folder, native.COMMUNICATOR, "size", 1 << 20, native.A_COMMUNICATOR, rank=0)
+    with pytest.raises(TraceError, match="calls by members: 100 x 1048576; the files hold 100"):
+        read(folder)
+    for number in range(1, 20):
+        record = Files(1 << 20).communicator(0)
+        record["id"] = number
+        _append(folder / "rank-0.trace", record)
+    with pytest.raises(TraceError, match="members of all communicators: 17825792"):
+        read(folder)
 
 
 def test_an_unknown_record_is_named(folder):

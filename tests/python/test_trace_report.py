@@ -13,7 +13,7 @@ from latecomer import cli
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.page import page
 from latecomer.analysis.what_if import what_if
-from latecomer.analysis.wording import sentence, verdict
+from latecomer.analysis.wording import seconds, sentence, verdict
 from latecomer.trace import TraceError, Words, export
 from trace_helpers import (
     HOSTILE,
@@ -106,6 +106,14 @@ def test_the_verdict_follows_its_rule(compute, moving, late, says):
     words = Words()
     times = arrivals_and_exits(30, 4, late=late, compute=compute, moving=moving)
     assert verdict(analyse(trace_of([group_of(*times, words)], words))).startswith(says)
+
+
+@pytest.mark.parametrize(("value", "shown"), [
+    (0.0, "0 s"), (1.27e-6, "1.27 \N{MICRO SIGN}s"), (-0.04, "-40 ms"), (1.2345, "1.234 s"),
+    (56660.4, "56,660 s"),
+])  # fmt: skip
+def test_times_are_for_people(value, shown):
+    assert seconds(value) == shown
 
 
 # ---- the page

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from documents_helpers import ROOT
 from dropin_helpers import PATIENT, run_command
 from latecomer import cli
 from latecomer.launch import mpi, preload, program
@@ -93,16 +94,18 @@ def test_all_calls_are_in_the_trace(name, programs, tmp_path):
     job = traced(name, programs, folder)
     assert (job.code, job.err) == (0, "")
     trace = read(folder)
-    world, twin, odd, even, later = trace.groups
-    assert trace.ranks == 3
+    assert trace.ranks == 3 and len(trace.groups) == 5
+    world, twin = trace.groups[:2]
+    (later,) = (group for group in trace.groups[2:] if len(group.members) == 3)
+    parts = [group for group in trace.groups if len(group.members) < 3]
     assert (len(world), len(twin), len(later)) == (6, 2, 1)
     assert twin.name == HOSTILE
-    assert sorted([odd.members.tolist(), even.members.tolist()]) == [[1], [2, 0]]
+    assert sorted(group.members.tolist() for group in parts) == [[1], [2, 0]]
     said = [trace.words[i] for i in (*world.collective, *twin.collective)]
     assert said == ["allreduce"] * 6 + ["bcast", "barrier"]
     assert world.bytes.tolist() == [8] + [32768] * 5
     assert twin.bytes.tolist() == [8000, 0]
-    assert max(odd.bytes[0], even.bytes[0]) == 2 * 4096
+    assert max(group.bytes[0] for group in parts) == 2 * 4096
     assert twin.root[0] == 1
     assert world.served.tolist()[0] == 2
     assert {trace.words[i] for i in world.operator} == {"sum"}
@@ -118,11 +121,44 @@ def test_all_calls_are_in_the_trace(name, programs, tmp_path):
 @both_families
 def test_handled_calls_name_their_algorithm(name, programs, tmp_path):
     folder = tmp_path / "trace"
-    job = traced(name, programs, folder, LATECOMER_ALGORITHM="ring")
+    job = traced(name, programs, folder, LATECOMER_ALGORITHM="allreduce:ring")
     assert job.code == 0, job.err
     world = (trace := read(folder)).groups[0]
     assert {trace.words[i] for i in world.algorithm[1:]} == {"ring"}
     assert world.served.tolist() == [2] + [0] * 5
+
+
+LINKED = r"""
+#include <latecomer/latecomer_mpi.h>
+static float mine[1 << 14], sum[1 << 14];
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  latecomer_set_algorithm(MPI_COMM_WORLD, "allreduce", "ring");
+  for (int i = 0; i < 5; ++i) {
+    latecomer_allreduce(mine, sum, 1 << 14, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  }
+  return MPI_Finalize();
+}
+"""
+
+
+@both_families
+def test_programs_that_call_latecomer_are_traced(name, tmp_path):
+    family, library = installed(name), program.find_built(f"liblatecomer_{name}.so")
+    if library is None:
+        pytest.skip(f"liblatecomer_{name}.so is not built")
+    (tmp_path / "code.c").write_text(LINKED)
+    subprocess.run(
+        [family.mpicc, tmp_path / "code.c", "-I", ROOT / "include", library,
+         f"-Wl,-rpath,{library.parent}", "-o", tmp_path / "code"], check=True, timeout=60,
+    )  # fmt: skip
+    env = {**PATIENT, "LATECOMER_TRACE": str(tmp_path / "trace")}
+    launch = mpi.launch_command(family, 2, [str(tmp_path / "code")], env=env, allow_root=True)
+    job = run_command(launch.command, launch.env)
+    assert job.code == 0, job.err
+    (world,) = (trace := read(tmp_path / "trace")).groups
+    assert {trace.words[i] for i in world.algorithm} == {"ring"}
+    assert (world.arrival.shape, set(world.bytes)) == ((5, 2), {1 << 16})
 
 
 def test_files_are_private_and_never_overwritten(programs, tmp_path):
@@ -175,7 +211,7 @@ def test_a_killed_job_keeps_what_was_written(name, programs, tmp_path):
                           start_new_session=True) as job:  # fmt: skip
         try:
             deadline = time.monotonic() + 60
-            while time.monotonic() < deadline and _calls(folder) < 20:
+            while time.monotonic() < deadline and _calls(folder) < 40:
                 time.sleep(0.05)
             for path in folder.iterdir():
                 pid = int(np.fromfile(path, native.HEADER, 1)["pid"][0])

@@ -8,7 +8,7 @@ half the range, and the drift meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_WINDOWS = 32  # clocks drift: each window of time has an offset of its own
 _CALLS_A_WINDOW = 16
+_AS_CLOSE = 1.5  # clocks whose errors are within this factor of the least are found at once
 LARGEST_DRIFT = 200e-6  # seconds a second: each clock is within 100 ppm of the right rate
 
 
@@ -55,10 +56,19 @@ def align(
     """
     found = dict(known) or {clocks[0]: constant(0.0)}
     of_rank = np.asarray(clocks)
+    waiting = [_Waiting(group, words, of_rank) for group in groups]
+    waiting = [each for each in waiting if each.waits.any()]
+    where: dict[int, list[_Waiting]] = {}
+    for each in waiting:
+        for clock in each.members:
+            where.setdefault(clock, []).append(each)
     while missing := [clock for clock in dict.fromkeys(clocks) if clock not in found]:
-        fits = {clock: _fit(groups, words, of_rank, found, clock) for clock in missing}
-        best = min(missing, key=lambda clock: fits[clock].error)
-        found[best] = fits[best]
+        for each in waiting:
+            each.look(found)
+        fits = {clock: _fit(where.get(clock, ()), clock) for clock in missing}
+        # The closest ones first, since the others are compared with these, too.
+        most = _AS_CLOSE * min(fit.error for fit in fits.values())
+        found |= {clock: fit for clock, fit in fits.items() if fit.error <= most}
     return [found[clock] for clock in clocks]
 
 
@@ -71,15 +81,43 @@ def apply(group: Group, offsets: Sequence[Offset]) -> Group:
     return replace(group, arrival=arrival, exit=leave)
 
 
-def _fit(
-    groups: Sequence[Group],
-    words: Words,
-    clocks: NDArray[np.int64],
-    found: dict[int, Offset],
-    clock: int,
-) -> Offset:
-    """The offset of one clock from those that are found."""
-    parts = list(_bounds(groups, words, clocks, found, clock))
+class _Waiting:
+    """A group's calls in which all ranks wait, and what those with known clocks say about them."""
+
+    def __init__(self, group: Group, words: Words, clocks: NDArray[np.int64]) -> None:
+        self.group = group
+        self.waits = np.array([words[each] in SYNCHRONISING for each in group.collective], bool)
+        self.members: dict[int, list[int]] = {}  # places in the group, by clock
+        for place, clock in enumerate(clocks[group.members].tolist()):
+            self.members.setdefault(clock, []).append(place)
+        self._seen: set[int] = set()  # clocks
+        self.last = np.full(int(self.waits.sum()), -np.inf)  # arrival in each call
+        self.first = np.full(len(self.last), np.inf)  # exit
+
+    def look(self, found: Mapping[int, Offset]) -> None:
+        """Take in the clocks that are new in `found`."""
+        for clock in (self.members.keys() & found.keys()) - self._seen:
+            came, left = self.times(clock)
+            np.maximum(self.last, found[clock].apply(came), out=self.last)
+            np.minimum(self.first, found[clock].apply(left), out=self.first)
+            self._seen.add(clock)
+
+    def times(self, clock: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The last arrival and the first exit of a clock's ranks in each call, on that clock."""
+        own = np.ix_(self.waits, self.members[clock])
+        return self.group.arrival[own].max(axis=1), self.group.exit[own].min(axis=1)
+
+    def bounds(self, clock: int) -> tuple[NDArray[np.float64], ...]:
+        """For each call that tells: its time on this clock, the least and the greatest offset."""
+        my_last, my_first = self.times(clock)
+        low, high = self.last - my_first, self.first - my_last
+        whole = np.isfinite(low) & np.isfinite(high)
+        return my_last[whole], low[whole], high[whole]
+
+
+def _fit(groups: Sequence[_Waiting], clock: int) -> Offset:
+    """The offset of one clock from those that the groups have seen."""
+    parts = [found for group in groups if len((found := group.bounds(clock))[0])]
     if not parts:
         return constant(0.0, np.inf)
     when, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -103,30 +141,3 @@ def _in_windows(
     # A range is empty where the clock drifted within the window.
     error = float(np.abs(most - least).max()) / 2 + drift
     return Offset(times, (least + most) / 2, error)
-
-
-def _bounds(
-    groups: Sequence[Group],
-    words: Words,
-    clocks: NDArray[np.int64],
-    found: dict[int, Offset],
-    clock: int,
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
-    """For each call with both: its time on this clock, the least and the greatest offset."""
-    for group in groups:
-        of_member = clocks[group.members]
-        own = np.flatnonzero(of_member == clock)
-        others = [i for i, each in enumerate(of_member) if int(each) in found]
-        waits = np.array([words[each] in SYNCHRONISING for each in group.collective], bool)
-        if not len(own) or not others or not waits.any():
-            continue
-        offsets = [found[int(of_member[i])] for i in others]
-        came = [o.apply(group.arrival[waits, i]) for o, i in zip(offsets, others, strict=True)]
-        left = [o.apply(group.exit[waits, i]) for o, i in zip(offsets, others, strict=True)]
-        their_last, their_first = np.max(came, axis=0), np.min(left, axis=0)
-        my_last = group.arrival[waits][:, own].max(axis=1)
-        my_first = group.exit[waits][:, own].min(axis=1)
-        low, high = their_last - my_first, their_first - my_last
-        whole = np.isfinite(low) & np.isfinite(high)
-        if whole.any():
-            yield my_last[whole], low[whole], high[whole]

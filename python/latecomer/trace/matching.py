@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import align
-from .model import SYNCHRONISING, UNKNOWN, Group, Trace, TraceError, Words
+from .model import SYNCHRONISING, UNKNOWN, Group, Trace, TraceError, Words, check_size
 
 _MOST_SHIFT = 64  # calls that a rank may have begun to record later than another
 _SAME_CLOCK = 100e-6  # seconds by which clocks of one host may seem to contradict each other
@@ -66,6 +66,11 @@ def joined(
         remarks.append(f"no file of {len(missing)} of {ranks} ranks, such as {missing[0]}")
     words = Words()
     names = dict.fromkeys(call.group for each in recorded for call in each.calls)
+    for each in recorded:
+        for name, members in each.members.items():
+            if not all(0 <= rank < ranks for rank in members):
+                raise TraceError(f"{each.source}: members of group {name!r}", list(members[:8]),
+                                 f"ranks below {ranks}, which the files name")  # fmt: skip
     groups = [group for name in names if (group := _group(name, by_rank, words, remarks))]
     if not groups:
         raise TraceError(f"{source}: no collective that at least two ranks recorded",
@@ -184,6 +189,7 @@ def _filled(
     row = {key: at for at, key in enumerate(keys)}
     column = {rank: at for at, rank in enumerate(members)}
     shape = (len(keys), len(members))
+    check_size(name, *shape, sum(map(len, numbered.values())))
     arrival, leave, launch = (np.full(shape, np.nan) for _ in range(3))
     one: list[Call | None] = [None] * len(keys)
     size = np.full(len(keys), UNKNOWN, np.int64)

@@ -42,6 +42,20 @@ class TraceError(UserError):
         super().__init__(*shown)
 
 
+MOST_SPARSE = 1 << 26  # times of a group's calls by members, where files hold few of them
+_TIMES_A_RECORD = 16
+
+
+def check_size(group: str, calls: int, members: int, records: int) -> None:
+    """Refuse a group of so many members that a small file would fill the memory.
+
+    `records` are what the files hold of the group's calls. Raises TraceError.
+    """
+    if calls * members > max(MOST_SPARSE, _TIMES_A_RECORD * records):
+        remedy = f"the files hold {records} of them: bring together those of all ranks"
+        raise TraceError(f"group {group!r}: calls by members", f"{calls} x {members}", remedy)
+
+
 class Words:
     """Texts by number: calls hold numbers."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import align
-from .model import SERVED, UNKNOWN, Group, Trace, TraceError, Words
+from .model import SERVED, UNKNOWN, Group, Trace, TraceError, Words, check_size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +23,7 @@ MAGIC = b"LATETRC\0"
 VERSION = 1
 MOST_RANKS = 1 << 20
 MOST_BYTES = 4 << 30  # of one file
+MOST_MEMBERS = 1 << 24  # of all communicators of one file together
 
 HEADER = np.dtype([
     ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"),
@@ -181,9 +182,13 @@ def _comms(
     lists: dict[int, list[Any]] = {}
     for record in records[kinds == A_MEMBERS].view(MEMBERS).reshape(-1):
         lists.setdefault(int(record["communicator"]), []).append(record)
-    ranks = int(header["ranks"])
+    ranks, total = int(header["ranks"]), 0
     for place in np.flatnonzero(kinds == A_COMMUNICATOR):
         record = records[place].view(COMMUNICATOR)[0]
+        total += max(int(record["size"]), 0)
+        if total > MOST_MEMBERS:
+            raise _wrong(path, _at(place), "members of all communicators", total,
+                         f"at most {MOST_MEMBERS}")  # fmt: skip
 
         def check(good: bool, name: str, right: str, place=place, record=record) -> None:
             if not good:
@@ -335,6 +340,7 @@ def _group(key: tuple[int, int], files: Mapping[int, _File], words: Words, zero:
     parts.sort(key=lambda part: part[1].rank)
     sequence = np.unique(np.concatenate([calls["sequence"] for _, _, calls in parts]))
     shape = (len(sequence), len(members))
+    check_size(parts[0][1].name, *shape, sum(len(calls) for _, _, calls in parts))
     arrival, leave = np.full(shape, np.nan), np.full(shape, np.nan)
     words_of = {name: np.full(len(sequence), UNKNOWN, np.int32)
                 for name in ("collective", "op", "site", "algorithm")}  # fmt: skip
