@@ -166,7 +166,12 @@ def reports(folder: Path, ranks: int) -> list[Any]:
 
 def handled(reports: Sequence[Mapping[str, Any]]) -> list[int]:
     """The calls that each rank handled."""
-    return [sum(each["calls"]["handled"] for each in one["communicators"]) for one in reports]
+    return [sum(each.get("handled", 0) for each in _calls(one)) for one in reports]
+
+
+def _calls(report: Mapping[str, Any]) -> list[Mapping[str, int]]:
+    """The counters of each communicator, and of all freed ones that are not reported singly."""
+    return [each["calls"] for each in report["communicators"]] + [report.get("further_calls", {})]
 
 
 def _report(file: Path) -> Any:
