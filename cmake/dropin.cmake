@@ -33,12 +33,17 @@ set_target_properties(latecomer_preload PROPERTIES LINKER_LANGUAGE C
 add_custom_target(dropin DEPENDS latecomer_preload)  # all of them
 
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/dropin/wrapped.cpp
+  ${LATECOMER_DROPIN}/wrappers.cpp PROPERTIES UNITY_GROUP calls)
 foreach(family ${LATECOMER_DROPIN_BUILT})
   set(target latecomer_preload_${family})
   add_library(${target} SHARED ${dropin_sources} ${LATECOMER_DROPIN}/wrappers.cpp)
   add_dependencies(${target} latecomer_dropin_made)
   add_dependencies(dropin ${target})
   target_link_libraries(${target} PRIVATE latecomer_mpi_${family})
+  # Wrappers and their bodies side by side: where ranks share cores, each page of code that a call
+  # needs costs it more than all its instructions.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   latecomer_hide_all_but(${target} ${LATECOMER_DROPIN}/exports.map)
   # Nothing in it calls these: Python reads the counters by them (python/latecomer/mpi/).
   target_link_options(${target} PRIVATE -Wl,-u,latecomer_get_key_stats -Wl,-u,latecomer_last_error)

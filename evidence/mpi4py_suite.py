@@ -164,6 +164,7 @@ class Verdicts:
             row["outcomes"] = outcomes
         self.rows = [each for each in self.rows if each["run"] != row["run"]] + [row]
         if self.file is not None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
             with self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
         told = ", ".join(f"{n} {what}" for what, n in sorted(counts.items()))

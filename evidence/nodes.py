@@ -38,7 +38,7 @@ KIB, MIB = 1 << 10, 1 << 20
 SIZES = ("1KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
 # Before each call the links of the lab rest until their bursts are full again, whoever used them.
 REST = ("--compute", "40ms")
-BALANCED = ("generalized", "rabenseifner", "recursive_doubling", "ring")  # among the nodes
+BALANCED = "generalized,rabenseifner,recursive_doubling,ring"  # among the nodes
 
 
 def bench(where: list[str], algorithms: str, size: str, options: argparse.Namespace, *words: str,
@@ -53,8 +53,9 @@ def bench(where: list[str], algorithms: str, size: str, options: argparse.Namesp
     wrong = sum(row["wrong"] for row in found["rows"])
     if wrong:
         raise SystemExit(f"{wrong} wrong elements: {' '.join(command)}")
-    last = {row["algorithm"]: row for row in found["rows"]}  # of the longest delay
-    return {name: row["after_last_ms"] for name, row in last.items()}
+    asked = algorithms.split(",")
+    last = found["rows"][-len(asked) :]  # of the longest delay
+    return {name: row["after_last_ms"] for name, row in zip(asked, last, strict=True)}
 
 
 def hosts(options: argparse.Namespace) -> list[str]:
@@ -86,7 +87,7 @@ def lab(options: argparse.Namespace) -> Iterator[str]:
 
 
 def random_arrivals(options: argparse.Namespace) -> Iterator[str]:
-    balanced = [f"nodes:among={name}" for name in BALANCED]
+    balanced = [f"nodes:among={name}" for name in options.balanced.split(",")]
     rows = ["native", *balanced, "nodes", "online_nodes", "auto"]
     yield f"| {label(options)}, 4 MiB, random | after the last arrival |"
     yield "| --- | --- |"
@@ -272,6 +273,7 @@ def main() -> None:
     parser.add_argument("--mpi", default="openmpi", choices=mpi.FAMILIES)
     parser.add_argument("--shape", default="4x4", help="hosts x ranks of each; simulated: all")
     parser.add_argument("--sizes", default=",".join(SIZES))
+    parser.add_argument("--balanced", default=BALANCED, help="random: these among the nodes")
     parser.add_argument("--rows", default="nodes", help="lab: these beside the library and auto")
     parser.add_argument("--iterations", help="so many of each cell (lab, random, local)")
     parser.add_argument("--arrivals", choices=["together", "one"], help="lab: only these")

@@ -22,8 +22,9 @@ constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each dou
 constexpr Seconds kOwnStep = 5e-6;  // a program's step takes so long however fast the network is
 constexpr Seconds kLook = 3e-6;     // expecting and deciding, without planning
 constexpr double kBudgetShare = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
-constexpr std::uint64_t kGrowth = 4;                     // factor of the calls between reviews
-constexpr double kLoss = 0.01;  // part of the time of a class's calls that deciding may lose
+constexpr double kMovingTimes = 10;   // the time that pays for plans, over that of moving, at most
+constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
+constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
@@ -58,6 +59,12 @@ std::shared_ptr<const Plan> without_stamps(const Plan& plan) {
   bare.telemetry = false;
   for (Plan& inner : bare.inner) inner.telemetry = false;
   return std::make_shared<const Plan>(std::move(bare));
+}
+
+/// The time of a call of which a share pays for plans. Plans can shorten moving only; but a class
+/// in which ranks mostly wait should not have to wait long for its plans.
+Seconds paying(const CallClass& call_class) {
+  return std::min(call_class.elapsed, kMovingTimes * call_class.moving);
 }
 
 /// True if ranks may leave a call at different times: then the duration on the last rank to arrive,
@@ -218,7 +225,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     call_class.next_event = 0;
     call_class.review_after = kFirstReview;
     call_class.budgeted = call_class.calls;
-    call_class.budget = kBudgetShare * call_class.moving * static_cast<double>(call_class.calls);
+    call_class.budget = kBudgetShare * paying(call_class) * static_cast<double>(call_class.calls);
     return true;
   }
   std::uint64_t pause = (kGrowth - 1) * call_class.calls;
@@ -396,7 +403,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
   ++call_class.calls;
   call_class.used = ++events_;
-  call_class.budget += kBudgetShare * call_class.moving *
+  call_class.budget += kBudgetShare * paying(call_class) *
                        static_cast<double>(call_class.calls - call_class.budgeted);
   call_class.budgeted = call_class.calls;
   know(problem.collective, announced);

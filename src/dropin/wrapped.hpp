@@ -8,8 +8,8 @@
 // programs ask by the symbol what there is.
 #define LATECOMER_LARGE_COUNTS (MPI_VERSION >= 4)
 // Open MPI's Fortran bindings call PMPI functions, so they must be intercepted themselves. Those of
-// MPICH and its relatives call the C functions, except that mpi_f08 calls PMPI functions where there
-// is no buffer.
+// MPICH and its relatives call the C functions, except that mpi_f08 calls PMPI functions where
+// there is no buffer.
 #ifdef OMPI_MAJOR_VERSION
 #define LATECOMER_FORTRAN 1
 #else

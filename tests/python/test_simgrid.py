@@ -29,7 +29,7 @@ ALGORITHMS = [row for row in latecomer.algorithms() if row.kind != "native"]
 # Several messages want a port at once: the virtual network serves one after the other, SimGrid all
 # of them, each more slowly. Control messages of online_owners pass data in SimGrid.
 OUT_OF_STEP = (
-    "circulant", "dual_root", "online_owners", "pipelined_tree", "reduce_bcast", "two_tree",
+    "circulant", "dual_root", "online_nodes", "online_owners", "pipelined_tree", "reduce_bcast", "two_tree",
 )  # fmt: skip
 
 

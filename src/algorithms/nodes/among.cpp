@@ -95,7 +95,10 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
     const bool competes = use_aware.empty() ? !row.arrival_aware : name == use_aware;
     if (!competes || !accepts(row, problem, nullptr)) continue;
     Plan tried = made(row);
-    const Seconds takes = hockney_time(problem, cost_of(tried), knowledge.network);
+    const Cost cost = cost_of(tried);
+    const Network& network = knowledge.network;
+    const Seconds takes =
+        hockney_time(problem, cost, network) - network.saved(cost.sent * problem.element_bytes);
     if (takes >= shortest) continue;
     best = std::move(tried);
     shortest = takes;

@@ -1,5 +1,9 @@
 #include "algorithms/nodes/lift.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
 #include "algorithms/registry.hpp"
 
 namespace latecomer {
@@ -27,6 +31,57 @@ class Places {
   Slice scratch_;
 };
 
+/// Keeps messages that hold parts of the node's sum in the order of the nodes' program: where ranks
+/// are nodes, all parts are there at once. Here they come one by one, in their own order, and a
+/// message that is ready some microseconds too early takes the link from one that others wait for.
+class SendOrder {
+ public:
+  /// `first`: of the lifted operations.
+  SendOrder(Builder& builder, OpIndex first) : builder_(builder), first_(first) {}
+
+  /// Called after each operation that was lifted.
+  void added() {
+    const OpIndex last = builder_.last();
+    Holds holds = Holds::nothing;
+    bool alone = builder_.kind(last) == OpKind::copy;
+    bool in_turn = false;
+    for (const OpIndex earlier : builder_.waits_of_last()) {
+      const OpKind kind = builder_.kind(earlier);
+      const Holds held = kind == OpKind::await ? Holds::parts
+                         : earlier >= first_   ? holds_[earlier - first_]
+                                               : Holds::nothing;
+      if (held == Holds::parts) note(earlier);
+      holds = std::max(holds, held);
+      alone = alone && held == Holds::parts;
+      in_turn = in_turn || (kind == OpKind::send && earlier >= first_);
+    }
+    if (holds == Holds::parts && !alone) holds = Holds::results;
+    holds_.resize(last - first_ + 1, Holds::nothing);
+    const bool sends = builder_.kind(last) == OpKind::send;
+    if (!sends) holds_[last - first_] = holds;
+    if (sends && holds != Holds::nothing && !in_turn) {
+      builder_.wait_also_for_all(parts_);
+    }
+  }
+
+ private:
+  /// What an operation leaves: parts of the sum as they are, or what was made of them.
+  enum class Holds : std::uint8_t { nothing, parts, results };
+
+  static constexpr std::size_t kMost = 64;  // more cost each send more than the order is worth
+
+  void note(OpIndex part) {
+    const auto place = std::lower_bound(parts_.begin(), parts_.end(), part);
+    if (place != parts_.end() && *place == part) return;
+    if (parts_.size() < kMost) parts_.insert(place, part);
+  }
+
+  Builder& builder_;
+  OpIndex first_;
+  std::vector<Holds> holds_;    // of each lifted operation
+  std::vector<OpIndex> parts_;  // that earlier operations wait for: awaits, and copies of parts
+};
+
 }  // namespace
 
 Lifted lift(const Plan& inner, const Drivers& drivers, const Vectors& vectors,
@@ -37,6 +92,7 @@ Lifted lift(const Plan& inner, const Drivers& drivers, const Vectors& vectors,
   if (program.receiver_paced) builder.pace_by_receivers();
   Lifted lifted;
   std::vector<OpIndex> index_of(program.operations.size(), Builder::kNone);
+  SendOrder order(builder, builder.last() + 1);
   auto telling = program.piggybacking.begin();
   for (OpIndex i = 0; i < program.operations.size(); ++i) {
     Operation op = program.operations[i];
@@ -49,6 +105,7 @@ Lifted lift(const Plan& inner, const Drivers& drivers, const Vectors& vectors,
     for (const OpIndex earlier : program.after[i]) {
       if (index_of[earlier] != Builder::kNone) builder.wait_also_for(index_of[earlier]);
     }
+    order.added();
     if (telling == program.piggybacking.end() || *telling != i) continue;
     ++telling;
     builder.piggyback_last();
