@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
 
 @both_families
 def test_programs_that_call_latecomer_are_traced(name, tmp_path):
-    family, library = installed(name), program.find_built(f"liblatecomer_{name}.so")
+    family, library = installed(name), program.find_library(name)
     if library is None:
         pytest.skip(f"liblatecomer_{name}.so is not built")
     (tmp_path / "code.c").write_text(LINKED)
