@@ -94,7 +94,8 @@ def test_all_calls_are_in_the_trace(name, programs, tmp_path):
     job = traced(name, programs, folder)
     assert (job.code, job.err) == (0, "")
     trace = read(folder)
-    assert trace.ranks == 3 and len(trace.groups) == 5
+    assert trace.ranks == 3
+    assert len(trace.groups) == 5
     world, twin = trace.groups[:2]
     (later,) = (group for group in trace.groups[2:] if len(group.members) == 3)
     parts = [group for group in trace.groups if len(group.members) < 3]

@@ -64,7 +64,8 @@ std::string DriverProtocol::waiting_for() const {
 void DriverProtocol::next_local() {
   for (std::optional<Local>& local : locals_) {
     if (running_ || !local) continue;
-    const Local next = *std::exchange(local, std::nullopt);
+    const Local next = *local;
+    local.reset();
     running_ = next.token;
     run(next);
   }
@@ -82,8 +83,9 @@ void DriverProtocol::run(const Local& local) {
 
 /// Each of the two has one local operation at a time.
 void DriverProtocol::Part::work(const Local& local) {
-  driver_.locals_[static_cast<std::size_t>(whose_)] = local;
-  driver_.locals_[static_cast<std::size_t>(whose_)]->token = marked(local.token);
+  Local next = local;
+  next.token = marked(local.token);
+  driver_.locals_[static_cast<std::size_t>(whose_)] = next;
   driver_.next_local();
 }
 
