@@ -188,6 +188,8 @@ TEST(OnNodes, LanesAreAsManyAsItTakes) {
   EXPECT_EQ(lanes(16 << 20, 3, 0.08e-9), 3);
   EXPECT_EQ(lanes(16 << 20, 6, 8e-9), 1);
   EXPECT_EQ(lanes(64 << 10, 6, 0.08e-9), 1);
+  EXPECT_EQ(lanes(1 << 20, 6, 0.08e-9), 2);
+  EXPECT_EQ(lanes(2 << 20, 6, 0.08e-9), 4);
   EXPECT_EQ(lanes(16 << 20, 12, 0.08e-9), 1);
   EXPECT_EQ(plan(16 << 20, 3, 1, 0.08e-9).table,
             (std::vector<Count>{1, 3, 6, 9, 2, 4, 7, 10, 1, 5, 8, 11}));

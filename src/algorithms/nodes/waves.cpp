@@ -13,7 +13,8 @@ namespace {
 constexpr Count kShortestSlice = 4096;   // bytes that ranks take turns at
 constexpr Count kShortestPiece = 32768;  // bytes that leave as soon as they are complete
 constexpr Count kMostPieces = 64;
-constexpr Count kShortestLane = 131072;  // bytes
+constexpr Count kShortestLane = 131072;  // bytes, of two lanes
+constexpr Count kLongerLane = 524288;    // bytes, of three or more
 constexpr double kMostLanes = 4;
 
 // On one node pieces are longer: nothing leaves it, and memcpy writes what is longer than half a
@@ -73,7 +74,9 @@ void fill_lanes(Plan& plan, const Knowledge& knowledge) {
     const Network& network = knowledge.network;
     const Seconds work = 2 * network.local_beta + network.gamma;
     const double needed = std::ceil(work / std::max(network.beta, work / kMostLanes));
-    lanes = std::min(static_cast<Count>(needed), plan.problem.bytes() / kShortestLane);
+    const Count bytes = plan.problem.bytes();
+    lanes = std::min({static_cast<Count>(needed), bytes / kShortestLane,
+                      std::max<Count>(2, bytes / kLongerLane)});
   }
   const Count waves = number_of_waves(plan.problem);
   const Count most =
