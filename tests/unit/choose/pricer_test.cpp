@@ -51,12 +51,13 @@ std::vector<Candidate> on_nodes(bool usable) {
 
 TEST(Pricer, HasTheLibraryAndPlansOnNodesWhereRanksShareThem) {
   const std::vector<Candidate> all = on_nodes(true);
-  ASSERT_EQ(all.size(), 3U);
+  ASSERT_EQ(all.size(), 4U);
   EXPECT_EQ(all[1].row, &fastest_row(Collective::allreduce));
   EXPECT_EQ(all[1].plan->algorithm, "nodes");
-  EXPECT_EQ(all[2].row->name, "nodes");
-  EXPECT_EQ(all[2].plan->placement, consecutive_placement(16, 4));
-  EXPECT_LT(all[2].predicted, all[1].predicted);  // the ninth is late
+  EXPECT_EQ(all[2].row->name, "online_nodes");
+  EXPECT_EQ(all[3].row->name, "nodes");
+  EXPECT_EQ(all[3].plan->placement, consecutive_placement(16, 4));
+  EXPECT_LT(all[3].predicted, all[1].predicted);  // the ninth is late
 }
 
 TEST(Pricer, HasNoPlansOnNodesWhereThePlacementMayNotBeUsed) {
