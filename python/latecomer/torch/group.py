@@ -16,13 +16,12 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from mpi4py import MPI
-from torch._C._distributed_c10d import _create_work_from_future
 
 from ..base.errors import UserError
 from ..mpi import Communicator
 from . import tensors
 from .names import BACKEND
-from .work import Message
+from .work import Collective, Message
 from .worker import Worker
 
 Tensors = list[torch.Tensor]
@@ -195,7 +194,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
 
         def task(comm: Communicator) -> torch.Tensor:
             whole = tensors.dense(output)
-            mine = tensors.moved(tensors.dense(source))
+            mine = tensors.moved(tensors.apart(source, whole))
             comm.allgather(mine, [tensors.moved(whole)[0], mine[1], MPI.BYTE])
             tensors.write_back(output, whole)
             return output
@@ -262,7 +261,8 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
         _divisible("input", source, input_sizes, self.size())
 
         def task(_: Communicator) -> torch.Tensor:
-            whole, mine = tensors.dense(output), tensors.dense(source)
+            whole = tensors.dense(output)
+            mine = tensors.apart(source, whole)
             self._scatter.Alltoallv(_in_parts(mine, input_sizes, self.size()),
                                     _in_parts(whole, output_sizes, self.size()))  # fmt: skip
             tensors.write_back(output, whole)
@@ -318,11 +318,13 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
 
     def _submit(self, some: Any, task: Callable[[Communicator], Any]) -> dist.Work:
         tensors.check(*(each for each in some if isinstance(each, torch.Tensor)))
-        return _create_work_from_future(self._worker.submit(task))
+        return Collective([self._worker.submit(task)])
 
     def _last(self, works: list[dist.Work], outputs: Tensors) -> dist.Work:
         """The work of several calls: the thread ends them in order."""
-        return works[-1] if works else self._submit(outputs, lambda _: outputs)
+        if not works:
+            return self._submit(outputs, lambda _: outputs)
+        return Collective([work.get_future() for work in works])
 
     def _reduce_scatter(
         self, output: torch.Tensor, flat: torch.Tensor, counts: list[int], op: Any

@@ -57,23 +57,33 @@ def check(*tensors: torch.Tensor) -> None:
             raise RuntimeError(f"tensor: {kind}; latecomer takes dense tensors of the processor")
 
 
+def _memory(tensor: torch.Tensor) -> Any:
+    """The bytes of a contiguous tensor, as an array that keeps its memory."""
+    return tensor.reshape(-1).view(torch.uint8).numpy()
+
+
 def moved(tensor: torch.Tensor) -> list[Any]:
     """The buffer of a contiguous tensor that is moved as it is: in bytes."""
-    size = tensor.numel() * tensor.element_size()
-    return [MPI.buffer.fromaddress(tensor.data_ptr(), size), size, MPI.BYTE]
+    memory = _memory(tensor)
+    return [memory, memory.size, MPI.BYTE]
 
 
 def combined(tensor: torch.Tensor) -> list[Any]:
     """The buffer of a contiguous tensor that is combined. Raises RuntimeError for other types."""
     if tensor.dtype not in TYPES:
         raise RuntimeError(f"tensor: type {tensor.dtype}; MPI cannot combine it")
-    memory = MPI.buffer.fromaddress(tensor.data_ptr(), tensor.numel() * tensor.element_size())
-    return [memory, tensor.numel(), TYPES[tensor.dtype]]
+    return [_memory(tensor), tensor.numel(), TYPES[tensor.dtype]]
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor, or a contiguous copy, without its history."""
     return tensor.detach().contiguous()
+
+
+def apart(tensor: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """The dense tensor, or a copy if it may share memory with the other one, which MPI forbids."""
+    shared = tensor.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return dense(tensor).clone() if shared else dense(tensor)
 
 
 def widened(tensor: torch.Tensor) -> torch.Tensor:

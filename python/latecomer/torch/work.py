@@ -1,4 +1,4 @@
-"""A message that was posted, as PyTorch waits for it."""
+"""Collectives and messages under way, as PyTorch waits for them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,46 @@ from typing import Any
 import torch.distributed as dist
 from mpi4py import MPI
 from torch.futures import Future
+
+
+class Collective(dist.Work):
+    """A collective, or several in order, that a thread carries out.
+
+    PyTorch's own work of a future would end a wait well though the collective failed.
+    """
+
+    def __init__(self, futures: list[Future]) -> None:
+        """The result is that of the last future."""
+        super().__init__()
+        self._futures = futures
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:  # noqa: ARG002 - there is none
+        """Wait until the collective has ended. Raises its error."""
+        for future in self._futures:
+            future.wait()
+        return True
+
+    def is_completed(self) -> bool:
+        """Has it ended, well or not?"""
+        return all(future.done() for future in self._futures)
+
+    def is_success(self) -> bool:
+        """Has it ended well?"""
+        if not self.is_completed():
+            return False
+        try:
+            return self.wait()
+        except Exception:  # wait raises it
+            return False
+
+    def get_future(self) -> Future:
+        """The future of the result or error."""
+        return self._futures[-1]
+
+    def result(self) -> Any:
+        """The result. Waits for it, and raises the collective's error."""
+        self.wait()
+        return self._futures[-1].value()
 
 
 class Message(dist.Work):

@@ -121,6 +121,37 @@ def exchanges():
     assert equal[:, 0].tolist() == list(range(SIZE))
 
 
+def overlapping():
+    """PyTorch's sharding gathers from a part of the tensor that it gathers in; MPI may refuse that."""
+    whole = torch.zeros(SIZE, 3)
+    whole[RANK] = RANK
+    dist.all_gather_into_tensor(whole, whole[RANK])
+    assert whole[:, 0].tolist() == list(range(SIZE))
+    rows = torch.full((SIZE, 2), float(RANK))
+    dist.all_to_all_single(rows, rows)
+    assert rows[:, 0].tolist() == list(range(SIZE))
+    square = torch.arange(4.0).reshape(2, 2) + RANK
+    turned = torch.zeros(SIZE * 2, 2)
+    dist.all_gather_into_tensor(turned, square.t())  # whose contiguous copy must outlive the call
+    assert turned[2 * RANK : 2 * RANK + 2].tolist() == square.t().tolist()
+
+
+def failures():
+    """An error of a collective is raised where the program waits for it."""
+    group = dist.group.WORLD
+
+    def task(_):
+        raise RuntimeError("no such thing")
+
+    work = group._submit([], task)
+    refused(RuntimeError, "no such thing", work.wait)
+    assert work.is_completed()
+    assert not work.is_success()
+    refused(RuntimeError, "no such thing", work.result)
+    several = group._last([work, group._submit([], lambda _: [])], [])
+    refused(RuntimeError, "no such thing", several.wait)
+
+
 def messages():
     long = torch.full((300_000,), float(RANK))  # too long to be sent before it is asked for
     got = torch.zeros_like(long)
@@ -303,7 +334,20 @@ def errors():
     assert "rank" in repr(dist.group.WORLD)
 
 
-CASES = [reductions, moves, exchanges, messages, groups, ddp, sharded, overlap, watched, errors]
+CASES = [
+    reductions,
+    moves,
+    exchanges,
+    overlapping,
+    failures,
+    messages,
+    groups,
+    ddp,
+    sharded,
+    overlap,
+    watched,
+    errors,
+]
 
 
 def main(names):
