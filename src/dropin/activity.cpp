@@ -52,14 +52,27 @@ std::vector<SharedSetting> shared_settings() {
   return all;
 }
 
-/// Reads "allreduce:ring;bcast:binomial", or one name for all collectives.
+/// Sets the algorithm of each collective that has it. Throws Error if none has.
+void choose_by_name(std::string_view name, Policy& policy) {
+  std::optional<Error> unknown;
+  bool known = false;
+  for (const Collective each : all_collectives()) {
+    try {
+      policy.choice(each) = parse_choice(each, name);
+      known = true;
+    } catch (const Error& error) {
+      unknown = error;
+    }
+  }
+  if (!known) throw *unknown;
+}
+
+/// Reads "allreduce:ring;bcast:binomial", or a name for all collectives that have it.
 void read_algorithms(std::string_view text, Policy& policy) {
   for (const std::string_view entry : split(text, ';')) {
     const auto at = entry.find(':');
     if (entry.find('=') == std::string_view::npos && at == std::string_view::npos) {
-      for (const Collective each : all_collectives()) {
-        policy.choice(each) = parse_choice(each, entry);
-      }
+      choose_by_name(entry, policy);
       continue;
     }
     const Collective collective = parse_collective(entry.substr(0, at));

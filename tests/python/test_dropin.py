@@ -197,6 +197,8 @@ def test_settings_that_cannot_be_read_are_named_once(name):
                  "FROB is not used", "LATECOMER is not used: value: 'maybe'",
                  "LOG is not used: level: 'loud'"):  # fmt: skip
         assert job.check().err.count(what) == 1, job.err
+    job = run_cases(name, 2, ["nothing"], {"LATECOMER_ALGORITHM": "frob"})
+    assert job.check().err.count("ALGORITHM is not used: algorithm: 'frob'") == 1, job.err
 
 
 @both_families

@@ -122,7 +122,7 @@ def test_all_calls_are_in_the_trace(name, programs, tmp_path):
 @both_families
 def test_handled_calls_name_their_algorithm(name, programs, tmp_path):
     folder = tmp_path / "trace"
-    job = traced(name, programs, folder, LATECOMER_ALGORITHM="allreduce:ring")
+    job = traced(name, programs, folder, LATECOMER_ALGORITHM="ring")
     assert job.code == 0, job.err
     world = (trace := read(folder)).groups[0]
     assert {trace.words[i] for i in world.algorithm[1:]} == {"ring"}

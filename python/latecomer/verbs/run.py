@@ -19,7 +19,8 @@ Command = Annotated[
 ]
 Algorithm = Annotated[
     str | None,
-    option("--algorithm", "LIST", "Use these algorithms: one name for all collectives, or "
+    option("--algorithm", "LIST", "Use these algorithms: a name for all collectives "
+           "that have it, or "
            "'allreduce:ring;bcast:binomial'. The default is auto."),
 ]  # fmt: skip
 Off = Annotated[bool, flag("--off", "Run the same without the library.")]
