@@ -91,13 +91,17 @@ def test_a_stopped_rank_is_reported_and_waited_for(name, phase):
 
 @both_families
 def test_ranks_that_disagree_end_after_the_error(name):
-    """They fail at about the same time, so a rank may be gone when another one notifies it."""
+    """They fail at about the same time, so a rank may be gone when another one notifies it.
+
+    A slow rank may hear of the failure in the call before, and fails in that one already.
+    """
     connections = {"FI_PROVIDER": "tcp", "MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_NOLOCAL": "1"}
     for _ in range(3):
         ended = run_scene(name, RANKS, ["disagreement"], env=connections, deadline=20)
         assert ended.code == 0, ended.err
-        assert ended.err.count("scene: no error") == RANKS, ended.err
-        assert ended.err.count("scene: an error") == RANKS, ended.err
+        assert ended.err.count("scene: no error") >= 2, ended.err  # those that disagree
+        assert ended.err.count("scene: ") == 2 * RANKS, ended.err
+        assert ended.err.count("scene: an error") >= RANKS, ended.err
 
 
 @both_families
