@@ -49,6 +49,16 @@ def test_a_missing_file_is_said(folder):
     assert np.isnan(trace.groups[0].arrival[:, 1]).all()
 
 
+def test_nothing_is_concluded_from_calls_of_which_a_rank_lacks(folder, capsys):
+    (folder / "rank-1.trace").unlink()
+    assert cli.run(["report", str(folder)]) == 0
+    told = capsys.readouterr()
+    assert "no file of 1 ranks, such as 1" in told.err
+    assert "is known on all its ranks, so nothing is said" in told.out
+    assert "nothing can be concluded" in told.out
+    assert "% of the time" not in told.out
+
+
 # ---- clocks
 
 

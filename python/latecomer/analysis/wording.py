@@ -29,8 +29,17 @@ def plain(text: str) -> str:
     return text.translate(CONTROL)
 
 
+def _nothing_known(found: Lateness) -> bool:
+    return found.incomplete > 0 and not found.ranks.calls.any()
+
+
 def sentence(found: Lateness) -> str:
     """The first line of the report."""
+    if _nothing_known(found):
+        return (
+            f"None of the {found.incomplete:,} calls is known on all its ranks, so nothing is said "
+            "of waiting and of moving data."
+        )
     text = (
         f"{percent(found.waiting_share)} of the time is waiting for late ranks, "
         f"{percent(found.moving_share)} moving data"
@@ -50,6 +59,8 @@ CLEAR = 2.0  # times as much as the other
 
 def verdict(found: Lateness) -> str:
     """The classification; the rule is in the definitions."""
+    if _nothing_known(found):
+        return "Without calls that are known on all ranks nothing can be concluded."
     waiting, moving = found.waiting_share, found.moving_share
     if waiting + moving < LITTLE:
         return "Collectives take little of the time: whatever is done about them saves little."

@@ -109,6 +109,7 @@ def _report(
     as_json: bool,
 ) -> int:
     from ..analysis.lateness import analyse
+    from ..analysis.page import remarks
     from ..analysis.parts import lines, split
     from ..analysis.wording import sentence, verdict
 
@@ -122,6 +123,8 @@ def _report(
 
         print_json(summary(found, answers))
         return 0
+    for remark in remarks(found):
+        say(remark)
     print(sentence(found))
     print(verdict(found))
     for line in lines(split(trace)):
