@@ -91,7 +91,7 @@ static long get(const char* buffer, int type, size_t i) {
   }
 }
 
-/* What a rank gives for its i-th element of a call: (rank + 1) * slope + salt. */
+/* The i-th element that a rank gives in a call: (rank + 1) * slope + salt. */
 static long slope(size_t i, long salt) { return (long)((i * 7 + (size_t)salt) % 11); }
 static long given(int rank, size_t i, long salt) { return (rank + 1) * slope(i, salt) + salt; }
 

@@ -68,7 +68,7 @@ class Builder {
   void accumulate(const Slice& from, const Slice& to, std::int32_t flag);
   /// Adds an operation of another program, whose slices are this one's by now.
   void add_lifted(const Operation& operation) { add(operation); }
-  /// What the last operation waits for, as far as it is not for the arrival alone.
+  /// The operations that the last one waits for; a wait for the arrival alone is none.
   [[nodiscard]] const std::vector<OpIndex>& waits_of_last() const { return program_.after.back(); }
   [[nodiscard]] OpKind kind(OpIndex index) const { return program_.operations[index].kind; }
   /// The last operation waits for an earlier one too.

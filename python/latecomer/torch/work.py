@@ -39,7 +39,7 @@ class Collective(dist.Work):
             return False
         try:
             return self.wait()
-        except Exception:  # wait raises it
+        except Exception:  # whichever it is, wait() tells it
             return False
 
     def get_future(self) -> Future:

@@ -65,7 +65,7 @@ class SendOrder {
   }
 
  private:
-  /// What an operation leaves: parts of the sum as they are, or what was made of them.
+  /// The content that an operation leaves: parts of the sum as they are, or what was made of them.
   enum class Holds : std::uint8_t { nothing, parts, results };
 
   static constexpr std::size_t kMost = 64;  // more cost each send more than the order is worth
