@@ -19,7 +19,7 @@ set(LATECOMER_BUILT_LIBRARIES ${PROJECT_BINARY_DIR}/lib)
 set(LATECOMER_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(LATECOMER_EXPORTS ${PROJECT_BINARY_DIR}/exports.map)
 file(CONFIGURE OUTPUT ${LATECOMER_EXPORTS} @ONLY
-  CONTENT "LATECOMER_@LATECOMER_SOVERSION@ {\n  global: latecomer_*;\n  local: *;\n};\n")
+  CONTENT "LATECOMER_@LATECOMER_SOVERSION@ {\n  global: latecomer_*; MPI_Finalize;\n  local: *;\n};\n")
 
 # What a program that links a static library needs beside it.
 set(LATECOMER_STATIC_NEEDS stdc++ m ${CMAKE_DL_LIBS} pthread)

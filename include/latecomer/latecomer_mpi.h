@@ -366,6 +366,12 @@ LATECOMER_API int latecomer_get_parameters(MPI_Comm comm, char* text, size_t siz
  * Fails with MPI_ERR_ARG if seconds is NULL. */
 LATECOMER_API int latecomer_get_clock_error(MPI_Comm comm, double* seconds);
 
+/* Local. Ends the progress thread, if there is one, after the last collective call of this process.
+ * A program that is linked with this library need not call it: the library has an MPI_Finalize that
+ * does, and then calls the next MPI_Finalize. A program that loads the library at run time calls it
+ * right before MPI_Finalize, because MPICH may abort in there while a thread is inside MPI. */
+LATECOMER_API void latecomer_prepare_finalize(void);
+
 #ifdef __cplusplus
 }
 #endif

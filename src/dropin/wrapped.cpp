@@ -11,6 +11,7 @@
 #include "dropin/next.hpp"
 #include "runtime/call/execute.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/finalize.hpp"
 #include "runtime/trace/tracer.hpp"
 
 namespace latecomer::wrapped {
@@ -251,6 +252,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided, const void
 int finalize(const void*) {
   static const auto native = next("MPI_Finalize", PMPI_Finalize);
   if (is_active()) end_activity();
+  prepare_finalize();
   return native();
 }
 

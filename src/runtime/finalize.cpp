@@ -18,7 +18,7 @@ std::set<void (*)()>& ends() {
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
 int finalizing(MPI_Comm, int, void*, void*) {
   constexpr Seconds kAtMost = 0.1;
-  ProgressThread::instance().stop();
+  prepare_finalize();  // where MPI_Finalize was called by code that goes past ours
   const std::lock_guard hold(guard);
   for (void (*const end)() : ends()) end();
   (void)Mailbox::finish(kAtMost);
@@ -33,6 +33,8 @@ void attach_to_self() {
 }
 
 }  // namespace
+
+void prepare_finalize() { ProgressThread::instance().stop(); }
 
 bool end_with_mpi(void (*end)()) {
   int initialized = 0;  // not with sessions alone: then there is no MPI_COMM_SELF

@@ -121,6 +121,7 @@ MPI_TEST(rules_choose_by_the_arrivals_that_are_given) {
   for (const Seconds late : {0.0, 1.0, 0.0}) {
     arrivals.back() = late;
     CHECK_EQ(latecomer_set_arrivals(comm, arrivals.data(), context.ranks), MPI_SUCCESS);
+    MPI_Barrier(comm);  // rank 0's progress thread plans as soon as any rank calls
     try_allreduce(comm, kinds.named("float sum"), {1000, false, 0}, context.seed, "by arrivals");
     const std::string& used = state_of(comm).parameters;
     CHECK_TEXT(contains(used, late > 0 ? "as=linear_tree" : "as=ring"), used);

@@ -53,3 +53,9 @@ def test_a_missing_thread_level_is_said_once_a_job(name):
     ended = run_scene(name, 3, ["stats"], env={"LATECOMER_PROGRESS": "thread"})
     assert ended.code == 0, ended.err
     assert ended.err.count("MPI_THREAD_MULTIPLE, from MPI_Init_thread") == 1, ended.err
+
+
+@both_families
+def test_the_progress_thread_ends_before_mpi_does(name):
+    ended = run_scene(name, 2, ["finalize"], env={"LATECOMER_PROGRESS": "thread"})
+    assert ended.code == 0, ended.err

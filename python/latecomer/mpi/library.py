@@ -6,6 +6,7 @@ handles pass as integers, of the width that the family gives them.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 from collections.abc import Iterable
@@ -78,6 +79,8 @@ class Library:
         self._library = ctypes.CDLL(str(path))
         self.handle = c_void_p if family == "openmpi" else c_int
         self._library.latecomer_last_error.restype = c_char_p
+        # Before mpi4py ends MPI, which happens after the functions that Python calls at its exit.
+        atexit.register(self._library.latecomer_prepare_finalize)
         self._functions = {name: self._function(name, ALL[name]) for name in names}
 
     def _function(self, name: str, words: tuple[Any, ...]) -> Any:

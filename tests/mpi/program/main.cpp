@@ -13,6 +13,7 @@ constexpr Scene kScenes[] = {
     {"stats", scenes::stats},       {"trouble", scenes::trouble},
     {"threads", scenes::threads},   {"outside", scenes::outside},
     {"sessions", scenes::sessions}, {"disagreement", scenes::disagreement},
+    {"finalize", scenes::finalize},
 };
 
 }  // namespace

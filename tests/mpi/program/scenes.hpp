@@ -11,6 +11,8 @@ namespace scenes {
 
 /// Calls on several communicators, for the report of them at the end.
 int stats(int argc, char** argv);
+/// The progress thread has ended when MPI_Finalize deletes the attributes of MPI_COMM_SELF.
+int finalize(int argc, char** argv);
 /// Several threads call at the same time, each on communicators of its own.
 int threads(int argc, char** argv);
 /// Calls before MPI_Init and after MPI_Finalize; "collective": a collective before MPI_Init.
