@@ -102,7 +102,9 @@ def test_libraries_export_the_functions_of_the_headers_and_no_others(moved):
     for name in FAMILIES:
         library = moved / "lib" / f"liblatecomer_{name}.so"
         if library.exists():
-            assert exported(library) == declared("latecomer.h", "latecomer_mpi.h") | {"MPI_Finalize"}
+            assert exported(library) == declared("latecomer.h", "latecomer_mpi.h") | {
+                "MPI_Finalize"
+            }
 
 
 def test_libraries_are_loaded_by_a_name_with_the_version_of_their_interface(moved):
