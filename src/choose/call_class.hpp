@@ -57,10 +57,14 @@ struct CallClass {
   std::uint64_t balanced_in_a_row = 0;  // watched native calls in a row with nobody late
   std::uint64_t review_after = 0;       // calls that are decided about
   std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
+  Seconds lost = 0;                  // by trials, against the best candidate's price
   const Algorithm* current = nullptr;
   std::map<std::string_view, Feedback> feedback;  // by row
+  // Balanced programs that may be faster than the one with the least price. Looked for once.
+  bool knows_rivals = false;
+  std::vector<const Algorithm*> rivals;
   // The last call's candidates that do not depend on expected arrivals: the best balanced program,
-  // and protocols.
+  // its rivals, and protocols.
   std::vector<Candidate> arrival_independent;
   // The last prices of all candidates with a plan, and the call and arrivals that they are for.
   Count priced_count = -1;

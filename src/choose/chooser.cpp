@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
+#include "price/rivals.hpp"
 
 namespace latecomer {
 namespace {
@@ -24,7 +25,9 @@ constexpr Seconds kLook = 3e-6;     // expecting and deciding, without planning
 constexpr double kBudgetShare = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
 constexpr double kMovingTimes = 10;   // the time that pays for plans, over that of moving, at most
 constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
+constexpr double kTrialLoss = 0.02;   // part of the time of moving data that trials may lose
 constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
+constexpr double kDoubted = 1.05;     // prices that are off by more are not trusted
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
@@ -373,6 +376,11 @@ class Chooser::Prices {
     return feedback != nullptr && feedback->judged();
   }
   [[nodiscard]] double calibration() const { return calibration_; }
+  /// How many times too high the price of a program without feedback may be, against the others':
+  /// the less the balanced one's price agrees with what it takes, the less prices are trusted.
+  [[nodiscard]] double doubt() const {
+    return std::min(kDoubt, std::max(calibration_, 1 / std::max(1e-9, calibration_)));
+  }
   [[nodiscard]] double factor(const Algorithm& row) const {
     const Feedback* feedback = find(row.name);
     return feedback == nullptr
@@ -407,7 +415,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
                        static_cast<double>(call_class.calls - call_class.budgeted);
   call_class.budgeted = call_class.calls;
   know(problem.collective, announced);
-  candidates_ = pricer_.candidates(call_class, problem, expected_);
+  candidates_ =
+      pricer_.candidates(call_class, problem, expected_, Prices(call_class).doubt() > kDoubted);
   const Candidate* const trial = trial_candidate(call_class);
   const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
   if (trial == nullptr && call_class.current != chosen.row) {
@@ -418,7 +427,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   if (chosen.plan) decision.action = Decision::Action::plan;
   const bool library_so_far = call_class.feedback.empty();
   Feedback& feedback = call_class.feedback[chosen.row->name];
-  note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far});
+  note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far,
+        trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
   const Seconds price = Prices(call_class).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
@@ -464,7 +474,8 @@ void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predic
 }
 
 /// Returns a candidate to try: first the library's collective and the best balanced program, until
-/// both have enough feedback; later one that was not used for long. Null: none.
+/// both have enough feedback; then those whose price may be too high; later one that was not used
+/// for long. Null: none.
 const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   if (candidates_.size() < 2) return nullptr;
   const Prices prices(call_class);
@@ -475,6 +486,7 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   for (const Candidate* each : {&candidates_[0], &candidates_[1]}) {
     if (!prices.judged(*each->row) && uses(*each) < kMaxUses) return each;
   }
+  if (const Candidate* const doubtful = doubtful_candidate(call_class)) return doubtful;
   const Candidate& best = best_of(call_class);
   for (const Candidate& other : candidates_) {
     const auto feedback = call_class.feedback.find(other.row->name);
@@ -485,6 +497,32 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
     return &other;
   }
   return nullptr;
+}
+
+/// Returns a candidate without feedback that would be the best one if its price were too high by as
+/// much as is in doubt. Estimates of arrivals are no part of these prices. A trial begins only if
+/// the earlier ones have not lost too much.
+const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const {
+  const Prices prices(call_class);
+  if (rooted(candidates_.front().row->collective)) return nullptr;
+  const Seconds best = price_of_best(call_class);
+  const bool may_begin =
+      call_class.lost <= kTrialLoss * call_class.moving * static_cast<double>(call_class.calls);
+  for (const Candidate& each : candidates_) {
+    const Feedback* feedback = prices.find(each.row->name);
+    if (each.row->arrival_aware || (feedback != nullptr && feedback->known())) continue;
+    const std::uint64_t uses = feedback == nullptr ? 0 : feedback->uses();
+    if (uses >= kMaxUses || (uses == 0 && !may_begin)) continue;
+    if (prices.of(each) < prices.doubt() * best) return &each;
+  }
+  return nullptr;
+}
+
+/// 0 as long as the balanced program is not judged.
+Seconds Chooser::price_of_best(const CallClass& call_class) const {
+  const Prices prices(call_class);
+  const bool known = candidates_.size() > 1 && prices.judged(*candidates_[1].row);
+  return known ? prices.of(best_of(call_class)) : 0;
 }
 
 const Candidate& Chooser::best_of(const CallClass& call_class) const {
@@ -565,6 +603,7 @@ void Chooser::learn(Selection& selection, std::optional<Seconds> taken,
         pricer_.in_hindsight(call_class, *selection.row, selection.predicted, arrivals);
   }
   if (!taken) return;
+  if (selection.best > 0) call_class.lost += std::max(0.0, *taken - selection.best);
   constexpr double kWeight = 0.25;
   const Seconds elapsed = *taken + waiting(arrivals);
   call_class.elapsed += kWeight * (elapsed - call_class.elapsed);

@@ -163,6 +163,7 @@ class Chooser {
     const Algorithm* row = nullptr;
     Seconds predicted = 0;
     bool first = false;  // its first call since it was judged: slower than the next ones
+    Seconds best = 0;    // in a trial: the best candidate's price, if it is known
   };
   class Prices;
 
@@ -178,7 +179,9 @@ class Chooser {
                                         bool announced);
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
   [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
+  [[nodiscard]] const Candidate* doubtful_candidate(const CallClass& call_class) const;
   [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
+  [[nodiscard]] Seconds price_of_best(const CallClass& call_class) const;
   [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                       const Problem& problem) const;
   [[nodiscard]] std::uint64_t calls_between_stamps(const CallClass& call_class, Seconds price,
