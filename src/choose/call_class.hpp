@@ -22,6 +22,14 @@ struct Candidate {
   std::shared_ptr<const Plan> plan;  // null: the MPI library's own
 };
 
+/// A decision that the next calls of a class repeat.
+struct Repeated {
+  const Algorithm* row = nullptr;
+  Seconds predicted = 0;
+  std::shared_ptr<const Plan> plan;  // without stamps; null: nothing is repeated
+  std::uint64_t until = 0;           // the number of the call that is decided about again
+};
+
 struct CallClass {
   /// Reading the clock twice takes 60 ns, a tenth of the shortest calls: of brief calls only every
   /// kTimed-th is timed.
@@ -59,6 +67,9 @@ struct CallClass {
   std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
   const Algorithm* current = nullptr;
   std::map<std::string_view, Feedback> feedback;  // by row
+  Repeated repeated;
+  // The last plan whose stamps were left out, and the plan without them.
+  std::shared_ptr<const Plan> stamped, bare;
   // The last call's candidates that do not depend on expected arrivals: the best balanced program,
   // and protocols.
   std::vector<Candidate> arrival_independent;
