@@ -22,6 +22,14 @@ struct Candidate {
   std::shared_ptr<const Plan> plan;  // null: the MPI library's own
 };
 
+/// A decision that the next calls of a class repeat.
+struct Repeated {
+  const Algorithm* row = nullptr;
+  Seconds predicted = 0;
+  std::shared_ptr<const Plan> plan;  // without stamps; null: nothing is repeated
+  std::uint64_t until = 0;           // the number of the call that is decided about again
+};
+
 struct CallClass {
   /// Reading the clock twice takes 60 ns, a tenth of the shortest calls: of brief calls only every
   /// kTimed-th is timed.
@@ -60,6 +68,9 @@ struct CallClass {
   Seconds lost = 0;                  // by trials, against the best candidate's price
   const Algorithm* current = nullptr;
   std::map<std::string_view, Feedback> feedback;  // by row
+  Repeated repeated;
+  // The last plan whose stamps were left out, and the plan without them.
+  std::shared_ptr<const Plan> stamped, bare;
   // Balanced programs that may be faster than the one with the least price. Looked for once.
   bool knows_rivals = false;
   std::vector<const Algorithm*> rivals;

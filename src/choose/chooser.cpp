@@ -57,11 +57,11 @@ double median(std::array<double, size> values, std::size_t count) {
   return *middle;
 }
 
-std::shared_ptr<const Plan> without_stamps(const Plan& plan) {
-  Plan bare = plan;
-  bare.telemetry = false;
-  for (Plan& inner : bare.inner) inner.telemetry = false;
-  return std::make_shared<const Plan>(std::move(bare));
+/// The calls of which one is looked at while the same is chosen, such that looking costs at most
+/// kLooking of their time.
+std::uint64_t calls_between_looks(const CallClass& call_class) {
+  const double look = kLook / (Chooser::kLooking * std::max(call_class.elapsed, 1e-9));
+  return 1 + static_cast<std::uint64_t>(look);
 }
 
 /// The time of a call of which a share pays for plans. Plans can shorten moving only; but a class
@@ -89,6 +89,7 @@ void Chooser::forget() {
 void Chooser::expect_anew() {
   for (auto& [key, call_class] : classes_) {
     if (call_class.active) call_class.next_event = 0;
+    call_class.repeated = {};
   }
 }
 
@@ -139,7 +140,10 @@ void Chooser::connected(std::uint64_t link) {
 /// Prices that were found for the expected arrivals may be those of plans on nodes.
 void Chooser::place(const Placement& placement) {
   if (!pricer_.place(placement)) return;
-  for (auto& [key, call_class] : classes_) call_class.priced_count = -1;
+  for (auto& [key, call_class] : classes_) {
+    call_class.priced_count = -1;
+    call_class.repeated = {};
+  }
 }
 
 void Chooser::take_over(Chooser&& other) {
@@ -175,8 +179,9 @@ bool Chooser::watched(CallClass& call_class, Seconds seconds) {
 }
 
 bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) const {
-  if (library > 0) call_class.library.add(library);
-  if (!last_.first) call_class.decided.add(inside);
+  // Trials follow each other, each with an exchange of arrivals: there both are slower than later.
+  if (library > 0 && !last_.trial) call_class.library.add(library);
+  if (!last_.first && !last_.trial) call_class.decided.add(inside);
   return call_class.active && call_class.decided.count() >= call_class.review_after;
 }
 
@@ -259,7 +264,11 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   const auto reviewed = static_cast<double>(call_class.decided.count());
   call_class.decided.clear();
   mix(state_hash_, call_class.calls);
-  const double loss = library > 0 ? decided / library - 1 : 0;
+  // Calls of the library in between were not decided about, and lost nothing.
+  const auto calls_since = static_cast<double>(call_class.calls - call_class.reviewed);
+  call_class.reviewed = call_class.calls;
+  const double share = std::min(1.0, reviewed / std::max(calls_since, 1.0));
+  const double loss = library > 0 ? share * (decided / library - 1) : 0;
   if (loss <= kLoss) {
     call_class.futile_reviews = 0;
     call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);
@@ -272,6 +281,8 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
             << std::min(call_class.futile_reviews - 1, kMaxDoublings);
   }
   call_class.next_event = call_class.calls + 1 + pause;
+  call_class.reviewed = call_class.calls + pause;
+  call_class.repeated = {};
   call_class.review_after = kReviewed;
   ++call_class.futile_reviews;
 }
@@ -428,7 +439,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   const bool library_so_far = call_class.feedback.empty();
   Feedback& feedback = call_class.feedback[chosen.row->name];
   note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far,
-        trial != nullptr ? price_of_best(call_class) : 0});
+        trial != nullptr, trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
   const Seconds price = Prices(call_class).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
@@ -436,15 +447,55 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
                               : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
                                         : calls_between_exchanges(call_class, price, problem);
   decision.exchange_arrivals = call_class.unobserved + 1 >= every;
-  if (stamped && !decision.exchange_arrivals) decision.plan = without_stamps(*chosen.plan);
+  if (stamped && !decision.exchange_arrivals)
+    decision.plan = without_stamps(call_class, chosen.plan);
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
   call_class.next_event = 0;
+  call_class.repeated = {};
   if (trial == nullptr && is_native(*chosen.row)) {
     rest(call_class, every, decision.exchange_arrivals);
   } else if (trial == nullptr) {
     call_class.balanced_in_a_row = 0;
+    if (!announced && !late(expected_)) repeat_decision(call_class, chosen, every);
   }
   return decision;
+}
+
+/// The plan without stamps, which is kept: so the ranks find again what they prepared for it.
+std::shared_ptr<const Plan> Chooser::without_stamps(CallClass& call_class,
+                                                    const std::shared_ptr<const Plan>& plan) {
+  if (call_class.stamped != plan) {
+    Plan bare = *plan;
+    bare.telemetry = false;
+    for (Plan& inner : bare.inner) inner.telemetry = false;
+    call_class.stamped = plan;
+    call_class.bare = std::make_shared<const Plan>(std::move(bare));
+  }
+  return call_class.bare;
+}
+
+/// After a plan was chosen: short calls repeat it until the next event.
+void Chooser::repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every) {
+  const std::uint64_t pause =
+      std::max(every - call_class.unobserved, calls_between_looks(call_class));
+  const std::uint64_t until = next_event(call_class, chosen, pause);
+  if (until <= call_class.calls + 1) return;
+  const bool stamped = piggybacks(*chosen.plan);
+  call_class.repeated = {chosen.row, chosen.predicted,
+                         stamped ? without_stamps(call_class, chosen.plan) : chosen.plan, until};
+}
+
+std::optional<Decision> Chooser::repeat(CallClass& call_class, const Problem& problem) {
+  const Repeated& last = call_class.repeated;
+  if (last.plan == nullptr || call_class.calls + 1 >= last.until) return std::nullopt;
+  if (last.plan->problem != problem) return std::nullopt;
+  ++call_class.calls;
+  ++call_class.unobserved;
+  call_class.used = ++events_;
+  ruled_ = nullptr;
+  expected_.clear();
+  skip();
+  return Decision{Decision::Action::plan, last.plan, last.row, last.predicted};
 }
 
 /// After the library was chosen: sets the next event, until which calls take the shortcut. If a
@@ -453,12 +504,11 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
   std::uint64_t pause = every - call_class.unobserved;
   if (late(expected_)) {
     call_class.balanced_in_a_row = 0;
-    const double look = kLook / (kLooking * std::max(call_class.elapsed, 1e-9));
-    pause = std::min(pause, 1 + static_cast<std::uint64_t>(look));
+    pause = std::min(pause, calls_between_looks(call_class));
   } else if (observed) {
     ++call_class.balanced_in_a_row;
   }
-  call_class.next_event = next_event(call_class, pause);
+  call_class.next_event = next_event(call_class, candidates_.front(), pause);
   call_class.unobserved += call_class.next_event - call_class.calls - 1;
 }
 
@@ -565,15 +615,16 @@ std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds
   return 1 + static_cast<std::uint64_t>(std::min(1e6, stamps / (kExchanging * call)));
 }
 
-/// The number of the next call that is followed by an exchange, or in which a candidate is tried
-/// again.
-std::uint64_t Chooser::next_event(const CallClass& call_class, std::uint64_t every) const {
+/// The number of the next call that is followed by an exchange, or in which another candidate than
+/// the chosen one is tried again.
+std::uint64_t Chooser::next_event(const CallClass& call_class, const Candidate& chosen,
+                                  std::uint64_t every) const {
   const Prices prices(call_class);
   std::uint64_t next = call_class.calls + every;
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.row->name);
     if (each.row == call_class.current || feedback == nullptr || !feedback->known()) continue;
-    next = std::min(next, feedback->next(prices.of(each) / prices.of(candidates_.front())));
+    next = std::min(next, feedback->next(prices.of(each) / prices.of(chosen)));
   }
   return std::max(next, call_class.calls + 1);
 }

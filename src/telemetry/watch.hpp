@@ -40,8 +40,6 @@ class Watch {
   Piggyback& begin_exchange(Seconds arrived, Seconds left);
   /// Notes that this rank leaves the call, with all stamps known. Not after begin_exchange().
   void leave(Seconds now);
-  /// Counts this rank's work after the call, up to `now`, as part of the call.
-  void extend_call(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
   /// Ends the arrival exchange: all stamps are known.
   void end_exchange();
   /// Notes a call, over by now, whose arrivals are not exchanged.

@@ -294,7 +294,6 @@ Ending execute_plan_and_learn(CommState& state, const Call& call, const Prepared
                   : exchange_afterwards(state, exchange, arrived);
   }
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  if (Watch* const watch = state.chooser.watch()) watch->extend_call(state.resources->clocks.now());
   return {MPI_SUCCESS, &latecomer_stats::handled,
           state.chooser.piggybacks(prepared.plan) || exchange};
 }
@@ -349,7 +348,8 @@ Outcome prepare_decided(CommState& state, const Request& request, Decision& deci
 }
 
 /// Decides about the call and executes it.
-Ending decide_and_execute(CommState& state, const Request& request, Seconds arrived) {
+Ending decide_and_execute(CommState& state, const Request& request, CallClass* call_class,
+                          Seconds arrived) {
   const Call& call = request.call;
   Decision decision;
   Prepared* prepared = nullptr;
@@ -365,8 +365,13 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
     }
     ++state.resources->calls;
     if (!state.async_progress && tells_of_devices(state.resources->calls)) state.due.device = true;
-    (void)state.chooser.expect(request.problem);
-    decision = state.chooser.decide(request.problem);
+    std::optional<Decision> again;
+    if (call_class != nullptr) again = state.chooser.repeat(*call_class, request.problem);
+    if (!again) {
+      (void)state.chooser.expect(request.problem);
+      again = state.chooser.decide(request.problem);
+    }
+    decision = *std::move(again);
     const Outcome ready = prepare_decided(state, request, decision, prepared);
     if (ready.code != MPI_SUCCESS) return fail(state, ready);
   }
@@ -463,7 +468,8 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   }
   const Seconds inside = monotonic_clock() - entered;
   const bool announced = state.async_progress && state.async_progress->announces(request);
-  Ending ending = decide_and_execute(state, request, state.resources->clocks.now() - inside);
+  Ending ending =
+      decide_and_execute(state, request, call_class, state.resources->clocks.now() - inside);
   ending.call_class = call_class;
   ending.decided =
       call_class != nullptr && !announced && ending.code == MPI_SUCCESS && !state.chooser.ruled();

@@ -59,8 +59,10 @@ class World {
       chooser.expect_anew();
     }
     if (Chooser::left_alone(of)) return watch(problem, &of, machine);
-    (void)chooser.expect(problem);
-    const Decision decision = chooser.decide(problem);
+    std::optional<Decision> again = chooser.repeat(of, problem);
+    repeated += again ? 1 : 0;
+    if (!again) (void)chooser.expect(problem);
+    const Decision decision = again ? *again : chooser.decide(problem);
     const std::vector<Seconds>& arrivals = actual.empty() ? given : actual;
     const Seconds predicted = decision.predicted > 0 ? decision.predicted : balanced(problem);
     Seconds taken = predicted * machine(decision.row->name);
@@ -81,6 +83,7 @@ class World {
   Chooser chooser;
   Decision last;
   int observed = 0;
+  int repeated = 0;
   int reviews = 0;
   Seconds time = 0;
   Seconds moving = 0;   // from the last arrivals on
@@ -221,6 +224,69 @@ TEST(Chooser, TakesItsOwnWhereThatIsBetter) {
   World world;
   const Played played = play(world, 400, {}, [](auto row) { return row == "native" ? 1.2 : 1; });
   EXPECT_GE(played.count("fastest", 20), 360);
+}
+
+const Problem kShort{Collective::allreduce, 16, 64, 4};
+
+/// Short calls would lose more by being looked at than a plan gains.
+TEST(Chooser, RepeatsAPlanForShortCalls) {
+  const auto machine = [](auto row) { return row == "native" ? 0.4 : 0.2; };
+  World world;
+  play(world, 3000, {}, machine, kShort);
+  const int before = world.repeated;
+  const Played played = play(world, 400, {}, machine, kShort);
+  EXPECT_GE(played.count("fastest"), 390);
+  EXPECT_GE(world.repeated - before, 200);
+  EXPECT_LE(world.repeated - before, 390);  // some calls are looked at
+}
+
+TEST(Chooser, LooksAtEveryLongCallAndWhereRanksAreLate) {
+  const auto machine = [](auto row) { return row == "native" ? 2 : 1; };
+  World world;
+  play(world, 200, {}, machine, kProblem);
+  EXPECT_EQ(world.repeated, 0);
+  World late;
+  play(late, 3000, one_late(100e-6), [](auto row) { return row == "native" ? 0.4 : 0.2; }, kShort);
+  EXPECT_EQ(late.repeated, 0);
+}
+
+TEST(Chooser, RepeatsNoPlanForAnotherProblem) {
+  const auto machine = [](auto row) { return row == "native" ? 0.4 : 0.2; };
+  World world;
+  play(world, 3000, {}, machine, kShort);
+  Problem longer = kShort;  // of the same class
+  longer.count += 1;
+  ASSERT_EQ(&world.chooser.class_of(longer), &world.chooser.class_of(kShort));
+  for (int i = 0; i < 40; ++i) {
+    const Problem& problem = i % 2 == 0 ? longer : kShort;
+    world.call(problem, machine);
+    if (world.last.plan) EXPECT_EQ(world.last.plan->problem.count, problem.count);
+  }
+}
+
+TEST(Chooser, RepeatsNothingWhenOtherArrivalsAreGiven) {
+  const auto machine = [](auto row) { return row == "native" ? 0.4 : 0.2; };
+  World world;
+  play(world, 3000, {}, machine, kShort);
+  const int before = world.repeated;
+  world.call(kShort, machine, one_late(100e-6));
+  EXPECT_EQ(world.repeated, before);
+  EXPECT_FALSE(world.chooser.expected().empty());
+}
+
+/// Calls in which candidates are tried are cold, and each is followed by an exchange.
+TEST(Chooser, JudgesByUsualCallsAndNotByTrials) {
+  World world;
+  world.overhead = 3;
+  int trials = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const bool tried = !world.chooser.class_of(kShort).feedback["fastest"].judged();
+    world.overhead = tried ? 3 : 0;
+    trials += tried ? 1 : 0;
+    world.call(kShort, [](auto row) { return row == "native" ? 0.4 : 0.2; });
+  }
+  ASSERT_GT(trials, 0);
+  EXPECT_EQ(world.chooser.class_of(kShort).futile_reviews, 0U);
 }
 
 TEST(Chooser, StaysWithTheLibraryWhereBothAreAlike) {
