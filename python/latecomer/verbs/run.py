@@ -197,7 +197,10 @@ def _saved(job: Mapping[str, Any]) -> str:
         )
     saved, range_s = job["saved_s"], job["saved_range_s"]
     text = f"{estimated} of {handled} handled calls {'lost' if saved < 0 else 'saved'} an estimated"
-    text += f" {abs(saved):.3g} s a rank (saved: {saved - range_s:.3g} to {saved + range_s:.3g} s)"
+    sure = "rough: the library's calls were in one stretch"
+    if range_s is not None:
+        sure = f"saved: {saved - range_s:.3g} to {saved + range_s:.3g} s"
+    text += f" {abs(saved):.3g} s a rank ({sure})"
     rest = f"; no estimate for the other {handled - estimated}" if estimated < handled else ""
     return f"{text}{rest}; --compare measures it"
 

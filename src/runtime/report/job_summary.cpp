@@ -42,9 +42,11 @@ std::string saving(const JobSummary& job) {
   std::string text = " Compared with calls like them that the MPI library carried out, " +
                      std::to_string(job.estimated) + " of these " + std::to_string(handled) +
                      " calls " + (job.saved < 0 ? "lost" : "saved") + " an estimated " +
-                     duration(std::abs(job.saved)) +
-                     " a rank (saved: " + duration(job.saved - job.saved_range) + " to " +
-                     duration(job.saved + job.saved_range) + ')';
+                     duration(std::abs(job.saved)) + " a rank (";
+  text += job.saved_range < 0 ? "rough: the library's calls were in one stretch"
+                              : "saved: " + duration(job.saved - job.saved_range) + " to " +
+                                    duration(job.saved + job.saved_range);
+  text += ')';
   if (job.estimated < handled) {
     text += "; no estimate for the other " + std::to_string(handled - job.estimated);
   }
@@ -103,7 +105,8 @@ std::string json(const JobSummary& job) {
          ",\"waiting_s\":" + format_number(job.waiting) +
          ",\"moving_s\":" + format_number(job.moving) +
          ",\"saved_s\":" + (job.estimated == 0 ? "null" : format_number(job.saved)) +
-         ",\"saved_range_s\":" + (job.estimated == 0 ? "null" : format_number(job.saved_range)) +
+         ",\"saved_range_s\":" +
+         (job.estimated == 0 || job.saved_range < 0 ? "null" : format_number(job.saved_range)) +
          ",\"estimated_calls\":" + std::to_string(job.estimated) + ",\"calls\":{" + calls +
          "},\"least_handled\":" + std::to_string(job.least_handled) +
          ",\"short_calls\":" + std::to_string(job.short_calls) +

@@ -40,7 +40,7 @@ struct JobSummary {
   Seconds waiting = 0;
   Seconds moving = 0;
   Seconds saved = 0;                // by handled calls, as estimated; negative: lost
-  Seconds saved_range = 0;          // the estimate may be off by so much either way
+  Seconds saved_range = 0;          // the estimate may be off by so much either way; -1: unknown
   std::uint64_t estimated = 0;      // handled calls of all ranks that the estimate is about
   latecomer_stats calls{};          // of all ranks
   std::uint64_t least_handled = 0;  // on one rank

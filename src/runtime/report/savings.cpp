@@ -9,9 +9,10 @@ namespace {
 constexpr double kNormal = 1.96;  // standard deviations that hold 95 %
 
 /// The same of Student's distribution, relative to the normal one: few calls say little about how
-/// much their times differ. By Cornish and Fisher's expansion, within 4 % from 2 degrees of freedom
-/// on.
+/// much their times differ. By Cornish and Fisher's expansion, at most 4 % too
+/// low from 2 degrees of freedom on.
 double widening(double freedom) {
+  if (freedom < 2) return 6.48;
   return 1 + 1.210 / freedom + 1.440 / (freedom * freedom) + 1.304 / (freedom * freedom * freedom);
 }
 
@@ -21,20 +22,32 @@ void SavedTime::add(const SavedTime& other) {
   saved += other.saved;
   variance += other.variance;
   calls += other.calls;
+  rough = rough || other.rough;
 }
 
-void Savings::Times::add(Seconds taken) {
-  ++calls;
-  const double before = taken - mean;
-  mean += before / static_cast<double>(calls);
-  squares += before * (taken - mean);
+void Savings::Mean::add(double number) {
+  ++count;
+  const double before = number - mean;
+  mean += before / static_cast<double>(count);
+  squares += before * (number - mean);
+}
+
+void Savings::Situation::add(By by, Seconds taken) {
+  if (by == By::library) {
+    library.add(taken);
+    stretch.add(taken);
+    return;
+  }
+  handled.add(taken);
+  if (stretch.count > 0) stretches.add(stretch.mean);
+  stretch = {};
 }
 
 /// Within a factor of two; or earlier and later by less than would matter to the call.
 bool Savings::Situation::includes(const Timed& call) const {
   if (call.root_last != first.root_last) return false;
   const Seconds apart = std::abs(call.lateness - first.lateness);
-  const Seconds usual = library.calls > 0 ? library.mean : handled.mean;
+  const Seconds usual = library.count > 0 ? library.mean : handled.mean;
   return apart <= std::max(call.lateness, first.lateness) / 2 || apart <= usual / 4;
 }
 
@@ -48,23 +61,29 @@ void Savings::add(CallKey key, By by, const std::optional<Timed>& timed) {
                             [&](const Situation& each) { return each.includes(*timed); });
   if (found == situations.end()) {
     if (situations.size() == kMaxSituations) return;
-    found = situations.insert(situations.end(), Situation{*timed, {}, {}});
+    found = situations.insert(situations.end(), Situation{*timed, {}, {}, {}, {}});
   }
-  (by == By::handled ? found->handled : found->library).add(timed->taken);
+  found->add(by, timed->taken);
 }
 
-/// The handled calls are known one by one: the error is that of what the library would have taken
-/// in them.
+/// The times of the handled calls are known; the error is that of what the library would have taken
+/// in them. Calls that follow each other resemble each other, so a stretch of them is one sample.
+/// What is unknown differs as the samples do: their mean, and that of the calls in between.
 SavedTime Savings::estimate_of(const Situation& situation) {
-  const Times& library = situation.library;
-  const Times& handled = situation.handled;
-  if (library.calls < kLeastLibrary || handled.calls == 0) return {};
-  const auto tried = static_cast<double>(library.calls);
-  const auto calls = static_cast<double>(handled.calls);
-  const double wide = widening(tried - 1);
-  const double spread = wide * wide * library.squares / (tried - 1);
-  return {calls * (library.mean - handled.mean), spread * (calls * calls / tried + calls),
-          handled.calls};
+  const Mean& library = situation.library;
+  const Mean& handled = situation.handled;
+  if (library.count < kLeastLibrary || handled.count == 0) return {};
+  const auto calls = static_cast<double>(handled.count);
+  SavedTime time{calls * (library.mean - handled.mean), 0, handled.count, true};
+  Mean stretches = situation.stretches;
+  if (situation.stretch.count > 0) stretches.add(situation.stretch.mean);
+  if (stretches.count < 2) return time;
+  time.rough = false;
+  const auto samples = static_cast<double>(stretches.count);
+  const double wide = widening(samples - 1);
+  const double spread = wide * wide * stretches.squares / (samples - 1);
+  time.variance = 2 * calls * calls * spread / samples;
+  return time;
 }
 
 SavedTime Savings::estimate() const {

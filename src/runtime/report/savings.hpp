@@ -21,8 +21,10 @@ namespace latecomer {
 /// Saved seconds; negative ones were lost.
 struct SavedTime {
   Seconds saved = 0;
-  double variance = 0;      // of `saved`: the error of the library's mean, and of so many calls
+  double variance = 0;      // of `saved`
   std::uint64_t calls = 0;  // handled calls that the estimate is about
+  bool rough = false;       // there are calls that only one stretch of the library's is known for:
+                            // calls that follow each other resemble each other
 
   void add(const SavedTime& other);
 };
@@ -47,18 +49,22 @@ class Savings {
   [[nodiscard]] SavedTime estimate() const;
 
  private:
-  /// Times of calls: their number, mean, and sum of squared distances from it.
-  struct Times {
-    std::uint64_t calls = 0;
+  /// Numbers: how many, their mean, and the sum of their squared distances from it.
+  struct Mean {
+    std::uint64_t count = 0;
     double mean = 0;
     double squares = 0;
 
-    void add(Seconds taken);
+    void add(double number);
   };
   /// Calls in which ranks came alike.
   struct Situation {
     Timed first;
-    Times library, handled;
+    Mean library, handled;
+    Mean stretch;    // of the library's calls since the last handled one
+    Mean stretches;  // the means of those before
+
+    void add(By by, Seconds taken);
 
     [[nodiscard]] bool includes(const Timed& call) const;
   };
