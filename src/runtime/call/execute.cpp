@@ -498,12 +498,23 @@ std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
   return sum / static_cast<Seconds>(actual.size());
 }
 
-std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const Ending& ending) {
+/// The time of a watched call, to be compared with other calls' (runtime/report/savings.hpp).
+Savings::Timed timed_call(const Problem& problem, const Watch& watch) {
+  const std::vector<Seconds>& arrivals = watch.last();
+  if (arrivals.empty()) return {};
+  const auto last = std::max_element(arrivals.begin(), arrivals.end());
+  if (!rooted(problem.collective)) return {*last, false, std::max(0.0, watch.moved())};
+  return {*last, last - arrivals.begin() == problem.root, watch.waited() + watch.moved()};
+}
+
+std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const Problem& problem,
+                                                 const Ending& ending) {
   const Watch* const watch = state.chooser.watch();
   if (!ending.arrivals_known || watch == nullptr || !watch->watched()) return std::nullopt;
-  return EndedCall::Telemetry{watch->history().period, watch->history().position,
-                              std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
-                              estimate_error(state.chooser.expected(), watch->last())};
+  return EndedCall::Telemetry{
+      watch->history().period,        watch->history().position,
+      std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
+      timed_call(problem, *watch),    estimate_error(state.chooser.expected(), watch->last())};
 }
 
 /// True if later calls with the same arguments mean the same. If ranks decide, that must be equal
@@ -555,7 +566,7 @@ void record(CommState& state, const Request& request, const Ending& ending, Seco
     ended.algorithm = state.choice(request.call.collective).algorithm->name;
     ended.parameters = state.parameters;
   }
-  ended.telemetry = telemetry_of(state, ending);
+  ended.telemetry = telemetry_of(state, request.problem, ending);
   if (ended.telemetry) count_last(state);
   const Statistics::Records records = state.statistics.add(ended);
   if (takes_shortcut(state, request, ending)) {
