@@ -84,12 +84,13 @@ TEST(Pricer, HasRivalsOnceThePriceIsDoubted) {
   Pricer pricer;
   const Problem problem{Collective::allreduce, 4, 1 << 18, 4};
   pricer.know({.handshake = 100e-6}, false, true, true);
-  EXPECT_EQ(names(pricer.candidates(call_class, problem, {})), (Names{"native", "fastest"}));
-  const Names with_rivals{"native",         "fastest",   "ring",
-                          "segmented_ring", "circulant", "rabenseifner"};
+  EXPECT_EQ(names(pricer.candidates(call_class, problem, {})),
+            (Names{"native", "fastest", "online_owners"}));
+  const Names with_rivals{"native",    "fastest",      "ring",         "segmented_ring",
+                          "circulant", "rabenseifner", "online_owners"};
   const std::vector<Candidate> doubted = pricer.candidates(call_class, problem, {}, true);
   EXPECT_EQ(names(doubted), with_rivals);
-  for (std::size_t i = 2; i < doubted.size(); ++i) {
+  for (std::size_t i = 2; i < 6; ++i) {
     EXPECT_LE(doubted[i].predicted, kDoubt * doubted[1].predicted);
   }
   // They stay, whether prices are still doubted or not, and nothing is planned again.
