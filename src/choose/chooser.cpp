@@ -27,7 +27,7 @@ constexpr double kMovingTimes = 10;   // the time that pays for plans, over that
 constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
 constexpr double kTrialLoss = 0.02;   // part of the time of moving data that trials may lose
 constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
-constexpr double kDoubted = 1.05;     // prices that are off by more are not trusted
+constexpr double kDoubted = 1.1;      // prices that are off by more are not trusted
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
@@ -390,7 +390,8 @@ class Chooser::Prices {
   /// How many times too high the price of a program without feedback may be, against the others':
   /// the less the balanced one's price agrees with what it takes, the less prices are trusted.
   [[nodiscard]] double doubt() const {
-    return std::min(kDoubt, std::max(calibration_, 1 / std::max(1e-9, calibration_)));
+    const double off = std::max(calibration_, 1 / std::max(1e-9, calibration_));
+    return off > kDoubted ? std::min(kDoubt, off) : 1;
   }
   [[nodiscard]] double factor(const Algorithm& row) const {
     const Feedback* feedback = find(row.name);
@@ -426,8 +427,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
                        static_cast<double>(call_class.calls - call_class.budgeted);
   call_class.budgeted = call_class.calls;
   know(problem.collective, announced);
-  candidates_ =
-      pricer_.candidates(call_class, problem, expected_, Prices(call_class).doubt() > kDoubted);
+  candidates_ = pricer_.candidates(call_class, problem, expected_, Prices(call_class).doubt() > 1);
   const Candidate* const trial = trial_candidate(call_class);
   const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
   if (trial == nullptr && call_class.current != chosen.row) {
@@ -553,8 +553,9 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
 }
 
 /// Returns a candidate without feedback that would be the best one if its price were too high by as
-/// much as is in doubt. Estimates of arrivals are no part of these prices. A trial begins only if
-/// the earlier ones have not lost too much.
+/// much as is in doubt. Estimates of arrivals are no part of these prices. What protocols take
+/// differs from call to call, so a small doubt is no reason to try one. A trial begins only if the
+/// earlier ones have not lost too much.
 const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const {
   const Prices prices(call_class);
   if (rooted(candidates_.front().row->collective)) return nullptr;
@@ -564,6 +565,7 @@ const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const 
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.row->name);
     if (each.row->arrival_aware || (feedback != nullptr && feedback->known())) continue;
+    if (each.row->kind == Kind::protocol && prices.doubt() < kDoubt) continue;
     const std::uint64_t uses = feedback == nullptr ? 0 : feedback->uses();
     if (uses >= kMaxUses || (uses == 0 && !may_begin)) continue;
     if (prices.of(each) < prices.doubt() * best) return &each;
