@@ -263,7 +263,8 @@ typedef struct latecomer_stats {
   uint64_t fallback_arguments;         /* wrong arguments: the error message is MPI's own */
   uint64_t fallback_intercommunicator; /* an intercommunicator */
   uint64_t fallback_trivial;           /* no elements, or one rank */
-  uint64_t fallback_type;     /* an operator that does not go with the datatype, or an empty type */
+  uint64_t fallback_type;     /* an operator that does not go with the datatype, an empty type, or
+                                 elements that span over 64 MiB and 16 times their data */
   uint64_t fallback_operator; /* an operator that does not commute, which the algorithm needs */
   uint64_t fallback_plan;     /* another reason for which the algorithm refuses the call */
   uint64_t fallback_settings; /* settings that differ between ranks (rule 2) */

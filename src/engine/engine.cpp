@@ -82,7 +82,11 @@ void Engine::completed(const Completion& completion) {
   const auto index = static_cast<OpIndex>(completion.token);
   const Operation& op = index_.operation(index);
   if (completion.error != 0) {
-    fail(to_text(op) + " failed with transport error " + std::to_string(completion.error));
+    const std::string whose = !is_message(op) ? ""
+                              : op.kind == OpKind::send
+                                  ? "a message to rank " + std::to_string(op.peer) + ": "
+                                  : "a message from rank " + std::to_string(op.peer) + ": ";
+    fail(whose + to_text(op) + " failed with transport error " + std::to_string(completion.error));
     return;
   }
   if (is_message(op)) {

@@ -135,7 +135,7 @@ MPI_TEST(names_that_are_printed_do_not_act_on_a_terminal) {
   CapturedStderr captured;
   log_line(describe(comm));
   const std::string text = captured.text();
-  CHECK_TEXT(text.find("'two?lines ?[2J?'") != std::string::npos, text);
+  CHECK_TEXT(text.find(R"('two\x0alines \x1b[2J\x7f')") != std::string::npos, text);
 }
 
 MPI_TEST(a_default_network_that_cannot_be_read_is_reported_once_a_job) {

@@ -90,6 +90,11 @@ MPI_TEST(messages_say_where_ranks_are) {
   CHECK_EQ(where({0, 2, 1}), "; rank 0 is on host n1, rank 2 on host n1, rank 1 on host n2");
   CHECK_EQ(where({4}), "; rank 4 is on host " + std::string(64, 'x'));
   CHECK_EQ(where({0, 1, 2, 3, 4}), where({0, 1, 2, 3}));
+  const auto named = [&](std::string_view message) { return hosts.whereabouts(message); };
+  CHECK_EQ(named("rank 1 of 'x' (5 ranks): rank 3 failed in call 2"),
+           "; rank 1 is on host n2, rank 3 on host n3");
+  CHECK_EQ(named("rank 3 follows another plan than rank 3"), "; rank 3 is on host n3");
+  CHECK_EQ(named("rank 5, rank -1, rank 99999999999, rank , ranks 3, rank"), "");
   const Introduction mine = introduction_of_place();
   CHECK(mine.host.front() != '\0' && mine.host.back() == '\0');
 }

@@ -9,6 +9,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/attachment.hpp"
 #include "runtime/call/run.hpp"
+#include "runtime/connection/introduction.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
 #include "with_thread.hpp"
@@ -54,6 +55,8 @@ void expect_disagreement(const Context& context, MPI_Comm comm, const Ended& end
                  ended.error.find("failed in call") != std::string::npos,
              ended.error);
   CHECK_TEXT(ended.log.find("latecomer: rank") != std::string::npos, ended.log);
+  const std::string host = introduction_of_place().host.data();
+  CHECK_TEXT(ended.error.find("is on host " + host) != std::string::npos, ended.error);
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(ended.code, text, &length);

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 from dropin_helpers import (
@@ -121,6 +123,23 @@ def test_what_is_never_looked_at_is_counted(name, tmp_path):
     assert job["nonblocking"] == 2 * 30
     # Open MPI has persistent collectives from version 5 on.
     assert job["persistent"] in ((2,) if name == "mpich" else (0, 2))
+
+
+@both_families
+def test_an_estimate_is_about_calls_that_were_handled(name, tmp_path):
+    """Whether `auto` handles calls of this program is a matter of times; then it has tried both."""
+    program, report = tmp_path / "late", tmp_path / "job.json"
+    source = Path(__file__).parents[2] / "examples" / "late" / "late.c"
+    subprocess.run([installed(name).mpicc, "-o", program, source], check=True)
+    launch = launcher_of(name, 3, [str(program), "20"])
+    settings = {"LATECOMER_SUMMARY": str(report), "LD_PRELOAD": str(preload.library())}
+    ended = run_command(preload.with_variables(launch.command, settings), launch.env)
+    assert ended.code == 0, ended.err
+    job = json.loads(report.read_text())
+    assert 0 <= job["estimated_calls"] <= job["calls"]["handled"]
+    assert (job["saved_s"] is None) == (job["estimated_calls"] == 0)
+    assert abs(job["saved_s"] or 0) < job["elapsed_s"]
+    assert job["saved_range_s"] is None or job["saved_range_s"] >= 0
 
 
 @both_families

@@ -77,7 +77,8 @@ class CallGuard {
 /// Ends a failed call. The other ranks are notified first.
 Ending fail(CommState& state, const Outcome& outcome) {
   give_up(state, outcome.why);
-  const std::string text = describe(state.comm) + ": " + outcome.why;
+  std::string text = describe(state.comm) + ": " + outcome.why;
+  if (state.resources) text += state.resources->hosts.whereabouts(text);
   log_line(text);
   set_last_error(text);
   return {.code = outcome.code, .counter = &latecomer_stats::failed, .raise = true};

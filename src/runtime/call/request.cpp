@@ -2,11 +2,22 @@
 
 #include "runtime/call/operators.hpp"
 #include "runtime/comm_state.hpp"
+#include "transports/mpi/buffers.hpp"
 
 namespace latecomer {
 namespace {
 
 constexpr MPI_Count kLargestElement = MPI_Count{1} << 30;  // MPI packs at most 2 GiB at once
+
+/// True if elements hold so little data for the memory that they span that scratch for them might
+/// be more than there is. MPI libraries need no more than the user's own buffers take. In a
+/// reduction all ranks must pass the same datatype, so they decide alike.
+bool is_sparse(const Problem& problem, MPI_Datatype type) {
+  constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+  constexpr std::size_t kMaxSpread = 16;
+  const std::size_t bytes = Buffers::node_bytes(Layout(type), problem.count);
+  return bytes > kMaxBytes && bytes / kMaxSpread > static_cast<std::size_t>(problem.bytes());
+}
 
 /// True if the types fit the operator. Data that are only moved may have any type.
 bool types_fit(const Request& request) {
@@ -15,7 +26,8 @@ bool types_fit(const Request& request) {
   if (call.op == MPI_REPLACE || call.op == MPI_NO_OP) return false;
   if (kind_of(call.op) == OperatorKind::built_in) return defined_on(call.op, call.sendtype);
   const Count bytes = request.problem.element_bytes;
-  return bytes > 0 && bytes <= kLargestElement;
+  if (bytes <= 0 || bytes > kLargestElement) return false;
+  return !is_sparse(request.problem, call.sendtype);
 }
 
 CallCounter reason(const CommState& state, const Request& request) {

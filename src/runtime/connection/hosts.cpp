@@ -1,6 +1,7 @@
 #include "runtime/connection/hosts.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <map>
 
@@ -30,6 +31,20 @@ std::string Hosts::whereabouts(std::span<const Rank> ranks) const {
             names_[indices_[static_cast<std::size_t>(rank)]];
   }
   return text;
+}
+
+std::string Hosts::whereabouts(std::string_view message) const {
+  constexpr std::string_view kRank = "rank ";
+  std::vector<Rank> ranks;
+  for (auto at = message.find(kRank); at != std::string_view::npos; at = message.find(kRank, at)) {
+    at += kRank.size();
+    Rank rank = -1;
+    const char* const digits = message.data() + at;
+    (void)std::from_chars(digits, message.data() + message.size(), rank);
+    if (rank < 0 || static_cast<std::size_t>(rank) >= indices_.size()) continue;
+    if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+  }
+  return whereabouts(ranks);
 }
 
 }  // namespace latecomer

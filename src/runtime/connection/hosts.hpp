@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/connection/introduction.hpp"
@@ -16,6 +17,8 @@ class Hosts {
 
   /// "; rank 1 is on host n3, rank 2 on host n4", of the first few of these ranks; "" for none.
   [[nodiscard]] std::string whereabouts(std::span<const Rank> ranks) const;
+  /// The same, of the ranks that a message names: "rank 3".
+  [[nodiscard]] std::string whereabouts(std::string_view message) const;
 
  private:
   std::vector<std::string> names_;      // of the hosts

@@ -1,6 +1,7 @@
 #include "runtime/connection/node_sharing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -163,7 +164,8 @@ void do_without(CommState& state, const Agreement& all) {
   const std::string why = std::generic_category().message(static_cast<int>(all.code));
   log_line(describe(state.comm) + ": ranks of a node share no memory, since rank " +
            std::to_string(all.failed) + " cannot (" + why +
-           "); every rank counts as a node of its own");
+           "); every rank counts as a node of its own" +
+           state.resources->hosts.whereabouts(std::array{static_cast<Rank>(all.failed)}));
 }
 
 }  // namespace

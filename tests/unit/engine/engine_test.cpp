@@ -144,7 +144,8 @@ TEST(Engine, AnotherPlanIsANamedError) {
 TEST(Engine, TransportErrorsNameTheOperation) {
   Arrived run;
   run.engine.completed({2, 17, 0});
-  EXPECT_EQ(run.engine.failure(), "recv scratch[4:8] from 1 failed with transport error 17");
+  EXPECT_EQ(run.engine.failure(),
+            "a message from rank 1: recv scratch[4:8] from 1 failed with transport error 17");
 }
 
 TEST(Engine, SaysWhatItWaitsFor) {
