@@ -31,6 +31,9 @@ constexpr double kDoubted = 1.1;      // prices that are off by more are not tru
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
+// Of so many calls the library gets one, so that its durations do not get old: at first, at last.
+constexpr std::uint64_t kRefresh = 32;
+constexpr std::uint64_t kMaxRefresh = 8192;
 
 /// Mixes an event that all ranks know alike into the hash; the result is not 0.
 void mix(StateHash& state_hash, std::uint64_t event) {
@@ -62,6 +65,11 @@ double median(std::array<double, size> values, std::size_t count) {
 std::uint64_t calls_between_looks(const CallClass& call_class) {
   const double look = kLook / (Chooser::kLooking * std::max(call_class.elapsed, 1e-9));
   return 1 + static_cast<std::uint64_t>(look);
+}
+
+/// The calls of the library that renew all its durations, of which brief ones are timed rarely.
+std::uint64_t refreshing_calls(const CallClass& call_class) {
+  return Durations::kCalls * (call_class.brief ? CallClass::kTimed : 1);
 }
 
 /// The time of a call of which a share pays for plans. Plans can shorten moving only; but a class
@@ -173,14 +181,20 @@ void Chooser::forget_oldest() {
 }
 
 bool Chooser::watched(CallClass& call_class, Seconds seconds) {
-  if (call_class.calls > 0 && call_class.next_is_timed()) call_class.library.add(seconds);
+  if (call_class.calls > 0 && call_class.next_is_timed()) {
+    call_class.library.add(seconds);
+    call_class.library_timed = call_class.calls + 1;
+  }
   ++call_class.calls;
   return !call_class.active && call_class.calls >= call_class.next_event;
 }
 
 bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) const {
   // Trials follow each other, each with an exchange of arrivals: there both are slower than later.
-  if (library > 0 && !last_.trial) call_class.library.add(library);
+  if (library > 0 && !last_.trial) {
+    call_class.library.add(library);
+    call_class.library_timed = call_class.calls;
+  }
   if (!last_.first && !last_.trial) call_class.decided.add(inside);
   return call_class.active && call_class.decided.count() >= call_class.review_after;
 }
@@ -232,6 +246,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     call_class.active = true;
     call_class.next_event = 0;
     call_class.review_after = kFirstReview;
+    call_class.refresh_every = kRefresh;
     call_class.budgeted = call_class.calls;
     call_class.budget = kBudgetShare * paying(call_class) * static_cast<double>(call_class.calls);
     return true;
@@ -247,9 +262,10 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
 }
 
 /// Compares the durations of calls that were decided about with those of the library's, whatever
-/// the prices say. If deciding costs more than it gains, the library gets the next calls: first a
-/// few, since its durations may be old; then so many that the loss is at most kLoss of their time,
-/// and twice as many each time in a row.
+/// the prices say. From time to time the library gets a few calls, since its durations may be old:
+/// then nothing else would show that it has become faster. If deciding costs more than it gains,
+/// the library gets the next calls: first a few, since its durations may be old; then so many that
+/// the loss is at most kLoss of their time, and twice as many each time in a row.
 void Chooser::judge(CallClass& call_class, Collective collective, const Review& all) {
   const auto usual_time = [&](Reviewed by, std::size_t count) {
     std::array<double, Review::kCalls> seconds{};
@@ -272,19 +288,28 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   if (loss <= kLoss) {
     call_class.futile_reviews = 0;
     call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);
-    return;
+    const std::uint64_t few = refreshing_calls(call_class);
+    if (call_class.calls - call_class.library_timed < few * call_class.refresh_every) return;
+    call_class.refresh_every = std::min(kGrowth * call_class.refresh_every, kMaxRefresh);
+    return leave_to_library(call_class, few);
   }
-  std::uint64_t pause = Durations::kCalls;
+  std::uint64_t pause = refreshing_calls(call_class);
+  call_class.refresh_every = kRefresh;
   if (call_class.futile_reviews > 0) {
     const double calls = std::clamp(reviewed * loss / kLoss, 1.0, 1e6);
     pause = static_cast<std::uint64_t>(calls)
             << std::min(call_class.futile_reviews - 1, kMaxDoublings);
   }
-  call_class.next_event = call_class.calls + 1 + pause;
-  call_class.reviewed = call_class.calls + pause;
+  leave_to_library(call_class, pause);
+  ++call_class.futile_reviews;
+}
+
+/// The library gets the next calls; afterwards a few decided ones are reviewed.
+void Chooser::leave_to_library(CallClass& call_class, std::uint64_t calls) {
+  call_class.next_event = call_class.calls + 1 + calls;
+  call_class.reviewed = call_class.calls + calls;
   call_class.repeated = {};
   call_class.review_after = kReviewed;
-  ++call_class.futile_reviews;
 }
 
 // --- Calls that are decided about ---

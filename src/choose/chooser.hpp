@@ -174,6 +174,7 @@ class Chooser {
 
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
   void judge(CallClass& call_class, Collective collective, const Review& all);
+  static void leave_to_library(CallClass& call_class, std::uint64_t calls);
   void know(Collective collective, bool announced, bool nodes = true);
   [[nodiscard]] RuleFacts facts(const std::vector<Seconds>& arrivals) const;
   [[nodiscard]] CallKey key_of(const Problem& problem) const;

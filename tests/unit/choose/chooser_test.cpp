@@ -367,6 +367,18 @@ TEST(Chooser, ComesBackWhereDecidingIsDearNoMore) {
   EXPECT_GE(played.count("fastest", 9000), 950);
 }
 
+/// As when other programs disturbed a job at its start. Nobody calls the library then, so that only
+/// asking it again shows that it is faster.
+TEST(Chooser, FindsOutThatTheLibraryHasBecomeFaster) {
+  World world;
+  const Machine slow_at_first = [&](auto row) {
+    return row == "native" ? (world.chooser.class_of(kProblem).calls < 12 ? 1000 : 0.5) : 1;
+  };
+  const Played played = play(world, 3000, {}, slow_at_first);
+  EXPECT_GE(played.count("fastest", 20), 100);
+  EXPECT_GE(played.count("native", 1000), 1900);
+}
+
 /// Durations of the library may be old: it is asked again before its calls are taken for
 /// better.
 TEST(Chooser, IsNotMisledByANetworkThatBecomesSlower) {
@@ -685,14 +697,14 @@ Played play_unexpected(World& world, const Problem& problem, Seconds delay, doub
 TEST(Chooser, TakesAProtocolWhereNobodyKnowsWhoWillBeLate) {
   World world(16, Collective::reduce);
   const Played played = play_unexpected(world, kUncut, 0.1);
-  EXPECT_GE(played.count("local_redirect", 200), 390);
+  EXPECT_GE(played.count("local_redirect", 200), 380);  // the library is timed again
 }
 
 /// It is not the candidate's merit or fault.
 TEST(Chooser, IsNotMisledByHowLateSomebodyHappensToBe) {
   World world(16, Collective::reduce);
   const Played played = play_unexpected(world, kUncut, 0.1, 1, 1000);
-  EXPECT_GE(played.count("local_redirect", 200), 390);
+  EXPECT_GE(played.count("local_redirect", 200), 380);  // the library is timed again
 }
 
 TEST(Chooser, TakesNoProtocolWhereAllArriveTogether) {
