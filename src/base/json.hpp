@@ -10,9 +10,6 @@ namespace latecomer {
 /// (U+FFFD).
 [[nodiscard]] std::string json_quoted(std::string_view text);
 
-/// True if the text is UTF-8 (RFC 3629).
-[[nodiscard]] bool is_utf8(std::string_view text);
-
 /// "[a,b]" of the texts that `convert` makes of the items.
 template <class Range, class Convert>
 std::string json_list(const Range& range, Convert convert) {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
 #include "base/parse.hpp"
+#include "base/utf8.hpp"
 
 namespace latecomer {
 namespace {

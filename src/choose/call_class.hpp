@@ -61,6 +61,7 @@ struct CallClass {
   std::uint64_t reviewed = 0;           // the call of the last review
   std::uint64_t budgeted = 0;           // the last call that paid into the budget
   std::uint64_t used = 0;               // the event of the communicator that used it last
+  bool exits_due = false;               // the next call's stamps bring the exits of the last one
   std::uint64_t unobserved = 0;         // calls in a row whose arrivals are not known
   std::uint64_t balanced_in_a_row = 0;  // watched native calls in a row with nobody late
   std::uint64_t review_after = 0;       // calls that are decided about

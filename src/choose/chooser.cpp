@@ -446,7 +446,9 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   const std::uint64_t every = trial != nullptr ? 1
                               : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
                                         : calls_between_exchanges(call_class, price, problem);
-  decision.exchange_arrivals = call_class.unobserved + 1 >= every;
+  // Stamps of one call bring the exits of the one before: a plan's calls are watched in pairs.
+  decision.exchange_arrivals = call_class.exits_due || call_class.unobserved + 1 >= every;
+  call_class.exits_due = stamped && decision.exchange_arrivals && !call_class.exits_due;
   if (stamped && !decision.exchange_arrivals)
     decision.plan = without_stamps(call_class, chosen.plan);
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
@@ -456,7 +458,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
     rest(call_class, every, decision.exchange_arrivals);
   } else if (trial == nullptr) {
     call_class.balanced_in_a_row = 0;
-    if (!announced && !late(expected_)) repeat_decision(call_class, chosen, every);
+    if (!announced && !late(expected_) && !call_class.exits_due)
+      repeat_decision(call_class, chosen, every);
   }
   return decision;
 }
@@ -477,7 +480,7 @@ std::shared_ptr<const Plan> Chooser::without_stamps(CallClass& call_class,
 /// After a plan was chosen: short calls repeat it until the next event.
 void Chooser::repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every) {
   const std::uint64_t pause =
-      std::max(every - call_class.unobserved, calls_between_looks(call_class));
+      std::max(every - call_class.unobserved, 2 * calls_between_looks(call_class) - 1);
   const std::uint64_t until = next_event(call_class, chosen, pause);
   if (until <= call_class.calls + 1) return;
   const bool stamped = piggybacks(*chosen.plan);
@@ -605,8 +608,9 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seco
   return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
 }
 
-/// The number of calls of which one carries arrival stamps, such that they cost at most kExchanging
-/// of the time of these calls: on each hop of the first block up to one stamp of each rank.
+/// The number of calls from the end of a pair that carries arrival stamps to the next pair, such
+/// that stamps cost at most kExchanging of the time of all calls: on each hop of the first block up
+/// to one stamp of each rank.
 std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds price,
                                             const Plan& plan) const {
   const Seconds call = std::max(call_class.elapsed, price);
@@ -614,7 +618,7 @@ std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds
   const Rank places = plan.placement.empty() ? ranks_ : Nodes(plan.placement, ranks_).count();
   const Seconds stamps = static_cast<Seconds>(Piggyback::kMaxBytesPerRank) * ranks_ *
                          pricer_.network().beta * ceil_log2(places);
-  return 1 + static_cast<std::uint64_t>(std::min(1e6, stamps / (kExchanging * call)));
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, 2 * stamps / (kExchanging * call)));
 }
 
 /// The number of the next call that is followed by an exchange, or in which another candidate than

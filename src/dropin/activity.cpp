@@ -16,8 +16,11 @@
 #include "dropin/summary.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/connection/node_sharing.hpp"
+#include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
+#include "runtime/settings/default_network.hpp"
 #include "runtime/settings/default_rules.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
@@ -120,6 +123,19 @@ void report_unknown_variables() {
   }
 }
 
+/// Reads what communicators would read later, so that all that is wrong is reported at once.
+void read_all() {
+  (void)default_network();
+  (void)environment_flag("LATECOMER_REPRODUCIBLE");
+  (void)progress_mode();
+  (void)ranks_per_node();
+}
+
+std::string name_of(ProgressMode mode) {
+  if (mode == ProgressMode::thread) return "thread";
+  return mode == ProgressMode::none ? "none" : "none, since MPI_THREAD_MULTIPLE is missing";
+}
+
 /// The settings in force, and where they come from.
 void tell_settings(const Policy& policy) {
   const std::string level = environment("LATECOMER_LOG").value_or("warn");
@@ -133,8 +149,7 @@ void tell_settings(const Policy& policy) {
   if (rank != 0 || (level != "info" && level != "debug")) return;
   log_line(std::string("version ") + latecomer_version() + " is active on all ranks");
   const auto tell = [](const char* name, const std::string& value) {
-    log_line(std::string(name) + " = " + value +
-             (environment(name) ? " (environment)" : " (default)"));
+    log_line(std::string(name) + " = " + value + (is_used(name) ? " (environment)" : " (default)"));
   };
   std::string algorithms;
   for (const Collective each : all_collectives()) {
@@ -143,16 +158,18 @@ void tell_settings(const Policy& policy) {
   }
   tell("LATECOMER_ALGORITHM", algorithms);
   tell("LATECOMER_MIN_BYTES", std::to_string(hot.min_bytes));
-  for (const char* const name : {"LATECOMER_REPRODUCIBLE", "LATECOMER_STATS"}) {
-    tell(name, environment(name).value_or("0"));
-  }
-  tell("LATECOMER_PROGRESS", environment("LATECOMER_PROGRESS").value_or("none"));
+  tell("LATECOMER_REPRODUCIBLE", environment_flag("LATECOMER_REPRODUCIBLE") ? "1" : "0");
+  tell("LATECOMER_STATS", environment("LATECOMER_STATS").value_or("0"));
+  tell("LATECOMER_PROGRESS", name_of(progress_mode()));
+  tell("LATECOMER_NODES",
+       is_used("LATECOMER_NODES") ? *environment("LATECOMER_NODES") : "all of a machine");
   const auto rules = default_rules();
   tell("LATECOMER_RULES", rules ? environment("LATECOMER_RULES").value_or("") : "none");
-  if (!environment("LATECOMER_NETWORK") && rules && rules->network) {
+  if (!is_used("LATECOMER_NETWORK") && rules && rules->network) {
     log_line("LATECOMER_NETWORK = " + to_string(*rules->network) + " (rules)");
   } else {
-    tell("LATECOMER_NETWORK", environment("LATECOMER_NETWORK").value_or("built in"));
+    tell("LATECOMER_NETWORK",
+         is_used("LATECOMER_NETWORK") ? *environment("LATECOMER_NETWORK") : "built in");
   }
 }
 
@@ -210,6 +227,7 @@ void begin_activity() {
   read_variable("LATECOMER_MIN_BYTES", [](const std::string& text) {
     hot.min_bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
   });
+  read_all();
   report_unknown_variables();
   tell_settings(start.policy);
   follow_next();

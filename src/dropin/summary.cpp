@@ -53,10 +53,14 @@ void add_unknown(JobSummary& job, const RankTotals& mine) {
 JobSummary summarise_job(RankTotals mine, Seconds elapsed) {
   JobSummary job;
   PMPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
-  const std::vector<double> sums = reduced({elapsed, mine.waiting, mine.moving}, MPI_SUM);
+  const std::vector<double> sums = reduced({elapsed, mine.waiting, mine.moving, mine.saved.saved,
+                                            half_range(mine.saved), mine.saved.rough ? 1.0 : 0.0},
+                                           MPI_SUM);
   job.elapsed = sums[0] / job.ranks;
   job.waiting = sums[1] / job.ranks;
   job.moving = sums[2] / job.ranks;
+  job.saved = sums[3] / job.ranks;
+  job.saved_range = sums[5] > 0 ? -1 : sums[4] / job.ranks;
   add_unknown(job, mine);
   for (const Counter& counter : counters()) {
     job.calls.*counter.member = summed(mine.calls.*counter.member);
@@ -66,6 +70,7 @@ JobSummary summarise_job(RankTotals mine, Seconds elapsed) {
   job.short_calls = summed(short_calls);
   job.nonblocking = summed(passed_calls[static_cast<std::size_t>(Passed::nonblocking)]);
   job.persistent = summed(passed_calls[static_cast<std::size_t>(Passed::persistent)]);
+  job.estimated = summed(mine.saved.calls);
   job.least_handled = mine.calls.handled;
   PMPI_Allreduce(MPI_IN_PLACE, &job.least_handled, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
   mine.last.resize(static_cast<std::size_t>(job.ranks));

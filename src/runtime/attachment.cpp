@@ -140,6 +140,7 @@ CommState::CommState(MPI_Comm user)
   chooser.policy().network = with_handshake(default_network());
   chooser.policy().reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
   per_node = ranks_per_node();
+  (void)progress_mode();  // what is wrong with it is said here, as of the others
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   intercommunicator = inter != 0;

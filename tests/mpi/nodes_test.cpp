@@ -49,6 +49,22 @@ bool shares(const Context& context, const std::string& per_node) {
   return context.ranks > 1 && per_node != "off";
 }
 
+MPI_TEST(a_node_has_a_whole_number_of_ranks) {
+  const auto read = [](const char* text) {
+    const Variable variable(kNodes, text);
+    return ranks_per_node();
+  };
+  for (const char* const wrong :
+       {"1e9", "1e400", "0x10", " 4", "4 ", "+4", "4.5", "4.0", "0", "-1", "off ", "Off", "64Ki",
+        "2147483648", "99999999999999999999", "\xff", "4\n"}) {
+    CHECK_EQ(read(wrong), 0U);
+  }
+  CHECK_EQ(read("off"), 1U);
+  CHECK_EQ(read("1"), 1U);
+  CHECK_EQ(read("0004"), 4U);
+  CHECK_EQ(read("2147483647"), 2147483647U);
+}
+
 MPI_TEST(all_reduce_on_nodes_is_right_for_all_kinds) {
   const Kinds kinds;
   std::uint64_t seed = context.seed;

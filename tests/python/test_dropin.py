@@ -70,6 +70,7 @@ def test_the_report_explains_itself(name):
     )
     assert re.match(first, told)
     assert re.search(r"carried out \d+ calls, the MPI library \d+, and \d+ more that are too", told)
+    assert "There is no estimate of the time that its calls saved" in told  # set by name
     for word in ("inside", "told", "waiting", "moving", "handled", "native", "fallback"):
         assert re.search(rf"\b{word}: ", told), word
     note = "Sums of floating-point numbers may differ"
@@ -206,6 +207,41 @@ def test_the_settings_in_force_are_told(name):
     job = run_cases(name, 2, ["nothing"], {"LATECOMER_LOG": "info", "LATECOMER_MIN_BYTES": "4KiB"})
     assert "LATECOMER_MIN_BYTES = 4096 (environment)" in job.check().err
     assert "LATECOMER_PROGRESS = none (default)" in job.err
+
+
+REFUSED = {
+    "LATECOMER_ALGORITHM": "frob",
+    "LATECOMER_MIN_BYTES": "-1",
+    "LATECOMER_NETWORK": "alpha=fast",
+    "LATECOMER_NODES": "1e9",
+    "LATECOMER_PROGRESS": "threads",
+    "LATECOMER_REPRODUCIBLE": "yes",
+    "LATECOMER_RULES": "/nowhere/rules.json",
+}
+
+
+@both_families
+def test_refused_values_are_not_in_force(name):
+    told = run_cases(name, 2, ["nothing"], REFUSED | {"LATECOMER_LOG": "info"}).check().err
+    for variable in REFUSED:
+        assert told.count(f"{variable} is not used: ") == 1, told
+        assert re.search(rf"^latecomer: {variable} = .* \(default\)$", told, re.M), told
+    right = "right would be off, or a whole number in digits from 1 to 2147483647"
+    assert f"LATECOMER_NODES is not used: ranks of a node: '1e9' is not usable; {right}" in told
+    assert "(environment)" not in told
+    job = run_cases(name, 2, ["nothing"], {"LATECOMER_LOG": "info", "LATECOMER_NODES": "off",
+                                           "LATECOMER_PROGRESS": "thread"})  # fmt: skip
+    assert "LATECOMER_NODES = off (environment)" in job.check().err
+    missing = "LATECOMER_PROGRESS = none, since MPI_THREAD_MULTIPLE is missing (environment)"
+    assert missing in job.err
+
+
+@both_families
+def test_bytes_that_are_no_text_are_shown_as_numbers(name):
+    raw = "a\udcff\x1b[31m"  # the byte 0xff, as Python passes it on
+    for variable in ("LATECOMER_ALGORITHM", "LATECOMER_NETWORK", "LATECOMER_RULES"):
+        told = run_cases(name, 2, ["nothing"], {variable: raw}).check().err
+        assert r"a\xff\x1b[31m" in told, told
 
 
 # ---- nothing before it is worth it

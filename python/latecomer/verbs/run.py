@@ -169,7 +169,8 @@ def _lines(ended: Ended) -> list[str]:
             "no rank said that the library was active: the program has one rank or no "
             "MPI_Finalize, failed, or rank 0 runs on a machine whose files are not seen here"
         ]
-    return [f"active on all {job['ranks']} ranks; {_waiting(job)}", _calls(job)]
+    lines = [f"active on all {job['ranks']} ranks; {_waiting(job)}", _calls(job)]
+    return [*lines, _saved(job)] if job["calls"]["handled"] else lines
 
 
 def _waiting(job: Mapping[str, Any]) -> str:
@@ -185,6 +186,23 @@ def _calls(job: Mapping[str, Any]) -> str:
     counted = {name: n for name, n in job["calls"].items() if n and name != "before_arrival"}
     text = ", ".join(f"{n} {name}" for name, n in counted.items()) or "none"
     return f"calls of all ranks: {text}; short ones left to the MPI library: {job['short_calls']}"
+
+
+def _saved(job: Mapping[str, Any]) -> str:
+    handled, estimated = job["calls"]["handled"], job["estimated_calls"]
+    if not estimated:
+        return (
+            "no estimate of the time that handled calls saved: the MPI library carried out too few "
+            "calls like them; --compare measures it"
+        )
+    saved, range_s = job["saved_s"], job["saved_range_s"]
+    text = f"{estimated} of {handled} handled calls {'lost' if saved < 0 else 'saved'} an estimated"
+    sure = "rough: the library's calls were in one stretch"
+    if range_s is not None:
+        sure = f"saved: {saved - range_s:.3g} to {saved + range_s:.3g} s"
+    text += f" {abs(saved):.3g} s a rank ({sure})"
+    rest = f"; no estimate for the other {handled - estimated}" if estimated < handled else ""
+    return f"{text}{rest}; --compare measures it"
 
 
 def _comparison_json(result: Comparison) -> dict[str, Any]:

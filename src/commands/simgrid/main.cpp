@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "algorithms/registry.hpp"
+#include "base/utf8.hpp"
 #include "commands/simgrid/options.hpp"
 #include "commands/simgrid/report.hpp"
 #include "executors/make_executor.hpp"
@@ -77,7 +78,7 @@ int run_or_explain(int argc, char** argv) try {
   run(simgrid, platform, command);
   return 0;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "latecomer_simgrid: %s\n", error.what());
+  std::fprintf(stderr, "latecomer_simgrid: %s\n", printable(error.what()).c_str());
   return 2;
 }
 

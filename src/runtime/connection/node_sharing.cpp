@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <system_error>
 
 #include "base/error.hpp"
-#include "base/parse.hpp"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/settings/environment.hpp"
@@ -17,11 +18,15 @@ namespace {
 
 constexpr const char* kNodesVariable = "LATECOMER_NODES";
 
-std::uint64_t read_per_node(const std::string& text) try {
+std::uint64_t read_per_node(const std::string& text) {
   if (text == "off") return 1;
-  return static_cast<std::uint64_t>(parse_count("ranks of a node", text, 1));
-} catch (const Error&) {
-  throw Error("nodes", text, "off, or the number of ranks that share one");
+  Rank ranks = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, ranks);
+  if (error == std::errc() && rest == end && ranks > 0) return static_cast<std::uint64_t>(ranks);
+  throw Error("ranks of a node", text,
+              "off, or a whole number in digits from 1 to " +
+                  std::to_string(std::numeric_limits<Rank>::max()));
 }
 
 /// The memory that a node's first rank made.

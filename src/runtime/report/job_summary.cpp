@@ -1,5 +1,6 @@
 #include "runtime/report/job_summary.hpp"
 
+#include <cmath>
 #include <cstdio>
 
 #include "base/json.hpp"
@@ -10,19 +11,46 @@
 namespace latecomer {
 namespace {
 
-/// "12.4 s", "3.1 ms".
+/// "12.4 s", "3.1 ms", "-3.1 ms".
 std::string duration(Seconds seconds) {
   char text[32];
+  const char* const sign = seconds < 0 ? "-" : "";
+  seconds = std::abs(seconds);
   if (seconds >= 1) {
-    std::snprintf(text, sizeof text, "%.1f s", seconds);
+    std::snprintf(text, sizeof text, "%s%.1f s", sign, seconds);
   } else {
-    std::snprintf(text, sizeof text, seconds >= 0.01 ? "%.0f ms" : "%.2g ms", seconds * 1e3);
+    std::snprintf(text, sizeof text, seconds >= 0.01 ? "%s%.0f ms" : "%s%.2g ms", sign,
+                  seconds * 1e3);
   }
   return text;
 }
 
 std::string percent(std::uint64_t part, std::uint64_t all) {
   return std::to_string((100 * part + all / 2) / all) + " %";
+}
+
+/// The estimated saving, if there are handled calls.
+std::string saving(const JobSummary& job) {
+  const std::uint64_t handled = job.calls.handled;
+  if (handled == 0) return "";
+  const std::string hint = "`latecomer run --compare` measures it";
+  if (job.estimated == 0) {
+    return " There is no estimate of the time that its calls saved: the MPI library carried out "
+           "too few like them to compare with (" +
+           hint + ").";
+  }
+  std::string text = " Compared with calls like them that the MPI library carried out, " +
+                     std::to_string(job.estimated) + " of these " + std::to_string(handled) +
+                     " calls " + (job.saved < 0 ? "lost" : "saved") + " an estimated " +
+                     duration(std::abs(job.saved)) + " a rank (";
+  text += job.saved_range < 0 ? "rough: the library's calls were in one stretch"
+                              : "saved: " + duration(job.saved - job.saved_range) + " to " +
+                                    duration(job.saved + job.saved_range);
+  text += ')';
+  if (job.estimated < handled) {
+    text += "; no estimate for the other " + std::to_string(handled - job.estimated);
+  }
+  return text + "; " + hint + '.';
 }
 
 }  // namespace
@@ -57,7 +85,7 @@ std::string describe(const JobSummary& job) {
   if (job.short_calls > 0) {
     text += ", and " + std::to_string(job.short_calls) + " more that are too short to gain";
   }
-  text += " (sums over the ranks).";
+  text += " (sums over the ranks)." + saving(job);
   if (job.nonblocking + job.persistent > 0) {
     text += " Not looked at: " + std::to_string(job.nonblocking) +
             " non-blocking collectives, and those of " + std::to_string(job.persistent) +
@@ -75,7 +103,11 @@ std::string json(const JobSummary& job) {
   return "{\"active\":true,\"ranks\":" + std::to_string(job.ranks) +
          ",\"elapsed_s\":" + format_number(job.elapsed) +
          ",\"waiting_s\":" + format_number(job.waiting) +
-         ",\"moving_s\":" + format_number(job.moving) + ",\"calls\":{" + calls +
+         ",\"moving_s\":" + format_number(job.moving) +
+         ",\"saved_s\":" + (job.estimated == 0 ? "null" : format_number(job.saved)) +
+         ",\"saved_range_s\":" +
+         (job.estimated == 0 || job.saved_range < 0 ? "null" : format_number(job.saved_range)) +
+         ",\"estimated_calls\":" + std::to_string(job.estimated) + ",\"calls\":{" + calls +
          "},\"least_handled\":" + std::to_string(job.least_handled) +
          ",\"short_calls\":" + std::to_string(job.short_calls) +
          ",\"nonblocking\":" + std::to_string(job.nonblocking) +

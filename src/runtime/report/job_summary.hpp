@@ -14,6 +14,7 @@
 
 #include "base/types.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/report/savings.hpp"
 #include "schedule/problem.hpp"
 
 namespace latecomer {
@@ -25,6 +26,7 @@ struct RankTotals {
   Seconds waiting = 0;     // of calls whose arrivals are known, or of keys with such
   Seconds moving = 0;      // calls
   std::array<Seconds, kCollectives> unknown{};  // time inside all others, by collective
+  SavedTime saved;
   std::vector<std::uint64_t> last;  // by rank of MPI_COMM_WORLD: calls in which it came last
 };
 
@@ -37,6 +39,9 @@ struct JobSummary {
   Seconds elapsed = 0;  // from MPI_Init to MPI_Finalize
   Seconds waiting = 0;
   Seconds moving = 0;
+  Seconds saved = 0;                // by handled calls, as estimated; negative: lost
+  Seconds saved_range = 0;          // the estimate may be off by so much either way; -1: unknown
+  std::uint64_t estimated = 0;      // handled calls of all ranks that the estimate is about
   latecomer_stats calls{};          // of all ranks
   std::uint64_t least_handled = 0;  // on one rank
   std::uint64_t short_calls = 0;    // of all ranks, left to the MPI library at once

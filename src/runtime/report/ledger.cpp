@@ -39,6 +39,7 @@ CommStats stats_of(CommState& state) {
 /// Adds the communicator's calls.
 void add_to(RankTotals& totals, CommState& state) {
   add(totals.calls, state.stats);
+  totals.saved.add(state.records().saved());
   for (const latecomer_key_stats& key : state.records().keys()) add_key(totals, key);
   if (state.rank != 0 || state.last_to_arrive.empty()) return;
   std::vector<int> ranks(state.last_to_arrive.size());

@@ -1,6 +1,5 @@
 #include "runtime/report/log.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 namespace latecomer {
@@ -11,12 +10,6 @@ void log_line(const std::string& text) { log_text("latecomer: " + printable(text
 void log_text(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
-}
-
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
-  return text;
 }
 
 std::string describe(MPI_Comm comm) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/types.hpp"
+#include "base/utf8.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
@@ -12,10 +13,6 @@ namespace latecomer {
 void log_line(const std::string& text);
 /// Writes several lines unchanged.
 void log_text(const std::string& text);
-
-/// Replaces control characters, which could act on a terminal: names and values come from the
-/// program and from outside.
-[[nodiscard]] std::string printable(std::string text);
 
 /// "rank 3 of 'MPI_COMM_WORLD' (16 ranks)".
 [[nodiscard]] std::string describe(MPI_Comm comm);

@@ -82,10 +82,21 @@ Statistics::Records Statistics::add(const EndedCall& call) {
     ++key.estimated;
     key.estimate_error += *call.telemetry->estimate_error;
   }
+  add_to_savings(call);
   latecomer_site_stats& site = site_record(call.site);
   count(site.calls, call);
   add_times(site.times, call);
   return {&key, &site};
+}
+
+/// Calls that the library carried out for other reasons than a choice may be of other kinds.
+void Statistics::add_to_savings(const EndedCall& call) {
+  const bool handled = call.counter == &latecomer_stats::handled;
+  const bool tried = call.counter == &latecomer_stats::native && call.telemetry;
+  if (!handled && !tried) return;
+  const auto timed = call.telemetry ? std::optional(call.telemetry->timed) : std::nullopt;
+  savings_.add(class_key(call.problem), handled ? Savings::By::handled : Savings::By::library,
+               timed);
 }
 
 latecomer_key_stats Statistics::key(std::size_t index) const {

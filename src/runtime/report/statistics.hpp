@@ -10,6 +10,7 @@
 
 #include "forecast/call_sequence.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/report/savings.hpp"
 #include "schedule/problem.hpp"
 
 namespace latecomer {
@@ -25,6 +26,7 @@ struct EndedCall {
     int position;
     Seconds waiting;
     Seconds moving;
+    Savings::Timed timed;
     std::optional<Seconds> estimate_error;  // none: no arrivals were expected
   };
 
@@ -78,6 +80,7 @@ class Statistics {
   [[nodiscard]] latecomer_key_stats key(std::size_t index) const;
   [[nodiscard]] std::vector<latecomer_key_stats> keys() const;
   [[nodiscard]] const std::deque<latecomer_site_stats>& sites() const { return sites_; }
+  [[nodiscard]] SavedTime saved() const { return savings_.estimate(); }
 
  private:
   struct Key {
@@ -93,11 +96,13 @@ class Statistics {
 
   KeyRecord& key_record(const EndedCall& call);
   latecomer_site_stats& site_record(const void* address);
+  void add_to_savings(const EndedCall& call);
 
   std::map<Key, std::size_t> key_places_;  // further ones share a record that has no place
   std::map<const void*, std::size_t> site_places_;
   std::deque<KeyRecord> keys_;
   std::deque<latecomer_site_stats> sites_;
+  Savings savings_;
 };
 
 }  // namespace latecomer

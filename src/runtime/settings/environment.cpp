@@ -18,6 +18,16 @@ bool speaks_for_job() {
   return rank == 0;
 }
 
+struct Unused {
+  std::mutex guard;
+  std::set<std::string> variables;
+};
+
+Unused& unused() {
+  static auto& all = *new Unused;  // communicators may be used after static objects
+  return all;
+}
+
 }  // namespace
 
 std::optional<std::string> environment(const char* variable) {
@@ -33,11 +43,14 @@ bool environment_flag(const char* variable) {
   return false;
 }
 
+bool is_used(const char* variable) {
+  const std::lock_guard lock(unused().guard);
+  return environment(variable) && !unused().variables.contains(variable);
+}
+
 void report_unused(const char* variable, const std::string& why) {
-  static std::mutex guard;
-  static std::set<std::string> reported;
-  const std::lock_guard lock(guard);
-  if (!reported.insert(variable).second || !speaks_for_job()) return;
+  const std::lock_guard lock(unused().guard);
+  if (!unused().variables.insert(variable).second || !speaks_for_job()) return;
   log_line(std::string(variable) + " is not used: " + why);
 }
 

@@ -14,6 +14,9 @@ namespace latecomer {
 /// once, and not used.
 [[nodiscard]] bool environment_flag(const char* variable);
 
+/// True if the variable is set and was not reported as unused.
+[[nodiscard]] bool is_used(const char* variable);
+
 /// Reports on stderr that the variable is not used, and why. Once for each job and variable: rank 0
 /// of MPI_COMM_WORLD reports for all. Not before MPI_Init.
 void report_unused(const char* variable, const std::string& why);

@@ -240,6 +240,27 @@ TEST(Chooser, RepeatsAPlanForShortCalls) {
   EXPECT_LE(world.repeated - before, 390);  // some calls are looked at
 }
 
+/// The stamps of one call bring the duration of the one before.
+TEST(Chooser, LooksAtCallsInPairsBetweenRepeatedOnes) {
+  const auto machine = [](auto row) { return row == "native" ? 0.4 : 0.2; };
+  World world;
+  play(world, 3000, {}, machine, kShort);
+  int stamped = 0, pairs = 0;
+  for (int i = 0; i < 400; ++i) {
+    const int before = world.repeated;
+    world.call(kShort, machine);
+    if (world.repeated == before) {
+      stamped += world.last.plan && world.last.plan->telemetry ? 1 : 0;
+      continue;
+    }
+    EXPECT_FALSE(world.last.plan->telemetry);
+    EXPECT_NE(stamped, 1);
+    pairs += stamped == 2 ? 1 : 0;
+    stamped = 0;
+  }
+  EXPECT_GE(pairs, 5);
+}
+
 TEST(Chooser, LooksAtEveryLongCallAndWhereRanksAreLate) {
   const auto machine = [](auto row) { return row == "native" ? 2 : 1; };
   World world;
