@@ -22,6 +22,14 @@ struct Candidate {
   std::shared_ptr<const Plan> plan;  // null: the MPI library's own
 };
 
+/// A decision that the next calls of a class repeat.
+struct Repeated {
+  const Algorithm* row = nullptr;
+  Seconds predicted = 0;
+  std::shared_ptr<const Plan> plan;  // without stamps; null: nothing is repeated
+  std::uint64_t until = 0;           // the number of the call that is decided about again
+};
+
 struct CallClass {
   /// Reading the clock twice takes 60 ns, a tenth of the shortest calls: of brief calls only every
   /// kTimed-th is timed.
@@ -53,14 +61,22 @@ struct CallClass {
   std::uint64_t reviewed = 0;           // the call of the last review
   std::uint64_t budgeted = 0;           // the last call that paid into the budget
   std::uint64_t used = 0;               // the event of the communicator that used it last
+  bool exits_due = false;               // the next call's stamps bring the exits of the last one
   std::uint64_t unobserved = 0;         // calls in a row whose arrivals are not known
   std::uint64_t balanced_in_a_row = 0;  // watched native calls in a row with nobody late
   std::uint64_t review_after = 0;       // calls that are decided about
   std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
+  Seconds lost = 0;                  // by trials, against the best candidate's price
   const Algorithm* current = nullptr;
   std::map<std::string_view, Feedback> feedback;  // by row
+  Repeated repeated;
+  // The last plan whose stamps were left out, and the plan without them.
+  std::shared_ptr<const Plan> stamped, bare;
+  // Balanced programs that may be faster than the one with the least price. Looked for once.
+  bool knows_rivals = false;
+  std::vector<const Algorithm*> rivals;
   // The last call's candidates that do not depend on expected arrivals: the best balanced program,
-  // and protocols.
+  // its rivals, and protocols.
   std::vector<Candidate> arrival_independent;
   // The last prices of all candidates with a plan, and the call and arrivals that they are for.
   Count priced_count = -1;

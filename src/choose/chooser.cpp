@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
+#include "price/rivals.hpp"
 
 namespace latecomer {
 namespace {
@@ -24,7 +25,9 @@ constexpr Seconds kLook = 3e-6;     // expecting and deciding, without planning
 constexpr double kBudgetShare = Chooser::kPlanning / 2;  // estimates may be too low, by up to 40 %
 constexpr double kMovingTimes = 10;   // the time that pays for plans, over that of moving, at most
 constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
+constexpr double kTrialLoss = 0.02;   // part of the time of moving data that trials may lose
 constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
+constexpr double kDoubted = 1.1;      // prices that are off by more are not trusted
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
@@ -54,11 +57,11 @@ double median(std::array<double, size> values, std::size_t count) {
   return *middle;
 }
 
-std::shared_ptr<const Plan> without_stamps(const Plan& plan) {
-  Plan bare = plan;
-  bare.telemetry = false;
-  for (Plan& inner : bare.inner) inner.telemetry = false;
-  return std::make_shared<const Plan>(std::move(bare));
+/// The calls of which one is looked at while the same is chosen, such that looking costs at most
+/// kLooking of their time.
+std::uint64_t calls_between_looks(const CallClass& call_class) {
+  const double look = kLook / (Chooser::kLooking * std::max(call_class.elapsed, 1e-9));
+  return 1 + static_cast<std::uint64_t>(look);
 }
 
 /// The time of a call of which a share pays for plans. Plans can shorten moving only; but a class
@@ -86,6 +89,7 @@ void Chooser::forget() {
 void Chooser::expect_anew() {
   for (auto& [key, call_class] : classes_) {
     if (call_class.active) call_class.next_event = 0;
+    call_class.repeated = {};
   }
 }
 
@@ -136,7 +140,10 @@ void Chooser::connected(std::uint64_t link) {
 /// Prices that were found for the expected arrivals may be those of plans on nodes.
 void Chooser::place(const Placement& placement) {
   if (!pricer_.place(placement)) return;
-  for (auto& [key, call_class] : classes_) call_class.priced_count = -1;
+  for (auto& [key, call_class] : classes_) {
+    call_class.priced_count = -1;
+    call_class.repeated = {};
+  }
 }
 
 void Chooser::take_over(Chooser&& other) {
@@ -172,8 +179,9 @@ bool Chooser::watched(CallClass& call_class, Seconds seconds) {
 }
 
 bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) const {
-  if (library > 0) call_class.library.add(library);
-  if (!last_.first) call_class.decided.add(inside);
+  // Trials follow each other, each with an exchange of arrivals: there both are slower than later.
+  if (library > 0 && !last_.trial) call_class.library.add(library);
+  if (!last_.first && !last_.trial) call_class.decided.add(inside);
   return call_class.active && call_class.decided.count() >= call_class.review_after;
 }
 
@@ -256,7 +264,11 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   const auto reviewed = static_cast<double>(call_class.decided.count());
   call_class.decided.clear();
   mix(state_hash_, call_class.calls);
-  const double loss = library > 0 ? decided / library - 1 : 0;
+  // Calls of the library in between were not decided about, and lost nothing.
+  const auto calls_since = static_cast<double>(call_class.calls - call_class.reviewed);
+  call_class.reviewed = call_class.calls;
+  const double share = std::min(1.0, reviewed / std::max(calls_since, 1.0));
+  const double loss = library > 0 ? share * (decided / library - 1) : 0;
   if (loss <= kLoss) {
     call_class.futile_reviews = 0;
     call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);
@@ -269,6 +281,8 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
             << std::min(call_class.futile_reviews - 1, kMaxDoublings);
   }
   call_class.next_event = call_class.calls + 1 + pause;
+  call_class.reviewed = call_class.calls + pause;
+  call_class.repeated = {};
   call_class.review_after = kReviewed;
   ++call_class.futile_reviews;
 }
@@ -373,6 +387,12 @@ class Chooser::Prices {
     return feedback != nullptr && feedback->judged();
   }
   [[nodiscard]] double calibration() const { return calibration_; }
+  /// How many times too high the price of a program without feedback may be, against the others':
+  /// the less the balanced one's price agrees with what it takes, the less prices are trusted.
+  [[nodiscard]] double doubt() const {
+    const double off = std::max(calibration_, 1 / std::max(1e-9, calibration_));
+    return off > kDoubted ? std::min(kDoubt, off) : 1;
+  }
   [[nodiscard]] double factor(const Algorithm& row) const {
     const Feedback* feedback = find(row.name);
     return feedback == nullptr
@@ -407,7 +427,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
                        static_cast<double>(call_class.calls - call_class.budgeted);
   call_class.budgeted = call_class.calls;
   know(problem.collective, announced);
-  candidates_ = pricer_.candidates(call_class, problem, expected_);
+  candidates_ = pricer_.candidates(call_class, problem, expected_, Prices(call_class).doubt() > 1);
   const Candidate* const trial = trial_candidate(call_class);
   const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
   if (trial == nullptr && call_class.current != chosen.row) {
@@ -418,23 +438,67 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   if (chosen.plan) decision.action = Decision::Action::plan;
   const bool library_so_far = call_class.feedback.empty();
   Feedback& feedback = call_class.feedback[chosen.row->name];
-  note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far});
+  note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far,
+        trial != nullptr, trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
   const Seconds price = Prices(call_class).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
   const std::uint64_t every = trial != nullptr ? 1
                               : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
                                         : calls_between_exchanges(call_class, price, problem);
-  decision.exchange_arrivals = call_class.unobserved + 1 >= every;
-  if (stamped && !decision.exchange_arrivals) decision.plan = without_stamps(*chosen.plan);
+  // Stamps of one call bring the exits of the one before: a plan's calls are watched in pairs.
+  decision.exchange_arrivals = call_class.exits_due || call_class.unobserved + 1 >= every;
+  call_class.exits_due = stamped && decision.exchange_arrivals && !call_class.exits_due;
+  if (stamped && !decision.exchange_arrivals)
+    decision.plan = without_stamps(call_class, chosen.plan);
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
   call_class.next_event = 0;
+  call_class.repeated = {};
   if (trial == nullptr && is_native(*chosen.row)) {
     rest(call_class, every, decision.exchange_arrivals);
   } else if (trial == nullptr) {
     call_class.balanced_in_a_row = 0;
+    if (!announced && !late(expected_) && !call_class.exits_due)
+      repeat_decision(call_class, chosen, every);
   }
   return decision;
+}
+
+/// The plan without stamps, which is kept: so the ranks find again what they prepared for it.
+std::shared_ptr<const Plan> Chooser::without_stamps(CallClass& call_class,
+                                                    const std::shared_ptr<const Plan>& plan) {
+  if (call_class.stamped != plan) {
+    Plan bare = *plan;
+    bare.telemetry = false;
+    for (Plan& inner : bare.inner) inner.telemetry = false;
+    call_class.stamped = plan;
+    call_class.bare = std::make_shared<const Plan>(std::move(bare));
+  }
+  return call_class.bare;
+}
+
+/// After a plan was chosen: short calls repeat it until the next event.
+void Chooser::repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every) {
+  const std::uint64_t pause =
+      std::max(every - call_class.unobserved, 2 * calls_between_looks(call_class) - 1);
+  const std::uint64_t until = next_event(call_class, chosen, pause);
+  if (until <= call_class.calls + 1) return;
+  const bool stamped = piggybacks(*chosen.plan);
+  call_class.repeated = {chosen.row, chosen.predicted,
+                         stamped ? without_stamps(call_class, chosen.plan) : chosen.plan, until};
+}
+
+std::optional<Decision> Chooser::repeat(CallClass& call_class, const Problem& problem) {
+  const Repeated& last = call_class.repeated;
+  if (last.plan == nullptr || call_class.calls + 1 >= last.until) return std::nullopt;
+  if (last.plan->problem != problem) return std::nullopt;
+  ++call_class.calls;
+  ++call_class.unobserved;
+  call_class.used = ++events_;
+  ruled_ = nullptr;
+  expected_.clear();
+  skip();
+  return Decision{Decision::Action::plan, last.plan, last.row, last.predicted};
 }
 
 /// After the library was chosen: sets the next event, until which calls take the shortcut. If a
@@ -443,12 +507,11 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
   std::uint64_t pause = every - call_class.unobserved;
   if (late(expected_)) {
     call_class.balanced_in_a_row = 0;
-    const double look = kLook / (kLooking * std::max(call_class.elapsed, 1e-9));
-    pause = std::min(pause, 1 + static_cast<std::uint64_t>(look));
+    pause = std::min(pause, calls_between_looks(call_class));
   } else if (observed) {
     ++call_class.balanced_in_a_row;
   }
-  call_class.next_event = next_event(call_class, pause);
+  call_class.next_event = next_event(call_class, candidates_.front(), pause);
   call_class.unobserved += call_class.next_event - call_class.calls - 1;
 }
 
@@ -464,7 +527,8 @@ void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predic
 }
 
 /// Returns a candidate to try: first the library's collective and the best balanced program, until
-/// both have enough feedback; later one that was not used for long. Null: none.
+/// both have enough feedback; then those whose price may be too high; later one that was not used
+/// for long. Null: none.
 const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   if (candidates_.size() < 2) return nullptr;
   const Prices prices(call_class);
@@ -475,6 +539,7 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   for (const Candidate* each : {&candidates_[0], &candidates_[1]}) {
     if (!prices.judged(*each->row) && uses(*each) < kMaxUses) return each;
   }
+  if (const Candidate* const doubtful = doubtful_candidate(call_class)) return doubtful;
   const Candidate& best = best_of(call_class);
   for (const Candidate& other : candidates_) {
     const auto feedback = call_class.feedback.find(other.row->name);
@@ -485,6 +550,34 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
     return &other;
   }
   return nullptr;
+}
+
+/// Returns a candidate without feedback that would be the best one if its price were too high by as
+/// much as is in doubt. Estimates of arrivals are no part of these prices. What protocols take
+/// differs from call to call, so a small doubt is no reason to try one. A trial begins only if the
+/// earlier ones have not lost too much.
+const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const {
+  const Prices prices(call_class);
+  if (rooted(candidates_.front().row->collective)) return nullptr;
+  const Seconds best = price_of_best(call_class);
+  const bool may_begin =
+      call_class.lost <= kTrialLoss * call_class.moving * static_cast<double>(call_class.calls);
+  for (const Candidate& each : candidates_) {
+    const Feedback* feedback = prices.find(each.row->name);
+    if (each.row->arrival_aware || (feedback != nullptr && feedback->known())) continue;
+    if (each.row->kind == Kind::protocol && prices.doubt() < kDoubt) continue;
+    const std::uint64_t uses = feedback == nullptr ? 0 : feedback->uses();
+    if (uses >= kMaxUses || (uses == 0 && !may_begin)) continue;
+    if (prices.of(each) < prices.doubt() * best) return &each;
+  }
+  return nullptr;
+}
+
+/// 0 as long as the balanced program is not judged.
+Seconds Chooser::price_of_best(const CallClass& call_class) const {
+  const Prices prices(call_class);
+  const bool known = candidates_.size() > 1 && prices.judged(*candidates_[1].row);
+  return known ? prices.of(best_of(call_class)) : 0;
 }
 
 const Candidate& Chooser::best_of(const CallClass& call_class) const {
@@ -515,8 +608,9 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seco
   return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
 }
 
-/// The number of calls of which one carries arrival stamps, such that they cost at most kExchanging
-/// of the time of these calls: on each hop of the first block up to one stamp of each rank.
+/// The number of calls from the end of a pair that carries arrival stamps to the next pair, such
+/// that stamps cost at most kExchanging of the time of all calls: on each hop of the first block up
+/// to one stamp of each rank.
 std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds price,
                                             const Plan& plan) const {
   const Seconds call = std::max(call_class.elapsed, price);
@@ -524,18 +618,19 @@ std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds
   const Rank places = plan.placement.empty() ? ranks_ : Nodes(plan.placement, ranks_).count();
   const Seconds stamps = static_cast<Seconds>(Piggyback::kMaxBytesPerRank) * ranks_ *
                          pricer_.network().beta * ceil_log2(places);
-  return 1 + static_cast<std::uint64_t>(std::min(1e6, stamps / (kExchanging * call)));
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, 2 * stamps / (kExchanging * call)));
 }
 
-/// The number of the next call that is followed by an exchange, or in which a candidate is tried
-/// again.
-std::uint64_t Chooser::next_event(const CallClass& call_class, std::uint64_t every) const {
+/// The number of the next call that is followed by an exchange, or in which another candidate than
+/// the chosen one is tried again.
+std::uint64_t Chooser::next_event(const CallClass& call_class, const Candidate& chosen,
+                                  std::uint64_t every) const {
   const Prices prices(call_class);
   std::uint64_t next = call_class.calls + every;
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.row->name);
     if (each.row == call_class.current || feedback == nullptr || !feedback->known()) continue;
-    next = std::min(next, feedback->next(prices.of(each) / prices.of(candidates_.front())));
+    next = std::min(next, feedback->next(prices.of(each) / prices.of(chosen)));
   }
   return std::max(next, call_class.calls + 1);
 }
@@ -565,6 +660,7 @@ void Chooser::learn(Selection& selection, std::optional<Seconds> taken,
         pricer_.in_hindsight(call_class, *selection.row, selection.predicted, arrivals);
   }
   if (!taken) return;
+  if (selection.best > 0) call_class.lost += std::max(0.0, *taken - selection.best);
   constexpr double kWeight = 0.25;
   const Seconds elapsed = *taken + waiting(arrivals);
   call_class.elapsed += kWeight * (elapsed - call_class.elapsed);

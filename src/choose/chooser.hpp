@@ -136,6 +136,10 @@ class Chooser {
   /// ranks, so that the call may begin before its arrivals; protocols do not. What rank 0 learns of
   /// such calls is its own.
   [[nodiscard]] Decision decide(const Problem& problem, bool announced = false);
+  /// Repeats the last decision about the class, which is active, if the call needs no new one:
+  /// nobody was expected late, and looking at each call would cost more than kLooking of its time.
+  /// Instead of expect() and decide(). Not for announced calls.
+  [[nodiscard]] std::optional<Decision> repeat(CallClass& call_class, const Problem& problem);
   /// Returns true if a rule decided about the call at hand.
   [[nodiscard]] bool ruled() const { return ruled_ != nullptr; }
   /// The same decision about the call at hand, with a plan that uses no memory of nodes.
@@ -163,6 +167,8 @@ class Chooser {
     const Algorithm* row = nullptr;
     Seconds predicted = 0;
     bool first = false;  // its first call since it was judged: slower than the next ones
+    bool trial = false;
+    Seconds best = 0;  // in a trial: the best candidate's price, if it is known
   };
   class Prices;
 
@@ -178,13 +184,19 @@ class Chooser {
                                         bool announced);
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
   [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
+  [[nodiscard]] const Candidate* doubtful_candidate(const CallClass& call_class) const;
   [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
+  [[nodiscard]] Seconds price_of_best(const CallClass& call_class) const;
   [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                       const Problem& problem) const;
   [[nodiscard]] std::uint64_t calls_between_stamps(const CallClass& call_class, Seconds price,
                                                    const Plan& plan) const;
-  [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, std::uint64_t every) const;
+  [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, const Candidate& chosen,
+                                         std::uint64_t every) const;
   void rest(CallClass& call_class, std::uint64_t every, bool observed);
+  void repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every);
+  [[nodiscard]] static std::shared_ptr<const Plan> without_stamps(
+      CallClass& call_class, const std::shared_ptr<const Plan>& plan);
   void note(const Selection& selection);
   void learn(Selection& selection, std::optional<Seconds> taken,
              const std::vector<Seconds>& arrivals);

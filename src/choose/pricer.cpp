@@ -9,6 +9,7 @@
 #include "price/on_nodes.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
+#include "price/rivals.hpp"
 #include "price/ways.hpp"
 
 namespace latecomer {
@@ -34,13 +35,26 @@ Seconds as_price(Seconds after_last, Collective collective, const std::vector<Se
   return rooted(collective) ? after_last + waiting(arrivals) : after_last;
 }
 
+/// Returns true for a balanced program that is a candidate besides the one with the least price.
+bool is_rival(const Candidate& candidate) {
+  return candidate.row->kind == Kind::program && !candidate.row->arrival_aware &&
+         candidate.row != &fastest_row(candidate.row->collective);
+}
+
+/// Returns true if protocols compete.
+bool has_protocols(const CallClass& call_class) {
+  return std::ranges::any_of(call_class.arrival_independent, [](const Candidate& each) {
+    return each.row->kind == Kind::protocol;
+  });
+}
+
 /// Returns true if balanced programs are replayed for given arrivals: in rooted collectives, whose
 /// ranks may leave early, if they combine or protocols compete, and on nodes, where all prices rest
 /// on replays.
 bool replays_arrivals(const CallClass& call_class) {
   if (!call_class.arrival_independent.front().plan->placement.empty()) return true;
   const Collective collective = call_class.arrival_independent.front().row->collective;
-  return rooted(collective) && (combines(collective) || call_class.arrival_independent.size() > 1);
+  return rooted(collective) && (combines(collective) || has_protocols(call_class));
 }
 
 /// Returns true if the plan is priced for given arrivals without a replay.
@@ -52,13 +66,14 @@ bool has_closed_form(const Plan& plan) {
 /// protocols of other than rooted collectives compete, the arrivals of the last calls say more.
 bool prices_anew(const CallClass& call_class) {
   const bool rooted_class = rooted(call_class.arrival_independent.front().row->collective);
-  return rooted_class || call_class.arrival_independent.size() == 1;
+  return rooted_class || !has_protocols(call_class);
 }
 
 /// Returns the cost of pricing the arrival-independent candidates for given arrivals.
 Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
   Seconds cost = 0;
   for (const Candidate& each : call_class.arrival_independent) {
+    if (is_rival(each)) continue;
     if (has_closed_form(*each.plan)) {
       const Plan& priced = each.plan->inner.empty() ? *each.plan : each.plan->inner.front();
       const Algorithm& row = find_algorithm(priced.problem.collective, priced.algorithm);
@@ -151,10 +166,10 @@ std::shared_ptr<const Plan> Pricer::plan(const Choice& choice, const Problem& pr
 }
 
 std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& problem,
-                                          const std::vector<Seconds>& expected) {
+                                          const std::vector<Seconds>& expected, bool doubted) {
   std::vector<Candidate> all;
   all.push_back({&native_row(problem.collective), 0, nullptr});
-  collect_arrival_independent(call_class, problem);
+  collect_arrival_independent(call_class, problem, doubted);
   if (call_class.arrival_independent.empty()) return all;
   if (late(expected)) price(call_class, problem, expected);
   const bool priced = late(expected) && !call_class.priced.empty();
@@ -180,7 +195,8 @@ const CachedPlan* Pricer::plan_if_affordable(CallClass& call_class, const Algori
 /// with control messages in between. Where programs are far better in balance, because a vector is
 /// short or can be cut, a protocol may still let most ranks leave early, but the ranks that need
 /// the result wait longer: there it does not compete. Nor does it in calls that rank 0 announces.
-void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& problem) {
+void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& problem,
+                                         bool doubted) {
   std::vector<Candidate>& all = call_class.arrival_independent;
   all.clear();
   known_.arrivals.clear();
@@ -189,6 +205,12 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
   if (fastest == nullptr) return;
   const Seconds balanced = fastest->balanced;
   all.push_back({fastest->asked.algorithm, balanced, fastest->plan});
+  if (doubted && !call_class.knows_rivals) look_for_rivals(call_class, *all.front().plan);
+  for (const Algorithm* const row : call_class.rivals) {
+    if (row->name == all.front().plan->algorithm) continue;
+    const CachedPlan* const rival = plan_if_affordable(call_class, *row, problem);
+    if (rival != nullptr) all.push_back({row, rival->balanced, rival->plan});
+  }
   for (const Algorithm& row : registry(problem.collective)) {
     if (row.kind != Kind::protocol || (known_.background && !row.runs_ahead)) continue;
     if (!may_pay(row, problem, known_.network, known_.placement)) continue;
@@ -200,12 +222,24 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
     each.predicted = mean_of_recent(call_class, *each.row, each.predicted);
 }
 
-/// Returns the price of an arrival-independent candidate for these arrivals; where that would need
-/// a replay which is not worth its time, as if no rank were late.
+/// Looks for the rivals of the class, which takes about as long as planning `fastest` did. Programs
+/// of rooted collectives are priced for arrivals, which is too dear for more of them.
+void Pricer::look_for_rivals(CallClass& call_class, const Plan& fastest) const {
+  const Problem& problem = fastest.problem;
+  const Algorithm& row = fastest_row(problem.collective);
+  if (rooted(problem.collective)) return;
+  if (!call_class.pay(planning_cost(row, problem, known_.network, known_.placement))) return;
+  call_class.knows_rivals = true;
+  call_class.rivals = rivals(fastest, known_);
+}
+
+/// Returns the price of an arrival-independent candidate for these arrivals; as if no rank were
+/// late where that would need a replay which is not worth its time, and of a rival.
 Seconds Pricer::price_of(const CallClass& call_class, const Candidate& candidate,
                          const std::vector<Seconds>& arrivals) const {
   const Plan& plan = *candidate.plan;
-  const bool exact = replays_arrivals(call_class) || has_closed_form(plan);
+  const bool exact =
+      !is_rival(candidate) && (replays_arrivals(call_class) || has_closed_form(plan));
   const Seconds after_last = exact
                                  ? mean_after_last(plan, known_.network, arrivals, known_.placement)
                                  : balanced_time(plan, known_.network, known_.placement);

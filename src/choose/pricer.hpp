@@ -33,10 +33,12 @@ class Pricer {
   [[nodiscard]] std::shared_ptr<const Plan> plan(const Choice& choice, const Problem& problem,
                                                  const std::vector<Seconds>& expected);
   /// The candidates of the call at hand: the MPI library's collective, which is predicted to take
-  /// as long as the best balanced program; that program; protocols; and if a rank is expected late
-  /// the arrival-aware rows. If the budget is too small, only the first.
+  /// as long as the best balanced program; that program; its rivals, from the first call on with
+  /// `doubted`, which says that prices proved wrong; protocols; and if a rank is expected late the
+  /// arrival-aware rows. If the budget is too small, only the first.
   [[nodiscard]] std::vector<Candidate> candidates(CallClass& call_class, const Problem& problem,
-                                                  const std::vector<Seconds>& expected);
+                                                  const std::vector<Seconds>& expected,
+                                                  bool doubted = false);
   /// The price that a rooted call is compared with once its arrivals are known: an
   /// arrival-independent candidate is priced for these, others keep the price `predicted` that they
   /// were chosen for, so that a wrong estimate counts against them.
@@ -53,7 +55,8 @@ class Pricer {
   }
   [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Algorithm& row,
                                                      const Problem& problem);
-  void collect_arrival_independent(CallClass& call_class, const Problem& problem);
+  void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool doubted);
+  void look_for_rivals(CallClass& call_class, const Plan& fastest) const;
   void price(CallClass& call_class, const Problem& problem, const std::vector<Seconds>& expected);
   void begin_pricing(CallClass& call_class, const Problem& problem,
                      const std::vector<Seconds>& expected) const;

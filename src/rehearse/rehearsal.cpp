@@ -52,8 +52,10 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   CallClass* const call_class =
       automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
   if (worth && (call_class == nullptr || !Chooser::left_alone(*call_class))) {
-    call.expected = expect();
-    const Decision decision = chooser_.decide(setting_.problem);
+    std::optional<Decision> again;
+    if (call_class != nullptr) again = chooser_.repeat(*call_class, setting_.problem);
+    if (!again) call.expected = expect();
+    const Decision decision = again ? *again : chooser_.decide(setting_.problem);
     if (decision.action == Decision::Action::refused) throw std::runtime_error(decision.why);
     follow(call, decision, call_class, arrivals);
   } else {
@@ -142,7 +144,7 @@ Review Rehearsal::review() const {
 void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_class,
                        const std::vector<Seconds>& arrivals) {
   piggybacks_.clear();
-  Seconds library = 0;
+  Inside library;
   bool observed = true;
   if (decision.action == Decision::Action::plan) {
     call.algorithm = decision.plan->algorithm;
@@ -153,11 +155,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   } else {
     const bool native = decision.action != Decision::Action::plan;
     call.exits = run(native ? native_plan() : *decision.plan, arrivals, &call).exits;
-    if (native && call_class != nullptr) {
-      const Inside inside = inside_of(call, arrivals);
-      library = inside.min;
-      note(Reviewed::library, inside);
-    }
+    if (native && call_class != nullptr) library = inside_of(call, arrivals);
     if (decision.exchange_arrivals) exchange_afterwards(call, arrivals);
     observed = decision.exchange_arrivals;
   }
@@ -168,9 +166,11 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   }
   if (call_class == nullptr) return;
   const auto before = call_class->decided.count();
+  const auto library_before = call_class->library.count();
   const Inside all_in = inside_of(call, arrivals);
-  const bool due = chooser_.measured(*call_class, library, all_in.min);
+  const bool due = chooser_.measured(*call_class, library.min, all_in.min);
   if (call_class->decided.count() > before) note(Reviewed::decided, all_in);
+  if (call_class->library.count() > library_before) note(Reviewed::library, library);
   if (due) (void)chooser_.reviewed(*call_class, setting_.problem, review());
 }
 

@@ -33,11 +33,11 @@ Piggyback& Watch::begin() {
   return stamps_;
 }
 
-Piggyback& Watch::begin_exchange(Seconds arrived, Seconds left) {
+Piggyback& Watch::begin_exchange(Seconds arrived, Seconds left, Seconds deciding) {
   arrived_ = arrived;
   left_ = left;
   stamps_.begin();
-  stamps_.arrive(me_, {arrived, before_.elapsed, static_cast<float>(left - arrived)});
+  stamps_.arrive(me_, {arrived, before_.elapsed, static_cast<float>(left - arrived - deciding)});
   return stamps_;
 }
 
@@ -46,11 +46,11 @@ void Watch::arrive(Seconds now) {
   stamps_.arrive(me_, {now, before_.elapsed});
 }
 
-void Watch::leave(Seconds now) {
+void Watch::leave(Seconds now, Seconds deciding) {
   left_ = now;
   observe();
   taken_.reset();
-  before_ = {false, static_cast<float>(now - arrived_), true};
+  before_ = {false, static_cast<float>(now - arrived_ - deciding), true};
 }
 
 void Watch::end_exchange() {

@@ -36,12 +36,11 @@ class Watch {
   }
   /// Begins the arrival exchange after a call that the MPI library has executed, which this
   /// rank was in from `arrived` to `left`. Returns the data to piggyback on the exchange's
-  /// messages.
-  Piggyback& begin_exchange(Seconds arrived, Seconds left);
+  /// messages. `deciding`: seconds from its arrival until the collective began, which count neither
+  /// for nor against it.
+  Piggyback& begin_exchange(Seconds arrived, Seconds left, Seconds deciding = 0);
   /// Notes that this rank leaves the call, with all stamps known. Not after begin_exchange().
-  void leave(Seconds now);
-  /// Counts this rank's work after the call, up to `now`, as part of the call.
-  void extend_call(Seconds now) { before_.elapsed = static_cast<float>(now - arrived_); }
+  void leave(Seconds now, Seconds deciding = 0);
   /// Ends the arrival exchange: all stamps are known.
   void end_exchange();
   /// Notes a call, over by now, whose arrivals are not exchanged.

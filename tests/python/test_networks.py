@@ -1,6 +1,7 @@
 """Where a network comes from: named, from the environment, calibrated, built in."""
 
 import json
+from pathlib import Path
 
 import pytest
 from bench_helpers import run_verb
@@ -88,6 +89,15 @@ def test_a_file_that_is_no_text_is_an_error(tmp_path):
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(NetworkError, match="no text"):
         networks.load(tmp_path / "binary")
+
+
+@pytest.mark.parametrize("endless", [True, False])
+def test_only_the_begin_of_a_file_is_read(tmp_path, endless):
+    path = Path("/dev/zero") if endless else tmp_path / "long"
+    if not endless:
+        path.write_text("# padding\n" * 7000)
+    with pytest.raises(NetworkError, match="more than 65536 bytes"):
+        networks.load(path)
 
 
 def test_a_network_that_cannot_be_saved_is_an_error(tmp_path):

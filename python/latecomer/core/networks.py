@@ -17,6 +17,7 @@ from .compiled import core
 
 VARIABLE = "LATECOMER_NETWORK"
 BUILT_IN = "built-in"
+_MOST_BYTES = 64 << 10  # of a file, as in the library: /dev/zero has no end
 
 
 class NetworkError(UserError, ValueError):
@@ -64,10 +65,15 @@ def default_path() -> Path:
 def load(path: Path) -> Saved:
     """The network in a file. Raises NetworkError."""
     try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        lines = [line.strip() for line in data.decode("utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         what = f"cannot read the network ({getattr(error, 'strerror', None) or 'no text'})"
         raise NetworkError(what, path, "name a file that `latecomer calibrate` wrote") from None
+    if len(data) > _MOST_BYTES:
+        what = f"a network's file of more than {_MOST_BYTES} bytes"
+        raise NetworkError(what, path, "name a file that `latecomer calibrate` wrote")
     texts = [line for line in lines if line and not line.startswith("#")]
     if len(texts) != 1:
         what = f"{len(texts)} lines with costs in a network's file"

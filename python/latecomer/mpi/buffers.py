@@ -1,7 +1,7 @@
 """Buffers as mpi4py takes them, as the address, count and datatype of a C call.
 
 A buffer is an object with memory (a NumPy array, a bytearray, a tensor of the processor's memory),
-MPI.IN_PLACE, None, or a list: [data, type], [data, count], [data, count, type],
+MPI.IN_PLACE, or a list: [data, type], [data, count], [data, count, type],
 [data, (counts, displacements), type] or [data, counts, displacements, type]. `type` is an
 MPI.Datatype or a letter such as "d". Counts are in elements of the datatype, and so are
 displacements. Without a count, all elements of the memory count.
@@ -44,15 +44,22 @@ class _Words:
     datatype: Any = None
 
 
-def read(spec: Spec, *, writable: bool = False, parts: int = 1) -> Buffer:
-    """The buffer of `spec`; without a count the memory is divided into `parts` equal parts.
+NOTHING = Buffer(0, 0, MPI.BYTE)  # where a rank's buffer does not count
 
+
+def read(
+    spec: Spec, *, writable: bool = False, parts: int = 1, in_place: bool = False, even: bool = True
+) -> Buffer:
+    """The buffer of `spec`; without a count the memory is divided into `parts`.
+
+    The parts are equal, or, unless `even`, differ by one element, the longer ones first.
+    `in_place`: None means MPI.IN_PLACE, as in mpi4py.
     Raises TypeError for what is no buffer, BufferError for memory that cannot be written, and
     ValueError for a count that the memory does not hold.
     """
-    if spec is None:
-        return Buffer(0, 0, MPI.BYTE)
-    if spec is MPI.IN_PLACE:
+    if spec is None and not in_place:
+        raise TypeError("buffer: None; give an object with memory, or a list of one and its type")
+    if spec is None or spec is MPI.IN_PLACE:
         return Buffer(int(MPI.IN_PLACE), 0, MPI.BYTE, in_place=True)
     words = _words(spec)
     if words.data is None or words.data is MPI.BOTTOM:
@@ -62,19 +69,28 @@ def read(spec: Spec, *, writable: bool = False, parts: int = 1) -> Buffer:
     if _is_sequence(words.count):
         return _divided(words, memory, datatype)
     offset = int(words.displacements or 0)
-    count = _held(memory, datatype, offset) // parts if words.count is None else int(words.count)
-    _check(memory, datatype, offset + count * parts if count > 0 else 0)
+    _check_places([offset])
+    counts = None
+    if words.count is None:
+        count, rest = divmod(_held(memory, datatype, offset), parts)
+        if rest and even:
+            held = count * parts + rest
+            raise ValueError(f"buffer: {held} elements; give equal parts to {parts} ranks")
+        counts = tuple(count + (i < rest) for i in range(parts)) if rest else None
+    else:
+        count = int(words.count)
+        _check(memory, datatype, offset + count * parts if count > 0 else 0)
     _, extent = datatype.Get_extent()
-    return Buffer(memory.address + offset * extent, count, datatype, owner=memory)
+    return Buffer(memory.address + offset * extent, count, datatype, counts, owner=memory)
 
 
 def read_parts(spec: Spec, ranks: int) -> Buffer:
     """A receive buffer with a part of its own size for each rank.
 
-    Without counts all parts are equal. Raises as read(), and ValueError unless there is one count,
-    and one displacement, for each rank.
+    Without counts the parts are equal, but for an element more of the first ranks. Raises as
+    read(), and ValueError unless there is one count, and one displacement, for each rank.
     """
-    found = read(spec, writable=True, parts=ranks)
+    found = read(spec, writable=True, parts=ranks, even=False)
     counts = found.counts or (found.count,) * ranks
     if len(counts) != ranks:
         raise ValueError(f"counts: {len(counts)} of them; one for each of the {ranks} ranks")
@@ -151,6 +167,7 @@ def _divided(words: _Words, memory: MPI.buffer, datatype: MPI.Datatype) -> Buffe
     counts = tuple(int(each) for each in words.count)
     given = words.displacements
     places = tuple(_sums_before(counts)) if given is None else tuple(int(each) for each in given)
+    _check_places(places)
     ends = [place + count for place, count in zip(places, counts, strict=False) if count > 0]
     _check(memory, datatype, max(ends, default=0))
     return Buffer(memory.address, 0, datatype, counts, places, memory)
@@ -164,7 +181,15 @@ def _held(memory: MPI.buffer, datatype: MPI.Datatype, offset: int) -> int:
         raise ValueError(
             f"buffer: {memory.nbytes} bytes are no multiple of the datatype's {extent}"
         )
+    if offset * extent > memory.nbytes:
+        raise ValueError(f"buffer: {memory.nbytes} bytes; displacement {offset} is behind its end")
     return memory.nbytes // extent - offset
+
+
+def _check_places(places: Sequence[int]) -> None:
+    """Raise ValueError for a displacement before the begin of the memory."""
+    if min(places, default=0) < 0:
+        raise ValueError(f"displacements: {min(places)}; give numbers from 0 on")
 
 
 def _check(memory: MPI.buffer, datatype: MPI.Datatype, elements: int) -> None:

@@ -57,13 +57,13 @@ def bcast(buffer: Spec, root: int, comm: MPI.Comm) -> Call:
 
 def allgather(sendbuf: Spec, recvbuf: Spec, comm: MPI.Comm) -> Call:
     """The call of an all-gather of equal parts."""
-    return _exchange("allgather", buffers.read(sendbuf),
+    return _exchange("allgather", buffers.read(sendbuf, in_place=True),
                      buffers.read(recvbuf, writable=True, parts=comm.Get_size()))  # fmt: skip
 
 
 def allgatherv(sendbuf: Spec, recvbuf: Spec, comm: MPI.Comm) -> Call:
     """The call of an all-gather of parts of different sizes."""
-    sent, made = buffers.folded(buffers.read(sendbuf))
+    sent, made = buffers.folded(buffers.read(sendbuf, in_place=True))
     received = buffers.read_parts(recvbuf, comm.Get_size())
     counts = _c_numbers("counts", received.counts or ())
     places = _c_numbers("displacements", received.displacements or ())
@@ -74,14 +74,18 @@ def allgatherv(sendbuf: Spec, recvbuf: Spec, comm: MPI.Comm) -> Call:
 def gather(sendbuf: Spec, recvbuf: Spec, root: int, comm: MPI.Comm) -> Call:
     """The call of a gather. Only the root's `recvbuf` counts."""
     at_root = comm.Get_rank() == root
-    received = buffers.read(recvbuf if at_root else None, writable=True, parts=comm.Get_size())
-    return _exchange("gather", buffers.read(sendbuf), received, root)
+    sent = buffers.read(sendbuf, in_place=at_root)
+    received = buffers.NOTHING
+    if at_root:
+        received = buffers.read(recvbuf, writable=True, parts=comm.Get_size())
+    return _exchange("gather", sent, received, root)
 
 
 def scatter(sendbuf: Spec, recvbuf: Spec, root: int, comm: MPI.Comm) -> Call:
     """The call of a scatter. Only the root's `sendbuf` counts."""
-    sent = buffers.read(sendbuf if comm.Get_rank() == root else None, parts=comm.Get_size())
-    return _exchange("scatter", sent, buffers.read(recvbuf, writable=True), root)
+    at_root = comm.Get_rank() == root
+    sent = buffers.read(sendbuf, parts=comm.Get_size()) if at_root else buffers.NOTHING
+    return _exchange("scatter", sent, buffers.read(recvbuf, writable=True, in_place=at_root), root)
 
 
 def _exchange(function: str, sent: Buffer, received: Buffer, *root: int) -> Call:
@@ -92,11 +96,16 @@ def _exchange(function: str, sent: Buffer, received: Buffer, *root: int) -> Call
 
 
 def _pair(sendbuf: Spec, recvbuf: Spec) -> tuple[Buffer, Buffer]:
-    """Send and receive buffer of a reduction. Raises ValueError if their counts differ."""
+    """Send and receive buffer of a reduction.
+
+    Raises ValueError if their counts or datatypes differ: the C function takes one of each.
+    """
     received = buffers.read(recvbuf, writable=True)
-    sent = buffers.read(sendbuf)
+    sent = buffers.read(sendbuf, in_place=True)
     if not sent.in_place and sent.count != received.count:
         raise ValueError(f"counts: {sent.count} sent, {received.count} received; give equal ones")
+    if not sent.in_place and sent.datatype != received.datatype:
+        raise ValueError("datatypes: other elements are sent than received; give equal ones")
     return sent, received
 
 

@@ -80,7 +80,9 @@ class Library:
         self.handle = c_void_p if family == "openmpi" else c_int
         self._library.latecomer_last_error.restype = c_char_p
         # Before mpi4py ends MPI, which happens after the functions that Python calls at its exit.
-        atexit.register(self._library.latecomer_prepare_finalize)
+        # The drop-in library, of which the counters are read, has an MPI_Finalize of its own.
+        if hasattr(self._library, "latecomer_prepare_finalize"):
+            atexit.register(self._library.latecomer_prepare_finalize)
         self._functions = {name: self._function(name, ALL[name]) for name in names}
 
     def _function(self, name: str, words: tuple[Any, ...]) -> Any:

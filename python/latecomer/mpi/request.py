@@ -8,7 +8,12 @@ from ctypes import addressof, c_void_p
 from mpi4py import MPI
 
 from .calls import Call
+from .errors import LatecomerError
 from .library import Library, handle
+
+# Keeps the buffers of started requests alive where the program keeps no name for the request: the
+# next collective on the communicator carries the call out.
+_started: set[Request] = set()
 
 
 class Request:
@@ -22,12 +27,13 @@ class Request:
         request.free()
 
     All ranks start the requests of a communicator, and call its collectives, in the same order.
-    Errors raise MPI.Exception. Source: latecomer_start, latecomer_wait in latecomer_mpi.h.
+    Errors raise MPI.Exception, and so does a request that was freed. Source: latecomer_start,
+    latecomer_wait in latecomer_mpi.h.
     """
 
     def __init__(self, library: Library, comm: MPI.Comm, some: Sequence[Call]) -> None:
         """Announce the calls, which are several where a vector exceeds a count of C."""
-        self._library, self._calls = library, some
+        self._library, self._calls, self._freed = library, some, False
         self._requests = [c_void_p() for _ in some]
         for call, request in zip(some, self._requests, strict=True):
             words = (*call.arguments, handle(comm), handle(MPI.INFO_NULL), addressof(request))
@@ -35,13 +41,19 @@ class Request:
 
     def start(self) -> None:
         """Start the call. Local: it moves no data."""
+        if self._freed:
+            raise LatecomerError(MPI.ERR_REQUEST, "request: it was freed")
         for request in self._requests:
             self._library.call("start", addressof(request))
+        _started.add(self)
 
     def wait(self) -> None:
         """Carry out the call; returns at once if it was not started."""
+        if self._freed:
+            raise LatecomerError(MPI.ERR_REQUEST, "request: it was freed")
         for request in self._requests:
             self._library.call("wait", addressof(request))
+        _started.discard(self)
 
     def free(self) -> None:
         """Free the request, which must not be started. Local; a second time does nothing."""
@@ -49,4 +61,5 @@ class Request:
             self._library.call("request_free", addressof(request))
         for call in self._calls:
             call.free()
-        self._requests, self._calls = [], ()
+        self._requests, self._calls, self._freed = [], (), True
+        _started.discard(self)

@@ -41,6 +41,12 @@ struct Ending {
   Seconds library = 0;              // duration of the MPI library's own collective
 };
 
+/// The beginning of a call, on the common clock.
+struct Entry {
+  Seconds arrived = 0;
+  Seconds deciding = 0;  // seconds from then until the collective began
+};
+
 // --- Failures ---
 
 /// Makes the communicator unusable, and notifies the other ranks, which wait for this one.
@@ -97,7 +103,7 @@ Outcome note_arrivals(CommState& state) {
 
 /// Exchanges arrivals between all ranks. All ranks have been in the call, so none waits here for
 /// one that still computes.
-Outcome exchange_arrivals(CommState& state, Seconds arrived) {
+Outcome exchange_arrivals(CommState& state, const Entry& entry) {
   CommResources& resources = *state.resources;
   if (!state.arrival_exchange) {
     Problem problem;
@@ -107,7 +113,8 @@ Outcome exchange_arrivals(CommState& state, Seconds arrived) {
   }
   const Prepared& exchange = *state.arrival_exchange;
   resources.failures.enter_part(FailureDetector::Part::exchange, exchange.context().plan_hash);
-  Piggyback& piggyback = state.chooser.watch()->begin_exchange(arrived, resources.clocks.now());
+  Piggyback& piggyback =
+      state.chooser.watch()->begin_exchange(entry.arrived, resources.clocks.now(), entry.deciding);
   Buffers none(Layout(MPI_BYTE), nullptr, nullptr, resources.scratch, 0);
   resources.transport.begin(std::move(none), MPI_SUM,
                             {resources.calls, exchange.context().plan_hash}, &piggyback);
@@ -121,13 +128,13 @@ Outcome exchange_arrivals(CommState& state, Seconds arrived) {
 }
 
 /// After a call whose messages carried no stamps: exchanges arrivals, if that was decided.
-Outcome exchange_afterwards(CommState& state, bool exchange, Seconds arrived) {
+Outcome exchange_afterwards(CommState& state, bool exchange, const Entry& entry) {
   if (state.chooser.watch() == nullptr) return {};
   if (!exchange) {
     state.chooser.miss();
     return {};
   }
-  const Outcome exchanged = exchange_arrivals(state, arrived);
+  const Outcome exchanged = exchange_arrivals(state, entry);
   return exchanged.code == MPI_SUCCESS ? note_arrivals(state) : exchanged;
 }
 
@@ -249,7 +256,7 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
 
 /// Executes a plan. `begun`: the protocol, if it was started ahead of this rank's arrival.
 Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
-                     Seconds arrived) {
+                     const Entry& entry) {
   CommResources& resources = *state.resources;
   Watch* const watch = state.chooser.piggybacks(prepared.plan) ? state.chooser.watch() : nullptr;
   resources.failures.enter_part(FailureDetector::Part::plan, prepared.context().plan_hash);
@@ -260,10 +267,10 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
   if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
   Protocol* protocol = begun;
   if (begun != nullptr) {
-    if (watch != nullptr) watch->arrive(arrived);
+    if (watch != nullptr) watch->arrive(entry.arrived);
     resources.transport.bind(data.input(), data.output());
   } else {
-    Piggyback* const piggyback = watch != nullptr ? &watch->enter(arrived) : nullptr;
+    Piggyback* const piggyback = watch != nullptr ? &watch->enter(entry.arrived) : nullptr;
     Buffers buffers(data.layout(), data.input(), data.output(), resources.scratch,
                     prepared.context().scratch_count);
     resources.begin_call(prepared.plan, prepared.context(), std::move(buffers), call.op,
@@ -278,7 +285,7 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
   guard.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
   resources.end_call();
-  if (watch != nullptr) watch->leave(resources.clocks.now());
+  if (watch != nullptr) watch->leave(resources.clocks.now(), entry.deciding);
   int code = data.finish();
   if (code != MPI_SUCCESS) return {code, "MPI could not unpack the data"};
   code = buffers_here.finish();
@@ -286,28 +293,26 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
 }
 
 Ending execute_plan_and_learn(CommState& state, const Call& call, const Prepared& prepared,
-                              Protocol* begun, bool exchange, Seconds arrived) {
-  Outcome outcome = execute_plan(state, call, prepared, begun, arrived);
+                              Protocol* begun, bool exchange, const Entry& entry) {
+  Outcome outcome = execute_plan(state, call, prepared, begun, entry);
   if (begun != nullptr) state.async_progress->end_call();
   if (outcome.code == MPI_SUCCESS) {
-    outcome = state.chooser.piggybacks(prepared.plan)
-                  ? note_arrivals(state)
-                  : exchange_afterwards(state, exchange, arrived);
+    outcome = state.chooser.piggybacks(prepared.plan) ? note_arrivals(state)
+                                                      : exchange_afterwards(state, exchange, entry);
   }
   if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
-  if (Watch* const watch = state.chooser.watch()) watch->extend_call(state.resources->clocks.now());
   return {MPI_SUCCESS, &latecomer_stats::handled,
           state.chooser.piggybacks(prepared.plan) || exchange};
 }
 
-Ending execute_library(CommState& state, const Call& call, bool exchange, Seconds arrived) {
+Ending execute_library(CommState& state, const Call& call, bool exchange, const Entry& entry) {
   state.parameters = "as=native";
   Ending ending{MPI_SUCCESS, &latecomer_stats::native};
   const Seconds entered = monotonic_clock();
   ending.code = execute_natively(state, call);
   ending.library = monotonic_clock() - entered;
   if (ending.code != MPI_SUCCESS) return ending;
-  const Outcome exchanged = exchange_afterwards(state, exchange, arrived);
+  const Outcome exchanged = exchange_afterwards(state, exchange, entry);
   if (exchanged.code != MPI_SUCCESS) return fail(state, exchanged);
   ending.arrivals_known = exchange;
   return ending;
@@ -350,12 +355,14 @@ Outcome prepare_decided(CommState& state, const Request& request, Decision& deci
 }
 
 /// Decides about the call and executes it.
-Ending decide_and_execute(CommState& state, const Request& request, Seconds arrived) {
+Ending decide_and_execute(CommState& state, const Request& request, CallClass* call_class,
+                          Seconds arrived) {
   const Call& call = request.call;
   Decision decision;
   Prepared* prepared = nullptr;
   Protocol* begun = nullptr;
-  if (state.async_progress && state.async_progress->announces(request)) {
+  const bool announced = state.async_progress && state.async_progress->announces(request);
+  if (announced) {
     const Outcome joined = state.async_progress->enter_call(request, decision, prepared);
     if (joined.code != MPI_SUCCESS) return fail(state, joined);
     begun = state.async_progress->begun();
@@ -366,14 +373,21 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
     }
     ++state.resources->calls;
     if (!state.async_progress && tells_of_devices(state.resources->calls)) state.due.device = true;
-    (void)state.chooser.expect(request.problem);
-    decision = state.chooser.decide(request.problem);
+    std::optional<Decision> again;
+    if (call_class != nullptr) again = state.chooser.repeat(*call_class, request.problem);
+    if (!again) {
+      (void)state.chooser.expect(request.problem);
+      again = state.chooser.decide(request.problem);
+    }
+    decision = *std::move(again);
     const Outcome ready = prepare_decided(state, request, decision, prepared);
     if (ready.code != MPI_SUCCESS) return fail(state, ready);
   }
+  // A wait for rank 0's plan is part of an announced call.
+  const Entry entry{arrived, announced ? 0 : state.resources->clocks.now() - arrived};
   switch (decision.action) {
     case Decision::Action::library:
-      return execute_library(state, call, decision.exchange_arrivals, arrived);
+      return execute_library(state, call, decision.exchange_arrivals, entry);
     case Decision::Action::refused:
       return execute_refused(state, call, decision.why);
     case Decision::Action::plan:
@@ -381,7 +395,7 @@ Ending decide_and_execute(CommState& state, const Request& request, Seconds arri
   }
   const std::string& parameters = parameters_of(state, *prepared);
   if (state.parameters != parameters) state.parameters = parameters;
-  return execute_plan_and_learn(state, call, *prepared, begun, decision.exchange_arrivals, arrived);
+  return execute_plan_and_learn(state, call, *prepared, begun, decision.exchange_arrivals, entry);
 }
 
 /// Links the ranks in a call, and watches arrivals if they are to be forecast.
@@ -464,7 +478,8 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
   }
   const Seconds inside = monotonic_clock() - entered;
   const bool announced = state.async_progress && state.async_progress->announces(request);
-  Ending ending = decide_and_execute(state, request, state.resources->clocks.now() - inside);
+  Ending ending =
+      decide_and_execute(state, request, call_class, state.resources->clocks.now() - inside);
   ending.call_class = call_class;
   ending.decided =
       call_class != nullptr && !announced && ending.code == MPI_SUCCESS && !state.chooser.ruled();

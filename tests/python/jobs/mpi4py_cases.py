@@ -3,8 +3,10 @@
 Usage: mpirun -n N python mpi4py_cases.py [CASE...]. Rank 0 prints `CASE: MISTAKES` for each case.
 """
 
+import gc
 import sys
 import traceback
+import weakref
 
 import latecomer
 import numpy as np
@@ -198,6 +200,72 @@ def persistent():
         comm.comm.Free()
 
 
+def requests_without_a_name():
+    """Buffers of a started request live until its call, which the next collective carries out."""
+    comm = latecomer.Communicator(COMM.Dup(), algorithm={"allreduce": "ring"})
+    for step in range(5):
+        mine = np.full(1 << 16, float(RANK + step))
+        lives = weakref.ref(mine)
+        comm.allreduce_init(mine, np.zeros(1 << 16)).start()
+        del mine
+        gc.collect()
+        assert lives() is not None
+        ours = np.zeros(10)
+        comm.allreduce(np.ones(10), ours)
+        expect(ours, np.full(10, float(SIZE)))
+    request = comm.allreduce_init(ours, np.zeros(10))
+    request.free()
+    refused(MPI.Exception, "it was freed", request.start)
+    refused(MPI.Exception, "it was freed", request.wait)
+    comm.comm.Free()
+
+
+def nothing_given():
+    """None means as in mpi4py: in place where a vector would be sent, elsewhere a mistake."""
+    comm = latecomer.Communicator(COMM.Dup(), algorithm=None)
+    ours, mpis = np.zeros((2, 2 * SIZE))
+    for buffer in (ours, mpis):
+        buffer[:] = np.arange(2 * SIZE) + RANK
+    comm.allreduce(None, ours)
+    COMM.Allreduce(None, mpis)
+    expect(ours, mpis)
+    comm.allgather(None, ours)
+    COMM.Allgather(None, mpis)
+    comm.allgatherv(None, [ours, [2] * SIZE])
+    COMM.Allgatherv(None, [mpis, [2] * SIZE])
+    expect(ours, mpis)
+    at_root, part = RANK == 0, np.full(2, float(RANK))
+    comm.gather(None if at_root else part, ours)
+    COMM.Gather(None if at_root else part, mpis)
+    comm.reduce(None if at_root else 2 * ours, ours)
+    COMM.Reduce(None if at_root else 2 * mpis, mpis)
+    comm.scatter(ours, None if at_root else part)
+    expect(ours, mpis)
+    refused(TypeError, "None", comm.bcast, None)
+    refused(TypeError, "None", comm.allreduce, ours, None)
+    refused(TypeError, "None", comm.allgather, part, None)
+    refused(TypeError, "None", comm.allgatherv, part, None)
+    refused(TypeError, "None", comm.gather, part if at_root else None, None)
+    refused(TypeError, "None", comm.scatter, None, part if at_root else None)
+    comm.comm.Free()
+
+
+def memory_in_uneven_parts():
+    """Without counts: allgatherv gives the first ranks one element more, the others refuse."""
+    comm = latecomer.Communicator(COMM.Dup(), algorithm=None)
+    for rest in range(SIZE):
+        ours, mpis = np.zeros((2, 5 * SIZE + rest))
+        mine = np.full(5 + (rest > RANK), RANK + 1.0)
+        comm.allgatherv(mine, ours)
+        COMM.Allgatherv(mine, mpis)
+        expect(ours, mpis)
+    odd, part = np.zeros(2 * SIZE + 1), np.zeros(2)
+    refused(ValueError, "give equal parts", comm.allgather, part, odd)
+    refused(ValueError, "give equal parts", comm.gather, part, odd, root=RANK)
+    refused(ValueError, "give equal parts", comm.scatter, odd, part, root=RANK)
+    comm.comm.Free()
+
+
 def functions():
     """Without settings the MPI library carries calls out."""
     comm = COMM.Dup()
@@ -261,6 +329,11 @@ def errors():
     mine, ours = np.zeros(4), np.zeros(4)
     refused(ValueError, "4 sent, 3 received", comm.allreduce, mine, ours[:3])
     refused(ValueError, "the count needs 40", comm.allreduce, [mine, 5], [ours, 5])
+    refused(ValueError, "give equal ones", comm.allreduce, mine.astype("f4"), ours)
+    refused(ValueError, "-2; give numbers", comm.bcast, [mine, 1, -2, MPI.DOUBLE])
+    refused(ValueError, "-1; give numbers", comm.allgatherv, mine,
+            [ours, [0] * SIZE, [-1] * SIZE])  # fmt: skip
+    refused(ValueError, "behind its end", comm.bcast, [mine, None, 5, MPI.DOUBLE])
     refused(TypeError, "not 'int'", comm.allreduce, 3, ours)
     refused(ValueError, "a list of 5", comm.bcast, [mine, 1, 2, 3, 4])
     refused(ValueError, "one for each of the", comm.allgatherv, mine, [ours, [1] * (SIZE + 1)])
@@ -333,7 +406,8 @@ def unchanged_program():
 
 
 CASES = [every_collective, in_place, parts_of_all_sizes, derived_types, user_operators,
-         long_vectors, persistent, functions, knowledge, errors, observed]  # fmt: skip
+         long_vectors, persistent, requests_without_a_name, nothing_given,
+         memory_in_uneven_parts, functions, knowledge, errors, observed]  # fmt: skip
 
 
 def main(names):

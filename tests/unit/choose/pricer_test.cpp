@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "price/price.hpp"
+#include "price/rivals.hpp"
 
 namespace latecomer {
 namespace {
@@ -67,6 +68,51 @@ TEST(Pricer, HasNoPlansOnNodesWhereThePlacementMayNotBeUsed) {
     EXPECT_TRUE(each.plan == nullptr || each.plan->placement.empty());
   }
   for (const Candidate& each : without) EXPECT_NE(each.row->name, "nodes");
+}
+
+std::vector<std::string_view> names(const std::vector<Candidate>& candidates) {
+  std::vector<std::string_view> all;
+  for (const Candidate& each : candidates) all.push_back(each.row->name);
+  return all;
+}
+
+/// The prices of four ranks' programs are alike; rings come first, which have no exchanges.
+TEST(Pricer, HasRivalsOnceThePriceIsDoubted) {
+  using Names = std::vector<std::string_view>;
+  CallClass call_class;
+  call_class.budget = 1;
+  Pricer pricer;
+  const Problem problem{Collective::allreduce, 4, 1 << 18, 4};
+  pricer.know({.handshake = 100e-6}, false, true, true);
+  EXPECT_EQ(names(pricer.candidates(call_class, problem, {})),
+            (Names{"native", "fastest", "online_owners"}));
+  const Names with_rivals{"native",    "fastest",      "ring",         "segmented_ring",
+                          "circulant", "rabenseifner", "online_owners"};
+  const std::vector<Candidate> doubted = pricer.candidates(call_class, problem, {}, true);
+  EXPECT_EQ(names(doubted), with_rivals);
+  for (std::size_t i = 2; i < 6; ++i) {
+    EXPECT_LE(doubted[i].predicted, kDoubt * doubted[1].predicted);
+  }
+  // They stay, whether prices are still doubted or not, and nothing is planned again.
+  const auto plans = pricer.plans().plans_made();
+  EXPECT_EQ(names(pricer.candidates(call_class, problem, {})), with_rivals);
+  EXPECT_EQ(pricer.plans().plans_made(), plans);
+}
+
+TEST(Pricer, HasNoRivalsInRootedCollectivesNorWhereTheBudgetIsEmpty) {
+  for (const Collective collective : {Collective::reduce, Collective::bcast}) {
+    CallClass call_class;
+    call_class.budget = 1;
+    Pricer pricer;
+    pricer.know({}, false, true, true);
+    (void)pricer.candidates(call_class, {collective, 16, 1 << 18, 4}, {}, true);
+    EXPECT_TRUE(call_class.rivals.empty());
+  }
+  CallClass poor;
+  Pricer pricer;
+  pricer.know({}, false, true, true);
+  EXPECT_EQ(pricer.candidates(poor, {Collective::allreduce, 16, 1 << 18, 4}, {}, true).size(), 1U);
+  EXPECT_FALSE(poor.knows_rivals);
 }
 
 TEST(Pricer, HasTheLibraryAloneWhereTheBudgetIsEmpty) {

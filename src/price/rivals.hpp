@@ -1,0 +1,20 @@
+// Balanced programs that may be faster than the one with the least price, since prices are off.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/registry.hpp"
+
+namespace latecomer {
+
+/// Prices of programs that rest on the same costs are off against each other by up to so many
+/// times (docs/decisions/0016-selection.md).
+inline constexpr double kDoubt = 1.3;
+
+/// Returns the rows whose balanced price is at most kDoubt times that of `fastest`, the plan that
+/// has the least one; without that plan's own row, and at most four. First come those that are
+/// cheapest if messages both ways between two ranks are slower than the network's costs have it,
+/// which is what these costs are most often wrong in.
+[[nodiscard]] std::vector<const Algorithm*> rivals(const Plan& fastest, const Knowledge& knowledge);
+
+}  // namespace latecomer

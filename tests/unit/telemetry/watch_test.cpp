@@ -1,0 +1,54 @@
+// The durations that ranks tell each other by their stamps.
+#include "telemetry/watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace latecomer {
+namespace {
+
+constexpr Seconds kTolerance = 1e-6;  // stamps hold durations as floats
+
+/// Rank 1's stamps, as a message brings them to rank 0.
+void bring(Piggyback& from, Piggyback& to) {
+  std::vector<char> data;
+  from.pack(data);
+  to.unpack(data.data(), data.size());
+}
+
+/// A plan's call, with stamps: both ranks come at `arrival` and leave at `exit`.
+void stamped_call(Watch& mine, Watch& other, Seconds arrival, Seconds exit, Seconds deciding) {
+  bring(other.enter(arrival), mine.enter(arrival));
+  other.leave(exit, deciding);
+  mine.leave(exit, deciding);
+}
+
+TEST(Watch, TheNextStampedCallBringsTheDuration) {
+  Watch mine(0, 2), other(1, 2);
+  stamped_call(mine, other, 1, 1.5, 0);
+  EXPECT_FALSE(mine.taken());
+  EXPECT_FALSE(mine.taken_before());
+  stamped_call(mine, other, 2, 2.25, 0);
+  ASSERT_TRUE(mine.taken_before());
+  EXPECT_NEAR(*mine.taken_before(), 0.5, kTolerance);
+}
+
+TEST(Watch, DecidingIsNoPartOfAPlansDuration) {
+  Watch mine(0, 2), other(1, 2);
+  stamped_call(mine, other, 1, 1.5, 0.125);
+  stamped_call(mine, other, 2, 2.25, 0);
+  EXPECT_NEAR(mine.taken_before().value_or(0), 0.375, kTolerance);
+  EXPECT_NEAR(mine.moved(), 0.25, kTolerance);  // what the program spent
+}
+
+TEST(Watch, DecidingIsNoPartOfTheLibrarysDuration) {
+  Watch mine(0, 2), other(1, 2);
+  bring(other.begin_exchange(1, 1.5, 0.125), mine.begin_exchange(1, 1.5, 0.125));
+  other.end_exchange();
+  mine.end_exchange();
+  EXPECT_NEAR(mine.taken().value_or(0), 0.375, kTolerance);
+}
+
+}  // namespace
+}  // namespace latecomer
