@@ -1,5 +1,5 @@
-// MPI_Finalize in a program with a progress thread. MPICH has switched its locks off when it deletes
-// the attributes of MPI_COMM_SELF, so the thread must have ended by then.
+// MPI_Finalize in a program with a progress thread. MPICH has switched its locks off when it
+// deletes the attributes of MPI_COMM_SELF, so the thread must have ended by then.
 #include <dirent.h>
 
 #include <fstream>
