@@ -66,7 +66,7 @@ struct CallClass {
   std::uint64_t balanced_in_a_row = 0;  // watched native calls in a row with nobody late
   std::uint64_t review_after = 0;       // calls that are decided about
   std::uint64_t library_timed = 0;      // the last call in `library`
-  std::uint64_t refresh_every = 0;      // of so many calls the library gets one to be timed
+  std::uint64_t refresh_every = 0;      // one in so many calls goes to the library, to time it
   std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
   Seconds lost = 0;                  // by trials, against the best candidate's price
   const Algorithm* current = nullptr;

@@ -31,7 +31,7 @@ constexpr double kDoubted = 1.1;      // prices that are off by more are not tru
 constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
-// Of so many calls the library gets one, so that its durations do not get old: at first, at last.
+// One in so many calls goes to the library, so that its durations do not get old: first, at last.
 constexpr std::uint64_t kRefresh = 32;
 constexpr std::uint64_t kMaxRefresh = 8192;
 
@@ -578,7 +578,7 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
 }
 
 /// Returns a candidate without feedback that would be the best one if its price were too high by as
-/// much as is in doubt. Estimates of arrivals are no part of these prices. What protocols take
+/// much as is in doubt. Estimates of arrivals are no part of these prices. The time of a protocol
 /// differs from call to call, so a small doubt is no reason to try one. A trial begins only if the
 /// earlier ones have not lost too much.
 const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const {

@@ -234,7 +234,7 @@ MPI_TEST(elements_that_span_much_memory_are_the_librarys_to_reduce) {
   CHECK_EQ(latecomer_allreduce(mine.data(), result.data(), 10, made.type(), made.op(), comm),
            MPI_SUCCESS);
   if (context.ranks > 1) CHECK_EQ(stats_of(comm).handled, 1U);
-  // What is only moved is packed, however much it spans.
+  // Data that are only moved are packed, however much they span.
   CHECK_EQ(latecomer_bcast(mine.data(), kCount, made.type(), 0, comm), MPI_SUCCESS);
   if (context.ranks > 1) CHECK_EQ(stats_of(comm).handled, 2U);
   CHECK_EQ(stats_of(comm).failed, 0U);

@@ -116,8 +116,8 @@ MPI_TEST(stretches_of_the_librarys_calls_are_one_sample_each) {
   CHECK(savings.estimate().rough);  // by a part of it
 }
 
-/// The network has better and worse times, which last for a stretch of calls. What the library
-/// would have taken in the handled calls is drawn, too: that is the truth.
+/// The network has better and worse times, which last for a stretch of calls. The
+/// library's times in the handled calls are drawn, too: they are the truth.
 MPI_TEST(the_range_holds_the_truth_as_often_as_it_says) {
   Random random(context.seed);
   int held = 0;

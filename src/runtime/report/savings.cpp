@@ -68,7 +68,8 @@ void Savings::add(CallKey key, By by, const std::optional<Timed>& timed) {
 
 /// The times of the handled calls are known; the error is that of what the library would have taken
 /// in them. Calls that follow each other resemble each other, so a stretch of them is one sample.
-/// What is unknown differs as the samples do: their mean, and that of the calls in between.
+/// Two means are unknown, and vary as the samples do: that of the samples, and that of the calls
+/// between them.
 SavedTime Savings::estimate_of(const Situation& situation) {
   const Mean& library = situation.library;
   const Mean& handled = situation.handled;
