@@ -41,9 +41,9 @@
  *    It needs MPI_THREAD_MULTIPLE on all ranks; otherwise rank 0 says once on stderr that there is
  *    none.
  * 5. Nodes. Ranks of one machine share memory in algorithms that use it ("nodes"), from the first
- * call on that does. LATECOMER_NODES=off keeps all ranks apart; a whole number K, in digits and from
- * 1 to 2147483647, makes nodes of K ranks each, for tests. Where memory cannot be shared rank 0 says so on stderr, and the ranks do
- * without.
+ * call on that does. LATECOMER_NODES=off keeps all ranks apart; a whole number K, in digits and
+ * from 1 to 2147483647, makes nodes of K ranks each, for tests. Where memory cannot be shared rank
+ * 0 says so on stderr, and the ranks do without.
  * 6. Lifetime. Settings and statistics belong to one communicator and end with it; MPI_Comm_dup
  *    does not copy them. A later communicator of the same ranks takes over the knowledge of earlier
  *    calls. Freeing a communicator waits for no other rank. Buffers, datatype and operator of a
