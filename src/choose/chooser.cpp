@@ -191,6 +191,7 @@ bool Chooser::watched(CallClass& call_class, Seconds seconds) {
 
 bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) const {
   // Trials follow each other, each with an exchange of arrivals: there both are slower than later.
+  // Calls that wait until a plan is affordable do not show what deciding gains.
   if (library > 0 && !last_.trial) {
     call_class.library.add(library);
     call_class.library_timed = call_class.calls;
@@ -464,7 +465,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   const bool library_so_far = call_class.feedback.empty();
   Feedback& feedback = call_class.feedback[chosen.row->name];
   note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far,
-        trial != nullptr, trial != nullptr ? price_of_best(call_class) : 0});
+        trial != nullptr || candidates_.size() < 2,
+        trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
   const Seconds price = Prices(call_class).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);

@@ -167,8 +167,8 @@ class Chooser {
     const Algorithm* row = nullptr;
     Seconds predicted = 0;
     bool first = false;  // its first call since it was judged: slower than the next ones
-    bool trial = false;
-    Seconds best = 0;  // in a trial: the best candidate's price, if it is known
+    bool trial = false;  // or no plan is affordable yet
+    Seconds best = 0;    // in a trial: the best candidate's price, if it is known
   };
   class Prices;
 

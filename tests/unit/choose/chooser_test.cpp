@@ -310,6 +310,21 @@ TEST(Chooser, JudgesByUsualCallsAndNotByTrials) {
   EXPECT_EQ(world.chooser.class_of(kShort).futile_reviews, 0U);
 }
 
+/// An exchange after each of these calls may cost half of it.
+TEST(Chooser, WaitsForItsPlansWithoutALoss) {
+  World world;
+  world.overhead = 0.5;
+  const auto& of = [&]() -> const CallClass& { return world.chooser.class_of(kProblem); };
+  int waiting = 0;
+  for (int i = 0; i < 200 && of().arrival_independent.empty(); ++i) {
+    world.chooser.class_of(kProblem).budget = -1;  // plans are never affordable
+    world.call(kProblem, [](auto) { return 1; });
+    waiting += of().active ? 1 : 0;
+  }
+  EXPECT_GE(waiting, 100);
+  EXPECT_EQ(of().futile_reviews, 0U);
+}
+
 TEST(Chooser, StaysWithTheLibraryWhereBothAreAlike) {
   World world;
   const Played played = play(world, 200, {}, [](auto row) { return row == "native" ? 1.03 : 1; });
