@@ -508,7 +508,7 @@ std::shared_ptr<const Plan> Chooser::without_stamps(CallClass& call_class,
 void Chooser::repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every) {
   const std::uint64_t pause =
       std::max(every - call_class.unobserved, 2 * calls_between_looks(call_class) - 1);
-  const std::uint64_t until = next_event(call_class, chosen, pause);
+  const std::uint64_t until = next_event(call_class, Prices(call_class).of(chosen), pause);
   if (until <= call_class.calls + 1) return;
   const bool stamped = piggybacks(*chosen.plan);
   call_class.repeated = {chosen.row, chosen.predicted,
@@ -538,7 +538,9 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
   } else if (observed) {
     ++call_class.balanced_in_a_row;
   }
-  call_class.next_event = next_event(call_class, candidates_.front(), pause);
+  // A rule that chooses the library knows no other candidates.
+  const Seconds price = candidates_.empty() ? 0 : Prices(call_class).of(candidates_.front());
+  call_class.next_event = next_event(call_class, price, pause);
   call_class.unobserved += call_class.next_event - call_class.calls - 1;
 }
 
@@ -650,14 +652,14 @@ std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds
 
 /// The number of the next call that is followed by an exchange, or in which another candidate than
 /// the chosen one is tried again.
-std::uint64_t Chooser::next_event(const CallClass& call_class, const Candidate& chosen,
+std::uint64_t Chooser::next_event(const CallClass& call_class, Seconds chosen,
                                   std::uint64_t every) const {
   const Prices prices(call_class);
   std::uint64_t next = call_class.calls + every;
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.row->name);
     if (each.row == call_class.current || feedback == nullptr || !feedback->known()) continue;
-    next = std::min(next, feedback->next(prices.of(each) / prices.of(chosen)));
+    next = std::min(next, feedback->next(prices.of(each) / chosen));
   }
   return std::max(next, call_class.calls + 1);
 }

@@ -39,7 +39,7 @@ def test_rank_0_prints_a_table(name):
     said = told(name, 1)
     assert said.count("calls of rank 0 of 2") == 1
     assert "calls of rank 1" not in said
-    assert "rank 0 of 'halo \"?[2J\"' (2 ranks): 6 handled" in said
+    assert "rank 0 of 'halo \"\\x1b[2J\"' (2 ranks): 6 handled" in said
     assert "6 ring" in said
     assert "6 further communicators: 6 native" in said
     assert "\x1b" not in said
