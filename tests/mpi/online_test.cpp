@@ -37,7 +37,15 @@ bool equal_everywhere(const std::vector<double>& values, MPI_Comm comm) {
   return min == max;
 }
 
+/// True if this rank was the last to come, and late by about kLate.
+bool shows_late(const std::vector<double>& arrivals, int late) {
+  const auto [first, last] = std::minmax_element(arrivals.begin(), arrivals.end());
+  return last - arrivals.begin() == late && *last > kLate / 2 && *first == 0;
+}
+
+/// On a busy machine another rank may come even later: then the call is repeated.
 MPI_TEST(every_algorithm_tells_all_ranks_who_was_late) {
+  constexpr int kTries = 5;
   const Kinds kinds;
   for (const Algorithm& row : registry(Collective::allreduce)) {
     if (row.kind == latecomer::Kind::native || row.name == "auto") continue;
@@ -46,18 +54,19 @@ MPI_TEST(every_algorithm_tells_all_ranks_who_was_late) {
     latecomer_set_algorithm(comm, "allreduce", std::string(row.name).c_str());
     CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
     for (const int count : {1, context.ranks, 40000}) {
-      MPI_Barrier(MPI_COMM_WORLD);
-      if (context.rank == late) std::this_thread::sleep_for(std::chrono::duration<double>(kLate));
-      try_allreduce(comm, kinds.named("float sum"), {count, false, 0}, context.seed,
-                    std::string(row.name));
-      if (context.ranks == 1) continue;
-      const Pattern pattern = pattern_of(comm, context.ranks);
-      CHECK(equal_everywhere(pattern.last, MPI_COMM_WORLD));
-      CHECK(equal_everywhere(pattern.expected, MPI_COMM_WORLD));
-      const auto max = std::max_element(pattern.last.begin(), pattern.last.end());
-      CHECK_EQ(max - pattern.last.begin(), late);
-      CHECK(*max > kLate / 2);
-      CHECK_EQ(*std::min_element(pattern.last.begin(), pattern.last.end()), 0.0);
+      bool shown = context.ranks == 1;
+      for (int tries = 0; tries == 0 || (!shown && tries < kTries); ++tries) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (context.rank == late) std::this_thread::sleep_for(std::chrono::duration<double>(kLate));
+        try_allreduce(comm, kinds.named("float sum"), {count, false, 0}, context.seed,
+                      std::string(row.name));
+        if (context.ranks == 1) continue;
+        const Pattern pattern = pattern_of(comm, context.ranks);
+        CHECK(equal_everywhere(pattern.last, MPI_COMM_WORLD));
+        CHECK(equal_everywhere(pattern.expected, MPI_COMM_WORLD));
+        shown = shows_late(pattern.last, late);
+      }
+      CHECK_TEXT(shown, std::string(row.name) + ", " + std::to_string(count) + " elements");
     }
   }
 }
