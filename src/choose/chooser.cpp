@@ -651,15 +651,15 @@ std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds
 }
 
 /// The number of the next call that is followed by an exchange, or in which another candidate than
-/// the chosen one is tried again.
-std::uint64_t Chooser::next_event(const CallClass& call_class, Seconds chosen,
+/// the chosen one, which has this price, is tried again.
+std::uint64_t Chooser::next_event(const CallClass& call_class, Seconds price,
                                   std::uint64_t every) const {
   const Prices prices(call_class);
   std::uint64_t next = call_class.calls + every;
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.row->name);
     if (each.row == call_class.current || feedback == nullptr || !feedback->known()) continue;
-    next = std::min(next, feedback->next(prices.of(each) / chosen));
+    next = std::min(next, feedback->next(prices.of(each) / price));
   }
   return std::max(next, call_class.calls + 1);
 }

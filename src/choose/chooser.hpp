@@ -192,7 +192,7 @@ class Chooser {
                                                       const Problem& problem) const;
   [[nodiscard]] std::uint64_t calls_between_stamps(const CallClass& call_class, Seconds price,
                                                    const Plan& plan) const;
-  [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, Seconds chosen,
+  [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, Seconds price,
                                          std::uint64_t every) const;
   void rest(CallClass& call_class, std::uint64_t every, bool observed);
   void repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every);

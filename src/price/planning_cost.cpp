@@ -154,8 +154,8 @@ double blocks_of(const Problem& problem, const Network& network) {
 
 constexpr double kMicrosecond = 1e-6;
 constexpr double kCold = 1.3;  // caches that a call has left, unlike those of repeated measurements
-// A rank's program for its node, in microseconds: of 24 to 512 operations it took 60 to 180 in the
-// first calls of 2 and 4 ranks that share a machine.
+// A rank's program for its node, in microseconds: with 24 to 512 operations it took 46 to 188 in
+// the first calls of 2 and 4 ranks that share a machine (docs/decisions/0016-selection.md).
 constexpr double kProgramOnNode = 35;
 constexpr double kOperationOnNode = 0.3;
 
