@@ -48,8 +48,7 @@ class Chooser {
   /// all ranks wait for the last one, which such a call by itself does not. While the library is
   /// chosen and no rank is late the number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
-  // The parts of the calls' time that overheads may take.
-  static constexpr double kPlanning = 0.01;    // planning; the expected cost is held to half of it
+  // The parts of the calls' time that overheads may take; for planning see CallClass::kPlanning.
   static constexpr double kSetUp = 0.02;       // making CommResources
   static constexpr double kLooking = 0.01;     // forecasting, while the library is chosen
   static constexpr double kExchanging = 0.01;  // exchanging arrivals after native calls, or stamps

@@ -17,6 +17,13 @@ using StateHash = std::uint64_t;
 inline constexpr StateHash kStateHashMask =
     (StateHash{1} << 52) - 1;  // a double holds them exactly
 
+/// Mixes an event that all ranks know alike into the hash; the result is not 0.
+inline void mix(StateHash& state_hash, std::uint64_t event) {
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
+  const std::uint64_t mixed = (state_hash ^ event) * kMix;
+  state_hash = std::max<StateHash>(1, (mixed ^ mixed >> 32) & kStateHashMask);
+}
+
 /// The durations of the last calls of one kind on this rank.
 class Durations {
  public:

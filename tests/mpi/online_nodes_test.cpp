@@ -9,6 +9,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
+#include "runtime/call/run.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
 #include "with_thread.hpp"

@@ -1,0 +1,285 @@
+// Decisions by price: automatic choice in classes of calls that are active
+// (docs/decisions/0016-selection.md).
+#include <algorithm>
+#include <utility>
+
+#include "choose/chooser.hpp"
+#include "patterns/powers.hpp"
+#include "price/rivals.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr double kGain = 0.95;  // a better candidate's price over the current one's, at most
+constexpr std::size_t kPriorWeight = 2;     // calls that must speak for an arrival-aware candidate
+constexpr std::uint64_t kMaxDoublings = 7;  // times that the calls between two exchanges double
+constexpr std::uint64_t kMaxUses = 12;      // uses of a candidate whose durations stay unknown
+constexpr Seconds kLook = 3e-6;     // expecting and deciding, without planning
+constexpr double kTrialLoss = 0.02;   // part of the time of moving data that trials may lose
+constexpr double kDoubted = 1.1;      // prices that are off by more are not trusted
+
+/// The calls of which one is looked at while the same is chosen, such that looking costs at most
+/// kLooking of their time.
+std::uint64_t calls_between_looks(const CallClass& call_class) {
+  const double look = kLook / (Chooser::kLooking * std::max(call_class.elapsed, 1e-9));
+  return 1 + static_cast<std::uint64_t>(look);
+}
+
+}  // namespace
+
+/// The prices of a class's candidates: predictions, corrected by feedback. A program without
+/// feedback is corrected like the balanced one, since both rest on the same cost parameters.
+class Chooser::Prices {
+ public:
+  explicit Prices(const CallClass& call_class) : feedback_(call_class.feedback) {
+    if (const Feedback* feedback = find("fastest")) calibration_ = feedback->factor(1);
+  }
+
+  [[nodiscard]] const Feedback* find(std::string_view name) const {
+    const auto found = feedback_.find(name);
+    return found == feedback_.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] bool judged(const Algorithm& row) const {
+    const Feedback* feedback = find(row.name);
+    return feedback != nullptr && feedback->judged();
+  }
+  [[nodiscard]] double calibration() const { return calibration_; }
+  /// How many times too high the price of a program without feedback may be, against the others':
+  /// the less the balanced one's price agrees with what it takes, the less prices are trusted.
+  [[nodiscard]] double doubt() const {
+    const double off = std::max(calibration_, 1 / std::max(1e-9, calibration_));
+    return off > kDoubted ? std::min(kDoubt, off) : 1;
+  }
+  [[nodiscard]] double factor(const Algorithm& row) const {
+    const Feedback* feedback = find(row.name);
+    return feedback == nullptr
+               ? calibration_
+               : feedback->factor(calibration_, row.arrival_aware ? kPriorWeight : 0);
+  }
+  [[nodiscard]] Seconds of(const Candidate& candidate) const {
+    return candidate.predicted * factor(*candidate.row);
+  }
+
+ private:
+  const std::map<std::string_view, Feedback>& feedback_;
+  double calibration_ = 1;
+};
+
+Decision Chooser::decide(const Problem& problem, bool announced) {
+  const UserRule* const rule = rule_for(problem, expected_);
+  ruled_ = rule != nullptr ? &rule->choice : nullptr;
+  const Choice& choice = ruled_ != nullptr ? *ruled_ : policy_.choice(problem.collective);
+  const bool automatic = choice.algorithm->name == "auto" && !policy_.reproducible;
+  if (automatic) {
+    ruled_ = nullptr;
+  } else if (chooses(problem)) {
+    return decide_by_rule(choice, problem, announced);
+  } else {
+    return decide_as(choice, problem, announced);
+  }
+  CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
+  ++call_class.calls;
+  call_class.used = ++events_;
+  call_class.pay_in();
+  know(problem.collective, announced);
+  candidates_ = pricer_.candidates(call_class, problem, expected_, Prices(call_class).doubt() > 1);
+  const Candidate* const trial = trial_candidate(call_class);
+  const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
+  if (trial == nullptr && call_class.current != chosen.row) {
+    call_class.current = chosen.row;
+    call_class.feedback[chosen.row->name].confirm();
+  }
+  Decision decision{.plan = chosen.plan, .row = chosen.row, .predicted = chosen.predicted};
+  if (chosen.plan) decision.action = Decision::Action::plan;
+  const bool library_so_far = call_class.feedback.empty();
+  Feedback& feedback = call_class.feedback[chosen.row->name];
+  note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far,
+        trial != nullptr || candidates_.size() < 2,
+        trial != nullptr ? price_of_best(call_class) : 0});
+  feedback.use(call_class.calls);
+  const Seconds price = Prices(call_class).of(chosen);
+  const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
+  const std::uint64_t every = trial != nullptr ? 1
+                              : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
+                                        : calls_between_exchanges(call_class, price, problem);
+  // Stamps of one call bring the exits of the one before: a plan's calls are watched in pairs.
+  decision.exchange_arrivals = call_class.exits_due || call_class.unobserved + 1 >= every;
+  call_class.exits_due = stamped && decision.exchange_arrivals && !call_class.exits_due;
+  if (stamped && !decision.exchange_arrivals)
+    decision.plan = without_stamps(call_class, chosen.plan);
+  call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
+  call_class.next_event = 0;
+  call_class.repeated = {};
+  if (trial == nullptr && is_native(*chosen.row)) {
+    rest(call_class, every, decision.exchange_arrivals);
+  } else if (trial == nullptr) {
+    call_class.balanced_in_a_row = 0;
+    if (!announced && !late(expected_) && !call_class.exits_due)
+      repeat_decision(call_class, chosen, every);
+  }
+  return decision;
+}
+
+/// Returns a candidate to try: first the library's collective and the best balanced program, until
+/// both have enough feedback; then those whose price may be too high; later one that was not used
+/// for long. Null: none.
+const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
+  if (candidates_.size() < 2) return nullptr;
+  const Prices prices(call_class);
+  const auto uses = [&](const Candidate& candidate) {
+    const Feedback* feedback = prices.find(candidate.row->name);
+    return feedback == nullptr ? 0 : feedback->uses();
+  };
+  for (const Candidate* each : {&candidates_[0], &candidates_[1]}) {
+    if (!prices.judged(*each->row) && uses(*each) < kMaxUses) return each;
+  }
+  if (const Candidate* const doubtful = doubtful_candidate(call_class)) return doubtful;
+  const Candidate& best = best_of(call_class);
+  for (const Candidate& other : candidates_) {
+    const auto feedback = call_class.feedback.find(other.row->name);
+    if (other.row == best.row || feedback == call_class.feedback.end() || !feedback->second.known())
+      continue;
+    if (!feedback->second.due(call_class.calls, prices.of(other) / prices.of(best))) continue;
+    feedback->second.renew();
+    return &other;
+  }
+  return nullptr;
+}
+
+/// Returns a candidate without feedback that would be the best one if its price were too high by as
+/// much as is in doubt. Estimates of arrivals are no part of these prices. The time of a protocol
+/// differs from call to call, so a small doubt is no reason to try one. A trial begins only if the
+/// earlier ones have not lost too much.
+const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const {
+  const Prices prices(call_class);
+  if (rooted(candidates_.front().row->collective)) return nullptr;
+  const Seconds best = price_of_best(call_class);
+  const bool may_begin =
+      call_class.lost <= kTrialLoss * call_class.moving * static_cast<double>(call_class.calls);
+  for (const Candidate& each : candidates_) {
+    const Feedback* feedback = prices.find(each.row->name);
+    if (each.row->arrival_aware || (feedback != nullptr && feedback->known())) continue;
+    if (each.row->kind == Kind::protocol && prices.doubt() < kDoubt) continue;
+    const std::uint64_t uses = feedback == nullptr ? 0 : feedback->uses();
+    if (uses >= kMaxUses || (uses == 0 && !may_begin)) continue;
+    if (prices.of(each) < prices.doubt() * best) return &each;
+  }
+  return nullptr;
+}
+
+/// 0 as long as the balanced program is not judged.
+Seconds Chooser::price_of_best(const CallClass& call_class) const {
+  const Prices prices(call_class);
+  const bool known = candidates_.size() > 1 && prices.judged(*candidates_[1].row);
+  return known ? prices.of(best_of(call_class)) : 0;
+}
+
+const Candidate& Chooser::best_of(const CallClass& call_class) const {
+  const Prices prices(call_class);
+  const Candidate& native = candidates_.front();
+  if (candidates_.size() < 2 || !prices.judged(*candidates_[1].row)) return native;
+  const auto cheaper = [&](const Candidate& a, const Candidate& b) {
+    return prices.of(a) < prices.of(b);
+  };
+  const Candidate& best = *std::min_element(candidates_.begin(), candidates_.end(), cheaper);
+  const auto is_current = [&](const Candidate& each) { return each.row == call_class.current; };
+  const auto found = std::find_if(candidates_.begin(), candidates_.end(), is_current);
+  const Candidate& current = found == candidates_.end() ? native : *found;
+  return prices.of(best) > kGain * prices.of(current) ? current : best;
+}
+
+std::optional<Decision> Chooser::repeat(CallClass& call_class, const Problem& problem) {
+  const Repeated& last = call_class.repeated;
+  if (last.plan == nullptr || call_class.calls + 1 >= last.until) return std::nullopt;
+  if (last.plan->problem != problem) return std::nullopt;
+  ++call_class.calls;
+  ++call_class.unobserved;
+  call_class.used = ++events_;
+  ruled_ = nullptr;
+  expected_.clear();
+  skip();
+  return Decision{Decision::Action::plan, last.plan, last.row, last.predicted};
+}
+
+/// After a plan was chosen: short calls repeat it until the next event.
+void Chooser::repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every) {
+  const std::uint64_t pause =
+      std::max(every - call_class.unobserved, 2 * calls_between_looks(call_class) - 1);
+  const std::uint64_t until = next_event(call_class, Prices(call_class).of(chosen), pause);
+  if (until <= call_class.calls + 1) return;
+  const bool stamped = piggybacks(*chosen.plan);
+  call_class.repeated = {chosen.row, chosen.predicted,
+                         stamped ? without_stamps(call_class, chosen.plan) : chosen.plan, until};
+}
+
+/// The plan without stamps, which is kept: so the ranks find again what they prepared for it.
+std::shared_ptr<const Plan> Chooser::without_stamps(CallClass& call_class,
+                                                    const std::shared_ptr<const Plan>& plan) {
+  if (call_class.stamped != plan) {
+    Plan bare = *plan;
+    bare.telemetry = false;
+    for (Plan& inner : bare.inner) inner.telemetry = false;
+    call_class.stamped = plan;
+    call_class.bare = std::make_shared<const Plan>(std::move(bare));
+  }
+  return call_class.bare;
+}
+
+/// After the library was chosen: sets the next event, until which calls take the shortcut. If a
+/// rank is expected late and calls are long, each of them is looked at.
+void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
+  std::uint64_t pause = every - call_class.unobserved;
+  if (late(expected_)) {
+    call_class.balanced_in_a_row = 0;
+    pause = std::min(pause, calls_between_looks(call_class));
+  } else if (observed) {
+    ++call_class.balanced_in_a_row;
+  }
+  // A rule that chooses the library knows no other candidates.
+  const Seconds price = candidates_.empty() ? 0 : Prices(call_class).of(candidates_.front());
+  call_class.next_event = next_event(call_class, price, pause);
+  call_class.unobserved += call_class.next_event - call_class.calls - 1;
+}
+
+/// The number of calls between two exchanges of arrivals, such that they cost at most kExchanging
+/// of the time of these calls.
+std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seconds price,
+                                               const Problem& problem) const {
+  if (rooted(problem.collective))
+    return kRootedEvery << std::min(call_class.balanced_in_a_row, kMaxDoublings);
+  const Prices prices(call_class);
+  const Seconds call = std::max(call_class.elapsed, price);
+  if (!(call > 0)) return kRootedEvery;
+  const Seconds exchange =
+      ceil_log2(problem.ranks) * pricer_.network().transfer(0) * prices.calibration();
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
+}
+
+/// The number of calls from the end of a pair that carries arrival stamps to the next pair, such
+/// that stamps cost at most kExchanging of the time of all calls: on each hop of the first block up
+/// to one stamp of each rank.
+std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds price,
+                                            const Plan& plan) const {
+  const Seconds call = std::max(call_class.elapsed, price);
+  if (!(call > 0)) return 1;
+  const Rank places = plan.placement.empty() ? ranks_ : Nodes(plan.placement, ranks_).count();
+  const Seconds stamps = static_cast<Seconds>(Piggyback::kMaxBytesPerRank) * ranks_ *
+                         pricer_.network().beta * ceil_log2(places);
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, 2 * stamps / (kExchanging * call)));
+}
+
+/// The number of the next call that is followed by an exchange, or in which another candidate than
+/// the chosen one, which has this price, is tried again.
+std::uint64_t Chooser::next_event(const CallClass& call_class, Seconds price,
+                                  std::uint64_t every) const {
+  const Prices prices(call_class);
+  std::uint64_t next = call_class.calls + every;
+  for (const Candidate& each : candidates_) {
+    const Feedback* feedback = prices.find(each.row->name);
+    if (each.row == call_class.current || feedback == nullptr || !feedback->known()) continue;
+    next = std::min(next, feedback->next(prices.of(each) / price));
+  }
+  return std::max(next, call_class.calls + 1);
+}
+
+}  // namespace latecomer

@@ -1,0 +1,195 @@
+// Reviews: the ranks compare the durations of their last calls, so that automatic choice begins
+// where it may gain, and ends where it does not.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "choose/chooser.hpp"
+#include "patterns/powers.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each doubling of the ranks
+constexpr Seconds kOwnStep = 5e-6;  // a program's step takes so long however fast the network is
+constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
+constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
+constexpr std::uint64_t kMaxDoublings = 7;  // times that a pause after a lost review doubles
+constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
+constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
+constexpr std::uint64_t kMaxReviewed = 256;
+// One in so many calls goes to the library, so that its durations do not get old: first, at last.
+constexpr std::uint64_t kRefresh = 32;
+constexpr std::uint64_t kMaxRefresh = 8192;
+
+/// Returns the mean without the slowest quarter.
+template <std::size_t size>
+double trimmed_mean(std::array<double, size> values, std::size_t count) {
+  const auto begin = values.begin();
+  std::sort(begin, begin + static_cast<std::ptrdiff_t>(count));
+  const std::size_t kept = count - count / 4;
+  if (kept == 0) return 0;
+  return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(kept), 0.0) /
+         static_cast<double>(kept);
+}
+
+template <std::size_t size>
+double median(std::array<double, size> values, std::size_t count) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
+  std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(count));
+  return *middle;
+}
+
+/// The calls of the library that renew all its durations, of which brief ones are timed rarely.
+std::uint64_t refreshing_calls(const CallClass& call_class) {
+  return Durations::kCalls * (call_class.brief ? CallClass::kTimed : 1);
+}
+
+/// True if ranks may leave a call at different times: then the duration on the last rank to arrive,
+/// which is the least, does not stand for the others.
+bool leave_apart(Collective collective) { return collective != Collective::allreduce; }
+
+}  // namespace
+
+bool Chooser::watched(CallClass& call_class, Seconds seconds) {
+  if (call_class.calls > 0 && call_class.next_is_timed()) {
+    call_class.library.add(seconds);
+    call_class.library_timed = call_class.calls + 1;
+  }
+  ++call_class.calls;
+  return !call_class.active && call_class.calls >= call_class.next_event;
+}
+
+bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) const {
+  // Trials follow each other, each with an exchange of arrivals: there both are slower than later.
+  // Calls that wait until a plan is affordable do not show what deciding gains.
+  if (library > 0 && !last_.trial) {
+    call_class.library.add(library);
+    call_class.library_timed = call_class.calls;
+  }
+  if (!last_.first && !last_.trial) call_class.decided.add(inside);
+  return call_class.active && call_class.decided.count() >= call_class.review_after;
+}
+
+void Chooser::defer(CallClass& call_class) { call_class.next_event = kGrowth * call_class.calls; }
+
+void Chooser::give_up() {
+  for (auto& [key, call_class] : classes_) {
+    call_class.active = false;
+    call_class.next_event = kGrowth * call_class.calls;
+  }
+}
+
+Review Chooser::review(const CallClass& call_class, bool room) {
+  Review mine;
+  const auto add = [&](Reviewed by, const Durations& durations) {
+    for (std::size_t ago = 0; ago < durations.size(); ++ago) {
+      mine.set_call(by, ago, durations.ago(ago), durations.ago(ago));
+    }
+  };
+  add(Reviewed::library, call_class.library);
+  add(Reviewed::decided, call_class.decided);
+  mine.set_room(room);
+  return mine;
+}
+
+bool Chooser::reviewed(CallClass& call_class, const Problem& problem, const Review& all) {
+  if (!call_class.active) return activate(call_class, problem, all);
+  judge(call_class, problem.collective, all);
+  return false;
+}
+
+bool Chooser::activate(CallClass& call_class, const Problem& problem, const Review& all) {
+  // If all ranks leave together, the least time on a rank contains no waiting for others.
+  const std::size_t count = call_class.library.size();
+  std::array<double, Review::kCalls> transfer{};
+  std::array<double, Review::kCalls> mean{};
+  for (std::size_t ago = 0; ago < count; ++ago) {
+    const Seconds min = all.min(Reviewed::library, ago);
+    const Seconds max = all.max(Reviewed::library, ago);
+    transfer[ago] = rooted(problem.collective) ? max : min;
+    mean[ago] = (max + min) / 2;
+    mix(state_hash_, std::bit_cast<std::uint64_t>(mean[ago]));
+  }
+  call_class.elapsed = median(mean, count);
+  call_class.moving = rooted(problem.collective) ? call_class.elapsed : median(transfer, count);
+  call_class.brief = call_class.elapsed < CallClass::kBrief;
+  call_class.used = ++events_;
+  spent_ += call_class.elapsed * static_cast<double>(call_class.calls - call_class.reviewed);
+  call_class.reviewed = call_class.calls;
+  const int steps = std::max(1, ceil_log2(ranks_));
+  const bool room = connected_ || all.room();
+  const bool may_gain = room && median(transfer, count) > kOwnStep * steps;
+  const Seconds needed = connected_ ? 0 : kConnectTime * steps / kSetUp;
+  if (may_gain && spent_ >= needed) {
+    call_class.active = true;
+    call_class.next_event = 0;
+    call_class.review_after = kFirstReview;
+    call_class.refresh_every = kRefresh;
+    call_class.pay_in();
+    return true;
+  }
+  std::uint64_t pause = (kGrowth - 1) * call_class.calls;
+  if (may_gain) {
+    const double calls = (needed - spent_) / call_class.elapsed;
+    pause =
+        std::min(pause, std::max<std::uint64_t>(kReviewed, static_cast<std::uint64_t>(calls) + 1));
+  }
+  call_class.next_event = call_class.calls + pause;
+  return false;
+}
+
+/// Compares the durations of calls that were decided about with those of the library's, whatever
+/// the prices say. From time to time the library gets a few calls, since its durations may be old:
+/// then nothing else would show that it has become faster. If deciding costs more than it gains,
+/// the library gets the next calls: first a few, since its durations may be old; then so many that
+/// the loss is at most kLoss of their time, and twice as many each time in a row.
+void Chooser::judge(CallClass& call_class, Collective collective, const Review& all) {
+  const auto usual_time = [&](Reviewed by, std::size_t count) {
+    std::array<double, Review::kCalls> seconds{};
+    for (std::size_t ago = 0; ago < count; ++ago) {
+      const Seconds least = all.min(by, ago);
+      seconds[ago] = leave_apart(collective) ? (least + all.max(by, ago)) / 2 : least;
+    }
+    return trimmed_mean(seconds, count);
+  };
+  const Seconds library = usual_time(Reviewed::library, call_class.library.size());
+  const Seconds decided = usual_time(Reviewed::decided, call_class.decided.size());
+  const auto reviewed = static_cast<double>(call_class.decided.count());
+  call_class.decided.clear();
+  mix(state_hash_, call_class.calls);
+  // Calls of the library in between were not decided about, and lost nothing.
+  const auto calls_since = static_cast<double>(call_class.calls - call_class.reviewed);
+  call_class.reviewed = call_class.calls;
+  const double share = std::min(1.0, reviewed / std::max(calls_since, 1.0));
+  const double loss = library > 0 ? share * (decided / library - 1) : 0;
+  if (loss <= kLoss) {
+    call_class.futile_reviews = 0;
+    call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);
+    const std::uint64_t few = refreshing_calls(call_class);
+    if (call_class.calls - call_class.library_timed < few * call_class.refresh_every) return;
+    call_class.refresh_every = std::min(kGrowth * call_class.refresh_every, kMaxRefresh);
+    return leave_to_library(call_class, few);
+  }
+  std::uint64_t pause = refreshing_calls(call_class);
+  call_class.refresh_every = kRefresh;
+  if (call_class.futile_reviews > 0) {
+    const double calls = std::clamp(reviewed * loss / kLoss, 1.0, 1e6);
+    pause = static_cast<std::uint64_t>(calls)
+            << std::min(call_class.futile_reviews - 1, kMaxDoublings);
+  }
+  leave_to_library(call_class, pause);
+  ++call_class.futile_reviews;
+}
+
+/// The library gets the next calls; afterwards a few decided ones are reviewed.
+void Chooser::leave_to_library(CallClass& call_class, std::uint64_t calls) {
+  call_class.next_event = call_class.calls + 1 + calls;
+  call_class.reviewed = call_class.calls + calls;
+  call_class.repeated = {};
+  call_class.review_after = kReviewed;
+}
+
+}  // namespace latecomer
