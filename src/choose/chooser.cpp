@@ -205,31 +205,33 @@ void Chooser::learn() {
 
 /// The duration of a call of which all ranks leave after the last arrival may be known only after
 /// the next call: until then its selection keeps the price for its arrivals.
-void Chooser::learn(Selection& selection, std::optional<Seconds> taken,
+void Chooser::learn(Selection& selection, std::optional<Taken> known,
                     const std::vector<Seconds>& arrivals) {
   if (selection.row == nullptr) return;
   const auto found = classes_.find(selection.key);
   if (found == classes_.end()) return;
   CallClass& call_class = found->second;
-  if (!rooted(selection.row->collective) && !arrivals.empty()) {
+  const Collective collective = selection.row->collective;
+  if (!rooted(collective) && !arrivals.empty()) {
     selection.predicted =
         pricer_.in_hindsight(call_class, *selection.row, selection.predicted, arrivals);
   }
-  if (!taken) return;
-  if (selection.best > 0) call_class.lost += std::max(0.0, *taken - selection.best);
+  if (!known) return;
+  Seconds taken = leave_apart(collective) ? known->mean : known->on_last;
+  if (selection.best > 0) call_class.lost += std::max(0.0, taken - selection.best);
   constexpr double kWeight = 0.25;
-  const Seconds elapsed = *taken + waiting(arrivals);
+  const Seconds elapsed = known->mean + waiting(arrivals);
   call_class.elapsed += kWeight * (elapsed - call_class.elapsed);
-  const Seconds moving = rooted(selection.row->collective) ? elapsed : std::max(0.0, *taken);
+  const Seconds moving = rooted(collective) ? elapsed : std::max(0.0, taken);
   call_class.moving += kWeight * (moving - call_class.moving);
   Seconds predicted = selection.predicted;
-  if (rooted(selection.row->collective)) {
+  if (rooted(collective)) {
     if (arrivals.empty()) return;
     predicted = pricer_.in_hindsight(call_class, *selection.row, predicted, arrivals);
-    *taken += waiting(arrivals);
+    taken += waiting(arrivals);
   }
   if (!(predicted > 0) || selection.first) return;
-  call_class.feedback[selection.row->name].learn(*taken / predicted);
+  call_class.feedback[selection.row->name].learn(taken / predicted);
 }
 
 }  // namespace latecomer

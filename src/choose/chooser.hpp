@@ -198,7 +198,7 @@ class Chooser {
   [[nodiscard]] static std::shared_ptr<const Plan> without_stamps(
       CallClass& call_class, const std::shared_ptr<const Plan>& plan);
   void note(const Selection& selection);
-  void learn(Selection& selection, std::optional<Seconds> taken,
+  void learn(Selection& selection, std::optional<Taken> known,
              const std::vector<Seconds>& arrivals);
   void forget_oldest();
 

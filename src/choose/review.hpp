@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/types.hpp"
+#include "schedule/problem.hpp"
 
 namespace latecomer {
 
@@ -22,6 +23,12 @@ inline void mix(StateHash& state_hash, std::uint64_t event) {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
   const std::uint64_t mixed = (state_hash ^ event) * kMix;
   state_hash = std::max<StateHash>(1, (mixed ^ mixed >> 32) & kStateHashMask);
+}
+
+/// True if the ranks may leave a call at times that are far apart: then its duration on the rank
+/// that came last does not stand for the others.
+[[nodiscard]] constexpr bool leave_apart(Collective collective) {
+  return collective != Collective::allreduce;
 }
 
 /// The durations of the last calls of one kind on this rank.

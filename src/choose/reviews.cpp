@@ -47,10 +47,6 @@ std::uint64_t refreshing_calls(const CallClass& call_class) {
   return Durations::kCalls * (call_class.brief ? CallClass::kTimed : 1);
 }
 
-/// True if ranks may leave a call at different times: then the duration on the last rank to arrive,
-/// which is the least, does not stand for the others.
-bool leave_apart(Collective collective) { return collective != Collective::allreduce; }
-
 }  // namespace
 
 bool Chooser::watched(CallClass& call_class, Seconds seconds) {

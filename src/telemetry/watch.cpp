@@ -4,13 +4,6 @@
 #include <numeric>
 
 namespace latecomer {
-namespace {
-
-Seconds mean(const std::vector<Seconds>& times) {
-  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
-}
-
-}  // namespace
 
 const std::vector<Seconds>& Watch::expect(const Problem& problem) {
   history_ = forecasts_.enter(class_key(problem));
@@ -26,6 +19,15 @@ void Watch::enter_class(const Problem& problem) {
 Seconds Watch::last_arrival() const {
   const std::vector<Seconds>& arrivals = seen_.arrivals;
   return arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
+}
+
+/// Of the call that `seen_` has both the arrivals and the exits of.
+Taken Watch::taken_until_exits() const {
+  const std::vector<Seconds>& exits = seen_.exits_before;
+  const auto last = std::ranges::max_element(seen_.arrivals);
+  const Seconds sum = std::accumulate(exits.begin(), exits.end(), 0.0);
+  const auto on_last = exits[static_cast<std::size_t>(last - seen_.arrivals.begin())];
+  return {sum / static_cast<double>(exits.size()) - *last, on_last - *last};
 }
 
 Piggyback& Watch::begin() {
@@ -60,7 +62,7 @@ void Watch::end_exchange() {
   for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
     seen_.exits_before[rank] = stamps[rank].arrival + stamps[rank].elapsed;
   }
-  taken_ = mean(seen_.exits_before) - last_arrival();
+  taken_ = taken_until_exits();
   before_ = {true, 0, true};
 }
 
@@ -72,7 +74,7 @@ void Watch::observe() {
     for (std::size_t rank = 0; rank < stamps.size(); ++rank) {
       seen_.exits_before[rank] = seen_.arrivals[rank] + stamps[rank].elapsed_before;
     }
-    taken_before_ = mean(seen_.exits_before) - last_arrival();
+    taken_before_ = taken_until_exits();
   } else if (!before_.exits_known) {
     seen_.exits_before.clear();
   }

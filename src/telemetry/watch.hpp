@@ -12,6 +12,12 @@
 
 namespace latecomer {
 
+/// How long a call took from its last arrival on.
+struct Taken {
+  Seconds mean = 0;     // until the exits, the mean over the ranks
+  Seconds on_last = 0;  // until the exit of the rank that came last
+};
+
 class Watch {
  public:
   Watch(Rank me, Rank ranks) : me_(me), stamps_(ranks), forecasts_(ranks) {}
@@ -46,11 +52,11 @@ class Watch {
   /// Notes a call, over by now, whose arrivals are not exchanged.
   void miss() { before_ = {}; }
 
-  /// The duration of a call: the mean over the ranks of exit minus last arrival. taken() is known
-  /// for the last call if its arrivals were exchanged after it, taken_before() for the call before
-  /// if both were watched.
-  [[nodiscard]] std::optional<Seconds> taken() const { return taken_; }
-  [[nodiscard]] std::optional<Seconds> taken_before() const { return taken_before_; }
+  /// The duration of a call: the seconds from the last arrival to the exits. taken() is known for
+  /// the last call if its arrivals were exchanged after it, taken_before() for the call before if
+  /// both were watched.
+  [[nodiscard]] std::optional<Taken> taken() const { return taken_; }
+  [[nodiscard]] std::optional<Taken> taken_before() const { return taken_before_; }
 
   /// The time when the last rank entered the last watched call, on the clock that all ranks share;
   /// 0 before the first.
@@ -77,6 +83,7 @@ class Watch {
   };
 
   void observe();
+  [[nodiscard]] Taken taken_until_exits() const;
 
   Rank me_;
   ArrivalStamps stamps_;
@@ -90,8 +97,8 @@ class Watch {
   // Arrivals of the last watched call, and exits of the call before it or, from an exchange, its
   // own; on the shared clock.
   Observation seen_;
-  std::optional<Seconds> taken_;
-  std::optional<Seconds> taken_before_;
+  std::optional<Taken> taken_;
+  std::optional<Taken> taken_before_;
 };
 
 }  // namespace latecomer

@@ -31,14 +31,25 @@ TEST(Watch, TheNextStampedCallBringsTheDuration) {
   EXPECT_FALSE(mine.taken_before());
   stamped_call(mine, other, 2, 2.25, 0);
   ASSERT_TRUE(mine.taken_before());
-  EXPECT_NEAR(*mine.taken_before(), 0.5, kTolerance);
+  EXPECT_NEAR(mine.taken_before()->mean, 0.5, kTolerance);
+}
+
+TEST(Watch, TheDurationOnTheRankThatCameLastIsKnown) {
+  Watch mine(0, 2), other(1, 2);
+  bring(other.enter(1.25), mine.enter(1));
+  other.leave(1.5);
+  mine.leave(2);
+  stamped_call(mine, other, 3, 3.5, 0);
+  ASSERT_TRUE(mine.taken_before());
+  EXPECT_NEAR(mine.taken_before()->on_last, 0.25, kTolerance);
+  EXPECT_NEAR(mine.taken_before()->mean, 0.5, kTolerance);
 }
 
 TEST(Watch, DecidingIsNoPartOfAPlansDuration) {
   Watch mine(0, 2), other(1, 2);
   stamped_call(mine, other, 1, 1.5, 0.125);
   stamped_call(mine, other, 2, 2.25, 0);
-  EXPECT_NEAR(mine.taken_before().value_or(0), 0.375, kTolerance);
+  EXPECT_NEAR(mine.taken_before().value_or(Taken{}).mean, 0.375, kTolerance);
   EXPECT_NEAR(mine.moved(), 0.25, kTolerance);  // what the program spent
 }
 
@@ -47,7 +58,7 @@ TEST(Watch, DecidingIsNoPartOfTheLibrarysDuration) {
   bring(other.begin_exchange(1, 1.5, 0.125), mine.begin_exchange(1, 1.5, 0.125));
   other.end_exchange();
   mine.end_exchange();
-  EXPECT_NEAR(mine.taken().value_or(0), 0.375, kTolerance);
+  EXPECT_NEAR(mine.taken().value_or(Taken{}).mean, 0.375, kTolerance);
 }
 
 }  // namespace
