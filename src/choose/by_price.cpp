@@ -17,6 +17,10 @@ constexpr std::uint64_t kMaxUses = 12;      // uses of a candidate whose duratio
 constexpr Seconds kLook = 3e-6;     // expecting and deciding, without planning
 constexpr double kTrialLoss = 0.02;   // part of the time of moving data that trials may lose
 constexpr double kDoubted = 1.1;      // prices that are off by more are not trusted
+constexpr double kApart = 0.1;  // waiting over moving: from here on ranks do not come together
+// Prices of balanced programs without a closed form are for ranks that come together. Of those that
+// do not, a ring took two thirds of its price, and `generalized` all of it.
+constexpr double kApartDoubt = 1.5;
 
 /// The calls of which one is looked at while the same is chosen, such that looking costs at most
 /// kLooking of their time.
@@ -31,7 +35,8 @@ std::uint64_t calls_between_looks(const CallClass& call_class) {
 /// feedback is corrected like the balanced one, since both rest on the same cost parameters.
 class Chooser::Prices {
  public:
-  explicit Prices(const CallClass& call_class) : feedback_(call_class.feedback) {
+  explicit Prices(const CallClass& call_class)
+      : feedback_(call_class.feedback), apart_(call_class.waiting > kApart * call_class.moving) {
     if (const Feedback* feedback = find("fastest")) calibration_ = feedback->factor(1);
   }
 
@@ -50,6 +55,7 @@ class Chooser::Prices {
     const double off = std::max(calibration_, 1 / std::max(1e-9, calibration_));
     return off > kDoubted ? std::min(kDoubt, off) : 1;
   }
+  [[nodiscard]] double doubt_of_programs() const { return apart_ ? kApartDoubt : doubt(); }
   [[nodiscard]] double factor(const Algorithm& row) const {
     const Feedback* feedback = find(row.name);
     return feedback == nullptr
@@ -62,6 +68,7 @@ class Chooser::Prices {
 
  private:
   const std::map<std::string_view, Feedback>& feedback_;
+  bool apart_;
   double calibration_ = 1;
 };
 
@@ -82,7 +89,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   call_class.used = ++events_;
   call_class.pay_in();
   know(problem.collective, announced);
-  candidates_ = pricer_.candidates(call_class, problem, expected_, Prices(call_class).doubt() > 1);
+  candidates_ = pricer_.candidates(call_class, problem, expected_,
+                                   Prices(call_class).doubt_of_programs() > 1);
   const Candidate* const trial = trial_candidate(call_class);
   const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
   if (trial == nullptr && call_class.current != chosen.row) {
@@ -158,11 +166,13 @@ const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const 
       call_class.lost <= kTrialLoss * call_class.moving * static_cast<double>(call_class.calls);
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.row->name);
-    if (each.row->arrival_aware || (feedback != nullptr && feedback->known())) continue;
-    if (each.row->kind == Kind::protocol && prices.doubt() < kDoubt) continue;
+    if (each.row->arrival_aware || (feedback != nullptr && feedback->tried())) continue;
+    const bool program = each.row->kind != Kind::protocol;
+    if (!program && prices.doubt() < kDoubt) continue;
     const std::uint64_t uses = feedback == nullptr ? 0 : feedback->uses();
     if (uses >= kMaxUses || (uses == 0 && !may_begin)) continue;
-    if (prices.of(each) < prices.doubt() * best) return &each;
+    const double doubt = program ? prices.doubt_of_programs() : kDoubt;
+    if (prices.of(each) < doubt * best) return &each;
   }
   return nullptr;
 }

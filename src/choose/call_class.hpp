@@ -69,6 +69,7 @@ struct CallClass {
   // Alike on all ranks.
   Seconds elapsed = 0;                  // exponential mean over the calls, waiting included
   Seconds moving = 0;                   // likewise from the last arrival on: what plans can shorten
+  Seconds waiting = 0;                  // likewise for the last rank to arrive
   bool brief = false;                   // elapsed < kBrief
   Seconds budget = 0;                   // seconds that planning may take, paid for by the calls
   std::uint64_t reviewed = 0;           // the call of the last review

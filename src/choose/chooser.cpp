@@ -81,6 +81,7 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.calls = call_class.budgeted = all_know.calls;
   call_class.elapsed = all_know.elapsed;
   call_class.moving = all_know.moving;
+  call_class.waiting = all_know.waiting;
   call_class.budget = all_know.budget;
   return call_class;
 }
@@ -212,23 +213,27 @@ void Chooser::learn(Selection& selection, std::optional<Taken> known,
   if (found == classes_.end()) return;
   CallClass& call_class = found->second;
   const Collective collective = selection.row->collective;
-  if (!rooted(collective) && !arrivals.empty()) {
-    selection.predicted =
-        pricer_.in_hindsight(call_class, *selection.row, selection.predicted, arrivals);
+  if (!arrivals.empty()) {
+    selection.waiting = waiting(arrivals);
+    if (!rooted(collective)) {
+      selection.predicted =
+          pricer_.in_hindsight(call_class, *selection.row, selection.predicted, arrivals);
+    }
   }
   if (!known) return;
   Seconds taken = leave_apart(collective) ? known->mean : known->on_last;
   if (selection.best > 0) call_class.lost += std::max(0.0, taken - selection.best);
   constexpr double kWeight = 0.25;
-  const Seconds elapsed = known->mean + waiting(arrivals);
+  const Seconds elapsed = known->mean + selection.waiting;
   call_class.elapsed += kWeight * (elapsed - call_class.elapsed);
+  call_class.waiting += kWeight * (selection.waiting - call_class.waiting);
   const Seconds moving = rooted(collective) ? elapsed : std::max(0.0, taken);
   call_class.moving += kWeight * (moving - call_class.moving);
   Seconds predicted = selection.predicted;
   if (rooted(collective)) {
     if (arrivals.empty()) return;
     predicted = pricer_.in_hindsight(call_class, *selection.row, predicted, arrivals);
-    taken += waiting(arrivals);
+    taken += selection.waiting;
   }
   if (!(predicted > 0) || selection.first) return;
   call_class.feedback[selection.row->name].learn(taken / predicted);

@@ -168,6 +168,7 @@ class Chooser {
     bool first = false;  // its first call since it was judged: slower than the next ones
     bool trial = false;  // or no plan is affordable yet
     Seconds best = 0;    // in a trial: the best candidate's price, if it is known
+    Seconds waiting = 0;  // for the last rank, the mean over the ranks; once arrivals are known
   };
   class Prices;
 

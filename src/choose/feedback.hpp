@@ -25,6 +25,8 @@ class Feedback {
   [[nodiscard]] std::uint64_t uses() const { return uses_; }
   [[nodiscard]] bool judged() const { return seen_ >= kSamples; }
   [[nodiscard]] bool known() const { return seen_ > 0; }
+  /// Returns true after two calls, of which factor() is the better one: a slow call may be chance.
+  [[nodiscard]] bool tried() const { return seen_ > 1; }
   /// The factor that corrects predictions: the lower median of the last few ratios, together with
   /// `prior_weight` ratios of `prior` while there are few; `prior` if there are none.
   [[nodiscard]] double factor(double prior, std::size_t prior_weight = 0) const;

@@ -111,6 +111,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
   }
   call_class.elapsed = median(mean, count);
   call_class.moving = rooted(problem.collective) ? call_class.elapsed : median(transfer, count);
+  call_class.waiting = std::max(0.0, call_class.elapsed - call_class.moving);
   call_class.brief = call_class.elapsed < CallClass::kBrief;
   call_class.used = ++events_;
   spent_ += call_class.elapsed * static_cast<double>(call_class.calls - call_class.reviewed);

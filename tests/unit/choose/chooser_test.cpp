@@ -569,6 +569,26 @@ TEST(Chooser, EndsOnTheBestRowWhateverThePricesSay) {
   }
 }
 
+/// Prices of balanced programs do not count that a ring has done a part of its work before the last
+/// rank comes. Nothing else is wrong with them.
+TEST(Chooser, TriesOthersWhereRanksComeApart) {
+  std::vector<Seconds> arrivals(16, 0);
+  arrivals[3] = price("fastest", kProblem);
+  const Factors factors{{"native", 1.1}, {"fastest", 1}, {"ring", 0.7}};
+  const auto machine = [&factors](std::string_view row) {
+    const auto found = factors.find(row);
+    return found == factors.end() ? 1.2 : found->second;
+  };
+  World world;
+  World together;
+  Played played;
+  for (int i = 0; i < 100; ++i) {
+    played.rows.push_back(world.call(kProblem, machine, {}, arrivals));
+    EXPECT_NE(together.call(kProblem, machine), "ring");
+  }
+  EXPECT_EQ(last_choice(played), "ring");
+}
+
 /// Where the library is the best, trials of others lose little.
 TEST(Chooser, TrialsLoseLittle) {
   constexpr int kCalls = 1000;
