@@ -29,6 +29,11 @@ std::uint64_t calls_between_looks(const CallClass& call_class) {
   return 1 + static_cast<std::uint64_t>(look);
 }
 
+/// The rows for nodes follow arrivals, but a rival among them does not.
+bool follows_arrivals(const Candidate& candidate) {
+  return candidate.row->arrival_aware && candidate.rival.empty();
+}
+
 }  // namespace
 
 /// The prices of a class's candidates: predictions, corrected by feedback. A program without
@@ -44,8 +49,8 @@ class Chooser::Prices {
     const auto found = feedback_.find(name);
     return found == feedback_.end() ? nullptr : &found->second;
   }
-  [[nodiscard]] bool judged(const Algorithm& row) const {
-    const Feedback* feedback = find(row.name);
+  [[nodiscard]] bool judged(const Candidate& candidate) const {
+    const Feedback* feedback = find(candidate.name());
     return feedback != nullptr && feedback->judged();
   }
   [[nodiscard]] double calibration() const { return calibration_; }
@@ -56,17 +61,17 @@ class Chooser::Prices {
     return off > kDoubted ? std::min(kDoubt, off) : 1;
   }
   [[nodiscard]] double doubt_of_programs() const { return apart_ ? kApartDoubt : doubt(); }
-  [[nodiscard]] double factor(const Algorithm& row) const {
-    const Feedback* feedback = find(row.name);
-    return feedback == nullptr
-               ? calibration_
-               : feedback->factor(calibration_, row.arrival_aware ? kPriorWeight : 0);
-  }
   [[nodiscard]] Seconds of(const Candidate& candidate) const {
-    return candidate.predicted * factor(*candidate.row);
+    return candidate.predicted * factor(candidate);
   }
 
  private:
+  [[nodiscard]] double factor(const Candidate& candidate) const {
+    const Feedback* feedback = find(candidate.name());
+    if (feedback == nullptr) return calibration_;
+    return feedback->factor(calibration_, follows_arrivals(candidate) ? kPriorWeight : 0);
+  }
+
   const std::map<std::string_view, Feedback>& feedback_;
   bool apart_;
   double calibration_ = 1;
@@ -93,15 +98,15 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
                                    Prices(call_class).doubt_of_programs() > 1);
   const Candidate* const trial = trial_candidate(call_class);
   const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
-  if (trial == nullptr && call_class.current != chosen.row) {
-    call_class.current = chosen.row;
-    call_class.feedback[chosen.row->name].confirm();
+  if (trial == nullptr && call_class.current != chosen.name()) {
+    call_class.current = chosen.name();
+    call_class.feedback[chosen.name()].confirm();
   }
   Decision decision{.plan = chosen.plan, .row = chosen.row, .predicted = chosen.predicted};
   if (chosen.plan) decision.action = Decision::Action::plan;
   const bool library_so_far = call_class.feedback.empty();
-  Feedback& feedback = call_class.feedback[chosen.row->name];
-  note({call_class.key, chosen.row, chosen.predicted, feedback.uses() == 0 && !library_so_far,
+  Feedback& feedback = call_class.feedback[chosen.name()];
+  note({call_class.key, chosen.row, chosen.name(), chosen.predicted, feedback.uses() == 0 && !library_so_far,
         trial != nullptr || candidates_.size() < 2,
         trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
@@ -135,17 +140,17 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   if (candidates_.size() < 2) return nullptr;
   const Prices prices(call_class);
   const auto uses = [&](const Candidate& candidate) {
-    const Feedback* feedback = prices.find(candidate.row->name);
+    const Feedback* feedback = prices.find(candidate.name());
     return feedback == nullptr ? 0 : feedback->uses();
   };
   for (const Candidate* each : {&candidates_[0], &candidates_[1]}) {
-    if (!prices.judged(*each->row) && uses(*each) < kMaxUses) return each;
+    if (!prices.judged(*each) && uses(*each) < kMaxUses) return each;
   }
   if (const Candidate* const doubtful = doubtful_candidate(call_class)) return doubtful;
   const Candidate& best = best_of(call_class);
   for (const Candidate& other : candidates_) {
-    const auto feedback = call_class.feedback.find(other.row->name);
-    if (other.row == best.row || feedback == call_class.feedback.end() || !feedback->second.known())
+    const auto feedback = call_class.feedback.find(other.name());
+    if (other.name() == best.name() || feedback == call_class.feedback.end() || !feedback->second.known())
       continue;
     if (!feedback->second.due(call_class.calls, prices.of(other) / prices.of(best))) continue;
     feedback->second.renew();
@@ -165,8 +170,8 @@ const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const 
   const bool may_begin =
       call_class.lost <= kTrialLoss * call_class.moving * static_cast<double>(call_class.calls);
   for (const Candidate& each : candidates_) {
-    const Feedback* feedback = prices.find(each.row->name);
-    if (each.row->arrival_aware || (feedback != nullptr && feedback->tried())) continue;
+    const Feedback* feedback = prices.find(each.name());
+    if (follows_arrivals(each) || (feedback != nullptr && feedback->tried())) continue;
     const bool program = each.row->kind != Kind::protocol;
     if (!program && prices.doubt() < kDoubt) continue;
     const std::uint64_t uses = feedback == nullptr ? 0 : feedback->uses();
@@ -180,19 +185,19 @@ const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const 
 /// 0 as long as the balanced program is not judged.
 Seconds Chooser::price_of_best(const CallClass& call_class) const {
   const Prices prices(call_class);
-  const bool known = candidates_.size() > 1 && prices.judged(*candidates_[1].row);
+  const bool known = candidates_.size() > 1 && prices.judged(candidates_[1]);
   return known ? prices.of(best_of(call_class)) : 0;
 }
 
 const Candidate& Chooser::best_of(const CallClass& call_class) const {
   const Prices prices(call_class);
   const Candidate& native = candidates_.front();
-  if (candidates_.size() < 2 || !prices.judged(*candidates_[1].row)) return native;
+  if (candidates_.size() < 2 || !prices.judged(candidates_[1])) return native;
   const auto cheaper = [&](const Candidate& a, const Candidate& b) {
     return prices.of(a) < prices.of(b);
   };
   const Candidate& best = *std::min_element(candidates_.begin(), candidates_.end(), cheaper);
-  const auto is_current = [&](const Candidate& each) { return each.row == call_class.current; };
+  const auto is_current = [&](const Candidate& each) { return each.name() == call_class.current; };
   const auto found = std::find_if(candidates_.begin(), candidates_.end(), is_current);
   const Candidate& current = found == candidates_.end() ? native : *found;
   return prices.of(best) > kGain * prices.of(current) ? current : best;
@@ -285,8 +290,8 @@ std::uint64_t Chooser::next_event(const CallClass& call_class, Seconds price,
   const Prices prices(call_class);
   std::uint64_t next = call_class.calls + every;
   for (const Candidate& each : candidates_) {
-    const Feedback* feedback = prices.find(each.row->name);
-    if (each.row == call_class.current || feedback == nullptr || !feedback->known()) continue;
+    const Feedback* feedback = prices.find(each.name());
+    if (each.name() == call_class.current || feedback == nullptr || !feedback->known()) continue;
     next = std::min(next, feedback->next(prices.of(each) / price));
   }
   return std::max(next, call_class.calls + 1);

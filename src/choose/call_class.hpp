@@ -13,6 +13,7 @@
 #include "choose/plan_cache.hpp"
 #include "choose/review.hpp"
 #include "forecast/call_sequence.hpp"
+#include "price/rivals.hpp"
 
 namespace latecomer {
 
@@ -21,6 +22,9 @@ struct Candidate {
   const Algorithm* row = nullptr;
   Seconds predicted = 0;
   std::shared_ptr<const Plan> plan;  // null: the MPI library's own
+  std::string_view rival = {};       // the name of a rival, whose price is that of balance
+  /// A class tells its candidates apart by it.
+  [[nodiscard]] std::string_view name() const { return rival.empty() ? row->name : rival; }
 };
 
 /// A decision that the next calls of a class repeat.
@@ -83,14 +87,14 @@ struct CallClass {
   std::uint64_t refresh_every = 0;      // one in so many calls goes to the library, to time it
   std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
   Seconds lost = 0;                  // by trials, against the best candidate's price
-  const Algorithm* current = nullptr;
-  std::map<std::string_view, Feedback> feedback;  // by row
+  std::string_view current;  // the candidate chosen last, but for trials
+  std::map<std::string_view, Feedback> feedback;  // by candidate
   Repeated repeated;
   // The last plan whose stamps were left out, and the plan without them.
   std::shared_ptr<const Plan> stamped, bare;
   // Balanced programs that may be faster than the one with the least price. Looked for once.
   bool knows_rivals = false;
-  std::vector<const Algorithm*> rivals;
+  std::vector<Rival> rivals;
   // The last call's candidates that do not depend on expected arrivals: the best balanced program,
   // its rivals, and protocols.
   std::vector<Candidate> arrival_independent;

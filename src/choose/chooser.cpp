@@ -59,7 +59,7 @@ CallClass& Chooser::class_of(const Problem& problem) {
   if (!fresh) return call_class;
   call_class.key = found->first;
   call_class.used = ++events_;
-  call_class.current = &native_row(problem.collective);
+  call_class.current = native_row(problem.collective).name;
   // A first call is often a slow one. Classes of long calls are looked at from the second call on.
   call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 2 : 8;
   if (classes_.size() > kMaxClasses) forget_oldest();
@@ -188,7 +188,7 @@ void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predic
   ++call_class.calls;
   call_class.used = ++events_;
   Feedback& feedback = call_class.feedback[row.name];
-  note({call_class.key, &row, predicted, feedback.uses() == 0});
+  note({call_class.key, &row, row.name, predicted, feedback.uses() == 0});
   feedback.use(call_class.calls);
 }
 
@@ -217,7 +217,7 @@ void Chooser::learn(Selection& selection, std::optional<Taken> known,
     selection.waiting = waiting(arrivals);
     if (!rooted(collective)) {
       selection.predicted =
-          pricer_.in_hindsight(call_class, *selection.row, selection.predicted, arrivals);
+          pricer_.in_hindsight(call_class, selection.name, selection.predicted, arrivals);
     }
   }
   if (!known) return;
@@ -232,11 +232,11 @@ void Chooser::learn(Selection& selection, std::optional<Taken> known,
   Seconds predicted = selection.predicted;
   if (rooted(collective)) {
     if (arrivals.empty()) return;
-    predicted = pricer_.in_hindsight(call_class, *selection.row, predicted, arrivals);
+    predicted = pricer_.in_hindsight(call_class, selection.name, predicted, arrivals);
     taken += selection.waiting;
   }
   if (!(predicted > 0) || selection.first) return;
-  call_class.feedback[selection.row->name].learn(taken / predicted);
+  call_class.feedback[selection.name].learn(taken / predicted);
 }
 
 }  // namespace latecomer

@@ -164,6 +164,7 @@ class Chooser {
   struct Selection {
     CallKey key = 0;
     const Algorithm* row = nullptr;
+    std::string_view name;  // of the candidate
     Seconds predicted = 0;
     bool first = false;  // its first call since it was judged: slower than the next ones
     bool trial = false;  // or no plan is affordable yet

@@ -35,12 +35,6 @@ Seconds as_price(Seconds after_last, Collective collective, const std::vector<Se
   return rooted(collective) ? after_last + waiting(arrivals) : after_last;
 }
 
-/// Returns true for a balanced program that is a candidate besides the one with the least price.
-bool is_rival(const Candidate& candidate) {
-  return candidate.row->kind == Kind::program && !candidate.row->arrival_aware &&
-         candidate.row != &fastest_row(candidate.row->collective);
-}
-
 /// Returns true if protocols compete.
 bool has_protocols(const CallClass& call_class) {
   return std::ranges::any_of(call_class.arrival_independent, [](const Candidate& each) {
@@ -69,13 +63,16 @@ bool prices_anew(const CallClass& call_class) {
   return rooted_class || !has_protocols(call_class);
 }
 
+/// The plan of the program that decides how long a plan takes: on nodes of that among them.
+const Plan& innermost(const Plan& plan) { return plan.inner.empty() ? plan : plan.inner.front(); }
+
 /// Returns the cost of pricing the arrival-independent candidates for given arrivals.
 Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
   Seconds cost = 0;
   for (const Candidate& each : call_class.arrival_independent) {
-    if (is_rival(each)) continue;
+    if (!each.rival.empty()) continue;
     if (has_closed_form(*each.plan)) {
-      const Plan& priced = each.plan->inner.empty() ? *each.plan : each.plan->inner.front();
+      const Plan& priced = innermost(*each.plan);
       const Algorithm& row = find_algorithm(priced.problem.collective, priced.algorithm);
       cost += planning_cost(row, priced.problem, network);
     } else if (replays_arrivals(call_class)) {
@@ -85,24 +82,24 @@ Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
   return cost;
 }
 
-/// Returns the mean price of a row under the arrivals of the last calls; `predicted` if it has
-/// none.
-Seconds mean_of_recent(const CallClass& call_class, const Algorithm& row, Seconds predicted) {
+/// Returns the mean price of a candidate under the arrivals of the last calls; the one that it has
+/// if it has none of these.
+Seconds mean_of_recent(const CallClass& call_class, const Candidate& candidate) {
   Seconds sum = 0;
   int count = 0;
   for (const auto& prices : call_class.recent_prices) {
     for (const Candidate& then : prices) {
-      if (then.row != &row) continue;
+      if (then.name() != candidate.name()) continue;
       sum += then.predicted;
       ++count;
     }
   }
-  return count > 0 ? sum / count : predicted;
+  return count > 0 ? sum / count : candidate.predicted;
 }
 
-/// Adds a candidate, or replaces that of the same row by it if it is cheaper.
+/// Adds a candidate, or replaces that of the same name by it if it is cheaper.
 void add(Candidate candidate, std::vector<Candidate>& candidates) {
-  const auto found = std::ranges::find(candidates, candidate.row, &Candidate::row);
+  const auto found = std::ranges::find(candidates, candidate.name(), &Candidate::name);
   if (found == candidates.end()) return candidates.push_back(std::move(candidate));
   if (candidate.predicted < found->predicted) *found = std::move(candidate);
 }
@@ -112,7 +109,7 @@ void add(Candidate candidate, std::vector<Candidate>& candidates) {
 void use_recent_prices(const CallClass& call_class, std::vector<Candidate>& candidates) {
   for (Candidate& each : candidates) {
     for (const Candidate& independent : call_class.arrival_independent) {
-      if (independent.row == each.row) each.predicted = independent.predicted;
+      if (independent.name() == each.name()) each.predicted = independent.predicted;
     }
   }
 }
@@ -181,9 +178,9 @@ std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& 
 }
 
 /// Returns the plan of a row, if it is cached or the budget pays for making it; otherwise null.
-const CachedPlan* Pricer::plan_if_affordable(CallClass& call_class, const Algorithm& row,
+const CachedPlan* Pricer::plan_if_affordable(CallClass& call_class, const Choice& choice,
                                              const Problem& problem) {
-  const Choice choice{&row, {}};
+  const Algorithm& row = *choice.algorithm;
   if (const CachedPlan* const found = plans_for_call().find(choice, problem, known_)) return found;
   if (!accepts(row, problem, nullptr)) return nullptr;
   const Seconds cost = planning_cost(row, problem, known_.network, known_.placement);
@@ -201,25 +198,27 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
   all.clear();
   known_.arrivals.clear();
   const CachedPlan* const fastest =
-      plan_if_affordable(call_class, fastest_row(problem.collective), problem);
+      plan_if_affordable(call_class, {&fastest_row(problem.collective), {}}, problem);
   if (fastest == nullptr) return;
   const Seconds balanced = fastest->balanced;
   all.push_back({fastest->asked.algorithm, balanced, fastest->plan});
   if (doubted && !call_class.knows_rivals) look_for_rivals(call_class, *all.front().plan);
-  for (const Algorithm* const row : call_class.rivals) {
-    if (row->name == all.front().plan->algorithm) continue;
-    const CachedPlan* const rival = plan_if_affordable(call_class, *row, problem);
-    if (rival != nullptr) all.push_back({row, rival->balanced, rival->plan});
+  const std::string_view least = innermost(*all.front().plan).algorithm;
+  for (const Rival& each : call_class.rivals) {
+    if (each.name == least) continue;
+    const CachedPlan* const rival = plan_if_affordable(call_class, each.choice, problem);
+    if (rival == nullptr) continue;
+    all.push_back({each.choice.algorithm, rival->balanced, rival->plan, each.name});
   }
   for (const Algorithm& row : registry(problem.collective)) {
     if (row.kind != Kind::protocol || (known_.background && !row.runs_ahead)) continue;
     if (!may_pay(row, problem, known_.network, known_.placement)) continue;
-    const CachedPlan* const protocol = plan_if_affordable(call_class, row, problem);
+    const CachedPlan* const protocol = plan_if_affordable(call_class, {&row, {}}, problem);
     if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
     all.push_back({&row, protocol->balanced, protocol->plan});
   }
   for (Candidate& each : all)
-    each.predicted = mean_of_recent(call_class, *each.row, each.predicted);
+    each.predicted = mean_of_recent(call_class, each);
 }
 
 /// Looks for the rivals of the class, which takes about as long as planning `fastest` did. Programs
@@ -239,7 +238,7 @@ Seconds Pricer::price_of(const CallClass& call_class, const Candidate& candidate
                          const std::vector<Seconds>& arrivals) const {
   const Plan& plan = *candidate.plan;
   const bool exact =
-      !is_rival(candidate) && (replays_arrivals(call_class) || has_closed_form(plan));
+      candidate.rival.empty() && (replays_arrivals(call_class) || has_closed_form(plan));
   const Seconds after_last = exact
                                  ? mean_after_last(plan, known_.network, arrivals, known_.placement)
                                  : balanced_time(plan, known_.network, known_.placement);
@@ -280,7 +279,7 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
   call_class.arrivals = expected;
   for (const Candidate& each : call_class.arrival_independent) {
     const Seconds price = anew ? price_of(call_class, each, expected) : each.predicted;
-    call_class.priced.push_back({each.row, price, each.plan});
+    call_class.priced.push_back({each.row, price, each.plan, each.rival});
   }
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.arrival_aware && row.name != "auto";
@@ -294,18 +293,19 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
   });
 }
 
-Seconds Pricer::in_hindsight(CallClass& call_class, const Algorithm& row, Seconds predicted,
+Seconds Pricer::in_hindsight(CallClass& call_class, std::string_view name, Seconds predicted,
                              const std::vector<Seconds>& arrivals) const {
   if (call_class.arrival_independent.empty()) return predicted;
   // As much is left to plans for the next call.
   const Seconds cost = cost_of_prices(call_class, known_.network);
-  const double left = rooted(row.collective) ? 1 : 2;
+  const Collective collective = call_class.arrival_independent.front().row->collective;
+  const double left = rooted(collective) ? 1 : 2;
   if (call_class.budget < left * cost || !call_class.pay(cost)) return predicted;
   std::vector<Candidate> prices;
   for (const Candidate& each : call_class.arrival_independent) {
-    prices.push_back({each.row, price_of(call_class, each, arrivals), nullptr});
-    const bool stands_for = prices.size() == 1 && row.kind == Kind::native;
-    if (each.row == &row || stands_for) predicted = prices.back().predicted;
+    prices.push_back({each.row, price_of(call_class, each, arrivals), nullptr, each.rival});
+    const bool stands_for = prices.size() == 1 && name == native_row(collective).name;
+    if (each.name() == name || stands_for) predicted = prices.back().predicted;
   }
   call_class.recent_prices.push_back(std::move(prices));
   if (call_class.recent_prices.size() > kRecentCalls) {

@@ -42,7 +42,7 @@ class Pricer {
   /// The price that a rooted call is compared with once its arrivals are known: an
   /// arrival-independent candidate is priced for these, others keep the price `predicted` that they
   /// were chosen for, so that a wrong estimate counts against them.
-  [[nodiscard]] Seconds in_hindsight(CallClass& call_class, const Algorithm& row, Seconds predicted,
+  [[nodiscard]] Seconds in_hindsight(CallClass& call_class, std::string_view name, Seconds predicted,
                                      const std::vector<Seconds>& arrivals) const;
 
   /// The plans of calls that all ranks decide about.
@@ -53,7 +53,7 @@ class Pricer {
   [[nodiscard]] PlanCache& plans_for_call() {
     return known_.background ? announced_plans_ : plans_;
   }
-  [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Algorithm& row,
+  [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Choice& choice,
                                                      const Problem& problem);
   void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool doubted);
   void look_for_rivals(CallClass& call_class, const Plan& fastest) const;

@@ -1,6 +1,7 @@
 #include "price/rivals.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "price/price.hpp"
@@ -11,30 +12,46 @@ namespace {
 constexpr std::size_t kMost = 4;
 constexpr double kExchange = 1.5;  // calibrations of links of TCP found 1.2 to 1.8
 
+/// `fastest` runs a program among the nodes, or several, one for each lane. On one node none runs.
+std::vector<Rival> rivals_among_nodes(const Plan& fastest, const Knowledge& among) {
+  if (fastest.inner.size() != 1) return {};
+  const Algorithm& nodes = find_algorithm(fastest.problem.collective, fastest.algorithm);
+  std::vector<Rival> all = rivals(fastest.inner.front(), among);
+  for (Rival& each : all) {
+    each.choice = parse_choice(nodes.collective,
+                               std::string(nodes.name) + ":among=" + std::string(each.name));
+  }
+  return all;
+}
+
 }  // namespace
 
-std::vector<const Algorithm*> rivals(const Plan& fastest, const Knowledge& knowledge) {
+std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
+  Knowledge balanced = knowledge;
+  balanced.arrivals.clear();
+  if (!fastest.placement.empty()) {
+    balanced.placement.clear();
+    return rivals_among_nodes(fastest, balanced);
+  }
   const Network& network = knowledge.network;
   Network doubted = network;
   doubted.exchange = std::max(network.exchange, kExchange);
-  Knowledge balanced = knowledge;
-  balanced.arrivals.clear();
-  const Seconds least = balanced_time(fastest, network, knowledge.placement);
+  const Seconds least = balanced_time(fastest, network);
   std::vector<std::pair<Seconds, const Algorithm*>> found;
   for (const Algorithm& row : registry(fastest.problem.collective)) {
     const bool other = row.kind == Kind::program && !row.arrival_aware && row.name != "fastest" &&
                        row.name != fastest.algorithm;
-    if (!other || !may_pay(row, fastest.problem, network, knowledge.placement)) continue;
+    if (!other || !may_pay(row, fastest.problem, network)) continue;
     const Plan plan = make_plan(row, fastest.problem, {}, balanced);
-    if (balanced_time(plan, network, knowledge.placement) > kDoubt * least) continue;
-    found.emplace_back(balanced_time(plan, doubted, knowledge.placement), &row);
+    if (balanced_time(plan, network) > kDoubt * least) continue;
+    found.emplace_back(balanced_time(plan, doubted), &row);
   }
   std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
-  std::vector<const Algorithm*> rows;
+  std::vector<Rival> all;
   for (const auto& [price, row] : found) {
-    if (rows.size() < kMost) rows.push_back(row);
+    if (all.size() < kMost) all.push_back({{row, {}}, row->name});
   }
-  return rows;
+  return all;
 }
 
 }  // namespace latecomer

@@ -1,6 +1,7 @@
 // Balanced programs that may be faster than the one with the least price, since prices are off.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "algorithms/registry.hpp"
@@ -11,10 +12,15 @@ namespace latecomer {
 /// times (docs/decisions/0016-selection.md).
 inline constexpr double kDoubt = 1.3;
 
-/// Returns the rows whose balanced price is at most kDoubt times that of `fastest`, the plan that
-/// has the least one; without that plan's own row, and at most four. First come those that are
+struct Rival {
+  Choice choice;
+  std::string_view name;  // of the program; on nodes of that among them
+};
+
+/// Returns the programs whose balanced price is at most kDoubt times that of `fastest`, the plan
+/// that has the least one; without that plan's own, and at most four. First come those that are
 /// cheapest if messages both ways between two ranks are slower than the network's costs have it,
-/// which is what these costs are most often wrong in.
-[[nodiscard]] std::vector<const Algorithm*> rivals(const Plan& fastest, const Knowledge& knowledge);
+/// which is what these costs are most often wrong in. On nodes the programs among them compete.
+[[nodiscard]] std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge);
 
 }  // namespace latecomer

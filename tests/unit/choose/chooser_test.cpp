@@ -65,7 +65,8 @@ class World {
     const Decision decision = again ? *again : chooser.decide(problem);
     const std::vector<Seconds>& arrivals = actual.empty() ? given : actual;
     const Seconds predicted = decision.predicted > 0 ? decision.predicted : balanced(problem);
-    Seconds taken = predicted * machine(decision.row->name);
+    const std::string_view name = name_of(decision);
+    Seconds taken = predicted * machine(name);
     moving += taken;
     const Seconds all_in = taken + overhead * balanced(problem);
     const Seconds alone = taken;
@@ -77,7 +78,7 @@ class World {
     if (chooser.measured(of, decision.plan ? 0 : alone, all_in)) {
       (void)chooser.reviewed(of, problem, Chooser::review(of, true));
     }
-    return decision.row->name;
+    return name;
   }
 
   Chooser chooser;
@@ -90,6 +91,12 @@ class World {
   double overhead = 0;  // of a call that is decided about, without an arrival exchange
 
  private:
+  /// The row; of one of the programs that `nodes` may run among nodes, that program.
+  static std::string_view name_of(const Decision& decision) {
+    if (decision.row->name != "nodes") return decision.row->name;
+    return decision.plan->inner.front().algorithm;
+  }
+
   static Seconds balanced(const Problem& problem) {
     const Algorithm& fastest = find_algorithm(problem.collective, "fastest");
     return balanced_time(make_plan(fastest, problem, {}, {}), {});
@@ -499,7 +506,7 @@ std::vector<std::string_view> balanced_rows(const Problem& problem) {
   const Algorithm& fastest = find_algorithm(problem.collective, "fastest");
   const Plan plan = make_plan(fastest, problem, {}, {});
   std::vector<std::string_view> rows{"fastest"};
-  for (const Algorithm* const row : rivals(plan, {})) rows.push_back(row->name);
+  for (const Rival& rival : rivals(plan, {})) rows.push_back(rival.name);
   return rows;
 }
 
@@ -574,7 +581,7 @@ TEST(Chooser, EndsOnTheBestRowWhateverThePricesSay) {
 TEST(Chooser, TriesOthersWhereRanksComeApart) {
   std::vector<Seconds> arrivals(16, 0);
   arrivals[3] = price("fastest", kProblem);
-  const Factors factors{{"native", 1.1}, {"fastest", 1}, {"ring", 0.7}};
+  const Factors factors{{"native", 1.1}, {"fastest", 1}, {"ring", 0.7}, {"online_owners", 4}};
   const auto machine = [&factors](std::string_view row) {
     const auto found = factors.find(row);
     return found == factors.end() ? 1.2 : found->second;
@@ -582,10 +589,24 @@ TEST(Chooser, TriesOthersWhereRanksComeApart) {
   World world;
   World together;
   Played played;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 400; ++i) {
     played.rows.push_back(world.call(kProblem, machine, {}, arrivals));
     EXPECT_NE(together.call(kProblem, machine), "ring");
   }
+  EXPECT_EQ(last_choice(played), "ring");
+}
+
+/// Where ranks share nodes the programs among the nodes are tried.
+TEST(Chooser, TriesOtherProgramsAmongNodes) {
+  World world;
+  world.chooser.place(consecutive_placement(16, 4));
+  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"ring", 2}};
+  const auto machine = [&factors](std::string_view row) {
+    const auto found = factors.find(row);
+    return found == factors.end() ? 3.3 : found->second;
+  };
+  Played played;
+  for (int i = 0; i < 400; ++i) played.rows.push_back(world.call(kProblem, machine));
   EXPECT_EQ(last_choice(played), "ring");
 }
 

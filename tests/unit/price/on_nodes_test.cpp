@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
+#include "price/rivals.hpp"
 #include "price/ways.hpp"
 
 namespace latecomer {
@@ -122,6 +123,26 @@ TEST(OnNodes, ManyRanksArePricedWithoutARun) {
   const Seconds price = mean_after_last(plan, kGigabit, arrivals, placement);
   EXPECT_GT(price, kGigabit.beta * (1 << 20));
   EXPECT_LT(price, 4 * kGigabit.beta * (1 << 20));
+}
+
+/// Each rival is a choice that plans another program among the nodes.
+TEST(OnNodes, RivalsAreProgramsAmongTheNodes) {
+  Knowledge knowledge{{}, kGigabit};
+  knowledge.placement = consecutive_placement(16, 4);
+  const Problem problem = sum_of(16, 1 << 18);
+  const Plan fastest = planned("nodes", problem, kGigabit, knowledge.placement);
+  const auto found = rivals(fastest, knowledge);
+  EXPECT_GE(found.size(), 2U);
+  for (const Rival& rival : found) {
+    const Plan plan = make_plan(*rival.choice.algorithm, problem, rival.choice.parameters, knowledge);
+    EXPECT_EQ(plan.algorithm, kNodesRow);
+    EXPECT_EQ(plan.inner.front().algorithm, rival.name);
+    EXPECT_NE(rival.name, fastest.inner.front().algorithm);
+  }
+  knowledge.placement = consecutive_placement(4, 4);
+  EXPECT_TRUE(
+      rivals(planned("nodes", sum_of(4, 1 << 18), kGigabit, knowledge.placement), knowledge)
+          .empty());
 }
 
 TEST(OnNodes, PlanningCountsTheOperationsOnMemory) {
