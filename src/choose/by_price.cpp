@@ -1,6 +1,8 @@
 // Decisions by price: automatic choice in classes of calls that are active
 // (docs/decisions/0016-selection.md).
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "choose/chooser.hpp"
@@ -11,15 +13,19 @@ namespace latecomer {
 namespace {
 
 constexpr double kGain = 0.95;  // a better candidate's price over the current one's, at most
-constexpr std::size_t kPriorWeight = 2;     // calls that must speak for an arrival-aware candidate
-constexpr std::uint64_t kMaxDoublings = 7;  // times that the calls between two exchanges double
-constexpr std::uint64_t kMaxUses = 12;      // uses of a candidate whose durations stay unknown
-constexpr Seconds kLook = 3e-6;     // expecting and deciding, without planning
-constexpr double kTrialLoss = 0.02;   // part of the time of moving data that trials may lose
-constexpr double kDoubted = 1.1;      // prices that are off by more are not trusted
-constexpr double kApart = 0.1;  // waiting over moving: from here on ranks do not come together
+constexpr std::size_t kPriorWeight = 2;  // calls that must speak for an arrival-aware candidate
+constexpr std::uint64_t kMaxExchangeDoublings =
+    7;                                  // times that the calls between two exchanges double
+constexpr std::uint64_t kMaxUses = 12;  // uses of a candidate whose durations stay unknown
+constexpr Seconds kLook = 3e-6;         // expecting and deciding, without planning
+constexpr double kTrialLoss = 0.02;     // part of the time of moving data that trials may lose
+constexpr double kDoubted = 1.1;        // prices that are off by more are not trusted
+// Ranks come apart if they wait for more than this part of the time that moving data takes, and for
+// longer than clocks and schedulers are off.
+constexpr double kApart = 0.1;
+constexpr Seconds kLeastApart = 50e-6;
 // Prices of balanced programs without a closed form are for ranks that come together. Of those that
-// do not, a ring took two thirds of its price, and `generalized` all of it.
+// come apart a ring took two thirds of its price, and `generalized` all of it.
 constexpr double kApartDoubt = 1.5;
 
 /// The calls of which one is looked at while the same is chosen, such that looking costs at most
@@ -27,6 +33,11 @@ constexpr double kApartDoubt = 1.5;
 std::uint64_t calls_between_looks(const CallClass& call_class) {
   const double look = kLook / (Chooser::kLooking * std::max(call_class.elapsed, 1e-9));
   return 1 + static_cast<std::uint64_t>(look);
+}
+
+/// Returns false once trials have lost too much.
+bool may_try(const CallClass& call_class) {
+  return call_class.lost <= kTrialLoss * call_class.moving * static_cast<double>(call_class.calls);
 }
 
 /// The rows for nodes follow arrivals, but a rival among them does not.
@@ -41,7 +52,8 @@ bool follows_arrivals(const Candidate& candidate) {
 class Chooser::Prices {
  public:
   explicit Prices(const CallClass& call_class)
-      : feedback_(call_class.feedback), apart_(call_class.waiting > kApart * call_class.moving) {
+      : feedback_(call_class.feedback),
+        apart_(call_class.waiting > std::max(kLeastApart, kApart * call_class.moving)) {
     if (const Feedback* feedback = find("fastest")) calibration_ = feedback->factor(1);
   }
 
@@ -60,6 +72,7 @@ class Chooser::Prices {
     const double off = std::max(calibration_, 1 / std::max(1e-9, calibration_));
     return off > kDoubted ? std::min(kDoubt, off) : 1;
   }
+  /// The same for programs whose price is that of balance.
   [[nodiscard]] double doubt_of_programs() const { return apart_ ? kApartDoubt : doubt(); }
   [[nodiscard]] Seconds of(const Candidate& candidate) const {
     return candidate.predicted * factor(candidate);
@@ -106,8 +119,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   if (chosen.plan) decision.action = Decision::Action::plan;
   const bool library_so_far = call_class.feedback.empty();
   Feedback& feedback = call_class.feedback[chosen.name()];
-  note({call_class.key, chosen.row, chosen.name(), chosen.predicted, feedback.uses() == 0 && !library_so_far,
-        trial != nullptr || candidates_.size() < 2,
+  note({call_class.key, chosen.row, chosen.name(), chosen.predicted,
+        feedback.uses() == 0 && !library_so_far, trial != nullptr || candidates_.size() < 2,
         trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
   const Seconds price = Prices(call_class).of(chosen);
@@ -147,11 +160,12 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
     if (!prices.judged(*each) && uses(*each) < kMaxUses) return each;
   }
   if (const Candidate* const doubtful = doubtful_candidate(call_class)) return doubtful;
+  if (!may_try(call_class)) return nullptr;
   const Candidate& best = best_of(call_class);
   for (const Candidate& other : candidates_) {
     const auto feedback = call_class.feedback.find(other.name());
-    if (other.name() == best.name() || feedback == call_class.feedback.end() || !feedback->second.known())
-      continue;
+    if (other.name() == best.name() || feedback == call_class.feedback.end()) continue;
+    if (!feedback->second.known()) continue;
     if (!feedback->second.due(call_class.calls, prices.of(other) / prices.of(best))) continue;
     feedback->second.renew();
     return &other;
@@ -159,16 +173,15 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   return nullptr;
 }
 
-/// Returns a candidate without feedback that would be the best one if its price were too high by as
-/// much as is in doubt. Estimates of arrivals are no part of these prices. The time of a protocol
-/// differs from call to call, so a small doubt is no reason to try one. A trial begins only if the
-/// earlier ones have not lost too much.
+/// Returns a candidate with less than two durations that would be the best one if its price were
+/// too high by as much as is in doubt, or whose trial has begun. Estimates of arrivals are no part
+/// of these prices. The time of a protocol differs from call to call, so a small doubt is no reason
+/// to try one. A trial begins only if the earlier ones have not lost too much.
 const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const {
   const Prices prices(call_class);
   if (rooted(candidates_.front().row->collective)) return nullptr;
   const Seconds best = price_of_best(call_class);
-  const bool may_begin =
-      call_class.lost <= kTrialLoss * call_class.moving * static_cast<double>(call_class.calls);
+  const bool may_begin = may_try(call_class);
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.name());
     if (follows_arrivals(each) || (feedback != nullptr && feedback->tried())) continue;
@@ -177,7 +190,7 @@ const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const 
     const std::uint64_t uses = feedback == nullptr ? 0 : feedback->uses();
     if (uses >= kMaxUses || (uses == 0 && !may_begin)) continue;
     const double doubt = program ? prices.doubt_of_programs() : kDoubt;
-    if (prices.of(each) < doubt * best) return &each;
+    if (uses > 0 || prices.of(each) < doubt * best) return &each;
   }
   return nullptr;
 }
@@ -261,7 +274,7 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
 std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                const Problem& problem) const {
   if (rooted(problem.collective))
-    return kRootedEvery << std::min(call_class.balanced_in_a_row, kMaxDoublings);
+    return kRootedEvery << std::min(call_class.balanced_in_a_row, kMaxExchangeDoublings);
   const Prices prices(call_class);
   const Seconds call = std::max(call_class.elapsed, price);
   if (!(call > 0)) return kRootedEvery;

@@ -67,7 +67,7 @@ Decision Chooser::decide_by_rule(const Choice& choice, const Problem& problem, b
   if (!is_native(*choice.algorithm)) {
     call_class.balanced_in_a_row = 0;
     const Decision decision = decide_as(choice, problem, announced);
-    note({call_class.key, choice.algorithm, choice.algorithm->name});
+    note({call_class.key, choice.algorithm});  // no candidate: nothing to compare
     return decision;
   }
   candidates_.clear();
@@ -77,7 +77,7 @@ Decision Chooser::decide_by_rule(const Choice& choice, const Problem& problem, b
   decision.exchange_arrivals = call_class.unobserved + 1 >= every;
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
   rest(call_class, every, decision.exchange_arrivals);
-  note({call_class.key, choice.algorithm, choice.algorithm->name});
+  note({call_class.key, choice.algorithm});  // no candidate: nothing to compare
   return decision;
 }
 

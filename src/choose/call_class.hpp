@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -44,8 +45,8 @@ struct CallClass {
 
   /// The part of the calls' time that planning may take, by estimates that may be 40 % too low: so
   /// calls pay in half of it. The time counts up to kMovingTimes times that of moving data, since
-  /// plans shorten nothing else; more than once, so that ranks that mostly wait do not wait long for
-  /// their plans.
+  /// plans shorten nothing else; more than once, so that ranks that mostly wait do not wait long
+  /// for their plans.
   static constexpr double kPlanning = 0.01;
   static constexpr double kMovingTimes = 10;
   /// Pays for the calls since the last payment into the budget.
@@ -87,7 +88,7 @@ struct CallClass {
   std::uint64_t refresh_every = 0;      // one in so many calls goes to the library, to time it
   std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
   Seconds lost = 0;                  // by trials, against the best candidate's price
-  std::string_view current;  // the candidate chosen last, but for trials
+  std::string_view current;          // the candidate chosen last, but for trials
   std::map<std::string_view, Feedback> feedback;  // by candidate
   Repeated repeated;
   // The last plan whose stamps were left out, and the plan without them.
@@ -103,8 +104,7 @@ struct CallClass {
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
   std::vector<Choice> unpriced;  // for these arrivals, the cheapest to plan last
-  // The prices of the arrival-independent candidates of rooted calls under the arrivals of the last
-  // calls.
+  // The prices of the arrival-independent candidates under the arrivals of the last calls.
   std::vector<std::vector<Candidate>> recent_prices;
 };
 

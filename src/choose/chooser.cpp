@@ -91,12 +91,17 @@ void Chooser::connected(std::uint64_t link) {
   mix(state_hash_, link);
 }
 
-/// Prices that were found for the expected arrivals may be those of plans on nodes.
+/// Candidates, prices and feedback were those of other plans.
 void Chooser::place(const Placement& placement) {
   if (!pricer_.place(placement)) return;
   for (auto& [key, call_class] : classes_) {
     call_class.priced_count = -1;
     call_class.repeated = {};
+    call_class.knows_rivals = false;
+    call_class.rivals.clear();
+    call_class.arrival_independent.clear();
+    call_class.recent_prices.clear();
+    call_class.feedback.clear();
   }
 }
 
@@ -157,9 +162,13 @@ Decision Chooser::decide_as(const Choice& set, const Problem& problem, bool anno
 }
 
 Decision Chooser::without_nodes(const Decision& decision, const Problem& problem) try {
-  const Choice choice = ruled_ != nullptr  ? *ruled_
-                        : chooses(problem) ? Choice{decision.row, {}}
-                                           : policy_.choice(problem.collective);
+  Choice choice = ruled_ != nullptr  ? *ruled_
+                  : chooses(problem) ? Choice{decision.row, {}}
+                                     : policy_.choice(problem.collective);
+  if (ruled_ == nullptr && chooses(problem) && decision.row->name == decision.plan->algorithm) {
+    const auto among = decision.plan->parameters.find("among");
+    if (among != decision.plan->parameters.end()) choice.parameters.insert(*among);
+  }
   know(problem.collective, false, false);
   Decision other = decision;
   other.plan = pricer_.plan(choice, problem, expected_);
@@ -221,7 +230,7 @@ void Chooser::learn(Selection& selection, std::optional<Taken> known,
     }
   }
   if (!known) return;
-  Seconds taken = leave_apart(collective) ? known->mean : known->on_last;
+  Seconds taken = takes_mean_time(collective) ? known->mean : known->on_last;
   if (selection.best > 0) call_class.lost += std::max(0.0, taken - selection.best);
   constexpr double kWeight = 0.25;
   const Seconds elapsed = known->mean + selection.waiting;

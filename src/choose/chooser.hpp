@@ -1,8 +1,8 @@
 // Decides about each call of a communicator: which algorithm executes it, with which plan. Under
-// automatic choice the MPI library's own collective is the safe default: another candidate must
-// have shown in at least three calls that it is better, and planning may only cost what the calls
-// have paid for. Prices of the candidates are for the expected arrivals; measured durations
-// correct them (docs/decisions/0016-selection.md).
+// automatic choice the MPI library's own collective is the safe default: another candidate is
+// chosen once the library's and the best balanced program's durations are known from three calls
+// each, and planning may only cost what the calls have paid for. Prices of the candidates are for
+// the expected arrivals; measured durations correct them (docs/decisions/0016-selection.md).
 //
 // A price counts from the last arrival, since no algorithm can change what was before. In a rooted
 // collective ranks may leave earlier: there the price is the mean over the ranks of exit minus
@@ -17,6 +17,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "choose/call_class.hpp"
 #include "choose/policy.hpp"
@@ -164,11 +166,11 @@ class Chooser {
   struct Selection {
     CallKey key = 0;
     const Algorithm* row = nullptr;
-    std::string_view name;  // of the candidate
+    std::string_view name = {};  // of the candidate; empty: a rule chose
     Seconds predicted = 0;
-    bool first = false;  // its first call since it was judged: slower than the next ones
-    bool trial = false;  // or no plan is affordable yet
-    Seconds best = 0;    // in a trial: the best candidate's price, if it is known
+    bool first = false;   // its first call since it was judged: slower than the next ones
+    bool trial = false;   // or no plan is affordable yet
+    Seconds best = 0;     // in a trial: the best candidate's price, if it is known
     Seconds waiting = 0;  // for the last rank, the mean over the ranks; once arrivals are known
   };
   class Prices;

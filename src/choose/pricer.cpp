@@ -63,7 +63,7 @@ bool prices_anew(const CallClass& call_class) {
   return rooted_class || !has_protocols(call_class);
 }
 
-/// The plan of the program that decides how long a plan takes: on nodes of that among them.
+/// On nodes the plan among them, which decides how long a plan takes; otherwise the plan itself.
 const Plan& innermost(const Plan& plan) { return plan.inner.empty() ? plan : plan.inner.front(); }
 
 /// Returns the cost of pricing the arrival-independent candidates for given arrivals.
@@ -80,6 +80,13 @@ Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
     }
   }
   return cost;
+}
+
+/// Returns true if all candidates are priced for the expected arrivals.
+bool priced_for(const CallClass& call_class, const Problem& problem,
+                const std::vector<Seconds>& expected) {
+  return call_class.priced_count == problem.count && call_class.arrivals == expected &&
+         call_class.unpriced.empty();
 }
 
 /// Returns the mean price of a candidate under the arrivals of the last calls; the one that it has
@@ -166,7 +173,9 @@ std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& 
                                           const std::vector<Seconds>& expected, bool doubted) {
   std::vector<Candidate> all;
   all.push_back({&native_row(problem.collective), 0, nullptr});
-  collect_arrival_independent(call_class, problem, doubted);
+  // What the budget holds goes first to plans for the ranks that are expected late.
+  const bool aware_first = late(expected) && !priced_for(call_class, problem, expected);
+  collect_arrival_independent(call_class, problem, doubted && !aware_first);
   if (call_class.arrival_independent.empty()) return all;
   if (late(expected)) price(call_class, problem, expected);
   const bool priced = late(expected) && !call_class.priced.empty();
@@ -183,7 +192,9 @@ const CachedPlan* Pricer::plan_if_affordable(CallClass& call_class, const Choice
   const Algorithm& row = *choice.algorithm;
   if (const CachedPlan* const found = plans_for_call().find(choice, problem, known_)) return found;
   if (!accepts(row, problem, nullptr)) return nullptr;
-  const Seconds cost = planning_cost(row, problem, known_.network, known_.placement);
+  // A rival among nodes takes one of the plans that `fastest` compares.
+  const Algorithm& paid = choice.parameters.empty() ? row : fastest_row(problem.collective);
+  const Seconds cost = planning_cost(paid, problem, known_.network, known_.placement);
   if (!call_class.pay(cost)) return nullptr;
   return &plans_for_call().get(choice, problem, known_);
 }
@@ -193,7 +204,7 @@ const CachedPlan* Pricer::plan_if_affordable(CallClass& call_class, const Choice
 /// short or can be cut, a protocol may still let most ranks leave early, but the ranks that need
 /// the result wait longer: there it does not compete. Nor does it in calls that rank 0 announces.
 void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& problem,
-                                         bool doubted) {
+                                         bool more_rivals) {
   std::vector<Candidate>& all = call_class.arrival_independent;
   all.clear();
   known_.arrivals.clear();
@@ -202,11 +213,13 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
   if (fastest == nullptr) return;
   const Seconds balanced = fastest->balanced;
   all.push_back({fastest->asked.algorithm, balanced, fastest->plan});
-  if (doubted && !call_class.knows_rivals) look_for_rivals(call_class, *all.front().plan);
+  if (more_rivals && !call_class.knows_rivals) look_for_rivals(call_class, *all.front().plan);
   const std::string_view least = innermost(*all.front().plan).algorithm;
   for (const Rival& each : call_class.rivals) {
     if (each.name == least) continue;
-    const CachedPlan* const rival = plan_if_affordable(call_class, each.choice, problem);
+    const CachedPlan* const rival = more_rivals
+                                        ? plan_if_affordable(call_class, each.choice, problem)
+                                        : plans_for_call().find(each.choice, problem, known_);
     if (rival == nullptr) continue;
     all.push_back({each.choice.algorithm, rival->balanced, rival->plan, each.name});
   }
@@ -217,8 +230,7 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
     if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
     all.push_back({&row, protocol->balanced, protocol->plan});
   }
-  for (Candidate& each : all)
-    each.predicted = mean_of_recent(call_class, each);
+  for (Candidate& each : all) each.predicted = mean_of_recent(call_class, each);
 }
 
 /// Looks for the rivals of the class, which takes about as long as planning `fastest` did. Programs

@@ -2,6 +2,8 @@
 // as far as the budget of the call's class pays for it (docs/decisions/0016-selection.md).
 #pragma once
 
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "choose/call_class.hpp"
@@ -34,16 +36,16 @@ class Pricer {
                                                  const std::vector<Seconds>& expected);
   /// The candidates of the call at hand: the MPI library's collective, which is predicted to take
   /// as long as the best balanced program; that program; its rivals, from the first call on with
-  /// `doubted`, which says that prices proved wrong; protocols; and if a rank is expected late the
-  /// arrival-aware rows. If the budget is too small, only the first.
+  /// `doubted`, which says that prices of balance are not trusted; protocols; and if a rank is
+  /// expected late the arrival-aware rows. If the budget is too small, only the first.
   [[nodiscard]] std::vector<Candidate> candidates(CallClass& call_class, const Problem& problem,
                                                   const std::vector<Seconds>& expected,
                                                   bool doubted = false);
-  /// The price that a rooted call is compared with once its arrivals are known: an
+  /// The price that a call is compared with once its arrivals are known: an
   /// arrival-independent candidate is priced for these, others keep the price `predicted` that they
   /// were chosen for, so that a wrong estimate counts against them.
-  [[nodiscard]] Seconds in_hindsight(CallClass& call_class, std::string_view name, Seconds predicted,
-                                     const std::vector<Seconds>& arrivals) const;
+  [[nodiscard]] Seconds in_hindsight(CallClass& call_class, std::string_view name,
+                                     Seconds predicted, const std::vector<Seconds>& arrivals) const;
 
   /// The plans of calls that all ranks decide about.
   [[nodiscard]] const PlanCache& plans() const { return plans_; }
@@ -55,7 +57,8 @@ class Pricer {
   }
   [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Choice& choice,
                                                      const Problem& problem);
-  void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool doubted);
+  void collect_arrival_independent(CallClass& call_class, const Problem& problem,
+                                   bool more_rivals);
   void look_for_rivals(CallClass& call_class, const Plan& fastest) const;
   void price(CallClass& call_class, const Problem& problem, const std::vector<Seconds>& expected);
   void begin_pricing(CallClass& call_class, const Problem& problem,

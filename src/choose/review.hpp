@@ -25,9 +25,10 @@ inline void mix(StateHash& state_hash, std::uint64_t event) {
   state_hash = std::max<StateHash>(1, (mixed ^ mixed >> 32) & kStateHashMask);
 }
 
-/// True if the ranks may leave a call at times that are far apart: then its duration on the rank
-/// that came last does not stand for the others.
-[[nodiscard]] constexpr bool leave_apart(Collective collective) {
+/// True if a call's duration is a mean over its ranks. That of an all-reduce is the one on the rank
+/// that came last, which is the next call's last rank again where one rank is late
+/// (docs/decisions/0016-selection.md). In the others a late rank may leave long before the rest.
+[[nodiscard]] constexpr bool takes_mean_time(Collective collective) {
   return collective != Collective::allreduce;
 }
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <numeric>
 
-#include "base/error.hpp"
 #include "choose/chooser.hpp"
 #include "patterns/powers.hpp"
 
@@ -13,12 +12,12 @@ namespace latecomer {
 namespace {
 
 constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each doubling of the ranks
-constexpr Seconds kOwnStep = 5e-6;  // a program's step takes so long however fast the network is
+constexpr Seconds kOwnStep = 5e-6;    // a program's step takes so long however fast the network is
 constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
 constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
-constexpr std::uint64_t kMaxDoublings = 7;  // times that a pause after a lost review doubles
-constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
-constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
+constexpr std::uint64_t kMaxPauseDoublings = 7;  // times that a pause after a lost review doubles
+constexpr std::uint64_t kReviewed = 8;           // calls that are decided about between two reviews
+constexpr std::uint64_t kFirstReview = 16;       // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
 // One in so many calls goes to the library, so that its durations do not get old: first, at last.
 constexpr std::uint64_t kRefresh = 32;
@@ -148,7 +147,7 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
     std::array<double, Review::kCalls> seconds{};
     for (std::size_t ago = 0; ago < count; ++ago) {
       const Seconds least = all.min(by, ago);
-      seconds[ago] = leave_apart(collective) ? (least + all.max(by, ago)) / 2 : least;
+      seconds[ago] = takes_mean_time(collective) ? (least + all.max(by, ago)) / 2 : least;
     }
     return trimmed_mean(seconds, count);
   };
@@ -175,7 +174,7 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   if (call_class.futile_reviews > 0) {
     const double calls = std::clamp(reviewed * loss / kLoss, 1.0, 1e6);
     pause = static_cast<std::uint64_t>(calls)
-            << std::min(call_class.futile_reviews - 1, kMaxDoublings);
+            << std::min(call_class.futile_reviews - 1, kMaxPauseDoublings);
   }
   leave_to_library(call_class, pause);
   ++call_class.futile_reviews;

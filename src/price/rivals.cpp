@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "price/on_nodes.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {
@@ -12,9 +13,10 @@ namespace {
 constexpr std::size_t kMost = 4;
 constexpr double kExchange = 1.5;  // calibrations of links of TCP found 1.2 to 1.8
 
-/// `fastest` runs a program among the nodes, or several, one for each lane. On one node none runs.
+/// There are none on one node, where nothing runs among nodes, and where memory of nodes cannot be
+/// used. Lanes run the same program.
 std::vector<Rival> rivals_among_nodes(const Plan& fastest, const Knowledge& among) {
-  if (fastest.inner.size() != 1) return {};
+  if (fastest.placement.empty() || fastest.inner.empty()) return {};
   const Algorithm& nodes = find_algorithm(fastest.problem.collective, fastest.algorithm);
   std::vector<Rival> all = rivals(fastest.inner.front(), among);
   for (Rival& each : all) {
@@ -29,7 +31,7 @@ std::vector<Rival> rivals_among_nodes(const Plan& fastest, const Knowledge& amon
 std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
   Knowledge balanced = knowledge;
   balanced.arrivals.clear();
-  if (!fastest.placement.empty()) {
+  if (fastest.algorithm == kNodesRow) {
     balanced.placement.clear();
     return rivals_among_nodes(fastest, balanced);
   }

@@ -12,6 +12,7 @@ namespace latecomer {
 /// times (docs/decisions/0016-selection.md).
 inline constexpr double kDoubt = 1.3;
 
+/// A balanced program that may be faster than the one with the least price.
 struct Rival {
   Choice choice;
   std::string_view name;  // of the program; on nodes of that among them

@@ -1,8 +1,6 @@
 #include "runtime/call/execute.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -12,16 +10,14 @@
 #include "runtime/call/call_data.hpp"
 #include "runtime/call/datatypes.hpp"
 #include "runtime/call/host_buffers.hpp"
+#include "runtime/call/learning.hpp"
 #include "runtime/call/operators.hpp"
+#include "runtime/call/record.hpp"
 #include "runtime/call/run.hpp"
 #include "runtime/connection/blocking_channel.hpp"
-#include "runtime/connection/clocks/clock_sync.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/node_sharing.hpp"
-#include "runtime/connection/predecessors.hpp"
 #include "runtime/progress/async_progress.hpp"
-#include "runtime/report/ledger.hpp"
-#include "runtime/report/log.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/settings.hpp"
 #include "runtime/trace/tracer.hpp"
@@ -29,166 +25,6 @@
 
 namespace latecomer {
 namespace {
-
-/// The end of a call.
-struct Ending {
-  int code = MPI_SUCCESS;
-  CallCounter counter = &latecomer_stats::native;
-  bool arrivals_known = false;      // all ranks know its arrivals
-  CallClass* call_class = nullptr;  // under automatic choice, if there is one
-  bool raise = false;               // the program's error handler must still be called
-  bool decided = false;             // all ranks decided about the call
-  Seconds library = 0;              // duration of the MPI library's own collective
-};
-
-/// The beginning of a call, on the common clock.
-struct Entry {
-  Seconds arrived = 0;
-  Seconds deciding = 0;  // seconds from then until the collective began
-};
-
-// --- Failures ---
-
-/// Makes the communicator unusable, and notifies the other ranks, which wait for this one.
-void give_up(CommState& state, const std::string& why) {
-  if (!state.broken.empty()) return;  // an exception may have become a failure already
-  state.broken = why;
-  if (!state.resources) return;
-  state.resources->failures.announce_failure();
-  state.resources->abandon();
-}
-
-/// A guard for calls of the program's operators: one may leave the call by an exception.
-class CallGuard {
- public:
-  explicit CallGuard(CommState& state) : state_(state) {}
-  ~CallGuard() {
-    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
-  }
-  CallGuard(const CallGuard&) = delete;
-  CallGuard& operator=(const CallGuard&) = delete;
-  void end() { ended_ = true; }
-
- private:
-  CommState& state_;
-  bool ended_ = false;
-};
-
-/// Ends a failed call. The other ranks are notified first.
-Ending fail(CommState& state, const Outcome& outcome) {
-  give_up(state, outcome.why);
-  std::string text = describe(state.comm) + ": " + outcome.why;
-  if (state.resources) text += state.resources->hosts.whereabouts(text);
-  log_line(text);
-  set_last_error(text);
-  return {.code = outcome.code, .counter = &latecomer_stats::failed, .raise = true};
-}
-
-Ending refuse(CommState& state) {
-  set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
-  return {.code = disagreement_class(), .counter = &latecomer_stats::failed, .raise = true};
-}
-
-// --- Learning ---
-
-/// Learns from a watched call, and refreshes the clocks if that is due: all ranks have just been in
-/// the call.
-Outcome note_arrivals(CommState& state) {
-  Watch* const watch = state.chooser.watch();
-  if (watch == nullptr) return {};
-  state.chooser.learn();
-  if (!state.clock_refresh.due(watch->last_arrival())) return {};
-  return refresh_clocks(*state.resources, {state.comm, state.tuning.long_wait});
-}
-
-/// Exchanges arrivals between all ranks. All ranks have been in the call, so none waits here for
-/// one that still computes.
-Outcome exchange_arrivals(CommState& state, const Entry& entry) {
-  CommResources& resources = *state.resources;
-  if (!state.arrival_exchange) {
-    Problem problem;
-    problem.ranks = state.ranks;
-    state.arrival_exchange = std::make_unique<Prepared>(
-        std::make_shared<const Plan>(arrival_exchange_plan(problem)), false, state.rank, 0);
-  }
-  const Prepared& exchange = *state.arrival_exchange;
-  resources.failures.enter_part(FailureDetector::Part::exchange, exchange.context().plan_hash);
-  Piggyback& piggyback =
-      state.chooser.watch()->begin_exchange(entry.arrived, resources.clocks.now(), entry.deciding);
-  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, resources.scratch, 0);
-  resources.transport.begin(std::move(none), MPI_SUM,
-                            {resources.calls, exchange.context().plan_hash}, &piggyback);
-  Protocol& protocol = exchange.protocol(resources.transport, {state.tuning.window, true});
-  const Outcome outcome =
-      run(protocol, resources, {state.comm, state.tuning.long_wait, 0, &exchange.plan});
-  if (outcome.code != MPI_SUCCESS) return outcome;
-  resources.end_call();
-  state.chooser.watch()->end_exchange();
-  return outcome;
-}
-
-/// After a call whose messages carried no stamps: exchanges arrivals, if that was decided.
-Outcome exchange_afterwards(CommState& state, bool exchange, const Entry& entry) {
-  if (state.chooser.watch() == nullptr) return {};
-  if (!exchange) {
-    state.chooser.miss();
-    return {};
-  }
-  const Outcome exchanged = exchange_arrivals(state, entry);
-  return exchanged.code == MPI_SUCCESS ? note_arrivals(state) : exchanged;
-}
-
-int min_over_ranks(CommState& state, Review& review) {
-  const ReleasedCommLock released(state.lock);
-  const UserCode called;
-  const auto count = static_cast<int>(review.values().size());
-  return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
-                        state.comm);
-}
-
-/// Reviews the last calls of a class that is only watched: all ranks have just been in one, with
-/// the given ending. Before the first review a predecessor's knowledge may be taken over instead.
-Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
-  Inheritance inheritance(state, Inheritance::Of::everything);
-  Review all = Chooser::review(*ending.call_class, may_connect(state));
-  all.offer(inheritance.state_hash());
-  const int code = min_over_ranks(state, all);
-  if (ending.code == MPI_SUCCESS) ending.code = code;
-  if (code != MPI_SUCCESS) return ending;
-  if (all.agreed()) {
-    inheritance.accept();
-    ending.call_class = &state.chooser.class_of(problem);
-    return ending;
-  }
-  if (!state.chooser.reviewed(*ending.call_class, problem, all)) return ending;
-  const Outcome connected = connect_for_choice(state);
-  return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
-}
-
-/// Reviews the calls of a class now, or, if ranks may leave such a call before others enter it,
-/// after the next one in which all wait.
-Ending review_in_time(CommState& state, const Problem& problem, Ending ending) {
-  if (!defaults().waits_for_synchronising_calls || !rooted(problem.collective)) {
-    return review_watched(state, problem, ending);
-  }
-  state.due.review = problem;
-  Chooser::defer(*ending.call_class);
-  return ending;
-}
-
-/// Reviews the last calls of an active class. A rank that failed is not waited for.
-Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
-  CommResources& resources = *state.resources;
-  resources.failures.enter_part(FailureDetector::Part::review, 0);
-  BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
-                          "to review the last calls");
-  const Review all =
-      tree_allreduce(channel, state.ranks, state.rank, Chooser::review(*ending.call_class, true),
-                     [](Review& mine, const Review& theirs) { mine.merge(theirs); });
-  if (channel.failed()) return fail(state, channel.outcome());
-  state.chooser.reviewed(*ending.call_class, problem, all);
-  return ending;
-}
 
 // --- Memory of devices ---
 
@@ -495,94 +331,6 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
 } catch (...) {
   ++state.stats.failed;  // thrown by an operator of the program
   throw;
-}
-
-// --- Records ---
-
-/// The mean over the ranks of |expected - actual|; none if no arrivals were expected.
-std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
-                                      const std::vector<Seconds>& actual) {
-  if (expected.empty() || expected.size() != actual.size()) return std::nullopt;
-  Seconds sum = 0;
-  for (std::size_t i = 0; i < actual.size(); ++i) sum += std::abs(expected[i] - actual[i]);
-  return sum / static_cast<Seconds>(actual.size());
-}
-
-/// The time of a watched call, to be compared with other calls' (runtime/report/savings.hpp).
-Savings::Timed timed_call(const Problem& problem, const Watch& watch) {
-  const std::vector<Seconds>& arrivals = watch.last();
-  if (arrivals.empty()) return {};
-  const auto last = std::max_element(arrivals.begin(), arrivals.end());
-  if (!rooted(problem.collective)) return {*last, false, std::max(0.0, watch.moved())};
-  return {*last, last - arrivals.begin() == problem.root, watch.waited() + watch.moved()};
-}
-
-std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const Problem& problem,
-                                                 const Ending& ending) {
-  const Watch* const watch = state.chooser.watch();
-  if (!ending.arrivals_known || watch == nullptr || !watch->watched()) return std::nullopt;
-  return EndedCall::Telemetry{
-      watch->history().period,        watch->history().position,
-      std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
-      timed_call(problem, *watch),    estimate_error(state.chooser.expected(), watch->last())};
-}
-
-/// True if later calls with the same arguments mean the same. If ranks decide, that must be equal
-/// on all of them; handles of objects that a program made may be reused for other objects, and on
-/// some ranks only.
-bool lasting(const CommState& state, const Call& call) {
-  if (call.parts_differ()) return false;
-  if (state.intercommunicator || state.choice(call.collective).algorithm->kind == Kind::native) {
-    return true;
-  }
-  const auto stays = [](MPI_Datatype type) {
-    return type == MPI_DATATYPE_NULL || predefined(type) != nullptr;
-  };
-  if (!combines(call.collective)) return stays(call.sendtype) && stays(call.recvtype);
-  return stays(call.sendtype) && kind_of(call.op) == OperatorKind::built_in;
-}
-
-/// True if the MPI library executes all calls like this one, except those that a class looks at. A
-/// call that goes to it for a reason that not all ranks know may do so on this rank alone, and
-/// other ranks may have to be notified.
-bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
-  const bool alone = state.intercommunicator || state.ranks == 1;
-  const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
-                           : ending.counter == &latecomer_stats::native ||
-                                 ending.counter == &latecomer_stats::fallback_device;
-  return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
-}
-
-/// Counts the rank that came last in the call.
-void count_last(CommState& state) {
-  const std::vector<Seconds>& arrivals = state.chooser.watch()->last();
-  if (arrivals.empty()) return;
-  const auto last = std::max_element(arrivals.begin(), arrivals.end());
-  state.last_to_arrive.resize(arrivals.size());
-  ++state.last_to_arrive[static_cast<std::size_t>(last - arrivals.begin())];
-}
-
-/// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
-void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
-  ++(state.stats.*ending.counter);
-  state.trace.counter = ending.counter;
-  EndedCall ended{state.calls, request.problem, request.call.site, ending.counter};
-  if (state.async_progress) ended.before_arrival = state.async_progress->take_operations_ahead();
-  state.stats.before_arrival += ended.before_arrival;
-  ended.inside = monotonic_clock() - entered;
-  ended.well = ending.code == MPI_SUCCESS;
-  const bool handled = ending.counter == &latecomer_stats::handled;
-  if (handled) {
-    ended.algorithm = state.choice(request.call.collective).algorithm->name;
-    ended.parameters = state.parameters;
-  }
-  ended.telemetry = telemetry_of(state, request.problem, ending);
-  if (ended.telemetry) count_last(state);
-  const Statistics::Records records = state.statistics.add(ended);
-  if (takes_shortcut(state, request, ending)) {
-    state.shortcuts.add(request.call, ending.counter, ending.call_class, state.chooser, records,
-                        ended.inside);
-  }
 }
 
 /// Executes and records the call with the lock held: afterwards the progress thread may begin the

@@ -34,6 +34,7 @@ struct Predecessor {
     Chooser fresh(chooser.rank(), chooser.ranks());
     fresh.policy() = std::move(chooser.policy());
     fresh.connected(state_hash);
+    fresh.take_over_watch(std::move(chooser));
     state_hash = fresh.state_hash();
     chooser = std::move(fresh);
   }
@@ -195,6 +196,7 @@ void Inheritance::accept() {
   state_.settings = left->settings;
   state_.compared = left->compared;
   state_.chooser.take_over(std::move(left->chooser));
+  if (state_.resources) state_.chooser.place(state_.resources->placement);
 }
 
 void take_over_resources(CommState& state) {

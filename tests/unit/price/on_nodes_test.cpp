@@ -134,15 +134,15 @@ TEST(OnNodes, RivalsAreProgramsAmongTheNodes) {
   const auto found = rivals(fastest, knowledge);
   EXPECT_GE(found.size(), 2U);
   for (const Rival& rival : found) {
-    const Plan plan = make_plan(*rival.choice.algorithm, problem, rival.choice.parameters, knowledge);
+    const Plan plan =
+        make_plan(*rival.choice.algorithm, problem, rival.choice.parameters, knowledge);
     EXPECT_EQ(plan.algorithm, kNodesRow);
     EXPECT_EQ(plan.inner.front().algorithm, rival.name);
     EXPECT_NE(rival.name, fastest.inner.front().algorithm);
   }
   knowledge.placement = consecutive_placement(4, 4);
-  EXPECT_TRUE(
-      rivals(planned("nodes", sum_of(4, 1 << 18), kGigabit, knowledge.placement), knowledge)
-          .empty());
+  EXPECT_TRUE(rivals(planned("nodes", sum_of(4, 1 << 18), kGigabit, knowledge.placement), knowledge)
+                  .empty());
 }
 
 TEST(OnNodes, PlanningCountsTheOperationsOnMemory) {

@@ -1,0 +1,51 @@
+// How a call began and ended, and how it fails.
+#pragma once
+
+#include <string>
+
+#include "runtime/call/run.hpp"
+#include "runtime/comm_state.hpp"
+
+namespace latecomer {
+
+/// The end of a call.
+struct Ending {
+  int code = MPI_SUCCESS;
+  CallCounter counter = &latecomer_stats::native;
+  bool arrivals_known = false;      // all ranks know its arrivals
+  CallClass* call_class = nullptr;  // under automatic choice, if there is one
+  bool raise = false;               // the program's error handler must still be called
+  bool decided = false;             // all ranks decided about the call
+  Seconds library = 0;              // duration of the MPI library's own collective
+};
+
+/// The beginning of a call, on the common clock.
+struct Entry {
+  Seconds arrived = 0;
+  Seconds deciding = 0;  // seconds from then until the collective began
+};
+
+/// Makes the communicator unusable, and notifies the other ranks, which wait for this one.
+void give_up(CommState& state, const std::string& why);
+/// Ends a failed call. The other ranks are notified first.
+[[nodiscard]] Ending fail(CommState& state, const Outcome& outcome);
+/// Ends a call on a communicator that failed earlier.
+[[nodiscard]] Ending refuse(CommState& state);
+
+/// A guard for calls of the program's operators: one may leave the call by an exception.
+class CallGuard {
+ public:
+  explicit CallGuard(CommState& state) : state_(state) {}
+  ~CallGuard() {
+    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
+  }
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
+  void end() { ended_ = true; }
+
+ private:
+  CommState& state_;
+  bool ended_ = false;
+};
+
+}  // namespace latecomer

@@ -1,0 +1,109 @@
+#include "runtime/call/learning.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "runtime/connection/blocking_channel.hpp"
+#include "runtime/connection/clocks/clock_sync.hpp"
+#include "runtime/connection/connect.hpp"
+#include "runtime/connection/predecessors.hpp"
+#include "runtime/settings/defaults.hpp"
+#include "transports/mpi/user_code.hpp"
+
+namespace latecomer {
+namespace {
+
+/// Exchanges arrivals between all ranks. All ranks have been in the call, so none waits here for
+/// one that still computes.
+Outcome exchange_arrivals(CommState& state, const Entry& entry) {
+  CommResources& resources = *state.resources;
+  if (!state.arrival_exchange) {
+    Problem problem;
+    problem.ranks = state.ranks;
+    state.arrival_exchange = std::make_unique<Prepared>(
+        std::make_shared<const Plan>(arrival_exchange_plan(problem)), false, state.rank, 0);
+  }
+  const Prepared& exchange = *state.arrival_exchange;
+  resources.failures.enter_part(FailureDetector::Part::exchange, exchange.context().plan_hash);
+  Piggyback& piggyback =
+      state.chooser.watch()->begin_exchange(entry.arrived, resources.clocks.now(), entry.deciding);
+  Buffers none(Layout(MPI_BYTE), nullptr, nullptr, resources.scratch, 0);
+  resources.transport.begin(std::move(none), MPI_SUM,
+                            {resources.calls, exchange.context().plan_hash}, &piggyback);
+  Protocol& protocol = exchange.protocol(resources.transport, {state.tuning.window, true});
+  const Outcome outcome =
+      run(protocol, resources, {state.comm, state.tuning.long_wait, 0, &exchange.plan});
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  resources.end_call();
+  state.chooser.watch()->end_exchange();
+  return outcome;
+}
+
+int min_over_ranks(CommState& state, Review& review) {
+  const ReleasedCommLock released(state.lock);
+  const UserCode called;
+  const auto count = static_cast<int>(review.values().size());
+  return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
+                        state.comm);
+}
+
+}  // namespace
+
+Outcome note_arrivals(CommState& state) {
+  Watch* const watch = state.chooser.watch();
+  if (watch == nullptr) return {};
+  state.chooser.learn();
+  if (!state.clock_refresh.due(watch->last_arrival())) return {};
+  return refresh_clocks(*state.resources, {state.comm, state.tuning.long_wait});
+}
+
+Outcome exchange_afterwards(CommState& state, bool exchange, const Entry& entry) {
+  if (state.chooser.watch() == nullptr) return {};
+  if (!exchange) {
+    state.chooser.miss();
+    return {};
+  }
+  const Outcome exchanged = exchange_arrivals(state, entry);
+  return exchanged.code == MPI_SUCCESS ? note_arrivals(state) : exchanged;
+}
+
+Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
+  Inheritance inheritance(state, Inheritance::Of::everything);
+  Review all = Chooser::review(*ending.call_class, may_connect(state));
+  all.offer(inheritance.state_hash());
+  const int code = min_over_ranks(state, all);
+  if (ending.code == MPI_SUCCESS) ending.code = code;
+  if (code != MPI_SUCCESS) return ending;
+  if (all.agreed()) {
+    inheritance.accept();
+    ending.call_class = &state.chooser.class_of(problem);
+    return ending;
+  }
+  if (!state.chooser.reviewed(*ending.call_class, problem, all)) return ending;
+  const Outcome connected = connect_for_choice(state);
+  return connected.code == MPI_SUCCESS ? ending : fail(state, connected);
+}
+
+Ending review_in_time(CommState& state, const Problem& problem, Ending ending) {
+  if (!defaults().waits_for_synchronising_calls || !rooted(problem.collective)) {
+    return review_watched(state, problem, ending);
+  }
+  state.due.review = problem;
+  Chooser::defer(*ending.call_class);
+  return ending;
+}
+
+Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
+  CommResources& resources = *state.resources;
+  resources.failures.enter_part(FailureDetector::Part::review, 0);
+  BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
+                          "to review the last calls");
+  const Review all =
+      tree_allreduce(channel, state.ranks, state.rank, Chooser::review(*ending.call_class, true),
+                     [](Review& mine, const Review& theirs) { mine.merge(theirs); });
+  if (channel.failed()) return fail(state, channel.outcome());
+  state.chooser.reviewed(*ending.call_class, problem, all);
+  return ending;
+}
+
+}  // namespace latecomer

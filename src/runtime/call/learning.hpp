@@ -1,0 +1,22 @@
+// After a call: the ranks tell each other when they came and left, and review their last calls.
+#pragma once
+
+#include "runtime/call/ending.hpp"
+
+namespace latecomer {
+
+/// Learns from a watched call, and refreshes the clocks if that is due: all ranks have just been in
+/// the call.
+[[nodiscard]] Outcome note_arrivals(CommState& state);
+/// After a call whose messages carried no stamps: exchanges arrivals, if that was decided.
+[[nodiscard]] Outcome exchange_afterwards(CommState& state, bool exchange, const Entry& entry);
+/// Reviews the last calls of a class that is only watched: all ranks have just been in one, with
+/// the given ending. Before the first review a predecessor's knowledge may be taken over instead.
+[[nodiscard]] Ending review_watched(CommState& state, const Problem& problem, Ending ending);
+/// Reviews the calls of a class now, or, if ranks may leave such a call before others enter it,
+/// after the next one in which all wait.
+[[nodiscard]] Ending review_in_time(CommState& state, const Problem& problem, Ending ending);
+/// Reviews the last calls of an active class. A rank that failed is not waited for.
+[[nodiscard]] Ending review_decided(CommState& state, const Problem& problem, Ending ending);
+
+}  // namespace latecomer
