@@ -176,10 +176,13 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
 /// Returns a candidate with less than two durations that would be the best one if its price were
 /// too high by as much as is in doubt, or whose trial has begun. Estimates of arrivals are no part
 /// of these prices. The time of a protocol differs from call to call, so a small doubt is no reason
-/// to try one. A trial begins only if the earlier ones have not lost too much.
+/// to try one. A trial begins only if the earlier ones have not lost too much, and after the best
+/// candidate has durations itself: it may prove far better.
 const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const {
   const Prices prices(call_class);
   if (rooted(candidates_.front().row->collective)) return nullptr;
+  const Feedback* const of_best = prices.find(best_of(call_class).name());
+  if (of_best == nullptr || !of_best->tried()) return nullptr;
   const Seconds best = price_of_best(call_class);
   const bool may_begin = may_try(call_class);
   for (const Candidate& each : candidates_) {

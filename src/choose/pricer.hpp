@@ -57,8 +57,7 @@ class Pricer {
   }
   [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Choice& choice,
                                                      const Problem& problem);
-  void collect_arrival_independent(CallClass& call_class, const Problem& problem,
-                                   bool more_rivals);
+  void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool more_rivals);
   void look_for_rivals(CallClass& call_class, const Plan& fastest) const;
   void price(CallClass& call_class, const Problem& problem, const std::vector<Seconds>& expected);
   void begin_pricing(CallClass& call_class, const Problem& problem,
