@@ -36,6 +36,13 @@ struct Repeated {
   std::uint64_t until = 0;           // the number of the call that is decided about again
 };
 
+/// True if a call's duration is a mean over its ranks. That of an all-reduce is the one on the rank
+/// that came last, which is the next call's last rank again where one rank is late
+/// (docs/decisions/0016-selection.md). In the others a late rank may leave long before the rest.
+[[nodiscard]] constexpr bool takes_mean_time(Collective collective) {
+  return collective != Collective::allreduce;
+}
+
 struct CallClass {
   /// Reading the clock twice takes 60 ns, a tenth of the shortest calls: of brief calls only every
   /// kTimed-th is timed.

@@ -8,7 +8,6 @@
 #include <span>
 
 #include "base/types.hpp"
-#include "schedule/problem.hpp"
 
 namespace latecomer {
 
@@ -23,13 +22,6 @@ inline void mix(StateHash& state_hash, std::uint64_t event) {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15U;
   const std::uint64_t mixed = (state_hash ^ event) * kMix;
   state_hash = std::max<StateHash>(1, (mixed ^ mixed >> 32) & kStateHashMask);
-}
-
-/// True if a call's duration is a mean over its ranks. That of an all-reduce is the one on the rank
-/// that came last, which is the next call's last rank again where one rank is late
-/// (docs/decisions/0016-selection.md). In the others a late rank may leave long before the rest.
-[[nodiscard]] constexpr bool takes_mean_time(Collective collective) {
-  return collective != Collective::allreduce;
 }
 
 /// The durations of the last calls of one kind on this rank.
