@@ -14,8 +14,7 @@ namespace {
 
 constexpr double kGain = 0.95;  // a better candidate's price over the current one's, at most
 constexpr std::size_t kPriorWeight = 2;  // calls that must speak for an arrival-aware candidate
-constexpr std::uint64_t kMaxExchangeDoublings =
-    7;                                  // times that the calls between two exchanges double
+constexpr std::uint64_t kExchangeDoublings = 7;  // of the calls between exchanges, at most
 constexpr std::uint64_t kMaxUses = 12;  // uses of a candidate whose durations stay unknown
 constexpr Seconds kLook = 3e-6;         // expecting and deciding, without planning
 constexpr double kTrialLoss = 0.02;     // part of the time of moving data that trials may lose
@@ -277,7 +276,7 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
 std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                const Problem& problem) const {
   if (rooted(problem.collective))
-    return kRootedEvery << std::min(call_class.balanced_in_a_row, kMaxExchangeDoublings);
+    return kRootedEvery << std::min(call_class.balanced_in_a_row, kExchangeDoublings);
   const Prices prices(call_class);
   const Seconds call = std::max(call_class.elapsed, price);
   if (!(call > 0)) return kRootedEvery;
