@@ -15,10 +15,10 @@ namespace {
 constexpr double kGain = 0.95;  // a better candidate's price over the current one's, at most
 constexpr std::size_t kPriorWeight = 2;  // calls that must speak for an arrival-aware candidate
 constexpr std::uint64_t kExchangeDoublings = 7;  // of the calls between exchanges, at most
-constexpr std::uint64_t kMaxUses = 12;  // uses of a candidate whose durations stay unknown
-constexpr Seconds kLook = 3e-6;         // expecting and deciding, without planning
-constexpr double kTrialLoss = 0.02;     // part of the time of moving data that trials may lose
-constexpr double kDoubted = 1.1;        // prices that are off by more are not trusted
+constexpr std::uint64_t kMaxUses = 12;           // uses of a candidate whose durations stay unknown
+constexpr Seconds kLook = 3e-6;                  // expecting and deciding, without planning
+constexpr double kTrialLoss = 0.02;  // part of the time of moving data that trials may lose
+constexpr double kDoubted = 1.1;     // prices that are off by more are not trusted
 // Ranks come apart if they wait for more than this part of the time that moving data takes, and for
 // longer than clocks and schedulers are off.
 constexpr double kApart = 0.1;

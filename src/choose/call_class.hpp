@@ -23,7 +23,8 @@ struct Candidate {
   const Algorithm* row = nullptr;
   Seconds predicted = 0;
   std::shared_ptr<const Plan> plan;  // null: the MPI library's own
-  std::string_view rival = {};       // the name of a rival, whose price is that of balance
+  // The name of a rival, whose price is that of balance.
+  std::string_view rival = {};  // NOLINT(readability-redundant-member-init): often left out
   /// A class tells its candidates apart by it.
   [[nodiscard]] std::string_view name() const { return rival.empty() ? row->name : rival; }
 };

@@ -166,7 +166,8 @@ class Chooser {
   struct Selection {
     CallKey key = 0;
     const Algorithm* row = nullptr;
-    std::string_view name = {};  // of the candidate; empty: a rule chose
+    // Of the candidate; empty: a rule chose.
+    std::string_view name = {};  // NOLINT(readability-redundant-member-init): often left out
     Seconds predicted = 0;
     bool first = false;   // its first call since it was judged: slower than the next ones
     bool trial = false;   // or no plan is affordable yet

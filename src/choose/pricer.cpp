@@ -64,7 +64,9 @@ bool prices_anew(const CallClass& call_class) {
 }
 
 /// On nodes the plan among them, which decides how long a plan takes; otherwise the plan itself.
-const Plan& innermost(const Plan& plan) { return plan.inner.empty() ? plan : plan.inner.front(); }
+const Plan* innermost(const Plan* plan) {
+  return plan->inner.empty() ? plan : &plan->inner.front();
+}
 
 /// Returns the cost of pricing the arrival-independent candidates for given arrivals.
 Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
@@ -72,7 +74,7 @@ Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
   for (const Candidate& each : call_class.arrival_independent) {
     if (!each.rival.empty()) continue;
     if (has_closed_form(*each.plan)) {
-      const Plan& priced = innermost(*each.plan);
+      const Plan& priced = *innermost(each.plan.get());
       const Algorithm& row = find_algorithm(priced.problem.collective, priced.algorithm);
       cost += planning_cost(row, priced.problem, network);
     } else if (replays_arrivals(call_class)) {
@@ -214,7 +216,7 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
   const Seconds balanced = fastest->balanced;
   all.push_back({fastest->asked.algorithm, balanced, fastest->plan});
   if (more_rivals && !call_class.knows_rivals) look_for_rivals(call_class, *all.front().plan);
-  const std::string_view least = innermost(*all.front().plan).algorithm;
+  const std::string_view least = innermost(all.front().plan.get())->algorithm;
   for (const Rival& each : call_class.rivals) {
     if (each.name == least) continue;
     const CachedPlan* const rival = more_rivals

@@ -31,7 +31,11 @@ struct Completion {
   std::uint64_t plan_hash = 0;  // the sender's, after receiving a `first` message
   bool busy = false;            // an accumulate was not begun: another rank is at it
   Rank stranger = -1;  // a rank of the node that follows another plan; of no operation then
+  Rank peer = -1;  // with an error: the other rank of the message; -1: of local work, or unknown
 };
+
+/// "a message to or from rank 3 failed with transport error 17", of a completion with an error.
+[[nodiscard]] std::string failure_of(const Completion& failed);
 
 /// An operation on a flag of the node (schedule/program.hpp).
 struct FlagUse {

@@ -103,10 +103,7 @@ void OnlineProtocol::on_control(Rank from, ControlWords words) {
 
 void OnlineProtocol::completed(const Completion& completion) {
   if (status_ != Status::running) return;
-  if (completion.error != 0) {
-    return fail("a message or a combination failed with transport error " +
-                std::to_string(completion.error));
-  }
+  if (completion.error != 0) return fail(failure_of(completion));
   const std::size_t number = completion.token / kWorks;
   OnlineRank::Step step;
   switch (static_cast<Work>(completion.token % kWorks)) {

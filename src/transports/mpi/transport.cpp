@@ -512,12 +512,12 @@ void MpiTransport::settle(const Piece& piece, const MPI_Status& status, int code
 /// A first message of another size than expected belongs to another plan, whatever its hash.
 void MpiTransport::finish(PendingMessage& pending) {
   const bool wrong_size = pending.wrong_size || is_truncation(pending.error);
-  if (wrong_size && pending.first) {
-    finished_.push_back({pending.token, MPI_SUCCESS, 0});
-  } else {
-    finished_.push_back(
-        {pending.token, wrong_size ? MPI_ERR_TRUNCATE : pending.error, pending.hash});
+  Completion completion{.token = pending.token, .peer = pending.peer};
+  if (!wrong_size || !pending.first) {
+    completion.error = wrong_size ? MPI_ERR_TRUNCATE : pending.error;
+    completion.plan_hash = pending.hash;
   }
+  finished_.push_back(completion);
   if (pending.direction == Direction::send) {
     peer_of(pending).leaving -= bytes(pending);
     relieved_.push_back(pending.peer);

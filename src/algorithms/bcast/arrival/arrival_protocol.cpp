@@ -88,9 +88,7 @@ void ArrivalProtocol::follow(const Step& step) {
 
 void ArrivalProtocol::completed(const Completion& completion) {
   if (status_ != Status::running) return;
-  if (completion.error != 0) {
-    return fail("a message failed with transport error " + std::to_string(completion.error));
-  }
+  if (completion.error != 0) return fail(failure_of(completion));
   const bool send = completion.token % 2 != 0;
   if (send) return follow(rank_.sent(static_cast<Rank>(completion.token / 2)));
   take(completion.token / 2, completion.plan_hash);

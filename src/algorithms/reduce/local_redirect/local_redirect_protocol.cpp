@@ -84,10 +84,7 @@ void LocalRedirectProtocol::end() {
 }
 
 void LocalRedirectProtocol::completed(const Completion& completion) {
-  if (completion.error != 0) {
-    return fail("a message or local work failed with transport error " +
-                std::to_string(completion.error));
-  }
+  if (completion.error != 0) return fail(failure_of(completion));
   switch (static_cast<Task>(completion.token)) {
     case Task::receive:
       if (check(completion, from_)) merge();

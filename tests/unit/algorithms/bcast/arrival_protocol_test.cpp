@@ -159,11 +159,13 @@ TEST(ArrivalProtocol, NamesTheRankThatFollowsAnotherPlan) {
   EXPECT_EQ(call.second.protocol.failure(), "rank 1 follows another plan than rank 2");
 }
 
-TEST(ArrivalProtocol, NamesTheTransportsError) {
+TEST(ArrivalProtocol, NamesTheTransportsErrorAndTheOtherRank) {
   Call call;
-  call.root.protocol.completed({call.root.transport.sends[0].token, 17, 0});
+  call.root.protocol.completed(
+      {.token = call.root.transport.sends[0].token, .error = 17, .peer = 1});
   EXPECT_EQ(call.root.protocol.status(), Status::failed);
-  EXPECT_EQ(call.root.protocol.failure(), "a message failed with transport error 17");
+  EXPECT_EQ(call.root.protocol.failure(),
+            "a message to or from rank 1 failed with transport error 17");
   const std::size_t told = call.root.transport.words.size();
   call.root.send_all();
   EXPECT_EQ(call.root.transport.words.size(), told);  // it is out of the call

@@ -188,7 +188,7 @@ TEST(OnlineProtocol, NamesTheTransportsError) {
   const Token token = call.first.notes.sends.front().token;
   call.first.complete(token, 17);
   EXPECT_EQ(call.first.protocol.status(), Status::failed);
-  EXPECT_EQ(call.first.failure(), "a message or a combination failed with transport error 17");
+  EXPECT_EQ(call.first.failure(), "a message or local work failed with transport error 17");
   const std::size_t posted = call.first.notes.sends.size();
   call.first.complete(token);  // it is out of the call
   call.first.hear(call.third);
