@@ -105,7 +105,6 @@ void build(const Plan& plan, Builder& builder) {
   builder.piggyback(false);      // where, is said explicitly
   std::vector<PieceFlags> used;  // the wave before
   for (const std::vector<Wave>& waves : lanes_of_waves(plan, rank, Turns::slices, builder)) {
-    const Wave& any = waves.front();
     if (rank.alone()) {
       for (const Wave& wave : waves) {
         rank.carry_out_alone(plan_of(plan, wave), wave.range, wave.lane);
