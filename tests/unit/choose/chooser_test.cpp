@@ -518,10 +518,11 @@ std::string_view last_choice(const Played& played) {
                                    [&](auto row) { return played.count(row, from); });
 }
 
-Machine machine_of(const Factors& factors) {
-  return [&factors](std::string_view row) {
+/// `others`: the factor of rows that are not listed.
+Machine machine_of(const Factors& factors, double others = 10) {
+  return [&factors, others](std::string_view row) {
     const auto found = factors.find(row);
-    return found == factors.end() ? 10 : found->second;
+    return found == factors.end() ? others : found->second;
   };
 }
 
@@ -582,10 +583,7 @@ TEST(Chooser, TriesOthersWhereRanksComeApart) {
   std::vector<Seconds> arrivals(16, 0);
   arrivals[3] = price("fastest", kProblem);
   const Factors factors{{"native", 1.1}, {"fastest", 1}, {"ring", 0.7}, {"online_owners", 4}};
-  const auto machine = [&factors](std::string_view row) {
-    const auto found = factors.find(row);
-    return found == factors.end() ? 1.2 : found->second;
-  };
+  const Machine machine = machine_of(factors, 1.2);
   World world;
   World together;
   Played played;
@@ -601,10 +599,7 @@ TEST(Chooser, TriesOthersWhereRanksComeApart) {
 TEST(Chooser, UsesPlansForLateRanksBeforeRivals) {
   const std::vector<Seconds> arrivals = one_late(price("fastest", kProblem));
   const Factors factors{{"native", 8}, {"fastest", 5.7}, {"ring", 4.5}, {"segmented_ring", 2.5}};
-  const auto machine = [&factors](std::string_view row) {
-    const auto found = factors.find(row);
-    return found == factors.end() ? 2 : found->second;
-  };
+  const Machine machine = machine_of(factors, 2);
   World world;
   Played played;
   for (int i = 0; i < 100; ++i)
@@ -618,10 +613,7 @@ TEST(Chooser, TriesOtherProgramsAmongNodes) {
   World world;
   world.chooser.place(consecutive_placement(16, 4));
   const Factors factors{{"native", 3.6}, {"fastest", 3}, {"ring", 2}};
-  const auto machine = [&factors](std::string_view row) {
-    const auto found = factors.find(row);
-    return found == factors.end() ? 3.3 : found->second;
-  };
+  const Machine machine = machine_of(factors, 3.3);
   Played played;
   for (int i = 0; i < 400; ++i) played.rows.push_back(world.call(kProblem, machine));
   EXPECT_EQ(last_choice(played), "ring");
