@@ -164,7 +164,7 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   for (const Candidate& other : candidates_) {
     const auto feedback = call_class.feedback.find(other.name());
     if (other.name() == best.name() || feedback == call_class.feedback.end()) continue;
-    if (!feedback->second.known()) continue;
+    if (!feedback->second.tried()) continue;
     if (!feedback->second.due(call_class.calls, prices.of(other) / prices.of(best))) continue;
     feedback->second.renew();
     return &other;
@@ -306,7 +306,7 @@ std::uint64_t Chooser::next_event(const CallClass& call_class, Seconds price,
   std::uint64_t next = call_class.calls + every;
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.name());
-    if (each.name() == call_class.current || feedback == nullptr || !feedback->known()) continue;
+    if (each.name() == call_class.current || feedback == nullptr || !feedback->tried()) continue;
     next = std::min(next, feedback->next(prices.of(each) / price));
   }
   return std::max(next, call_class.calls + 1);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "price/on_nodes.hpp"
 
 namespace latecomer {
 namespace {
@@ -162,13 +163,12 @@ Decision Chooser::decide_as(const Choice& set, const Problem& problem, bool anno
 }
 
 Decision Chooser::without_nodes(const Decision& decision, const Problem& problem) try {
-  Choice choice = ruled_ != nullptr  ? *ruled_
-                  : chooses(problem) ? Choice{decision.row, {}}
-                                     : policy_.choice(problem.collective);
-  if (ruled_ == nullptr && chooses(problem) && decision.row->name == decision.plan->algorithm) {
-    const auto among = decision.plan->parameters.find("among");
-    if (among != decision.plan->parameters.end()) choice.parameters.insert(*among);
-  }
+  // A rival, or a plan for late ranks, keeps its program; `fastest` compares anew.
+  const bool by_name = decision.row->name == decision.plan->algorithm;
+  const Choice choice =
+      ruled_ != nullptr  ? *ruled_
+      : chooses(problem) ? Choice{decision.row, by_name ? same_among(*decision.plan) : Parameters{}}
+                         : policy_.choice(problem.collective);
   know(problem.collective, false, false);
   Decision other = decision;
   other.plan = pricer_.plan(choice, problem, expected_);

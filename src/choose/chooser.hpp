@@ -109,6 +109,7 @@ class Chooser {
   void connected(std::uint64_t link);
   /// Sets the placement of the ranks, as far as they can share memory.
   void place(const Placement& placement);
+  [[nodiscard]] const Placement& placement() const { return pricer_.placement(); }
   /// Notes that there can be no CommResources.
   void give_up();
   /// Notes a call about which nothing was decided.

@@ -24,7 +24,6 @@ class Feedback {
   /// The number of calls since the last renew().
   [[nodiscard]] std::uint64_t uses() const { return uses_; }
   [[nodiscard]] bool judged() const { return seen_ >= kSamples; }
-  [[nodiscard]] bool known() const { return seen_ > 0; }
   /// Returns true after two calls, of which factor() is the better one: a slow call may be chance.
   [[nodiscard]] bool tried() const { return seen_ > 1; }
   /// The factor that corrects predictions: the lower median of the last few ratios, together with

@@ -42,6 +42,12 @@ bool competes_on(const Algorithm& row, const Placement& placement) {
   return stands_for_others(row) || !by_nodes(row.collective, placement);
 }
 
+Parameters same_among(const Plan& plan) {
+  const auto among = plan.parameters.find("among");
+  if (plan.algorithm != kNodesRow || among == plan.parameters.end()) return {};
+  return {*among};
+}
+
 Count operations_on_node(const Plan& plan) {
   if (plan.placement.empty()) return 0;
   const Count bytes = plan.problem.bytes();

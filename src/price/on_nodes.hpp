@@ -27,6 +27,10 @@ inline constexpr std::string_view kOnlineNodesRow = "online_nodes";  // a protoc
 /// of its own that is every row but those for nodes, which then stand for others.
 [[nodiscard]] bool competes_on(const Algorithm& row, const Placement& placement);
 
+/// The parameter that makes `nodes` run the same program among the nodes as this plan of it; none
+/// for plans of other rows.
+[[nodiscard]] Parameters same_among(const Plan& plan);
+
 /// Operations of one rank of a plan on the memory of its node, about; 0 for other plans.
 [[nodiscard]] Count operations_on_node(const Plan& plan);
 

@@ -97,6 +97,25 @@ MPI_TEST(other_ranks_learn_anew) {
   }
 }
 
+/// Of many communicators that were freed the older ones leave their resources and arrivals, and all
+/// else is learned anew: but where ranks share memory is no knowledge of calls.
+MPI_TEST(later_communicators_know_the_placement) {
+  if (context.ranks == 1) return;
+  constexpr int kMore = 10;  // than leave all that they learned
+  std::list<Communicator> comms;
+  for (int i = 0; i < kMore; ++i) {
+    comms.push_back(chosen("alpha=57us"));
+    use(context, comms.back());
+  }
+  comms.clear();
+  for (int i = 0; i < kMore; ++i) {
+    comms.push_back(chosen("alpha=57us"));
+    use(context, comms.back());
+    const CommState& state = state_of(comms.back());
+    CHECK(state.chooser.placement() == state.resources->placement);
+  }
+}
+
 /// Each rank frees in an order of its own, so that ranks may offer different communicators.
 MPI_TEST(communicators_may_be_freed_in_any_order_before_others_come) {
   if (context.ranks == 1) return;

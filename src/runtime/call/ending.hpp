@@ -32,20 +32,4 @@ void give_up(CommState& state, const std::string& why);
 /// Ends a call on a communicator that failed earlier.
 [[nodiscard]] Ending refuse(CommState& state);
 
-/// A guard for calls of the program's operators: one may leave the call by an exception.
-class CallGuard {
- public:
-  explicit CallGuard(CommState& state) : state_(state) {}
-  ~CallGuard() {
-    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
-  }
-  CallGuard(const CallGuard&) = delete;
-  CallGuard& operator=(const CallGuard&) = delete;
-  void end() { ended_ = true; }
-
- private:
-  CommState& state_;
-  bool ended_ = false;
-};
-
 }  // namespace latecomer

@@ -9,6 +9,7 @@
 #include "base/last_error.hpp"
 #include "runtime/call/call_data.hpp"
 #include "runtime/call/datatypes.hpp"
+#include "runtime/call/ending.hpp"
 #include "runtime/call/host_buffers.hpp"
 #include "runtime/call/learning.hpp"
 #include "runtime/call/operators.hpp"
@@ -89,6 +90,22 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
   (void)note_device_memory(state, request.call);
   return review_in_time(state, request.problem, ending);
 }
+
+/// A guard for calls of the program's operators: one may leave the call by an exception.
+class CallGuard {
+ public:
+  explicit CallGuard(CommState& state) : state_(state) {}
+  ~CallGuard() {
+    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
+  }
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
+  void end() { ended_ = true; }
+
+ private:
+  CommState& state_;
+  bool ended_ = false;
+};
 
 /// Executes a plan. `begun`: the protocol, if it was started ahead of this rank's arrival.
 Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,

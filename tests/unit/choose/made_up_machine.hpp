@@ -1,0 +1,162 @@
+// Choosers on a made-up machine: calls take as long as a test says.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "choose/chooser.hpp"
+#include "price/price.hpp"
+
+namespace latecomer::testing {
+
+inline const Problem kProblem{Collective::allreduce, 16, 1 << 20, 4};
+
+inline std::vector<Seconds> one_late(Seconds delay) {
+  std::vector<Seconds> arrivals(16, 0);
+  arrivals[5] = delay;
+  return arrivals;
+}
+
+/// How long ranks wait for the last one on average.
+inline Seconds waited(const std::vector<Seconds>& arrivals) {
+  if (arrivals.empty()) return 0;
+  return *std::max_element(arrivals.begin(), arrivals.end()) -
+         std::accumulate(arrivals.begin(), arrivals.end(), 0.0) /
+             static_cast<double>(arrivals.size());
+}
+
+/// How many times its price a call of a row takes.
+using Machine = std::function<double(std::string_view row)>;
+
+/// The ranks of a communicator: one chooser, and the stamps of the others.
+class World {
+ public:
+  explicit World(Rank ranks = 16, Collective collective = Collective::allreduce)
+      : chooser(0, ranks), ranks_(static_cast<std::size_t>(ranks)) {
+    chooser.policy().choice(collective) = {&find_algorithm(collective, "auto"), {}};
+    for (Rank rank = 1; rank < ranks; ++rank) others_.emplace_back(rank, ranks);
+  }
+
+  /// One call, which takes `machine(row)` times its price. `given`: expected arrivals; `actual`:
+  /// those that come. Returns the row.
+  std::string_view call(const Problem& problem, const Machine& machine,
+                        const std::vector<Seconds>& given = {},
+                        const std::vector<Seconds>& actual = {}) {
+    if (!Chooser::worth_a_class(problem)) return watch(problem, nullptr, machine);
+    CallClass& of = chooser.class_of(problem);
+    if (of.active && chooser.policy().given != given) {
+      chooser.policy().given = given;
+      chooser.expect_anew();
+    }
+    if (Chooser::left_alone(of)) return watch(problem, &of, machine);
+    std::optional<Decision> again = chooser.repeat(of, problem);
+    repeated += again ? 1 : 0;
+    if (!again) (void)chooser.expect(problem);
+    const Decision decision = again ? *again : chooser.decide(problem);
+    const std::vector<Seconds>& arrivals = actual.empty() ? given : actual;
+    const Seconds predicted = decision.predicted > 0 ? decision.predicted : balanced(problem);
+    const std::string_view name = name_of(decision);
+    Seconds taken = predicted * machine(name);
+    moving += taken;
+    const Seconds all_in = taken + overhead * balanced(problem);
+    const Seconds alone = taken;
+    if (rooted(problem.collective)) taken -= waited(arrivals);
+    const bool piggybacks = decision.plan && chooser.piggybacks(*decision.plan);
+    if (decision.exchange_arrivals || piggybacks) observe(arrivals, taken);
+    observed += decision.exchange_arrivals || piggybacks ? 1 : 0;
+    last = decision;
+    if (chooser.measured(of, decision.plan ? 0 : alone, all_in)) {
+      (void)chooser.reviewed(of, problem, Chooser::review(of, true));
+    }
+    return name;
+  }
+
+  Chooser chooser;
+  Decision last;
+  int observed = 0;
+  int repeated = 0;
+  int reviews = 0;
+  Seconds time = 0;
+  Seconds moving = 0;   // from the last arrivals on
+  double overhead = 0;  // of a call that is decided about, without an arrival exchange
+
+ private:
+  /// The row; of one of the programs that `nodes` may run among nodes, that program.
+  static std::string_view name_of(const Decision& decision) {
+    if (decision.row->name != "nodes") return decision.row->name;
+    return decision.plan->inner.front().algorithm;
+  }
+
+  static Seconds balanced(const Problem& problem) {
+    const Algorithm& fastest = find_algorithm(problem.collective, "fastest");
+    return balanced_time(make_plan(fastest, problem, {}, {}), {});
+  }
+
+  std::string_view watch(const Problem& problem, CallClass* of, const Machine& machine) {
+    chooser.skip();
+    const bool priced = of != nullptr && !of->arrival_independent.empty();
+    const Seconds price = priced ? of->arrival_independent.front().predicted : balanced(problem);
+    const Seconds seconds = price * machine("native");
+    time += seconds;
+    moving += seconds;
+    if (of == nullptr || !Chooser::watched(*of, seconds)) return "native";
+    ++reviews;
+    if (chooser.reviewed(*of, problem, Chooser::review(*of, true)) && !chooser.watch()) {
+      chooser.connected(1);
+      chooser.watch_arrivals();
+    }
+    return "native";
+  }
+
+  /// All ranks say when they came, and left after `taken` from the last arrival on.
+  void observe(const std::vector<Seconds>& arrivals, Seconds taken) {
+    time += 1;
+    const Seconds last_arrival =
+        arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
+    const auto arrival = [&](std::size_t rank) { return arrivals.empty() ? 0 : arrivals[rank]; };
+    const Seconds exit = time + last_arrival + taken;
+    Piggyback& piggyback = chooser.watch()->begin_exchange(time + arrival(0), exit);
+    for (std::size_t rank = 1; rank < ranks_; ++rank) {
+      std::vector<char> data;
+      others_[rank - 1].begin_exchange(time + arrival(rank), exit).pack(data);
+      piggyback.unpack(data.data(), data.size());
+    }
+    chooser.watch()->end_exchange();
+    chooser.learn();
+    time = exit;
+  }
+
+  std::size_t ranks_;
+  std::deque<Watch> others_;
+};
+
+struct Played {
+  std::vector<std::string_view> rows;  // call by call
+
+  [[nodiscard]] int count(std::string_view row, std::size_t from = 0) const {
+    return static_cast<int>(
+        std::count(rows.begin() + static_cast<std::ptrdiff_t>(from), rows.end(), row));
+  }
+};
+
+inline Played play(World& world, int calls, const std::vector<Seconds>& given,
+                   const Machine& machine, const Problem& problem = kProblem) {
+  Played played;
+  for (int i = 0; i < calls; ++i) played.rows.push_back(world.call(problem, machine, given));
+  return played;
+}
+
+inline double same(std::string_view /*row*/) { return 1; }
+
+/// Until both balanced candidates are judged.
+inline void warm_up(World& world, const Machine& machine = same,
+                    const Problem& problem = kProblem) {
+  play(world, 12, {}, machine, problem);
+}
+
+}  // namespace latecomer::testing

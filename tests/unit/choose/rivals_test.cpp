@@ -1,0 +1,213 @@
+// Trials of rivals, where prices prove wrong or do not count how ranks come.
+#include "price/rivals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "base/random.hpp"
+#include "price/price.hpp"
+#include "rules/read_rules.hpp"
+#include "unit/choose/made_up_machine.hpp"
+
+namespace latecomer {
+namespace {
+
+using namespace testing;
+
+using Factors = std::map<std::string_view, double>;  // times the price that a row's call takes
+
+/// The price of a row's plan if all arrive together; of the library, that of `fastest`.
+Seconds price(std::string_view row, const Problem& problem, const Network& network = {}) {
+  const std::string_view name = row == "native" ? "fastest" : row;
+  return balanced_time(make_plan(find_algorithm(problem.collective, name), problem, {}, {}),
+                       network);
+}
+
+/// The balanced programs that may be chosen without arrivals.
+std::vector<std::string_view> balanced_rows(const Problem& problem) {
+  const Algorithm& fastest = find_algorithm(problem.collective, "fastest");
+  const Plan plan = make_plan(fastest, problem, {}, {});
+  std::vector<std::string_view> rows{"fastest"};
+  for (const Rival& rival : rivals(plan, {})) rows.push_back(rival.name);
+  return rows;
+}
+
+/// The row of most of the last 50 calls.
+std::string_view last_choice(const Played& played) {
+  const std::size_t from = played.rows.size() - 50;
+  return *std::ranges::max_element(played.rows.begin() + static_cast<std::ptrdiff_t>(from),
+                                   played.rows.end(), {},
+                                   [&](auto row) { return played.count(row, from); });
+}
+
+/// `others`: the factor of rows that are not listed.
+Machine machine_of(const Factors& factors, double others = 10) {
+  return [&factors, others](std::string_view row) {
+    const auto found = factors.find(row);
+    return found == factors.end() ? others : found->second;
+  };
+}
+
+/// Links are five times slower than assumed, and two ranks that send each other long messages
+/// disturb each other. The price of the ring is hardly higher than the least, and it disturbs
+/// nobody.
+TEST(Chooser, TriesOthersWhereThePriceProvesWrong) {
+  for (const Rank ranks : {4, 8, 16}) {
+    SCOPED_TRACE(ranks);
+    const Problem problem{Collective::allreduce, ranks, 1 << 18, 4};
+    Network network;
+    network.beta *= 5;
+    network.exchange = 1.6;
+    Factors factors;
+    Seconds best = 1e9;
+    for (const std::string_view row : balanced_rows(problem)) {
+      factors[row] = price(row, problem, network) / price(row, problem);
+      best = std::min(best, price(row, problem, network));
+    }
+    factors["native"] = 1.2 * factors.at("fastest");
+    EXPECT_GT(price("fastest", problem, network), 1.1 * best);
+    World world(ranks);
+    play(world, 30, {}, machine_of(factors), problem);
+    world.moving = 0;
+    const Played played = play(world, 60, {}, machine_of(factors), problem);
+    EXPECT_LE(world.moving / 60, 1.03 * best) << last_choice(played);
+  }
+}
+
+/// Programs take up to kDoubt times as long as their prices have it against each other.
+TEST(Chooser, EndsOnTheBestRowWhateverThePricesSay) {
+  constexpr int kCalls = 1000;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto ranks = static_cast<Rank>(3 + random.next() % 30);
+    const Problem problem{Collective::allreduce, ranks, Count{1} << (16 + random.next() % 6), 4};
+    const double scale = random.next() % 2 == 0 ? 1.4 + 5 * random.uniform() : 0.2;
+    Factors factors;
+    for (const std::string_view row : balanced_rows(problem)) {
+      factors[row] = scale * (1 + (kDoubt - 1) * random.uniform());
+    }
+    factors["native"] = scale * (0.8 + random.uniform());
+    factors["online_owners"] = scale * kDoubt;  // never the best
+    Seconds best = 1e9;
+    for (const auto& [row, factor] : factors) best = std::min(best, price(row, problem) * factor);
+    World world(ranks);
+    const Played played = play(world, kCalls, {}, machine_of(factors), problem);
+    const std::string_view last = last_choice(played);
+    EXPECT_LE(price(last, problem) * factors.at(last), best / 0.95 * 1.001) << last;
+    EXPECT_LE(world.moving, 1.08 * kCalls * best);
+  }
+}
+
+/// Prices of balanced programs do not count that a ring has done a part of its work before the last
+/// rank comes. Nothing else is wrong with them.
+TEST(Chooser, TriesOthersWhereRanksComeApart) {
+  std::vector<Seconds> arrivals(16, 0);
+  arrivals[3] = price("fastest", kProblem);
+  const Factors factors{{"native", 1.1}, {"fastest", 1}, {"ring", 0.7}, {"online_owners", 4}};
+  const Machine machine = machine_of(factors, 1.2);
+  World world;
+  World together;
+  Played played;
+  for (int i = 0; i < 400; ++i) {
+    played.rows.push_back(world.call(kProblem, machine, {}, arrivals));
+    EXPECT_NE(together.call(kProblem, machine), "ring");
+  }
+  EXPECT_EQ(last_choice(played), "ring");
+}
+
+/// All prices are far too low, and those of plans for a late rank the most. These plans are used
+/// before rivals are tried: a good rival would keep them from ever being seen.
+TEST(Chooser, UsesPlansForLateRanksBeforeRivals) {
+  const std::vector<Seconds> arrivals = one_late(price("fastest", kProblem));
+  const Factors factors{{"native", 8}, {"fastest", 5.7}, {"ring", 4.5}, {"segmented_ring", 2.5}};
+  const Machine machine = machine_of(factors, 2);
+  World world;
+  Played played;
+  for (int i = 0; i < 100; ++i)
+    played.rows.push_back(world.call(kProblem, machine, arrivals, arrivals));
+  const Algorithm& last = find_algorithm(Collective::allreduce, last_choice(played));
+  EXPECT_TRUE(last.arrival_aware) << last.name;
+}
+
+/// Where ranks share nodes the programs among the nodes are tried.
+TEST(Chooser, TriesOtherProgramsAmongNodes) {
+  World world;
+  world.chooser.place(consecutive_placement(16, 4));
+  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"ring", 2}};
+  const Machine machine = machine_of(factors, 3.3);
+  Played played;
+  for (int i = 0; i < 400; ++i) played.rows.push_back(world.call(kProblem, machine));
+  EXPECT_EQ(last_choice(played), "ring");
+}
+
+/// Where the memory of nodes cannot be had, the program among the nodes serves all ranks.
+TEST(Chooser, KeepsTheProgramWithoutMemoryOfNodes) {
+  World world;
+  world.chooser.place(consecutive_placement(16, 4));
+  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"ring", 2}};
+  const Machine machine = machine_of(factors, 3.3);
+  while (world.call(kProblem, machine) != "ring") ASSERT_LT(world.time, 1000);
+  const Decision without = world.chooser.without_nodes(world.last, kProblem);
+  ASSERT_NE(without.plan, nullptr);
+  EXPECT_TRUE(without.plan->placement.empty());
+  EXPECT_EQ(without.plan->inner.front().algorithm, "ring");
+}
+
+/// A row that a rule chooses may have the name of a program among nodes: its durations are others.
+TEST(Chooser, LearnsNothingOfRivalsFromCallsByRule) {
+  World world;
+  world.chooser.place(consecutive_placement(16, 4));
+  world.chooser.policy().rules = std::make_shared<const UserRules>(read_rules(
+      R"({"rule_file_version": 1, "module": "latecomer", "collectives": {"allreduce": [{"rules": [
+          {"imbalance_min": 1, "alg": "ring"}, {"alg": "auto"}]}]}})",
+      "rules"));
+  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"ring", 2}};
+  const auto ring = [&] { return world.chooser.class_of(kProblem).feedback["ring"]; };
+  play(world, 400, {}, machine_of(factors, 3.3));
+  const double before = ring().factor(1);
+  ASSERT_TRUE(ring().judged());
+  const Played late = play(world, 20, one_late(1), [](auto) { return 9; });
+  EXPECT_EQ(late.count("ring"), 20);
+  EXPECT_EQ(ring().factor(1), before);
+}
+
+/// Other plans have other durations.
+TEST(Chooser, LearnsAnewWhereThePlacementChanges) {
+  World world;
+  world.chooser.place(consecutive_placement(16, 4));
+  play(world, 100, {}, [](auto row) { return row == "native" ? 4 : 3; });
+  EXPECT_FALSE(world.chooser.class_of(kProblem).rivals.empty());
+  world.chooser.place({});
+  EXPECT_TRUE(world.chooser.class_of(kProblem).rivals.empty());
+  EXPECT_TRUE(world.chooser.class_of(kProblem).feedback.empty());
+  EXPECT_NE(world.call(kProblem, same), "nodes");
+}
+
+/// Where the library is the best, trials of others lose little.
+TEST(Chooser, TrialsLoseLittle) {
+  constexpr int kCalls = 1000;
+  Factors factors;
+  for (const std::string_view row : balanced_rows(kProblem)) factors[row] = 3.6;
+  factors["native"] = 3;
+  factors["online_owners"] = 3.6;
+  World world;
+  const Played played = play(world, kCalls, {}, machine_of(factors));
+  const Seconds best = 3 * price("native", kProblem);
+  EXPECT_LE(world.moving, 1.04 * kCalls * best);
+  int others = 0;
+  for (const std::string_view row : balanced_rows(kProblem)) others += played.count(row) > 0;
+  EXPECT_GT(others, 1);
+}
+
+TEST(Chooser, TrustsPricesThatProveRight) {
+  World world;
+  const Played played = play(world, 1000, {}, same);
+  EXPECT_EQ(played.count("native") + played.count("fastest"), 1000);
+}
+
+}  // namespace
+}  // namespace latecomer
