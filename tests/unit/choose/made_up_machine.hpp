@@ -67,7 +67,8 @@ class World {
     const Seconds alone = taken;
     if (rooted(problem.collective)) taken -= waited(arrivals);
     const bool piggybacks = decision.plan && chooser.piggybacks(*decision.plan);
-    if (decision.exchange_arrivals || piggybacks) observe(arrivals, taken);
+    if (decision.exchange_arrivals || piggybacks)
+      observe(arrivals, taken, ahead ? predicted * ahead(name) : 0);
     observed += decision.exchange_arrivals || piggybacks ? 1 : 0;
     last = decision;
     if (chooser.measured(of, decision.plan ? 0 : alone, all_in)) {
@@ -84,6 +85,9 @@ class World {
   Seconds time = 0;
   Seconds moving = 0;   // from the last arrivals on
   double overhead = 0;  // of a call that is decided about, without an arrival exchange
+  /// How many times its price the ranks that do not come last leave a call before that one; null:
+  /// all leave together.
+  Machine ahead;
 
  private:
   /// The row; of one of the programs that `nodes` may run among nodes, that program.
@@ -114,16 +118,19 @@ class World {
   }
 
   /// All ranks say when they came, and left after `taken` from the last arrival on.
-  void observe(const std::vector<Seconds>& arrivals, Seconds taken) {
+  void observe(const std::vector<Seconds>& arrivals, Seconds taken, Seconds before_last) {
     time += 1;
     const Seconds last_arrival =
         arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
     const auto arrival = [&](std::size_t rank) { return arrivals.empty() ? 0 : arrivals[rank]; };
     const Seconds exit = time + last_arrival + taken;
-    Piggyback& piggyback = chooser.watch()->begin_exchange(time + arrival(0), exit);
+    const auto exit_of = [&](std::size_t rank) {
+      return arrival(rank) == last_arrival ? exit : exit - before_last;
+    };
+    Piggyback& piggyback = chooser.watch()->begin_exchange(time + arrival(0), exit_of(0));
     for (std::size_t rank = 1; rank < ranks_; ++rank) {
       std::vector<char> data;
-      others_[rank - 1].begin_exchange(time + arrival(rank), exit).pack(data);
+      others_[rank - 1].begin_exchange(time + arrival(rank), exit_of(rank)).pack(data);
       piggyback.unpack(data.data(), data.size());
     }
     chooser.watch()->end_exchange();

@@ -119,6 +119,19 @@ TEST(Chooser, TriesOthersWhereRanksComeApart) {
   EXPECT_EQ(last_choice(played), "ring");
 }
 
+/// The program goes on when the rank that came last has left, however early the others leave.
+TEST(Chooser, JudgesByTheExitOfTheRankThatCameLast) {
+  const std::vector<Seconds> arrivals = one_late(price("fastest", kProblem));
+  const Factors factors{{"native", 2}, {"fastest", 1}, {"ring", 1.3}};
+  const Machine machine = machine_of(factors, 3);
+  World world;
+  world.ahead = [](auto row) { return row == "ring" ? 0.8 : 0; };
+  Played played;
+  for (int i = 0; i < 400; ++i) played.rows.push_back(world.call(kProblem, machine, {}, arrivals));
+  EXPECT_GT(played.count("ring"), 0);
+  EXPECT_EQ(last_choice(played), "fastest");
+}
+
 /// All prices are far too low, and those of plans for a late rank the most. These plans are used
 /// before rivals are tried: a good rival would keep them from ever being seen.
 TEST(Chooser, UsesPlansForLateRanksBeforeRivals) {
