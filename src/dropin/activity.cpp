@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -188,20 +189,23 @@ void report_lone_rank() {
   }
 }
 
-/// True if the communicator has ranks of another MPI_COMM_WORLD: nothing is known about theirs.
+/// True if the communicator has ranks of another MPI_COMM_WORLD: nothing is known about theirs. Its
+/// group may be of a session: MPICH ends programs that make a group of that and the world's.
 bool reaches_beyond_world(MPI_Comm comm) {
+  int size = 0;
   MPI_Group world = MPI_GROUP_NULL;
   MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group outside = MPI_GROUP_NULL;
-  int size = 0;
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
   PMPI_Comm_group(comm, &group);
-  PMPI_Group_difference(group, world, &outside);
-  PMPI_Group_size(outside, &size);
-  for (MPI_Group* const each : {&world, &group, &outside}) {
-    if (*each != MPI_GROUP_EMPTY) PMPI_Group_free(each);
-  }
-  return size > 0;
+  PMPI_Group_size(group, &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> in_world(ranks.size());
+  PMPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data());
+  PMPI_Group_free(&world);
+  PMPI_Group_free(&group);
+  return std::find(in_world.begin(), in_world.end(), static_cast<int>(MPI_UNDEFINED)) !=
+         in_world.end();
 }
 
 }  // namespace

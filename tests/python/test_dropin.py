@@ -130,6 +130,11 @@ def test_a_program_of_sessions_is_left_to_the_mpi_library():
     assert (job.code, job.err) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["mpich", "abi"])
+def test_counts_that_no_int_holds_without_other_ranks(name):
+    run_cases(name, 1, ["large_in_place"]).check()
+
+
 @both_families
 @pytest.mark.parametrize("when", ["--before", "--outside"])
 def test_a_call_before_the_begin_or_after_the_end_fails_as_it_does_without(name, when):
