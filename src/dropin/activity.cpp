@@ -56,32 +56,48 @@ std::vector<SharedSetting> shared_settings() {
   return all;
 }
 
-/// Sets the algorithm of each collective that has it. Throws Error if none has.
-void choose_by_name(std::string_view name, Policy& policy) {
-  std::optional<Error> unknown;
-  bool known = false;
-  for (const Collective each : all_collectives()) {
-    try {
-      policy.choice(each) = parse_choice(each, name);
-      known = true;
-    } catch (const Error& error) {
-      unknown = error;
-    }
-  }
-  if (!known) throw *unknown;
+bool has_algorithm(Collective collective, std::string_view name) {
+  const auto rows = registry(collective);
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Algorithm& row) { return row.name == name; });
 }
 
-/// Reads "allreduce:ring;bcast:binomial", or a name for all collectives that have it.
+/// Sets the algorithm of each collective that has it. Throws Error if none has, or none takes its
+/// parameters.
+void choose_by_name(std::string_view text, Policy& policy) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  std::optional<Error> wrong;
+  bool known = false;
+  for (const Collective each : all_collectives()) {
+    if (!has_algorithm(each, name)) continue;
+    try {
+      policy.choice(each) = parse_choice(each, text);
+      known = true;
+    } catch (const Error& error) {
+      wrong = error;
+    }
+  }
+  if (known) return;
+  if (wrong) throw *wrong;
+  throw Error("algorithm", std::string(name),
+              "a name that `latecomer algorithms` lists, or a list as in "
+              "allreduce:ring;bcast:binomial");
+}
+
+/// Reads "allreduce:ring;bcast:binomial", or a name for all collectives that have it. Either may
+/// have parameters.
 void read_algorithms(std::string_view text, Policy& policy) {
   for (const std::string_view entry : split(text, ';')) {
     const auto at = entry.find(':');
-    if (entry.find('=') == std::string_view::npos && at == std::string_view::npos) {
+    const auto first = entry.substr(0, at);
+    const auto is_first = [&](Collective each) { return to_string(each) == first; };
+    const auto all = all_collectives();
+    if (at == std::string_view::npos || std::none_of(all.begin(), all.end(), is_first)) {
       choose_by_name(entry, policy);
       continue;
     }
-    const Collective collective = parse_collective(entry.substr(0, at));
-    policy.choice(collective) =
-        parse_choice(collective, at == std::string_view::npos ? "" : entry.substr(at + 1));
+    const Collective collective = parse_collective(first);
+    policy.choice(collective) = parse_choice(collective, entry.substr(at + 1));
   }
 }
 
