@@ -27,8 +27,10 @@ constexpr Seconds kLeastApart = 50e-6;
 // come apart a ring took two thirds of its price, and `generalized` all of it.
 constexpr double kApartDoubt = 1.5;
 
-// A last exit that is later than the library's by more than this factor counts.
-constexpr double kLater = 1.05;
+// A last exit counts that is later than the library's by more than this part, and by more than what
+// deciding about a call and noting its arrivals may move ranks apart.
+constexpr double kLater = 0.05;
+constexpr Seconds kLeastLater = 50e-6;
 
 /// The calls of which one is looked at while the same is chosen, such that looking costs at most
 /// kLooking of their time.
@@ -84,7 +86,8 @@ class Chooser::Prices {
     if (library_ == nullptr || rooted(candidate.row->collective)) return price;
     const Seconds of_library = last_exit(*library_);
     const Seconds last = last_exit(candidate);
-    if (!(of_library > 0) || last <= kLater * of_library) return price;
+    if (!(of_library > 0)) return price;
+    if (last <= of_library + std::max(kLeastLater, kLater * of_library)) return price;
     return std::max(price, library_->predicted * factor(*library_) * last / of_library);
   }
 
