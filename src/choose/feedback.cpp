@@ -10,7 +10,7 @@ void Ratios::renew() {
 }
 
 double Ratios::median(double prior, std::size_t prior_weight) const {
-  if (renewing()) return *before_;
+  if (before_ && seen_ < kEnough) return *before_;
   std::array<float, kWindow> all = ratios_;
   std::size_t count = std::min(seen_, kWindow);
   for (; prior_weight > 0 && count < kWindow; --prior_weight)

@@ -18,7 +18,7 @@ class Ratios {
   /// The number of ratios since the last renew().
   [[nodiscard]] std::size_t seen() const { return seen_; }
   [[nodiscard]] bool renewed() const { return before_.has_value(); }
-  [[nodiscard]] bool renewing() const { return renewed() && seen_ < kEnough; }
+  [[nodiscard]] bool renewing() const { return before_ && seen_ < kEnough; }
   /// The lower median, together with `prior_weight` ratios of `prior` while there are few; `prior`
   /// if there are none.
   [[nodiscard]] double median(double prior, std::size_t prior_weight = 0) const;
