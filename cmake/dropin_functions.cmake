@@ -1,7 +1,8 @@
 # Writes the wrappers of the drop-in library from the table of intercepted functions:
 #   cmake -DTABLE=functions.txt -DFOLDER=out -P dropin_functions.cmake
 # - wrappers.cpp, exports.map: of the library of an MPI family
-# - stubs.inc, stubs.map: of the loader, which knows no MPI: name, number of words, form
+# - stubs.inc, stubs.map: of the loader, which knows no MPI: name, number of words, form; of short
+#   calls also the words that hold the count and the datatype
 #
 # Each form passes its arguments on as C's: counts as numbers, Fortran's handles as C's.
 
@@ -104,6 +105,8 @@ foreach(line ${lines})
     list(GET parameter 0 kind)
     list(GET parameter 1 word)
     latecomer_parameter(${kind} ${word})
+    list(LENGTH c_list place)
+    string(SUBSTRING "abcdefghij" ${place} 1 ${kind}_letter)  # as the loader calls its words
     list(APPEND c_list "${as_c}")
     list(APPEND large_list "${as_large}")
     if(as_fortran)
@@ -158,7 +161,12 @@ foreach(line ${lines})
       string(APPEND wrappers "LATECOMER_WRAPPER int MPI_${name}(${c_list}) {\n"
         "  return wrapped::${lower}(${c_values});\n}\n")
       string(APPEND exports "    MPI_${name};\n")
-      string(APPEND stubs "STUB(MPI_${name}, ${words})\n")
+      if("short" IN_LIST forms)
+        string(APPEND stubs
+          "SHORT(MPI_${name}, ${words}, ${count_letter}, ${type_letter}, ${lower})\n")
+      else()
+        string(APPEND stubs "STUB(MPI_${name}, ${words})\n")
+      endif()
     elseif(form STREQUAL "large")
       string(APPEND wrappers "#if LATECOMER_LARGE_COUNTS\n"
         "LATECOMER_WRAPPER int MPI_${name}_c(${large_list}) {\n"
@@ -179,6 +187,7 @@ foreach(line ${lines})
         string(APPEND exports "    ${mangled};\n")
         string(APPEND stubs "STUB(${mangled}, ${fortran_words})\n")
       endforeach()
+    elseif(form STREQUAL "short")  # of the C function, see there
     elseif(form STREQUAL "f08")  # its names are among those of Fortran
       string(APPEND wrappers "#if LATECOMER_F08\n"
         "LATECOMER_WRAPPER void mpi_${lower}_f08_(${fortran_list}) {\n${befores}"
@@ -186,7 +195,7 @@ foreach(line ${lines})
         "  if (ierror != nullptr) *ierror = code;\n}\n#endif\n")
     else()
       message(FATAL_ERROR
-        "${TABLE}: form '${form}' is not usable; right would be one of c, large, fortran, f08, nonblocking, persistent")
+        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, fortran, f08, nonblocking, persistent")
     endif()
   endforeach()
   string(APPEND wrappers "\n")

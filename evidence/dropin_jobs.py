@@ -106,18 +106,24 @@ def install_openmpi5() -> None:
 
 
 @cache
-def arrivals_library(large_counts: bool) -> Path:
-    """The library that makes ranks sleep before calls, compiled if need be."""
-    source = Path(__file__).parent / "dropin" / "arrivals.c"
-    made = CACHE / f"arrivals{'_large' if large_counts else ''}.so"
+def compiled(source: str, name: str, *options: str) -> Path:
+    """A library to preload, from a file of dropin/, compiled if need be."""
+    file = Path(__file__).parent / "dropin" / source
+    made = CACHE / f"{name}.so"
     CACHE.mkdir(parents=True, exist_ok=True)
-    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-        options = ["-DLARGE_COUNTS"] if large_counts else []
+    if not made.exists() or made.stat().st_mtime < file.stat().st_mtime:
         fresh = made.with_suffix(f".{os.getpid()}")
-        command = ["cc", "-O2", "-shared", "-fPIC", *options, str(source), "-o", str(fresh)]
+        command = ["cc", "-O2", "-shared", "-fPIC", *options, str(file), "-o", str(fresh)]
         subprocess.run([*command, "-ldl"], check=True)
         fresh.replace(made)
     return made
+
+
+def arrivals_library(large_counts: bool) -> Path:
+    """The library that makes ranks sleep before calls."""
+    if large_counts:
+        return compiled("arrivals.c", "arrivals_large", "-DLARGE_COUNTS")
+    return compiled("arrivals.c", "arrivals")
 
 
 def run(

@@ -6,7 +6,8 @@ blocks of calls with `auto` and online estimates, and of the library's own, in t
 the difference, and of the ratio on each communicator (median, largest). `--table sizes`: 400 calls
 of which no two have one size, from the first one on. `--table ours`: our fastest all-reduce of
 8 bytes, chosen by name. `--table drop-in`: MPI's own functions, with the drop-in library; with
-`--size 8B` for calls of this size alone.
+`--size 8B` for calls of this size alone, with `--control` beside a library that only passes calls
+on (dropin/forward.c). `--cores 1` keeps all ranks on one core, `--cores 2` each on one of two.
 """
 
 from __future__ import annotations
@@ -14,30 +15,39 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+import dropin_jobs as jobs
 import numpy as np
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
-
-from latecomer.launch import mpi, preload  # noqa: E402 - of this clone
+from latecomer.launch import mpi, preload
 
 Rows = list[dict[str, float]]
 SIZES = {"8B": 8, "1KiB": 1 << 10, "8KiB": 8 << 10, "64KiB": 64 << 10, "256KiB": 256 << 10,
          "1MiB": 1 << 20, "4MiB": 4 << 20}  # fmt: skip
 
 
-def measure(library: mpi.Family, ranks: int, *options: str, dropped_in: bool = False) -> Rows:
-    """A row for each communicator; `dropped_in`: MPI's own functions, with the drop-in library."""
-    program = str(ROOT / "build" / "release" / f"latecomer_overhead_{library.name}")
-    launch = mpi.launch_command(library, ranks, [program, *options], allow_root=True)
+# Keeps a rank on one of so many cores; the launchers' own options differ.
+ON_A_CORE = 'exec taskset -c $((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} %% %d)) "$@"'
+
+
+def measure(library: mpi.Family, ranks: int, *options: str, preloaded: Path | None = None,
+            cores: int = 0) -> Rows:  # fmt: skip
+    """A row for each communicator; `preloaded`: MPI's own functions, with a library before them.
+
+    `cores`: each rank stays on one of so many; 0: wherever the launcher and Linux put it.
+    """
+    program = str(jobs.ROOT / "build" / "release" / f"latecomer_overhead_{library.name}")
+    words = [program, *options]
+    if cores:
+        words = ["sh", "-c", ON_A_CORE % cores, "sh", *words]
+    if preloaded is not None:
+        words += ["--drop-in", "1"]
+    launch = mpi.launch_command(library, ranks, words, allow_root=True)
     command = launch.command
-    if dropped_in:
-        command = preload.preloading([*command, "--drop-in", "1"], preload.library(), {})
+    if preloaded is not None:
+        command = preload.preloading(command, preloaded, {})
     output = subprocess.run(
         command, env=launch.env, check=True, timeout=900, stdout=subprocess.PIPE
     )
@@ -90,18 +100,30 @@ def dropped_in(
     ranks: int,
     communicators: int,
     sizes: Sequence[str] = ("8B", "1KiB", "8KiB"),
+    control: bool = False,
+    cores: int = 0,
 ) -> Iterator[str]:
     head = "library, us | with the drop-in library, us | difference, ns: median | largest |"
+    head += " with an empty wrapper, ns: median | largest |" if control else ""
     yield f"| {library.describe()}, {ranks} ranks | {head}"
-    yield "| --- " * 5 + "|"
+    yield "| --- " * (7 if control else 5) + "|"
     for collective in ("allreduce", "bcast"):
         for name in sizes:
-            rows = measure(library, ranks, "--collective", collective, "--bytes", str(SIZES[name]),
-                           "--communicators", str(communicators), dropped_in=True)  # fmt: skip
+            run = partial(measure, library, ranks, "--collective", collective, "--bytes",
+                          str(SIZES[name]), "--communicators", str(communicators),
+                          cores=cores)  # fmt: skip
+            rows = run(preloaded=preload.library())
             plain, ours = column(rows, "plain_us"), column(rows, "ours_us")
-            more = 1e3 * (ours - plain)
-            yield (f"| {collective} {name} | {np.median(plain):.2f} | {np.median(ours):.2f} "
-                   f"| {np.median(more):+.0f} | {more.max():+.0f} |")  # fmt: skip
+            cells = f"{np.median(plain):.2f} | {np.median(ours):.2f} | {more_ns(rows)}"
+            if control:
+                cells += " | " + more_ns(run(preloaded=jobs.compiled("forward.c", "forward")))
+            yield f"| {collective} {name} | {cells} |"
+
+
+def more_ns(rows: Rows) -> str:
+    """By how many nanoseconds a call takes longer: median and largest of the communicators."""
+    more = 1e3 * (column(rows, "ours_us") - column(rows, "plain_us"))
+    return f"{np.median(more):+.0f} | {more.max():+.0f}"
 
 
 TABLES = {"same": same_size, "sizes": other_sizes, "ours": by_name,
@@ -115,9 +137,12 @@ def main() -> None:
     parser.add_argument("--mpi", default="", help="only libraries whose name and version hold this")
     parser.add_argument("--communicators", type=int, default=20)
     parser.add_argument("--size", choices=SIZES, help="of the calls of --table drop-in")
+    parser.add_argument("--control", action="store_true", help="with --table drop-in: see above")
+    parser.add_argument("--cores", type=int, default=0, help="with --table drop-in: see above")
     options = parser.parse_args()
+    TABLES["drop-in"] = partial(dropped_in, control=options.control, cores=options.cores)
     if options.size:
-        TABLES["drop-in"] = partial(dropped_in, sizes=[options.size])
+        TABLES["drop-in"] = partial(TABLES["drop-in"], sizes=[options.size])
     chosen = TABLES if options.table == "all" else [options.table]
     for library in mpi.families():
         if options.mpi not in library.describe():

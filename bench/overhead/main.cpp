@@ -1,6 +1,6 @@
 // Measures the cost or gain of latecomer beside the MPI library alone: pairs of blocks of calls,
 // one through latecomer and one by the library, in turns, on fresh communicators. Prints a JSON
-// line for each communicator.
+// line for each communicator; `block`: the calls of a block.
 #include <latecomer/latecomer_mpi.h>
 
 #include <algorithm>
@@ -172,6 +172,7 @@ void measure(const Settings& settings, int number) {
   Calls calls(settings, comm);
   std::vector<double> plain;
   std::vector<double> ours;
+  int block = 1;  // calls
   if (settings.sizes > 0) {
     for (int i = 0; i < settings.sizes; ++i) {
       const std::int64_t bytes = settings.bytes + kGrowth * i;
@@ -181,7 +182,7 @@ void measure(const Settings& settings, int number) {
   } else {
     const double usual = calls.time(false, settings.bytes, kWarmUp);
     calls.time(true, settings.bytes, kWarmUp);
-    const int block = std::clamp(static_cast<int>(kBlock / usual), 1, kMostInBlock);
+    block = std::clamp(static_cast<int>(kBlock / usual), 1, kMostInBlock);
     for (int i = 0; i < settings.pairs; ++i) {
       const bool ours_first = i % 2 == 1;
       const double first = calls.time(ours_first, settings.bytes, block);
@@ -200,10 +201,11 @@ void measure(const Settings& settings, int number) {
     }
     std::printf(
         "{\"communicator\": %d, \"plain_us\": %.3f, \"ours_us\": %.3f, "
-        "\"plain_sum_us\": %.1f, \"ours_sum_us\": %.1f, \"handled\": %llu, \"calls\": %llu}\n",
+        "\"plain_sum_us\": %.1f, \"ours_sum_us\": %.1f, \"handled\": %llu, \"calls\": %llu, "
+        "\"block\": %d}\n",
         number, median(plain) * 1e6, median(ours) * 1e6, sums[0] * 1e6, sums[1] * 1e6,
         static_cast<unsigned long long>(stats.handled),
-        static_cast<unsigned long long>(stats.handled + stats.native));
+        static_cast<unsigned long long>(stats.handled + stats.native), block);
     std::fflush(stdout);
   }
   MPI_Comm_free(&comm);

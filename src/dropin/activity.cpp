@@ -254,9 +254,11 @@ void begin_activity() {
   hot.counts = ledger_is_kept() || trace::is_on();
   began = monotonic_clock();
   hot.active = true;
+  pass_short_calls();
 }
 
 void end_activity() {
+  keep_short_calls();
   hot.active = false;
   if (!ledger_is_kept()) return;
   ledger_add(summarise_job(ledger_totals(), monotonic_clock() - began));

@@ -22,11 +22,12 @@ struct alignas(64) Hot {
 };
 inline Hot hot;
 
+inline constexpr std::array<int, 3> kCommonSizes = {sizeof(double), sizeof(int), sizeof(float)};
+
 /// The bytes of a vector; INT_MAX stands for more.
 [[nodiscard]] inline Count bytes_of(Count count, MPI_Datatype type) {
-  constexpr std::array<int, 3> kSizes = {sizeof(double), sizeof(int), sizeof(float)};
-  for (std::size_t i = 0; i < kSizes.size(); ++i) {
-    if (type == hot.common[i]) return count * kSizes[i];
+  for (std::size_t i = 0; i < kCommonSizes.size(); ++i) {
+    if (type == hot.common[i]) return count * kCommonSizes[i];
   }
   int size = 0;
   if (type != MPI_DATATYPE_NULL) hot.type_size(type, &size);

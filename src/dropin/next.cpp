@@ -2,7 +2,12 @@
 
 #include <dlfcn.h>
 
+#include <climits>
+#include <cstdint>
+#include <type_traits>
+
 #include "dropin/hot.hpp"
+#include "dropin/loader/short_calls.h"
 
 namespace latecomer {
 namespace {
@@ -10,6 +15,24 @@ namespace {
 /// The loader's search: it is preloaded, and so it knows which functions come after it. Null if
 /// there is no loader.
 AnyFunction (*loader)(const char*) = nullptr;
+/// The loader's; null if there is none.
+latecomer_short_calls* short_calls = nullptr;
+
+template <class Handle>
+std::uintptr_t word_of(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<std::uintptr_t>(handle);
+  } else {
+    return static_cast<std::uintptr_t>(handle);
+  }
+}
+
+/// Fewer elements of so many bytes are a short vector.
+int short_below(int size) { return static_cast<int>((Count{hot.min_bytes} + size - 1) / size); }
+
+void set_below(int at, int below) {
+  __atomic_store_n(&short_calls->below[at], below, __ATOMIC_RELEASE);
+}
 
 }  // namespace
 
@@ -32,10 +55,28 @@ void follow_next() {
   hot.native = calls;
 }
 
+void pass_short_calls() {
+  if (short_calls == nullptr || hot.counts) return;
+  short_calls->allreduce = reinterpret_cast<AnyFunction>(hot.native.allreduce);
+  short_calls->reduce = reinterpret_cast<AnyFunction>(hot.native.reduce);
+  short_calls->bcast = reinterpret_cast<AnyFunction>(hot.native.bcast);
+  short_calls->unused_bits = static_cast<int>(8 * (sizeof(std::uintptr_t) - sizeof(MPI_Datatype)));
+  for (int i = 0; i < latecomer_common_types; ++i) {
+    short_calls->types[i] = word_of(hot.common[i]);
+    set_below(i, short_below(kCommonSizes[i]));
+  }
+}
+
+void keep_short_calls() {
+  if (short_calls == nullptr) return;
+  for (int i = 0; i < latecomer_common_types; ++i) set_below(i, INT_MIN);
+}
+
 }  // namespace latecomer
 
 /// Called by the loader, before anything else.
 extern "C" __attribute__((visibility("default"))) void latecomer_dropin_follow(
-    latecomer::AnyFunction (*find)(const char*)) {
+    latecomer::AnyFunction (*find)(const char*), latecomer_short_calls* short_calls) {
   latecomer::loader = find;
+  latecomer::short_calls = short_calls;
 }

@@ -17,4 +17,9 @@ template <class Function>
 /// Makes calls of the library's own collectives go to the functions behind ours.
 void follow_next();
 
+/// Lets the loader pass short calls on to the functions behind ours, if they are not counted.
+void pass_short_calls();
+/// Short calls come to this library again.
+void keep_short_calls();
+
 }  // namespace latecomer

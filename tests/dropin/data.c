@@ -105,6 +105,39 @@ static int in_place(struct where at) {
   return mistakes;
 }
 
+/* Vectors around 1, 100 and 1024 bytes, of common datatypes and of others. */
+static int limits(struct where at) {
+  enum { most_bytes = 1040 };
+  MPI_Datatype const types[] = {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_FLOAT, MPI_DOUBLE};
+  unsigned char in[2 * most_bytes], ours[2 * most_bytes], theirs[2 * most_bytes];
+  int mistakes = 0;
+  memset(in, at.rank + 1, sizeof in);
+  /* Rooted calls are handled after a call that all ranks wait in. */
+  MPI_Bcast(in, 2 * most_bytes, MPI_SIGNED_CHAR, 0, MPI_COMM_WORLD);
+  MPI_Reduce(in, ours, 2 * most_bytes, MPI_SIGNED_CHAR, MPI_MAX, 0, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  memset(in, at.rank + 1, sizeof in);
+  for (int i = 0; i < 5; ++i) {
+    int size = 0;
+    PMPI_Type_size(types[i], &size);
+    for (int count = 1; count * size <= most_bytes; ++count) {
+      const int bytes = count * size;
+      if (bytes > 16 && abs(bytes - 100) > 10 && bytes < 1010) continue;
+      MPI_Allreduce(in, ours, count, types[i], MPI_MAX, MPI_COMM_WORLD);
+      PMPI_Allreduce(in, theirs, count, types[i], MPI_MAX, MPI_COMM_WORLD);
+      WRONG_IF(differ(ours, theirs, (size_t)bytes));
+      MPI_Reduce(in, ours, count, types[i], MPI_MIN, 0, MPI_COMM_WORLD);
+      PMPI_Reduce(in, theirs, count, types[i], MPI_MIN, 0, MPI_COMM_WORLD);
+      WRONG_IF(at.rank == 0 && differ(ours, theirs, (size_t)bytes));
+      memcpy(ours, in, (size_t)bytes);
+      MPI_Bcast(ours, count, types[i], 0, MPI_COMM_WORLD);
+      memset(theirs, 1, (size_t)bytes);
+      WRONG_IF(differ(ours, theirs, (size_t)bytes));
+    }
+  }
+  return mistakes;
+}
+
 /* No elements: buffers may be NULL, and a rank need not wait for the others. */
 static int nothing(struct where at) {
   int mistakes = 0;
@@ -351,6 +384,7 @@ const struct named_case data_cases[] = {
     {"reductions", reductions},
     {"moves", moves},
     {"in_place", in_place},
+    {"limits", limits},
     {"nothing", nothing},
     {"nothing_waits_for_nobody", nothing_waits_for_nobody},
     {"parts", parts},

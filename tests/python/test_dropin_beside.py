@@ -84,6 +84,32 @@ int PMPI_Reduce_local(const void* in, void* out, int n, MPI_Datatype t, MPI_Op o
 }
 """
 
+# Rank 0 prints the counts and datatypes of the calls that reach it.
+SEES = """
+#include <mpi.h>
+#include <stdio.h>
+static void see(const char* what, int n, MPI_Datatype t) {
+  char name[MPI_MAX_OBJECT_NAME];
+  int rank, length;
+  PMPI_Type_get_name(t, name, &length);
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("seen %s %d %s\\n", what, n, name);
+  fflush(stdout);
+}
+int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
+  see("allreduce", n, t);
+  return PMPI_Allreduce(in, out, n, t, op, c);
+}
+int MPI_Reduce(const void* in, void* out, int n, MPI_Datatype t, MPI_Op op, int r, MPI_Comm c) {
+  see("reduce", n, t);
+  return PMPI_Reduce(in, out, n, t, op, r, c);
+}
+int MPI_Bcast(void* b, int n, MPI_Datatype t, int r, MPI_Comm c) {
+  see("bcast", n, t);
+  return PMPI_Bcast(b, n, t, r, c);
+}
+"""
+
 
 def run_with_tool(name, source, first, folder):
     """The calls of each rank that latecomer counted; none if it was inactive."""
@@ -112,6 +138,29 @@ def test_other_tools_keep_working_and_calls_are_handled(name, source, first, tmp
     calls = run_with_tool(name, source, first, tmp_path)
     assert all(each["handled"] > 0 for each in calls)
     assert len(calls) == 2
+
+
+@both_families
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("limit", [0, 1, 100, 1024])
+def test_calls_below_the_limit_and_no_others_go_to_the_mpi_library(name, counted, limit, tmp_path):
+    """By the loader, or by the library itself where calls are counted: it makes no difference."""
+    (tmp_path / "tool.c").write_text(SEES)
+    tool = shared_library(installed(name).mpicc, tmp_path / "tool.c", tmp_path / "tool.so")
+    settings = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_MIN_BYTES": str(limit)}
+    if counted:
+        settings["LATECOMER_STATS"] = str(tmp_path / "%r.json")
+    job = run_cases(name, 2, ["limits"], settings, behind=[tool]).check()
+    sizes = {"SIGNED_CHAR": 1, "SHORT": 2, "INT": 4, "FLOAT": 4, "DOUBLE": 8}
+    seen = re.findall(r"^seen (\w+) (\d+) MPI_(\w+)$", job.out, re.MULTILINE)
+    assert {(what, int(count), name) for what, count, name in seen if int(count) <= 1040} == {
+        (what, count, name)
+        for what in ("allreduce", "reduce", "bcast")
+        for name, size in sizes.items()
+        for count in range(1, 1040 // size + 1)
+        if (count * size <= 16 or abs(count * size - 100) <= 10 or count * size >= 1010)
+        and count * size < limit
+    }
 
 
 @both_families

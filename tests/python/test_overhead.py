@@ -13,7 +13,8 @@ from mpi_helpers import FAMILIES
 EVIDENCE = Path(__file__).resolve().parents[2] / "evidence"
 PREFIX = "latecomer_overhead_"
 TINY = ["--communicators", "2", "--pairs", "2"]
-COLUMNS = {"communicator", "plain_us", "ours_us", "plain_sum_us", "ours_sum_us", "handled", "calls"}
+COLUMNS = {"communicator", "plain_us", "ours_us", "plain_sum_us", "ours_sum_us", "handled", "calls",
+           "block"}  # fmt: skip
 
 
 def compare(family: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -75,6 +76,12 @@ def test_bad_options_are_named(words, complaint):
     [
         (["--table", "ours"], "| library, us | ours, us | ratio |", 5, 1),
         (["--table", "drop-in", "--size", "8B"], "ns: median | largest |", 6, 2),
+        (
+            ["--table", "drop-in", "--size", "8B", "--control", "--cores", "2"],
+            "with an empty wrapper, ns: median | largest |",
+            8,
+            2,
+        ),
     ],
 )
 def test_the_table_has_a_row_for_each_collective(words, head, columns, rows):

@@ -4,6 +4,9 @@
  * function jumps on with its arguments unchanged, which works as long as arguments are integers or
  * pointers, for handles of either kind.
  *
+ * Short calls, which the drop-in library would leave to the MPI library anyway, go there at once
+ * (short_calls.h).
+ *
  * Where there is no drop-in library for the MPI library, and with LATECOMER=off, functions jump on
  * to the next library that has them: a PMPI tool, or the MPI library itself. */
 #define _GNU_SOURCE
@@ -16,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "short_calls.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 
@@ -69,19 +74,21 @@ typedef void (*function)(void);
 enum {
 #define STUB(name, words) place_##name,
 #define LARGE STUB
+#define SHORT(name, words, count, type, member) STUB(name, words)
 #include "stubs.inc"
-#undef STUB
-#undef LARGE
   places
 };
 static const char* const names[places] = {
+#undef STUB
 #define STUB(name, words) #name,
-#define LARGE STUB
 #include "stubs.inc"
 #undef STUB
 #undef LARGE
+#undef SHORT
 };
 static function table[places];
+/* None is short until the drop-in library is active on all ranks. */
+static struct latecomer_short_calls short_calls = {.below = {INT_MIN, INT_MIN, INT_MIN}};
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int ready;
 
@@ -131,9 +138,9 @@ static void fill_table(void) {
       if (!is_off()) family = load_family(mpi.family->name);
     }
     if (family != NULL) {
-      void (*follow)(function (*)(const char*)) =
-          (void (*)(function (*)(const char*)))dlsym(family, "latecomer_dropin_follow");
-      if (follow != NULL) follow(next_function);
+      typedef void (*follower)(function (*)(const char*), struct latecomer_short_calls*);
+      const follower follow = (follower)dlsym(family, "latecomer_dropin_follow");
+      if (follow != NULL) follow(next_function, &short_calls);
     }
     for (int i = 0; i < places; ++i) {
       void* const own = family != NULL ? dlsym(family, names[i]) : NULL;
@@ -240,6 +247,14 @@ static int lacks(const char* symbol) {
 #define WORDS9 WORDS8, i
 #define WORDS10 WORDS9, j
 
+static inline int is_short(long count, long type) {
+  for (int i = 0; i < latecomer_common_types; ++i) {
+    if ((((uintptr_t)type ^ short_calls.types[i]) << short_calls.unused_bits) != 0) continue;
+    return (int)count < __atomic_load_n(&short_calls.below[i], __ATOMIC_ACQUIRE);
+  }
+  return 0;
+}
+
 /* The first call is apart, so that all others are a jump. */
 #define JUMP(name, own, words)                                                   \
   static __attribute__((noinline, cold)) long first_##name(TYPES##words) {       \
@@ -253,6 +268,13 @@ static int lacks(const char* symbol) {
 #define STUB(name, words)         \
   PUBLIC long name(TYPES##words); \
   JUMP(name, name, words)
+#define SHORT(name, words, count, type, member)                        \
+  static long jump_##name(TYPES##words);                               \
+  PUBLIC long name(TYPES##words) {                                     \
+    if (!is_short(count, type)) return jump_##name(WORDS##words);      \
+    return ((long (*)(TYPES##words))short_calls.member)(WORDS##words); \
+  }                                                                    \
+  JUMP(name, jump_##name, words)
 #define LARGE(name, words)                               \
   static long jump_##name(TYPES##words);                 \
   JUMP(name, jump_##name, words)                         \
