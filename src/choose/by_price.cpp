@@ -83,7 +83,7 @@ class Chooser::Prices {
   [[nodiscard]] double doubt_of_programs() const { return apart_ ? kApartDoubt : doubt(); }
   [[nodiscard]] Seconds of(const Candidate& candidate) const {
     const Seconds price = candidate.predicted * factor(candidate);
-    if (library_ == nullptr || rooted(candidate.row->collective)) return price;
+    if (library_ == nullptr || takes_mean_time(candidate.row->collective)) return price;
     const Seconds of_library = last_exit(*library_);
     const Seconds last = last_exit(candidate);
     if (!(of_library > 0)) return price;
