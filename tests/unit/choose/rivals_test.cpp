@@ -136,7 +136,8 @@ TEST(Chooser, JudgesByTheExitOfTheRankThatCameLast) {
 /// leave `others` times the price later.
 std::string_view choice_if_others_leave_later(double others) {
   const std::vector<Seconds> arrivals = one_late(price("fastest", kProblem));
-  const Machine machine = machine_of({{"native", 1}}, 0.7);
+  const Factors factors{{"native", 1}};
+  const Machine machine = machine_of(factors, 0.7);
   World world;
   world.ahead = [&](auto row) { return row == "native" ? 0 : -others; };
   Played played;
