@@ -148,7 +148,7 @@ std::string_view choice_if_others_leave_later(double others) {
 TEST(Chooser, KeepsTheLibraryWhereOtherRanksWouldLeaveLater) {
   EXPECT_NE(choice_if_others_leave_later(0), "native");
   EXPECT_NE(choice_if_others_leave_later(0.3), "native");
-  EXPECT_EQ(choice_if_others_leave_later(0.6), "native");
+  EXPECT_EQ(choice_if_others_leave_later(2), "native");
 }
 
 /// All prices are far too low, and those of plans for a late rank the most. These plans are used
