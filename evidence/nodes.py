@@ -9,7 +9,8 @@ ms unless a column says otherwise.
 lab: all-reduces in the emulated cluster, together and with one rank late by 300 ms.
 random: 4 MiB, arrivals within 700 ms at random, beside our balanced rows among the nodes.
 han: the library's own collective alone, with Open MPI's collectives for nodes (HAN).
-local: ranks of this machine, together, in blocks of calls. local-late: one late by half a call.
+local: ranks of this machine, together, in blocks of calls. local-late: one late by half a call,
+each call timed alone.
 alone: hosts of one rank, with LATECOMER_NODES as it is and off.
 simulated: the virtual network, beside a program in three phases (HAN-like).
 """
@@ -118,12 +119,14 @@ def label(options: argparse.Namespace) -> str:
 # ---- this machine
 
 
-def blocks(options: argparse.Namespace, ranks: int, size: str, algorithm: str) -> tuple[float, ...]:
+def blocks(options: argparse.Namespace, ranks: int, size: str, algorithm: str,
+           late_us: float = 0) -> tuple[float, ...]:  # fmt: skip
     """Microseconds a call: the library's, ours; blocks of calls in turns on fresh communicators."""
     library = mpi.family(options.mpi)
     program = str(ROOT / "build" / "release" / f"latecomer_overhead_{library.name}")
     words = [program, "--bytes", str(core.parse_bytes("--sizes", size)), "--algorithm", algorithm,
-             "--communicators", "6", "--pairs", options.iterations or "40"]  # fmt: skip
+             "--communicators", "6", "--pairs", options.iterations or "40",
+             "--late", f"{late_us * 1e-6}"]  # fmt: skip
     launch = mpi.launch_command(library, ranks, words, allow_root=True)
     done = subprocess.run(
         launch.command, env=launch.env, check=True, timeout=900, stdout=subprocess.PIPE
@@ -145,16 +148,15 @@ def local(options: argparse.Namespace) -> Iterator[str]:
 
 def local_late(options: argparse.Namespace) -> Iterator[str]:
     for ranks in options.ranks:
-        where = ["--place", "local", "--nodes", str(ranks)]
-        yield f"| {options.mpi}, {ranks} ranks, us | late by | library | `nodes` | `auto` |"
-        yield "| --- " * 5 + "|"
+        yield (f"| {options.mpi}, {ranks} ranks, us | late by | library | `nodes` | `auto` "
+               "| of library |")  # fmt: skip
+        yield "| --- " * 6 + "|"
         for size in options.sizes:
-            words = ["--compute", "2ms", "--iterations", "30"]
-            together = bench(where, "native", size, options, *words, "--delay", "0")["native"]
-            delay = f"{1e3 * together / 2:.0f}us"
-            found = bench(where, "native,nodes,auto", size, options, *words, "--delay", delay)
-            cells = (f"{1e3 * found[name]:.0f}" for name in ("native", "nodes", "auto"))
-            yield f"| {size} | {delay} | {' | '.join(cells)} |"
+            late = round(blocks(options, ranks, size, "native")[0] / 2, 1)
+            library, nodes = blocks(options, ranks, size, "nodes", late)
+            plain, auto = blocks(options, ranks, size, "auto", late)
+            yield (f"| {size} | {late} | {library:.2f}, {plain:.2f} | {nodes:.2f} | {auto:.2f} "
+                   f"| {nodes / library:.2f}, {auto / plain:.2f} |")  # fmt: skip
 
 
 def alone(options: argparse.Namespace) -> Iterator[str]:

@@ -18,15 +18,19 @@ namespace {
 constexpr const char* kUsage =
     "usage: latecomer_overhead_FAMILY [--collective allreduce|bcast] [--bytes N]\n"
     "         [--algorithm NAME] [--communicators N] [--pairs N] [--sizes N] [--drop-in 1]\n"
+    "         [--late SECONDS]\n"
     "Compares calls through latecomer (default: auto, with online estimates) with the MPI\n"
     "library's own, from the 100th call of each communicator on. --sizes N: instead N calls\n"
     "from the first one on, no two of one size, growing from --bytes by 64 bytes a call.\n"
-    "--drop-in 1: the calls are MPI's own, for a run with the drop-in library.\n";
+    "--drop-in 1: the calls are MPI's own, for a run with the drop-in library.\n"
+    "--late SECONDS: the last rank enters each call so much later than the others. Then each call\n"
+    "is timed from the last arrival to the last exit; all ranks must be on one machine.\n";
 
 constexpr int kWarmUp = 100;          // calls
 constexpr double kBlock = 300e-6;     // seconds that a block should take
 constexpr int kMostInBlock = 500;     // calls
 constexpr std::int64_t kGrowth = 64;  // bytes
+constexpr double kLongest = 10;       // seconds
 
 struct Settings {
   bool help = false;
@@ -37,6 +41,7 @@ struct Settings {
   int pairs = 60;
   int sizes = 0;
   bool drop_in = false;
+  double late = 0;  // seconds
 };
 
 Settings parse(int argc, char** argv) {
@@ -64,6 +69,8 @@ Settings parse(int argc, char** argv) {
       settings.sizes = static_cast<int>(whole(name, value, 0));
     } else if (name == "--drop-in") {
       settings.drop_in = whole(name, value, 0) != 0;
+    } else if (name == "--late") {
+      settings.late = real(name, value, kLongest);
     } else {
       refuse(name, value, "an option of --help");
     }
@@ -77,6 +84,7 @@ class Calls {
   Calls(const Settings& settings, MPI_Comm comm)
       : allreduce_(settings.collective == "allreduce"),
         drop_in_(settings.drop_in),
+        late_(settings.late),
         comm_(comm),
         in_(numbers(settings.bytes + kGrowth * settings.sizes), 1.0),
         out_(in_.size()) {}
@@ -99,8 +107,9 @@ class Calls {
       latecomer_bcast(out_.data(), count, MPI_DOUBLE, 0, comm_);
     }
   }
-  /// Seconds a call, on the slowest rank.
+  /// Seconds a call: on the slowest rank, or after the last arrival if one is late.
   double time(bool ours_then, std::int64_t bytes, int calls) {
+    if (late_ > 0) return time_with_late_rank(ours_then, bytes, calls);
     PMPI_Barrier(comm_);
     const double start = MPI_Wtime();
     for (int i = 0; i < calls; ++i) ours_then ? ours(bytes) : plain(bytes);
@@ -117,10 +126,26 @@ class Calls {
       MPI_Bcast(out_.data(), count, MPI_DOUBLE, 0, comm_);
     }
   }
+  double time_with_late_rank(bool ours_then, std::int64_t bytes, int calls) {
+    double sum = 0;
+    for (int i = 0; i < calls; ++i) {
+      PMPI_Barrier(comm_);
+      const double begin = MPI_Wtime();
+      while (rank() == ranks() - 1 && MPI_Wtime() < begin + late_) {
+      }
+      double arrival_and_exit[2] = {MPI_Wtime(), 0};
+      ours_then ? ours(bytes) : plain(bytes);
+      arrival_and_exit[1] = MPI_Wtime();
+      PMPI_Allreduce(MPI_IN_PLACE, arrival_and_exit, 2, MPI_DOUBLE, MPI_MAX, comm_);
+      sum += arrival_and_exit[1] - arrival_and_exit[0];
+    }
+    return sum / calls;
+  }
   static std::size_t numbers(std::int64_t bytes) { return static_cast<std::size_t>(bytes) / 8; }
 
   bool allreduce_;
   bool drop_in_;
+  double late_;
   MPI_Comm comm_;
   std::vector<double> in_;
   std::vector<double> out_;

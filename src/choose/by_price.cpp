@@ -27,6 +27,11 @@ constexpr Seconds kLeastApart = 50e-6;
 // come apart a ring took two thirds of its price, and `generalized` all of it.
 constexpr double kApartDoubt = 1.5;
 
+// A last exit counts that is later than the library's by more than this part, and by more than what
+// deciding about a call and noting its arrivals may move ranks apart.
+constexpr double kLater = 0.05;
+constexpr Seconds kLeastLater = 50e-6;
+
 /// The calls of which one is looked at while the same is chosen, such that looking costs at most
 /// kLooking of their time.
 std::uint64_t calls_between_looks(const CallClass& call_class) {
@@ -47,11 +52,14 @@ bool follows_arrivals(const Candidate& candidate) {
 }  // namespace
 
 /// The prices of a class's candidates: predictions, corrected by feedback. A program without
-/// feedback is corrected like the balanced one, since both rest on the same cost parameters.
+/// feedback is corrected like the balanced one, since both rest on the same cost parameters. A
+/// candidate that the last rank leaves later than the library's collective is priced as so much
+/// slower, though the rank that came last may leave it earlier: the program may wait for all ranks.
 class Chooser::Prices {
  public:
-  explicit Prices(const CallClass& call_class)
+  Prices(const CallClass& call_class, const std::vector<Candidate>& candidates)
       : feedback_(call_class.feedback),
+        library_(candidates.empty() ? nullptr : &candidates.front()),
         apart_(call_class.waiting > std::max(kLeastApart, kApart * call_class.moving)) {
     if (const Feedback* feedback = find("fastest")) calibration_ = feedback->factor(1);
   }
@@ -74,7 +82,13 @@ class Chooser::Prices {
   /// The same for programs whose price is that of balance.
   [[nodiscard]] double doubt_of_programs() const { return apart_ ? kApartDoubt : doubt(); }
   [[nodiscard]] Seconds of(const Candidate& candidate) const {
-    return candidate.predicted * factor(candidate);
+    const Seconds price = candidate.predicted * factor(candidate);
+    if (library_ == nullptr || takes_mean_time(candidate.row->collective)) return price;
+    const Seconds of_library = last_exit(*library_);
+    const Seconds last = last_exit(candidate);
+    if (!(of_library > 0)) return price;
+    if (last <= of_library + std::max(kLeastLater, kLater * of_library)) return price;
+    return std::max(price, library_->predicted * factor(*library_) * last / of_library);
   }
 
  private:
@@ -83,8 +97,15 @@ class Chooser::Prices {
     if (feedback == nullptr) return calibration_;
     return feedback->factor(calibration_, follows_arrivals(candidate) ? kPriorWeight : 0);
   }
+  /// From the last arrival on; 0 if it is not known.
+  [[nodiscard]] Seconds last_exit(const Candidate& candidate) const {
+    const Feedback* feedback = find(candidate.name());
+    if (feedback == nullptr || !feedback->tried()) return 0;
+    return candidate.predicted * feedback->last_exit_factor();
+  }
 
   const std::map<std::string_view, Feedback>& feedback_;
+  const Candidate* library_;
   bool apart_;
   double calibration_ = 1;
 };
@@ -107,7 +128,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   call_class.pay_in();
   know(problem.collective, announced);
   candidates_ = pricer_.candidates(call_class, problem, expected_,
-                                   Prices(call_class).doubt_of_programs() > 1);
+                                   Prices(call_class, {}).doubt_of_programs() > 1);
   const Candidate* const trial = trial_candidate(call_class);
   const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
   if (trial == nullptr && call_class.current != chosen.name()) {
@@ -122,7 +143,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
         feedback.uses() == 0 && !library_so_far, trial != nullptr || candidates_.size() < 2,
         trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
-  const Seconds price = Prices(call_class).of(chosen);
+  const Seconds price = Prices(call_class, candidates_).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
   const std::uint64_t every = trial != nullptr ? 1
                               : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
@@ -150,7 +171,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
 /// for long. Null: none.
 const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   if (candidates_.size() < 2) return nullptr;
-  const Prices prices(call_class);
+  const Prices prices(call_class, candidates_);
   const auto uses = [&](const Candidate& candidate) {
     const Feedback* feedback = prices.find(candidate.name());
     return feedback == nullptr ? 0 : feedback->uses();
@@ -159,6 +180,10 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
     if (!prices.judged(*each) && uses(*each) < kMaxUses) return each;
   }
   if (const Candidate* const doubtful = doubtful_candidate(call_class)) return doubtful;
+  for (const Candidate& each : candidates_) {
+    const Feedback* feedback = prices.find(each.name());
+    if (feedback != nullptr && feedback->renewing() && feedback->uses() < kMaxUses) return &each;
+  }
   if (!may_try(call_class)) return nullptr;
   const Candidate& best = best_of(call_class);
   for (const Candidate& other : candidates_) {
@@ -178,7 +203,7 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
 /// to try one. A trial begins only if the earlier ones have not lost too much, and after the best
 /// candidate has durations itself: it may prove far better.
 const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const {
-  const Prices prices(call_class);
+  const Prices prices(call_class, candidates_);
   if (rooted(candidates_.front().row->collective)) return nullptr;
   const Feedback* const of_best = prices.find(best_of(call_class).name());
   if (of_best == nullptr || !of_best->tried()) return nullptr;
@@ -199,13 +224,13 @@ const Candidate* Chooser::doubtful_candidate(const CallClass& call_class) const 
 
 /// 0 as long as the balanced program is not judged.
 Seconds Chooser::price_of_best(const CallClass& call_class) const {
-  const Prices prices(call_class);
+  const Prices prices(call_class, candidates_);
   const bool known = candidates_.size() > 1 && prices.judged(candidates_[1]);
   return known ? prices.of(best_of(call_class)) : 0;
 }
 
 const Candidate& Chooser::best_of(const CallClass& call_class) const {
-  const Prices prices(call_class);
+  const Prices prices(call_class, candidates_);
   const Candidate& native = candidates_.front();
   if (candidates_.size() < 2 || !prices.judged(candidates_[1])) return native;
   const auto cheaper = [&](const Candidate& a, const Candidate& b) {
@@ -235,7 +260,8 @@ std::optional<Decision> Chooser::repeat(CallClass& call_class, const Problem& pr
 void Chooser::repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every) {
   const std::uint64_t pause =
       std::max(every - call_class.unobserved, 2 * calls_between_looks(call_class) - 1);
-  const std::uint64_t until = next_event(call_class, Prices(call_class).of(chosen), pause);
+  const std::uint64_t until =
+      next_event(call_class, Prices(call_class, candidates_).of(chosen), pause);
   if (until <= call_class.calls + 1) return;
   const bool stamped = piggybacks(*chosen.plan);
   call_class.repeated = {chosen.row, chosen.predicted,
@@ -266,7 +292,8 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
     ++call_class.balanced_in_a_row;
   }
   // A rule that chooses the library knows no other candidates.
-  const Seconds price = candidates_.empty() ? 0 : Prices(call_class).of(candidates_.front());
+  const Seconds price =
+      candidates_.empty() ? 0 : Prices(call_class, candidates_).of(candidates_.front());
   call_class.next_event = next_event(call_class, price, pause);
   call_class.unobserved += call_class.next_event - call_class.calls - 1;
 }
@@ -277,7 +304,7 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seco
                                                const Problem& problem) const {
   if (rooted(problem.collective))
     return kRootedEvery << std::min(call_class.balanced_in_a_row, kExchangeDoublings);
-  const Prices prices(call_class);
+  const Prices prices(call_class, candidates_);
   const Seconds call = std::max(call_class.elapsed, price);
   if (!(call > 0)) return kRootedEvery;
   const Seconds exchange =
@@ -302,7 +329,7 @@ std::uint64_t Chooser::calls_between_stamps(const CallClass& call_class, Seconds
 /// the chosen one, which has this price, is tried again.
 std::uint64_t Chooser::next_event(const CallClass& call_class, Seconds price,
                                   std::uint64_t every) const {
-  const Prices prices(call_class);
+  const Prices prices(call_class, candidates_);
   std::uint64_t next = call_class.calls + every;
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.name());

@@ -245,7 +245,7 @@ void Chooser::learn(Selection& selection, std::optional<Taken> known,
     taken += selection.waiting;
   }
   if (!(predicted > 0) || selection.first) return;
-  call_class.feedback[selection.name].learn(taken / predicted);
+  call_class.feedback[selection.name].learn(taken / predicted, known->on_all / predicted);
 }
 
 }  // namespace latecomer

@@ -4,14 +4,13 @@
 
 namespace latecomer {
 
-void Feedback::use(std::uint64_t call) {
-  ++uses_;
-  last_use_ = call;
+void Ratios::renew() {
+  if (seen_ >= kEnough) before_ = median(0);
+  seen_ = 0;
 }
 
-void Feedback::learn(double ratio) { ratios_[seen_++ % kWindow] = static_cast<float>(ratio); }
-
-double Feedback::factor(double prior, std::size_t prior_weight) const {
+double Ratios::median(double prior, std::size_t prior_weight) const {
+  if (before_ && seen_ < kEnough) return *before_;
   std::array<float, kWindow> all = ratios_;
   std::size_t count = std::min(seen_, kWindow);
   for (; prior_weight > 0 && count < kWindow; --prior_weight)
@@ -22,6 +21,16 @@ double Feedback::factor(double prior, std::size_t prior_weight) const {
   return *median;
 }
 
+void Feedback::use(std::uint64_t call) {
+  ++uses_;
+  last_use_ = call;
+}
+
+void Feedback::learn(double ratio, double until_last_exit) {
+  ratios_.add(ratio);
+  last_exits_.add(until_last_exit);
+}
+
 std::uint64_t Feedback::next(double worse) const {
   constexpr double kLoss = 0.01;
   const double excess = std::clamp(worse - 1, 0.0, 1e6);
@@ -30,7 +39,8 @@ std::uint64_t Feedback::next(double worse) const {
 }
 
 void Feedback::renew() {
-  seen_ = 0;
+  ratios_.renew();
+  last_exits_.renew();
   uses_ = 0;
   ++doublings_;
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "choose/chooser.hpp"
 #include "patterns/powers.hpp"
@@ -24,14 +26,11 @@ constexpr std::uint64_t kRefresh = 32;
 constexpr std::uint64_t kMaxRefresh = 8192;
 
 /// Returns the mean without the slowest quarter.
-template <std::size_t size>
-double trimmed_mean(std::array<double, size> values, std::size_t count) {
-  const auto begin = values.begin();
-  std::sort(begin, begin + static_cast<std::ptrdiff_t>(count));
-  const std::size_t kept = count - count / 4;
-  if (kept == 0) return 0;
-  return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(kept), 0.0) /
-         static_cast<double>(kept);
+double trimmed_mean(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  values.resize(values.size() - values.size() / 4);
+  if (values.empty()) return 0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 template <std::size_t size>
@@ -39,6 +38,37 @@ double median(std::array<double, size> values, std::size_t count) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
   std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(count));
   return *middle;
+}
+
+/// Usual times inside the last calls: of the rank that is in them for the least time, and for the
+/// most.
+struct Usual {
+  Usual(const Review& all, Reviewed by, std::size_t count) {
+    std::vector<double> min;
+    std::vector<double> max;
+    for (std::size_t ago = 0; ago < count; ++ago) {
+      min.push_back(all.min(by, ago));
+      max.push_back(all.max(by, ago));
+    }
+    least = trimmed_mean(std::move(min));
+    most = trimmed_mean(std::move(max));
+  }
+  Seconds least = 0;
+  Seconds most = 0;
+};
+
+/// The part of the library's time by which decided calls are longer. The rank that comes last is in
+/// an all-reduce for the least time. Others may leave later than with the library: where ranks wait
+/// for less time than the call takes, the most time shows it.
+double relative_loss(Collective collective, const Usual& library, const Usual& decided) {
+  if (takes_mean_time(collective)) {
+    const Seconds mean = (library.least + library.most) / 2;
+    return mean > 0 ? (decided.least + decided.most) / 2 / mean - 1 : 0;
+  }
+  if (!(library.least > 0)) return 0;
+  const double loss = decided.least / library.least - 1;
+  const bool brief_waits = library.most < 2 * library.least;
+  return brief_waits ? std::max(loss, (decided.most - library.most) / library.least) : loss;
 }
 
 /// The calls of the library that renew all its durations, of which brief ones are timed rarely.
@@ -143,16 +173,8 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
 /// the library gets the next calls: first a few, since its durations may be old; then so many that
 /// the loss is at most kLoss of their time, and twice as many each time in a row.
 void Chooser::judge(CallClass& call_class, Collective collective, const Review& all) {
-  const auto usual_time = [&](Reviewed by, std::size_t count) {
-    std::array<double, Review::kCalls> seconds{};
-    for (std::size_t ago = 0; ago < count; ++ago) {
-      const Seconds least = all.min(by, ago);
-      seconds[ago] = takes_mean_time(collective) ? (least + all.max(by, ago)) / 2 : least;
-    }
-    return trimmed_mean(seconds, count);
-  };
-  const Seconds library = usual_time(Reviewed::library, call_class.library.size());
-  const Seconds decided = usual_time(Reviewed::decided, call_class.decided.size());
+  const Usual library(all, Reviewed::library, call_class.library.size());
+  const Usual decided(all, Reviewed::decided, call_class.decided.size());
   const auto reviewed = static_cast<double>(call_class.decided.count());
   call_class.decided.clear();
   mix(state_hash_, call_class.calls);
@@ -160,7 +182,7 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   const auto calls_since = static_cast<double>(call_class.calls - call_class.reviewed);
   call_class.reviewed = call_class.calls;
   const double share = std::min(1.0, reviewed / std::max(calls_since, 1.0));
-  const double loss = library > 0 ? share * (decided / library - 1) : 0;
+  const double loss = share * relative_loss(collective, library, decided);
   if (loss <= kLoss) {
     call_class.futile_reviews = 0;
     call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,32 +56,48 @@ std::vector<SharedSetting> shared_settings() {
   return all;
 }
 
-/// Sets the algorithm of each collective that has it. Throws Error if none has.
-void choose_by_name(std::string_view name, Policy& policy) {
-  std::optional<Error> unknown;
-  bool known = false;
-  for (const Collective each : all_collectives()) {
-    try {
-      policy.choice(each) = parse_choice(each, name);
-      known = true;
-    } catch (const Error& error) {
-      unknown = error;
-    }
-  }
-  if (!known) throw *unknown;
+bool has_algorithm(Collective collective, std::string_view name) {
+  const auto rows = registry(collective);
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Algorithm& row) { return row.name == name; });
 }
 
-/// Reads "allreduce:ring;bcast:binomial", or a name for all collectives that have it.
+/// Sets the algorithm of each collective that has it. Throws Error if none has, or none takes its
+/// parameters.
+void choose_by_name(std::string_view text, Policy& policy) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  std::optional<Error> wrong;
+  bool known = false;
+  for (const Collective each : all_collectives()) {
+    if (!has_algorithm(each, name)) continue;
+    try {
+      policy.choice(each) = parse_choice(each, text);
+      known = true;
+    } catch (const Error& error) {
+      wrong = error;
+    }
+  }
+  if (known) return;
+  if (wrong) throw *wrong;
+  throw Error("algorithm", std::string(name),
+              "a name that `latecomer algorithms` lists, or a list as in "
+              "allreduce:ring;bcast:binomial");
+}
+
+/// Reads "allreduce:ring;bcast:binomial", or a name for all collectives that have it. Either may
+/// have parameters.
 void read_algorithms(std::string_view text, Policy& policy) {
   for (const std::string_view entry : split(text, ';')) {
     const auto at = entry.find(':');
-    if (entry.find('=') == std::string_view::npos && at == std::string_view::npos) {
+    const auto first = entry.substr(0, at);
+    const auto is_first = [&](Collective each) { return to_string(each) == first; };
+    const auto all = all_collectives();
+    if (at == std::string_view::npos || std::none_of(all.begin(), all.end(), is_first)) {
       choose_by_name(entry, policy);
       continue;
     }
-    const Collective collective = parse_collective(entry.substr(0, at));
-    policy.choice(collective) =
-        parse_choice(collective, at == std::string_view::npos ? "" : entry.substr(at + 1));
+    const Collective collective = parse_collective(first);
+    policy.choice(collective) = parse_choice(collective, entry.substr(at + 1));
   }
 }
 
@@ -188,20 +205,23 @@ void report_lone_rank() {
   }
 }
 
-/// True if the communicator has ranks of another MPI_COMM_WORLD: nothing is known about theirs.
+/// True if the communicator has ranks of another MPI_COMM_WORLD: nothing is known about theirs. Its
+/// group may be of a session: MPICH ends programs that make a group of that and the world's.
 bool reaches_beyond_world(MPI_Comm comm) {
+  int size = 0;
   MPI_Group world = MPI_GROUP_NULL;
   MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group outside = MPI_GROUP_NULL;
-  int size = 0;
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
   PMPI_Comm_group(comm, &group);
-  PMPI_Group_difference(group, world, &outside);
-  PMPI_Group_size(outside, &size);
-  for (MPI_Group* const each : {&world, &group, &outside}) {
-    if (*each != MPI_GROUP_EMPTY) PMPI_Group_free(each);
-  }
-  return size > 0;
+  PMPI_Group_size(group, &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> in_world(ranks.size());
+  PMPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data());
+  PMPI_Group_free(&world);
+  PMPI_Group_free(&group);
+  return std::find(in_world.begin(), in_world.end(), static_cast<int>(MPI_UNDEFINED)) !=
+         in_world.end();
 }
 
 }  // namespace

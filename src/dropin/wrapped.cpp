@@ -1,5 +1,6 @@
 #include "dropin/wrapped.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <optional>
 
@@ -30,6 +31,12 @@ bool leaves(Count part, MPI_Datatype type, MPI_Comm comm) {
   int ranks = 1;
   if (comm != MPI_COMM_NULL) PMPI_Comm_size(comm, &ranks);
   return ranks * bytes_of(part, type) < hot.min_bytes;
+}
+
+/// True if functions with counts of int would get a count that is none. Of the two counts MPI
+/// ignores one in place, and one on ranks that are not the root.
+bool exceeds_int(Count sendcount, Count recvcount) {
+  return !is_active() && std::max(sendcount, recvcount) > INT_MAX;
 }
 
 bool is_root(int root, MPI_Comm comm) {
@@ -131,7 +138,7 @@ int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm,
 
 int allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
               Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site) {
-  if (sendcount <= INT_MAX && leaves(recvcount, recvtype, comm)) {
+  if (!exceeds_int(sendcount, recvcount) && leaves(recvcount, recvtype, comm)) {
     const auto describe = [&] {
       return calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
                               site);
@@ -157,7 +164,8 @@ int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void
 int gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
            Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
   const bool receives = is_active() && is_root(root, comm);
-  if (receives ? leaves(recvcount, recvtype, comm) : leaves(sendcount, sendtype, comm)) {
+  if (!exceeds_int(sendcount, recvcount) &&
+      (receives ? leaves(recvcount, recvtype, comm) : leaves(sendcount, sendtype, comm))) {
     const auto describe = [&] {
       return calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
                            site);
@@ -174,7 +182,8 @@ int gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* re
 int scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
   const bool sends = is_active() && is_root(root, comm);
-  if (sends ? leaves(sendcount, sendtype, comm) : leaves(recvcount, recvtype, comm)) {
+  if (!exceeds_int(sendcount, recvcount) &&
+      (sends ? leaves(sendcount, sendtype, comm) : leaves(recvcount, recvtype, comm))) {
     const auto describe = [&] {
       return calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
                             site);

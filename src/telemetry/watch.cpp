@@ -27,7 +27,8 @@ Taken Watch::taken_until_exits() const {
   const auto last = std::ranges::max_element(seen_.arrivals);
   const Seconds sum = std::accumulate(exits.begin(), exits.end(), 0.0);
   const auto on_last = exits[static_cast<std::size_t>(last - seen_.arrivals.begin())];
-  return {sum / static_cast<double>(exits.size()) - *last, on_last - *last};
+  const Seconds mean = sum / static_cast<double>(exits.size());
+  return {mean - *last, on_last - *last, std::ranges::max(exits) - *last};
 }
 
 Piggyback& Watch::begin() {

@@ -16,6 +16,7 @@ namespace latecomer {
 struct Taken {
   Seconds mean = 0;     // until the exits, the mean over the ranks
   Seconds on_last = 0;  // until the exit of the rank that came last
+  Seconds on_all = 0;   // until the last exit
 };
 
 class Watch {

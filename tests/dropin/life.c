@@ -1,5 +1,6 @@
 /* Communicators, errors, threads, processes: what lives beside the calls. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -479,6 +480,49 @@ static int huge(struct where at) {
   return mistakes;
 }
 
+#if MPI_VERSION >= 4
+/* For one rank, which the library leaves alone: counts that no int holds, beside ignored ones. */
+static int large_in_place(struct where at) {
+  const MPI_Count many = (MPI_Count)INT_MAX + 2;
+  char* const data = mmap(NULL, (size_t)many, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  int mistakes = at.ranks != 1;
+  WRONG_IF(data == MAP_FAILED);
+  if (mistakes != 0) return mistakes;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  WRONG_IF(MPI_Gather_c(MPI_IN_PLACE, 0, MPI_CHAR, data, many, MPI_CHAR, 0, MPI_COMM_WORLD));
+  WRONG_IF(MPI_Scatter_c(data, many, MPI_CHAR, MPI_IN_PLACE, 0, MPI_CHAR, 0, MPI_COMM_WORLD));
+  WRONG_IF(MPI_Allgather_c(MPI_IN_PLACE, 0, MPI_CHAR, data, many, MPI_CHAR, MPI_COMM_WORLD));
+  WRONG_IF(MPI_Allgather_c(MPI_IN_PLACE, many, MPI_CHAR, data, 1, MPI_CHAR, MPI_COMM_WORLD));
+  munmap(data, (size_t)many);
+  return mistakes;
+}
+#endif
+
+#if MPI_VERSION >= 4
+/* A communicator of a session, beside those of MPI_COMM_WORLD and after them. */
+static int session_beside_world(struct where at) {
+  MPI_Session session = MPI_SESSION_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int mistakes = 0;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  for (int i = 0; i < 3; ++i) {
+    MPI_Comm_create_from_group(group, "beside", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    for (int call = 0; call < 3; ++call) {
+      mistakes += check_sum(at, comm, call);
+      MPI_Barrier(comm);
+      mistakes += check_sum(at, MPI_COMM_WORLD, call);
+    }
+    MPI_Comm_free(&comm);
+  }
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  return mistakes + check_sum(at, MPI_COMM_WORLD, 0);
+}
+#endif
+
 /* A rank ends while the others wait for it in a call on a communicator with a name. */
 static int dies(struct where at) {
   static int in[100000], out[100000]; /* long enough to be handled */
@@ -516,8 +560,18 @@ const struct named_case life_cases[] = {
 #if HAS_PERSISTENT
     {"persistent", persistent},
 #endif
+#if MPI_VERSION >= 4
+    {"session_beside_world", session_beside_world},
+#endif
     {NULL, NULL},
 };
 const struct named_case named_only_cases[] = {
-    {"spawn", spawn}, {"memory", memory}, {"huge", huge}, {"dies", dies}, {NULL, NULL},
+    {"spawn", spawn},
+    {"memory", memory},
+    {"huge", huge},
+    {"dies", dies},
+#if MPI_VERSION >= 4
+    {"large_in_place", large_in_place},
+#endif
+    {NULL, NULL},
 };

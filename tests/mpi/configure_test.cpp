@@ -44,6 +44,8 @@ MPI_TEST(ranks_must_agree) {
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", odd ? "no such" : "ring"), MPI_ERR_ARG);
   CHECK_TEXT(last_error_names(odd ? "no such" : "another rank rejected its own"), last_error());
   CHECK_EQ(std::string(state_of(comm).choice(Collective::allreduce).algorithm->name), "native");
+  CHECK_EQ(latecomer_set_algorithm(comm, odd ? "bcast" : "reduce", "native"), MPI_ERR_ARG);
+  CHECK_TEXT(last_error_names(odd ? "'bcast:native'" : "'reduce:native'"), last_error());
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "ring"), MPI_SUCCESS);
 }
 

@@ -319,6 +319,8 @@ MPI_TEST(statistics_that_are_not_there_are_refused) {
   latecomer_site_stats site{};
   CHECK_EQ(latecomer_get_key_stats(comm, 0, &key), MPI_ERR_ARG);
   CHECK_TEXT(std::string(last_error()).find("key: '0'") != std::string::npos, last_error());
+  CHECK_TEXT(std::string(last_error()).find("once a call was made") != std::string::npos,
+             last_error());
   CHECK_EQ(latecomer_get_site_stats(comm, -1, &site), MPI_ERR_ARG);
   CHECK_TEXT(std::string(last_error()).find("call site: '-1'") != std::string::npos, last_error());
   CHECK_EQ(latecomer_get_key_stats(comm, 0, nullptr), MPI_ERR_ARG);

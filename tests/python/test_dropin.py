@@ -130,6 +130,11 @@ def test_a_program_of_sessions_is_left_to_the_mpi_library():
     assert (job.code, job.err) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["mpich", "abi"])
+def test_counts_that_no_int_holds_without_other_ranks(name):
+    run_cases(name, 1, ["large_in_place"]).check()
+
+
 @both_families
 @pytest.mark.parametrize("when", ["--before", "--outside"])
 def test_a_call_before_the_begin_or_after_the_end_fails_as_it_does_without(name, when):
@@ -200,6 +205,25 @@ def test_settings_that_cannot_be_read_are_named_once(name):
         assert job.check().err.count(what) == 1, job.err
     job = run_cases(name, 2, ["nothing"], {"LATECOMER_ALGORITHM": "frob"})
     assert job.check().err.count("ALGORITHM is not used: algorithm: 'frob'") == 1, job.err
+    assert (
+        "'frob' is not usable; right would be a name that `latecomer algorithms` lists" in job.err
+    )
+    job = run_cases(name, 2, ["nothing"], {"LATECOMER_ALGORITHM": "prereduced_ring:segments=0"})
+    assert "ALGORITHM is not used: segments: '0' is not usable" in job.check().err
+    told = {"LATECOMER_ALGORITHM": "prereduced_ring:segments=2", "LATECOMER_LOG": "info"}
+    job = run_cases(name, 2, ["nothing"], told)
+    assert "LATECOMER_ALGORITHM = " in job.check().err
+    assert "allreduce:prereduced_ring" in job.err
+    assert "is not used" not in job.err
+
+
+@both_families
+def test_a_summary_that_cannot_be_written_is_named(name, tmp_path):
+    missing = tmp_path / "missing" / "summary"
+    said = run_cases(name, 2, ["reductions"], {"LATECOMER_SUMMARY": str(missing)}).check().err
+    assert (
+        f"LATECOMER_SUMMARY: cannot write the file '{missing}' (No such file or directory)" in said
+    )
 
 
 @both_families

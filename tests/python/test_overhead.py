@@ -31,7 +31,13 @@ def compare(family: str, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     "words",
-    [[], ["--collective", "bcast", "--bytes", "70000"], ["--sizes", "5"], ["--algorithm", "ring"]],
+    [
+        [],
+        ["--collective", "bcast", "--bytes", "70000"],
+        ["--sizes", "5"],
+        ["--algorithm", "ring"],
+        ["--late", "1e-4"],
+    ],
 )
 def test_a_line_for_each_communicator(family, words):
     done = compare(family, *TINY, *words)
@@ -53,6 +59,7 @@ def test_a_line_for_each_communicator(family, words):
         (["--bytes", "4"], "--bytes: '4'"),
         (["--collective", "barrier"], "allreduce or bcast"),
         (["--sizes"], "--sizes"),
+        (["--late", "-1"], "--late: '-1'"),
         (["--speed", "1"], "--speed"),
         (["--algorithm", "none_such"], "none_such"),
     ],

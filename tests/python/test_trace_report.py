@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from latecomer import cli
+from latecomer.analysis import sections
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.page import page
 from latecomer.analysis.what_if import what_if
@@ -138,6 +139,15 @@ def test_names_of_programs_do_not_act(hostile_page):
     assert json.loads(data)["groups"][0]["title"].startswith("</script><script>alert(1)")
     scripts = re.findall(r"<script[ >]", hostile_page)
     assert len(scripts) == 2
+
+
+@pytest.mark.parametrize("late", [1e-10, 1e-3, 4e6, 1e10])
+def test_curves_have_an_axis_for_any_lateness(late):
+    words = Words()
+    arrival, leave = arrivals_and_exits(20, 3)
+    arrival[:, 1], leave[:] = arrival[:, 0] + late, arrival[:, [0]] + late
+    curves = sections.curves(analyse(trace_of([group_of(arrival, leave, words)], words)).groups[0])
+    assert 1 <= curves.count('class="grid"') <= 7
 
 
 def test_the_page_loads_nothing(hostile_page):

@@ -202,6 +202,23 @@ def test_a_size_that_cannot_be_read_is_reported(programs, tmp_path):
     assert read(tmp_path / "t").calls == 10
 
 
+def test_a_size_that_holds_too_little_is_reported(programs, tmp_path):
+    job = traced("openmpi", programs, tmp_path / "t", 2, ["10"], LATECOMER_TRACE_BYTES="10")
+    assert job.code == 0
+    right = "right would be a size from 64KiB up"
+    assert (
+        job.err.count(f"LATECOMER_TRACE_BYTES is not used: bytes: '10' is not usable; {right}") == 1
+    )
+
+
+def test_a_file_that_cannot_be_made_is_not_left_empty(programs, tmp_path):
+    folder = tmp_path / "t"
+    job = traced("openmpi", programs, folder, 2, ["10"], LATECOMER_TRACE_BYTES="1000TiB")
+    assert job.code == 0
+    assert job.err.count("cannot write a trace") == 2
+    assert not list(folder.iterdir())
+
+
 @both_families
 def test_a_killed_job_keeps_what_was_written(name, programs, tmp_path):
     folder = tmp_path / "trace"

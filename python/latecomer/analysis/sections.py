@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -113,8 +114,8 @@ def curves(group: GroupLateness) -> str:
 
 
 def _ticks(top: float) -> list[float]:
-    steps = (s * 10.0**e for e in range(-9, 6) for s in (1, 2, 5))
-    step = next(each for each in steps if top / each <= 6)
+    lowest = 10.0 ** max(math.floor(math.log10(top / 6)), -9)
+    step = next((s * lowest for s in (1, 2, 5) if top / (s * lowest) <= 6), 10 * lowest)
     return [i * step for i in range(int(top / step) + 1)]
 
 

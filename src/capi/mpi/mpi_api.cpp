@@ -27,7 +27,8 @@ void check_index(const char* what, int index, std::size_t count, const void* to)
   if (to == nullptr) refuse_null("stats");
   if (index >= 0 && static_cast<std::size_t>(index) < count) return;
   throw latecomer::Error(std::string(what), std::to_string(index),
-                         "an index below " + std::to_string(count));
+                         count == 0 ? "an index from 0 up, once a call was made"
+                                    : "an index from 0 to " + std::to_string(count - 1));
 }
 
 }  // namespace

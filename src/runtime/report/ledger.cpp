@@ -24,6 +24,10 @@ std::string destination() {
   return text == "0" ? "" : text;
 }
 
+void report_unwritten(const char* variable, const std::string& name, const std::string& why) {
+  log_line(std::string(variable) + ": cannot write the file '" + name + "' (" + why + ')');
+}
+
 CommStats stats_of(CommState& state) {
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
@@ -101,7 +105,7 @@ class Ledger {
     const auto name = environment(kSummary);
     if (!name || stats_.rank != 0) return;
     const std::string why = write_stats_file(*name, json(job) + '\n');
-    if (!why.empty()) log_line(std::string(kSummary) + ": cannot write the file (" + why + ')');
+    if (!why.empty()) report_unwritten(kSummary, *name, why);
   }
 
  private:
@@ -126,8 +130,7 @@ class Ledger {
     const std::string name = stats_file_name(destination_, stats_.rank);
     const std::string why =
         write_stats_file(name, name.ends_with(".json") ? stats_json(stats_) : stats_text(stats_));
-    if (why.empty()) return;
-    log_line(std::string(kStatsVariable) + ": cannot write the file '" + name + "' (" + why + ')');
+    if (!why.empty()) report_unwritten(kStatsVariable, name, why);
   }
 
   std::string destination_;

@@ -122,7 +122,7 @@ void watch_if_needed(CommState& state, bool anew) {
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
   ParsedChoice parsed = parse(collective, text);
-  agree(state, "algorithm", text,
+  agree(state, "algorithm", std::string(collective) + ':' + std::string(text),
         parsed.choice ? std::optional(hash_of(*parsed.choice)) : std::nullopt);
   if (!parsed.choice) throw std::runtime_error(parsed.trouble);
   const Algorithm& row = *parsed.choice->algorithm;

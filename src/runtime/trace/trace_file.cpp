@@ -32,13 +32,20 @@ std::unique_ptr<File> File::make(const std::string& folder, const std::string& n
   if (within < 0) return nullptr;
   const int file =
       openat(within, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  const int failure = errno;
-  close(within);
   if (file < 0) {
-    why = failure == EEXIST ? "it holds a trace already; name another folder"
-                            : std::strerror(failure);
+    why = errno == EEXIST ? "it holds a trace already; name another folder" : std::strerror(errno);
+    close(within);
     return nullptr;
   }
+  auto made = fill(file, header, limit, why);
+  // An empty file would be taken for a trace by the next job.
+  if (!made) (void)unlinkat(within, name.c_str(), 0);
+  close(within);
+  return made;
+}
+
+std::unique_ptr<File> File::fill(int file, const Header& header, std::uint64_t limit,
+                                 std::string& why) {
   void* const at = mmap(nullptr, limit, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (at == MAP_FAILED) {
     why = std::string("no memory map: ") + std::strerror(errno);
@@ -56,7 +63,7 @@ std::unique_ptr<File> File::make(const std::string& folder, const std::string& n
 }
 
 File::~File() {
-  munmap(at_, limit_);
+  munmap(at_, mapped_);
   close(file_);
 }
 

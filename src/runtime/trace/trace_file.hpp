@@ -36,12 +36,17 @@ class File {
   void end(std::int64_t now);
 
  private:
-  File(int file, char* at, std::uint64_t limit) : file_(file), at_(at), limit_(limit) {}
+  File(int file, char* at, std::uint64_t limit)
+      : file_(file), at_(at), mapped_(limit), limit_(limit) {}
+  /// Owns the file, which is new.
+  [[nodiscard]] static std::unique_ptr<File> fill(int file, const Header& header,
+                                                  std::uint64_t limit, std::string& why);
   [[nodiscard]] bool grow(std::uint64_t bytes);
   [[nodiscard]] Header& header() { return *reinterpret_cast<Header*>(at_); }
 
   int file_;
   char* at_;
+  std::uint64_t mapped_;  // bytes
   std::uint64_t limit_;
   std::uint64_t have_ = 0;  // bytes
 };

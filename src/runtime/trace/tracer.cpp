@@ -67,8 +67,9 @@ std::uint64_t limit_of_file() {
   const auto text = environment(kBytes);
   if (!text) return kDefaultBytes;
   try {
-    const Count bytes = parse_bytes("bytes", *text);
-    return std::max(static_cast<std::uint64_t>(std::max<Count>(bytes, 0)), kFewestBytes);
+    const auto bytes = static_cast<std::uint64_t>(parse_bytes("bytes", *text));
+    if (bytes < kFewestBytes) throw Error("bytes", *text, "a size from 64KiB up");
+    return bytes;
   } catch (const Error& error) {
     report_unused(kBytes, error.what());
     return kDefaultBytes;

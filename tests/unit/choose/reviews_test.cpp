@@ -68,5 +68,35 @@ TEST(Chooser, GivesUpWhereNoLinkCanBeMade) {
   EXPECT_FALSE(world.chooser.class_of(kProblem).active);
 }
 
+/// Returns true if decided calls lose: the library gets the next ones. The arguments are times in
+/// milliseconds inside the library's calls, on the rank that is in them for the least time and on
+/// the one for the most, and likewise inside decided calls.
+bool loses(Seconds library_min, Seconds library_max, Seconds min, Seconds max) {
+  World world;
+  warm_up(world);
+  CallClass& of = world.chooser.class_of(kProblem);
+  EXPECT_FALSE(Chooser::left_alone(of));
+  Review all;
+  for (std::size_t ago = 0; ago < Review::kCalls; ++ago) {
+    of.library.add(1);
+    of.decided.add(1);
+    all.set_call(Reviewed::library, ago, library_min * 1e-3, library_max * 1e-3);
+    all.set_call(Reviewed::decided, ago, min * 1e-3, max * 1e-3);
+  }
+  (void)world.chooser.reviewed(of, kProblem, all);
+  return Chooser::left_alone(of);
+}
+
+TEST(Chooser, ReviewsCompareTheLeastTimeInACall) {
+  EXPECT_FALSE(loses(10, 50, 9, 50));
+  EXPECT_TRUE(loses(10, 50, 11, 50));
+}
+
+TEST(Chooser, ReviewsCompareTheMostTimeTooWhereWaitsAreBrief) {
+  EXPECT_FALSE(loses(10, 15, 9, 15));
+  EXPECT_TRUE(loses(10, 15, 9, 16));
+  EXPECT_FALSE(loses(10, 50, 9, 60));
+}
+
 }  // namespace
 }  // namespace latecomer

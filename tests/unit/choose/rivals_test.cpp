@@ -132,6 +132,25 @@ TEST(Chooser, JudgesByTheExitOfTheRankThatCameLast) {
   EXPECT_EQ(last_choice(played), "fastest");
 }
 
+/// The rank that comes last leaves all programs earlier than the library's collective. The others
+/// leave `others` times the price later.
+std::string_view choice_if_others_leave_later(double others) {
+  const std::vector<Seconds> arrivals = one_late(price("fastest", kProblem));
+  const Factors factors{{"native", 1}};
+  const Machine machine = machine_of(factors, 0.7);
+  World world;
+  world.ahead = [&](auto row) { return row == "native" ? 0 : -others; };
+  Played played;
+  for (int i = 0; i < 400; ++i) played.rows.push_back(world.call(kProblem, machine, {}, arrivals));
+  return last_choice(played);
+}
+
+TEST(Chooser, KeepsTheLibraryWhereOtherRanksWouldLeaveLater) {
+  EXPECT_NE(choice_if_others_leave_later(0), "native");
+  EXPECT_NE(choice_if_others_leave_later(0.3), "native");
+  EXPECT_EQ(choice_if_others_leave_later(2), "native");
+}
+
 /// All prices are far too low, and those of plans for a late rank the most. These plans are used
 /// before rivals are tried: a good rival would keep them from ever being seen.
 TEST(Chooser, UsesPlansForLateRanksBeforeRivals) {
