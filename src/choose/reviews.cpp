@@ -58,17 +58,15 @@ struct Usual {
 };
 
 /// The part of the library's time by which decided calls are longer. The rank that comes last is in
-/// an all-reduce for the least time. Others may leave later than with the library: where ranks wait
-/// for less time than the call takes, the most time shows it.
+/// an all-reduce for the least time. Other ranks may leave later than with the library: where ranks
+/// wait for less time than the call takes, the mean of the least and the most time counts too.
 double relative_loss(Collective collective, const Usual& library, const Usual& decided) {
-  if (takes_mean_time(collective)) {
-    const Seconds mean = (library.least + library.most) / 2;
-    return mean > 0 ? (decided.least + decided.most) / 2 / mean - 1 : 0;
-  }
   if (!(library.least > 0)) return 0;
-  const double loss = decided.least / library.least - 1;
+  const double on_mean = (decided.least + decided.most) / (library.least + library.most) - 1;
+  if (takes_mean_time(collective)) return on_mean;
+  const double on_last = decided.least / library.least - 1;
   const bool brief_waits = library.most < 2 * library.least;
-  return brief_waits ? std::max(loss, (decided.most - library.most) / library.least) : loss;
+  return brief_waits ? std::max(on_last, on_mean) : on_last;
 }
 
 /// The calls of the library that renew all its durations, of which brief ones are timed rarely.

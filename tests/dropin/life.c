@@ -497,9 +497,7 @@ static int large_in_place(struct where at) {
   munmap(data, (size_t)many);
   return mistakes;
 }
-#endif
 
-#if MPI_VERSION >= 4
 /* A communicator of a session, beside those of MPI_COMM_WORLD and after them. */
 static int session_beside_world(struct where at) {
   MPI_Session session = MPI_SESSION_NULL;

@@ -92,9 +92,9 @@ TEST(Chooser, ReviewsCompareTheLeastTimeInACall) {
   EXPECT_TRUE(loses(10, 50, 11, 50));
 }
 
-TEST(Chooser, ReviewsCompareTheMostTimeTooWhereWaitsAreBrief) {
-  EXPECT_FALSE(loses(10, 15, 9, 15));
-  EXPECT_TRUE(loses(10, 15, 9, 16));
+TEST(Chooser, ReviewsCompareTheMeanTooWhereWaitsAreBrief) {
+  EXPECT_FALSE(loses(10, 15, 9, 16));
+  EXPECT_TRUE(loses(10, 15, 9, 17));
   EXPECT_FALSE(loses(10, 50, 9, 60));
 }
 
