@@ -12,6 +12,7 @@ from latecomer.launch import mpi, preload, program
 from mpi_helpers import installed
 
 DEADLINE_S = 110
+LATE = 124  # the code of timeout(1)
 # Ranks of MPICH that share memory poll it without a pause: on shared cores calls take milliseconds.
 PATIENT = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp", "MPIR_CVAR_NOLOCAL": "1"}
 
@@ -67,11 +68,17 @@ def run_cases(
     cases: Sequence[str] = (),
     variables: Mapping[str, str] | None = None,
     behind: Sequence[Path] = (),
+    within_s: int | None = None,
 ) -> Job:
-    """The cases of these names, else all, with the library, and other tools behind it."""
+    """The cases of these names, else all, with the library, and other tools behind it.
+
+    A job that takes longer than `within_s` is ended, and has the code LATE.
+    """
     launch = launcher_of(name, ranks, [cases_of(name), *cases])
     before = " ".join(map(str, (preload.library(), *behind)))
     command = preload.with_variables(launch.command, {**(variables or {}), "LD_PRELOAD": before})
+    if within_s is not None:
+        command = ["timeout", str(within_s), *command]
     return run_command(command, launch.env)
 
 

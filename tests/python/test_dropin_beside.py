@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from dropin_helpers import (
+    LATE,
+    Job,
     calls_of,
     cases_of,
     launcher_of,
@@ -218,14 +220,28 @@ def test_a_communicator_costs_little_memory_whatever_its_ranks(name):
 # ---- failure
 
 
+def job_with_a_death(name: str, how: str, variables: dict[str, str]) -> Job:
+    """A job in which a rank ends during a call.
+
+    MPICH's launcher misses such an end in 4 of 100 jobs without the library, too, and waits on:
+    it gets another try.
+    """
+    for _ in range(4 if name == "mpich" else 1):
+        told = {"TEST_DEATH": how, **variables}
+        job = run_cases(name, 3, ["dies"], told, within_s=20)
+        if job.code != LATE:
+            break
+    return job
+
+
 @both_families
 @pytest.mark.parametrize("how", ["kill", "exit"])
 def test_a_rank_that_dies_in_a_call_ends_the_job_as_without_the_library(name, how):
     """Not in a time of its own: the library has not yet said that it waits."""
-    without = run_cases(name, 3, ["dies"], {"LATECOMER": "off", "TEST_DEATH": how})
-    job = run_cases(name, 3, ["dies"], {"LATECOMER_ALGORITHM": "allreduce:ring", "TEST_DEATH": how})
-    assert job.code != 0
-    assert without.code != 0
+    without = job_with_a_death(name, how, {"LATECOMER": "off"})
+    job = job_with_a_death(name, how, {"LATECOMER_ALGORITHM": "allreduce:ring"})
+    assert job.code not in (0, LATE)
+    assert without.code not in (0, LATE)
     if how == "kill":  # after an exit MPICH gives the code of that rank, or of those that it ends
         assert job.code == without.code
     assert "waiting for" not in job.err
