@@ -39,6 +39,14 @@ std::uint64_t calls_between_looks(const CallClass& call_class) {
   return 1 + static_cast<std::uint64_t>(look);
 }
 
+/// The number of calls from the end of a pair of watched calls to the next pair, such that watching
+/// costs at most kExchanging of the time of all calls, by what it has cost.
+std::uint64_t calls_between_watched(const CallClass& call_class) {
+  constexpr double kMost = 1000;  // where one call has taken very long
+  const double more = call_class.elapsed / call_class.reviewed_elapsed - 1;
+  return 1 + static_cast<std::uint64_t>(std::clamp(2 * more / Chooser::kExchanging, 0.0, kMost));
+}
+
 /// Returns false once trials have lost too much.
 bool may_try(const CallClass& call_class) {
   return call_class.lost <= kTrialLoss * call_class.moving * static_cast<double>(call_class.calls);
@@ -127,10 +135,14 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   call_class.used = ++events_;
   call_class.pay_in();
   know(problem.collective, announced);
+  const bool whole = !announced && compares_whole_calls(call_class, problem.collective);
+  if (whole) expected_.clear();
   candidates_ = pricer_.candidates(call_class, problem, expected_,
                                    Prices(call_class, {}).doubt_of_programs() > 1);
-  const Candidate* const trial = trial_candidate(call_class);
-  const Candidate& chosen = trial != nullptr ? *trial : best_of(call_class);
+  const Candidate* const trial = whole ? nullptr : trial_candidate(call_class);
+  const Candidate& chosen = trial != nullptr                  ? *trial
+                            : whole && candidates_.size() > 1 ? candidates_[1]
+                                                              : best_of(call_class);
   if (trial == nullptr && call_class.current != chosen.name()) {
     call_class.current = chosen.name();
     call_class.feedback[chosen.name()].confirm();
@@ -140,12 +152,13 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   const bool library_so_far = call_class.feedback.empty();
   Feedback& feedback = call_class.feedback[chosen.name()];
   note({call_class.key, chosen.row, chosen.name(), chosen.predicted,
-        feedback.uses() == 0 && !library_so_far, trial != nullptr || candidates_.size() < 2,
+        feedback.uses() == 0 && !library_so_far, false,
         trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
   const Seconds price = Prices(call_class, candidates_).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
   const std::uint64_t every = trial != nullptr ? 1
+                              : whole          ? calls_between_watched(call_class)
                               : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
                                         : calls_between_exchanges(call_class, price, problem);
   // Stamps of one call bring the exits of the one before: a plan's calls are watched in pairs.
@@ -154,6 +167,8 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   if (stamped && !decision.exchange_arrivals)
     decision.plan = without_stamps(call_class, chosen.plan);
   call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
+  last_.unusual =
+      trial != nullptr || candidates_.size() < 2 || (whole && decision.exchange_arrivals);
   call_class.next_event = 0;
   call_class.repeated = {};
   if (trial == nullptr && is_native(*chosen.row)) {
@@ -164,6 +179,15 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
       repeat_decision(call_class, chosen, every);
   }
   return decision;
+}
+
+/// Returns true if reviews alone decide between the library's collective and the best balanced
+/// program: watched calls would take longer than others by more than these two differ. Such calls
+/// are too short to plan for late ranks. Among the ranks of one node nothing else competes.
+bool Chooser::compares_whole_calls(const CallClass& call_class, Collective collective) const {
+  const Seconds most = one_node_ ? CallClass::kShort : CallClass::kBrief;
+  const bool reviewed = call_class.reviewed_elapsed > 0;
+  return reviewed && call_class.reviewed_elapsed < most && !rooted(collective);
 }
 
 /// Returns a candidate to try: first the library's collective and the best balanced program, until
@@ -331,6 +355,8 @@ std::uint64_t Chooser::next_event(const CallClass& call_class, Seconds price,
                                   std::uint64_t every) const {
   const Prices prices(call_class, candidates_);
   std::uint64_t next = call_class.calls + every;
+  if (!candidates_.empty() && compares_whole_calls(call_class, candidates_.front().row->collective))
+    return next;
   for (const Candidate& each : candidates_) {
     const Feedback* feedback = prices.find(each.name());
     if (each.name() == call_class.current || feedback == nullptr || !feedback->tried()) continue;

@@ -49,6 +49,9 @@ struct CallClass {
   /// kTimed-th is timed.
   static constexpr std::uint64_t kTimed = 8;
   static constexpr Seconds kBrief = 20e-6;
+  /// Arrival stamps and exchanges make calls longer by some ten microseconds: the durations of
+  /// watched calls that take less than this say little.
+  static constexpr Seconds kShort = 300e-6;
   [[nodiscard]] bool next_is_timed() const { return !brief || calls % kTimed == 0; }
 
   /// The part of the calls' time that planning may take, by estimates that may be 40 % too low: so
@@ -83,6 +86,7 @@ struct CallClass {
   Seconds elapsed = 0;                  // exponential mean over the calls, waiting included
   Seconds moving = 0;                   // likewise from the last arrival on: what plans can shorten
   Seconds waiting = 0;                  // likewise for the last rank to arrive
+  Seconds reviewed_elapsed = 0;         // mean time inside a call in the last review
   bool brief = false;                   // elapsed < kBrief
   Seconds budget = 0;                   // seconds that planning may take, paid for by the calls
   std::uint64_t reviewed = 0;           // the call of the last review

@@ -95,6 +95,7 @@ void Chooser::connected(std::uint64_t link) {
 /// Candidates, prices and feedback were those of other plans.
 void Chooser::place(const Placement& placement) {
   if (!pricer_.place(placement)) return;
+  one_node_ = !placement.empty() && Nodes(placement, ranks_).count() == 1;
   for (auto& [key, call_class] : classes_) {
     call_class.priced_count = -1;
     call_class.repeated = {};

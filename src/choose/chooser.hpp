@@ -170,10 +170,10 @@ class Chooser {
     // Of the candidate; empty: a rule chose.
     std::string_view name = {};  // NOLINT(readability-redundant-member-init): often left out
     Seconds predicted = 0;
-    bool first = false;   // its first call since it was judged: slower than the next ones
-    bool trial = false;   // or no plan is affordable yet
-    Seconds best = 0;     // in a trial: the best candidate's price, if it is known
-    Seconds waiting = 0;  // for the last rank, the mean over the ranks; once arrivals are known
+    bool first = false;    // its first call since it was judged: slower than the next ones
+    bool unusual = false;  // a trial, or no plan is affordable yet, or watching it takes long
+    Seconds best = 0;      // in a trial: the best candidate's price, if it is known
+    Seconds waiting = 0;   // for the last rank, the mean over the ranks; once arrivals are known
   };
   class Prices;
 
@@ -189,6 +189,7 @@ class Chooser {
   [[nodiscard]] Decision decide_by_rule(const Choice& choice, const Problem& problem,
                                         bool announced);
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
+  [[nodiscard]] bool compares_whole_calls(const CallClass& call_class, Collective collective) const;
   [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
   [[nodiscard]] const Candidate* doubtful_candidate(const CallClass& call_class) const;
   [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
@@ -217,7 +218,8 @@ class Chooser {
   std::map<CallKey, CallClass> classes_;
   std::uint64_t version_ = 0;
   std::uint64_t events_ = 0;
-  Seconds spent_ = 0;  // seconds, by all reviewed calls
+  Seconds spent_ = 0;      // seconds, by all reviewed calls
+  bool one_node_ = false;  // all ranks share it
   Pricer pricer_;
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Watch> past_watch_;  // another communicator's

@@ -53,6 +53,8 @@ struct Usual {
     least = trimmed_mean(std::move(min));
     most = trimmed_mean(std::move(max));
   }
+  [[nodiscard]] Seconds mean() const { return (least + most) / 2; }
+
   Seconds least = 0;
   Seconds most = 0;
 };
@@ -62,7 +64,7 @@ struct Usual {
 /// wait for less time than the call takes, the mean of the least and the most time counts too.
 double relative_loss(Collective collective, const Usual& library, const Usual& decided) {
   if (!(library.least > 0)) return 0;
-  const double on_mean = (decided.least + decided.most) / (library.least + library.most) - 1;
+  const double on_mean = decided.mean() / library.mean() - 1;
   if (takes_mean_time(collective)) return on_mean;
   const double on_last = decided.least / library.least - 1;
   const bool brief_waits = library.most < 2 * library.least;
@@ -87,12 +89,13 @@ bool Chooser::watched(CallClass& call_class, Seconds seconds) {
 
 bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) const {
   // Trials follow each other, each with an exchange of arrivals: there both are slower than later.
-  // Calls that wait until a plan is affordable do not show what deciding gains.
-  if (library > 0 && !last_.trial) {
+  // Calls that wait until a plan is affordable do not show what deciding gains. Calls that repeat a
+  // decision are usual ones.
+  if (library > 0 && !last_.unusual) {
     call_class.library.add(library);
     call_class.library_timed = call_class.calls;
   }
-  if (!last_.first && !last_.trial) call_class.decided.add(inside);
+  if (skipped_ || (!last_.first && !last_.unusual)) call_class.decided.add(inside);
   return call_class.active && call_class.decided.count() >= call_class.review_after;
 }
 
@@ -139,6 +142,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
   call_class.elapsed = median(mean, count);
   call_class.moving = rooted(problem.collective) ? call_class.elapsed : median(transfer, count);
   call_class.waiting = std::max(0.0, call_class.elapsed - call_class.moving);
+  call_class.reviewed_elapsed = call_class.elapsed;
   call_class.brief = call_class.elapsed < CallClass::kBrief;
   call_class.used = ++events_;
   spent_ += call_class.elapsed * static_cast<double>(call_class.calls - call_class.reviewed);
@@ -175,6 +179,7 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   const Usual decided(all, Reviewed::decided, call_class.decided.size());
   const auto reviewed = static_cast<double>(call_class.decided.count());
   call_class.decided.clear();
+  call_class.reviewed_elapsed = std::max(library.mean(), decided.mean());
   mix(state_hash_, call_class.calls);
   // Calls of the library in between were not decided about, and lost nothing.
   const auto calls_since = static_cast<double>(call_class.calls - call_class.reviewed);

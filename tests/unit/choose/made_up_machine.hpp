@@ -67,11 +67,11 @@ class World {
     const Seconds alone = taken;
     if (rooted(problem.collective)) taken -= waited(arrivals);
     const bool piggybacks = decision.plan && chooser.piggybacks(*decision.plan);
-    if (decision.exchange_arrivals || piggybacks)
-      observe(arrivals, taken, ahead ? predicted * ahead(name) : 0);
-    observed += decision.exchange_arrivals || piggybacks ? 1 : 0;
+    const bool watched = decision.exchange_arrivals || piggybacks;
+    if (watched) observe(arrivals, taken + watching, ahead ? predicted * ahead(name) : 0);
+    observed += watched ? 1 : 0;
     last = decision;
-    if (chooser.measured(of, decision.plan ? 0 : alone, all_in)) {
+    if (chooser.measured(of, decision.plan ? 0 : alone, all_in + (watched ? watching : 0))) {
       (void)chooser.reviewed(of, problem, Chooser::review(of, true));
     }
     return name;
@@ -83,8 +83,9 @@ class World {
   int repeated = 0;
   int reviews = 0;
   Seconds time = 0;
-  Seconds moving = 0;   // from the last arrivals on
-  double overhead = 0;  // of a call that is decided about, without an arrival exchange
+  Seconds moving = 0;    // from the last arrivals on
+  double overhead = 0;   // of a call that is decided about, without an arrival exchange
+  Seconds watching = 0;  // that a watched call takes longer
   /// How many times its price the ranks that do not come last leave a call before that one; null:
   /// all leave together.
   Machine ahead;

@@ -98,5 +98,49 @@ TEST(Chooser, ReviewsCompareTheMeanTooWhereWaitsAreBrief) {
   EXPECT_FALSE(loses(10, 50, 9, 60));
 }
 
+/// Plays calls of the library's collective that take `library`, and of a program that takes `ours`,
+/// where watched calls of both take 80 us longer. Returns how many of 400 calls the program gets,
+/// once it could be planned.
+int program_of_400(const Placement& placement, Seconds library, Seconds ours) {
+  const Problem problem{Collective::allreduce, 4, 1 << 14, 4};
+  World world(4);
+  world.chooser.place(placement);
+  world.watching = 80e-6;
+  const Plan plan = make_plan(find_algorithm(problem.collective, "fastest"), problem, {}, {});
+  const Machine machine = [&](auto row) {
+    const auto& priced = world.chooser.class_of(problem).arrival_independent;
+    const Seconds price = priced.empty() ? balanced_time(plan, {}) : priced.front().predicted;
+    return (row == "native" ? library : ours) / price;
+  };
+  play(world, 10000, {}, machine, problem);
+  return 400 - play(world, 400, {}, machine, problem).count("native");
+}
+
+TEST(Chooser, ComparesWholeCallsWhereWatchingThemTakesLonger) {
+  const Placement one_node{0, 0, 0, 0};
+  const Placement apart{};
+  EXPECT_GT(program_of_400(one_node, 50e-6, 40e-6), 300);
+  EXPECT_LT(program_of_400(one_node, 50e-6, 60e-6), 30);
+  EXPECT_GT(program_of_400(apart, 15e-6, 12e-6), 300);
+  EXPECT_LT(program_of_400(apart, 15e-6, 18e-6), 30);
+}
+
+/// As where a rank begins to be late: its calls are watched again.
+TEST(Chooser, ComparesWholeCallsNoLongerWhereTheyBecomeLong) {
+  const Problem problem{Collective::allreduce, 4, 1 << 14, 4};
+  World world(4);
+  world.chooser.place({0, 0, 0, 0});
+  double factor = 0.1;
+  const Machine machine = [&](auto /*row*/) { return factor; };
+  play(world, 10000, {}, machine, problem);
+  const CallClass& of = world.chooser.class_of(problem);
+  EXPECT_LT(of.reviewed_elapsed, CallClass::kShort);
+  const int before = world.observed;
+  factor = 100;
+  play(world, 1000, {}, machine, problem);
+  EXPECT_GT(of.reviewed_elapsed, CallClass::kShort);
+  EXPECT_GT(world.observed - before, 400);
+}
+
 }  // namespace
 }  // namespace latecomer
