@@ -446,6 +446,7 @@ void bind_network(nb::module_& module) {
       .def_ro("beta", &Network::beta)
       .def_ro("gamma", &Network::gamma)
       .def_ro("eager_limit", &Network::eager_limit)
+      .def_ro("buffer", &Network::buffer)
       .def_ro("handshake", &Network::handshake)
       .def_ro("ports", &Network::ports)
       .def_ro("exchange", &Network::exchange)

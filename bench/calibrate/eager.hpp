@@ -1,4 +1,5 @@
-// The eager limit, by trying: up to this length a send ends before the receive is posted.
+// The eager limit, by trying: up to this length a send ends before the receive is posted. And how
+// many bytes of such messages a sender need not wait for.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +13,9 @@ namespace bench {
 /// ranks; two members are asked.
 [[nodiscard]] std::int64_t find_eager_limit(const Team& team, Messages& messages,
                                             std::int64_t largest);
+
+/// The most bytes of eager messages to one rank, 256 KiB to 4 MiB, whose sends are over long before
+/// the messages have passed the link; 0 if not even the fewest are. As find_eager_limit().
+[[nodiscard]] std::int64_t find_buffer(const Team& team, Messages& messages, std::int64_t eager);
 
 }  // namespace bench

@@ -58,7 +58,8 @@ std::vector<std::int64_t> sizes_for(std::int64_t largest, std::int64_t eager) {
   return {sizes.begin(), sizes.end()};
 }
 
-std::string header(const Team& team, std::int64_t largest, std::int64_t eager) {
+std::string header(const Team& team, std::int64_t largest, std::int64_t eager,
+                   std::int64_t buffer) {
   const auto field = [](const char* name, const std::string& value) {
     return std::string("\"") + name + "\":" + value + ',';
   };
@@ -66,7 +67,7 @@ std::string header(const Team& team, std::int64_t largest, std::int64_t eager) {
          field("ranks", std::to_string(ranks())) + field("members", std::to_string(team.size())) +
          field("cores", std::to_string(sysconf(_SC_NPROCESSORS_ONLN))) +
          field("largest", std::to_string(largest)) + field("eager", std::to_string(eager)) +
-         "\"hosts\":" + list(team.hosts(), quoted) + '}';
+         field("buffer", std::to_string(buffer)) + "\"hosts\":" + list(team.hosts(), quoted) + '}';
 }
 
 std::string line(int round, const Sample& sample) {
@@ -89,9 +90,9 @@ void run(const Settings& settings) {
   Lines lines(settings.output);
   Messages messages(settings.largest);
   const std::int64_t eager = find_eager_limit(team, messages, settings.largest);
-  lines.write(header(team, settings.largest, eager));
   Rounds rounds(team, messages, sizes_for(settings.largest, eager), eager);
   rounds.measure(-1, kWarmUpMost);  // connections and caches
+  lines.write(header(team, settings.largest, eager, find_buffer(team, messages, eager)));
   const double began = now();
   for (int round = 0; go_on(settings, round, began); ++round) {
     for (const Sample& sample : rounds.measure(round, settings.largest)) {

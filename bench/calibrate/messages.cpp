@@ -133,4 +133,27 @@ bool Messages::ends_unreceived(MPI_Comm comm, int peer, bool first, std::int64_t
   return ended != 0;
 }
 
+double Messages::part_sending(MPI_Comm comm, int peer, bool first, std::int64_t bytes, int count) {
+  const auto length = static_cast<int>(bytes);
+  if (!first) {
+    for (int i = 0; i < count; ++i)
+      MPI_Recv(in_.data(), length, MPI_BYTE, peer, kTag, comm, MPI_STATUS_IGNORE);
+    double part = 0;
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, peer, kGo, &part, 1, MPI_DOUBLE, peer, kGo, comm,
+                 MPI_STATUS_IGNORE);
+    return part;
+  }
+  sleep_until(now() + kPause);
+  const double start = now();
+  std::vector<MPI_Request> requests(static_cast<std::size_t>(count), MPI_REQUEST_NULL);
+  for (MPI_Request& request : requests)
+    MPI_Isend(out_.data(), length, MPI_BYTE, peer, kTag, comm, &request);
+  MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE);
+  const double sent = now() - start;
+  MPI_Recv(nullptr, 0, MPI_BYTE, peer, kGo, comm, MPI_STATUS_IGNORE);
+  const double part = sent / (now() - start);
+  MPI_Send(&part, 1, MPI_DOUBLE, peer, kGo, comm);
+  return part;
+}
+
 }  // namespace bench

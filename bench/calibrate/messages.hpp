@@ -34,6 +34,10 @@ class Messages {
   /// True if a send ends although the receive is not posted.
   bool ends_unreceived(MPI_Comm comm, int peer, bool first, std::int64_t bytes);
 
+  /// `first` sends so many messages at once, after a pause, to the other, which receives them.
+  /// Returns on both the part of the time until the other's answer after which all sends are over.
+  double part_sending(MPI_Comm comm, int peer, bool first, std::int64_t bytes, int count);
+
  private:
   void round_trip(MPI_Comm comm, int peer, bool first, std::int64_t bytes);
   void step(MPI_Comm comm, int to, int from, std::int64_t bytes, First first);

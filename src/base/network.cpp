@@ -38,6 +38,8 @@ Network parse_network(std::string_view text) {
       network.gamma = parse_seconds(what, value);
     } else if (name == "eager") {
       network.eager_limit = parse_bytes(what, value);
+    } else if (name == "buffer") {
+      network.buffer = parse_bytes(what, value);
     } else if (name == "handshake") {
       network.handshake = parse_seconds(what, value);
     } else if (name == "ports") {
@@ -59,10 +61,10 @@ Network parse_network(std::string_view text) {
     } else if (name == "seed") {
       network.seed = static_cast<std::uint64_t>(parse_count(what, value));
     } else {
-      throw Error(
-          "network", std::string(part),
-          "name=value with a name of alpha, beta, gamma, eager, handshake, ports, exchange, "
-          "per_node, local_alpha, local_beta, memory, burst, jitter, seed");
+      throw Error("network", std::string(part),
+                  "name=value with a name of alpha, beta, gamma, eager, buffer, handshake, ports, "
+                  "exchange, "
+                  "per_node, local_alpha, local_beta, memory, burst, jitter, seed");
     }
   }
   if (network.ports < 1 || network.ports > kMaxPorts) {
@@ -80,6 +82,7 @@ std::string to_string(const Network& network) {
   const auto seconds = [](Seconds value) { return format_number(value) + "s"; };
   return "alpha=" + seconds(network.alpha) + ",beta=" + seconds(network.beta) +
          ",gamma=" + seconds(network.gamma) + ",eager=" + std::to_string(network.eager_limit) +
+         (network.buffer > 0 ? ",buffer=" + std::to_string(network.buffer) : "") +
          ",handshake=" + seconds(network.handshake) + ",ports=" + std::to_string(network.ports) +
          ",exchange=" + format_number(network.exchange) +
          ",per_node=" + std::to_string(network.per_node) +

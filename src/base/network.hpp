@@ -16,6 +16,7 @@ struct Network {
   Seconds beta = 8e-9;         // per byte on a link
   Seconds gamma = 0.1e-9;      // per byte combined
   Count eager_limit = 65536;   // bytes; a longer message needs a posted receive (rendezvous)
+  Count buffer = 0;            // bytes of shorter ones to one rank that a sender need not wait for
   Seconds handshake = 0;       // a rendezvous' request and answer; occupies no port
   Count ports = 1;             // transfers a node can send, and receive, at the same time
   double exchange = 1;         // rendezvous both ways between two ranks take this many times longer
@@ -60,7 +61,7 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
-/// Reads "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,handshake=0us,ports=1,exchange=1,
+/// Reads "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,buffer=0,handshake=0us,ports=1,exchange=1,
 /// per_node=1,local_alpha=1us,local_beta=0.1ns,memory=0ns,burst=0,jitter=0.1,seed=1"; parameters
 /// that are not named keep their defaults. Throws Error naming the part that cannot be read.
 [[nodiscard]] Network parse_network(std::string_view text);

@@ -39,8 +39,11 @@ double scaled(std::string_view what, std::string_view text, Units units,
 
 Count whole(std::string_view what, std::string_view text, double value, const std::string& remedy,
             Count min = 0) {
-  // 2^53: above it a double no longer holds every whole number.
-  if (value < static_cast<double>(min) || value > 0x1.0p53 || value != std::floor(value)) {
+  // Above 2^53 a double no longer holds every whole number.
+  if (value > 0x1.0p53) {
+    throw Error(std::string(what), std::string(text), remedy + ", at most 9007199254740992");
+  }
+  if (value < static_cast<double>(min) || value != std::floor(value)) {
     throw Error(std::string(what), std::string(text), remedy);
   }
   return static_cast<Count>(value);

@@ -136,7 +136,11 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   call_class.pay_in();
   know(problem.collective, announced);
   const bool whole = !announced && compares_whole_calls(call_class, problem.collective);
-  if (whole) expected_.clear();
+  if (whole) {
+    expected_.clear();
+    if (!call_class.recent_counts.note(problem.count))
+      return leave_new_count(call_class, problem.collective);
+  }
   candidates_ = pricer_.candidates(call_class, problem, expected_,
                                    Prices(call_class, {}).doubt_of_programs() > 1);
   const Candidate* const trial = whole ? nullptr : trial_candidate(call_class);
@@ -179,6 +183,18 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
       repeat_decision(call_class, chosen, every);
   }
   return decision;
+}
+
+/// A short call of a length that has not come lately: a plan and a program for it would take longer
+/// than they gain if it never comes again. The library's durations in such calls count in reviews,
+/// so that the class is left alone if no length comes again.
+Decision Chooser::leave_new_count(CallClass& call_class, Collective collective) {
+  note({});
+  candidates_.clear();
+  call_class.repeated = {};
+  call_class.next_event = 0;
+  ++call_class.unobserved;
+  return {.row = &native_row(collective)};
 }
 
 /// Returns true if reviews alone decide between the library's collective and the best balanced

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,6 +36,21 @@ struct Repeated {
   Seconds predicted = 0;
   std::shared_ptr<const Plan> plan;  // without stamps; null: nothing is repeated
   std::uint64_t until = 0;           // the number of the call that is decided about again
+};
+
+/// The last few lengths of a class's calls that were different.
+class RecentCounts {
+ public:
+  /// Returns true if the length is one of them; otherwise it replaces the oldest.
+  bool note(Count count) {
+    if (std::ranges::find(counts_, count) != counts_.end()) return true;
+    counts_[next_++ % counts_.size()] = count;
+    return false;
+  }
+
+ private:
+  std::array<Count, 4> counts_{-1, -1, -1, -1};
+  std::size_t next_ = 0;
 };
 
 /// True if a call's duration is a mean over its ranks. That of an all-reduce is the one on the rank
@@ -99,6 +115,7 @@ struct CallClass {
   std::uint64_t library_timed = 0;      // the last call in `library`
   std::uint64_t refresh_every = 0;      // one in so many calls goes to the library, to time it
   std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
+  RecentCounts recent_counts;        // elements
   Seconds lost = 0;                  // by trials, against the best candidate's price
   std::string_view current;          // the candidate chosen last, but for trials
   std::map<std::string_view, Feedback> feedback;  // by candidate

@@ -189,6 +189,7 @@ class Chooser {
   [[nodiscard]] Decision decide_by_rule(const Choice& choice, const Problem& problem,
                                         bool announced);
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
+  Decision leave_new_count(CallClass& call_class, Collective collective);
   [[nodiscard]] bool compares_whole_calls(const CallClass& call_class, Collective collective) const;
   [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
   [[nodiscard]] const Candidate* doubtful_candidate(const CallClass& call_class) const;

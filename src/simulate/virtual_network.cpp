@@ -92,6 +92,8 @@ void VirtualNetwork::handle(const Event& event) {
       return note_exit(event.rank);
     case EventKind::eligible:
       return enqueue(event.id);
+    case EventKind::sent:
+      return complete(event.rank, {static_cast<Token>(event.id), 0, 0});
     case EventKind::left:
       return leave(event.id);
     case EventKind::landed:
@@ -150,15 +152,32 @@ bool VirtualNetwork::eager(const PendingMessage& message) const {
 
 /// An eager message leaves when it is sent, any other once both sides have posted it.
 void VirtualNetwork::posted(MessageId id, bool by_sender) {
-  const PendingMessage& message = messages_[id];
+  PendingMessage& message = messages_[id];
   const bool both = message.send_posted && message.recv_posted;
   if (message.send_posted && eager(message)) {
+    if (by_sender) buffer(message);
     if (by_sender) schedule(now_, EventKind::eligible, message.from, id);
     if (!by_sender && message.landed) schedule(now_, EventKind::received, message.to, id);
   } else if (both) {
     const Ticks takes = to_ticks("handshake", options_.network.handshake);
     schedule(later(now_, takes), EventKind::eligible, message.from, id);
   }
+}
+
+/// If there is room, the sender may use its memory again at once.
+void VirtualNetwork::buffer(PendingMessage& message) {
+  const Count bytes = message.source.count * options_.element_bytes;
+  if (options_.network.buffer == 0) return;
+  if (message.channel->buffered + bytes > options_.network.buffer) return;
+  message.buffered = true;
+  message.channel->buffered += bytes;
+  read_payload(message);
+  schedule(now_, EventKind::sent, message.from, message.send_token);
+}
+
+void VirtualNetwork::read_payload(PendingMessage& message) const {
+  if (options_.memory == nullptr) return;
+  message.payload = (*options_.memory)[static_cast<std::size_t>(message.from)].read(message.source);
 }
 
 std::size_t VirtualNetwork::port(Rank rank, Rank peer) const {
@@ -200,10 +219,7 @@ void VirtualNetwork::start(MessageId id) {
   auto& ports = ports_[port(message.to, message.from)].free;
   Ticks& free = *std::min_element(ports.begin(), ports.end());
   free = later(std::max(free, now_), takes);
-  if (options_.memory != nullptr && message.control.empty()) {
-    message.payload =
-        (*options_.memory)[static_cast<std::size_t>(message.from)].read(message.source);
-  }
+  if (!message.buffered && message.control.empty()) read_payload(message);
   if (options_.trace) trace(message, free);
   schedule(later(now_, takes), EventKind::left, message.from, id);
   schedule(free, EventKind::landed, message.to, id);
@@ -278,7 +294,11 @@ void VirtualNetwork::leave(MessageId id) {
   changed_.push_back(out);
   message.channel->leaving = false;
   if (!eager(message)) --message.channel->rendezvous;
-  if (message.control.empty()) complete(message.from, {message.send_token, 0, 0});
+  if (message.buffered) {
+    message.channel->buffered -= message.source.count * options_.element_bytes;
+  } else if (message.control.empty()) {
+    complete(message.from, {message.send_token, 0, 0});
+  }
 }
 
 void VirtualNetwork::land(MessageId id) {

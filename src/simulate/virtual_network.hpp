@@ -52,6 +52,7 @@ class VirtualNetwork {
     bool send_posted = false;
     bool recv_posted = false;
     bool landed = false;
+    bool buffered = false;  // so its send is over before it has left
     bool paced = false;
     std::vector<std::uint64_t> control;  // the words of a control message; otherwise empty
     Elements payload;
@@ -65,6 +66,7 @@ class VirtualNetwork {
     std::deque<MessageId> open;     // posted by one side only
     std::deque<MessageId> control;  // control messages not delivered yet, in the order of sending
     bool leaving = false;
+    Count buffered = 0;    // bytes of messages that have not left
     Count rendezvous = 0;  // messages that wait for their port or are leaving
   };
   /// The transport of one rank.
@@ -103,6 +105,7 @@ class VirtualNetwork {
   enum class EventKind : std::uint8_t {
     arrive,
     eligible,
+    sent,
     left,
     landed,
     local_done,
@@ -129,6 +132,8 @@ class VirtualNetwork {
   MessageId match(Rank from, Rank to, bool sending);
   [[nodiscard]] bool eager(const PendingMessage& message) const;
   void posted(MessageId id, bool by_sender);
+  void buffer(PendingMessage& message);
+  void read_payload(PendingMessage& message) const;
   void enqueue(MessageId id);
   void start_transfers();
   void start_from(Port& port);

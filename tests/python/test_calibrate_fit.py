@@ -26,7 +26,15 @@ HOSTS = [f"node{k}" for k in range(8)]
 
 def header(**more) -> dict:
     usual = {"version": "0.1.0", "mpi": "Open MPI v9.8.7, package", "ranks": 8, "members": 8}
-    return {**usual, "cores": 2, "eager": EAGER, "largest": 1 << 22, "hosts": HOSTS, **more}
+    return {
+        **usual,
+        "cores": 2,
+        "eager": EAGER,
+        "buffer": 1 << 20,
+        "largest": 1 << 22,
+        "hosts": HOSTS,
+        **more,
+    }
 
 
 def clean(pattern: str, size: int, true=TRUE, burst: int = 0) -> float:
@@ -87,9 +95,10 @@ def test_a_known_network_is_found_again(tmp_path):
 def test_the_network_is_a_text_that_the_core_reads(tmp_path):
     found = fit(written(tmp_path, drawn(1, noise=0.0)))
     assert found.text == (
-        "alpha=120us,beta=40ns,gamma=0.2ns,eager=65500,handshake=180us,exchange=1.5"
+        "alpha=120us,beta=40ns,gamma=0.2ns,eager=65500,buffer=1048576,handshake=180us,exchange=1.5"
     )
     assert core.Network(found.text).eager_limit == 65500
+    assert core.Network(found.text).buffer == 1 << 20
 
 
 def test_intervals_widen_with_the_noise(tmp_path):

@@ -228,8 +228,8 @@ class _Simulator:
         n = self.network
         text = f"alpha={n.alpha * factor}s,beta={n.beta * factor}s,gamma={n.gamma * factor}s"
         text += f",local_alpha={n.local_alpha * factor}s,local_beta={n.local_beta * factor}s"
-        text += f",eager={n.eager_limit},handshake={n.handshake * factor}s,ports={n.ports}"
-        text += f",exchange={n.exchange},per_node={n.per_node},burst={n.burst}"
+        text += f",eager={n.eager_limit},buffer={n.buffer},handshake={n.handshake * factor}s"
+        text += f",ports={n.ports},exchange={n.exchange},per_node={n.per_node},burst={n.burst}"
         if n.memory > 0:
             text += f",memory={n.memory * factor}s"
         return core.Network(text)

@@ -62,10 +62,10 @@ def fit(measured: Measured, seed: int = 1) -> Fit:
     drawn = [_all(measured.drawn(_rounds(source, measured.rounds))) for _ in range(_DRAWS)]
     found = _all(measured)
     made = [_parameter(name, found, drawn, measured) for name in found]
-    made.insert(3, _eager(measured))
+    made[3:3] = [_eager(measured), _buffer(measured)]
     if (shared := measured.per_node) and shared > 1:
         how = "how the job placed them"
-        made.insert(4, Parameter("per_node", shared, shared, shared, "", how, saved=True))
+        made.insert(5, Parameter("per_node", shared, shared, shared, "", how, saved=True))
     return Fit(measured, costs(measured), made)
 
 
@@ -101,6 +101,14 @@ def _eager(measured: Measured) -> Parameter:
     if limit >= most:
         how += "; longer ones were not tried"
     return Parameter("eager", limit, limit, limit, "B", how, saved=True)
+
+
+def _buffer(measured: Measured) -> Parameter:
+    bytes_ = int(measured.header["buffer"])
+    how = (
+        "messages of at most 32 KiB whose sends are over in a quarter of the time, 256 KiB to 4 MiB"
+    )
+    return Parameter("buffer", bytes_, bytes_, bytes_, "B", how, saved=True)
 
 
 def _digits(value: float) -> str:

@@ -16,7 +16,7 @@ from ..results import samples
 
 Times = NDArray[np.float64]
 
-_FIELDS = ("version", "mpi", "ranks", "members", "cores", "eager", "largest", "hosts")
+_FIELDS = ("version", "mpi", "ranks", "members", "cores", "eager", "buffer", "largest", "hosts")
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,26 @@ TEST(Chooser, ComparesWholeCallsWhereWatchingThemTakesLonger) {
   EXPECT_LT(program_of_400(apart, 15e-6, 18e-6), 30);
 }
 
+TEST(Chooser, PlansShortCallsOfLengthsThatComeAgain) {
+  const auto native_calls = [](int lengths) {
+    const auto problem = [&](int call) {
+      return Problem{Collective::allreduce, 4, (1 << 14) + call % lengths, 4};
+    };
+    World world(4);
+    world.chooser.place({0, 0, 0, 0});
+    const Machine machine = [](auto row) { return row == "native" ? 0.1 : 0.05; };
+    int calls = 0;
+    for (int i = 0; i < 12000; ++i) {
+      const bool native = world.call(problem(i), machine) == "native";
+      calls += native && i >= 10000 ? 1 : 0;
+    }
+    EXPECT_LT(world.chooser.class_of(problem(0)).reviewed_elapsed, CallClass::kShort);
+    return calls;
+  };
+  EXPECT_LT(native_calls(4), 400);
+  EXPECT_EQ(native_calls(5), 2000);
+}
+
 /// As where a rank begins to be late: its calls are watched again.
 TEST(Chooser, ComparesWholeCallsNoLongerWhereTheyBecomeLong) {
   const Problem problem{Collective::allreduce, 4, 1 << 14, 4};

@@ -68,6 +68,23 @@ TEST(VirtualNetwork, EagerMessagesDoNotWaitForTheReceiver) {
   EXPECT_EQ(result.exits, (std::vector<Seconds>{5, 100}));
 }
 
+TEST(VirtualNetwork, SendsOfBufferedMessagesAreOverAtOnce) {
+  const auto exits = [](const std::vector<Program>& programs, Network network) {
+    return simulate(programs, options_with(network, {0, 0})).exits;
+  };
+  Network network = kUnit;
+  network.buffer = kElements - 1;
+  EXPECT_EQ(exits(one_way(1), network), (std::vector<Seconds>{5, 5}));
+  EXPECT_EQ(exits(one_way(2), network), (std::vector<Seconds>{6, 6}));  // one of two finds room
+  EXPECT_EQ(exits(one_way(4), network), (std::vector<Seconds>{8, 8}));  // three of four
+  network.buffer = kElements;
+  EXPECT_EQ(exits(one_way(1), network), (std::vector<Seconds>{0, 5}));
+  EXPECT_EQ(exits(one_way(4), network), (std::vector<Seconds>{0, 8}));
+  EXPECT_EQ(exits(receiver_paced(one_way(1)), network), (std::vector<Seconds>{5, 5}));
+  network.eager_limit = kElements - 1;
+  EXPECT_EQ(exits(one_way(1), network), (std::vector<Seconds>{5, 5}));
+}
+
 TEST(VirtualNetwork, ShortMessagesWaitForTheReceiverThatPacesThem) {
   const auto result = simulate(receiver_paced(one_way(1)), options_with(kUnit, {0, 100}));
   EXPECT_EQ(result.exits, (std::vector<Seconds>{105, 105}));
