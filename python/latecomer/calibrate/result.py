@@ -84,7 +84,7 @@ def _table(fit: Fit) -> Table:
 
 
 def _interval(each: Parameter) -> str:
-    if isinstance(each.value, int):
+    if isinstance(each.value, int) and each.low == each.high:
         return "exact"
     return f"{each.shown(each.low).split(' ')[0]} to {each.shown(each.high)}"
 
