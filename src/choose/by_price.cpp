@@ -16,7 +16,10 @@ constexpr double kGain = 0.95;  // a better candidate's price over the current o
 constexpr std::size_t kPriorWeight = 2;  // calls that must speak for an arrival-aware candidate
 constexpr std::uint64_t kExchangeDoublings = 7;  // of the calls between exchanges, at most
 constexpr std::uint64_t kMaxUses = 12;           // uses of a candidate whose durations stay unknown
-constexpr Seconds kLook = 3e-6;                  // expecting and deciding, without planning
+// Part of the time of moving data that exchanges of arrivals may take, if that is less than
+// Chooser::kExchanging of all: it follows the last arrival, as nothing else does that they delay.
+constexpr double kExchangingOfMoving = 0.05;
+constexpr Seconds kLook = 3e-6;      // expecting and deciding, without planning
 constexpr double kTrialLoss = 0.02;  // part of the time of moving data that trials may lose
 constexpr double kDoubted = 1.1;     // prices that are off by more are not trusted
 // Ranks come apart if they wait for more than this part of the time that moving data takes, and for
@@ -339,7 +342,7 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
 }
 
 /// The number of calls between two exchanges of arrivals, such that they cost at most kExchanging
-/// of the time of these calls.
+/// of the time of these calls, and kExchangingOfMoving of that after the last arrivals.
 std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                const Problem& problem) const {
   if (rooted(problem.collective))
@@ -349,7 +352,9 @@ std::uint64_t Chooser::calls_between_exchanges(const CallClass& call_class, Seco
   if (!(call > 0)) return kRootedEvery;
   const Seconds exchange =
       ceil_log2(problem.ranks) * pricer_.network().transfer(0) * prices.calibration();
-  return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / (kExchanging * call)));
+  const Seconds of_moving = price > 0 ? kExchangingOfMoving * price : call;
+  const Seconds may_take = std::min(kExchanging * call, of_moving);
+  return 1 + static_cast<std::uint64_t>(std::min(1e6, exchange / may_take));
 }
 
 /// The number of calls from the end of a pair that carries arrival stamps to the next pair, such

@@ -463,5 +463,21 @@ TEST(Chooser, AnnouncedCallsAreApart) {
   }
 }
 
+/// The exchange after a call of the library's delays the ranks, though they have waited for much
+/// longer.
+TEST(Chooser, ExchangesTakeLittleOfTheTimeAfterTheLastArrival) {
+  const Problem problem{Collective::allreduce, 16, 1 << 14, 4};
+  World world;
+  const Machine machine = [](auto row) { return row == "native" ? 1 : 2; };
+  const auto play_late = [&](int calls) {
+    for (int i = 0; i < calls; ++i) (void)world.call(problem, machine, {}, one_late(0.3));
+  };
+  play_late(200);
+  world.observed = 0;
+  play_late(400);
+  EXPECT_GT(world.observed, 20);
+  EXPECT_LT(world.observed, 150);
+}
+
 }  // namespace
 }  // namespace latecomer
