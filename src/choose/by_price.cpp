@@ -30,6 +30,10 @@ constexpr Seconds kLeastApart = 50e-6;
 // come apart a ring took two thirds of its price, and `generalized` all of it.
 constexpr double kApartDoubt = 1.5;
 
+// From the end of a pair of watched calls to the next pair, where whole calls are compared:
+// watching one of 5 us takes some 30 us more.
+constexpr std::uint64_t kBetweenWatched = 1000;
+
 // A last exit counts that is later than the library's by more than this part, and by more than what
 // deciding about a call and noting its arrivals may move ranks apart.
 constexpr double kLater = 0.05;
@@ -40,14 +44,6 @@ constexpr Seconds kLeastLater = 50e-6;
 std::uint64_t calls_between_looks(const CallClass& call_class) {
   const double look = kLook / (Chooser::kLooking * std::max(call_class.elapsed, 1e-9));
   return 1 + static_cast<std::uint64_t>(look);
-}
-
-/// The number of calls from the end of a pair of watched calls to the next pair, such that watching
-/// costs at most kExchanging of the time of all calls, by what it has cost.
-std::uint64_t calls_between_watched(const CallClass& call_class) {
-  constexpr double kMost = 1000;  // where one call has taken very long
-  const double more = call_class.elapsed / call_class.reviewed_elapsed - 1;
-  return 1 + static_cast<std::uint64_t>(std::clamp(2 * more / Chooser::kExchanging, 0.0, kMost));
 }
 
 /// Returns false once trials have lost too much.
@@ -165,15 +161,18 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   const Seconds price = Prices(call_class, candidates_).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
   const std::uint64_t every = trial != nullptr ? 1
-                              : whole          ? calls_between_watched(call_class)
+                              : whole ? stamped ? kBetweenWatched : calls_between_looks(call_class)
                               : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
                                         : calls_between_exchanges(call_class, price, problem);
   // Stamps of one call bring the exits of the one before: a plan's calls are watched in pairs.
-  decision.exchange_arrivals = call_class.exits_due || call_class.unobserved + 1 >= every;
+  // An exchange after a short call of the library's would tell nothing that is used.
+  const bool watches = !whole || stamped;
+  decision.exchange_arrivals =
+      watches && (call_class.exits_due || call_class.unobserved + 1 >= every);
   call_class.exits_due = stamped && decision.exchange_arrivals && !call_class.exits_due;
   if (stamped && !decision.exchange_arrivals)
     decision.plan = without_stamps(call_class, chosen.plan);
-  call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
+  call_class.unobserved = decision.exchange_arrivals || !watches ? 0 : call_class.unobserved + 1;
   last_.unusual =
       trial != nullptr || candidates_.size() < 2 || (whole && decision.exchange_arrivals);
   call_class.next_event = 0;

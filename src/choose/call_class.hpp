@@ -49,7 +49,7 @@ class RecentCounts {
   }
 
  private:
-  std::array<Count, 4> counts_{-1, -1, -1, -1};
+  std::array<Count, 8> counts_{-1, -1, -1, -1, -1, -1, -1, -1};
   std::size_t next_ = 0;
 };
 

@@ -17,6 +17,8 @@ constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each dou
 constexpr Seconds kOwnStep = 5e-6;    // a program's step takes so long however fast the network is
 constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
 constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
+// A loss beyond it was one of a disturbed machine, or does not last long: few calls are reviewed.
+constexpr double kMostLoss = 1;
 constexpr std::uint64_t kMaxPauseDoublings = 7;  // times that a pause after a lost review doubles
 constexpr std::uint64_t kReviewed = 8;           // calls that are decided about between two reviews
 constexpr std::uint64_t kFirstReview = 16;       // the first ones try what there is
@@ -197,7 +199,7 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   std::uint64_t pause = refreshing_calls(call_class);
   call_class.refresh_every = kRefresh;
   if (call_class.futile_reviews > 0) {
-    const double calls = std::clamp(reviewed * loss / kLoss, 1.0, 1e6);
+    const double calls = std::max(1.0, reviewed * std::min(loss, kMostLoss) / kLoss);
     pause = static_cast<std::uint64_t>(calls)
             << std::min(call_class.futile_reviews - 1, kMaxPauseDoublings);
   }
