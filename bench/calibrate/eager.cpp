@@ -35,7 +35,7 @@ std::int64_t search_buffer(MPI_Comm comm, int peer, bool first, Messages& messag
   constexpr int kMost = 128;
   constexpr double kLongBefore = 0.25;
   const auto are_over = [&](int count) {
-    double least = 1;  // what disturbs them makes sends longer
+    double least = 1;  // disturbances make sends longer
     for (int i = 0; i < kTries; ++i)
       least = std::min(least, messages.part_sending(comm, peer, first, bytes, count));
     return least < kLongBefore;

@@ -143,9 +143,9 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   candidates_ = pricer_.candidates(call_class, problem, expected_,
                                    Prices(call_class, {}).doubt_of_programs() > 1);
   const Candidate* const trial = whole ? nullptr : trial_candidate(call_class);
-  const Candidate& chosen = trial != nullptr                  ? *trial
-                            : whole && candidates_.size() > 1 ? candidates_[1]
-                                                              : best_of(call_class);
+  const Candidate& usual =
+      whole ? candidates_.at(candidates_.size() > 1 ? 1 : 0) : best_of(call_class);
+  const Candidate& chosen = trial != nullptr ? *trial : usual;
   if (trial == nullptr && call_class.current != chosen.name()) {
     call_class.current = chosen.name();
     call_class.feedback[chosen.name()].confirm();
@@ -158,12 +158,9 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
         feedback.uses() == 0 && !library_so_far, false,
         trial != nullptr ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
-  const Seconds price = Prices(call_class, candidates_).of(chosen);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
-  const std::uint64_t every = trial != nullptr ? 1
-                              : whole ? stamped ? kBetweenWatched : calls_between_looks(call_class)
-                              : stamped ? calls_between_stamps(call_class, price, *chosen.plan)
-                                        : calls_between_exchanges(call_class, price, problem);
+  const std::uint64_t every =
+      trial != nullptr ? 1 : calls_between_watched(call_class, chosen, problem, whole);
   // Stamps of one call bring the exits of the one before: a plan's calls are watched in pairs.
   // An exchange after a short call of the library's would tell nothing that is used.
   const bool watches = !whole || stamped;
@@ -338,6 +335,16 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
       candidates_.empty() ? 0 : Prices(call_class, candidates_).of(candidates_.front());
   call_class.next_event = next_event(call_class, price, pause);
   call_class.unobserved += call_class.next_event - call_class.calls - 1;
+}
+
+/// The number of calls from a watched call, or the end of a pair of them, to the next.
+std::uint64_t Chooser::calls_between_watched(const CallClass& call_class, const Candidate& chosen,
+                                             const Problem& problem, bool whole) const {
+  const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
+  if (whole) return stamped ? kBetweenWatched : calls_between_looks(call_class);
+  const Seconds price = Prices(call_class, candidates_).of(chosen);
+  return stamped ? calls_between_stamps(call_class, price, *chosen.plan)
+                 : calls_between_exchanges(call_class, price, problem);
 }
 
 /// The number of calls between two exchanges of arrivals, such that they cost at most kExchanging

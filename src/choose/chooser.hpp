@@ -171,7 +171,7 @@ class Chooser {
     std::string_view name = {};  // NOLINT(readability-redundant-member-init): often left out
     Seconds predicted = 0;
     bool first = false;    // its first call since it was judged: slower than the next ones
-    bool unusual = false;  // a trial, or no plan is affordable yet, or watching it takes long
+    bool unusual = false;  // a trial, no plan affordable yet, or a short call that is watched
     Seconds best = 0;      // in a trial: the best candidate's price, if it is known
     Seconds waiting = 0;   // for the last rank, the mean over the ranks; once arrivals are known
   };
@@ -195,6 +195,9 @@ class Chooser {
   [[nodiscard]] const Candidate* doubtful_candidate(const CallClass& call_class) const;
   [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
   [[nodiscard]] Seconds price_of_best(const CallClass& call_class) const;
+  [[nodiscard]] std::uint64_t calls_between_watched(const CallClass& call_class,
+                                                    const Candidate& chosen, const Problem& problem,
+                                                    bool whole) const;
   [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                       const Problem& problem) const;
   [[nodiscard]] std::uint64_t calls_between_stamps(const CallClass& call_class, Seconds price,

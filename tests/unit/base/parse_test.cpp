@@ -55,7 +55,7 @@ TEST(Parse, CountsFromTheLeastOneUp) {
 
 TEST(Parse, SaysWhichNumbersAreTooLarge) {
   const std::string most = ", at most 9007199254740992";
-  EXPECT_TRUE(message([] { (void)parse_bytes("bytes", "9PB0"); }).find(most) == std::string::npos);
+  EXPECT_FALSE(message([] { (void)parse_bytes("bytes", "-1"); }).ends_with(most));
   for (const std::string text : {"9007199254740994", "8193TiB", "99999999999999999999"}) {
     EXPECT_TRUE(message([&] { (void)parse_bytes("bytes", text); }).ends_with(most)) << text;
   }
@@ -73,8 +73,7 @@ TEST(Parse, ErrorsNameWhatValueAndRemedy) {
 TEST(NetworkText, ReadsBack) {
   const Network network = parse_network(
       "alpha=3us,beta=40ns,gamma=0.1ns,eager=4KiB,buffer=1MiB,handshake=6us,ports=2,exchange=1.5,"
-      "per_node=4,"
-      "local_alpha=2us,local_beta=0.5ns,burst=128KiB,jitter=0.1,seed=9");
+      "per_node=4,local_alpha=2us,local_beta=0.5ns,burst=128KiB,jitter=0.1,seed=9");
   EXPECT_DOUBLE_EQ(network.alpha, 3e-6);
   EXPECT_EQ(network.eager_limit, 4096);
   EXPECT_EQ(network.buffer, 1 << 20);
