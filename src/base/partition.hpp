@@ -19,6 +19,12 @@ class Partition {
   [[nodiscard]] Range range(Count first, Count last) const {
     return {begin(first), begin(last) - begin(first)};
   }
+  /// The part that holds an element.
+  [[nodiscard]] Count part_of(Count element) const {
+    const Count in_longer = longer_ * (size_ + 1);
+    if (element < in_longer) return element / (size_ + 1);
+    return longer_ + (element - in_longer) / size_;
+  }
   [[nodiscard]] Count longest() const { return size_ + (longer_ > 0 ? 1 : 0); }
 
  private:

@@ -19,7 +19,11 @@ constexpr std::uint64_t kMaxUses = 12;           // uses of a candidate whose du
 // Part of the time of moving data that exchanges of arrivals may take, if that is less than
 // Chooser::kExchanging of all: it follows the last arrival, as nothing else does that they delay.
 constexpr double kExchangingOfMoving = 0.05;
-constexpr Seconds kLook = 3e-6;      // expecting and deciding, without planning
+constexpr Seconds kLook = 3e-6;  // expecting and deciding, without planning
+// The same by a rank that comes late, when its node's other ranks have used the caches for long.
+// All wait for it, so there looking may take only a part of the time of moving data, too.
+constexpr Seconds kLateLook = 70e-6;
+constexpr double kLookingOfMoving = 0.02;
 constexpr double kTrialLoss = 0.02;  // part of the time of moving data that trials may lose
 constexpr double kDoubted = 1.1;     // prices that are off by more are not trusted
 // Ranks come apart if they wait for more than this part of the time that moving data takes, and for
@@ -44,6 +48,12 @@ constexpr Seconds kLeastLater = 50e-6;
 std::uint64_t calls_between_looks(const CallClass& call_class) {
   const double look = kLook / (Chooser::kLooking * std::max(call_class.elapsed, 1e-9));
   return 1 + static_cast<std::uint64_t>(look);
+}
+
+/// The same where a rank is expected late, while the library is chosen.
+std::uint64_t calls_between_late_looks(const CallClass& call_class) {
+  const double look = kLateLook / (kLookingOfMoving * std::max(call_class.moving, 1e-6));
+  return std::max(calls_between_looks(call_class), 1 + static_cast<std::uint64_t>(look));
 }
 
 /// Returns false once trials have lost too much.
@@ -93,9 +103,19 @@ class Chooser::Prices {
     if (library_ == nullptr || takes_mean_time(candidate.row->collective)) return price;
     const Seconds of_library = last_exit(*library_);
     const Seconds last = last_exit(candidate);
-    if (!(of_library > 0)) return price;
-    if (last <= of_library + std::max(kLeastLater, kLater * of_library)) return price;
+    if (!later(last, of_library)) return price;
     return std::max(price, library_->predicted * factor(*library_) * last / of_library);
+  }
+  /// Returns true if further calls of a candidate may show that it is better than `best`, since its
+  /// quickest call was, and its calls are too few for medians that chance does not move.
+  [[nodiscard]] bool may_be_better(const Candidate& candidate, const Candidate& best) const {
+    const Feedback* feedback = find(candidate.name());
+    if (candidate.name() == best.name() || feedback == nullptr) return false;
+    if (!feedback->tried() || feedback->settled()) return false;
+    if (candidate.predicted * feedback->least_factor() < of(best)) return true;
+    const bool is_library = &candidate == library_ && !takes_mean_time(candidate.row->collective);
+    const Seconds least = candidate.predicted * feedback->least_last_exit_factor();
+    return is_library && later(last_exit(best), least);
   }
 
  private:
@@ -103,6 +123,9 @@ class Chooser::Prices {
     const Feedback* feedback = find(candidate.name());
     if (feedback == nullptr) return calibration_;
     return feedback->factor(calibration_, follows_arrivals(candidate) ? kPriorWeight : 0);
+  }
+  [[nodiscard]] static bool later(Seconds last, Seconds of_library) {
+    return of_library > 0 && last > of_library + std::max(kLeastLater, kLater * of_library);
   }
   /// From the last arrival on; 0 if it is not known.
   [[nodiscard]] Seconds last_exit(const Candidate& candidate) const {
@@ -156,7 +179,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   Feedback& feedback = call_class.feedback[chosen.name()];
   note({call_class.key, chosen.row, chosen.name(), chosen.predicted,
         feedback.uses() == 0 && !library_so_far, false,
-        trial != nullptr ? price_of_best(call_class) : 0});
+        trial != nullptr && !is_native(*chosen.row) ? price_of_best(call_class) : 0});
   feedback.use(call_class.calls);
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
   const std::uint64_t every =
@@ -206,8 +229,9 @@ bool Chooser::compares_whole_calls(const CallClass& call_class, Collective colle
 }
 
 /// Returns a candidate to try: first the library's collective and the best balanced program, until
-/// both have enough feedback; then those whose price may be too high; later one that was not used
-/// for long. Null: none.
+/// both have enough feedback; then those whose price may be too high; then again one of the first
+/// two, while chance may have made it look slower than the best; later one that was not used for
+/// long. Null: none.
 const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
   if (candidates_.size() < 2) return nullptr;
   const Prices prices(call_class, candidates_);
@@ -223,8 +247,12 @@ const Candidate* Chooser::trial_candidate(CallClass& call_class) const {
     const Feedback* feedback = prices.find(each.name());
     if (feedback != nullptr && feedback->renewing() && feedback->uses() < kMaxUses) return &each;
   }
-  if (!may_try(call_class)) return nullptr;
   const Candidate& best = best_of(call_class);
+  for (const Candidate* each : {&candidates_[0], &candidates_[1]}) {
+    if (each != &candidates_[0] && !may_try(call_class)) break;
+    if (uses(*each) < kMaxUses && prices.may_be_better(*each, best)) return each;
+  }
+  if (!may_try(call_class)) return nullptr;
   for (const Candidate& other : candidates_) {
     const auto feedback = call_class.feedback.find(other.name());
     if (other.name() == best.name() || feedback == call_class.feedback.end()) continue;
@@ -326,7 +354,7 @@ void Chooser::rest(CallClass& call_class, std::uint64_t every, bool observed) {
   std::uint64_t pause = every - call_class.unobserved;
   if (late(expected_)) {
     call_class.balanced_in_a_row = 0;
-    pause = std::min(pause, calls_between_looks(call_class));
+    pause = std::min(pause, calls_between_late_looks(call_class));
   } else if (observed) {
     ++call_class.balanced_in_a_row;
   }

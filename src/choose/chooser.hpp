@@ -172,7 +172,7 @@ class Chooser {
     Seconds predicted = 0;
     bool first = false;    // its first call since it was judged: slower than the next ones
     bool unusual = false;  // a trial, no plan affordable yet, or a short call that is watched
-    Seconds best = 0;      // in a trial: the best candidate's price, if it is known
+    Seconds best = 0;      // in a trial of ours: the best candidate's price, if known
     Seconds waiting = 0;   // for the last rank, the mean over the ranks; once arrivals are known
   };
   class Prices;

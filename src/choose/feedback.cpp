@@ -9,6 +9,11 @@ void Ratios::renew() {
   seen_ = 0;
 }
 
+double Ratios::least() const {
+  const auto end = ratios_.begin() + static_cast<std::ptrdiff_t>(std::min(seen_, kWindow));
+  return seen_ == 0 ? 0 : *std::min_element(ratios_.begin(), end);
+}
+
 double Ratios::median(double prior, std::size_t prior_weight) const {
   if (before_ && seen_ < kEnough) return *before_;
   std::array<float, kWindow> all = ratios_;

@@ -19,6 +19,9 @@ class Ratios {
   [[nodiscard]] std::size_t seen() const { return seen_; }
   [[nodiscard]] bool renewed() const { return before_.has_value(); }
   [[nodiscard]] bool renewing() const { return before_ && seen_ < kEnough; }
+  [[nodiscard]] bool full() const { return seen_ >= kWindow; }
+  /// The least of the last few since the last renew(); 0 if there are none.
+  [[nodiscard]] double least() const;
   /// The lower median, together with `prior_weight` ratios of `prior` while there are few; `prior`
   /// if there are none.
   [[nodiscard]] double median(double prior, std::size_t prior_weight = 0) const;
@@ -59,6 +62,11 @@ class Feedback {
     return ratios_.median(prior, prior_weight);
   }
   [[nodiscard]] double last_exit_factor() const { return last_exits_.median(0); }
+  /// Returns true after so many calls that chance hardly moves the medians.
+  [[nodiscard]] bool settled() const { return ratios_.full(); }
+  /// The factors of the quickest of the last few calls; 0 if there are none.
+  [[nodiscard]] double least_factor() const { return ratios_.least(); }
+  [[nodiscard]] double least_last_exit_factor() const { return last_exits_.least(); }
 
   /// Returns true if the candidate should be tried again at call number `call`, since it was not
   /// used for long. `worse`: its price over the best one's. The pause is such that three calls cost

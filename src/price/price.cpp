@@ -117,7 +117,10 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
                                   : mean_on_nodes(plan, network, arrivals);
   }
   const std::vector<Seconds> since = since_first(arrivals);
-  return mean_exit_after_last(replay(plan, network, since, placement), since);
+  const std::vector<Seconds> exits = replay(plan, network, since, placement);
+  if (!plan.placement.empty() && plan.problem.collective == Collective::allreduce)
+    return std::ranges::max(exits) - std::ranges::max(since);
+  return mean_exit_after_last(exits, since);
 }
 
 }  // namespace latecomer

@@ -106,6 +106,8 @@ void VirtualNetwork::handle(const Event& event) {
                                    .busy = (event.id & kBusy) != 0});
     case EventKind::local_done:
       return run_local(event.rank, static_cast<Token>(event.id));
+    case EventKind::memory:
+      return end_memory_work(event.rank, event.id);
   }
 }
 
@@ -341,28 +343,58 @@ void VirtualNetwork::deliver_control(Channel& channel) {
 
 // --- Local work: one combine or copy a rank at a time ---
 
-void VirtualNetwork::local(Rank rank, Ticks duration, Token token) {
-  const Ticks end = later(now_, duration);
-  if (options_.trace) {
-    const Local& work = locals_[static_cast<std::size_t>(rank)];
-    TraceEntry& entry = result_->trace.emplace_back();
-    entry.kind = work.is_copy     ? TraceEntry::Kind::copy
-                 : work.flag >= 0 ? TraceEntry::Kind::accumulate
-                                  : TraceEntry::Kind::combine;
-    entry.flag = work.flag;
-    entry.from = entry.to = rank;
-    entry.begin = to_seconds(now_);
-    entry.end = entry.taken = to_seconds(end);
-    entry.sender_operation = entry.receiver_operation = token;
-    entry.source = work.left;
-    entry.target = work.right;
-    entry.into = work.into;
+/// Begins local work of `each` seconds a byte. Work on shared memory also loads the memory of the
+/// node, with all ranks of the node.
+void VirtualNetwork::local(Rank rank, Token token, Seconds each, Count elements, bool shared) {
+  const auto bytes = static_cast<double>(elements * options_.element_bytes);
+  if (options_.trace) trace_local(rank, token);
+  const Ticks own = to_ticks("time of local work", each * bytes);
+  const Seconds memory = shared ? options_.network.memory : 0;
+  if (memory == 0 || bytes == 0) {
+    return schedule(later(now_, own), EventKind::local_done, rank, token);
   }
-  schedule(end, EventKind::local_done, rank, token);
+  const Ticks alone = std::max(own, to_ticks("time of local work", memory * bytes));
+  const double share = std::min(1.0, memory / std::max(each, memory));
+  shared_memory(rank).load.begin(now_, alone, share, {rank, token});
+  schedule_memory(rank);
+}
+
+void VirtualNetwork::schedule_memory(Rank rank) {
+  const MemoryLoad& load = shared_memory(rank).load;
+  if (load.idle()) return;
+  schedule(later(now_, load.next_end() - now_), EventKind::memory, rank, load.changes());
+}
+
+void VirtualNetwork::end_memory_work(Rank rank, std::uint64_t change) {
+  MemoryLoad& load = shared_memory(rank).load;
+  if (load.changes() != change) return;  // other work has begun, and moved the end
+  const std::vector<MemoryLoad::Work> ended = load.end(now_);
+  schedule_memory(rank);
+  for (const MemoryLoad::Work& work : ended) run_local(work.rank, work.token);
+}
+
+void VirtualNetwork::trace_local(Rank rank, Token token) {
+  Local& work = locals_[static_cast<std::size_t>(rank)];
+  work.trace = result_->trace.size();
+  TraceEntry& entry = result_->trace.emplace_back();
+  entry.kind = work.is_copy     ? TraceEntry::Kind::copy
+               : work.flag >= 0 ? TraceEntry::Kind::accumulate
+                                : TraceEntry::Kind::combine;
+  entry.flag = work.flag;
+  entry.from = entry.to = rank;
+  entry.begin = to_seconds(now_);
+  entry.sender_operation = entry.receiver_operation = token;
+  entry.source = work.left;
+  entry.target = work.right;
+  entry.into = work.into;
 }
 
 void VirtualNetwork::run_local(Rank rank, Token token) {
-  const Local& work = locals_[static_cast<std::size_t>(rank)];
+  const Local work = locals_[static_cast<std::size_t>(rank)];
+  if (options_.trace) {
+    TraceEntry& entry = result_->trace[work.trace];
+    entry.end = entry.taken = to_seconds(now_);
+  }
   if (options_.memory != nullptr) {
     Memory& memory = (*options_.memory)[static_cast<std::size_t>(rank)];
     if (work.is_copy) {
@@ -383,18 +415,6 @@ VirtualNetwork::Flag& VirtualNetwork::flag(Rank rank, std::int32_t index) {
     flags.resize(static_cast<std::size_t>(index) + 1);
   }
   return flags[static_cast<std::size_t>(index)];
-}
-
-/// The time of local work. Work on shared memory also passes the memory of the node, which all
-/// ranks of the node load together.
-Ticks VirtualNetwork::local_time(Rank rank, Seconds each, Count elements, bool shared) {
-  const auto bytes = static_cast<double>(elements * options_.element_bytes);
-  const Ticks own = to_ticks("time of local work", each * bytes);
-  if (!shared || options_.network.memory == 0) return own;
-  SharedMemory& memory = shared_memory(rank);
-  memory.free = later(std::max(memory.free, now_),
-                      to_ticks("time of local work", options_.network.memory * bytes));
-  return std::max(own, memory.free - now_);
 }
 
 void VirtualNetwork::increase(Rank rank, std::int32_t index, bool piggybacks) {
@@ -439,9 +459,7 @@ void VirtualNetwork::begin_accumulate(Rank rank, const FlagUse& use, Token token
   locals_[static_cast<std::size_t>(rank)] = {use.source, use.target, Into::right,
                                              is_first,   use.flag,   use.piggybacks};
   const Network& network = options_.network;
-  local(rank,
-        local_time(rank, is_first ? network.local_beta : network.gamma, use.source.count, true),
-        token);
+  local(rank, token, is_first ? network.local_beta : network.gamma, use.source.count, true);
 }
 
 void VirtualNetwork::end_accumulate(Rank rank, std::int32_t index, bool piggybacks) {
@@ -495,7 +513,7 @@ void VirtualNetwork::RankTransport::combine(const Slice& left, const Slice& righ
   network_.locals_[static_cast<std::size_t>(rank_)] = {left, right, into, false};
   const bool shared = left.buffer == Buffer::node || right.buffer == Buffer::node;
   const Seconds each = network_.options_.network.gamma;
-  network_.local(rank_, network_.local_time(rank_, each, left.count, shared), token);
+  network_.local(rank_, token, each, left.count, shared);
 }
 
 void VirtualNetwork::RankTransport::copy(const Slice& from, const Slice& to, Token token) {
@@ -503,7 +521,7 @@ void VirtualNetwork::RankTransport::copy(const Slice& from, const Slice& to, Tok
   // Copies within a rank's own memory count as nothing.
   const bool shared = from.buffer == Buffer::node || to.buffer == Buffer::node;
   const Seconds each = shared ? network_.options_.network.local_beta : 0;
-  network_.local(rank_, network_.local_time(rank_, each, from.count, shared), token);
+  network_.local(rank_, token, each, from.count, shared);
 }
 
 void VirtualNetwork::RankTransport::signal(const FlagUse& use, Token token) {

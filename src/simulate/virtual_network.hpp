@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "protocol/protocol.hpp"
+#include "simulate/memory_load.hpp"
 #include "simulate/simulation.hpp"
 
 namespace latecomer {
-
-using Ticks = std::int64_t;  // picoseconds
 
 /// Throws Error naming `what` beyond a million seconds either way: sums have room, up to the end of
 /// the clock.
@@ -109,6 +108,7 @@ class VirtualNetwork {
     left,
     landed,
     local_done,
+    memory,
     received,
     flag
   };
@@ -117,7 +117,7 @@ class VirtualNetwork {
     std::uint64_t number = 0;
     EventKind kind = EventKind::arrive;
     Rank rank = 0;
-    std::size_t id = 0;  // of a message, or a token
+    std::size_t id = 0;  // of a message, a token, or a change of a memory's load
 
     bool operator>(const Event& other) const {
       return time != other.time ? time > other.time : number > other.number;
@@ -147,9 +147,11 @@ class VirtualNetwork {
   [[nodiscard]] Seconds on_link(const PendingMessage& message, Count bytes);
   [[nodiscard]] bool exchanges(const PendingMessage& message);
   void trace(PendingMessage& message, Ticks end);
-  void local(Rank rank, Ticks duration, Token token);
-  [[nodiscard]] Ticks local_time(Rank rank, Seconds each, Count elements, bool shared);
+  void local(Rank rank, Token token, Seconds each, Count elements, bool shared);
+  void trace_local(Rank rank, Token token);
   void run_local(Rank rank, Token token);
+  void schedule_memory(Rank rank);
+  void end_memory_work(Rank rank, std::uint64_t change);
   void complete(Rank rank, const Completion& completion);
   void note_exit(Rank rank);
   [[nodiscard]] Protocol& protocol(Rank rank) {
@@ -182,6 +184,7 @@ class VirtualNetwork {
     bool is_copy = false;
     std::int32_t flag = -1;  // of an accumulate
     bool piggybacks = false;
+    std::size_t trace = 0;  // its place in the trace, if there is one
   };
   /// A flag of a node.
   struct Flag {
@@ -198,7 +201,7 @@ class VirtualNetwork {
   /// The memory that the ranks of a node share.
   struct SharedMemory {
     std::vector<Flag> flags;
-    Ticks free = 0;  // when all copies and combines so far have passed the node's memory
+    MemoryLoad load;
     std::vector<std::pair<Rank, std::vector<char>>> piggybacked;
   };
 

@@ -10,6 +10,7 @@
 
 #include "algorithms/nodes/among.hpp"
 #include "algorithms/nodes/lanes.hpp"
+#include "algorithms/nodes/piece_order.hpp"
 #include "algorithms/nodes/plans.hpp"
 #include "algorithms/nodes/waves.hpp"
 #include "algorithms/registry.hpp"
@@ -36,9 +37,12 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
 
 /// A lane of a wave, and what its ranks tell each other of it.
 struct Lane {
-  Lane(const Wave& part, const NodeRank& rank, Builder& builder)
+  Lane(const Plan& plan, const Wave& part, const NodeRank& rank, Builder& builder)
       : wave(part), sum(part, rank, builder) {
-    if (!rank.one_node()) result = PieceFlags(wave, builder);
+    if (!rank.one_node()) {
+      result = PieceFlags(wave, builder);
+      order = piece_order(plan_of(plan, wave), rank.node(), wave);
+    }
     if (!wave.last) end_of_use = PieceFlags(wave, builder);
   }
 
@@ -46,6 +50,7 @@ struct Lane {
   Sum sum;
   PieceFlags result;
   PieceFlags end_of_use;
+  std::shared_ptr<const PieceOrder> order;  // null on one node
 };
 
 /// The driver's share of a lane: to reduce the sum of its node with those of the others, and to
@@ -53,9 +58,14 @@ struct Lane {
 void drive(const Plan& plan, const Lane& lane, const NodeRank& rank, Builder& builder) {
   const Wave& wave = lane.wave;
   const bool tells = wave.lane == 0;
-  const auto known = lane.sum.await(tells && wave.number == 0);
+  std::vector<OpIndex> known;
+  for (std::size_t i = 0; i < lane.order->used.size(); ++i) {
+    const bool told = i == 0 && tells && wave.number == 0;
+    const auto there = lane.sum.await(lane.order->used[i], told);
+    if (told) known = there;
+  }
   const Lifted lifted = rank.carry_out(plan_of(plan, wave), wave.whole(), wave.lane, known);
-  lane.result.signal(builder);
+  for (const Count piece : lane.order->result) lane.result.signal(piece, builder);
   if (!tells || !wave.last) return;
   builder.piggyback_last();
   builder.wait_also_for_all(lifted.told);
@@ -66,7 +76,7 @@ void take(const Lane& lane, Count piece, const NodeRank& rank, Builder& builder)
   const Wave& wave = lane.wave;
   if (!rank.drives(wave.lane) && !rank.one_node()) {
     lane.result.await(piece, 1, builder);
-    if (wave.lane == 0 && wave.last && piece + 1 == wave.pieces) builder.piggyback_last();
+    if (wave.lane == 0 && wave.last && piece == lane.order->result.back()) builder.piggyback_last();
   }
   builder.copy(wave.piece(piece), builder.output(wave.vector(piece)));
   if (!wave.last) lane.end_of_use.signal_end_of_use(piece, builder);
@@ -76,14 +86,17 @@ void take(const Lane& lane, Count piece, const NodeRank& rank, Builder& builder)
 void combine(const Plan& plan, const std::vector<Lane>& lanes, const NodeRank& rank,
              Builder& builder) {
   const Wave& any = lanes.front().wave;
-  for (Count piece = 0; piece < any.pieces; ++piece) {
-    for (const Lane& lane : lanes) lane.sum.add(piece, lane.wave.lane == 0 && any.number == 0);
+  const auto pieces = static_cast<std::size_t>(any.pieces);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    for (const Lane& lane : lanes) {
+      lane.sum.add(lane.order->used[i], i == 0 && lane.wave.lane == 0 && any.number == 0);
+    }
   }
   for (const Lane& lane : lanes) {
     if (rank.drives(lane.wave.lane)) drive(plan, lane, rank, builder);
   }
-  for (Count piece = 0; piece < any.pieces; ++piece) {
-    for (const Lane& lane : lanes) take(lane, piece, rank, builder);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    for (const Lane& lane : lanes) take(lane, lane.order->result[i], rank, builder);
   }
 }
 
@@ -93,9 +106,9 @@ void combine_alone(const Lane& lane, const NodeRank& rank, Builder& builder) {
   const Wave& wave = lane.wave;
   const bool tells = wave.number == 0;
   for (Count piece = 0; piece < wave.pieces + kAhead; ++piece) {
-    if (piece < wave.pieces) lane.sum.add(piece, tells);
+    if (piece < wave.pieces) lane.sum.add(piece, tells && piece == 0);
     if (piece < kAhead) continue;
-    lane.sum.await(piece - kAhead, tells);
+    lane.sum.await(piece - kAhead, tells && piece == kAhead);
     take(lane, piece - kAhead, rank, builder);
   }
 }
@@ -112,7 +125,7 @@ void build(const Plan& plan, Builder& builder) {
       continue;
     }
     std::vector<Lane> lanes;
-    for (const Wave& wave : waves) lanes.emplace_back(wave, rank, builder);
+    for (const Wave& wave : waves) lanes.emplace_back(plan, wave, rank, builder);
     for (const PieceFlags& flags : used) flags.await(rank.mates(), builder);
     used.clear();
     for (const Lane& lane : lanes) used.push_back(lane.end_of_use);

@@ -1,8 +1,9 @@
 #include "algorithms/nodes/among.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "algorithms/nodes/lanes.hpp"
 #include "algorithms/registry.hpp"
@@ -53,6 +54,46 @@ std::string_view aware_row(const Plan& plan, const Problem& problem, const Knowl
   return aware.front();
 }
 
+Seconds balanced_among(const Plan& plan, const Network& network) {
+  const Cost cost = cost_of(plan);
+  return hockney_time(plan.problem, cost, network) -
+         network.saved(cost.sent * plan.problem.element_bytes);
+}
+
+/// The time of work within a node that the messages of a plan do not hide, about: the driver's
+/// copies; adding up the first message, and copying the last one. The first node's segments often
+/// lie as its messages need them, so the second one stands for all.
+Seconds work_within(const Plan& plan, const Network& network) {
+  const Program program = build_program(plan, std::min(1, plan.problem.ranks - 1));
+  Count copied = 0;
+  Count first = 0;
+  Count last = 0;
+  for (const Operation& op : program.operations) {
+    if (op.kind == OpKind::copy) copied += op.source.count;
+    if (op.kind == OpKind::send && first == 0) first = op.source.count;
+    if (op.kind == OpKind::recv) last = op.target.count;
+  }
+  const auto bytes = [&](Count elements) {
+    return static_cast<Seconds>(elements * plan.problem.element_bytes);
+  };
+  return network.gamma * bytes(first) + network.local_beta * bytes(copied + last);
+}
+
+/// The cheapest plan; work within the nodes decides between those that cost about the same.
+Plan least_among(std::vector<std::pair<Seconds, Plan>> tried, const Network& network) {
+  constexpr double kAlike = 1.05;
+  if (tried.size() > 1) {
+    const Seconds least =
+        std::ranges::min_element(tried, {}, &std::pair<Seconds, Plan>::first)->first;
+    std::erase_if(tried, [&](const auto& each) { return each.first > kAlike * least; });
+  }
+  if (tried.size() > 1) {
+    for (auto& [takes, plan] : tried) takes += work_within(plan, network);
+  }
+  const auto best = std::ranges::min_element(tried, {}, &std::pair<Seconds, Plan>::first);
+  return best == tried.end() ? Plan{} : std::move(best->second);
+}
+
 }  // namespace
 
 Parameters parameters_for(const Algorithm& row, const Parameters& given) {
@@ -88,21 +129,16 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
   }
   const auto names = programs_of(to_string(problem.collective));
   const std::string_view use_aware = aware_row(plan, problem, knowledge, aware);
-  Plan best;
-  Seconds shortest = std::numeric_limits<Seconds>::infinity();
+  std::vector<std::pair<Seconds, Plan>> tried;
   for (const std::string_view name : names) {
     const Algorithm& row = find_algorithm(problem.collective, name);
     const bool competes = use_aware.empty() ? !row.arrival_aware : name == use_aware;
     if (!competes || !accepts(row, problem, nullptr)) continue;
-    Plan tried = made(row);
-    const Cost cost = cost_of(tried);
-    const Network& network = knowledge.network;
-    const Seconds takes =
-        hockney_time(problem, cost, network) - network.saved(cost.sent * problem.element_bytes);
-    if (takes >= shortest) continue;
-    best = std::move(tried);
-    shortest = takes;
+    Plan one = made(row);
+    const Seconds takes = balanced_among(one, knowledge.network);
+    tried.emplace_back(takes, std::move(one));
   }
+  Plan best = least_among(std::move(tried), knowledge.network);
   const auto place = std::find(names.begin(), names.end(), best.algorithm);
   plan.parameters[std::string(kAmong)] = place - names.begin();
   return best;

@@ -132,7 +132,7 @@ Program NodeExecutor::program(const Plan& plan, Rank me) {
   const Sum sum(wave, rank, builder);
   const PieceFlags result(wave, builder);
   for (Count piece = 0; piece < wave.pieces; ++piece) {
-    sum.add(piece, true);
+    sum.add(piece, piece == 0);
     for (Count slice = 0; slice < wave.slices; ++slice) {
       vector_.sums.push_back({wave.slice(piece, slice), sum.flag(piece, slice)});
     }

@@ -53,7 +53,7 @@ void build(const Plan& plan, Builder& builder) {
     ended.await(rank.hands_over() ? 2 : 1, builder);
     ended = wave.last ? PieceFlags() : PieceFlags(wave, builder);
     sum.add();
-    if (rank.drives() || (rank.root() && rank.one_node())) sum.await(false);
+    if (rank.drives() || (rank.root() && rank.one_node())) sum.await();
     if (rank.drives()) drive(plan, wave, rank, builder);
     if (rank.drives() && rank.hands_over()) result.signal(builder);
     if (rank.root() && !rank.drives()) take(wave, result, rank, builder);

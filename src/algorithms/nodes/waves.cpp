@@ -164,9 +164,11 @@ PieceFlags::PieceFlags(const Wave& wave, Builder& builder) : wave_(wave) {
 }
 
 void PieceFlags::signal(Builder& builder) const {
-  for (Count piece = 0; piece < wave_.pieces; ++piece) {
-    builder.signal(wave_.piece(piece), flags_[static_cast<std::size_t>(piece)]);
-  }
+  for (Count piece = 0; piece < wave_.pieces; ++piece) signal(piece, builder);
+}
+
+void PieceFlags::signal(Count piece, Builder& builder) const {
+  builder.signal(wave_.piece(piece), flags_[static_cast<std::size_t>(piece)]);
 }
 
 void PieceFlags::signal_end_of_use(Count piece, Builder& builder) const {
@@ -197,7 +199,7 @@ void Sum::add(Count piece, bool tells) const {
     const Count slice = (rank_.place() + turn) % wave_.slices;
     const Slice to = wave_.slice(piece, slice);
     builder_.accumulate(builder_.input(wave_.vector(to)), to, flag(piece, slice));
-    if (tells && piece == 0 && slice == 0) builder_.piggyback_last();
+    if (tells && slice == 0) builder_.piggyback_last();
   }
 }
 
@@ -209,17 +211,15 @@ std::vector<OpIndex> Sum::await(Count piece, bool tells) const {
   std::vector<OpIndex> known;
   for (Count slice = 0; slice < wave_.slices; ++slice) {
     builder_.await(wave_.slice(piece, slice), flag(piece, slice), rank_.mates());
-    if (!tells || piece > 0 || slice > 0) continue;
+    if (!tells || slice > 0) continue;
     builder_.piggyback_last();
     known = {builder_.last()};
   }
   return known;
 }
 
-std::vector<OpIndex> Sum::await(bool tells) const {
-  std::vector<OpIndex> known = await(0, tells);
-  for (Count piece = 1; piece < wave_.pieces; ++piece) await(piece, tells);
-  return known;
+void Sum::await() const {
+  for (Count piece = 0; piece < wave_.pieces; ++piece) await(piece, false);
 }
 
 }  // namespace latecomer

@@ -79,6 +79,7 @@ class PieceFlags {
   }
   /// Signals each piece as this rank leaves it.
   void signal(Builder& builder) const;
+  void signal(Count piece, Builder& builder) const;
   void signal_end_of_use(Count piece, Builder& builder) const;
   void signal_end_of_use(Builder& builder) const;
   void await(Count piece, Rank count, Builder& builder) const;
@@ -99,15 +100,15 @@ class Sum {
   [[nodiscard]] std::int32_t flag(Count piece, Count slice) const {
     return flags_[static_cast<std::size_t>(piece * wave_.slices + slice)];
   }
-  /// Adds a piece of this rank's vector. `tells`: the first one with its arrival stamp.
+  /// Adds a piece of this rank's vector. `tells`: with its arrival stamp.
   void add(Count piece, bool tells) const;
   /// Adds all of it.
   void add() const;
   /// Awaits a piece of all of them. Returns the operation after which their stamps are known, if
-  /// this is the first piece and they tell.
+  /// they tell with this piece.
   std::vector<OpIndex> await(Count piece, bool tells) const;
-  /// Awaits all pieces, likewise.
-  std::vector<OpIndex> await(bool tells) const;
+  /// Awaits all pieces.
+  void await() const;
 
  private:
   Wave wave_;

@@ -128,7 +128,7 @@ TEST(Chooser, WaitsForItsPlansWithoutALoss) {
 TEST(Chooser, StaysWithTheLibraryWhereBothAreAlike) {
   World world;
   const Played played = play(world, 200, {}, [](auto row) { return row == "native" ? 1.03 : 1; });
-  EXPECT_GE(played.count("native", 9), 180);
+  EXPECT_GE(played.count("native", 9), 170);
 }
 
 TEST(Chooser, IsNotLockedInByASlowCall) {
@@ -141,6 +141,39 @@ TEST(Chooser, IsNotLockedInByASlowCall) {
     });
     EXPECT_GE(played.count("native", 9), 280) << slow;
   }
+}
+
+/// Most of the first calls were slow by chance. The quickest one was not, so there are more.
+TEST(Chooser, IsNotMisledByMostOfThreeCalls) {
+  World world;
+  int natives = 0;
+  const Played played = play(world, 120, {}, [&](auto row) {
+    if (row != "native") return 1.0;
+    if (!world.chooser.class_of(kProblem).active) return 0.9;
+    return ++natives <= 2 ? 9 : 0.9;
+  });
+  EXPECT_GE(played.count("native", 10), 100);
+}
+
+/// After a late rank deciding takes longer, and all wait for it: short calls are decided about now
+/// and then while the library is chosen.
+TEST(Chooser, LooksRarelyAtShortCallsOfTheLibraryAfterALateRank) {
+  const auto looked_at = [](const Problem& problem) {
+    World world;
+    const std::vector<Seconds> arrivals = one_late(0.3);
+    const auto machine = [](auto row) { return row == "native" ? 0.3 : 1; };
+    play(world, 400, arrivals, machine, problem);
+    int looks = 0;
+    for (int i = 0; i < 200; ++i) {
+      looks += Chooser::left_alone(world.chooser.class_of(problem)) ? 0 : 1;
+      world.call(problem, machine, arrivals);
+    }
+    return looks;
+  };
+  const Problem brief{Collective::allreduce, 16, 1 << 12, 4};
+  EXPECT_LE(looked_at(brief), 40);
+  EXPECT_GT(looked_at(brief), 0);
+  EXPECT_EQ(looked_at(kProblem), 200);
 }
 
 /// The machine was busy while the library was tried, for all of its calls.

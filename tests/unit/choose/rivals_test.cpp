@@ -169,24 +169,24 @@ TEST(Chooser, UsesPlansForLateRanksBeforeRivals) {
 TEST(Chooser, TriesOtherProgramsAmongNodes) {
   World world;
   world.chooser.place(consecutive_placement(16, 4));
-  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"ring", 2}};
+  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"generalized", 2}};
   const Machine machine = machine_of(factors, 3.3);
   Played played;
   for (int i = 0; i < 400; ++i) played.rows.push_back(world.call(kProblem, machine));
-  EXPECT_EQ(last_choice(played), "ring");
+  EXPECT_EQ(last_choice(played), "generalized");
 }
 
 /// Where the memory of nodes cannot be had, the program among the nodes serves all ranks.
 TEST(Chooser, KeepsTheProgramWithoutMemoryOfNodes) {
   World world;
   world.chooser.place(consecutive_placement(16, 4));
-  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"ring", 2}};
+  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"generalized", 2}};
   const Machine machine = machine_of(factors, 3.3);
-  while (world.call(kProblem, machine) != "ring") ASSERT_LT(world.time, 1000);
+  while (world.call(kProblem, machine) != "generalized") ASSERT_LT(world.time, 1000);
   const Decision without = world.chooser.without_nodes(world.last, kProblem);
   ASSERT_NE(without.plan, nullptr);
   EXPECT_TRUE(without.plan->placement.empty());
-  EXPECT_EQ(without.plan->inner.front().algorithm, "ring");
+  EXPECT_EQ(without.plan->inner.front().algorithm, "generalized");
 }
 
 /// A row that a rule chooses may have the name of a program among nodes: its durations are others.
@@ -195,16 +195,16 @@ TEST(Chooser, LearnsNothingOfRivalsFromCallsByRule) {
   world.chooser.place(consecutive_placement(16, 4));
   world.chooser.policy().rules = std::make_shared<const UserRules>(read_rules(
       R"({"rule_file_version": 1, "module": "latecomer", "collectives": {"allreduce": [{"rules": [
-          {"imbalance_min": 1, "alg": "ring"}, {"alg": "auto"}]}]}})",
+          {"imbalance_min": 1, "alg": "generalized"}, {"alg": "auto"}]}]}})",
       "rules"));
-  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"ring", 2}};
-  const auto ring = [&] { return world.chooser.class_of(kProblem).feedback["ring"]; };
+  const Factors factors{{"native", 3.6}, {"fastest", 3}, {"generalized", 2}};
+  const auto rival = [&] { return world.chooser.class_of(kProblem).feedback["generalized"]; };
   play(world, 400, {}, machine_of(factors, 3.3));
-  const double before = ring().factor(1);
-  ASSERT_TRUE(ring().judged());
+  const double before = rival().factor(1);
+  ASSERT_TRUE(rival().judged());
   const Played late = play(world, 20, one_late(1), [](auto) { return 9; });
-  EXPECT_EQ(late.count("ring"), 20);
-  EXPECT_EQ(ring().factor(1), before);
+  EXPECT_EQ(late.count("generalized"), 20);
+  EXPECT_EQ(rival().factor(1), before);
 }
 
 /// Other plans have other durations.

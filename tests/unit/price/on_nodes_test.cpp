@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/random.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
@@ -143,6 +145,30 @@ TEST(OnNodes, RivalsAreProgramsAmongTheNodes) {
   knowledge.placement = consecutive_placement(4, 4);
   EXPECT_TRUE(rivals(planned("nodes", sum_of(4, 1 << 18), kGigabit, knowledge.placement), knowledge)
                   .empty());
+}
+
+/// `generalized` sends the least, but its driver copies what is not in one place, and mates wait
+/// for half of the vector at the begin and at the end.
+TEST(OnNodes, WorkWithinNodesDecidesBetweenProgramsThatCostAboutTheSame) {
+  Network network = kGigabit;
+  network.local_beta = 0.1e-9;
+  const Placement placement = consecutive_placement(16, 2);
+  const Problem problem = sum_of(16, 1 << 22);
+  const auto row = [&](const Network& costs) {
+    return planned("nodes", problem, costs, placement).inner.front().algorithm;
+  };
+  EXPECT_EQ(planned("fastest", sum_of(8, 1 << 22), network, Placement{}).algorithm, "generalized");
+  EXPECT_EQ(row(network), "segmented_ring");
+}
+
+/// For a short vector after one late rank a plan may let most ranks leave early and the last one
+/// late.
+TEST(OnNodes, AnAllreduceIsPricedByItsLastExit) {
+  const Placement placement = consecutive_placement(16, 4);
+  const Plan plan = planned("nodes", sum_of(16, 1 << 14), kGigabit, placement, one_late(16));
+  const std::vector<Seconds> exits = replay(plan, kGigabit, one_late(16), placement);
+  EXPECT_EQ(mean_after_last(plan, kGigabit, one_late(16), placement),
+            std::ranges::max(exits) - 20e-3);
 }
 
 TEST(OnNodes, PlanningCountsTheOperationsOnMemory) {
