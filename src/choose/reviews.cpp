@@ -65,15 +65,18 @@ struct Usual {
 
 /// The part of the library's time by which decided calls are longer. The rank that comes last is in
 /// an all-reduce for the least time. Other ranks may leave later than with the library: where ranks
-/// wait for less time than the call takes, in both kinds of calls, the mean of the least and the
-/// most time counts too. One or two calls of the library may be those of the job's start.
-double relative_loss(Collective collective, const Usual& library, const Usual& decided) {
+/// wait for less time than the call takes the mean of the least and the most time counts too. One
+/// or two calls of the library may be those of the job's start, when ranks came together: so may
+/// others be if decided calls take some ranks more than twice as long. `whole`: nothing but reviews
+/// compares the calls, so there that time counts.
+double relative_loss(Collective collective, const Usual& library, const Usual& decided,
+                     bool whole) {
   if (!(library.least > 0)) return 0;
   const double on_mean = decided.mean() / library.mean() - 1;
   if (takes_mean_time(collective)) return on_mean;
   const double on_last = decided.least / library.least - 1;
   const bool brief_waits = library.calls >= kFewCalls && library.most < 2 * library.least &&
-                           decided.most < 2 * library.most;
+                           (whole || decided.most < 2 * library.most);
   return brief_waits ? std::max(on_last, on_mean) : on_last;
 }
 
@@ -191,7 +194,8 @@ void Chooser::judge(CallClass& call_class, Collective collective, const Review& 
   const auto calls_since = static_cast<double>(call_class.calls - call_class.reviewed);
   call_class.reviewed = call_class.calls;
   const double share = std::min(1.0, reviewed / std::max(calls_since, 1.0));
-  const double loss = share * relative_loss(collective, library, decided);
+  const double loss = share * relative_loss(collective, library, decided,
+                                            compares_whole_calls(call_class, collective));
   if (loss <= kLoss) {
     call_class.futile_reviews = 0;
     call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);

@@ -1,11 +1,13 @@
 #include "simulate/memory_load.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace latecomer {
 namespace {
 
 constexpr double kRounding = 0.5;  // ticks
+constexpr double kMostLeft = 4e18;  // ticks: beyond the end of the clock, which the network refuses
 
 }  // namespace
 
@@ -15,7 +17,10 @@ void MemoryLoad::advance(Ticks now) {
 }
 
 void MemoryLoad::begin(Ticks now, Ticks own, double share, const Work& work) {
-  if (idle()) load_ = done_ = 0;  // and the sum of all rounding
+  if (idle()) {
+    load_ = done_ = 0;  // and the sum of all rounding
+    at_ = now;
+  }
   advance(now);
   under_way_.push({done_ + static_cast<double>(own), begun_++, share, work});
   load_ += share;
@@ -36,7 +41,7 @@ std::vector<MemoryLoad::Work> MemoryLoad::end(Ticks now) {
 
 Ticks MemoryLoad::next_end() const {
   const double left = std::max(0.0, under_way_.top().end - done_) / speed();
-  return at_ + static_cast<Ticks>(std::ceil(left));
+  return at_ + static_cast<Ticks>(std::min(std::ceil(left), kMostLeft));
 }
 
 }  // namespace latecomer

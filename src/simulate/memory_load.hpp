@@ -21,7 +21,7 @@ class MemoryLoad {
 
   /// Begins work that alone takes `own` ticks, and `share` of what the memory passes, at most 1.
   void begin(Ticks now, Ticks own, double share, const Work& work);
-  /// Returns the work that ends now, in the order in which it began.
+  /// Returns the work that ends now, the earliest first.
   [[nodiscard]] std::vector<Work> end(Ticks now);
   [[nodiscard]] bool idle() const { return under_way_.empty(); }
   /// The time at which work ends next, unless other work begins before. Not for idle memory.

@@ -79,15 +79,16 @@ Seconds work_within(const Plan& plan, const Network& network) {
   return network.gamma * bytes(first) + network.local_beta * bytes(copied + last);
 }
 
-/// The cheapest plan; work within the nodes decides between those that cost about the same.
+/// The cheapest plan. Work within the nodes decides between all-reduces that cost about the same.
 Plan least_among(std::vector<std::pair<Seconds, Plan>> tried, const Network& network) {
   constexpr double kAlike = 1.05;
   if (tried.size() > 1) {
     const Seconds least =
         std::ranges::min_element(tried, {}, &std::pair<Seconds, Plan>::first)->first;
-    std::erase_if(tried, [&](const auto& each) { return each.first > kAlike * least; });
+    std::erase_if(tried,
+                  [&](const auto& each) { return each.first > std::max(least, kAlike * least); });
   }
-  if (tried.size() > 1) {
+  if (tried.size() > 1 && tried.front().second.problem.collective == Collective::allreduce) {
     for (auto& [takes, plan] : tried) takes += work_within(plan, network);
   }
   const auto best = std::ranges::min_element(tried, {}, &std::pair<Seconds, Plan>::first);

@@ -120,6 +120,9 @@ TEST(Chooser, ReviewsCompareTheMeanTooWhereWaitsAreBrief) {
   // The library's last calls were those of ranks that came together; now they wait for a late one.
   EXPECT_FALSE(loses(10, 11, 9, 300));
   EXPECT_TRUE(loses(10, 11, 12, 300));
+  // Of short calls nothing else would show that some ranks leave far later.
+  EXPECT_FALSE(loses(10, 11, 10, 26));
+  EXPECT_TRUE(loses(0.010, 0.011, 0.010, 0.026));
   EXPECT_FALSE(loses(10, 11, 9, 14, 1));
   EXPECT_TRUE(loses(10, 11, 9, 14, 3));
   EXPECT_TRUE(loses(10, 11, 12, 14, 1));
