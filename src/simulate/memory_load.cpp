@@ -6,7 +6,7 @@
 namespace latecomer {
 namespace {
 
-constexpr double kRounding = 0.5;  // ticks
+constexpr double kRounding = 0.5;   // ticks
 constexpr double kMostLeft = 4e18;  // ticks: beyond the end of the clock, which the network refuses
 
 }  // namespace
