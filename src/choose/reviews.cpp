@@ -20,9 +20,9 @@ constexpr double kLoss = 0.01;        // part of the time of a class's calls tha
 // A loss beyond it was one of a disturbed machine, or does not last long: few calls are reviewed.
 constexpr double kMostLoss = 1;
 constexpr std::uint64_t kMaxPauseDoublings = 7;  // times that a pause after a lost review doubles
-constexpr std::size_t kFewCalls = 3;
-constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
-constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
+constexpr std::size_t kEnoughCalls = 3;          // of the library, for its mean to count
+constexpr std::uint64_t kReviewed = 8;           // calls that are decided about between two reviews
+constexpr std::uint64_t kFirstReview = 16;       // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
 // One in so many calls goes to the library, so that its durations do not get old: first, at last.
 constexpr std::uint64_t kRefresh = 32;
@@ -65,17 +65,17 @@ struct Usual {
 
 /// The part of the library's time by which decided calls are longer. The rank that comes last is in
 /// an all-reduce for the least time. Other ranks may leave later than with the library: where ranks
-/// wait for less time than the call takes the mean of the least and the most time counts too. One
-/// or two calls of the library may be those of the job's start, when ranks came together: so may
-/// others be if decided calls take some ranks more than twice as long. `whole`: nothing but reviews
-/// compares the calls, so there that time counts.
+/// wait for less time than the call takes the mean of the least and the most time counts too. It
+/// does not if the library has few durations, or if decided calls keep some rank for more than
+/// twice as long: the library's calls may be from before a rank was late. `whole`: nothing but
+/// reviews compares the calls, so there the mean counts however long that is.
 double relative_loss(Collective collective, const Usual& library, const Usual& decided,
                      bool whole) {
   if (!(library.least > 0)) return 0;
   const double on_mean = decided.mean() / library.mean() - 1;
   if (takes_mean_time(collective)) return on_mean;
   const double on_last = decided.least / library.least - 1;
-  const bool brief_waits = library.calls >= kFewCalls && library.most < 2 * library.least &&
+  const bool brief_waits = library.calls >= kEnoughCalls && library.most < 2 * library.least &&
                            (whole || decided.most < 2 * library.most);
   return brief_waits ? std::max(on_last, on_mean) : on_last;
 }
