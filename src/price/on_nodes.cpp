@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "algorithms/nodes/cells.hpp"
+
 namespace latecomer {
 namespace {
 
@@ -51,20 +53,26 @@ Parameters same_among(const Plan& plan) {
 Count operations_on_node(const Plan& plan) {
   if (plan.placement.empty()) return 0;
   const Count bytes = plan.problem.bytes();
-  const Count waves = std::max<Count>(1, (bytes + kMaxNodeBytes - 1) / kMaxNodeBytes);
+  const Count most = Nodes(plan.placement, plan.problem.ranks).most();
+  const Count copies = has_cells(plan) ? most : 1;
+  const Count waves = std::max<Count>(1, (copies * bytes + kMaxNodeBytes - 1) / kMaxNodeBytes);
   const auto asked = plan.parameters.find("pieces");
   const Count pieces = waves * (asked == plan.parameters.end() ? 1 : asked->second);
-  const Count most = Nodes(plan.placement, plan.problem.ranks).most();
   const Count slices = std::clamp<Count>(bytes / pieces / static_cast<Count>(kSlice), 1, most);
-  return pieces * (2 * slices + 4);  // accumulate and await slices; final flags, copies, end of use
+  // Accumulate and await slices, or fill, await and combine cells; final flags, copies, end of use.
+  return pieces * (2 * slices + 4 + (has_cells(plan) ? 2 * most : 0));
 }
 
 Seconds with_local_work(const Plan& plan, Seconds among, const Network& network) {
   const double ranks = Nodes(plan.placement, plan.problem.ranks).most();
   const auto bytes = static_cast<double>(plan.problem.bytes());
   const Seconds combined = (network.local_beta + (ranks - 1) * network.gamma) / ranks;  // per byte
-  // Each rank adds its vector and copies the result; all share the memory of the node.
-  const Seconds each = std::max(combined + network.local_beta, 2 * ranks * network.memory);
+  // Each rank adds its vector and copies the result; all share the memory of the node. To cells it
+  // copies its vector, and combines a part of all.
+  const bool cells = has_cells(plan);
+  const Seconds adds = cells ? network.local_beta + (ranks - 1) / ranks * network.gamma : combined;
+  const Seconds each =
+      std::max(adds + network.local_beta, (cells ? 3 : 2) * ranks * network.memory);
   const double first = std::min(bytes, std::max(kPiece, bytes / kMostPieces));
   const Seconds turns = (ranks - 1) * combined * std::min(bytes, kSlice);
   return std::max(among, each * bytes) + each * first + turns + 2 * network.local_alpha;

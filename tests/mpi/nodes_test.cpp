@@ -24,10 +24,12 @@ namespace {
 
 constexpr const char* kNodes = "LATECOMER_NODES";
 
-/// A communicator whose all-reduces run on nodes of so many ranks.
+/// A communicator whose reductions run on nodes of so many ranks.
 struct OnNodes {
-  explicit OnNodes(const std::string& per_node) : nodes(kNodes, per_node) {
-    CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "nodes"), MPI_SUCCESS);
+  explicit OnNodes(const std::string& per_node, const char* algorithm = "nodes")
+      : nodes(kNodes, per_node) {
+    CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", algorithm), MPI_SUCCESS);
+    CHECK_EQ(latecomer_set_algorithm(comm, "reduce", algorithm), MPI_SUCCESS);
   }
   [[nodiscard]] CommState& state() const { return state_of(comm); }
   [[nodiscard]] bool shares_memory() const {
@@ -62,6 +64,30 @@ MPI_TEST(all_reduce_on_nodes_is_right_for_all_kinds) {
       }
     }
     CHECK_EQ(on.shares_memory(), shares(context, nodes));
+  }
+}
+
+/// Vectors side by side in the node's buffer, combined in the order of ranks: operators that do not
+/// commute always, others on request.
+MPI_TEST(reductions_in_cells_are_right_for_all_kinds) {
+  const Kinds kinds;
+  std::uint64_t seed = context.seed;
+  for (const std::string& nodes : placements(context)) {
+    const OnNodes on(nodes, "nodes:cells=1:pieces=3");
+    for (const Kind& kind : kinds.all()) {
+      for (const Count count : {0, 1, 7, 3000}) {
+        const bool in_place = seed % 2 == 0;
+        const double sleep = seed % 5 == static_cast<std::uint64_t>(context.rank) ? 1e-3 : 0;
+        const std::string about = kind.name + " in cells, nodes=" + nodes;
+        try_allreduce(on.comm, kind, {count, in_place, sleep}, ++seed, about);
+        const int root = static_cast<int>(seed % static_cast<std::uint64_t>(context.ranks));
+        try_reduce(on.comm, kind, {count, in_place, sleep, root}, ++seed, about);
+      }
+    }
+    CHECK_EQ(on.shares_memory(), shares(context, nodes));
+    latecomer_stats stats{};
+    latecomer_get_stats(on.comm, &stats);
+    CHECK_EQ(stats.failed, 0U);
   }
 }
 

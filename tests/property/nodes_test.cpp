@@ -73,10 +73,11 @@ void check_case(const Algorithm& row, const CallOnNodes& given, bool verified) {
   ASSERT_EQ(memory.wrong(), 0) << to_text(plan);
 }
 
-/// Some rows have several drivers a node.
-void give_lanes(const Algorithm& row, Random& random, CallOnNodes& given) {
+/// Some rows have several drivers a node, or cells.
+void give_ways(const Algorithm& row, Random& random, CallOnNodes& given) {
   for (const Parameter& parameter : row.parameters) {
     if (parameter.name == "lanes") given.parameters["lanes"] = 1 + random.next() % 5;
+    if (parameter.name == "cells") given.parameters["cells"] = random.next() % 2;
   }
 }
 
@@ -106,7 +107,7 @@ TEST_P(OnNodes, EveryRowIsRightOnEveryPlacement) {
               given.problem.commutative = !combines(collective) || random.next() % 4 != 0;
               given.placement = placement;
               given.arrivals = random_arrivals(ranks, random, kind);
-              give_lanes(row, random, given);
+              give_ways(row, random, given);
               check_case(row, given, count > 0 && count < 100);
               if (HasFatalFailure()) return;
             }
@@ -142,6 +143,29 @@ TEST(OnNodes, EveryAlgorithmAmongThemIsRight) {
   }
 }
 
+// The vectors of a node lie side by side in its buffer, which holds fewer elements of each.
+TEST(OnNodes, LongVectorsInCellsAreRight) {
+  for (const Collective collective : {Collective::allreduce, Collective::reduce}) {
+    for (const Rank per_node : {2, 3, 5}) {  // 3: nodes of different sizes; 5: one node
+      for (const bool commutative : {false, true}) {
+        SCOPED_TRACE(to_string(collective));
+        CallOnNodes given;
+        given.problem.collective = collective;
+        given.problem.ranks = 5;
+        given.problem.element_bytes = Count{1} << 20;
+        given.problem.count = 30;
+        given.problem.commutative = commutative;
+        given.problem.root = rooted(collective) ? 3 : 0;
+        given.placement = consecutive_placement(5, per_node);
+        given.arrivals = {0, 1e-3, 0, 0, 0};
+        given.parameters["cells"] = 1;
+        check_case(find_algorithm(collective, "nodes"), given, true);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Vectors that all ranks share as a whole go in waves; those of parts do without the node's buffer.
 TEST(OnNodes, VectorsLongerThanTheBufferAreRight) {
   Random random(4);
@@ -158,7 +182,7 @@ TEST(OnNodes, VectorsLongerThanTheBufferAreRight) {
         given.placement = consecutive_placement(4, per_node);
         given.arrivals.assign(4, 0);
         given.arrivals[static_cast<std::size_t>(late)] = 1e-3;
-        give_lanes(find_algorithm(collective, "nodes"), random, given);
+        give_ways(find_algorithm(collective, "nodes"), random, given);
         check_case(find_algorithm(collective, "nodes"), given, true);
         if (HasFatalFailure()) return;
       }
@@ -263,6 +287,7 @@ TEST(OnNodes, PlansThatNoRowMakesAreRefused) {
 
 // With telemetry all ranks know all arrivals after the call.
 TEST(OnNodes, AllRanksLearnAllArrivals) {
+  Random random(5);
   for (const Collective collective : all_collectives()) {
     for (const Placement& placement : placements(6)) {
       Problem problem;
@@ -272,10 +297,10 @@ TEST(OnNodes, AllRanksLearnAllArrivals) {
       Knowledge knowledge;
       knowledge.placement = placement;
       knowledge.telemetry = true;
-      Parameters parameters;
-      if (collective == Collective::allreduce) parameters["lanes"] = 2;
       const Algorithm& row = find_algorithm(collective, "nodes");
-      const Plan plan = make_plan(row, problem, parameters, knowledge);
+      CallOnNodes ways;
+      give_ways(row, random, ways);
+      const Plan plan = make_plan(row, problem, ways.parameters, knowledge);
       SimulationOptions options;
       options.arrivals = {1e-3, 2e-3, 5e-3, 4e-3, 3e-3, 6e-3};
       std::vector<ArrivalStamps> stamps(6, ArrivalStamps(6));

@@ -3,15 +3,18 @@
 // node's driver carries out the program of the node among the nodes; all copy the result. The
 // scoreboard finds which operations wait for which pieces, so that the phases overlap.
 //
-// Cost: of the algorithm among the nodes for N nodes, and m gamma. Where no ranks share a node, and
-// for operators that do not commute, it is that algorithm among all ranks.
-// Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
+// Cost: of the algorithm among the nodes for N nodes, and m gamma. Operators that do not
+// commute take the vectors in the order of ranks (cells.hpp) where nodes have consecutive ranks.
+// Where they do not, and where no ranks share a node, it is that algorithm among all ranks. Source:
+// this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
 #include <algorithm>
 
 #include "algorithms/nodes/among.hpp"
+#include "algorithms/nodes/cells.hpp"
 #include "algorithms/nodes/lanes.hpp"
 #include "algorithms/nodes/piece_order.hpp"
 #include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/sum.hpp"
 #include "algorithms/nodes/waves.hpp"
 #include "algorithms/registry.hpp"
 
@@ -27,6 +30,7 @@ constexpr Count kShortestBlock = 65536;  // bytes
 constexpr Count kMostBlocks = 32;
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
+  fill_cells(plan);
   fill_lanes(plan, knowledge);
   const Count lanes = lanes_of(plan);
   const Count blocks = std::min(plan.problem.bytes() / lanes / kShortestBlock, kMostBlocks);
@@ -46,6 +50,9 @@ struct Lane {
     if (!wave.last) end_of_use = PieceFlags(wave, builder);
   }
 
+  /// Whether the first piece carries the arrival stamps of the node.
+  [[nodiscard]] bool tells() const { return wave.lane == 0 && wave.number == 0; }
+
   Wave wave;
   Sum sum;
   PieceFlags result;
@@ -57,16 +64,15 @@ struct Lane {
 /// signal the result, with its last piece the arrival stamps of the others.
 void drive(const Plan& plan, const Lane& lane, const NodeRank& rank, Builder& builder) {
   const Wave& wave = lane.wave;
-  const bool tells = wave.lane == 0;
   std::vector<OpIndex> known;
   for (std::size_t i = 0; i < lane.order->used.size(); ++i) {
-    const bool told = i == 0 && tells && wave.number == 0;
+    const bool told = i == 0 && lane.tells();
     const auto there = lane.sum.await(lane.order->used[i], told);
     if (told) known = there;
   }
   const Lifted lifted = rank.carry_out(plan_of(plan, wave), wave.whole(), wave.lane, known);
   for (const Count piece : lane.order->result) lane.result.signal(piece, builder);
-  if (!tells || !wave.last) return;
+  if (wave.lane > 0 || !wave.last) return;
   builder.piggyback_last();
   builder.wait_also_for_all(lifted.told);
 }
@@ -83,14 +89,14 @@ void take(const Lane& lane, Count piece, const NodeRank& rank, Builder& builder)
 }
 
 /// The lanes of a wave on several nodes: what other nodes wait for goes first.
-void combine(const Plan& plan, const std::vector<Lane>& lanes, const NodeRank& rank,
-             Builder& builder) {
+void combine(const Plan& plan, std::vector<Lane>& lanes, const NodeRank& rank, Builder& builder) {
   const Wave& any = lanes.front().wave;
   const auto pieces = static_cast<std::size_t>(any.pieces);
   for (std::size_t i = 0; i < pieces; ++i) {
-    for (const Lane& lane : lanes) {
-      lane.sum.add(lane.order->used[i], i == 0 && lane.wave.lane == 0 && any.number == 0);
-    }
+    for (Lane& lane : lanes) lane.sum.add(lane.order->used[i], i == 0 && lane.tells());
+  }
+  for (std::size_t i = 0; i < pieces; ++i) {
+    for (Lane& lane : lanes) lane.sum.combine(lane.order->used[i], i == 0 && lane.tells());
   }
   for (const Lane& lane : lanes) {
     if (rank.drives(lane.wave.lane)) drive(plan, lane, rank, builder);
@@ -101,14 +107,17 @@ void combine(const Plan& plan, const std::vector<Lane>& lanes, const NodeRank& r
 }
 
 /// A wave on one node. A rank takes pieces soon after it added to them: they are in its cache.
-void combine_alone(const Lane& lane, const NodeRank& rank, Builder& builder) {
+void combine_alone(Lane& lane, const NodeRank& rank, Builder& builder) {
   constexpr Count kAhead = 2;  // pieces: mates may be a little later
   const Wave& wave = lane.wave;
-  const bool tells = wave.number == 0;
   for (Count piece = 0; piece < wave.pieces + kAhead; ++piece) {
-    if (piece < wave.pieces) lane.sum.add(piece, tells && piece == 0);
+    const bool tells = piece == 0 && lane.tells();
+    if (piece < wave.pieces) {
+      lane.sum.add(piece, tells);
+      lane.sum.combine(piece, tells);
+    }
     if (piece < kAhead) continue;
-    lane.sum.await(piece - kAhead, tells && piece == kAhead);
+    lane.sum.await(piece - kAhead, lane.tells() && piece == kAhead);
     take(lane, piece - kAhead, rank, builder);
   }
 }
@@ -146,6 +155,7 @@ LATECOMER_ROW(allreduce, nodes) {
           .scratch_messages = 3,
           .parameters = {among_parameter("allreduce"),
                          pieces_parameter(),
+                         cells_parameter(),
                          lanes_parameter(),
                          {"blocks",
                           "of the algorithm among the nodes; default: 0, as many as it takes by "

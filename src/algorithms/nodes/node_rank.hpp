@@ -25,11 +25,13 @@ class NodeRank {
   [[nodiscard]] bool drives(Count lane = 0) const {
     return !one_node() && drivers(lane).drives(me());
   }
+  /// The driver of its node, where there is one.
+  [[nodiscard]] Rank driver(Count lane = 0) const { return drivers(lane).of(node()); }
   [[nodiscard]] bool root() const { return me() == plan_.problem.root; }
   [[nodiscard]] bool with_root() const { return node() == nodes().node(plan_.problem.root); }
   /// True if the root's node has another driver, which must hand the result over.
   [[nodiscard]] bool hands_over() const {
-    return !one_node() && with_root() && drivers(0).of(node()) != plan_.problem.root;
+    return !one_node() && with_root() && driver() != plan_.problem.root;
   }
 
   /// Carries out the program of its node among the nodes, with the drivers of a lane.

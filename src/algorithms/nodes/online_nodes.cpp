@@ -11,6 +11,7 @@
 #include "algorithms/nodes/among.hpp"
 #include "algorithms/nodes/driver.hpp"
 #include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/sum.hpp"
 #include "algorithms/nodes/waves.hpp"
 #include "algorithms/owners/online_executor.hpp"
 #include "algorithms/owners/planning.hpp"
@@ -129,7 +130,7 @@ Program NodeExecutor::program(const Plan& plan, Rank me) {
   const NodeRank rank(plan, builder);
   if (rank.alone()) return builder.finish();
   const Wave wave = waves_of(plan, rank, Turns::slices, builder).front();
-  const Sum sum(wave, rank, builder);
+  Sum sum(wave, rank, builder);
   const PieceFlags result(wave, builder);
   for (Count piece = 0; piece < wave.pieces; ++piece) {
     sum.add(piece, piece == 0);

@@ -3,11 +3,14 @@
 // from its node's buffer, or, as its node's driver, has it in its output. For a late root its mates
 // take in all of the others.
 //
-// Cost: of the algorithm among the nodes for N nodes, and m gamma. Where no ranks share a node, and
-// for operators that do not commute, it is that algorithm among all ranks.
-// Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
+// Cost: of the algorithm among the nodes for N nodes, and m gamma. Operators that do not
+// commute take the vectors in the order of ranks (cells.hpp) where nodes have consecutive ranks.
+// Where they do not, and where no ranks share a node, it is that algorithm among all ranks. Source:
+// this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
 #include "algorithms/nodes/among.hpp"
+#include "algorithms/nodes/cells.hpp"
 #include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/sum.hpp"
 #include "algorithms/nodes/waves.hpp"
 #include "algorithms/registry.hpp"
 
@@ -18,6 +21,7 @@ constexpr Lifting kOnNodes{goes_in_waves, waves_among, {"clairvoyant"}, true, fa
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters.try_emplace("segments", 0);
+  fill_cells(plan);
   fill_lifted(plan, knowledge, kOnNodes);
   fill_pieces(plan, Turns::slices);
 }
@@ -48,11 +52,12 @@ void build(const Plan& plan, Builder& builder) {
       rank.carry_out_alone(plan_of(plan, wave), wave.range);
       continue;
     }
-    const Sum sum(wave, rank, builder);
+    Sum sum(wave, rank, builder);
     const PieceFlags result = rank.hands_over() ? PieceFlags(wave, builder) : PieceFlags();
     ended.await(rank.hands_over() ? 2 : 1, builder);
     ended = wave.last ? PieceFlags() : PieceFlags(wave, builder);
     sum.add();
+    sum.combine();
     if (rank.drives() || (rank.root() && rank.one_node())) sum.await();
     if (rank.drives()) drive(plan, wave, rank, builder);
     if (rank.drives() && rank.hands_over()) result.signal(builder);
@@ -71,7 +76,8 @@ Cost cost(const Plan& plan) {
 LATECOMER_ROW(reduce, nodes) {
   return {.arrival_aware = true,
           .scratch_messages = 3,
-          .parameters = {among_parameter("reduce"), pieces_parameter(), segments_among_parameter()},
+          .parameters = {among_parameter("reduce"), pieces_parameter(), cells_parameter(),
+                         segments_among_parameter()},
           .cost_formula = "of the algorithm among the N nodes, + m gamma",
           .source = "this project, docs/nodes.md",
           .fill_plan = fill_plan,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/nodes/cells.hpp"
 #include "algorithms/nodes/lanes.hpp"
 #include "algorithms/nodes/plans.hpp"
 #include "algorithms/registry.hpp"
@@ -28,21 +29,39 @@ Count usual_pieces(Count bytes, const Nodes& nodes) {
   return std::clamp<Count>(bytes / piece, 1, kMostPieces);
 }
 
-}  // namespace
-
-Count number_of_waves(const Problem& problem) {
-  const Count most = std::max<Count>(1, kMaxNodeBytes / problem.element_bytes);
+/// The waves of a vector of which the node's buffer holds so many copies.
+Count waves_for(const Problem& problem, Count copies) {
+  const Count most = std::max<Count>(1, kMaxNodeBytes / problem.element_bytes / copies);
   return (problem.count + most - 1) / most;
 }
 
+/// The vectors side by side in the buffer of the fullest node.
+Count copies_of(const Plan& plan, const Nodes& nodes) { return has_cells(plan) ? nodes.most() : 1; }
+
+/// The flags of a piece that its slices need not share.
+Count flags_of_piece(const Plan& plan, const Nodes& nodes) {
+  return 2 + (has_cells(plan) ? Count{nodes.most()} : 0);
+}
+
+bool waves_fit(const Problem& problem, Count copies, Count flags) {
+  return problem.element_bytes <= kMaxNodeBytes / copies &&
+         waves_for(problem, copies) <= kMaxNodeFlags / flags;
+}
+
+}  // namespace
+
+Count number_of_waves(const Problem& problem) { return waves_for(problem, 1); }
+
+/// An operator that does not commute takes the vectors in the order of ranks, node by node.
 bool goes_in_waves(const Problem& problem, const Placement& placement) {
-  return shares_nodes(placement) && problem.commutative && problem.count > 0 &&
-         problem.element_bytes > 0 && problem.element_bytes <= kMaxNodeBytes &&
-         number_of_waves(problem) <= kMaxNodeFlags / 3;
+  if (!shares_nodes(placement) || problem.count == 0 || problem.element_bytes == 0) return false;
+  if (problem.commutative) return waves_fit(problem, 1, 3);
+  const Nodes nodes(placement, problem.ranks);
+  return nodes.contiguous() && waves_fit(problem, nodes.most(), 3 + nodes.most());
 }
 
 std::vector<Problem> waves_among(const Plan& plan, const Nodes& nodes) {
-  const Count parts = number_of_waves(plan.problem) * lanes_of(plan);
+  const Count parts = waves_for(plan.problem, copies_of(plan, nodes)) * lanes_of(plan);
   const Partition lengths(plan.problem.count, parts);
   std::vector<Problem> all = {problem_among(plan.problem, nodes, lengths.longest())};
   const Count last = lengths.range(parts - 1).count;
@@ -58,14 +77,16 @@ Cost cost_of_waves(const Plan& plan) {
   Cost wave = cost_of(plan.inner.front());
   wave.sent *= lanes;
   wave.exchanged *= lanes;
-  for (Count i = number_of_waves(plan.problem); i > 0; --i) all = all + wave;
+  const Count waves =
+      waves_for(plan.problem, copies_of(plan, Nodes(plan.placement, plan.problem.ranks)));
+  for (Count i = waves; i > 0; --i) all = all + wave;
   return all;
 }
 
 void fill_lanes(Plan& plan, const Knowledge& knowledge) {
   Count& lanes = plan.parameters.try_emplace("lanes", 0).first->second;
   const Nodes nodes(knowledge.placement, plan.problem.ranks);
-  if (!goes_in_waves(plan.problem, knowledge.placement) || nodes.count() == 1) {
+  if (!goes_in_waves(plan.problem, knowledge.placement) || nodes.count() == 1 || has_cells(plan)) {
     lanes = 1;
     return;
   }
@@ -99,16 +120,17 @@ void fill_pieces(Plan& plan, Turns turns) {
 }
 
 Cuts::Cuts(const Plan& plan, const Nodes& nodes, Turns turns)
-    : waves(number_of_waves(plan.problem)), lanes(lanes_of(plan)) {
+    : waves(waves_for(plan.problem, copies_of(plan, nodes))), lanes(lanes_of(plan)) {
   const Count longest = Partition(plan.problem.count, waves * lanes).longest();
-  const Count flags = kMaxNodeFlags / (waves * lanes);  // pieces * (slices + 2) of them
+  const Count flags = kMaxNodeFlags / (waves * lanes);  // of a wave
+  const Count each = flags_of_piece(plan, nodes);       // and one for each slice
   const Count bytes = longest * plan.problem.element_bytes;
   const Count asked = plan.parameters.at("pieces");
   pieces = asked > 0 ? asked : usual_pieces(bytes, nodes);
-  pieces = std::clamp<Count>(pieces, 1, std::max<Count>(1, std::min(flags / 3, longest)));
+  pieces = std::clamp<Count>(pieces, 1, std::max<Count>(1, std::min(flags / (each + 1), longest)));
   const Count most = turns == Turns::none ? 1 : nodes.most();
   slices = std::clamp<Count>(bytes / pieces / kShortestSlice, 1,
-                             std::min<Count>(most, flags / pieces - 2));
+                             std::min<Count>(most, flags / pieces - each));
 }
 
 Slice Wave::piece(Count piece) const {
@@ -139,6 +161,13 @@ std::vector<std::vector<Wave>> lanes_of_waves(const Plan& plan, const NodeRank& 
       begin += range.count;
     }
     most = std::max(most, begin);
+  }
+  if (has_cells(plan)) {
+    for (std::vector<Wave>& lanes : waves) {
+      lanes.front().stride = most;
+      lanes.front().begin = (rank.mates() - 1) * most;
+    }
+    most *= rank.mates();
   }
   if (!rank.alone()) builder.node(most);
   return waves;
@@ -186,40 +215,12 @@ void PieceFlags::await(Count piece, Rank count, Builder& builder) const {
 
 void PieceFlags::await(Rank count, Builder& builder) const {
   if (empty()) return;
-  for (Count piece = 0; piece < wave_.pieces; ++piece) await(piece, count, builder);
-}
-
-Sum::Sum(const Wave& wave, const NodeRank& rank, Builder& builder)
-    : wave_(wave), rank_(rank), builder_(builder) {
-  for (Count i = 0; i < wave.pieces * wave.slices; ++i) flags_.push_back(builder.flag());
-}
-
-void Sum::add(Count piece, bool tells) const {
-  for (Count turn = 0; turn < wave_.slices; ++turn) {
-    const Count slice = (rank_.place() + turn) % wave_.slices;
-    const Slice to = wave_.slice(piece, slice);
-    builder_.accumulate(builder_.input(wave_.vector(to)), to, flag(piece, slice));
-    if (tells && slice == 0) builder_.piggyback_last();
+  for (Count piece = 0; piece < wave_.pieces; ++piece) {
+    const Slice last = wave_.piece(piece);
+    const Slice all =
+        wave_.stride == 0 ? last : Slice{Buffer::node, 0, last.end()};  // the cells of all ranks
+    builder.await(all, flag(piece), count);
   }
-}
-
-void Sum::add() const {
-  for (Count piece = 0; piece < wave_.pieces; ++piece) add(piece, false);
-}
-
-std::vector<OpIndex> Sum::await(Count piece, bool tells) const {
-  std::vector<OpIndex> known;
-  for (Count slice = 0; slice < wave_.slices; ++slice) {
-    builder_.await(wave_.slice(piece, slice), flag(piece, slice), rank_.mates());
-    if (!tells || slice > 0) continue;
-    builder_.piggyback_last();
-    known = {builder_.last()};
-  }
-  return known;
-}
-
-void Sum::await() const {
-  for (Count piece = 0; piece < wave_.pieces; ++piece) await(piece, false);
 }
 
 }  // namespace latecomer

@@ -10,6 +10,7 @@
 
 namespace latecomer {
 
+/// Of a vector that has the node's buffer for itself.
 [[nodiscard]] Count number_of_waves(const Problem& problem);
 /// Whether ranks share nodes and the vector goes through their buffers.
 [[nodiscard]] bool goes_in_waves(const Problem& problem, const Placement& placement);
@@ -47,6 +48,7 @@ struct Wave {
   Count lane = 0;
   Count pieces = 1;
   Count slices = 1;
+  Count stride = 0;  // from one rank's cell to the next; 0: there are none (cells.hpp)
 
   /// A piece in the node's buffer, and as a range of the vector.
   [[nodiscard]] Slice piece(Count piece) const;
@@ -56,6 +58,11 @@ struct Wave {
     return {range.begin + in_buffer.begin - begin, in_buffer.count};
   }
   [[nodiscard]] Slice whole() const { return {Buffer::node, begin, range.count}; }
+  /// The elements of a slice of the result in the cell of the rank at a place of the node, of
+  /// `mates`. The result is formed in the last cell.
+  [[nodiscard]] Slice cell(const Slice& of_result, Rank place, Rank mates) const {
+    return {Buffer::node, of_result.begin - (mates - 1 - place) * stride, of_result.count};
+  }
 };
 
 /// The waves of a plan with one lane; reserves the node's buffer if several ranks share it.
@@ -83,37 +90,11 @@ class PieceFlags {
   void signal_end_of_use(Count piece, Builder& builder) const;
   void signal_end_of_use(Builder& builder) const;
   void await(Count piece, Rank count, Builder& builder) const;
-  /// Awaits all pieces; nothing where there are no flags.
+  /// Awaits all pieces, before the buffer is written anew; nothing where there are no flags.
   void await(Rank count, Builder& builder) const;
 
  private:
   Wave wave_;
-  std::vector<std::int32_t> flags_;
-};
-
-/// The sum of the vectors of a node's ranks, in its buffer: ranks add as they come, in each piece
-/// beginning at different slices.
-class Sum {
- public:
-  Sum(const Wave& wave, const NodeRank& rank, Builder& builder);
-
-  [[nodiscard]] std::int32_t flag(Count piece, Count slice) const {
-    return flags_[static_cast<std::size_t>(piece * wave_.slices + slice)];
-  }
-  /// Adds a piece of this rank's vector. `tells`: with its arrival stamp.
-  void add(Count piece, bool tells) const;
-  /// Adds all of it.
-  void add() const;
-  /// Awaits a piece of all of them. Returns the operation after which their stamps are known, if
-  /// they tell with this piece.
-  std::vector<OpIndex> await(Count piece, bool tells) const;
-  /// Awaits all pieces.
-  void await() const;
-
- private:
-  Wave wave_;
-  const NodeRank& rank_;
-  Builder& builder_;
   std::vector<std::int32_t> flags_;
 };
 

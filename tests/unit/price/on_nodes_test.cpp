@@ -85,10 +85,21 @@ TEST(OnNodes, CollectivesWithoutTheRowHavePricesOfSharedLinks) {
   }
 }
 
-TEST(OnNodes, OperatorsThatDoNotCommuteGoAmongAllRanks) {
+// In the order of ranks: node by node if it is theirs, otherwise among all ranks.
+TEST(OnNodes, OperatorsThatDoNotCommuteHaveCellsWhereNodesAreContiguous) {
   Problem problem = sum_of(8, 20000);
   problem.commutative = false;
   const Placement placement = consecutive_placement(8, 4);
+  const Plan plan = planned("auto", problem, kGigabit, placement, one_late(8));
+  EXPECT_EQ(plan.algorithm, kNodesRow);
+  EXPECT_EQ(plan.placement, placement);
+  EXPECT_EQ(plan.parameters.at("cells"), 1);
+}
+
+TEST(OnNodes, OperatorsThatDoNotCommuteGoAmongAllRanksOfOtherNodes) {
+  Problem problem = sum_of(8, 20000);
+  problem.commutative = false;
+  const Placement placement = {0, 1, 0, 1, 0, 1, 0, 1};
   const Plan plan = planned("auto", problem, kGigabit, placement, one_late(8));
   EXPECT_EQ(plan.algorithm, kNodesRow);
   EXPECT_TRUE(plan.placement.empty());
