@@ -137,8 +137,7 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced, bool nodes) {
-  const Network& network = policy_.reproducible ? kReproducible : policy_.network;
-  pricer_.know(network, watch_ != nullptr && !rooted(collective), announced,
+  pricer_.know(policy_.network_of_plans(), watch_ != nullptr && !rooted(collective), announced,
                nodes && !policy_.reproducible);
 }
 

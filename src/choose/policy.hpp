@@ -44,6 +44,13 @@ struct Policy {
   [[nodiscard]] bool automatic(Collective collective) const {
     return choice(collective).algorithm->name == "auto";
   }
+  /// The network that calls are planned for.
+  [[nodiscard]] const Network& network_of_plans() const {
+    return reproducible ? kReproducible : network;
+  }
+  /// Returns true if long messages between nodes go in pieces: where they hinder those of the other
+  /// direction.
+  [[nodiscard]] bool sends_in_pieces() const { return network_of_plans().exchange > 1; }
   /// Returns true if both policies decide alike.
   [[nodiscard]] bool operator==(const Policy& other) const = default;
 };

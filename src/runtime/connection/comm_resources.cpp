@@ -5,7 +5,8 @@
 namespace latecomer {
 
 void CommResources::begin_call(const Plan& plan, const RankContext& context, Buffers buffers,
-                               MPI_Op op, std::uint64_t call, Piggyback* piggyback) {
+                               MPI_Op op, std::uint64_t call, bool in_pieces,
+                               Piggyback* piggyback) {
   if (!plan.placement.empty() && !shares_memory) {
     throw Error("plan", in_words(plan), "one without memory of nodes, which was not made");
   }
@@ -17,7 +18,8 @@ void CommResources::begin_call(const Plan& plan, const RankContext& context, Buf
     const std::size_t bytes = Buffers::node_bytes(buffers.layout(), context.node_count);
     buffers.share(memory->reserve(context.flags, bytes));
   }
-  transport.begin(std::move(buffers), op, {call, context.plan_hash}, piggyback, memory);
+  transport.begin(std::move(buffers), op,
+                  {call, context.plan_hash, in_pieces ? &placement : nullptr}, piggyback, memory);
 }
 
 }  // namespace latecomer

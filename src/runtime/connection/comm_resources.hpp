@@ -48,10 +48,10 @@ struct CommResources {
     ++owner;
     failures.continue_after(position, calls);
   }
-  /// Begins a call on the transport. Throws std::bad_alloc or std::system_error if there is no
-  /// memory for it.
+  /// Begins a call on the transport. `in_pieces`: long messages between nodes go so. Throws
+  /// std::bad_alloc or std::system_error if there is no memory for it.
   void begin_call(const Plan& plan, const RankContext& context, Buffers buffers, MPI_Op op,
-                  std::uint64_t call, Piggyback* piggyback);
+                  std::uint64_t call, bool in_pieces, Piggyback* piggyback);
   /// A call is over: other calls may use its memory.
   void end_call() {
     scratch.release();

@@ -13,9 +13,17 @@ namespace {
 
 constexpr Count kCopiedBytes = 32768;   // of a message, behind its head
 constexpr Count kLeavingBytes = 65536;  // to one peer at a time, or one message that is longer
-constexpr std::size_t kTests = 32;      // of channels, in one poll
-constexpr std::size_t kFlags = 4;       // that are looked at in turn in one poll
-constexpr unsigned kPatience = 256;     // polls without news of the node, until plans are compared
+// A long message may go in pieces. Over TCP, Open MPI sends when the receiver has acknowledged the
+// message, and the acknowledgement waits behind all that the receiver is sending itself: of two
+// ranks that send to each other the later one waits for the other's whole message. So few pieces
+// are under way, and each is longer than TCP's eager limit: a message that nobody receives yet
+// takes no memory.
+constexpr Count kShortestPiece = 81920;  // bytes
+constexpr Count kMostPieces = 32;
+constexpr std::uint32_t kPiecesUnderWay = 2;
+constexpr std::size_t kTests = 32;   // of channels, in one poll
+constexpr std::size_t kFlags = 4;    // that are looked at in turn in one poll
+constexpr unsigned kPatience = 256;  // polls without news of the node, until plans are compared
 
 /// The head of a staged message.
 struct Head {
@@ -46,6 +54,7 @@ MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit, std::size_t staged_
       control_(comm) {
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
+  PMPI_Comm_rank(comm, &me_);
   peers_.resize(static_cast<std::size_t>(ranks));
 }
 
@@ -289,7 +298,8 @@ void MpiTransport::post(PendingMessage& pending) {
     stage(pending);
     post_staged(pending);
   }
-  post_rest(pending);
+  pending.posted = pending.staged_count;
+  post_pieces(pending);
   if (--pending.open == 0) finish(pending);
 }
 
@@ -347,13 +357,28 @@ void MpiTransport::post_staged(PendingMessage& pending) {
   if (request != MPI_REQUEST_NULL) add_piece({request, &pending, MPI_PACKED, bytes, true});
 }
 
-void MpiTransport::post_rest(PendingMessage& pending) {
+/// The elements of a piece, the same for sender and receiver.
+Count MpiTransport::piece_of(const PendingMessage& pending) const {
+  if (call_.nodes == nullptr) return piece_limit_;
+  const Placement& nodes = *call_.nodes;
+  const auto node = [&](Rank rank) { return nodes[static_cast<std::size_t>(rank)]; };
+  if (!nodes.empty() && node(pending.peer) == node(me_)) return piece_limit_;
+  const Count size = std::max<Count>(1, buffers_->layout().size);
+  const Count shortest = (kShortestPiece + size - 1) / size;
+  return std::min(piece_limit_, std::max(shortest, pending.data.count / kMostPieces));
+}
+
+/// Posts all pieces to receive, and as many to send as may be under way.
+void MpiTransport::post_pieces(PendingMessage& pending) {
   const int tag = tags_.of(call_.number, call_.plan_hash, pending.number);
   const MPI_Datatype type = buffers_->type(pending.data);
-  for (Count done = pending.staged_count; done < pending.data.count; done += piece_limit_) {
-    const int count = static_cast<int>(std::min(piece_limit_, pending.data.count - done));
+  const Count piece = piece_of(pending);
+  const bool sends = pending.direction == Direction::send;
+  while (pending.posted < pending.data.count && (!sends || pending.open <= kPiecesUnderWay)) {
+    const int count = static_cast<int>(std::min(piece, pending.data.count - pending.posted));
     const MPI_Request request =
-        start(pending, buffers_->address(pending.data, done), count, type, tag);
+        start(pending, buffers_->address(pending.data, pending.posted), count, type, tag);
+    pending.posted += count;
     if (request != MPI_REQUEST_NULL) add_piece({request, &pending, type, count});
   }
 }
@@ -488,8 +513,8 @@ void MpiTransport::collect_more(Channel& channel) {
 
 void MpiTransport::take_first(Channel& channel, const MPI_Status& status, int code) {
   Piece& piece = *channel.first;
+  settle(piece, status, code);  // may post the next piece, behind this one
   channel.first = piece.next;
-  settle(piece, status, code);
   piece.next = std::exchange(free_pieces_, &piece);
 }
 
@@ -506,6 +531,7 @@ void MpiTransport::settle(const Piece& piece, const MPI_Status& status, int code
       pending.wrong_size = true;
     }
   }
+  if (pending.direction == Direction::send) post_pieces(pending);
   if (--pending.open == 0) finish(pending);
 }
 

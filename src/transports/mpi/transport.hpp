@@ -19,6 +19,7 @@
 
 #include "protocol/piggyback.hpp"
 #include "protocol/protocol.hpp"
+#include "schedule/placement.hpp"
 #include "transports/mpi/control_channel.hpp"
 #include "transports/mpi/local.hpp"
 #include "transports/mpi/open_requests.hpp"
@@ -46,6 +47,8 @@ class MpiTransport final : public Transport {
   struct Call {
     std::uint64_t number;
     std::uint64_t plan_hash;
+    /// Where long messages between nodes go in pieces: the nodes; otherwise null.
+    const Placement* nodes = nullptr;
   };
   /// Begins a call; the one before must be finished or abandoned. `piggyback` may be null; `node`:
   /// the memory of this rank's node, if the call's program uses it; all its ranks begin the call.
@@ -97,6 +100,7 @@ class MpiTransport final : public Transport {
     Token token = 0;
     Rank peer = -1;
     std::uint32_t open = 0;  // pieces under way
+    Count posted = 0;        // elements whose pieces were posted
     int error = MPI_SUCCESS;
     std::uint64_t hash = 0;  // the peer's, of a first message received
     Direction direction = Direction::send;
@@ -184,7 +188,8 @@ class MpiTransport final : public Transport {
   void stage(PendingMessage& pending);
   void reserve(PendingMessage& pending, std::size_t bytes);
   void post_staged(PendingMessage& pending);
-  void post_rest(PendingMessage& pending);
+  [[nodiscard]] Count piece_of(const PendingMessage& pending) const;
+  void post_pieces(PendingMessage& pending);
   MPI_Request start(PendingMessage& pending, void* address, int count, MPI_Datatype type, int tag);
   void add_piece(const Piece& piece);
   void unstage(PendingMessage& pending, int bytes);
@@ -211,6 +216,7 @@ class MpiTransport final : public Transport {
   }
 
   MPI_Comm comm_;
+  Rank me_ = 0;
   Count piece_limit_;
   std::size_t staged_bytes_;
   Tags tags_;
