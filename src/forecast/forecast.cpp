@@ -72,14 +72,15 @@ int Forecast::depth(Rank ranks) {
   return depth;
 }
 
-Forecast::Forecast(Rank ranks)
+Forecast::Forecast(Rank ranks, bool searches)
     : ranks_(checked(ranks)),
       numbers_{depth(ranks)},
-      schedule_(numbers_.depth),
+      schedule_(numbers_.depth, searches),
       signals_{Estimators(ranks, numbers_.depth), Estimators(ranks, numbers_.depth)},
       rows_(ranks, kRows),
       candidates_{{last_value(), {}}} {
-  begin_search();
+  candidates_.reserve(kFew);  // it takes no more later, but for a search
+  if (searches) begin_search();
 }
 
 void Forecast::observe(const Observation& observation) {

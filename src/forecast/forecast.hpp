@@ -31,8 +31,9 @@ class Forecast {
   /// The number of patterns kept of each signal: as many as fit, 2 to 32.
   [[nodiscard]] static int depth(Rank ranks);
 
+  /// `searches`: it begins with a search, which takes memory; otherwise with the last value alone.
   /// Throws Error unless there is a rank.
-  explicit Forecast(Rank ranks);
+  explicit Forecast(Rank ranks, bool searches = true);
 
   /// Adds an observation. Throws Error, and keeps nothing of it, if the values are no times of
   /// these ranks.
@@ -48,6 +49,7 @@ class Forecast {
   /// Changes whenever the arrivals may have changed.
   [[nodiscard]] std::uint32_t version() const { return version_; }
 
+  [[nodiscard]] bool searching() const { return schedule_.searching(); }
   /// The memory taken, bytes.
   [[nodiscard]] std::size_t memory() const;
   /// The memory that a search takes while it lasts, bytes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -60,28 +61,41 @@ void Forecasts::observe(const HistoryKey& history, const Observation& observatio
 void Forecasts::add(const HistoryKey& history, const Observation& observation) {
   auto found = entries_.find(history);
   if (found == entries_.end()) {
-    if (!make_room()) return;
-    found = entries_.emplace(history, Entry{Forecast(ranks_)}).first;
-    taken_ += entry_memory(found->second.forecast);
+    const bool searches = make_room(Forecast::allowance(ranks_)) && searching_ < kSearching;
+    Forecast made(ranks_, searches);
+    // Some room stays for those that grow.
+    if (!searches && !make_room(entry_memory(made) + Forecast::allowance(ranks_) / 2)) return;
+    found = entries_.emplace(history, Entry{std::move(made)}).first;
+    count(found->second);
   }
   Entry& entry = found->second;
   entry.used = observations_;
-  const bool may_search = taken_ + entry.forecast.search_memory() <= allowance(ranks_);
-  taken_ -= entry_memory(entry.forecast);
+  const bool may_search =
+      searching_ < kSearching && taken_ + entry.forecast.search_memory() <= allowance(ranks_);
+  discount(entry);
   entry.forecast.add(observation, may_search);
-  taken_ += entry_memory(entry.forecast);
+  count(entry);
 }
 
-/// Makes room for one more history. Histories in use stay: a loop over more kinds of calls than fit
-/// would otherwise forget each of them before it is used again.
-bool Forecasts::make_room() {
-  const std::size_t needed = Forecast::allowance(ranks_);
-  while (entries_.size() == kMax || taken_ + needed > allowance(ranks_)) {
+void Forecasts::count(const Entry& entry) {
+  taken_ += entry_memory(entry.forecast);
+  searching_ += entry.forecast.searching() ? 1 : 0;
+}
+
+void Forecasts::discount(const Entry& entry) {
+  taken_ -= entry_memory(entry.forecast);
+  searching_ -= entry.forecast.searching() ? 1 : 0;
+}
+
+/// Makes room for one more history of so many bytes. Histories in use stay: a loop over more kinds
+/// of calls than fit would otherwise forget each of them before it is used again.
+bool Forecasts::make_room(std::size_t bytes) {
+  while (entries_.size() == kMax || taken_ + bytes > allowance(ranks_)) {
     const auto oldest = std::min_element(
         entries_.begin(), entries_.end(),
         [](const auto& one, const auto& other) { return one.second.used < other.second.used; });
     if (oldest == entries_.end() || observations_ - oldest->second.used <= kIdle) return false;
-    taken_ -= entry_memory(oldest->second.forecast);
+    discount(oldest->second);
     entries_.erase(oldest);
   }
   return true;

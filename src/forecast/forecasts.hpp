@@ -21,6 +21,8 @@ class Forecasts {
     constexpr std::size_t kLargest = 8;  // of the largest histories there is room for so many
     return kLargest * Forecast::allowance(ranks);
   }
+  /// Histories that search at the same time: the rest of the memory is for others.
+  static constexpr std::size_t kSearching = 4;
 
   /// Throws Error unless there is a rank.
   explicit Forecasts(Rank ranks);
@@ -52,13 +54,16 @@ class Forecasts {
   /// position's.
   [[nodiscard]] HistoryKey best(const HistoryKey& history) const;
   void add(const HistoryKey& history, const Observation& observation);
-  [[nodiscard]] bool make_room();
+  [[nodiscard]] bool make_room(std::size_t bytes);
+  void count(const Entry& entry);
+  void discount(const Entry& entry);
   [[nodiscard]] std::size_t entry_memory(const Forecast& forecast) const;
 
   Rank ranks_;
   CallSequence sequence_;
   std::map<HistoryKey, Entry> entries_;
   std::size_t taken_ = 0;          // bytes of the entries
+  std::size_t searching_ = 0;      // entries that search
   std::vector<Seconds> expected_;  // by the last expect()
   std::uint64_t observations_ = 0;
 };

@@ -24,8 +24,10 @@ enum class Surprise {
 
 class SearchSchedule {
  public:
-  /// Creates the schedule of a history of `depth` patterns. It begins with a search.
-  explicit SearchSchedule(int depth) : length_(std::max(4 * depth, kMinSearch)), left_(length_) {}
+  /// Creates the schedule of a history of `depth` patterns. `searches`: it begins with a search;
+  /// otherwise one follows when it may.
+  explicit SearchSchedule(int depth, bool searches = true)
+      : length_(std::max(4 * depth, kMinSearch)), left_(searches ? length_ : 0) {}
 
   /// Returns the evaluation of the next observation. `dispensable`: leaving it out harms no
   /// estimator in use. `may_search`: a search may begin.
