@@ -63,8 +63,9 @@ void Forecasts::add(const HistoryKey& history, const Observation& observation) {
   if (found == entries_.end()) {
     const bool searches = make_room(Forecast::allowance(ranks_)) && searching_ < kSearching;
     Forecast made(ranks_, searches);
-    // Some room stays for those that grow.
-    if (!searches && !make_room(entry_memory(made) + Forecast::allowance(ranks_) / 2)) return;
+    // Some room stays for those that grow, and more for kinds of calls that are new.
+    const std::size_t left = Forecast::allowance(ranks_) * (history.period == 0 ? 1 : 4) / 2;
+    if (!searches && !make_room(entry_memory(made) + left)) return;
     found = entries_.emplace(history, Entry{std::move(made)}).first;
     count(found->second);
   }
