@@ -283,6 +283,23 @@ MPI_TEST(long_waits_name_the_mates_that_are_missing) {
   CHECK_TEXT(ended.log.find(words) != std::string::npos, ended.log);
 }
 
+/// A mate of a driver waits for its flags, and names the rank that knows more.
+MPI_TEST(long_waits_name_the_driver_of_the_node) {
+  if (context.ranks < 4) return;
+  const Variable alone("LATECOMER_PROGRESS", "none");
+  const OnNodes on("2");
+  CHECK_EQ(call(on.comm, 100).code, MPI_SUCCESS);
+  latecomer_set_long_wait(on.comm, 0.05);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (context.rank == context.ranks - 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  const Ended ended = call(on.comm, 100);
+  CHECK_EQ(ended.code, MPI_SUCCESS);
+  if (context.rank != 1) return;
+  CHECK_TEXT(ended.log.find("(rank 0 drives its node)") != std::string::npos, ended.log);
+}
+
 MPI_TEST(nodes_that_cannot_be_read_are_reported_once) {
   if (context.ranks == 1) return;
   for (const char* const wrong :

@@ -90,6 +90,14 @@ MPI_TEST(different_rules_go_to_the_mpi_library) {
   CHECK_EQ(calls_by_the_mpi_library(context, comm), "");
 }
 
+MPI_TEST(different_nodes_go_to_the_mpi_library) {
+  if (context.ranks == 1) return;
+  const Variable nodes("LATECOMER_NODES", context.rank == 0 ? "2" : "off");
+  const Communicator comm;
+  latecomer_set_algorithm(comm, "allreduce", "nodes");
+  check_warning(context, calls_by_the_mpi_library(context, comm), "nodes");
+}
+
 MPI_TEST(rules_choose_by_size_where_the_algorithm_is_auto) {
   if (context.ranks == 1) return;
   const Kinds kinds;

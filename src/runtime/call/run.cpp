@@ -44,7 +44,8 @@ class Run {
   /// Reports a stall, and asks the peers waited for which plan they follow. A rank that is merely
   /// late finds the question when it arrives.
   void report() {
-    monitor_.report(protocol_.waiting_for() + missing_mates(), resources_.transport.awaited());
+    monitor_.report(protocol_.waiting_for() + missing_mates() + driver_of_node(),
+                    resources_.transport.awaited());
     for (const Rank peer : asked()) resources_.failures.ask(peer);
     ask_further();
   }
@@ -67,6 +68,18 @@ class Run {
       text += (text.empty() ? ", for rank " : ", ") + std::to_string(mate);
     }
     return text.empty() ? text : text + " of its node to enter the call";
+  }
+  /// The rank of this one's node that waits for the other nodes.
+  [[nodiscard]] std::string driver_of_node() const {
+    const Plan* const plan = options_.plan;
+    if (plan == nullptr || plan->placement.empty() || !resources_.transport.awaits_flags_alone()) {
+      return "";
+    }
+    int me = 0;
+    PMPI_Comm_rank(resources_.comm->get(), &me);
+    const Rank node = plan->placement[static_cast<std::size_t>(me)];
+    const Count driver = plan->table[static_cast<std::size_t>(node)];
+    return driver == me ? "" : " (rank " + std::to_string(driver) + " drives its node)";
   }
   /// This rank's plan, for comparison.
   [[nodiscard]] std::string here() const {

@@ -26,11 +26,14 @@ std::uint64_t hash_of_rules(const CommState& state) {
   return rules ? rules->hash : 0;
 }
 
+std::uint64_t hash_of_nodes(const CommState& state) { return state.per_node; }
+
 constexpr Setting kSettings[] = {
     {"library version", hash_of_version},
     {"reproducible", hash_of_mode},
     {"network", hash_of_network},
     {"rules", hash_of_rules},
+    {"nodes", hash_of_nodes},
 };
 static_assert(std::size(kSettings) <= SettingHashes::kMax);
 

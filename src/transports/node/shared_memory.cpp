@@ -27,6 +27,15 @@ void check_limit(std::size_t bytes) {
   }
 }
 
+/// Each memory keeps a descriptor, to grow. Half of those that the process may have are the
+/// program's: new descriptors have the lowest free number.
+void check_descriptor(int descriptor, const char* what) {
+  if (descriptor < 0) fail(errno, what);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  if (static_cast<rlim_t>(descriptor) >= limit.rlim_cur / 2) fail(EMFILE, what);
+}
+
 int make_unnamed() { return memfd_create("latecomer", MFD_CLOEXEC); }
 
 /// A name that no other process of this machine uses at the same time.
@@ -64,7 +73,7 @@ SharedMemory SharedMemory::make(Kind kind, std::size_t bytes) {
     made.descriptor_ = make_named(made.path_);
     made.named_ = made.descriptor_ >= 0;
   }
-  if (made.descriptor_ < 0) fail(errno, "making memory for a node");
+  check_descriptor(made.descriptor_, "making memory for a node");
   if (ftruncate(made.descriptor_, static_cast<off_t>(bytes)) != 0) {
     fail(errno, "making memory for a node");
   }
@@ -76,7 +85,7 @@ SharedMemory SharedMemory::open(const std::string& path, std::size_t bytes) {
   opened.bytes_ = bytes;
   opened.path_ = path;
   opened.descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (opened.descriptor_ < 0) fail(errno, "opening the memory of a node");
+  check_descriptor(opened.descriptor_, "opening the memory of a node");
   struct stat found{};
   if (fstat(opened.descriptor_, &found) != 0) fail(errno, "opening the memory of a node");
   // A descriptor of that number may belong to another file.

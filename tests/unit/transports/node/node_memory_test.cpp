@@ -122,6 +122,32 @@ TEST(SharedMemory, FilesBeyondTheLimitAreRefused) {
   EXPECT_EQ(code, EFBIG);
 }
 
+/// A program with many communicators keeps descriptors for itself.
+TEST(SharedMemory, HalfOfTheDescriptorsAreLeftToTheProgram) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = 200;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  std::vector<SharedMemory> made;
+  for (const Kind kind : {Kind::unnamed, Kind::named}) {
+    int code = 0;
+    while (code == 0 && made.size() < 200) {
+      try {
+        made.push_back(SharedMemory::make(kind, 4096));
+      } catch (const std::system_error& error) {
+        code = error.code().value();
+      }
+    }
+    EXPECT_EQ(code, EMFILE);
+    EXPECT_LE(made.size(), 100U);
+  }
+  EXPECT_THROW(SharedMemory::open(made.front().path(), 4096), std::system_error);
+  made.resize(made.size() / 2);
+  EXPECT_NO_THROW(SharedMemory::make(Kind::unnamed, 4096));
+  setrlimit(RLIMIT_NOFILE, &before);
+}
+
 TEST(NodeMemory, SignaturesProveThatItIsShared) {
   Memories memories = shared_by(3);
   const Memories others = shared_by(3);
