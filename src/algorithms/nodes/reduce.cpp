@@ -17,7 +17,8 @@
 namespace latecomer::reduce {
 namespace {
 
-constexpr Lifting kOnNodes{goes_in_waves, waves_among, {"clairvoyant"}, true, false};
+// The second one is for operators that do not commute: ranks leave it before the late one comes.
+constexpr Lifting kOnNodes{goes_in_waves, waves_among, {"clairvoyant", "linear_tree"}, true, false};
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.parameters.try_emplace("segments", 0);
