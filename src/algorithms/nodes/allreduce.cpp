@@ -3,10 +3,10 @@
 // node's driver carries out the program of the node among the nodes; all copy the result. The
 // scoreboard finds which operations wait for which pieces, so that the phases overlap.
 //
-// Cost: of the algorithm among the nodes for N nodes, and m gamma. Operators that do not
-// commute take the vectors in the order of ranks (cells.hpp) where nodes have consecutive ranks.
-// Where they do not, and where no ranks share a node, it is that algorithm among all ranks. Source:
-// this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
+// Cost: of the algorithm among the nodes for N nodes, and m gamma. Operators that do not commute
+// take the vectors in the order of ranks (cells.hpp) where each node has consecutive ranks. On
+// other placements, and where no ranks share a node, it is that algorithm among all ranks.
+// Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
 #include <algorithm>
 
 #include "algorithms/nodes/among.hpp"

@@ -3,10 +3,10 @@
 // from its node's buffer, or, as its node's driver, has it in its output. For a late root its mates
 // take in all of the others.
 //
-// Cost: of the algorithm among the nodes for N nodes, and m gamma. Operators that do not
-// commute take the vectors in the order of ranks (cells.hpp) where nodes have consecutive ranks.
-// Where they do not, and where no ranks share a node, it is that algorithm among all ranks. Source:
-// this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
+// Cost: of the algorithm among the nodes for N nodes, and m gamma. Operators that do not commute
+// take the vectors in the order of ranks (cells.hpp) where each node has consecutive ranks. On
+// other placements, and where no ranks share a node, it is that algorithm among all ranks.
+// Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
 #include "algorithms/nodes/among.hpp"
 #include "algorithms/nodes/cells.hpp"
 #include "algorithms/nodes/plans.hpp"
