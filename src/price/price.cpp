@@ -42,8 +42,20 @@ Network shared_link(Network network, const Placement& placement, Rank ranks) {
   return network;
 }
 
-/// The mean after the last arrival of a plan on nodes, without a replay of all ranks.
-Seconds mean_on_nodes(const Plan& plan, Network network, const std::vector<Seconds>& arrivals) {
+/// The time from the last arrival to the last exit of an all-reduce among nodes, and the mean of
+/// other collectives, or where a replay would be too long.
+Seconds after_last_among(const Plan& among, const Network& network,
+                         const std::vector<Seconds>& arrivals) {
+  const bool last = among.problem.collective == Collective::allreduce && !arrivals.empty() &&
+                    among.problem.ranks > 1 && replayable(among, network);
+  if (!last) return mean_after_last(among, network, arrivals);
+  const std::vector<Seconds> since = since_first(arrivals);
+  return std::ranges::max(replay(among, network, since)) - std::ranges::max(since);
+}
+
+/// The price of a plan on nodes without a replay of all ranks.
+Seconds unreplayed_on_nodes(const Plan& plan, Network network,
+                            const std::vector<Seconds>& arrivals) {
   if (plan.inner.empty()) return with_local_work(plan, 0, network);
   network.per_node = 1;
   const Plan& first = plan.inner.front();
@@ -51,7 +63,7 @@ Seconds mean_on_nodes(const Plan& plan, Network network, const std::vector<Secon
                         static_cast<Seconds>(std::max<Count>(1, first.problem.count));
   const Seconds balanced = balanced_time(first, network);
   const Nodes nodes(plan.placement, plan.problem.ranks);
-  const Seconds among = mean_after_last(first, network, arrivals_of_nodes(plan, nodes, arrivals));
+  const Seconds among = after_last_among(first, network, arrivals_of_nodes(plan, nodes, arrivals));
   return with_local_work(plan, among + (waves - 1) * balanced, network);
 }
 
@@ -114,7 +126,7 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
   }
   if (!replayable(plan, network)) {
     return plan.placement.empty() ? balanced_time(plan, network, placement)
-                                  : mean_on_nodes(plan, network, arrivals);
+                                  : unreplayed_on_nodes(plan, network, arrivals);
   }
   const std::vector<Seconds> since = since_first(arrivals);
   const std::vector<Seconds> exits = replay(plan, network, since, placement);

@@ -37,9 +37,9 @@ inline constexpr Rank kMaxReplayedRanks = 128;
 /// Returns the mean over the ranks of exit minus last arrival, in seconds, for these arrivals: by
 /// the row's closed form, or else by replay. If the replay would be too long, or `arrivals` is
 /// empty, the price is balanced_time(); of a plan on nodes it is the price of the algorithm among
-/// them for the arrivals of the nodes, with the work within nodes. For a replayed all-reduce on
-/// nodes it is the last exit, not the mean (docs/decisions/0027-nodes.md). `placement`: where the
-/// plan runs.
+/// them for the arrivals of the nodes, with the work within nodes. For an all-reduce on nodes it
+/// is the last exit where programs are replayed, not the mean (docs/decisions/0027-nodes.md).
+/// `placement`: where the plan runs.
 [[nodiscard]] Seconds mean_after_last(const Plan& plan, const Network& network,
                                       const std::vector<Seconds>& arrivals,
                                       const Placement& placement = {});
