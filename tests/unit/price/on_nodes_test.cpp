@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "algorithms/nodes/plans.hpp"
 #include "base/random.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
@@ -136,6 +137,24 @@ TEST(OnNodes, ManyRanksArePricedWithoutARun) {
   const Seconds price = mean_after_last(plan, kGigabit, arrivals, placement);
   EXPECT_GT(price, kGigabit.beta * (1 << 20));
   EXPECT_LT(price, 4 * kGigabit.beta * (1 << 20));
+}
+
+// A tree in which most nodes leave long before the last one: the mean would hide that.
+TEST(OnNodes, AllReducesWithoutARunArePricedByTheLastExit) {
+  const Rank ranks = 300;
+  const Placement placement = consecutive_placement(ranks, 30);
+  const auto arrivals = one_late(ranks);
+  const auto names = find_algorithm(Collective::allreduce, "nodes").parameters.front().choices;
+  const auto among = std::find(names.begin(), names.end(), "sorted_linear_tree") - names.begin();
+  Knowledge knowledge{arrivals, kGigabit};
+  knowledge.placement = placement;
+  const Plan plan = make_plan(find_algorithm(Collective::allreduce, "nodes"),
+                              sum_of(ranks, 1 << 14), {{"among", among}}, knowledge);
+  const auto of_nodes = arrivals_of_nodes(plan, Nodes(placement, ranks), arrivals);
+  const std::vector<Seconds> exits = replay(plan.inner.front(), kGigabit, of_nodes);
+  const Seconds last = std::ranges::max(exits) - std::ranges::max(of_nodes);
+  EXPECT_GT(last, 1.05 * mean_after_last(plan.inner.front(), kGigabit, of_nodes));
+  EXPECT_GE(mean_after_last(plan, kGigabit, arrivals, placement), last);
 }
 
 /// Each rival is a choice that plans another program among the nodes.
