@@ -108,6 +108,8 @@ def test_the_data_hold_all_messages_and_what_ranks_have(capsys, tmp_path):
     [
         (["ring"], ["ring"]),
         (["sorted_linear_tree"], ["sorted_linear_tree", "ring"]),
+        (["nodes", "--non-commutative"], ["nodes", "rabenseifner"]),
+        (["rabenseifner", "--non-commutative"], ["rabenseifner"]),
         (["early_owners", "--beside", "prereduced_ring"], ["early_owners", "prereduced_ring"]),
         (["online_owners", "--collective", "allgather"], ["online_owners", "ring"]),
         (["local_redirect", "--collective", "reduce"], ["local_redirect"]),

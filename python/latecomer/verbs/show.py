@@ -251,7 +251,8 @@ def _other(
     """The call beside it. Raises UsageError and ValueError."""
     collective = asked["collective"]
     if beside is None:
-        beside = "ring" if algorithm != "ring" and row_of("ring", collective) else None
+        plain = "ring" if asked["commutative"] else "rabenseifner"  # which keeps the order
+        beside = plain if algorithm != plain and row_of(plain, collective) else None
     if beside is None:
         return None
     if row_of(beside, collective) is None:
