@@ -216,8 +216,8 @@ LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
 /* Turns reproducible mode on (1) or off (0). Collective. It is off at first, unless
  * LATECOMER_REPRODUCIBLE=1. In it results of handled calls are the same bits from run to run: the
  * order of combining depends on the number of ranks, count, datatype, operator, algorithm, whether
- * the call is in place, and the library's version alone. Plans assume that all ranks arrive together on the built-in network.
- * It promises nothing for calls that the MPI library carries out.
+ * the call is in place, and the library's version alone. Plans assume that all ranks arrive
+ * together on the built-in network. It promises nothing for calls that the MPI library carries out.
  * Fails with MPI_ERR_ARG on every rank for another number and where the ranks' numbers differ. */
 LATECOMER_API int latecomer_set_reproducible(MPI_Comm comm, int on);
 
