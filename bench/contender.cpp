@@ -28,6 +28,7 @@ Contender::Contender(std::string algorithm, const Options& options)
 }
 
 std::string Contender::parameters() const {
+  if (!handled()) return algorithm_ == "native" ? "" : "as=native";
   char text[256] = "";
   must(latecomer_get_parameters(comm_, text, sizeof text));
   return text;

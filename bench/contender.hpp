@@ -24,7 +24,7 @@ class Contender {
   [[nodiscard]] bool learns() const { return algorithm_ == "auto"; }
   /// True if latecomer carried out the last call; otherwise the MPI library did.
   [[nodiscard]] bool handled() const { return handled_ > handled_before_; }
-  /// The parameters of the last handled call.
+  /// The parameters of the last call, as in "as=native" where the MPI library carried it out.
   [[nodiscard]] std::string parameters() const;
 
   /// Tells the library, unless it is to find out by itself.
