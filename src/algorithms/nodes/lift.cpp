@@ -31,13 +31,14 @@ class Places {
   Slice scratch_;
 };
 
-/// Keeps messages that hold parts of the node's sum in the order of the nodes' program: where ranks
-/// are nodes, all parts are there at once. Here they come one by one, in their own order, and a
-/// message that is ready some microseconds too early takes the link from one that others wait for.
-class SendOrder {
+/// Keeps messages and combinations that hold parts of the node's sum in the order of the nodes'
+/// program: where ranks are nodes, all parts are there at once. Here they come one by one, in their
+/// own order. A message that is ready some microseconds too early takes the link from one that
+/// others wait for, and a combination the core.
+class PartsOrder {
  public:
   /// `first`: of the lifted operations.
-  SendOrder(Builder& builder, OpIndex first) : builder_(builder), first_(first) {}
+  PartsOrder(Builder& builder, OpIndex first) : builder_(builder), first_(first) {}
 
   /// Called after each operation that was lifted.
   void added() {
@@ -46,20 +47,21 @@ class SendOrder {
     bool alone = builder_.kind(last) == OpKind::copy;
     bool in_turn = false;
     for (const OpIndex earlier : builder_.waits_of_last()) {
-      const OpKind kind = builder_.kind(earlier);
-      const Holds held = kind == OpKind::await ? Holds::parts
-                         : earlier >= first_   ? holds_[earlier - first_]
-                                               : Holds::nothing;
+      const OpKind before = builder_.kind(earlier);
+      const Holds held = before == OpKind::await ? Holds::parts
+                         : earlier >= first_     ? holds_[earlier - first_]
+                                                 : Holds::nothing;
       if (held == Holds::parts) note(earlier);
       holds = std::max(holds, held);
       alone = alone && held == Holds::parts;
-      in_turn = in_turn || (kind == OpKind::send && earlier >= first_);
+      in_turn = in_turn || (before == OpKind::send && earlier >= first_);
     }
     if (holds == Holds::parts && !alone) holds = Holds::results;
     holds_.resize(last - first_ + 1, Holds::nothing);
-    const bool sends = builder_.kind(last) == OpKind::send;
+    const OpKind kind = builder_.kind(last);
+    const bool sends = kind == OpKind::send;
     if (!sends) holds_[last - first_] = holds;
-    if (sends && holds != Holds::nothing && !in_turn) {
+    if ((sends || kind == OpKind::combine) && holds != Holds::nothing && !in_turn) {
       builder_.wait_also_for_all(parts_);
     }
   }
@@ -92,7 +94,7 @@ Lifted lift(const Plan& inner, const Drivers& drivers, const Vectors& vectors,
   if (program.receiver_paced) builder.pace_by_receivers();
   Lifted lifted;
   std::vector<OpIndex> index_of(program.operations.size(), Builder::kNone);
-  SendOrder order(builder, builder.last() + 1);
+  PartsOrder order(builder, builder.last() + 1);
   auto telling = program.piggybacking.begin();
   for (OpIndex i = 0; i < program.operations.size(); ++i) {
     Operation op = program.operations[i];
