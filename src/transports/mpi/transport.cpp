@@ -22,7 +22,6 @@ constexpr Count kShortestPiece = 81920;  // bytes
 constexpr Count kMostPieces = 32;
 constexpr std::uint32_t kPiecesUnderWay = 2;
 constexpr std::size_t kTests = 32;   // of channels, in one poll
-constexpr std::size_t kFlags = 4;    // that are looked at in turn in one poll
 constexpr unsigned kPatience = 256;  // polls without news of the node, until plans are compared
 
 /// The head of a staged message.
@@ -73,19 +72,17 @@ void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback
   max_staged_receives_ = std::max<std::size_t>(1, staged_bytes_ / room_);
   last_staged_ = 0;
   error_ = MPI_SUCCESS;
-  node_ = node;
   looks_ = 0;
-  if (node_ == nullptr) return;
   // The ranks must also find the elements at the same places.
-  const auto spacing = static_cast<std::uint64_t>(buffers_->node_spacing());
-  node_->enter(call.plan_hash ^ spacing * 0x9e3779b97f4a7c15U);
-  held_back_ = true;
+  const auto spacing = static_cast<std::uint64_t>(node == nullptr ? 0 : buffers_->node_spacing());
+  flags_.begin(node, call.plan_hash ^ spacing * 0x9e3779b97f4a7c15U, piggyback);
+  held_back_ = flags_.used();
   begin_held();
 }
 
 void MpiTransport::end_call() {
   staging_.end_call();
-  if (NodeMemory* const node = std::exchange(node_, nullptr)) node->leave();
+  flags_.end();
 }
 
 // --- The memory of the node ---
@@ -100,8 +97,8 @@ bool MpiTransport::hold(Held held) {
 /// Begins the operations that were held back, if all ranks of the node have left the call before.
 /// None begins if a rank follows another plan: its data would be mixed with others'.
 void MpiTransport::begin_held() {
-  if (!held_back_ || !node_->open()) return;
-  if (const auto stranger = node_->stranger()) {
+  if (!held_back_ || !flags_.open()) return;
+  if (const auto stranger = flags_.stranger()) {
     finished_.push_back({.stranger = *stranger});
     return;
   }
@@ -127,23 +124,14 @@ void MpiTransport::begin_held() {
   held_.clear();
 }
 
-void MpiTransport::tell_mates() {
-  if (piggyback_ == nullptr) return;
-  piggybacked_.clear();
-  piggyback_->pack(piggybacked_);
-  node_->tell(piggybacked_);
-}
-
 void MpiTransport::signal(const FlagUse& use, Token token) {
   if (hold({.kind = OpKind::signal, .token = token, .use = use})) return;
-  if (use.piggybacks) tell_mates();
-  node_->signal(use.flag);
+  flags_.signal(use);
   finished_.push_back({.token = token});
 }
 
 void MpiTransport::await(const FlagUse& use, Token token) {
-  if (hold({.kind = OpKind::await, .token = token, .use = use})) return;
-  awaits_.push_back({use, token});
+  if (!hold({.kind = OpKind::await, .token = token, .use = use})) flags_.await(use, token);
 }
 
 void MpiTransport::accumulate(const FlagUse& use, bool waits, Token token) {
@@ -151,48 +139,19 @@ void MpiTransport::accumulate(const FlagUse& use, bool waits, Token token) {
   if (!hold({.kind = OpKind::accumulate, .token = token, .local = task})) local_ = task;
 }
 
-/// Ends the await if its flag has counted so far.
-bool MpiTransport::collect_flag(std::size_t index) {
-  const Awaited awaited = awaits_[index];
-  if (!node_->reached(awaited.use.flag, awaited.use.count)) return false;
-  if (awaited.use.piggybacks && piggyback_ != nullptr) {
-    node_->hear([&](const char* data, std::size_t bytes) { piggyback_->unpack(data, bytes); });
-  }
-  finished_.push_back({.token = awaited.token});
-  awaits_.erase(awaits_.begin() + static_cast<std::ptrdiff_t>(index));
-  return true;
-}
-
-/// Looks at the awaited flags. Mostly they are reached in order, so it looks at the first one, and
-/// at a few of the others in turn.
-void MpiTransport::collect_flags() {
-  while (!awaits_.empty() && collect_flag(0)) {
-  }
-  const std::size_t looks = std::min(kFlags, awaits_.size());
-  for (std::size_t i = 0; i < looks; ++i) {
-    if (next_await_ >= awaits_.size()) next_await_ = 0;
-    if (!awaits_.empty() && !collect_flag(next_await_)) ++next_await_;
-  }
-}
-
 bool MpiTransport::waits_for_mates() const {
   const bool accumulates = local_ && local_->kind == OpKind::accumulate;
-  return node_ != nullptr && (held_back_ || !awaits_.empty() || accumulates);
+  return flags_.used() && (held_back_ || flags_.awaits() || accumulates);
 }
 
 bool MpiTransport::awaits_flags_alone() const {
-  return node_ != nullptr && !held_back_ && !awaits_.empty() && !local_ && open_.empty() &&
+  return flags_.used() && !held_back_ && flags_.awaits() && !local_ && open_.empty() &&
          receiving_.empty();
 }
 
-/// Flags mostly count in the order in which they are awaited.
 void MpiTransport::sleep(Seconds at_most) {
-  if (node_ == nullptr || held_back_ || awaits_.empty()) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(at_most));
-    return;
-  }
-  const FlagUse& first = awaits_.front().use;
-  node_->sleep_until(first.flag, first.count, at_most);
+  if (flags_.used() && !held_back_ && flags_.awaits()) return flags_.sleep(at_most);
+  std::this_thread::sleep_for(std::chrono::duration<double>(at_most));
 }
 
 /// A rank that follows another plan may never signal.
@@ -200,12 +159,12 @@ void MpiTransport::look_for_stranger() {
   if (!waits_for_mates() || !finished_.empty()) {
     looks_ = 0;
   } else if (++looks_ % kPatience == 0) {
-    if (const auto stranger = node_->stranger()) finished_.push_back({.stranger = *stranger});
+    if (const auto stranger = flags_.stranger()) finished_.push_back({.stranger = *stranger});
   }
 }
 
 std::vector<Rank> MpiTransport::missing_mates() const {
-  return waits_for_mates() ? node_->missing() : std::vector<Rank>{};
+  return waits_for_mates() ? flags_.missing() : std::vector<Rank>{};
 }
 
 // --- Messages ---
@@ -424,7 +383,7 @@ bool MpiTransport::poll(Protocol& protocol) {
   const bool worked = work() && deliver(protocol);
   const bool heard = protocol.uses_control() && receive_control(protocol);
   collect();
-  collect_flags();
+  flags_.collect(finished_);
   look_for_stranger();
   leave_next();
   receive_next();
@@ -464,7 +423,7 @@ bool MpiTransport::work() {
 
 /// Returns nothing if another rank has its turn, for which the operation waits.
 std::optional<Completion> MpiTransport::accumulate(const Local& task) {
-  const NodeMemory::Turn turn = node_->take_turn(task.use.flag);
+  const NodeMemory::Turn turn = flags_.take_turn(task.use);
   if (turn == NodeMemory::Turn::busy) {
     if (task.waits) return std::nullopt;
     return Completion{.token = task.token, .busy = true};
@@ -472,8 +431,7 @@ std::optional<Completion> MpiTransport::accumulate(const Local& task) {
   const int code = turn == NodeMemory::Turn::first
                        ? local_work_.copy(*buffers_, task.left, task.right)
                        : local_work_.combine(*buffers_, op_, task.left, task.right, Into::right);
-  if (task.use.piggybacks) tell_mates();
-  node_->end_turn(task.use.flag);
+  flags_.end_turn(task.use);
   return Completion{.token = task.token, .error = code};
 }
 
@@ -581,10 +539,9 @@ std::vector<Rank> MpiTransport::awaited() const {
 bool MpiTransport::abandon() {
   local_.reset();
   finished_.clear();
-  node_ = nullptr;
+  flags_.abandon();
   held_back_ = false;
   held_.clear();
-  awaits_.clear();
   receiving_.clear();
   std::vector<MPI_Request> receives, sends;
   for (Channel* const channel : open_) {

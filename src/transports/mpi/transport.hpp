@@ -22,6 +22,7 @@
 #include "schedule/placement.hpp"
 #include "transports/mpi/control_channel.hpp"
 #include "transports/mpi/local.hpp"
+#include "transports/mpi/node_flags.hpp"
 #include "transports/mpi/open_requests.hpp"
 #include "transports/mpi/staging.hpp"
 #include "transports/mpi/tags.hpp"
@@ -158,10 +159,6 @@ class MpiTransport final : public Transport {
     Local local = {};
     FlagUse use = {};
   };
-  struct Awaited {
-    FlagUse use;
-    Token token;
-  };
 
   PendingMessage& add_message(Token token, Direction direction, const Message& message);
   [[nodiscard]] PeerState& peer_of(const PendingMessage& pending) {
@@ -204,11 +201,8 @@ class MpiTransport final : public Transport {
   bool receive_control(Protocol& protocol);
   bool work();
   [[nodiscard]] std::optional<Completion> accumulate(const Local& task);
-  void tell_mates();
   bool hold(Held held);
   void begin_held();
-  bool collect_flag(std::size_t index);
-  void collect_flags();
   void look_for_stranger();
   [[nodiscard]] bool waits_for_mates() const;
   [[nodiscard]] std::size_t max_piggybacked() const {
@@ -248,12 +242,10 @@ class MpiTransport final : public Transport {
   std::vector<Completion> finished_, delivering_;
   std::optional<Local> local_;
 
-  NodeMemory* node_ = nullptr;  // of the call, if it uses it
-  bool held_back_ = false;      // a rank of the node is in the call before
+  NodeFlags flags_;         // used if the call has memory of the node
+  bool held_back_ = false;  // a rank of the node is in the call before
   std::vector<Held> held_;
-  std::vector<Awaited> awaits_;
-  std::size_t next_await_ = 0;  // the next one to look at
-  unsigned looks_ = 0;          // at flags that had not counted so far, since one had
+  unsigned looks_ = 0;  // at flags that had not counted so far, since one had
 };
 
 }  // namespace latecomer

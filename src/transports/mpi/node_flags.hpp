@@ -1,0 +1,62 @@
+// The flags of a node's memory in one call: signals, waits, and turns at slices. What ranks of the
+// node tell each other in front of a signal is piggyback data, as in messages.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "protocol/piggyback.hpp"
+#include "protocol/transport.hpp"
+#include "transports/node/node_memory.hpp"
+
+namespace latecomer {
+
+class NodeFlags {
+ public:
+  /// Begins a call; `node`: the memory that it uses, null for none. `piggyback` may be null.
+  void begin(NodeMemory* node, std::uint64_t plan_hash, Piggyback* piggyback);
+  /// Leaves the memory to the next call of all its ranks.
+  void end();
+  /// Forgets the call, whose memory is not used again.
+  void abandon();
+
+  [[nodiscard]] bool used() const { return node_ != nullptr; }
+  /// True when all ranks of the node have left the call before: from then on flags may be used.
+  [[nodiscard]] bool open() const { return node_->open(); }
+  /// A rank of the node that follows another plan, as far as is known by now.
+  [[nodiscard]] std::optional<Rank> stranger() const { return node_->stranger(); }
+  /// The ranks of the node that have not entered the call.
+  [[nodiscard]] std::vector<Rank> missing() const { return node_->missing(); }
+
+  void signal(const FlagUse& use);
+  void await(const FlagUse& use, Token token) { awaits_.push_back({use, token}); }
+  [[nodiscard]] bool awaits() const { return !awaits_.empty(); }
+  /// Appends a completion for each awaited flag that has counted so far, of those it looks at.
+  void collect(std::vector<Completion>& finished);
+  /// Sleeps until the first awaited flag has counted so far, for at most so many seconds.
+  void sleep(Seconds at_most);
+
+  /// The right to write the slice that belongs to the flag.
+  [[nodiscard]] NodeMemory::Turn take_turn(const FlagUse& use) {
+    return node_->take_turn(use.flag);
+  }
+  /// Gives the turn back, and counts it.
+  void end_turn(const FlagUse& use);
+
+ private:
+  struct Awaited {
+    FlagUse use;
+    Token token;
+  };
+
+  void tell(const FlagUse& use);
+  bool collect_one(std::size_t index, std::vector<Completion>& finished);
+
+  NodeMemory* node_ = nullptr;
+  Piggyback* piggyback_ = nullptr;
+  std::vector<char> piggybacked_;
+  std::vector<Awaited> awaits_;
+  std::size_t next_ = 0;  // the next one to look at
+};
+
+}  // namespace latecomer
