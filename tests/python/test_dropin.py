@@ -160,6 +160,18 @@ def test_a_rank_without_the_library_makes_it_inactive_everywhere(name):
     assert "calls of rank" not in job.err
 
 
+@both_families
+def test_all_programs_of_a_command_get_the_library(name):
+    program_path = cases_of(name)
+    launch = launcher_of(name, 1, [program_path, "reductions", "moves"])
+    command = [*local(launch.command), ":", "-n", "2", program_path, "reductions", "moves"]
+    command = preload.preloading(command, preload.library(), {"LATECOMER_STATS": "1"})
+    job = run_command(command, launch.env)
+    job.check()
+    assert "inactive" not in job.err
+    assert "calls of rank 0 of 3" in job.err, job.err
+
+
 def local(words):
     """Without the options that only the first part of a command may have."""
     kept, skip = [words[0]], 0

@@ -118,7 +118,17 @@ def test_the_best_row_has_right_results():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, ""), (0.123, "0.12"), (5.0, "5.00"), (45.67, "45.7"), (12345.6, "12346")],
+    [
+        (None, ""),
+        (0.0, "0.00"),
+        (-1e-6, "0.00"),
+        (0.0012, "0.0012"),
+        (-0.0123, "-0.012"),
+        (0.123, "0.12"),
+        (5.0, "5.00"),
+        (45.67, "45.7"),
+        (12345.6, "12346"),
+    ],
 )
 def test_numbers_have_about_three_digits(value, text):
     assert table.number(value) == text

@@ -36,21 +36,28 @@ def preloading(command: Sequence[str], path: Path, variables: Mapping[str, str])
 def with_variables(command: Sequence[str], settings: Mapping[str, str]) -> list[str]:
     """`command`, which starts with a launcher, with environment variables for its ranks.
 
-    srun's ranks get the variables from its own environment. Raises LaunchError for a launcher that
-    is not known.
+    Programs that are separated by ":" all get them. srun's ranks get the variables from its own
+    environment. Raises LaunchError for a launcher that is not known.
     """
-    return [command[0], *_words_for(command[0], settings), *command[1:]]
+    words, of_each_program = _words_for(command[0], settings)
+    rest: list[str] = []
+    for word in command[1:]:
+        rest += [word, *words] if word == ":" and of_each_program else [word]
+    return [command[0], *words, *rest]
 
 
-def _words_for(launcher: str, settings: Mapping[str, str]) -> list[str]:
+def _words_for(launcher: str, settings: Mapping[str, str]) -> tuple[list[str], bool]:
+    """The launcher's options, and whether each program of a command needs them."""
     if Path(launcher).name in _SLURM:
         # srun separates variables by commas, which a value may hold: they come by its environment.
-        return [f"--export=ALL,{VARIABLE}={settings[VARIABLE]}"]
+        return [f"--export=ALL,{VARIABLE}={settings[VARIABLE]}"], False
     version = processes.output_of([launcher, "--version"])
     if any(sign in version for sign in _HYDRA_SIGNS):
-        return [word for name, value in settings.items() for word in ("-genv", name, value)]
+        return [word for name, value in settings.items() for word in ("-genv", name, value)], False
     if mpi.is_openmpi(version):
-        return [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
+        return [
+            word for name, value in settings.items() for word in ("-x", f"{name}={value}")
+        ], True
     raise LaunchError(
         "unknown launcher", launcher, "mpirun or mpiexec of Open MPI, MPICH or Intel MPI, or srun"
     )

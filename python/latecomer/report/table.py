@@ -71,10 +71,14 @@ def case_title(row: Row) -> str:
 
 
 def number(value: float | None) -> str:
-    """At least three significant digits above 1, never in exponent form; nothing for None."""
+    """Three significant digits above 1, two below 0.1, never in exponent form; nothing for None.
+
+    At most four decimals: of a time in ms, tenths of a microsecond.
+    """
     if value is None:
         return ""
-    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    steps = (1000, 0), (10, 1), (0.1, 2), (0.01, 3), (5e-5, 4), (0, 2)
+    digits = next(digits for least, digits in steps if abs(value) >= least)
     text = f"{value:.{digits}f}"
     return text if float(text) else text.lstrip("-")
 
