@@ -208,8 +208,10 @@ LATECOMER_API int latecomer_set_arrivals(MPI_Comm comm, const double* seconds, i
  *   for each byte combined), or "@FILE" with a file that `latecomer calibrate` wrote. NULL: the
  *   costs that communicators have at first, those of LATECOMER_NETWORK, else the built-in ones.
  * The first handled call finds different networks (rule 2). Networks that are set differently
- * later end calls with the error of different plans, where plans depend on them. Calls that
- * a progress thread prepares follow rank 0's plan on all ranks.
+ * later end calls with the error of different plans, where plans depend on them. Under "auto" a
+ * network that is set later counts once all ranks have set it and compared the durations of their
+ * calls, which takes up to some hundred calls. Calls that a progress thread prepares follow rank
+ * 0's plan on all ranks.
  * Fails with MPI_ERR_ARG if the text cannot be read or a request is started. */
 LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
 

@@ -92,10 +92,26 @@ void Chooser::connected(std::uint64_t link) {
   mix(state_hash_, link);
 }
 
-/// Candidates, prices and feedback were those of other plans.
 void Chooser::place(const Placement& placement) {
   if (!pricer_.place(placement)) return;
   one_node_ = !placement.empty() && Nodes(placement, ranks_).count() == 1;
+  drop_prices();
+}
+
+void Chooser::agree_on_network() {
+  if (agreed_ == policy_.network) return;
+  const bool anew = agreed_.has_value();
+  agreed_ = policy_.network;
+  if (anew) drop_prices();
+}
+
+bool Chooser::sends_in_pieces() const {
+  const Network& network = policy_.reproducible ? kReproducible : agreed_.value_or(policy_.network);
+  return network.exchange > 1;
+}
+
+/// Candidates, prices and feedback were those of other plans.
+void Chooser::drop_prices() {
   for (auto& [key, call_class] : classes_) {
     call_class.priced_count = -1;
     call_class.repeated = {};
@@ -134,10 +150,16 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
   return expected_;
 }
 
+/// One rank may set the network before the others do, but automatic choice must be the same on all.
+const Network& Chooser::network_of_plans(Collective collective) const {
+  if (policy_.reproducible) return kReproducible;
+  return agreed_ && policy_.automatic(collective) ? *agreed_ : policy_.network;
+}
+
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced, bool nodes) {
-  pricer_.know(policy_.network_of_plans(), watch_ != nullptr && !rooted(collective), announced,
+  pricer_.know(network_of_plans(collective), watch_ != nullptr && !rooted(collective), announced,
                nodes && !policy_.reproducible);
 }
 

@@ -66,11 +66,18 @@ class Chooser {
   [[nodiscard]] bool chooses(const Problem& problem) const;
   /// Returns true unless a rule may choose, for such calls, an algorithm that cannot begin ahead.
   [[nodiscard]] bool may_run_ahead(const Problem& problem) const;
-  /// The settings. The caller calls forget() after a change.
+  /// The settings. The caller calls forget() after a change, but for the network: it may be set by
+  /// one rank before the others.
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] Policy& policy() { return policy_; }
   /// Drops all that was learned about calls.
   void forget();
+  /// All ranks have set the same network: from now on automatic choice plans for it, and messages
+  /// go in pieces if it wants that.
+  void agree_on_network();
+  /// Returns true if long messages between nodes go in pieces: where they hinder those of the other
+  /// direction.
+  [[nodiscard]] bool sends_in_pieces() const;
   /// Notes that the program gives other arrivals.
   void expect_anew();
   /// The hash of all that was learned so far.
@@ -100,7 +107,7 @@ class Chooser {
   /// Notes that the review is put off until all ranks wait for each other.
   static void defer(CallClass& call_class);
   /// This rank's part of a review. `room`: true if this process may make further CommResources.
-  [[nodiscard]] static Review review(const CallClass& call_class, bool room);
+  [[nodiscard]] Review review(const CallClass& call_class, bool room) const;
   /// Applies a review: `all` is the reduction over the ranks. Returns true if the class became
   /// active, so that the communicator needs CommResources from now on.
   bool reviewed(CallClass& call_class, const Problem& problem, const Review& all);
@@ -181,6 +188,9 @@ class Chooser {
   void judge(CallClass& call_class, Collective collective, const Review& all);
   static void leave_to_library(CallClass& call_class, std::uint64_t calls);
   void know(Collective collective, bool announced, bool nodes = true);
+  /// The network that calls of the collective are planned for.
+  [[nodiscard]] const Network& network_of_plans(Collective collective) const;
+  void drop_prices();
   [[nodiscard]] RuleFacts facts(const std::vector<Seconds>& arrivals) const;
   [[nodiscard]] CallKey key_of(const Problem& problem) const;
   [[nodiscard]] const UserRule* rule_for(const Problem& problem,
@@ -216,6 +226,7 @@ class Chooser {
   Rank me_;
   Rank ranks_;
   Policy policy_;
+  std::optional<Network> agreed_;  // the network that all ranks last found to be set alike
   bool connected_ = false;
   StateHash state_hash_ = 0;
   bool skipped_ = false;

@@ -27,6 +27,7 @@ std::uint64_t key_of(const Choice& choice, const Problem& problem, const Knowled
 bool answers(const CachedPlan& cached, const Choice& choice, const Problem& problem,
              const Knowledge& knowledge) {
   if (cached.problem != problem || cached.telemetry != knowledge.telemetry) return false;
+  if (!(cached.network == knowledge.network)) return false;
   if (!(cached.asked == choice) || cached.nodes == knowledge.placement.empty()) return false;
   return !choice.algorithm->arrival_aware ||
          (cached.arrivals == knowledge.arrivals && cached.background == knowledge.background);
@@ -66,6 +67,7 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
   ++made_;
   CachedPlan cached{choice,
                     problem,
+                    knowledge.network,
                     knowledge.arrivals,
                     knowledge.background,
                     knowledge.telemetry,

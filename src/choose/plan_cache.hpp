@@ -14,6 +14,7 @@ namespace latecomer {
 struct CachedPlan {
   Choice asked;
   Problem problem;                // as requested: the plan's own may be weaker
+  Network network;                // that it was made for
   std::vector<Seconds> arrivals;  // relevant for arrival-aware algorithms only
   bool background = false;        // likewise; true if ranks have progress threads
   bool telemetry = false;
@@ -32,7 +33,7 @@ class PlanCache {
   /// Throws Error if the algorithm refuses the problem. The result is valid until the next call
   /// of get(); its plan lives as long as it is referenced.
   const CachedPlan& get(const Choice& choice, const Problem& problem, const Knowledge& knowledge);
-  /// Drops all plans, after a change of the network or another assumption.
+  /// Drops all plans, after a change of an assumption.
   void clear();
 
   [[nodiscard]] std::uint64_t plans_made() const { return made_; }

@@ -29,11 +29,11 @@ struct Policy {
   }
 
   std::array<Choice, kCollectives> choices;  // by collective
-  Network network;
-  bool reproducible = false;               // order and choice depend on the problem alone
-  bool online = false;                     // arrivals are forecast from earlier calls
-  std::vector<Seconds> given;              // arrivals that the program expects
-  std::shared_ptr<const UserRules> rules;  // they refine `auto`; null: none
+  Network network;                           // as set by this rank
+  bool reproducible = false;                 // order and choice depend on the problem alone
+  bool online = false;                       // arrivals are forecast from earlier calls
+  std::vector<Seconds> given;                // arrivals that the program expects
+  std::shared_ptr<const UserRules> rules;    // they refine `auto`; null: none
 
   [[nodiscard]] Choice& choice(Collective collective) {
     return choices[static_cast<std::size_t>(collective)];
@@ -44,13 +44,6 @@ struct Policy {
   [[nodiscard]] bool automatic(Collective collective) const {
     return choice(collective).algorithm->name == "auto";
   }
-  /// The network that calls are planned for.
-  [[nodiscard]] const Network& network_of_plans() const {
-    return reproducible ? kReproducible : network;
-  }
-  /// Returns true if long messages between nodes go in pieces: where they hinder those of the other
-  /// direction.
-  [[nodiscard]] bool sends_in_pieces() const { return network_of_plans().exchange > 1; }
   /// Returns true if both policies decide alike.
   [[nodiscard]] bool operator==(const Policy& other) const = default;
 };

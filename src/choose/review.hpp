@@ -83,6 +83,13 @@ class Review {
     return values_[kOffer] > 0 && values_[kOffer] == -values_[kOffer + 1];
   }
 
+  /// Names the network that this rank has set. same_network(): all ranks name the same.
+  void set_network(std::uint64_t hash) {
+    values_[kNetwork] = static_cast<double>(hash & kStateHashMask);
+    values_[kNetwork + 1] = -values_[kNetwork];
+  }
+  [[nodiscard]] bool same_network() const { return values_[kNetwork] == -values_[kNetwork + 1]; }
+
   /// Merges another rank's review.
   void merge(const Review& other) {
     std::transform(values_.begin(), values_.end(), other.values_.begin(), values_.begin(),
@@ -97,8 +104,9 @@ class Review {
 
   static constexpr std::size_t kRoom = 4 * kCalls;
   static constexpr std::size_t kOffer = kRoom + 1;
+  static constexpr std::size_t kNetwork = kOffer + 2;
 
-  std::array<double, kOffer + 2> values_{};
+  std::array<double, kNetwork + 2> values_{};
 };
 
 }  // namespace latecomer

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "choose/chooser.hpp"
 #include "patterns/powers.hpp"
 
@@ -117,7 +118,7 @@ void Chooser::give_up() {
   }
 }
 
-Review Chooser::review(const CallClass& call_class, bool room) {
+Review Chooser::review(const CallClass& call_class, bool room) const {
   Review mine;
   const auto add = [&](Reviewed by, const Durations& durations) {
     for (std::size_t ago = 0; ago < durations.size(); ++ago) {
@@ -127,10 +128,12 @@ Review Chooser::review(const CallClass& call_class, bool room) {
   add(Reviewed::library, call_class.library);
   add(Reviewed::decided, call_class.decided);
   mine.set_room(room);
+  mine.set_network(fnv1a(to_string(policy_.network)));
   return mine;
 }
 
 bool Chooser::reviewed(CallClass& call_class, const Problem& problem, const Review& all) {
+  if (agreed_ && all.same_network()) agree_on_network();
   if (!call_class.active) return activate(call_class, problem, all);
   judge(call_class, problem.collective, all);
   return false;

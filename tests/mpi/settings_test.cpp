@@ -169,6 +169,29 @@ MPI_TEST(networks_that_differ_later_end_in_an_error) {
   CHECK_TEXT(code == (state_of(comm).async_progress ? MPI_SUCCESS : disagreement_class()), said);
 }
 
+/// One rank sets a network, perhaps the one that it has, some calls before the others do.
+MPI_TEST(under_auto_ranks_may_set_a_network_one_after_the_other) {
+  if (context.ranks == 1) return;
+  for (const char* const network : {static_cast<const char*>(nullptr), "alpha=1us,exchange=1.5"}) {
+    for (const int count : {1, 100, 1000, 300000}) {
+      const Communicator comm;
+      CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
+      std::vector<int> mine(static_cast<std::size_t>(count));
+      std::vector<int> result(mine.size());
+      for (int call = 0; call < 60; ++call) {
+        const int set_at = context.rank == 1 ? 20 : 30;
+        if (call == set_at) CHECK_EQ(latecomer_set_network(comm, network), MPI_SUCCESS);
+        if (call == set_at) CHECK_EQ(latecomer_set_arrivals(comm, nullptr, 0), MPI_SUCCESS);
+        std::fill(mine.begin(), mine.end(), call + context.rank);
+        CHECK_EQ(latecomer_allreduce(mine.data(), result.data(), count, MPI_INT, MPI_SUM, comm),
+                 MPI_SUCCESS);
+        const int sum = context.ranks * call + context.ranks * (context.ranks - 1) / 2;
+        CHECK_EQ(std::count(result.begin(), result.end(), sum), count);
+      }
+    }
+  }
+}
+
 /// The waiting ranks report it, in the first call as in any.
 MPI_TEST(a_late_rank_is_waited_for) {
   if (context.ranks == 1) return;

@@ -127,7 +127,7 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
     Buffers buffers(data.layout(), data.input(), data.output(), resources.scratch,
                     prepared.context().scratch_count);
     resources.begin_call(prepared.plan, prepared.context(), std::move(buffers), call.op,
-                         resources.calls, state.chooser.policy().sends_in_pieces(), piggyback);
+                         resources.calls, state.chooser.sends_in_pieces(), piggyback);
     const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
     protocol = &prepared.protocol(resources.transport, options);
   }

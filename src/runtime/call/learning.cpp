@@ -69,7 +69,7 @@ Outcome exchange_afterwards(CommState& state, bool exchange, const Entry& entry)
 
 Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
-  Review all = Chooser::review(*ending.call_class, may_connect(state));
+  Review all = state.chooser.review(*ending.call_class, may_connect(state));
   all.offer(inheritance.state_hash());
   const int code = min_over_ranks(state, all);
   if (ending.code == MPI_SUCCESS) ending.code = code;
@@ -98,9 +98,9 @@ Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
   resources.failures.enter_part(FailureDetector::Part::review, 0);
   BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
                           "to review the last calls");
-  const Review all =
-      tree_allreduce(channel, state.ranks, state.rank, Chooser::review(*ending.call_class, true),
-                     [](Review& mine, const Review& theirs) { mine.merge(theirs); });
+  const Review all = tree_allreduce(channel, state.ranks, state.rank,
+                                    state.chooser.review(*ending.call_class, true),
+                                    [](Review& mine, const Review& theirs) { mine.merge(theirs); });
   if (channel.failed()) return fail(state, channel.outcome());
   state.chooser.reviewed(*ending.call_class, problem, all);
   return ending;

@@ -213,8 +213,8 @@ void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
   resources.begin_call(prepared_->plan, prepared_->context(),
                        Buffers(Layout(type_of(message.signature)), nullptr, nullptr,
                                resources.scratch, prepared_->context().scratch_count),
-                       op_of(message.signature), message.call,
-                       state_.chooser.policy().sends_in_pieces(), piggyback);
+                       op_of(message.signature), message.call, state_.chooser.sends_in_pieces(),
+                       piggyback);
   protocol_ =
       prepared_->executor->create_protocol(resources.transport, {state_.tuning.window, true});
   protocol_->start();

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
@@ -136,8 +138,13 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
   refuse_while_started(state, "arrivals");
   Policy& policy = state.chooser.policy();
-  state.chooser.expect_anew();
-  if (arrivals == nullptr) return policy.given.clear();
+  // A rank may set again, alone, the times that all have.
+  const auto give = [&](std::vector<Seconds> given) {
+    if (given == policy.given) return;
+    policy.given = std::move(given);
+    state.chooser.expect_anew();
+  };
+  if (arrivals == nullptr) return give({});
   check_ranks(state, ranks);
   if (policy.online) {
     throw std::runtime_error(
@@ -146,7 +153,7 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
   for (int i = 0; i < ranks; ++i) {
     if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
   }
-  policy.given.assign(arrivals, arrivals + ranks);
+  give({arrivals, arrivals + ranks});
 }
 
 void set_estimate(CommState& state, std::string_view text) {
@@ -187,7 +194,6 @@ void set_network(CommState& state, std::string_view text) {
   refuse_while_started(state, "network");
   const Network network = text.empty() ? default_network() : read_network(text);
   state.chooser.policy().network = with_handshake(network);
-  forget_calls(state);
 }
 
 void set_long_wait(CommState& state, Seconds seconds) {

@@ -68,7 +68,8 @@ void conclude(CommState& state, const SettingHashes& all) {
   state.settings = all.differing == 0 ? Settings::alike : Settings::different;
   state.compared =
       state.chooser.policy().reproducible ? with_handshake({}) : state.chooser.policy().network;
-  if (state.settings == Settings::different) find_different(state, names_of_differing(all));
+  if (state.settings == Settings::different) return find_different(state, names_of_differing(all));
+  state.chooser.agree_on_network();
 }
 
 Outcome compare_settings(CommState& state) {

@@ -72,7 +72,7 @@ class World {
     observed += watched ? 1 : 0;
     last = decision;
     if (chooser.measured(of, decision.plan ? 0 : alone, all_in + (watched ? watching : 0))) {
-      (void)chooser.reviewed(of, problem, Chooser::review(of, true));
+      (void)chooser.reviewed(of, problem, chooser.review(of, true));
     }
     return name;
   }
@@ -111,7 +111,7 @@ class World {
     moving += seconds;
     if (of == nullptr || !Chooser::watched(*of, seconds)) return "native";
     ++reviews;
-    if (chooser.reviewed(*of, problem, Chooser::review(*of, true)) && !chooser.watch()) {
+    if (chooser.reviewed(*of, problem, chooser.review(*of, true)) && !chooser.watch()) {
       chooser.connected(1);
       chooser.watch_arrivals();
     }

@@ -55,9 +55,30 @@ TEST(Chooser, MakesNoLinkWhereThereIsNoRoom) {
   CallClass& of = world.chooser.class_of(kProblem);
   for (int i = 0; i < 100; ++i) {
     if (!Chooser::watched(of, 1)) continue;
-    EXPECT_FALSE(world.chooser.reviewed(of, kProblem, Chooser::review(of, false)));
+    EXPECT_FALSE(world.chooser.reviewed(of, kProblem, world.chooser.review(of, false)));
   }
   EXPECT_TRUE(Chooser::watched(of, 1) || !of.active);
+}
+
+/// Sender and receiver must cut messages alike, whichever of them set the network first. In
+/// reproducible mode the ranks' networks may differ.
+TEST(Chooser, FollowsANetworkOnceAllRanksHaveSetIt) {
+  World world;
+  warm_up(world);
+  Chooser& chooser = world.chooser;
+  CallClass& of = chooser.class_of(kProblem);
+  chooser.agree_on_network();
+  chooser.policy().network.exchange = 1.3;
+  Review all = chooser.review(of, true);
+  Review other;
+  other.set_network(1);
+  all.merge(other);
+  (void)chooser.reviewed(of, kProblem, all);
+  EXPECT_FALSE(chooser.sends_in_pieces());
+  (void)chooser.reviewed(of, kProblem, chooser.review(of, true));
+  EXPECT_TRUE(chooser.sends_in_pieces());
+  chooser.policy().reproducible = true;
+  EXPECT_FALSE(chooser.sends_in_pieces());
 }
 
 /// As if no resources could be made after all.
