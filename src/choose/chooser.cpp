@@ -105,9 +105,10 @@ void Chooser::agree_on_network() {
   if (anew) drop_prices();
 }
 
-bool Chooser::sends_in_pieces() const {
-  const Network& network = policy_.reproducible ? kReproducible : agreed_.value_or(policy_.network);
-  return network.exchange > 1;
+/// Before ranks have compared anything, no call needs that they agree.
+const Network& Chooser::agreed_network() const {
+  if (policy_.reproducible) return kReproducible;
+  return agreed_ ? *agreed_ : policy_.network;
 }
 
 /// Candidates, prices and feedback were those of other plans.
@@ -152,8 +153,8 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
 
 /// One rank may set the network before the others do, but automatic choice must be the same on all.
 const Network& Chooser::network_of_plans(Collective collective) const {
-  if (policy_.reproducible) return kReproducible;
-  return agreed_ && policy_.automatic(collective) ? *agreed_ : policy_.network;
+  const bool agreed = policy_.reproducible || policy_.automatic(collective);
+  return agreed ? agreed_network() : policy_.network;
 }
 
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing

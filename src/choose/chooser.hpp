@@ -75,9 +75,11 @@ class Chooser {
   /// All ranks have set the same network: from now on automatic choice plans for it, and messages
   /// go in pieces if it wants that.
   void agree_on_network();
+  /// That network, equal on all ranks; the built-in one in reproducible mode.
+  [[nodiscard]] const Network& agreed_network() const;
   /// Returns true if long messages between nodes go in pieces: where they hinder those of the other
   /// direction.
-  [[nodiscard]] bool sends_in_pieces() const;
+  [[nodiscard]] bool sends_in_pieces() const { return agreed_network().exchange > 1; }
   /// Notes that the program gives other arrivals.
   void expect_anew();
   /// The hash of all that was learned so far.

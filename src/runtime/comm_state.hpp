@@ -65,7 +65,6 @@ struct CommState {
   // Decisions.
   Chooser chooser;
   Settings settings = Settings::unknown;  // compared when latecomer first handles a call
-  Network compared;                       // as it was then, equal on all ranks
   Shortcuts shortcuts;                    // for calls that need no decision
   ComputePhase phase;                     // of the program, before the next call
 

@@ -45,17 +45,8 @@ def test_calls_that_the_library_carries_out_are_told_as_such(name, tmp_path):
     samples = tmp_path / "samples"
     words = ["--place", "local", "--nodes", "3", "--mpi", name, "--estimate", "online"]
     words += ["--json", "--samples", str(samples), "--bytes", "64KiB", "--delay", "0"]
-    result = run(
-        *words,
-        "--compute",
-        "1ms",
-        "--iterations",
-        "9",
-        "--warmup",
-        "0",
-        "--algorithms",
-        "native,auto",
-    )
+    words += ["--compute", "1ms", "--iterations", "9", "--warmup", "0"]
+    result = run(*words, "--algorithms", "native,auto")
     assert result.exit_code == 0, result.stderr
     calls = [json.loads(line) for line in samples.read_text().splitlines()[1:]]
     assert {call["parameters"] for call in calls if call["algorithm"] == "native"} == {""}

@@ -20,7 +20,6 @@ struct Predecessor {
   StateHash state_hash;
   Chooser chooser;
   Settings settings;
-  Network compared;
   bool threads;  // all ranks have progress threads
   std::uint64_t calls;
   std::unique_ptr<CommResources> resources;  // null: there was none
@@ -149,8 +148,8 @@ bool leave_to_successor(CommState& state) {
   state.async_progress.reset();
   const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
   Predecessors::instance().add(std::make_unique<Predecessor>(
-      Predecessor{ranks, state_hash, std::move(state.chooser), state.settings, state.compared,
-                  threads, state.calls, std::move(state.resources), state.clock_refresh}));
+      Predecessor{ranks, state_hash, std::move(state.chooser), state.settings, threads, state.calls,
+                  std::move(state.resources), state.clock_refresh}));
   return true;
 }
 
@@ -194,7 +193,6 @@ void Inheritance::accept() {
     return state_.chooser.take_over_watch(std::move(left->chooser));
   }
   state_.settings = left->settings;
-  state_.compared = left->compared;
   state_.chooser.take_over(std::move(left->chooser));
   if (state_.resources) state_.chooser.place(state_.resources->placement);
 }

@@ -241,7 +241,7 @@ void AsyncProgress::fail(Outcome outcome) {
 bool AsyncProgress::announces(const Request& request) const {
   if (!state_.chooser.may_run_ahead(request.problem)) return false;
   const auto signature = signature_of(request.call, state_.ranks, state_.rank);
-  return signature && worth_announcing(problem_of(*signature), state_.compared);
+  return signature && worth_announcing(problem_of(*signature), state_.chooser.agreed_network());
 }
 
 Outcome AsyncProgress::enter_call(const Request& request, Decision& decision,

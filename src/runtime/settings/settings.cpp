@@ -66,8 +66,6 @@ void find_different(CommState& state, const std::string& names) {
 
 void conclude(CommState& state, const SettingHashes& all) {
   state.settings = all.differing == 0 ? Settings::alike : Settings::different;
-  state.compared =
-      state.chooser.policy().reproducible ? with_handshake({}) : state.chooser.policy().network;
   if (state.settings == Settings::different) return find_different(state, names_of_differing(all));
   state.chooser.agree_on_network();
 }

@@ -1,5 +1,5 @@
-// The flags of a node's memory in one call: signals, waits, and turns at slices. What ranks of the
-// node tell each other in front of a signal is piggyback data, as in messages.
+// The flags of a node's memory in one call: signals, waits, and turns at slices. Signals carry
+// piggyback data, as messages do.
 #pragma once
 
 #include <optional>
