@@ -118,7 +118,7 @@ def test_the_report_of_a_recorded_trace(tmp_path, capsys):
     page = tmp_path / "page.html"
     assert run(["report", str(RECORDED), "--html", str(page), "--seconds", "0.3"]) == 0
     told = capsys.readouterr().out
-    assert "rank 1 on host" in told
+    assert "Rank 1 on host vm is late." in told
     assert re.search(r"Time of the collectives: \d+ % waiting for late ranks", told)
     assert "host or launch delay" in page.read_text(encoding="utf-8")
     assert run(["report", str(RECORDED), "--json", "--seconds", "0"]) == 0

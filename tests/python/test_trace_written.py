@@ -264,7 +264,7 @@ def test_the_command_traces_and_writes_the_page(programs, tmp_path, capfd):
             patch.setenv(name, value)
         options = ["--trace", str(folder), "--report", str(file), "--deadline", "60"]
         assert cli.run(["run", *options, "--", *words]) == 0
-        assert "of the calls." in capfd.readouterr().out
+        assert "who:   " in capfd.readouterr().out
         assert cli.run(["run", *options, "--", *words]) == 2
         assert "holds a trace; name another folder" in capfd.readouterr().err
     assert "who is late" in file.read_text()

@@ -8,13 +8,14 @@ have entered and left are left out, and counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..trace.model import Group, Trace
+from .places import Places, Site, charged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ class Ranks:
     waiting: Floats  # seconds
     moving: Floats  # seconds
     held_up: Floats  # seconds that others waited for it alone: until the second last had come
+    cost: Floats  # seconds that the others waited for it: see `charged`
     lateness: Floats  # mean, seconds
     median: Floats  # of the lateness, seconds
     correlation: Floats  # of the lateness in one call with that in the next; NaN: undefined
@@ -54,24 +56,6 @@ class Series:
 
 
 @dataclass
-class Site:
-    """Calls of one place in the program, alike in group, collective and size."""
-
-    group: int
-    site: str
-    collective: str
-    bytes: int  # UNKNOWN: not known
-    algorithms: tuple[str, ...]  # most frequent first
-    calls: int
-    waiting: float  # seconds, sums over calls and ranks
-    moving: float
-    spread: float  # seconds: last minus median arrival, mean
-    last_rank: int  # that came last most often
-    last_share: float
-    fastest: float  # seconds: the shortest time from the last arrival to the last exit
-
-
-@dataclass
 class GroupLateness:
     """One group."""
 
@@ -83,6 +67,7 @@ class GroupLateness:
     repeated: float  # share of calls whose last rank was last in the call before, too
     series: Series
     cost: Floats  # of each call: waiting of all its ranks, seconds; 0 where not complete
+    whole: NDArray[np.bool_]  # of each call: it is complete
 
 
 @dataclass
@@ -94,6 +79,13 @@ class Lateness:
     groups: list[GroupLateness]
     sites: list[Site]
     incomplete: int  # calls
+    skipped: int = 0  # calls at the beginning that are left out ...
+    skipped_waiting: float = 0.0  # ... and the waiting of all ranks in them, seconds
+    code: Mapping[str, str] = field(default_factory=dict)  # function and line of sites, if known
+
+    def named(self, site: str) -> str:
+        """The place for people: function and line, if they are known."""
+        return self.code.get(site, site)
 
     @property
     def run_seconds(self) -> float:
@@ -129,7 +121,7 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
     """Everything in one pass over the calls. `bins`, `rank_bins`: of the heat map, at most."""
     count = trace.ranks
     sums = {name: np.zeros(count, np.int64) for name in ("calls", "last", "first")}
-    times = {name: np.zeros(count) for name in ("waiting", "moving", "held_up")}
+    times = {name: np.zeros(count) for name in ("waiting", "moving", "held_up", "cost")}
     moments = np.zeros((5, count))  # of the lateness: n, sum, pairs, ...
     samples: list[list[Floats]] = [[] for _ in range(count)]
     groups, sites, incomplete = [], [], 0
@@ -172,8 +164,7 @@ def _run_times(trace: Trace) -> Floats:
             some = [0, -1]  # calls are sorted
             np.minimum.at(first, group.members, np.nanmin(_filled(group.arrival[some], np.inf), 0))
             np.maximum.at(last, group.members, np.nanmax(_filled(group.exit[some], -np.inf), 0))
-    first = np.where(np.isfinite(trace.begin), trace.begin, first)
-    last = np.where(np.isfinite(trace.end), trace.end, last)
+    first, last = np.fmin(trace.begin, first), np.fmax(trace.end, last)
     run = last - first
     return np.where(np.isfinite(run) & (run > 0), run, 0.0)
 
@@ -207,7 +198,8 @@ class _Group:
         size = group.size
         self.complete = 0
         self.calls, self.last, self.first = (np.zeros(size, np.int64) for _ in range(3))
-        self.waiting, self.moving, self.held_up = (np.zeros(size) for _ in range(3))
+        self.waiting, self.moving, self.held_up, self.cost = (np.zeros(size) for _ in range(4))
+        self.places = Places(group)
         self.moments = np.zeros((5, size))
         self.before: Floats | None = None  # lateness in the call before
         self.before_last = -1
@@ -234,8 +226,12 @@ class _Group:
             return
         if not whole.all():
             arrival, leave = arrival[whole], leave[whole]
-        last_rank, last = arrival.argmax(axis=1), arrival.max(axis=1)
-        median = np.median(arrival, axis=1)
+        order = np.argsort(arrival, axis=1, kind="stable")
+        in_order = np.take_along_axis(arrival, order, axis=1)
+        half, size = (self.group.size - 1) // 2, self.group.size
+        median = (in_order[:, half] + in_order[:, size // 2]) / 2
+        last, second = in_order[:, -1], in_order[:, -2]
+        last_rank = arrival.argmax(axis=1)
         waiting = np.clip(np.minimum(last[:, None], leave) - arrival, 0.0, None)
         moving = np.clip(leave - arrival - waiting, 0.0, None)
         late = arrival - median[:, None]
@@ -245,9 +241,11 @@ class _Group:
         self.first += np.bincount(arrival.argmin(axis=1), minlength=self.group.size)
         self.waiting += waiting.sum(axis=0)
         self.moving += moving.sum(axis=0)
-        second = np.partition(arrival, -2, axis=1)[:, -2]
-        alone = np.clip(last - second, 0.0, None) * (self.group.size - 1)
+        alone = (last - second) * (size - 1)
         self.held_up += np.bincount(last_rank, weights=alone, minlength=self.group.size)
+        cost = charged(arrival, order, waiting.sum(axis=1))
+        self.cost += cost.sum(axis=0)
+        self.places.add(place, cost, late)
         self._add_moments(late, last_rank)
         self.call_waiting[place], self.call_moving[place] = waiting.sum(1), moving.sum(1)
         self.call_spread[place], self.call_last[place] = last - median, last_rank
@@ -309,42 +307,10 @@ class _Group:
             repeated=self.repeats / self.pairs if self.pairs else float("nan"),
             series=series,
             cost=self.call_waiting,
+            whole=self.call_last >= 0,
         )
 
     def sites(self) -> list[Site]:
         """The calls by site, collective and size."""
-        group, words = self.group, self.trace.words
-        keys = np.stack([group.site, group.collective, group.bytes], axis=1).astype(np.int64)
-        kinds, which = np.unique(keys, axis=0, return_inverse=True)
-        which = which.reshape(-1)
-        order = np.argsort(which, kind="stable")
-        bounds = np.searchsorted(which[order], np.arange(len(kinds) + 1))
-        found = []
-        for kind, (site, collective, size) in enumerate(kinds):
-            own = order[bounds[kind] : bounds[kind + 1]]
-            whole = own[self.call_last[own] >= 0]
-            if not len(whole):
-                continue
-            lasts = np.bincount(self.call_last[whole], minlength=group.size)
-            found.append(
-                Site(
-                    group=self.number,
-                    site=words[int(site)],
-                    collective=words[int(collective)],
-                    bytes=int(size),
-                    algorithms=_most_frequent(words, group.algorithm[whole]),
-                    calls=len(whole),
-                    waiting=float(self.call_waiting[whole].sum()),
-                    moving=float(self.call_moving[whole].sum()),
-                    spread=float(self.call_spread[whole].mean()),
-                    last_rank=int(group.members[int(lasts.argmax())]),
-                    last_share=float(lasts.max() / len(whole)),
-                    fastest=float(np.nanmin(self.call_after[whole])),
-                )
-            )
-        return found
-
-
-def _most_frequent(words: Sequence[str], numbers: NDArray[np.int32]) -> tuple[str, ...]:
-    texts, counts = np.unique(numbers, return_counts=True)
-    return tuple(words[int(texts[i])] for i in np.argsort(-counts))
+        return self.places.sites(self.trace, self.number, self.call_last, self.call_waiting,
+                                 self.call_moving, self.call_spread, self.call_after)  # fmt: skip

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,19 +21,29 @@ from ..base.pages import STYLE
 from ..base.units import size
 from ..trace.model import SERVED
 from . import sections
+from .answer import Answer, Facts, headline, verdict
 from .lateness import GroupLateness, Lateness
 from .parts import split
 from .sections import text
-from .wording import DEFINITIONS, plain, seconds, sentence, verdict
+from .wording import DEFINITIONS, group_name, plain, seconds
 
 if TYPE_CHECKING:
+    from ..trace.about import About
     from .what_if import WhatIf
 
 _GROUPS, _CALLS = 8, 60  # shown at most
-_TITLE = "latecomer: who is late"
+_HOSTS = 6  # named in the lead
+_BYTES = 700_000  # of all calls that the page holds
 
 
-def page(found: Lateness, answers: WhatIf | None, used: Mapping[str, object]) -> str:
+def page(
+    found: Lateness,
+    facts: Facts,
+    said: Answer,
+    about: About,
+    answers: WhatIf | None,
+    used: Mapping[str, object],
+) -> str:
     """The whole page. `used` says how to repeat it. Raises ValueError without calls."""
     if not found.groups:
         raise ValueError(
@@ -41,22 +52,24 @@ def page(found: Lateness, answers: WhatIf | None, used: Mapping[str, object]) ->
     script = (files(__package__) / "page.js").read_text(encoding="utf-8")
     parts = {
         "HASH": "sha256-" + b64encode(sha256(script.encode()).digest()).decode(),
-        "TITLE": escape(_TITLE),
+        "TITLE": text(title(found, about)),
         "STYLE": STYLE,
-        "LEAD": text(_lead(found)),
-        "SAID": text(sentence(found)).replace(" %", "&nbsp;%"),
-        "VERDICT": text(verdict(found)),
+        "LEAD": text(_lead(found, about)),
+        "COMMAND": _command(about),
+        "SAID": _glued(headline(said)),
+        "VERDICT": text(verdict(facts)),
+        "NEXT": next_box(said),
         "BAR": sections.shares(found),
         "REMARKS": "".join(_list(remarks(found))),
         "SERIES": sections.curves(found.groups[0]),
-        "PREDICTABLE": text(sections.predictable(found)),
+        "PREDICTABLE": "".join(_list(sections.predictable(found), "places")),
         "RANKS": "".join(sections.ranks(found)),
         "SITES": "".join(sections.sites(found)),
         "PARTS": "".join(sections.parts(split(found.trace))),
-        "WHATIF": "".join(sections.what_if(answers, found)) if answers else "",
+        "WHATIF": "".join(sections.what_if(answers, found, about.mpi)) if answers else "",
         "DEFINITIONS": "".join(_definitions(dict(DEFINITIONS))),
         "USED": "".join(_definitions(used)),
-        "DATA": _in_script(_data(found)),
+        "DATA": _in_script(_data(found, facts.late)),
         "SCRIPT": script,
     }
     template = (files(__package__) / "page.html").read_text(encoding="utf-8")
@@ -71,13 +84,65 @@ def _in_script(value: object) -> str:
     return data
 
 
-def _lead(found: Lateness) -> str:
-    trace, hosts, groups = found.trace, len(set(found.trace.hosts)), len(found.groups)
+def title(found: Lateness, about: About) -> str:
+    """As in "late, 4 ranks, 26 Nov 2026, 18:08"; what is not known is left out."""
+    name = about.program.name if about.program else _program(found)
+    return ", ".join([name, f"{found.trace.ranks} ranks", *_date(about)])
+
+
+def _program(found: Lateness) -> str:
+    """The module that makes the most calls, if it is no library; else the folder's name."""
+    modules = [site.site.partition("+0x")[0] for site in found.sites if "+0x" in site.site]
+    programs = [module for module in modules if ".so" not in module]
+    return programs[0] if programs else Path(found.trace.source).resolve().name
+
+
+def _date(about: About) -> list[str]:
     return (
-        f"{trace.ranks} ranks on {hosts} host{'s' if hosts != 1 else ''}, {trace.calls:,} calls on "
-        f"{groups} communicator{'s' if groups != 1 else ''} in {seconds(found.run_seconds)}, "
-        f"from {trace.source}"
+        [time.strftime("%d %b %Y, %H:%M", time.localtime(about.started))] if about.started else []
     )
+
+
+def _lead(found: Lateness, about: About) -> str:
+    trace, groups = found.trace, len(found.groups)
+    words = [
+        f"{trace.ranks} ranks on {_hosts(trace.hosts)}",
+        f"{trace.calls:,} calls on {groups} communicator{'s' if groups != 1 else ''} in "
+        f"{seconds(found.run_seconds)}",
+        *([about.mpi] if about.mpi else []),
+        *_date(about),
+        f"from {trace.source}",
+    ]
+    return "; ".join(words)
+
+
+def _hosts(hosts: Sequence[str]) -> str:
+    """All of a few, or the first ones of many."""
+    names = list(dict.fromkeys(hosts))
+    if len(names) == 1:
+        return f"host {names[0]}"
+    shown = ", ".join(names[:_HOSTS]) + (", ..." if len(names) > _HOSTS else "")
+    return f"{len(names)} hosts ({shown})"
+
+
+def _command(about: About) -> str:
+    return (
+        f'<p class="lead command"><code>{text(about.command_line)}</code></p>'
+        if about.command
+        else ""
+    )
+
+
+def _glued(words: str) -> str:
+    """Numbers stay with their units."""
+    return re.sub(r"(?<=\d) (?=(%|s|ms|µs|[KM]?i?B)\b|%)", "&nbsp;", text(words))
+
+
+def next_box(said: Answer) -> str:
+    """What to do, and the command in a box of its own."""
+    words, _, command = said.next.partition("; then: ")
+    code = f"<code>{text(command)}</code>" if command else ""
+    return f'<div class="next"><b>Next</b> <span>{_glued(words)}.</span>{code}</div>'
 
 
 def remarks(found: Lateness) -> list[str]:
@@ -94,9 +159,9 @@ def remarks(found: Lateness) -> list[str]:
     return told
 
 
-def _list(told: list[str]) -> Iterator[str]:
+def _list(told: Sequence[str], kind: str = "remarks") -> Iterator[str]:
     if told:
-        yield '<ul class="remarks">'
+        yield f'<ul class="{kind}">'
         yield from (f"<li>{text(each)}</li>" for each in told)
         yield "</ul>"
 
@@ -109,23 +174,19 @@ def _definitions(entries: Mapping[str, object]) -> Iterator[str]:
 # ---- data of the pictures
 
 
-def _data(found: Lateness) -> dict[str, Any]:
+def _data(found: Lateness, late: Sequence[int]) -> dict[str, Any]:
     hosts = list(dict.fromkeys(map(plain, found.trace.hosts)))
     places = {host: number for number, host in enumerate(hosts)}
     shown = found.groups[:_GROUPS]
-    counts = [
-        _CALLS // 2 if number == 0 else _CALLS // (2 * len(shown)) for number in range(len(shown))
-    ]
-    if len(shown) == 1:
-        counts = [_CALLS]
     return {
         "hosts": hosts,
         "host": [places[plain(host)] for host in found.trace.hosts],
+        "late": list(late),
         "groups": [_group(group) for group in shown],
         "calls": [
             _call(found, number, call)
             for number, group in enumerate(shown)
-            for call in _chosen(group, counts[number])
+            for call in _chosen(group, len(shown))
         ],
     }
 
@@ -150,14 +211,20 @@ def _group(group: GroupLateness) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _chosen(group: GroupLateness, count: int) -> list[int]:
-    """Calls to show: half of them with the most waiting, half evenly spaced."""
-    whole = np.flatnonzero(group.cost > 0)
-    if len(whole) <= count:
-        return whole.tolist()
-    most = whole[np.argsort(-group.cost[whole], kind="stable")[: count // 2]]
-    spaced = whole[np.linspace(0, len(whole) - 1, count - len(most)).astype(int)]
-    return sorted({*most.tolist(), *spaced.tolist()})
+def _chosen(group: GroupLateness, groups: int) -> list[int]:
+    """Calls to show: those with the most waiting, and the worst of each column of the map.
+
+    Where that would make the page long, the worst of evenly spaced columns.
+    """
+    whole = np.flatnonzero(group.whole)
+    most = whole[np.argsort(-group.cost[whole], kind="stable")[: _CALLS // groups]]
+    column = np.searchsorted(group.series.first, whole, side="right")
+    order = np.lexsort((-group.cost[whole], column))
+    worst = whole[order[np.unique(column[order], return_index=True)[1]]]
+    room = max(_CALLS, _BYTES // (11 * group.group.size)) // groups
+    if len(worst) > room:
+        worst = worst[np.linspace(0, len(worst) - 1, room).astype(int)]
+    return sorted({*most.tolist(), *worst.tolist()})
 
 
 def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
@@ -167,19 +234,22 @@ def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
     first = float(arrival.min())
     unit = max(float(leave.max()) - first, 1e-9) / 1e6
     times = np.round((np.concatenate([arrival, leave]) - first) / unit).astype("<i4")
-    length = size(int(group.bytes[call])) if group.bytes[call] >= 0 else "unknown size"
-    place = words[int(group.site[call])] or "an unknown place"
-    what = f"{words[int(group.collective[call])]} of {length} at {place}"
+    number_of = int(group.sequence[call])
+    kind = words[int(group.collective[call])]
+    if group.bytes[call] > 0:
+        kind += f" of {size(int(group.bytes[call]))}"
+    place = found.named(words[int(group.site[call])])
+    what = f"{kind} at {place}" if place else kind
     served = int(group.served[call])
-    who = f" ({SERVED[served]})" if served >= 0 else ""
-    turn = f"{int(group.sequence[call]):,}"
+    by = [words[int(group.algorithm[call])], SERVED[served] if served >= 0 else ""]
     cost = seconds(float(lateness.cost[call]))
-    name = plain(group.name) or "an unnamed communicator"
+    name = group_name(group.name, group.size)
     return {
         "group": number,
+        "call": call,
         "unit": unit,
-        "name": plain(f"{turn} on {name}: {what}, {cost} waited"),
-        "what": plain(f"Call {turn} on {name}, {what}"),
-        "by": plain((words[int(group.algorithm[call])] or "an unknown algorithm") + who),
+        "name": plain(f"{number_of:,} on {name}: {what}, {cost} waited"),
+        "what": plain(f"Call {number_of:,} on {name}, {what}, {cost} waited"),
+        "by": plain(" by ".join(each for each in reversed(by) if each)),
         "times": b64encode(times.tobytes()).decode(),
     }

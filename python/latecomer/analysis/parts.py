@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.units import size
-from .wording import percent, plain, seconds
+from .wording import group_name, percent, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -156,7 +156,7 @@ def lines(found: Sequence[Parts]) -> list[str]:
     return text
 
 
-HEAD = ("collective", "bytes", "ranks", "calls", "waiting", "transfer", "fastest", "slower",
+HEAD = ("collective", "bytes", "calls", "waiting", "transfer", "fastest", "slower",
         "host or launch", "mostly")  # fmt: skip
 
 
@@ -165,9 +165,8 @@ def row(parts: Parts) -> list[str]:
     share = 1 / max(parts.calls * parts.ranks, 1)
     mostly = max(parts.kinds, key=lambda kind: parts.kinds[kind])
     return [
-        f"{parts.collective} on {plain(parts.group)}",
+        f"{parts.collective} on {group_name(parts.group, parts.ranks)}",
         size(parts.bytes) if parts.bytes >= 0 else "?",
-        str(parts.ranks),
         str(parts.calls),
         *(seconds(share * getattr(parts, name)) for name in ("waiting", "transfer")),
         seconds(parts.fastest),

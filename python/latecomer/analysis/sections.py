@@ -11,8 +11,11 @@ import numpy as np
 
 from ..base.units import size
 from . import parts as split_parts
-from .lateness import GroupLateness, Lateness, Site
-from .wording import percent, plain, seconds
+from .blame import important, place_name
+from .lateness import GroupLateness, Lateness
+from .places import Site
+from .what_if import baseline, by_gain, chief, label
+from .wording import SAVED, group_name, percent, plain, saved, seconds
 
 if TYPE_CHECKING:
     from .replay import CallClass
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 _SITES, _RANKS, _CLASSES = 40, 24, 6  # shown at most
 _WIDTH, _HEIGHT, _LEFT = 900, 200, 70  # of the curves
 _SHORT = 20  # characters of a host's name that is not broken
+_BAR = "as a bar"  # heads a column
+_PLACES = 4  # that have a sentence
 _NAMES = {"native": "the MPI library's", "auto": "automatic"}
 
 
@@ -54,8 +59,7 @@ def _table(head: Sequence[str], rows: Iterable[str], caption: str = "") -> str:
 
 def name_of(group: GroupLateness) -> str:
     """The communicator with its size, for people."""
-    name = plain(group.group.name) or "an unnamed communicator"
-    return f"{name}, {group.group.size} ranks, {group.complete:,} calls"
+    return f"{group_name(group.group.name, group.group.size)}, {group.complete:,} calls"
 
 
 # ---- all ranks
@@ -122,32 +126,39 @@ def _ticks(top: float) -> list[float]:
 # ---- who and where
 
 
-def predictable(found: Lateness) -> str:
-    """A sentence."""
-    group = found.groups[0]
-    if not np.isfinite(group.repeated):
-        return "There are too few calls to see whether lateness repeats."
-    chance = 1 / group.group.size
-    name = plain(group.group.name) or "an unnamed communicator"
-    words = (
-        f"The rank that came last was last again in the next call in {percent(group.repeated)} of "
-        f"the calls on {name}; by chance that would be {percent(chance)}. "
-    )
-    if group.repeated > max(0.5, 2 * chance):
-        return words + "Who will be late can be forecast, so arrival-aware algorithms can use it."
-    return words + "Who will be last cannot be forecast from the call before alone."
+def predictable(found: Lateness) -> list[str]:
+    """A sentence for each place that matters: whether it can be forecast who will be late there."""
+    told = []
+    for site in important(found.sites, float(found.ranks.waiting.sum()))[:_PLACES]:
+        where = (
+            f"{place_name(found, [site])}, {percent(site.waiting / _waiting(found))} of the waiting"
+        )
+        if site.repeats is None:
+            told.append(f"{where}: too few calls to see whether lateness repeats.")
+            continue
+        share, chance = percent(site.repeats.share), percent(site.repeats.chance)
+        so = "Who will be last cannot be forecast."
+        if site.repeats.usable:
+            so = "Who will be late can be forecast, so arrival-aware algorithms can use it."
+        told.append(f"{where}: {site.repeats.words()} in {share}; by chance {chance}. {so}")
+    return told
+
+
+def _waiting(found: Lateness) -> float:
+    return max(float(found.ranks.waiting.sum()), 1e-300)
 
 
 def ranks(found: Lateness) -> Iterator[str]:
-    """The table of ranks, those first that held up the others most."""
+    """The table of ranks, those first that cost the others most."""
     of = found.ranks
-    order = sorted(range(found.trace.ranks), key=lambda rank: -of.held_up[rank])[:_RANKS]
-    top = max(float(of.held_up.max()), 1e-300)
+    order = np.argsort(-of.cost, kind="stable")[:_RANKS].tolist()
+    top = max(float(of.cost.max()), 1e-300)
     rows = []
     for rank in order:
         calls, run = max(int(of.calls[rank]), 1), float(of.run[rank]) or 1.0
         correlation = float(of.correlation[rank])
         cells = [
+            f"{seconds(of.cost[rank])} ({percent(of.cost[rank] / _waiting(found))})",
             percent(of.last[rank] / calls),
             percent(of.first[rank] / calls),
             seconds(of.lateness[rank]),
@@ -159,13 +170,13 @@ def ranks(found: Lateness) -> Iterator[str]:
         host = text(found.trace.hosts[rank])
         name = f"rank {rank} <small>{host}</small>"
         short = ' class="name"' if len(host) <= _SHORT else ""
-        bar = _bar([("wait", of.held_up[rank] / top)])
+        bar = _bar([("wait", of.cost[rank] / top)])
         rows.append(f'<tr><th scope="row"{short}>{name}</th>{_cells(cells)}{bar}</tr>')
-    head = ("rank, host", "last in", "first in", "mean lateness", "median", "correlation",
-            "waited itself", "held up", "")  # fmt: skip
+    head = ("rank, host", "costs the others", "last in", "first in", "mean lateness", "median",
+            "correlation", "waited itself", "held up", _BAR)  # fmt: skip
     yield _table(head, rows)
     if found.trace.ranks > _RANKS:
-        yield f'<p class="lead">The {_RANKS} ranks that held up the others most, of '
+        yield f'<p class="lead">The {_RANKS} ranks that cost the others most, of '
         yield f"{found.trace.ranks}; --json has all.</p>"
 
 
@@ -173,7 +184,7 @@ def sites(found: Lateness) -> Iterator[str]:
     """The table of call sites, those first in which the most time was spent."""
     yield _table(
         ("called from", "calls", "bytes", "of the time", "waiting, mean", "moving, mean",
-         "fastest after last", "most often last", ""),
+         "fastest after last", "costs most", "most often last", _BAR),
         (_site(found, site) for site in found.sites[:_SITES]),
     )  # fmt: skip
     if len(found.sites) > _SITES:
@@ -208,11 +219,17 @@ def _site(found: Lateness, site: Site) -> str:
         seconds(site.waiting / each),
         seconds(site.moving / each),
         seconds(site.fastest),
+        f"rank {site.costly_rank}: {seconds(site.cost)}" if site.cost > 0 else "-",
         f"rank {site.last_rank} ({percent(site.last_share)})",
     ]
-    served = ", ".join(site.algorithms[:2]) + (", ..." if len(site.algorithms) > 2 else "")
-    what = f"{site.collective} on {group.name or 'an unnamed communicator'}; {served}"
-    place = f"{text(site.site or 'unknown place')}<br><small>{text(what)}</small>"
+    algorithms = [each for each in site.algorithms if each]
+    served = ", ".join(algorithms[:2]) + (", ..." if len(algorithms) > 2 else "")
+    what = f"{site.collective} on {group_name(group.name, group.size)}" + (
+        f"; {served}" if served else ""
+    )
+    place = f"<small>{text(what)}</small>"
+    if site.site:
+        place = f"{text(found.named(site.site))}<br>{place}"
     parts = [("wait", site.waiting / (inside or 1)), ("move", site.moving / (inside or 1))]
     return f'<tr><td class="site">{place}</td>{_cells(cells)}{_bar(parts)}</tr>'
 
@@ -220,17 +237,25 @@ def _site(found: Lateness, site: Site) -> str:
 # ---- what if
 
 
-def what_if(answers: WhatIf, found: Lateness) -> Iterator[str]:
-    """The heading, how it was done, and two tables."""
+def what_if(answers: WhatIf, found: Lateness, mpi: str = "") -> Iterator[str]:
+    """The heading, how it was done, and tables: the chief answers, and the rest folded."""
     yield f"<h2>What if</h2>\n<p>{text(how(answers))}</p>"
     done = [a.replayed for a in answers.answers if a.replayed]
     top = max([answers.measured, *(each.seconds for each in done)])
     waiting, moving = float(found.ranks.waiting.mean()), float(found.ranks.moving.mean())
-    own = _row("as it was, measured", answers.measured, waiting, moving, top)
+    own = _row(f"{baseline(answers, mpi)}, measured", answers.measured, waiting, moving, top)
+    first = chief(answers)
     rows = [f'<tr class="own">{own}<td></td></tr>']
-    rows += [_answer(answer, answers, top) for answer in answers.answers]
-    yield _table(("what", "run", "waiting", "moving", "", "change"), rows)
-    yield from _classes(answers, found)
+    rows += [_answer(answer, answers, top, label(answer)) for answer in first]
+    head = ("what", "run", "waiting", "moving", _BAR, "saved")
+    yield _table(head, rows)
+    yield f'<p class="legend">{text(SAVED)}.</p>'
+    rest = [answer for answer in by_gain(answers) if answer not in first]
+    if rest:
+        yield f"<details><summary>{len(rest)} more, the shortest first</summary>"
+        yield _table(head, (_answer(answer, answers, top) for answer in rest))
+        yield from _classes(answers, found)
+        yield "</details>"
 
 
 def how(answers: WhatIf) -> str:
@@ -254,16 +279,13 @@ def _row(name: str, run: float, waiting: float, moving: float, top: float) -> st
     return f'<th scope="row">{text(name)}</th>{cells}{parts}'
 
 
-def _answer(answer: Answer, answers: WhatIf, top: float) -> str:
-    done, name = answer.replayed, answer.scenario.name
+def _answer(answer: Answer, answers: WhatIf, top: float, name: str = "") -> str:
+    done, name = answer.replayed, name or answer.scenario.name
     if done is None:
         remark = f'<td class="remark" colspan="4">not simulated: {text(answer.remark)}</td>'
         return f'<tr><th scope="row">{text(name)}</th>{remark}<td>-</td></tr>'
-    change = done.seconds / answers.measured - 1
-    better = ' class="better"' if change < -0.02 else ""
-    shown = f"{100 * change:+.1f} %"
-    if done.error:
-        shown += f" \N{PLUS-MINUS SIGN} {100 * done.error / answers.measured:.1f}"
+    better = ' class="better"' if done.seconds < 0.98 * answers.measured else ""
+    shown = saved(done.seconds, answers.measured, done.error)
     row = _row(name, done.seconds, done.waiting, done.moving, top)
     return f"<tr>{row}<td{better}>{shown}</td></tr>"
 
@@ -291,6 +313,7 @@ def _classes(answers: WhatIf, found: Lateness) -> Iterator[str]:
 
 
 def _class_name(found: Lateness, each: CallClass) -> str:
-    name = found.trace.groups[each.group].name or "unnamed"
+    group = found.trace.groups[each.group]
+    name = group_name(group.name, group.size)
     rooted = f", root {each.root}" if each.root >= 0 else ""
     return f"{each.collective}, {size(each.bytes)}{rooted}, {name}"

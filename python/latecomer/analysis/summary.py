@@ -7,26 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .answer import Answer as Said
+from .answer import Facts, headline, verdict
 from .lateness import Lateness
 from .parts import split
-from .wording import sentence, verdict
+from .places import Site
 
 if TYPE_CHECKING:
     from .what_if import Answer, WhatIf
 
 
-def summary(found: Lateness, answers: WhatIf | None) -> dict[str, Any]:
+def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -> dict[str, Any]:
     """All figures but those of single calls."""
     trace, ranks = found.trace, found.ranks
     return {
-        "sentence": sentence(found),
-        "verdict": verdict(found),
+        "answer": vars(said),
+        "sentence": headline(said),
+        "verdict": verdict(facts),
+        "late_ranks": list(facts.late),
         "trace": trace.source,
         "format": trace.format,
         "ranks": trace.ranks,
         "calls": trace.calls,
         "incomplete_calls": found.incomplete,
         "dropped_calls": trace.dropped,
+        "skipped_calls": found.skipped,
+        "skipped_waiting_s": found.skipped_waiting,
         "remarks": list(trace.remarks),
         "clock": trace.clock,
         "clock_error_s": _number(float(np.nanmax(trace.clock_error, initial=0.0))),
@@ -46,6 +52,7 @@ def summary(found: Lateness, answers: WhatIf | None) -> dict[str, Any]:
                 "waiting_s": float(ranks.waiting[rank]),
                 "moving_s": float(ranks.moving[rank]),
                 "held_up_s": float(ranks.held_up[rank]),
+                "costs_others_s": float(ranks.cost[rank]),
                 "mean_lateness_s": float(ranks.lateness[rank]),
                 "median_lateness_s": float(ranks.median[rank]),
                 "correlation": _number(float(ranks.correlation[rank])),
@@ -64,13 +71,21 @@ def summary(found: Lateness, answers: WhatIf | None) -> dict[str, Any]:
             }
             for group in found.groups
         ],
-        "by_site": [
-            vars(site)
-            | {"algorithms": list(site.algorithms), "group": trace.groups[site.group].name}
-            for site in found.sites
-        ],
+        "by_site": [_site(found, site) for site in found.sites],
         "parts": [vars(parts) for parts in split(trace)],
         "what_if": _what_if(answers) if answers else None,
+    }
+
+
+def _site(found: Lateness, site: Site) -> dict[str, Any]:
+    own = {
+        name: value for name, value in vars(site).items() if name not in ("members", "by_member")
+    }
+    return own | {
+        "algorithms": list(site.algorithms),
+        "group": found.trace.groups[site.group].name,
+        "code": found.code.get(site.site),
+        "repeats": vars(site.repeats) | {"usable": site.repeats.usable} if site.repeats else None,
     }
 
 

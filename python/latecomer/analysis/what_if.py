@@ -47,6 +47,14 @@ class Scenario:
     lateness: float = 1.0  # the part of the imbalance of computation that stays
     speed: float = 1.0  # of the network, as a multiple of what it was
 
+    @property
+    def kind(self) -> str:
+        """Which of the chief questions this is: "balance", "algorithm", "network"; or "part"."""
+        if self.algorithm == AS_IT_WAS:
+            only = (self.lateness, self.speed)
+            return {(0.0, 1.0): "balance", (1.0, 2.0): "network"}.get(only, "part")
+        return "algorithm" if self.lateness == self.speed == 1 else "part"
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -68,6 +76,7 @@ class WhatIf:
     known: bool  # these are the costs of the traced run
     factors: dict[CallClass, float]  # by which these were multiplied
     calls: int  # of the trace that are known on all their ranks
+    handled: bool = False  # latecomer carried out some of them
 
     @property
     def simulator_error(self) -> float:
@@ -115,7 +124,34 @@ def what_if(
         known,
         simulator.factors,
         len(replay),
+        simulator.handled,
     )
+
+
+def baseline(answers: WhatIf, mpi: str = "") -> str:
+    """What the answers are compared with; `mpi`: the library's name, if it is known."""
+    if answers.handled:
+        return "this run, with latecomer"
+    return f"this run, with {mpi}" if mpi else "this run"
+
+
+def label(answer: Answer) -> str:
+    """The name of a chief answer."""
+    name = answer.scenario.name
+    return f"best algorithm: {name}" if answer.scenario.kind == "algorithm" else name
+
+
+def by_gain(answers: WhatIf) -> list[Answer]:
+    """The shortest run first; those that were not simulated last."""
+    return sorted(answers.answers, key=lambda a: a.replayed.seconds if a.replayed else np.inf)
+
+
+def chief(answers: WhatIf) -> list[Answer]:
+    """The three that matter, the shortest run first: balance, an algorithm, a faster network."""
+    found: dict[str, Answer] = {}
+    for answer in by_gain(answers):
+        found.setdefault(answer.scenario.kind, answer)
+    return [answer for answer in found.values() if answer.scenario.kind != "part"]
 
 
 def _scenarios(simulator: _Simulator, only: tuple[str, ...] | None) -> Iterator[Scenario]:
@@ -148,6 +184,10 @@ class _Simulator:
         self.members: dict[CallClass, list[int]] = {}
         for event, each in enumerate(replay.classes):
             self.members.setdefault(each, []).append(event)
+        at_latecomer = SERVED.index("latecomer")
+        self.handled = any(
+            bool((group.served == at_latecomer).any()) for group in self.trace.groups
+        )
         self.simulated = [each for each in self.members if self._usable(each)]
 
     def _usable(self, each: CallClass) -> bool:

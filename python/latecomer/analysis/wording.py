@@ -1,9 +1,8 @@
-"""Times, shares and findings for people."""
+"""Times and shares for people, and what the words mean."""
 
 from __future__ import annotations
 
 from ..trace.model import CONTROL
-from .lateness import Lateness
 
 
 def seconds(value: float) -> str:
@@ -24,51 +23,36 @@ def percent(part: float) -> str:
     return f"{value:.0f} %" if abs(value) >= 10 or value == 0 else f"{value:.1f} %"
 
 
+SAVED = (
+    "saved: the part of the time of the run as it was that is not needed; below 0: it takes longer"
+)
+
+
+def saved(took: float, before: float, error: float = 0.0) -> str:
+    """As in "+42 %", "-1.3 % ± 0.4": the part of `before` that is not needed."""
+    text = f"{100 * (1 - took / before):+.1f} %" if before > 0 else "-"
+    return f"{text} ± {100 * error / before:.1f}" if error and before > 0 else text
+
+
 def plain(text: str) -> str:
     """Without control characters: names come from programs, and may act on a terminal."""
     return text.translate(CONTROL)
 
 
-def _nothing_known(found: Lateness) -> bool:
-    return found.incomplete > 0 and not found.ranks.calls.any()
-
-
-def sentence(found: Lateness) -> str:
-    """The first line of the report."""
-    if _nothing_known(found):
-        return (
-            f"None of the {found.incomplete:,} calls is known on all its ranks, so nothing is said "
-            "of waiting and of moving data."
-        )
-    text = (
-        f"{percent(found.waiting_share)} of the time is waiting for late ranks, "
-        f"{percent(found.moving_share)} moving data"
-    )
-    if not found.ranks.last.sum():
-        return text + "."
-    host = plain(found.trace.hosts[found.latest])
-    return (
-        f"{text}; rank {found.latest} on host {host} is last in {percent(found.latest_share)} of "
-        "the calls."
-    )
+def group_name(name: str, ranks: int) -> str:
+    """As in "MPI_COMM_WORLD (4 ranks)"; "group 0 (4 ranks)" where the name is a number."""
+    name = plain(name)
+    if not name:
+        name = "an unnamed communicator"
+    elif name.isdigit():
+        name = f"group {name}"
+    return f"{name} ({ranks} ranks)"
 
 
 LITTLE = 0.05  # of the time: below it collectives do not matter
 CLEAR = 2.0  # times as much as the other
-
-
-def verdict(found: Lateness) -> str:
-    """The classification; the rule is in the definitions."""
-    if _nothing_known(found):
-        return "Without calls that are known on all ranks nothing can be concluded."
-    waiting, moving = found.waiting_share, found.moving_share
-    if waiting + moving < LITTLE:
-        return "Collectives take little of the time: whatever is done about them saves little."
-    if waiting >= CLEAR * moving:
-        return "Imbalance dominates: balancing the ranks' work would save the most."
-    if moving >= CLEAR * waiting:
-        return "Moving data dominates: a faster algorithm or network would save the most."
-    return "Both matter: the imbalance of the ranks, and moving the data."
+SHARE = 0.2  # of all waiting: who costs the others less is not named
+APART = 2.0  # times as much as the next one costs
 
 
 DEFINITIONS = (
@@ -78,6 +62,10 @@ DEFINITIONS = (
      "makes a rank wait for after the last arrival."),
     ("lateness", "A rank's arrival minus the median arrival of the call; negative: early."),
     ("last in", "The share of a rank's calls in which it was the last one to arrive."),
+    ("costs the others", "Between two arrivals those that are there wait for those that are not; "
+     "each of these is charged an equal part of that. All charges together are all waiting."),
+    ("who is late", f"Ranks that cost at least {percent(SHARE)} of all waiting, each {APART:g} "
+     "times as much as any other; else a host whose ranks do so together; else nobody."),
     ("held up", "Time that the others would not have waited, had the rank arrived with the second "
      "last one: sum over the others."),
     ("correlation", "Whether a rank that is later than it is on average is so again in the next "

@@ -131,6 +131,7 @@ class Trace:
     pids: Sequence[int] = ()  # by rank; empty: not known
     dropped: int = 0  # calls that the writer had no room for
     remarks: Sequence[str] = field(default=())  # what a reader must know, for people
+    started: float = 0.0  # the time 0, in seconds since 1970; 0: not known
 
     @property
     def ranks(self) -> int:

@@ -304,6 +304,7 @@ def _joined(folder: Path, files: Mapping[int, _File]) -> Trace:
         pids=[int(files[r].header["pid"]) if r in files else 0 for r in range(ranks)],
         dropped=dropped,
         remarks=remarks,
+        started=(zero + int(first.header["real"])) * _NS + start,
     )
 
 

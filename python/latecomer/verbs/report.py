@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +11,13 @@ from ..command.declare import argument, option
 from .options import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from ..analysis.answer import Answer, Facts
     from ..analysis.lateness import Lateness
     from ..analysis.what_if import WhatIf
     from ..trace import Trace
+    from ..trace.about import About
 
 Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, of whichever kind.")]
 Html = Annotated[
@@ -39,6 +42,16 @@ Seconds = Annotated[
            "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks.",
            min=0),
 ]  # fmt: skip
+Skip = Annotated[
+    int | None,
+    option("--skip", "N", "Leave out the first N calls. By default the first one is left out where "
+           "it makes much of all waiting, as where ranks start at different times; the report "
+           "says so, and 0 keeps it.", min=0),
+]  # fmt: skip
+Start = Annotated[
+    str, option("--from", "TIME", "Look at the calls from this time on: 2s after the beginning.")
+]
+End = Annotated[str, option("--to", "TIME", "Look at the calls before this time.")]
 Csv = Annotated[
     Path | None, option("--csv", "FILE", "Write one line for each call and rank, as CSV.")
 ]
@@ -66,6 +79,9 @@ def report(
     network: Network = "",
     native: Native = "openmpi-4.1",
     seconds: Seconds = None,
+    skip: Skip = None,
+    start: Start = "",
+    end: End = "",
     perfetto: Perfetto = None,
     csv: Csv = None,
     parquet: Parquet = None,
@@ -82,6 +98,7 @@ def report(
     """
     from ..trace import read
 
+    part = _part(skip, start, end)
     trace = read(folder)
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
     if perfetto or csv or parquet or otf2:
@@ -97,62 +114,106 @@ def report(
         html = folder / "report.html"
     if html is None and not as_json:
         return 0
-    return _report(trace, html, network, native, seconds, as_json)
+    return _report(trace, part, html, network, native, seconds, as_json)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A trace that was analysed, and what is known of its run."""
+
+    found: Lateness
+    facts: Facts
+    said: Answer
+    about: About
+
+
+def see(trace: Trace, part: Mapping[str, Any]) -> Seen:
+    """The answer, with lines of the program where they can be found."""
+    from ..analysis.answer import answer_of, facts
+    from ..analysis.code import lines_of
+    from ..analysis.cut import analysed
+    from ..trace.about import about
+
+    found = analysed(trace, **part)
+    run = about(Path(trace.source), trace.started)
+    found.code = lines_of((site.site for site in found.sites), run)
+    known = facts(found, run_command=run.command_line)
+    return Seen(found, known, answer_of(known), run)
+
+
+def _part(skip: int | None, start: str, end: str) -> dict[str, Any]:
+    from ..core.compiled import core
+
+    part: dict[str, Any] = {"skip": skip}
+    if start:
+        part["start"] = core.parse_seconds("--from", start)
+    if end:
+        part["end"] = core.parse_seconds("--to", end)
+    return part
 
 
 def _report(
     trace: Trace,
+    part: Mapping[str, Any],
     html: Path | None,
     network: str,
     native: str,
     seconds: float | None,
     as_json: bool,
 ) -> int:
-    from ..analysis.lateness import analyse
     from ..analysis.page import remarks
     from ..analysis.parts import lines, split
-    from ..analysis.wording import sentence, verdict
 
-    found = analyse(trace)
+    seen = see(trace, part)
+    found = seen.found
     budget = max(2.5, trace.ranks / 16) if seconds is None else seconds
     answers = _answers(found, network, native, budget) if budget and found.groups else None
     if html is not None:
-        write_page(found, answers, html)
+        write_page(seen, answers, html)
     if as_json:
         from ..analysis.summary import summary
 
-        print_json(summary(found, answers))
+        print_json(summary(found, seen.facts, seen.said, answers) | _run(seen.about))
         return 0
     for remark in remarks(found):
         say(remark)
-    print(sentence(found))
-    print(verdict(found))
-    for line in lines(split(trace)):
+    print(seen.said.text())
+    for line in lines(split(found.trace)):
         print(line)
-    for line in _what_if_lines(answers) if answers else []:
+    for line in _what_if_lines(answers, seen.about.mpi) if answers else []:
         print(line)
     if html is not None:
         say(f"wrote {html}")
     return 0
 
 
-def write_page(found: Lateness, answers: WhatIf | None, file: Path) -> None:
+def _run(about: About) -> dict[str, Any]:
+    return {
+        "command": list(about.command) or None,
+        "mpi": about.mpi or None,
+        "started": about.started or None,
+    }
+
+
+def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
     """The page, with what was used."""
     import latecomer
 
     from ..analysis.page import page
 
+    trace = seen.found.trace
     used: dict[str, Any] = {
         "version": latecomer.__version__,
-        "trace": f"{found.trace.source}, format {found.trace.format}",
-        "clock": found.trace.clock,
+        "trace": f"{trace.source}, format {trace.format}",
+        "clock": trace.clock,
     }
     if answers:
         used["network, before it was fitted"] = answers.network
         factors = sorted(answers.factors.values())
         if factors:
             used["its costs times"] = f"{factors[0]:.3g} to {factors[-1]:.3g}, by class of calls"
-    file.write_text(page(found, answers, used), encoding="utf-8")
+    text = page(seen.found, seen.facts, seen.said, seen.about, answers, used)
+    file.write_text(text, encoding="utf-8")
 
 
 def _answers(found: Lateness, network: str, native: str, seconds: float) -> WhatIf | None:
@@ -175,15 +236,15 @@ def _answers(found: Lateness, network: str, native: str, seconds: float) -> What
             return None
 
 
-def _what_if_lines(answers: WhatIf) -> list[str]:
-    from ..analysis.wording import seconds
+def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
+    from ..analysis.what_if import baseline, chief, label
+    from ..analysis.wording import saved, seconds
 
-    lines = [f"What if (measured: {seconds(answers.measured)}; the same simulated: "
-             f"{seconds(answers.repeated.seconds)}):"]  # fmt: skip
-    for answer in answers.answers:
+    lines = [f"What if, against {baseline(answers, mpi)}, {seconds(answers.measured)} (the same "
+             f"simulated: {seconds(answers.repeated.seconds)}):"]  # fmt: skip
+    for answer in chief(answers):
         told = f"not simulated: {answer.remark}"
         if done := answer.replayed:
-            change = 100 * (done.seconds / answers.measured - 1)
-            told = f"{seconds(done.seconds):>9} {change:+6.1f} %"
-        lines.append(f"  {answer.scenario.name:<48} {told}")
+            told = f"{seconds(done.seconds):>9}, saved {saved(done.seconds, answers.measured)}"
+        lines.append(f"  {label(answer):<48} {told}")
     return lines

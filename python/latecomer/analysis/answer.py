@@ -1,0 +1,251 @@
+"""The answer in four sentences: who is late, what it costs, where, and what to do next.
+
+The text of `latecomer report`, its page and the end of `latecomer run` show this answer. `answer`
+makes it from a trace that was analysed; `answer_of` from facts, whoever knows them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .blame import late_ranks, place_of
+from .remedies import LOOK, REMEDIES
+from .wording import CLEAR, LITTLE, percent, plain, seconds
+
+if TYPE_CHECKING:
+    from .lateness import Lateness
+
+_UNSEEN = "non-blocking collectives, and messages between two ranks"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Four sentences."""
+
+    who: str
+    cost: str
+    where: str
+    next: str
+
+    def text(self) -> str:
+        """Four lines."""
+        lines = (("who", self.who), ("cost", self.cost), ("where", self.where), ("next", self.next))
+        return "\n".join(f"{name + ':':<6} {words}" for name, words in lines)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an answer rests on. Times are in seconds; None and "": not known, and not said.
+
+    `waiting` and `moving` are sums over the ranks, as `run` is: the time of all ranks together.
+    """
+
+    ranks: int
+    run: float
+    waiting: float
+    moving: float
+    late: Sequence[int] = ()  # the ranks to be named; none: nobody in particular
+    hosts: Sequence[str] = ()  # of `late`
+    host: bool = False  # `late` are the ranks of one host, which is named instead
+    last_share: float | None = None  # of the calls in which the first of `late` came last ...
+    calls: int = 0  # ... of so many
+    cost: float | None = None  # what the others waited for `late`, a sum
+    lateness: float | None = None  # of `late` at `place`, mean
+    place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
+    place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
+    known: bool = True  # False: no call is, so neither are `waiting` and `moving`
+    unknown: str = ""  # why nothing can be said of who is late, as a sentence
+    remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
+    unseen: str = ""  # what ranks may wait in that was not looked at
+    folder: str = ""  # of the trace; empty: none
+    run_command: str = "COMMAND"  # what stands after `latecomer run --`; empty: no MPI program
+
+
+def answer(found: Lateness, *, run_command: str = "") -> Answer:
+    """The answer from a trace; `run_command` as in "mpirun -n 4 ./app", if it is known."""
+    return answer_of(facts(found, run_command=run_command))
+
+
+def answer_of(facts: Facts) -> Answer:
+    """The sentences for these facts."""
+    return Answer(_who(facts), _cost(facts), _where(facts), _next(facts))
+
+
+def headline(found: Answer) -> str:
+    """The first three sentences, for a page."""
+    return f"{found.who} {found.cost} {found.where}".strip()
+
+
+def verdict(facts: Facts) -> str:
+    """The classification; the rule is in the definitions."""
+    if facts.unknown:
+        return "Without arrivals that can be compared nothing can be concluded."
+    waiting, moving = facts.waiting, facts.moving
+    if waiting + moving < LITTLE * facts.run:
+        return "Collectives take little of the time: whatever is done about them saves little."
+    if waiting >= CLEAR * moving:
+        return "Imbalance dominates: balancing the ranks' work would save the most."
+    if moving >= CLEAR * waiting:
+        return "Moving data dominates: a faster algorithm or network would save the most."
+    return "Both matter: the imbalance of the ranks, and moving the data."
+
+
+def finding(facts: Facts) -> str:
+    """The key of the remedy."""
+    if facts.unknown:
+        return "unclear"
+    if facts.waiting + facts.moving < LITTLE * facts.run:
+        return "little"
+    if facts.moving >= CLEAR * facts.waiting:
+        return "moving"
+    if facts.late:
+        return "host" if facts.host else "rank"
+    return "spread"
+
+
+# ---- the sentences
+
+
+def _who(facts: Facts) -> str:
+    if facts.unknown:
+        return f"Nobody is named: {facts.unknown}."
+    if not facts.late:
+        return "Nobody in particular is late."
+    hosts = list(dict.fromkeys(plain(host) for host in facts.hosts))
+    if facts.host and hosts:
+        return f"The {len(facts.late)} ranks on host {hosts[0]} are late."
+    on = f" on host{'s' if len(hosts) > 1 else ''} {_listed(hosts)}" if hosts else ""
+    return f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}{on} {_be(facts)} late."
+
+
+def _cost(facts: Facts) -> str:
+    if not facts.known:
+        return "Without calls that are known on all ranks nothing can be concluded."
+    whole = max(facts.run, facts.waiting + facts.moving, 1e-300)
+    waiting, moving = percent(facts.waiting / whole), percent(facts.moving / whole)
+    shares = f"{waiting} of the time of all ranks is waiting for late ones, {moving} moving data"
+    if facts.unseen:
+        shares += f"; not looked at: {facts.unseen}"
+    if not facts.late or facts.cost is None:
+        return f"{shares[0].upper()}{shares[1:]}."
+    of = percent(facts.cost / max(facts.waiting, 1e-300))
+    others = facts.ranks - len(facts.late)
+    each = f" ({seconds(facts.cost / others)} each)" if others > 1 else ""
+    who = "They cost" if _many(facts) else "It costs"
+    return f"{who} the others {seconds(facts.cost)}{each}, {of} of all waiting; {shares}."
+
+
+def _where(facts: Facts) -> str:
+    return " ".join([_place(facts), *facts.remarks])
+
+
+def _place(facts: Facts) -> str:
+    if facts.unknown:
+        return (
+            "Nowhere that is known."
+            if not facts.place
+            else f"Most waiting is in the {facts.place}."
+        )
+    last = ""
+    if facts.late and not facts.host and facts.last_share is not None:
+        of = f"{percent(facts.last_share)} of {facts.calls:,} call{'s' if facts.calls > 1 else ''}"
+        who = f"rank {facts.late[0]}" if _many(facts) else "it"
+        last = f"{who} comes last in {of}"
+    if facts.late and facts.lateness and facts.lateness > 0:
+        who = "" if last else "they come "
+        after = f"{seconds(facts.lateness)} after the median rank, in the mean"
+        last = f"{last}, {after}" if last else f"{who}{after}"
+    if not facts.place:
+        return f"In no single place; {last}." if last else "In no single place."
+    share = facts.place_share
+    part = "Most" if share is None else "Nearly all" if share >= 0.9 else percent(share)
+    what = "of that" if facts.late else "of the waiting"
+    return f"{part} {what} in the {facts.place}{', where ' + last if last else ''}."
+
+
+def _next(facts: Facts) -> str:
+    remedy = REMEDIES[finding(facts)]
+    template = remedy.command if facts.run_command else LOOK
+    folder = shlex.quote(plain(facts.folder)) if facts.folder else "traces"
+    command = template.format(run=plain(facts.run_command), folder=folder)
+    return f"{remedy.do[0].upper()}{remedy.do[1:]}; then: {command}"
+
+
+def _many(facts: Facts) -> bool:
+    return len(facts.late) > 1
+
+
+def _be(facts: Facts) -> str:
+    return "are" if _many(facts) else "is"
+
+
+def _ranks(facts: Facts) -> str:
+    return f"rank{'s' if _many(facts) else ''} {_listed(list(map(str, facts.late)))}"
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+# ---- the facts of a trace
+
+
+def facts(found: Lateness, *, run_command: str = "") -> Facts:
+    """What is known from a trace that was analysed."""
+    ranks, trace = found.ranks, found.trace
+    native = trace.format.startswith("latecomer")
+    common = Facts(
+        ranks=trace.ranks,
+        run=float(ranks.run.sum()),
+        waiting=float(ranks.waiting.sum()),
+        moving=float(ranks.moving.sum()),
+        unseen=_UNSEEN if native else "",
+        folder=trace.source,
+        run_command=run_command or ("COMMAND" if native else ""),
+        remarks=_remarks(found),
+    )
+    if not ranks.calls.any():
+        why = (
+            f"none of the {found.incomplete:,} calls is known on all its ranks, so nothing is said"
+        )
+        return replace(common, known=False, unknown=why)
+    late, host = late_ranks(ranks.cost, trace.hosts)
+    where = place_of(found, late)
+    named = replace(common, late=late, host=host, hosts=[trace.hosts[rank] for rank in late],
+                    place=where.name if where else "",
+                    place_share=where.share if where else None)  # fmt: skip
+    if late:
+        named = replace(named, cost=float(ranks.cost[late].sum()))
+        if where:
+            named = replace(named, lateness=where.lateness, last_share=where.last_share,
+                            calls=where.calls)  # fmt: skip
+    return _unless_unclear(found, named)
+
+
+def _unless_unclear(found: Lateness, named: Facts) -> Facts:
+    """Below the error of the clocks nobody is named."""
+    error = float(np.nanmax(found.trace.clock_error, initial=0.0))
+    if not np.isfinite(error):
+        unknown = "the clocks of some ranks are not comparable"
+    else:
+        calls = max(sum(group.complete for group in found.groups), 1)
+        spread = sum(site.spread * site.calls for site in found.sites) / calls
+        shown = named.lateness if named.late and named.lateness is not None else spread
+        if shown > error or not error:
+            return named
+        unknown = (f"the clocks are not good enough to tell who is late: they are off by up to "
+                   f"{seconds(error)}, the lateness is {seconds(max(shown, 0.0))}")  # fmt: skip
+    return replace(named, late=(), hosts=(), host=False, cost=None, lateness=None, last_share=None,
+                   unknown=unknown)  # fmt: skip
+
+
+def _remarks(found: Lateness) -> list[str]:
+    if not found.skipped:
+        return []
+    calls = f"the first {found.skipped} calls" if found.skipped > 1 else "the first call"
+    return [f"Without {calls}, where ranks waited {seconds(found.skipped_waiting)} more."]

@@ -1,0 +1,124 @@
+"""A part of a trace: without its first calls, or between two times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base.errors import UserError
+from ..trace.model import Group, Trace
+from .lateness import Lateness, analyse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+FEW = 10  # calls: with fewer none is left out by itself
+DOMINANT = 0.1  # of all waiting, in the first call ...
+TIMES = 5.0  # ... and as many times as much as in the mean of the others
+
+
+def analysed(
+    trace: Trace, *, skip: int | None = None, start: float = 0.0, end: float = np.inf
+) -> Lateness:
+    """The figures without the first `skip` calls, of the time from `start` to `end`.
+
+    `skip` None: without the first call if it dominates, as it does where a program's ranks begin
+    at different times. Raises UserError if no call is left.
+    """
+    if start > 0 or np.isfinite(end):
+        trace = between(trace, start, end)
+    if skip:
+        return _without(trace, skip)
+    found = analyse(trace)
+    if skip is None and _first_dominates(found):
+        return _without(trace, 1)
+    return found
+
+
+def _without(trace: Trace, skip: int) -> Lateness:
+    found = analyse(without_first(trace, skip))
+    if not found.groups:
+        raise UserError("--skip", skip, f"the trace holds {trace.calls} calls: leave out fewer")
+    left_out = analyse(only_first(trace, skip))
+    found.skipped, found.skipped_waiting = skip, float(left_out.ranks.waiting.sum())
+    return found
+
+
+def _first_dominates(found: Lateness) -> bool:
+    waiting = float(found.ranks.waiting.sum())
+    complete = sum(group.complete for group in found.groups)
+    if complete < FEW or not waiting:
+        return False
+    firsts = [(_entered(group.group, 1)[0], float(group.cost[0])) for group in found.groups]
+    first = min(firsts)[1]
+    return first >= DOMINANT * waiting and first >= TIMES * (waiting - first) / (complete - 1)
+
+
+def _entered(group: Group, count: int | None = None) -> Floats:
+    """When the first rank entered each of the first `count` calls; infinite: not known."""
+    arrival = np.asarray(group.arrival[:count])
+    return np.where(np.isfinite(arrival), arrival, np.inf).min(axis=1, initial=np.inf)
+
+
+def _first(trace: Trace, count: int) -> list[int]:
+    """How many of the first `count` calls of all groups are of each group."""
+    times = [_entered(group, count) if group.size > 1 else np.zeros(0) for group in trace.groups]
+    owner = np.repeat(np.arange(len(times)), [len(each) for each in times])
+    order = np.argsort(np.concatenate([*times, np.zeros(0)]), kind="stable")[:count]
+    return np.bincount(owner[order], minlength=len(times)).tolist()
+
+
+def without_first(trace: Trace, count: int) -> Trace:
+    """All but the first calls, whichever their groups. Ranks begin when they left these."""
+    counts = _first(trace, count)
+    begin = np.array(trace.begin, float)
+    for group, own in zip(trace.groups, counts, strict=True):
+        if own:
+            leave = np.asarray(group.exit[:own])
+            left = np.where(np.isfinite(leave), leave, -np.inf).max(axis=0)
+            known = np.isfinite(left)
+            own_ranks = group.members[known]
+            begin[own_ranks] = np.fmax(begin[own_ranks], left[known])
+    groups = [_sliced(g, slice(own, None)) for g, own in zip(trace.groups, counts, strict=True)]
+    return replace(trace, groups=groups, begin=begin)
+
+
+def only_first(trace: Trace, count: int) -> Trace:
+    """The first calls, whichever their groups."""
+    counts = _first(trace, count)
+    groups = [_sliced(g, slice(0, own)) for g, own in zip(trace.groups, counts, strict=True)]
+    return replace(trace, groups=groups)
+
+
+def between(trace: Trace, start: float, end: float) -> Trace:
+    """The calls that were entered from `start` to `end`, in seconds. Raises UserError."""
+    groups = []
+    for group in trace.groups:
+        entered = _entered(group)
+        inside = np.flatnonzero((entered >= start) & (entered < end))
+        part = slice(int(inside[0]), int(inside[-1]) + 1) if len(inside) else slice(0, 0)
+        groups.append(_sliced(group, part))
+    if not sum(map(len, groups)):
+        last = max((float(_entered(g)[-1]) for g in trace.groups if len(g)), default=0.0)
+        raise UserError("--from, --to", f"{start:g} to {end:g} s",
+                        f"the calls of the trace were entered within {last:.4g} s")  # fmt: skip
+    left = np.full(trace.ranks, -np.inf)
+    for group in groups:
+        if len(group):
+            leave = np.asarray(group.exit)
+            exits = np.where(np.isfinite(leave), leave, -np.inf).max(axis=0)
+            left[group.members] = np.maximum(left[group.members], exits)
+    begin = np.where(trace.begin > start, trace.begin, start) if start > 0 else trace.begin
+    stop = np.maximum(np.minimum(trace.end, end), left) if np.isfinite(end) else trace.end
+    return replace(trace, groups=groups, begin=begin, end=stop)
+
+
+def _sliced(group: Group, part: slice) -> Group:
+    columns = ("sequence", "collective", "bytes", "element_bytes", "operator", "root", "site",
+               "algorithm", "served", "arrival", "exit")  # fmt: skip
+    launch = None if group.launch is None else group.launch[part]
+    return replace(group, launch=launch, **{name: getattr(group, name)[part] for name in columns})

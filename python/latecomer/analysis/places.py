@@ -1,0 +1,163 @@
+"""The calls of one place in the program: what they cost, and whom they wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..trace.model import Group, Trace
+from .repeats import Repeats, repeats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_CELLS = 1 << 22  # of places by members, for which sums are kept by member
+
+
+@dataclass
+class ByMember:
+    """Sums over the calls of a place; arrays of shape (members,)."""
+
+    cost: Floats  # seconds that the others waited for each: see `charged`
+    last: NDArray[np.int64]  # calls in which it came last
+    lateness: Floats  # seconds
+
+
+@dataclass
+class Site:
+    """Calls of one place in the program, alike in group, collective and size."""
+
+    group: int
+    site: str
+    collective: str
+    bytes: int  # UNKNOWN: not known
+    algorithms: tuple[str, ...]  # most frequent first
+    calls: int
+    waiting: float  # seconds, sums over calls and ranks
+    moving: float
+    spread: float  # seconds: last minus median arrival, mean
+    last_rank: int  # that came last most often
+    last_share: float
+    fastest: float  # seconds: the shortest time from the last arrival to the last exit
+    costly_rank: int  # that the others waited for longest
+    cost: float  # seconds that they did
+    repeats: Repeats | None  # of the last rank; None: too few calls
+    members: NDArray[np.int32]
+    by_member: ByMember
+
+
+def charged(arrival: Floats, order: NDArray[np.int64], waiting: Floats) -> Floats:
+    """What the others waited for each rank: seconds, of shape (calls, ranks).
+
+    Between two arrivals those that are there wait for those that are not; each of these is charged
+    an equal part. So the sum over the ranks of a call is its `waiting`. `order`: of the arrivals.
+    """
+    ranks = arrival.shape[1]
+    there = np.arange(1, ranks)
+    gaps = np.diff(np.take_along_axis(arrival, order, axis=1), axis=1)
+    sums = np.cumsum(gaps * (there / (ranks - there)), axis=1)
+    cost = np.zeros_like(arrival)
+    np.put_along_axis(cost, order[:, 1:], sums, axis=1)
+    # Ranks that leave before the last one comes wait less than up to there.
+    total = cost.sum(axis=1)
+    cost *= (waiting / np.where(total > 0, total, 1.0))[:, None]
+    return cost
+
+
+class Places:
+    """Sums over one group's calls by place, stretch by stretch."""
+
+    def __init__(self, group: Group) -> None:
+        keys = np.stack([group.site, group.collective, group.bytes], axis=1).astype(np.int64)
+        self.group = group
+        self.kinds, which = np.unique(keys, axis=0, return_inverse=True)
+        self.which = which.reshape(-1)
+        counts = np.bincount(self.which, minlength=len(self.kinds))
+        # Places with few calls share the last row if there are too many.
+        rows = min(len(self.kinds), max(1, _CELLS // group.size))
+        self.row = np.empty(len(self.kinds), np.int64)
+        self.row[np.argsort(-counts, kind="stable")] = np.arange(len(self.kinds))
+        self.shared = rows - 1 if rows < len(self.kinds) else len(self.kinds)
+        self.row = np.minimum(self.row, rows - 1)
+        self.cost, self.lateness = (np.zeros((rows, group.size)) for _ in range(2))
+
+    def add(self, calls: NDArray[np.int64], cost: Floats, lateness: Floats) -> None:
+        """Rows of `cost` and `lateness` are those calls."""
+        rows = self.row[self.which[calls]]
+        order = np.argsort(rows, kind="stable")
+        found, starts = np.unique(rows[order], return_index=True)
+        self.cost[found] += np.add.reduceat(cost[order], starts, axis=0)
+        self.lateness[found] += np.add.reduceat(lateness[order], starts, axis=0)
+
+    def sites(
+        self,
+        trace: Trace,
+        number: int,
+        last: NDArray[np.int32],
+        waiting: Floats,
+        moving: Floats,
+        spread: Floats,
+        after: Floats,
+    ) -> list[Site]:
+        """The places, from figures of each call; `last` is -1 where a call is not complete."""
+        group, words = self.group, trace.words
+        order = np.argsort(self.which, kind="stable")
+        bounds = np.searchsorted(self.which[order], np.arange(len(self.kinds) + 1))
+        lags = _calls_in_a_loop(self.which)
+        found = []
+        for kind, (site, collective, size) in enumerate(self.kinds):
+            own = order[bounds[kind] : bounds[kind + 1]]
+            whole = own[last[own] >= 0]
+            if not len(whole):
+                continue
+            lasts = np.bincount(last[whole], minlength=group.size)
+            nothing = np.zeros(group.size)
+            known = self.row[kind] < self.shared
+            cost = self.cost[self.row[kind]] if known else nothing
+            late = self.lateness[self.row[kind]] if known else nothing
+            found.append(
+                Site(
+                    group=number,
+                    site=words[int(site)],
+                    collective=words[int(collective)],
+                    bytes=int(size),
+                    algorithms=_most_frequent(words, group.algorithm[whole]),
+                    calls=len(whole),
+                    waiting=float(waiting[whole].sum()),
+                    moving=float(moving[whole].sum()),
+                    spread=float(spread[whole].mean()),
+                    last_rank=int(group.members[int(lasts.argmax())]),
+                    last_share=float(lasts.max() / len(whole)),
+                    fastest=float(np.nanmin(after[whole])),
+                    costly_rank=int(group.members[int(cost.argmax())]),
+                    cost=float(cost.max()),
+                    repeats=repeats(last[whole], group.size, lags[kind]),
+                    members=group.members,
+                    by_member=ByMember(cost, lasts, late),
+                )
+            )
+        return found
+
+
+_LONGEST = 64  # calls of a loop, as the library's forecast knows them
+_HOLDS = 0.9  # of the calls are those a loop before
+
+
+def _calls_in_a_loop(which: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often each kind of call comes in the program's loop; 1 where there is none."""
+    kinds = int(which.max(initial=-1)) + 1
+    for period in range(1, min(_LONGEST, len(which) // 3) + 1):
+        if (which[period:] == which[:-period]).mean() >= _HOLDS:
+            counts = np.bincount(which[len(which) // 2 :][:period], minlength=kinds)
+            return np.maximum(counts, 1)
+    return np.ones(kinds, np.int64)
+
+
+def _most_frequent(words: Sequence[str], numbers: NDArray[np.int32]) -> tuple[str, ...]:
+    texts, counts = np.unique(numbers, return_counts=True)
+    return tuple(words[int(texts[i])] for i in np.argsort(-counts))

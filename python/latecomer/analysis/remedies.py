@@ -1,0 +1,62 @@
+"""What to do about each finding: for the report's box, the end of a run, and the how-to's table.
+
+The table of docs/howto/who-is-late.md is these texts; a test compares them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A row of the how-to's table, and the command that comes next."""
+
+    finding: str  # the report says
+    means: str  # it is
+    do: str  # do
+    command: str  # a verb and options of latecomer; {folder}, {html} and {run} are filled in
+
+
+LOOK = "latecomer report {folder} --perfetto calls.json"  # where the program is not MPI's
+COMPARE = "latecomer run --compare -- {run}"
+TRACE = "latecomer run --trace traces -- {run}"
+
+REMEDIES = {
+    "rank": Remedy(
+        "one rank, or a few, cost the others most of the waiting",
+        "a rank with more work, or a slow place to run",
+        "look at its host: clock rate, other processes, temperature; else give it less work",
+        COMPARE,
+    ),
+    "host": Remedy(
+        "the ranks of one host cost the others most of the waiting",
+        "a slow host",
+        "look at that host: clock rate, other processes, temperature; else leave it out",
+        COMPARE,
+    ),
+    "spread": Remedy(
+        "much waiting, nobody in particular is late",
+        "noise, or work that changes from step to step",
+        "make fewer and longer steps; see whether algorithms that need no forecast help",
+        COMPARE,
+    ),
+    "moving": Remedy(
+        "little waiting, much moving",
+        "the network, or the algorithm",
+        "see whether another algorithm is faster",
+        COMPARE,
+    ),
+    "little": Remedy(
+        "little of both",
+        "something outside of the collectives that were looked at",
+        "use a profiler of the program itself",
+        LOOK,
+    ),
+    "unclear": Remedy(
+        "nobody is named, because nothing is known or clocks differ by more than the lateness",
+        "not to be told from this run",
+        "bring together the files of all ranks, or trace a longer run",
+        TRACE,
+    ),
+}

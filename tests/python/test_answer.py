@@ -1,0 +1,314 @@
+"""The answer in four sentences: who is named, by cost, and where; what comes next."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from latecomer.analysis import cut
+from latecomer.analysis.answer import Facts, answer, answer_of, facts, finding, headline, verdict
+from latecomer.analysis.blame import late_ranks
+from latecomer.analysis.lateness import analyse
+from latecomer.analysis.places import charged
+from latecomer.analysis.remedies import REMEDIES
+from latecomer.analysis.repeats import repeats
+from latecomer.base.errors import UserError
+from latecomer.trace import Words, read
+from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
+
+KINETO = Path(__file__).parent / "kineto"
+HOW_TO = Path(__file__).parents[2] / "docs/howto/who-is-late.md"
+
+
+def loop_of(work, *, moving=0.002, hosts=None, error=0.0, **like):
+    """A trace of a loop of computation, of shape (calls, ranks), and a synchronising call."""
+    arrival, leave, clock = np.empty_like(work), np.empty_like(work), 0.0
+    for call, own in enumerate(work):
+        arrival[call] = clock + own
+        clock = arrival[call].max() + moving
+        leave[call] = clock
+    words = Words()
+    return trace_of([group_of(arrival, leave, words, **like)], words, hosts=hosts, error=error)
+
+
+def work_of(calls, ranks, late=(), by=0.01, seed=1):
+    """Computation of about 20 ms, and some ranks that take longer."""
+    work = 0.02 * (1 + 0.05 * np.random.default_rng(seed).random((calls, ranks)))
+    work[:, list(late)] += by
+    return work
+
+
+# ---- the cost
+
+
+def slow_charge(arrival):
+    """Rank by rank: each slice of time, the missing ones share what the others wait in it."""
+    cost = np.zeros(len(arrival))
+    for begin, end in zip(sorted(arrival), sorted(arrival)[1:], strict=False):
+        missing = [rank for rank, came in enumerate(arrival) if came >= end]
+        there = len(arrival) - len(missing)
+        for rank in missing:
+            cost[rank] += (end - begin) * there / len(missing)
+    return cost
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 7])
+def test_waiting_is_charged_to_those_who_are_missing(ranks):
+    arrival = np.random.default_rng(ranks).random((20, ranks))
+    waiting = (arrival.max(axis=1, keepdims=True) - arrival).sum(axis=1)
+    cost = charged(arrival, np.argsort(arrival, axis=1), waiting)
+    np.testing.assert_allclose(cost, [slow_charge(each) for each in arrival], atol=1e-12)
+    np.testing.assert_allclose(cost.sum(axis=1), waiting)
+
+
+def test_ranks_that_leave_early_wait_for_nobody():
+    arrival = np.array([[0.0, 1.0, 5.0]])
+    cost = charged(arrival, np.argsort(arrival, axis=1), np.array([0.25]))
+    assert cost.sum() == pytest.approx(0.25)
+    same = np.zeros((1, 3))
+    assert charged(same, np.argsort(same, axis=1), np.zeros(1)).sum() == 0
+
+
+def test_the_costs_of_places_are_those_of_the_ranks(monkeypatch):
+    trace = read(KINETO)
+    found = analyse(trace)
+    for site in found.sites:
+        assert site.by_member.cost.sum() == pytest.approx(site.waiting)
+    assert found.ranks.cost.sum() == pytest.approx(found.ranks.waiting.sum())
+    monkeypatch.setattr("latecomer.analysis.places._CELLS", 8)  # so most places have no sums
+    some = analyse(trace)
+    np.testing.assert_allclose(some.ranks.cost, found.ranks.cost)
+    known = [site for site in some.sites if site.cost]
+    assert 0 < len(known) < len(found.sites)
+    assert all(site.by_member.cost.sum() == pytest.approx(site.waiting) for site in known)
+
+
+# ---- who
+
+
+@pytest.mark.parametrize(("cost", "named"), [
+    ([0, 10, 1, 1], [1]),
+    ([4, 3, 3, 4], []),  # all alike
+    ([30, 10, 9, 9, 8, 8, 8, 8, 8, 8], [0]),  # a quarter of all, and thrice the next
+    ([9, 1, 1, 1, 1] + [1] * 40, []),  # stands out, but costs too little
+    ([8, 1, 9, 1, 1, 1, 1, 1], [0, 2]),
+    ([3, 2], []),
+    ([3, 1], [0]),
+    ([0, 0, 0], []),
+])  # fmt: skip
+def test_ranks_are_named_by_what_they_cost(cost, named):
+    assert late_ranks(np.array(cost, float)) == (named, False)
+
+
+def test_a_host_is_named_where_its_ranks_are_late_together():
+    hosts = [f"node{rank // 8}" for rank in range(32)]
+    trace = loop_of(work_of(40, 32, late=range(8, 16)), hosts=hosts)
+    said = answer(analyse(trace))
+    assert said.who == "The 8 ranks on host node1 are late."
+    assert said.cost.startswith("They cost the others ")
+    assert "host" in said.next
+    two = loop_of(work_of(40, 8, late=(2, 3)), hosts=[f"node{rank // 2}" for rank in range(8)])
+    assert answer(analyse(two)).who == "The 2 ranks on host node1 are late."
+
+
+def test_some_ranks_are_named_together():
+    said = answer(analyse(loop_of(work_of(40, 16, late=(3, 7)))))
+    assert said.who == "Ranks 3 and 7 on hosts node3 and node7 are late."
+    assert re.search(r"where rank 3 comes last in \d+ % of 40 calls", said.where)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nobody_in_particular_is_late_where_lateness_is_spread(seed):
+    rng = np.random.default_rng(seed)
+    noise = 0.02 + rng.exponential(0.01, (400, 8))
+    turn = np.full((400, 8), 0.02)
+    turn[np.arange(400), np.arange(400) % 8] += 0.01
+    for work in (noise, turn):
+        said = answer(analyse(loop_of(work)))
+        assert said.who == "Nobody in particular is late."
+        assert "Nearly all of the waiting in the allreduce of 1 MiB" in said.where
+        assert "need no forecast" in said.next
+
+
+@pytest.mark.parametrize(("error", "named"), [(0.0, True), (1e-3, True), (0.02, False),
+                                              (np.inf, False)])  # fmt: skip
+def test_below_the_error_of_the_clocks_nobody_is_named(error, named):
+    found = analyse(loop_of(work_of(40, 4, late=[2]), error=error))
+    said = answer(found)
+    assert said.who.startswith("Rank 2 on host node2 is late.") is named
+    if not named:
+        assert said.who.startswith("Nobody is named: the clocks ")
+        assert "rank 2" not in said.text().lower()
+        assert verdict(facts(found)).startswith("Without arrivals that can be compared")
+
+
+def test_calls_that_nobody_knows_name_nobody():
+    trace = made_up(calls=5)
+    trace.groups[0].exit[:, 0] = np.nan
+    said = answer(analyse(trace))
+    assert said.who == (
+        "Nobody is named: none of the 5 calls is known on all its ranks, so nothing is said."
+    )
+    assert "%" not in said.text()
+
+
+# ---- the sentences
+
+
+def test_the_recorded_job_is_ranked_by_cost_without_its_start():
+    """Rank 3 began late; rank 1 has more to do before one of three collectives."""
+    found = cut.analysed(read(KINETO))
+    said = answer(found)
+    assert said.who == "Rank 1 on host vm is late."
+    assert re.match(r"It costs the others 1\.2\d+ s \(40\d ms each\), 6\d % of all waiting; 4\d % of "
+                    r"the time", said.cost)  # fmt: skip
+    assert said.where.startswith("Nearly all of that in the allreduce of 1 MiB, where it comes last "
+                                 "in 100 % of 19 calls, ")  # fmt: skip
+    assert said.where.endswith("Without the first call, where ranks waited 563 ms more.")
+    assert said.next.endswith(f"then: latecomer report {KINETO} --perfetto calls.json")
+    with_it = answer(cut.analysed(read(KINETO), skip=0))
+    assert "95 % of 20 calls" in with_it.where
+    assert "Without" not in with_it.where
+
+
+def test_an_answer_has_four_lines():
+    said = answer(analyse(made_up()), run_command="mpirun -n 4 ./app")
+    lines = said.text().splitlines()
+    assert [line.split(":")[0] for line in lines] == ["who", "cost", "where", "next"]
+    assert headline(said) == f"{said.who} {said.cost} {said.where}"
+
+
+def test_facts_that_are_not_known_are_left_out():
+    said = answer_of(Facts(ranks=4, run=10.0, waiting=4.0, moving=1.0, late=[1]))
+    assert said.who == "Rank 1 is late."
+    assert said.cost == "40 % of the time of all ranks is waiting for late ones, 10 % moving data."
+    assert said.where == "In no single place."
+    assert said.next.endswith("latecomer run --compare -- COMMAND")
+    more = answer_of(Facts(ranks=4, run=10.0, waiting=4.0, moving=1.0, late=[1], hosts=["a\x1b"],
+                           cost=3.0, unseen="messages", last_share=0.5, calls=1, place="bcast",
+                           run_command="srun ./app"))  # fmt: skip
+    assert more.who == "Rank 1 on host a\N{REPLACEMENT CHARACTER} is late."
+    assert more.cost.startswith("It costs the others 3 s (1 s each), 75 % of all waiting; 40 % of")
+    assert more.cost.endswith("10 % moving data; not looked at: messages.")
+    assert more.where == "Most of that in the bcast, where it comes last in 50 % of 1 call."
+    assert more.next.endswith("latecomer run --compare -- srun ./app")
+
+
+COMMON = Facts(ranks=4, run=10.0, waiting=4.0, moving=1.0, late=[1])
+
+
+@pytest.mark.parametrize(("changes", "key", "says"), [
+    ({}, "rank", "Imbalance dominates"),
+    ({"host": True, "hosts": ["a"]}, "host", "Imbalance dominates"),
+    ({"late": []}, "spread", "Imbalance dominates"),
+    ({"waiting": 1.0}, "rank", "Both matter"),
+    ({"waiting": 0.5}, "moving", "Moving data dominates"),
+    ({"waiting": 0.1, "moving": 0.1}, "little", "Collectives take little"),
+    ({"unknown": "why"}, "unclear", "Without arrivals"),
+])  # fmt: skip
+def test_the_remedy_and_the_verdict_follow_the_finding(changes, key, says):
+    known = replace(COMMON, **changes)
+    assert finding(known) == key
+    assert verdict(known).startswith(says)
+    assert answer_of(known).next.lower().startswith(REMEDIES[key].do)
+
+
+def test_the_how_to_has_the_same_remedies():
+    text = HOW_TO.read_text(encoding="utf-8")
+    for remedy in REMEDIES.values():
+        assert f"| {remedy.finding} | {remedy.means} | {remedy.do} |" in text
+
+
+def test_a_place_is_all_sizes_and_communicators_of_it():
+    """No size and no communicator has half of what the late rank costs."""
+    words, groups = Words(), []
+    for number, size in enumerate((1 << 20, 1 << 21, 1 << 22, 1 << 23)):
+        arrival, leave = arrivals_and_exits(20, 4)
+        groups.append(group_of(arrival + 10 * number, leave + 10 * number, words, size=size))
+    said = answer(analyse(trace_of(groups, words)))
+    assert said.where.startswith("Nearly all of that in the allreduce of 1 MiB to 8 MiB at app+0x10, "
+                                 "where it comes last in 100 % of 80 calls")  # fmt: skip
+
+
+# ---- a part of the trace
+
+
+def first_late(by, calls=40):
+    """Rank 0 is late in each call, rank 3 in the first one."""
+    work = work_of(calls, 4, late=[0])
+    work[0, 3] += by
+    return loop_of(work)
+
+
+@pytest.mark.parametrize(("by", "calls", "skipped"), [(3.0, 40, 1), (0.011, 40, 0), (3.0, 9, 0)])
+def test_a_first_call_that_dominates_is_left_out(by, calls, skipped):
+    found = cut.analysed(first_late(by, calls))
+    assert found.skipped == skipped
+    if skipped:
+        assert found.skipped_waiting == pytest.approx(9.0, rel=0.1)
+        assert answer(found).who == "Rank 0 on host node0 is late."
+        assert found.run_seconds == pytest.approx(39 * 0.033, rel=0.1)
+
+
+def test_calls_can_be_left_out_by_number_and_time():
+    trace = first_late(3.0)
+    assert sum(group.complete for group in cut.analysed(trace, skip=5).groups) == 35
+    part = cut.analysed(trace, start=3.5, end=3.7)
+    calls = part.groups[0].group
+    assert 4 < len(calls) < 8
+    assert calls.arrival.min() >= 3.5
+    assert calls.arrival.min(axis=1).max() < 3.7
+    assert part.run_seconds <= 0.25
+    with pytest.raises(UserError, match=r"--skip: 40; the trace holds 40 calls"):
+        cut.analysed(trace, skip=40)
+    with pytest.raises(
+        UserError, match=r"--from, --to: 100 to inf s; the calls .* within 4\.\d+ s"
+    ):
+        cut.analysed(trace, start=100.0)
+
+
+def test_the_first_calls_are_those_of_all_communicators():
+    words = Words()
+    groups = [group_of(*arrivals_and_exits(10, 2), words, members=[0, 1]),
+              group_of(*(times + 0.01 for times in arrivals_and_exits(10, 2)), words, members=[2, 3]),
+              group_of(*(times + 5.0 for times in arrivals_and_exits(10, 4)), words)]  # fmt: skip
+    left = cut.without_first(trace_of(groups, words), 4)
+    assert [len(group) for group in left.groups] == [8, 8, 10]
+    assert np.isfinite(left.begin).all()
+
+
+# ---- forecasts
+
+
+def in_turn(calls, ranks, step=1):
+    return np.arange(calls) * step % ranks
+
+
+@pytest.mark.parametrize(("last", "ago", "usable"), [
+    (np.full(40, 3), 1, True),
+    (in_turn(40, 4), 4, True),
+    (in_turn(100, 64), 0, True),  # moves on; no rank has come twice
+    (np.random.default_rng(1).integers(0, 8, 400), None, False),
+])  # fmt: skip
+def test_who_is_last_can_be_forecast(last, ago, usable):
+    found = repeats(last.astype(np.int32), max(8, int(last.max()) + 1))
+    assert found.usable is usable
+    assert ago in (None, found.ago)
+
+
+def test_few_calls_tell_no_forecast():
+    assert repeats(np.zeros(7, np.int32), 4) is None
+
+
+def test_forecasts_are_made_by_position_in_the_loop():
+    """Two calls of one place and size in a step: rank 0 is late in one, rank 1 in the other."""
+    work = work_of(60, 4)
+    work[::2, 0] += 0.01
+    work[1::2, 1] += 0.01
+    (site,) = analyse(loop_of(work)).sites
+    assert site.repeats.usable
+    recorded = {site.collective: site for site in analyse(read(KINETO)).sites if site.calls == 20
+                and site.group == 0}  # fmt: skip
+    assert recorded["allreduce"].repeats.share > 0.9
+    assert not recorded["allgather"].repeats.usable
