@@ -231,6 +231,16 @@ def test_a_place_is_all_sizes_and_communicators_of_it():
                                  "where it comes last in 100 % of 80 calls")  # fmt: skip
 
 
+def test_a_single_call_that_makes_much_of_the_waiting_is_told():
+    work = work_of(40, 4, late=[0], by=0.002)
+    work[20, 2] += 3.0
+    said = answer(analyse(loop_of(work)))
+    assert re.search(r"A single call makes 9\d % of all waiting: number 20, entered 5\d\d ms after "
+                     r"the start\.$", said.where)  # fmt: skip
+    assert "single call" not in answer(analyse(loop_of(work_of(40, 4, late=[0])))).where
+    assert "single call" not in answer(analyse(loop_of(work[18:25]))).where
+
+
 # ---- a part of the trace
 
 

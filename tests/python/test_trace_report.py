@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from html import unescape
 from itertools import pairwise
 
 import numpy as np
@@ -191,6 +192,117 @@ def test_a_browser_shows_it(hostile_page, tmp_path):
     assert len(re.findall(r"<option", document)) > 20
     assert re.search(r'id="call-status"[^>]*>Call \d+ on .*Last: rank', document)
     assert re.search(r'id="heat-late">[\d.]+ \S+ late or more', document)
+
+
+DRIVER = """<!DOCTYPE html><iframe id="f" style="width:390px;height:900px;border:0"></iframe>
+<pre id="said"></pre><script>
+const frame = document.getElementById("f");
+frame.srcdoc = PAGE;
+frame.onload = () => {
+  const inside = frame.contentDocument, at = (id) => inside.getElementById(id), said = {};
+  const view = frame.contentWindow, map = at("heat");
+  const key = (name) => map.dispatchEvent(new view.KeyboardEvent("keydown", { key: name }));
+  const mouse = (kind, x, y) => {
+    const box = map.getBoundingClientRect();
+    const where = { clientX: box.left + 64 + x * (box.width - 64), clientY: box.top + y * box.height };
+    map.dispatchEvent(new view.MouseEvent(kind, { bubbles: true, ...where }));
+  };
+  said.over = inside.documentElement.scrollWidth - inside.documentElement.clientWidth;
+  said.focusable = map.tabIndex === 0;
+  mouse("pointermove", 0.99, 0.01);
+  said.pointed = at("heat-status").textContent;
+  mouse("click", 0.99, 0.01);
+  said.clicked = at("call-status").textContent;
+  said.opened = at("heat-status").textContent;
+  ["Escape", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"].forEach(key);
+  said.keyed = at("heat-status").textContent;
+  said.call = at("call-status").textContent;
+  at("order").value = "late";
+  at("order").dispatchEvent(new view.Event("change"));
+  key("ArrowDown");
+  said.sorted = at("heat-status").textContent;
+  document.getElementById("said").textContent = JSON.stringify(said);
+};
+</script>"""
+
+
+@needs_browser
+def test_the_map_opens_calls_by_mouse_touch_and_keys_and_the_page_fits_a_phone(tmp_path):
+    arrival, leave = arrivals_and_exits(50, 4, late=2)
+    words = Words()
+    long = "a_name_of_a_host_that_is_much_longer_than_a_phone_is_wide.example.org"
+    group = group_of(arrival, leave, words, name=long)
+    found = analyse(trace_of([group], words, hosts=[long, *"bcd"]))
+    answers = what_if(found.trace, found.run_seconds, seconds=0.3)
+    about = About(command=("mpirun", long * 2))
+    text = json.dumps(page_of(found, answers, about)).replace("</", "<\\/")
+    document, noise = _dumped(DRIVER.replace("PAGE", text), tmp_path)
+    assert "CONSOLE" not in noise, noise
+    said = json.loads(unescape(re.search(r'<pre id="said">(.*?)</pre>', document)[1]))
+    assert said["over"] == 0
+    assert said["focusable"]
+    assert said["pointed"].startswith(f"call 49: rank 0 on {long} is ")
+    assert said["clicked"].startswith("Call 49 on ")
+    assert said["opened"].startswith("call 49: rank 0 ")
+    assert ". Below: Call 49 on " in said["opened"]
+    assert said["keyed"].startswith("call 2: rank 1 on b is ")
+    assert said["call"].startswith("Call 2 on ")
+    assert "Last: rank 2 on c after" in said["call"]
+    assert said["sorted"].startswith("call 0: rank 2 on c is ")
+
+
+def test_the_page_marks_who_costs_most_and_says_what_comes_next():
+    found = analyse(made_up(calls=500))
+    text = page_of(found)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    assert data["late"] == [1]
+    shown = {call["call"] for call in data["calls"]}
+    bounds = data["groups"][0]["calls"]
+    assert all(shown & set(range(*each)) for each in pairwise(bounds))  # a call of each column
+    assert '<div class="next"><b>Next</b> <span>Look at its host' in text
+    assert "<li>allreduce of 1&nbsp;MiB" not in text  # units are glued in the first sentences only
+    assert (
+        "<li>allreduce of 1 MiB at app+0x10, 100 % of the waiting: the rank that was last is so "
+        in text
+    )
+
+
+def test_what_is_not_known_is_left_out():
+    words = Words()
+    group = group_of(*arrivals_and_exits(20, 4), words, name="0", algorithm="", served=-1)
+    group.site[:] = words.place("")
+    found = analyse(trace_of([group], words))
+    text = page_of(found, what_if(found.trace, found.run_seconds, seconds=0.3))
+    assert '<td class="site"><small>allreduce on group 0 (4 ranks)</small></td>' in text
+    assert '"name":"3 on group 0 (4 ranks): allreduce of 1 MiB, ' in text
+    assert '"by":""' in text
+    assert "unknown place" not in text
+    assert "unknown algorithm" not in text
+    assert "COMMAND" not in page_of(found)
+
+
+def test_the_what_if_is_sorted_and_folded():
+    found = analyse(made_up(calls=30))
+    answers = what_if(found.trace, found.run_seconds, seconds=0.5)
+    text = page_of(found, answers, About(mpi="Open MPI 4.1.4"))
+    section = text[text.index("<h2>What if</h2>") : text.index("<h2>Definitions</h2>")]
+    first, rest = section.split("<details>")
+    names = re.findall(r'<th scope="row">(.*?)</th>', first)
+    assert names[0] == "this run, with Open MPI 4.1.4, measured"
+    assert {"a network twice as fast", "perfect balance"} < set(names)
+    assert sum(name.startswith("best algorithm: ") for name in names) == 1
+    gains = [float(each) for each in re.findall(r"<td[^>]*>([+-][\d.]+) %", first)]
+    assert len(gains) == 3
+    assert gains == sorted(gains, reverse=True)
+    more = [float(each) for each in re.findall(r"<td[^>]*>([+-][\d.]+) %", rest)]
+    assert more == sorted(more, reverse=True)
+    assert len(more) >= 5
+    assert "saved: the part of the time" in first
+    group = found.trace.groups[0]
+    group.served[0] = 0
+    assert "this run, with latecomer, measured" in page_of(
+        found, what_if(found.trace, found.run_seconds, seconds=0.5), About(mpi="Open MPI 4.1.4")
+    )
 
 
 @pytest.mark.parametrize("ranks", [1000])

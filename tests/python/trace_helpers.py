@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from latecomer.trace import UNKNOWN, Group, Trace, Words, native
@@ -104,6 +105,8 @@ class Files:
     name: str = "MPI_COMM_WORLD"
     skew_ns: Sequence[int] = ()  # of each rank's clock; empty: one clock
     members: Sequence[int] = ()
+    site: str = "app+0x10"
+    STARTED: ClassVar[float] = 1_764_180_000.0  # seconds since 1970
     records: list[np.ndarray] = field(default_factory=list)
 
     def write(self, folder, arrival, leave, *, size=1 << 20, sequence=None):
@@ -131,13 +134,14 @@ class Files:
         header["clock"] = 0 if self.skew_ns else 77
         header["begin"] = header["end"] = ZERO + self.skew(rank)
         header["end"] += 10**9
+        header["real"] = round(self.STARTED * 10**9) - ZERO - self.skew(rank)
         header["limit"], header["host"] = 1 << 20, f"node{rank}".encode()
         return header
 
     def texts(self):
         """Of all records: "", the communicator's name, and the words of a call."""
         made = []
-        for number, text in enumerate(("", self.name, "allreduce", "app+0x10", "native", "sum")):
+        for number, text in enumerate(("", self.name, "allreduce", self.site, "native", "sum")):
             raw = text.encode()
             for begin in range(0, max(len(raw), 1), 56):
                 record, piece = np.zeros(1, native.TEXT), raw[begin : begin + 56]

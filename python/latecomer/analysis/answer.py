@@ -20,6 +20,8 @@ from .wording import CLEAR, LITTLE, percent, plain, seconds
 if TYPE_CHECKING:
     from .lateness import Lateness
 
+_ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
+_FEW = 10  # ... unless there are so few calls
 _UNSEEN = "non-blocking collectives, and messages between two ranks"
 
 
@@ -245,7 +247,17 @@ def _unless_unclear(found: Lateness, named: Facts) -> Facts:
 
 
 def _remarks(found: Lateness) -> list[str]:
-    if not found.skipped:
-        return []
-    calls = f"the first {found.skipped} calls" if found.skipped > 1 else "the first call"
-    return [f"Without {calls}, where ranks waited {seconds(found.skipped_waiting)} more."]
+    told = []
+    if found.skipped:
+        calls = f"the first {found.skipped} calls" if found.skipped > 1 else "the first call"
+        told.append(f"Without {calls}, where ranks waited {seconds(found.skipped_waiting)} more.")
+    whole = float(found.ranks.waiting.sum())
+    longest = max(found.groups, key=lambda group: float(group.cost.max()), default=None)
+    if longest and sum(group.complete for group in found.groups) >= _FEW:
+        call = int(longest.cost.argmax())
+        if longest.cost[call] >= _ALONE * whole > 0:
+            began = seconds(float(np.min(longest.group.arrival[call])))
+            told.append(f"A single call makes {percent(float(longest.cost[call]) / whole)} of all "
+                        f"waiting: number {int(longest.group.sequence[call]):,}, entered {began} "
+                        "after the start.")  # fmt: skip
+    return told

@@ -74,7 +74,7 @@ def _asked(binary: Path, offsets: dict[str, int], until: float) -> dict[str, str
     if base is None:
         return {}
     # The call is before the address to which it returns.
-    addresses = [hex(base + offset - 1) for offset in offsets.values()]
+    addresses = [hex(max(base + offset - 1, 0)) for offset in offsets.values()]
     for name, options in _TOOLS:
         left = until - time.monotonic()
         if left <= 0:
@@ -121,7 +121,7 @@ def _first_address(binary: Path) -> int | None:
             file.seek(at)
             table = file.read(size * count)
         segments = [struct.unpack_from("<IIQQ", table, size * i) for i in range(count)]
-    except (OSError, struct.error):
+    except (OSError, ValueError, OverflowError, struct.error):
         return None
     loaded = [address for kind, _, _, address in segments if kind == 1]
     return min(loaded) & ~0xFFF if loaded else None

@@ -40,6 +40,9 @@ class LaunchError(UserError):
     """No MPI library, or not the one asked for."""
 
 
+_SPELLED = {"openmpi": "Open MPI", "mpich": "MPICH"}
+
+
 @dataclass(frozen=True)
 class Family:
     """One installed MPI library."""
@@ -216,6 +219,13 @@ def is_launcher(word: str) -> bool:
     """Tell whether this command's first word is a program that starts ranks by itself."""
     name = Path(word).name
     return name.startswith(("mpirun", "mpiexec")) or name in _OTHER_LAUNCHERS
+
+
+def library_of(launcher: str) -> str:
+    """As in "Open MPI 4.1.4", by what a launcher says of itself; "" for others, as srun."""
+    path = shutil.which(launcher)
+    found = _ask(Path(path), "PATH") if path else None
+    return f"{_SPELLED[found.name]} {found.version}" if found else ""
 
 
 def launch_command(

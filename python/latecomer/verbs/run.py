@@ -108,7 +108,19 @@ def run(
     if compare:
         return _compare(command, wishes, turns, deadline, as_json)
     code = _run(command, wishes, off, deadline, as_json)
+    if trace:
+        _note(trace, command)
     return code or _write_page(trace, page) if trace and page else code
+
+
+def _note(trace: Path, command: list[str]) -> None:
+    """For the report: how the trace was made."""
+    from ..launch.mpi import library_of
+    from ..trace.about import note
+    from ..trace.native import is_folder_of_trace
+
+    if is_folder_of_trace(trace):
+        note(trace, command, library_of(command[0]))
 
 
 def _check_trace(trace: Path | None, page: Path | None, off: bool, compare: bool) -> None:
