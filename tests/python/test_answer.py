@@ -127,7 +127,7 @@ def test_nobody_in_particular_is_late_where_lateness_is_spread(seed):
     for work in (noise, turn):
         said = answer(analyse(loop_of(work)))
         assert said.who == "Nobody in particular is late."
-        assert "Nearly all of the waiting in the allreduce of 1 MiB" in said.where
+        assert "Nearly all of the waiting is in the allreduce of 1 MiB" in said.where
         assert "need no forecast" in said.next
 
 
@@ -163,7 +163,7 @@ def test_the_recorded_job_is_ranked_by_cost_without_its_start():
     assert said.who == "Rank 1 on host vm is late."
     assert re.match(r"It costs the others 1\.2\d+ s \(40\d ms each\), 6\d % of all waiting; 4\d % of "
                     r"the time", said.cost)  # fmt: skip
-    assert said.where.startswith("Nearly all of that in the allreduce of 1 MiB, where it comes last "
+    assert said.where.startswith("Nearly all of its cost is in the allreduce of 1 MiB, where it comes last "
                                  "in 100 % of 19 calls, ")  # fmt: skip
     assert said.where.endswith("Without the first call, where ranks waited 563 ms more.")
     assert said.next.endswith(f"then: latecomer report {KINETO} --perfetto calls.json")
@@ -191,7 +191,7 @@ def test_facts_that_are_not_known_are_left_out():
     assert more.who == "Rank 1 on host a\N{REPLACEMENT CHARACTER} is late."
     assert more.cost.startswith("It costs the others 3 s (1 s each), 75 % of all waiting; 40 % of")
     assert more.cost.endswith("10 % moving data; not looked at: messages.")
-    assert more.where == "Most of that in the bcast, where it comes last in 50 % of 1 call."
+    assert more.where == "Most of its cost is in the bcast, where it comes last in 50 % of 1 call."
     assert more.next.endswith("latecomer run --compare -- srun ./app")
 
 
@@ -227,7 +227,7 @@ def test_a_place_is_all_sizes_and_communicators_of_it():
         arrival, leave = arrivals_and_exits(20, 4)
         groups.append(group_of(arrival + 10 * number, leave + 10 * number, words, size=size))
     said = answer(analyse(trace_of(groups, words)))
-    assert said.where.startswith("Nearly all of that in the allreduce of 1 MiB to 8 MiB at app+0x10, "
+    assert said.where.startswith("Nearly all of its cost is in the allreduce of 1 MiB to 8 MiB at app+0x10, "
                                  "where it comes last in 100 % of 80 calls")  # fmt: skip
 
 

@@ -199,7 +199,10 @@ def test_the_report_names_program_command_date_and_line(program, tmp_path, capsy
     assert f"<title>app, 3 ranks, {date}</title>" in page
     assert "3 ranks on 3 hosts (node0, node1, node2); 30 calls on 1 communicator in " in page
     assert f"<code>mpirun -n 3 {path}</code>" in page
-    assert "step (app.c:4)<br><small>allreduce on MPI_COMM_WORLD (3 ranks); native</small>" in page
+    assert (
+        "step (app.c:4)<br><small>allreduce of 1 MiB on MPI_COMM_WORLD (3 ranks); native</small>"
+        in page
+    )
     assert cli.run(["report", str(folder), "--seconds", "0", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
     assert value["command"] == ["mpirun", "-n", "3", str(path)]

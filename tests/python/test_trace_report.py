@@ -273,7 +273,7 @@ def test_what_is_not_known_is_left_out():
     group.site[:] = words.place("")
     found = analyse(trace_of([group], words))
     text = page_of(found, what_if(found.trace, found.run_seconds, seconds=0.3))
-    assert '<td class="site"><small>allreduce on group 0 (4 ranks)</small></td>' in text
+    assert '<td class="site"><small>allreduce of 1 MiB on group 0 (4 ranks)</small></td>' in text
     assert '"name":"3 on group 0 (4 ranks): allreduce of 1 MiB, ' in text
     assert '"by":""' in text
     assert "unknown place" not in text

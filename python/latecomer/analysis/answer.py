@@ -166,8 +166,10 @@ def _place(facts: Facts) -> str:
         return f"In no single place; {last}." if last else "In no single place."
     share = facts.place_share
     part = "Most" if share is None else "Nearly all" if share >= 0.9 else percent(share)
-    what = "of that" if facts.late else "of the waiting"
-    return f"{part} {what} in the {facts.place}{', where ' + last if last else ''}."
+    what = "of the waiting"
+    if facts.late:
+        what = "of their cost" if _many(facts) else "of its cost"
+    return f"{part} {what} is in the {facts.place}{', where ' + last if last else ''}."
 
 
 def _next(facts: Facts) -> str:

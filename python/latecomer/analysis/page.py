@@ -241,7 +241,6 @@ def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
     place = found.named(words[int(group.site[call])])
     what = f"{kind} at {place}" if place else kind
     served = int(group.served[call])
-    by = [words[int(group.algorithm[call])], SERVED[served] if served >= 0 else ""]
     cost = seconds(float(lateness.cost[call]))
     name = group_name(group.name, group.size)
     return {
@@ -250,6 +249,15 @@ def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
         "unit": unit,
         "name": plain(f"{number_of:,} on {name}: {what}, {cost} waited"),
         "what": plain(f"Call {number_of:,} on {name}, {what}, {cost} waited"),
-        "by": plain(" by ".join(each for each in reversed(by) if each)),
+        "by": plain(_carried_out(served, words[int(group.algorithm[call])])),
         "times": b64encode(times.tobytes()).decode(),
     }
+
+
+def _carried_out(served: int, algorithm: str) -> str:
+    """Who carried out a call, and how; empty: not known."""
+    if served < 0:
+        return algorithm
+    if SERVED[served] == "latecomer":
+        return f"latecomer, {algorithm}" if algorithm else "latecomer"
+    return "the MPI library" if SERVED[served].startswith("library") else SERVED[served]

@@ -183,7 +183,7 @@ def ranks(found: Lateness) -> Iterator[str]:
 def sites(found: Lateness) -> Iterator[str]:
     """The table of call sites, those first in which the most time was spent."""
     yield _table(
-        ("called from", "calls", "bytes", "of the time", "waiting, mean", "moving, mean",
+        ("called from", "calls", "of the time", "waiting, mean", "moving, mean",
          "fastest after last", "costs most", "most often last", _BAR),
         (_site(found, site) for site in found.sites[:_SITES]),
     )  # fmt: skip
@@ -214,7 +214,6 @@ def _site(found: Lateness, site: Site) -> str:
     each = site.calls * group.size
     cells = [
         f"{site.calls:,}",
-        size(site.bytes) if site.bytes >= 0 else "-",
         percent(inside / max(float(found.ranks.run.sum()), 1e-300)),
         seconds(site.waiting / each),
         seconds(site.moving / each),
@@ -222,11 +221,10 @@ def _site(found: Lateness, site: Site) -> str:
         f"rank {site.costly_rank}: {seconds(site.cost)}" if site.cost > 0 else "-",
         f"rank {site.last_rank} ({percent(site.last_share)})",
     ]
-    algorithms = [each for each in site.algorithms if each]
-    served = ", ".join(algorithms[:2]) + (", ..." if len(algorithms) > 2 else "")
-    what = f"{site.collective} on {group_name(group.name, group.size)}" + (
-        f"; {served}" if served else ""
-    )
+    names = dict.fromkeys(each.partition(":")[0] for each in site.algorithms if each)
+    served = ", ".join(list(names)[:2]) + (", ..." if len(names) > 2 else "")
+    what = site.collective + (f" of {size(site.bytes)}" if site.bytes > 0 else "")
+    what += f" on {group_name(group.name, group.size)}" + (f"; {served}" if served else "")
     place = f"<small>{text(what)}</small>"
     if site.site:
         place = f"{text(found.named(site.site))}<br>{place}"
