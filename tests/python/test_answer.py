@@ -214,6 +214,17 @@ def test_the_remedy_and_the_verdict_follow_the_finding(changes, key, says):
     assert answer_of(known).next.lower().startswith(REMEDIES[key].do)
 
 
+@pytest.mark.parametrize(("folder", "run", "ends"), [
+    ("a b", "", "; then: latecomer report 'a b' --perfetto calls.json"),
+    ("a", "srun x", "; then: latecomer report a --perfetto calls.json"),
+    ("", "srun x", "; then: latecomer run --trace traces -- srun x"),
+    ("", "", "program itself."),
+])  # fmt: skip
+def test_the_next_command_is_one_that_can_be_given(folder, run, ends):
+    little = Facts(ranks=4, run=10.0, waiting=0.1, moving=0.1, folder=folder, run_command=run)
+    assert answer_of(little).next.endswith(ends)
+
+
 def test_the_how_to_has_the_same_remedies():
     text = HOW_TO.read_text(encoding="utf-8")
     for remedy in REMEDIES.values():

@@ -73,7 +73,7 @@ def test_the_report_of_an_archive(tmp_path, capsys):
     folder = write(tmp_path / "archive")
     page = tmp_path / "page.html"
     assert run(["report", str(folder), "--html", str(page), "--seconds", "0"]) == 0
-    assert "rank 1 on host node0" in capsys.readouterr().out
+    assert "Rank 1 on host node0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -13,6 +13,7 @@ import pytest
 from latecomer import cli
 from latecomer.analysis import sections
 from latecomer.analysis.answer import answer_of, facts
+from latecomer.analysis.cut import analysed
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.page import page
 from latecomer.analysis.what_if import what_if
@@ -256,6 +257,7 @@ def test_the_page_marks_who_costs_most_and_says_what_comes_next():
     text = page_of(found)
     data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
     assert data["late"] == [1]
+    assert re.search(r'<p class="legend">Latest: rank 1 in calls? [\d to]+, 4\d\.?\d* ms; ', text)
     shown = {call["call"] for call in data["calls"]}
     bounds = data["groups"][0]["calls"]
     assert all(shown & set(range(*each)) for each in pairwise(bounds))  # a call of each column
@@ -265,6 +267,14 @@ def test_the_page_marks_who_costs_most_and_says_what_comes_next():
         "<li>allreduce of 1 MiB at app+0x10, 100 % of the waiting: the rank that was last is so "
         in text
     )
+
+
+def test_calls_keep_their_numbers_where_some_are_left_out():
+    found = analysed(made_up(calls=30), skip=5)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page_of(found))[1])
+    assert data["groups"][0]["numbers"] == list(range(5, 31))
+    assert data["calls"][0]["call"] == 0
+    assert data["calls"][0]["name"].startswith("5 on MPI_COMM_WORLD (4 ranks): ")
 
 
 def test_what_is_not_known_is_left_out():

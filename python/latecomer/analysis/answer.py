@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .blame import late_ranks, place_of
-from .remedies import LOOK, REMEDIES
+from .remedies import LOOK, REMEDIES, TRACE
 from .wording import CLEAR, LITTLE, percent, plain, seconds
 
 if TYPE_CHECKING:
@@ -174,10 +174,13 @@ def _place(facts: Facts) -> str:
 
 def _next(facts: Facts) -> str:
     remedy = REMEDIES[finding(facts)]
-    template = remedy.command if facts.run_command else LOOK
-    folder = shlex.quote(plain(facts.folder)) if facts.folder else "traces"
-    command = template.format(run=plain(facts.run_command), folder=folder)
-    return f"{remedy.do[0].upper()}{remedy.do[1:]}; then: {command}"
+    do = f"{remedy.do[0].upper()}{remedy.do[1:]}"
+    command = remedy.command if facts.run_command else LOOK
+    if command == LOOK and not facts.folder:
+        command = TRACE if facts.run_command else ""
+    folder = shlex.quote(plain(facts.folder))
+    command = command.format(run=plain(facts.run_command), folder=folder)
+    return f"{do}; then: {command}" if command else f"{do}."
 
 
 def _many(facts: Facts) -> bool:

@@ -77,15 +77,15 @@
       target.strokeStyle = colour("--ink"); target.lineWidth = 2;
       target.strokeRect(gutter + cell.x * column - 2, cell.line * row - 2, Math.max(column, 1) + 4, Math.max(row, 1) + 4);
     }
-    at("heat-first").textContent = number(group.calls[0]);
-    at("heat-last").textContent = number(group.calls[group.calls.length - 1] - 1);
+    at("heat-first").textContent = number(group.numbers[0]);
+    at("heat-last").textContent = number(group.numbers[bins] - 1);
     at("heat-early").textContent = `${time(scale)} early`;
     at("heat-late").textContent = `${time(scale)} late or more`;
     at("heat-status").textContent = cell ? said(cell) : "Point at the picture for a value.";
   }
   function said({ x, line }) {
     const { bins, scale } = group.heat, y = order[line], value = valuesOf(group)[y * bins + x] / 127 * scale;
-    const [begin, end] = [group.calls[x], group.calls[x + 1]], [low, high] = [group.rows[y], group.rows[y + 1]];
+    const [begin, end] = [group.numbers[x], group.numbers[x + 1]], [low, high] = [group.rows[y], group.rows[y + 1]];
     const calls = end - begin > 1 ? `calls ${number(begin)} to ${number(end - 1)}` : `call ${number(begin)}`;
     const ranks = high - low > 1 ? `the latest of ranks ${rankOf(group, low)} to ${rankOf(group, high - 1)}` : named(rankOf(group, low));
     return `${calls}: ${ranks} is ${time(Math.abs(value))} ${value < 0 ? "early" : "late"}`;

@@ -63,6 +63,7 @@ def page(
         "REMARKS": "".join(_list(remarks(found))),
         "SERIES": sections.curves(found.groups[0]),
         "PREDICTABLE": "".join(_list(sections.predictable(found), "places")),
+        "LATEST": text(sections.latest(found.groups[0], found)),
         "RANKS": "".join(sections.ranks(found)),
         "SITES": "".join(sections.sites(found)),
         "PARTS": "".join(sections.parts(split(found.trace))),
@@ -142,7 +143,7 @@ def next_box(said: Answer) -> str:
     """What to do, and the command in a box of its own."""
     words, _, command = said.next.partition("; then: ")
     code = f"<code>{text(command)}</code>" if command else ""
-    return f'<div class="next"><b>Next</b> <span>{_glued(words)}.</span>{code}</div>'
+    return f'<div class="next"><b>Next</b> <span>{_glued(words.rstrip("."))}.</span>{code}</div>'
 
 
 def remarks(found: Lateness) -> list[str]:
@@ -205,10 +206,17 @@ def _group(group: GroupLateness) -> dict[str, Any]:
         "first": int(members[0]),
         "stride": stride,
         "calls": group.series.first.tolist(),
+        "numbers": _numbers(group),
         "rows": group.series.rank_bins.tolist(),
         "heat": {"bins": heat.shape[1], "rows": heat.shape[0], "scale": scale,
                  "values": b64encode(values.tobytes()).decode()},
     }  # fmt: skip
+
+
+def _numbers(group: GroupLateness) -> list[int]:
+    """Of the calls at the columns' bounds, as the program counted them on the communicator."""
+    sequence, first = group.group.sequence, group.series.first
+    return [*sequence[first[:-1]].tolist(), int(sequence[-1]) + 1]
 
 
 def _chosen(group: GroupLateness, groups: int) -> list[int]:

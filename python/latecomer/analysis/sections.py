@@ -25,6 +25,7 @@ _SITES, _RANKS, _CLASSES = 40, 24, 6  # shown at most
 _WIDTH, _HEIGHT, _LEFT = 900, 200, 70  # of the curves
 _SHORT = 20  # characters of a host's name that is not broken
 _BAR = "as a bar"  # heads a column
+_LATEST = 5  # cells of the map
 _PLACES = 4  # that have a sentence
 _NAMES = {"native": "the MPI library's", "auto": "automatic"}
 
@@ -121,6 +122,25 @@ def _ticks(top: float) -> list[float]:
     lowest = 10.0 ** max(math.floor(math.log10(top / 6)), -9)
     step = next((s * lowest for s in (1, 2, 5) if top / (s * lowest) <= 6), 10 * lowest)
     return [i * step for i in range(int(top / step) + 1)]
+
+
+def latest(group: GroupLateness, found: Lateness) -> str:
+    """The cells of the map with the greatest lateness, for those who do not see it."""
+    series, sequence, members = group.series, group.group.sequence, group.group.members
+    order = np.argsort(-series.heat, axis=None, kind="stable")[:_LATEST]
+    told = []
+    for row, column in zip(*np.unravel_index(order, series.heat.shape), strict=True):
+        first, end = series.first[column], series.first[column + 1]
+        calls = f"call {sequence[first]:,}"
+        if end - first > 1:
+            calls = f"calls {sequence[first]:,} to {sequence[end - 1]:,}"
+        low, high = series.rank_bins[row], series.rank_bins[row + 1]
+        rank = f"rank {members[low]}"
+        if high - low > 1:
+            rank = f"the latest of ranks {members[low]} to {members[high - 1]}"
+        told.append(f"{rank} in {calls}, {seconds(float(series.heat[row, column]))}")
+    shown = f" on {group_name(group.group.name, group.group.size)}" if found.groups[1:] else ""
+    return f"Latest{shown}: {'; '.join(told)}."
 
 
 # ---- who and where
