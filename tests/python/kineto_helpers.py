@@ -53,3 +53,23 @@ def device_trace(rank: int, events: list[dict], host: str = "gpu0", world: int =
     info = {"backend": "nccl", "rank": rank, "world_size": world}
     return {"distributedInfo": info, "host_name": host, "baseTimeNanoseconds": 10**18,
             "traceEvents": events}  # fmt: skip
+
+
+def device_job(late=(0.0, 0.003, 0.0, 0.0), launch=(0.0, 0.0, 0.0, 0.0), calls=10, host="gpu0"):
+    """Traces of four ranks: compute, then an all-reduce of 1 ms; pairs all-gather between."""
+    events = [[] for _ in range(RANKS)]
+    now = 1.0
+    for seq in range(calls):
+        ready = [now + 0.01 + late[rank] + launch[rank] for rank in range(RANKS)]
+        for rank in range(RANKS):
+            work = 0.01 + late[rank]
+            events[rank].append(kernel("gemm", now, work))
+            args = ("allreduce", ready[rank], max(ready) + 0.001 - ready[rank])
+            events[rank].append(collective(*args, "0", seq, 250_000, [0, 1, 2, 3]))
+        now = max(ready) + 0.001
+        for pair in ([0, 1], [2, 3]):
+            for rank in pair:
+                args = ("_allgather_base", now, 0.0005, f"{1 + pair[0] // 2}")
+                events[rank].append(collective(*args, seq, 500, pair))
+        now += 0.001
+    return [device_trace(rank, own, host) for rank, own in enumerate(events)]

@@ -2,13 +2,16 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 from latecomer.cli import run
-from latecomer.trace import TraceError, Words, read
+from latecomer.trace import TraceError, Words, otf2_archive, read
+from latecomer.trace.alone import alone
 from latecomer.trace.otf2_export import otf2
 from trace_helpers import HOSTILE, arrivals_and_exits, group_of, made_up, trace_of
 
@@ -172,3 +175,58 @@ def test_archives_that_were_cut_off_are_refused_or_read(tmp_path, part):
                                text=True, timeout=60, check=False)  # fmt: skip
         assert (ended.returncode, keep) == (0, keep), ended.stderr
         assert not ended.stdout or str(folder) in ended.stdout
+
+
+def _dies(still):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _stops(still):
+    still()
+    time.sleep(1000)
+
+
+def _leaves(still):
+    os._exit(3)
+
+
+@pytest.mark.parametrize(("work", "said"), [
+    (_dies, "its process ended by signal 9"), (_leaves, "exit code 3"), (_stops, "no step in"),
+])  # fmt: skip
+def test_a_library_that_ends_or_stops_is_named_with_the_file(tmp_path, work, said):
+    with pytest.raises(TraceError, match=rf"a\.otf2: its library .*: {said}"):
+        alone(tmp_path / "a.otf2", work, 0.2)
+
+
+def test_an_archive_that_stops_the_library(tmp_path, monkeypatch):
+    """A string of the anchor file without an end."""
+    monkeypatch.setattr(otf2_archive, "STILL", 1.0)
+    folder = write(tmp_path / "archive")
+    raw = (folder / "traces.otf2").read_bytes()
+    (folder / "traces.otf2").write_bytes(raw[:16] + raw[20:-4])
+    with pytest.raises(TraceError, match=r"traces\.otf2: "):
+        read(folder)
+
+
+def test_calls_that_are_wrong_are_left_out(tmp_path):
+    otf2 = pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    with otf2.writer.open(str(tmp_path / "archive"), timer_resolution=1_000_000) as trace:
+        define, mpi, kinds = trace.definitions, otf2.Paradigm.MPI, otf2.GroupType
+        node = define.system_tree_node("node0")
+        processes = [
+            define.location_group(f"MPI {rank}", system_tree_parent=node) for rank in range(2)
+        ]
+        ranks = [define.location("thread", group=process) for process in processes]
+        define.group("", group_type=kinds.COMM_LOCATIONS, paradigm=mpi, members=ranks)
+        group = define.group("", group_type=kinds.COMM_GROUP, paradigm=mpi, members=ranks)
+        both, none = define.comm("", group=group), otf2.Undefined.UINT32.value
+        for writer in [trace.event_writer_from_location(rank) for rank in ranks]:
+            writer.mpi_collective_end(5, otf2.CollectiveOp.ALLREDUCE, both, none, 8, 8)
+            for at, name in ((10, "ALLREDUCE"), (20, "CREATE_HANDLE"), (30, "ALLREDUCE")):
+                writer.mpi_collective_begin(at)
+                kind = getattr(otf2.CollectiveOp, name)
+                writer.mpi_collective_end(at + 5, kind, both, none, 8, 8)
+    trace = read(tmp_path / "archive")
+    assert [len(group) for group in trace.groups] == [2]
+    assert any("without a beginning (2)" in each for each in trace.remarks)
+    assert any("no known name (2)" in each and "CREATE_HANDLE" in each for each in trace.remarks)

@@ -1,12 +1,13 @@
 """Reading of traces: what was written comes back, clocks are aligned, no file is trusted."""
 
+import os
 import re
-from contextlib import suppress
 
 import numpy as np
 import pytest
 from latecomer import cli
-from latecomer.trace import TraceError, Words, align, native, read
+from latecomer.trace import TraceError, Words, align, read
+from latecomer.trace import native_file as native
 from trace_helpers import HOSTILE, Files, arrivals_and_exits, group_of
 
 
@@ -153,48 +154,93 @@ HEADER = [
     ("rank", -1, "rank: -1; right would be below 3"),
     ("ranks", 0, "ranks: 0"),
     ("ranks", 1 << 30, "ranks: 1073741824"),
-    ("ranks", 4, "ranks: 4; right would be 3, as in rank-0.trace"),
-    ("used", 1 << 60, "the file is shorter than it was"),
+    ("ranks", 4, "ranks: 4; right would be 3"),
+    ("begin", -(1 << 63), "begin: -9223372036854775808"),
 ]
 CALL = [
     ("communicator", 5, "communicator of a call: 5"),
     ("collective", 99, "collective of a call: 99"),
-    ("site", 1 << 31, "site of a call"),
-    ("algorithm", 6, "algorithm of a call: 6"),
-    ("op", 6, "op of a call: 6"),
     ("served", 200, "served of a call: 200"),
-    ("exit", 0, "exit of a call: 0; right would be not before the arrival"),
+    ("exit", 0, "exit of a call: 0"),
+    ("exit", (1 << 63) - 1, "exit of a call: 9223372036854775807"),
+    ("arrival", -(1 << 63), "arrival of a call: -9223372036854775808"),
     ("bytes", -2, "bytes of a call: -2"),
     ("root", 3, "root of a call: 3"),
-    ("sequence", 0, "sequence of a call: 0; right would be a number that comes once"),
+    ("sequence", 0, "sequence of a call: 0"),
+]
+WORDS = [
+    ("site", 1 << 31, "site of a call: 2147483648"),
+    ("algorithm", 6, "algorithm of a call: 6"),
+    ("op", 6, "op of a call: 6"),
 ]
 COMMUNICATOR = [
     ("size", 0, "size of a communicator: 0"),
     ("size", 4, "size of a communicator: 4"),
     ("rank", 3, "rank of a communicator: 3"),
-    ("rank", 0, "rank of a communicator: 0; right would be that of rank 1"),
+    ("rank", 0, "rank of a communicator: 0"),
     ("name", 77, "name of a communicator: 77"),
-    ("stride", 1 << 30, "3 different ranks below 3 as members"),
-    ("stride", 0, "3 different ranks below 3 as members"),
-    ("listed", 1, "3 different ranks below 3 as members"),
+    ("stride", 1 << 30, "as many different ranks as it has"),
+    ("stride", 0, "as many different ranks as it has"),
+    ("listed", 1, "as many different ranks as it has"),
 ]
-TEXT = [("id", 9, "id of a text: 9"), ("bytes", 60, "length of a text: 60")]
+# What is wrong, and the calls of rank 1 that remain.
 CASES = [
-    *((native.HEADER, None, *case) for case in HEADER),
-    *((native.CALL, native.A_CALL, *case) for case in CALL),
-    *((native.COMMUNICATOR, native.A_COMMUNICATOR, *case) for case in COMMUNICATOR),
-    *((native.TEXT, native.A_TEXT, *case) for case in TEXT),
+    *((native.HEADER, None, *case, 0) for case in HEADER),
+    *((native.CALL, native.A_CALL, *case, 11) for case in CALL),
+    *((native.CALL, native.A_CALL, *case, 12) for case in WORDS),
+    *((native.COMMUNICATOR, native.A_COMMUNICATOR, *case, 0) for case in COMMUNICATOR),
+    (native.TEXT, native.A_TEXT, "id", 2, "id of a text: 2", 12),
+    (native.TEXT, native.A_TEXT, "bytes", 60, "length of a text: 60", 12),
+    (native.CALL, native.A_CALL, "kind", 9, "kind of record: 9", 11),
 ]
 
 
-@pytest.mark.parametrize(("dtype", "kind", "field", "value", "words"), CASES)
-def test_wrong_numbers_are_named_with_file_and_place(folder, dtype, kind, field, value, words):
+@pytest.mark.parametrize(("dtype", "kind", "field", "value", "words", "remain"), CASES)
+def test_what_is_wrong_is_left_out_and_named_with_file_and_place(
+    folder, dtype, kind, field, value, words, remain
+):
     offset = _patched(folder, dtype, field, value, kind)
-    with pytest.raises(TraceError, match=re.escape(words)) as error:
-        read(folder)
-    assert "rank-1.trace" in str(error.value)
+    trace = read(folder)
+    (told,) = [each for each in trace.remarks if words in each]
+    assert "rank-1.trace" in told
     if field not in ("magic", "stride", "listed", "sequence"):
-        assert f"byte {offset}" in str(error.value)
+        assert f"byte {offset}" in told
+    (group,) = trace.groups
+    assert np.isfinite(group.arrival).sum(axis=0).tolist() == [12, remain, 12]
+
+
+def test_a_folder_of_which_nothing_is_right_is_refused_with_what_was_found(folder):
+    for rank in range(3):
+        _patched(folder, native.HEADER, "version", 2, rank=rank)
+    with pytest.raises(TraceError, match=r"none of 3 .*\(3\).*rank-0\.trace.*version: 2; right"):
+        read(folder)
+
+
+def test_a_file_that_was_cut_off_keeps_the_calls_before(folder):
+    path = folder / "rank-2.trace"
+    raw = path.read_bytes()
+    for keep in range(len(raw) - 12 * 64, len(raw), 50):
+        path.write_bytes(raw[:keep])
+        trace = read(folder)
+        assert "rank-2.trace, byte" in " ".join(trace.remarks)
+        calls = 12 - -(-(len(raw) - keep) // 64)
+        assert np.isfinite(trace.groups[0].arrival[:, 2]).sum() == calls
+
+
+def test_files_lie_in_one_folder_a_node(folder):
+    right = read(folder)
+    for rank in range(3):
+        (folder / f"node{rank}").mkdir()
+        (folder / f"rank-{rank}.trace").rename(folder / f"node{rank}" / f"rank-{rank}.trace")
+    trace = read(folder)
+    assert trace.remarks == []
+    np.testing.assert_array_equal(trace.groups[0].arrival, right.groups[0].arrival)
+
+
+def test_what_is_no_regular_file_is_not_opened(folder):
+    (folder / "rank-1.trace").unlink()
+    os.mkfifo(folder / "rank-1.trace")
+    assert any("rank-1.trace: a pipe" in each for each in read(folder).remarks)
 
 
 def test_a_small_file_does_not_fill_the_memory(tmp_path):
@@ -213,16 +259,19 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path):
         read(folder)
 
 
-def test_an_unknown_record_is_named(folder):
-    _patched(folder, native.CALL, "kind", 9, native.A_CALL)
-    with pytest.raises(TraceError, match=r"kind of record: 9; right would be 0 to 5"):
-        read(folder)
-
-
-def test_a_call_that_is_another_one_on_other_ranks_is_named(folder):
+def test_a_call_that_is_another_one_on_other_ranks_is_left_out(folder):
     _patched(folder, native.CALL, "collective", 5, native.A_CALL)
-    with pytest.raises(TraceError, match=r"call 11 on .* is: sum; it is allreduce on lower ranks"):
-        read(folder)
+    trace = read(folder)
+    assert len(trace.groups[0]) == 11
+    assert re.search(r"rank-1.trace: call 11 on .*: sum, not allreduce", trace.remarks[0])
+
+
+def test_members_that_most_files_do_not_name_are_left_out(folder):
+    _patched(folder, native.COMMUNICATOR, "stride", -1, native.A_COMMUNICATOR)
+    _patched(folder, native.COMMUNICATOR, "first", 2, native.A_COMMUNICATOR)
+    trace = read(folder)
+    assert np.isfinite(trace.groups[0].arrival).sum(axis=0).tolist() == [12, 0, 12]
+    assert any("describe differently (12)" in each for each in trace.remarks)
 
 
 def test_texts_of_a_file_do_not_act_in_an_error(tmp_path, capsys):
@@ -230,18 +279,19 @@ def test_texts_of_a_file_do_not_act_in_an_error(tmp_path, capsys):
     arrival, leave = arrivals_and_exits(12, 3)
     folder = Files(3, name=HOSTILE).write(tmp_path / "trace", arrival, leave)
     _patched(folder, native.CALL, "collective", 1, native.A_CALL)  # the communicator's name
-    assert cli.run(["report", str(folder)]) == 1
+    assert cli.run(["report", str(folder)]) == 0
     told = capsys.readouterr()
     assert "alert(1)" in told.err
     assert "\x1b" not in told.out + told.err
 
 
-@pytest.mark.parametrize("length", [0, 100, 256 + 63])
-def test_a_file_that_was_cut_off_is_named(folder, length):
+@pytest.mark.parametrize("length", [0, 100, 255])
+def test_a_file_without_a_header_is_left_out(folder, length):
     path = folder / "rank-2.trace"
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(TraceError, match=r"rank-2\.trace, byte"):
-        read(folder)
+    trace = read(folder)
+    assert any(f"rank-2.trace, byte {length}: the file ends in the header" in each
+               for each in trace.remarks)  # fmt: skip
 
 
 def test_folders_without_a_trace(tmp_path):
@@ -252,18 +302,7 @@ def test_folders_without_a_trace(tmp_path):
 
 
 def test_the_command_names_the_error(folder, capsys):
-    _patched(folder, native.HEADER, "version", 2)
+    for rank in range(3):
+        _patched(folder, native.HEADER, "version", 2, rank=rank)
     assert cli.run(["report", str(folder)]) == 1
     assert "version: 2; right would be 1" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_no_damage_leads_to_anything_but_a_named_error(folder, seed):
-    rng = np.random.default_rng(seed)
-    path = folder / f"rank-{rng.integers(3)}.trace"
-    raw = np.frombuffer(path.read_bytes(), np.uint8).copy()
-    for place in rng.integers(0, len(raw), rng.integers(1, 12)):
-        raw[place] = rng.choice([0, 1, 2, 5, 127, 128, 255])
-    path.write_bytes(raw.tobytes()[: rng.integers(len(raw) // 2, 2 * len(raw))])
-    with suppress(TraceError):  # pytest shows any other error
-        assert all(len(group) <= 40 for group in read(folder).groups)

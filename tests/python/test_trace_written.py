@@ -13,7 +13,8 @@ from documents_helpers import ROOT
 from dropin_helpers import PATIENT, run_command
 from latecomer import cli
 from latecomer.launch import mpi, preload, program
-from latecomer.trace import native, read
+from latecomer.trace import native_file as native
+from latecomer.trace import read
 from mpi_helpers import installed
 from scenes_helpers import both_families
 from trace_helpers import HOSTILE

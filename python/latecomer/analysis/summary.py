@@ -39,9 +39,9 @@ def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -
         "run_s": found.run_seconds,
         "waiting_share": found.waiting_share,
         "moving_share": found.moving_share,
-        "last_rank": found.latest,
-        "last_host": trace.hosts[found.latest],
-        "last_share": found.latest_share,
+        "last_rank": None if facts.unknown else found.latest,
+        "last_host": None if facts.unknown else trace.hosts[found.latest],
+        "last_share": None if facts.unknown else found.latest_share,
         "by_rank": [
             {
                 "rank": rank,

@@ -12,14 +12,25 @@ __all__ = ["UNKNOWN", "Group", "Trace", "TraceError", "Words", "read"]
 def read(folder: str | Path) -> Trace:
     """The trace in a folder, whichever program wrote it. Raises TraceError.
 
-    Read are files of LATECOMER_TRACE, of PyTorch's profiler, and OTF2 archives.
+    Read are files of LATECOMER_TRACE, of PyTorch's profiler, and OTF2 archives: those in the folder
+    itself, else those in its folders.
     """
-    from . import kineto, native, otf2_archive
+    from . import files, kineto, native, otf2_archive
 
     folder = Path(folder)
-    if not native.is_folder_of_trace(folder):
-        if otf2_archive.is_archive(folder):
-            return otf2_archive.read(folder)
-        if kineto.is_folder_of_traces(folder):
-            return kineto.read(folder)
-    return native.read(folder)
+    if not folder.is_dir():
+        raise TraceError(
+            "no folder of a trace", folder, "name the folder of the files of all ranks"
+        )
+    seen: list[str] = []
+    for level in files.levels(folder):
+        names = [path.name for path in level]
+        for reader in (native, otf2_archive, kineto):
+            if any(reader.fits(name) for name in names):
+                return reader.read(folder)
+        seen += names
+    held = f"{len(seen)} other files, such as {sorted(seen)[0]}" if seen else "nothing"
+    raise TraceError("no trace in the folder", f"{folder} holds {held}",
+                     "right would be files named rank-0.trace, ..., of a program that ran with "
+                     "LATECOMER_TRACE; a .json or .json.gz of PyTorch's profiler for each rank; or "
+                     "one .otf2 with its archive")  # fmt: skip

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .model import text_of
+
 NAME = "run.json"
 _MOST_BYTES = 1 << 20
 _WRAPPERS = frozenset({"env", "numactl", "taskset", "nice", "time", "perf"})
@@ -80,18 +82,18 @@ def about(folder: Path, started: float = 0.0) -> About:
     program, mpi = value.get("program"), value.get("mpi")
     usable = isinstance(program, str) and "\0" not in program and Path(program).is_absolute()
     return About(
-        command=tuple(words),
+        command=tuple(text_of(word, _MOST_BYTES) for word in words),
         program=Path(program) if usable else None,
         bytes=_whole(value.get("bytes")),
         changed=_whole(value.get("changed_ns")),
-        mpi=mpi[:100] if isinstance(mpi, str) else "",
+        mpi=text_of(mpi, 100) if isinstance(mpi, str) else "",
         started=started,
     )
 
 
 def _read(file: Path) -> Mapping[str, Any]:
     try:
-        if file.stat().st_size > _MOST_BYTES:
+        if not file.is_file() or file.stat().st_size > _MOST_BYTES:
             return {}
         value = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -1,122 +1,102 @@
-"""Gloo's collectives in a profiler's trace.
+"""Collectives that threads of the host carry out, in a profiler's trace: Gloo's and MPI's.
 
 The program's call is an event `c10d::...`. The collective itself is an event `gloo:...` of one of
-the worker threads that each process group has. Neither names its group: where a rank has several,
-the threads tell, since those of a group were created together, in the order of the groups.
+the worker threads that each process group has, or `mpi:...`. Neither names its group: where a rank
+has several, the threads tell, since those of a group were created together, in the order of the
+groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from .dtypes import collective_of, element_bytes
+from .dtypes import collective_of, is_message
+from .events import Asked, Events, OnHost, in_order
+from .left_out import LeftOut
 from .matching import Call
-from .model import UNKNOWN, TraceError
+from .model import UNKNOWN
 
 _THREADS = 2  # of a group
+_LOOKED_AT = 64  # calls of the program, of which one may be that of a collective
+_UNKNOWN = "collectives of the host that have no known name"
+_MESSAGES = "messages between two ranks"
+_GROUPS = ("collectives of the host whose group is not known, since their threads do not fit the "
+           "groups")  # fmt: skip
 
-Timed = tuple[float, float, dict[str, Any]]
+Groups = Sequence[tuple[str, tuple[int, ...]]]  # name and members
 
 
-def calls(path: Path, timed: Sequence[Timed], members: Mapping[str, Sequence[int]]) -> list[Call]:
-    """The collectives, in the order of time. Raises TraceError."""
-    ran = [each for each in timed if str(each[2].get("name")).startswith("gloo:")]
-    if not ran:
+def calls(events: Events, groups: Groups, left: LeftOut) -> list[Call]:
+    """The collectives, in the order of time. `groups`: those that the rank is in, as it lists."""
+    if not events.on_host:
         return []
-    asked = [each for each in timed if str(each[2].get("name")).startswith("c10d::")]
-    group_of = _groups(path, ran, list(members) or ["all"])
+    ran = in_order(events.on_host, lambda each: each.thread)
+    group_of = _groups(ran, groups or [("all", ())])
+    if group_of is None:
+        left.add(_GROUPS, events.path, f"{len({each.thread for each in ran})} threads for "
+                 f"{len(groups)} groups", len(ran))  # fmt: skip
+        return []
+    asked: dict[str, list[Asked]] = {}
+    for each in sorted(events.asked, key=lambda each: -each.start):
+        if "::" in each.name:  # the earliest one last
+            asked.setdefault(collective_of(each.name.rpartition("::")[2]), []).append(each)
     found = []
-    for start, length, event in ran:
-        name = collective_of(str(event.get("name")).removeprefix("gloo:"))
-        group = group_of[_thread(event)]
-        count, width = _size(event)
-        asked_at = _take(asked, name, count, start)
+    for each in ran:
+        word = each.name.partition(":")[2]
+        name = collective_of(word)
+        group, members = group_of[each.thread]
+        asked_at = _take(asked.get(name, []), each)
         if not name:
+            left.add(_MESSAGES if is_message(word) else _UNKNOWN, events.path, each.name)
             continue
+        count = each.count
         if name == "allgather" and count != UNKNOWN:
-            count *= len(members.get(group, [0]))
+            count *= max(len(members), 1)
         found.append(
             Call(
                 group=group,
+                members=members,
                 sequence=UNKNOWN,
                 collective=name,
-                bytes=UNKNOWN if UNKNOWN in {count, width} else count * width,
-                arrival=start,
-                exit=start + length,
-                launch=start - asked_at if asked_at is not None else 0.0,
-                element_bytes=width,
+                bytes=UNKNOWN if UNKNOWN in {count, each.width} else count * each.width,
+                arrival=1e-6 * each.start,
+                exit=1e-6 * (each.start + each.length),
+                launch=1e-6 * (each.start - asked_at) if asked_at is not None else 0.0,
+                element_bytes=each.width,
             )
         )
     return found
 
 
-def _groups(path: Path, ran: Sequence[Timed], names: Sequence[str]) -> dict[Any, str]:
-    """The group of each worker thread. Raises TraceError where the threads do not tell."""
-    threads = sorted({_thread(event) for _, _, event in ran},
-                     key=lambda tid: (str(type(tid)), tid))  # fmt: skip
-    if len(names) == 1 or len(threads) == 1:
-        return dict.fromkeys(threads, names[0])
-    runs: list[list[Any]] = []
+def _groups(
+    ran: Sequence[OnHost], groups: Groups
+) -> dict[int | str, tuple[str, tuple[int, ...]]] | None:
+    """The group of each worker thread; None where the threads do not tell."""
+    threads = sorted({each.thread for each in ran}, key=lambda tid: (str(type(tid)), tid))
+    if len(groups) == 1:
+        return dict.fromkeys(threads, groups[0])
+    if any(not each.name.startswith("gloo:") for each in ran):
+        return None  # MPI's groups share a thread
+    if len(threads) == 1:
+        return {threads[0]: groups[0]}
+    runs: list[list[int | str]] = []
     for tid in threads:  # threads of one group have numbers near each other
-        near = runs and isinstance(tid, int) and isinstance(runs[-1][-1], int)
-        near = near and tid - runs[-1][-1] <= _THREADS
+        last = runs[-1][-1] if runs else None
+        near = isinstance(tid, int) and isinstance(last, int) and tid - last <= _THREADS
         if near and len(runs[-1]) < _THREADS:
             runs[-1].append(tid)
         else:
             runs.append([tid])
-    if len(runs) > len(names):
-        remedy = f"{_THREADS} neighbours for each of the groups {list(names)[:8]}"
-        raise TraceError(f"{path}: worker threads of Gloo", threads[:8], remedy)
-    return {tid: names[at] for at, run in enumerate(runs) for tid in run}
+    if len(runs) > len(groups):
+        return None
+    return {tid: groups[at] for at, run in enumerate(runs) for tid in run}
 
 
-def _thread(event: Mapping[str, Any]) -> int | str:
-    tid = event.get("tid")
-    return tid if isinstance(tid, int) else str(tid)
-
-
-def _size(event: Mapping[str, Any]) -> tuple[int, int]:
-    """Elements of all inputs, and bytes of an element; UNKNOWN."""
-    args = event.get("args")
-    args = args if isinstance(args, dict) else {}
-    shapes, types = args.get("Input Dims"), args.get("Input type")
-    if not isinstance(shapes, list) or not isinstance(types, list) or not types:
-        return UNKNOWN, UNKNOWN
-    total = 0
-    for shape in shapes[:4096]:
-        count = 1
-        for extent in shape if isinstance(shape, list) else []:
-            if not isinstance(extent, int) or not 0 <= extent < 1 << 40:
-                return UNKNOWN, UNKNOWN
-            count *= extent
-        total += count
-    return (total, element_bytes(str(types[0]))) if total < 1 << 50 else (UNKNOWN, UNKNOWN)
-
-
-def _take(asked: list[Timed], name: str, count: int, start: float) -> float | None:
+def _take(asked: list[Asked], ran: OnHost) -> float | None:
     """When the program asked for the call: the earliest event of its kind that is not taken."""
-    for at, (when, _, event) in enumerate(asked):
-        if when > start:
+    for back in range(1, min(_LOOKED_AT, len(asked)) + 1):
+        if not asked[-back].start <= ran.start:
             return None
-        called = collective_of(str(event.get("name")).removeprefix("c10d::"))
-        if called == name and _size_asked(event) in {count, UNKNOWN}:
-            del asked[at]
-            return when
+        if asked[-back].shapes in {ran.count, UNKNOWN}:
+            return asked.pop(-back).start
     return None
-
-
-def _size_asked(event: Mapping[str, Any]) -> int:
-    """Elements of the tensors that the program's call names; UNKNOWN where they are lists."""
-    args = event.get("args")
-    shapes = args.get("Input Dims") if isinstance(args, dict) else None
-    lists = [shape for shape in (shapes if isinstance(shapes, list) else [])
-             if isinstance(shape, list)]  # fmt: skip
-    flat = [part for shape in lists for part in shape if isinstance(part, list)]
-    if len(flat) != 1:
-        return UNKNOWN
-    total = 1
-    for extent in flat[0]:
-        total *= extent if isinstance(extent, int) else 1
-    return total

@@ -1,28 +1,47 @@
 """Calls that each rank recorded for itself, matched over the ranks, on one clock.
 
-Readers of other programs' traces make `Call`s; this makes the groups of a `Trace` of them. A call
-is matched by its group and its sequence number there. Where the ranks recorded no numbers, the
-calls of a rank are counted; ranks that began to record at different calls are shifted so that
-collectives and sizes agree.
+Readers of other programs' traces make `Call`s; this makes the groups of a `Trace` of them. A group
+is known by its name and its members: names alone are given twice. A call is matched by its group
+and its sequence number there. Where the ranks recorded no numbers, the calls of a rank are counted;
+ranks that began to record at different calls are shifted so that collectives and sizes agree. Calls
+that contradict those of other ranks are left out, and counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from . import align
-from .model import SYNCHRONISING, UNKNOWN, Group, Trace, TraceError, Words, check_size
+from .left_out import LeftOut
+from .model import (
+    SYNCHRONISING,
+    UNKNOWN,
+    Group,
+    Trace,
+    TraceError,
+    Words,
+    check_size,
+    text_of,
+)
 
 _MOST_SHIFT = 64  # calls that a rank may have begun to record later than another
+_ODD = 0.1  # of a rank's calls, which may differ from those of the others
 _SAME_CLOCK = 100e-6  # seconds by which clocks of one host may seem to contradict each other
+# Sizes of these are equal on all ranks; of others they may differ.
+_EVEN = frozenset({"allreduce", "bcast", "reduce", "allgather", "reduce_scatter"})
+_ALIKE = {"alltoallv": "alltoall", "allgatherv": "allgather"}  # PyTorch chooses by a rank's sizes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
-    """One rank's part of one call; times in seconds on the rank's own clock."""
+    """One rank's part of one call; times in seconds on the rank's own clock, NaN if not known.
+
+    A rank's calls of a group are in the order in which it made them.
+    """
 
     group: str
     sequence: int  # UNKNOWN: to be counted
@@ -30,6 +49,7 @@ class Call:
     bytes: int  # of the whole vector; UNKNOWN
     arrival: float
     exit: float
+    members: tuple[int, ...] = ()  # of the group; (): not known
     launch: float = 0.0  # between the program's call and the arrival
     element_bytes: int = UNKNOWN
     operator: str = ""
@@ -38,9 +58,14 @@ class Call:
     algorithm: str = ""
 
     @property
+    def kind(self) -> str:
+        """The collective, as all ranks see it."""
+        return _ALIKE.get(self.collective, self.collective)
+
+    @property
     def signature(self) -> tuple[str, int]:
         """What is equal on all ranks."""
-        return self.collective, self.bytes
+        return self.kind, self.bytes if self.collective in _EVEN else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -51,33 +76,40 @@ class Recorded:
     rank: int
     host: str  # "": not known
     calls: Sequence[Call]
-    members: Mapping[str, Sequence[int]]  # of groups, where they are known
     begin: float  # of the recording, in seconds on the rank's own clock
     end: float
     pid: int = 0
 
 
+_Key = tuple[str, tuple[int, ...]]  # a group's name and its members, sorted
+_Calls = dict[int, list[Call]]  # by rank
+_Numbered = dict[int, dict[tuple[int, int], Call]]  # ... and by sequence number
+
+
 def joined(
-    source: str, form: str, ranks: int, recorded: Sequence[Recorded], remarks: list[str]
+    source: str, form: str, ranks: int, recorded: Sequence[Recorded], left: LeftOut
 ) -> Trace:
-    """The trace. Raises TraceError where the ranks contradict each other."""
+    """The trace. Raises TraceError where no call is known on two ranks."""
     by_rank = {each.rank: each for each in recorded}
+    remarks = []
     if missing := [rank for rank in range(ranks) if rank not in by_rank]:
         remarks.append(f"no file of {len(missing)} of {ranks} ranks, such as {missing[0]}")
     words = Words()
-    names = dict.fromkeys(call.group for each in recorded for call in each.calls)
-    for each in recorded:
-        for name, members in each.members.items():
-            if not all(0 <= rank < ranks for rank in members):
-                raise TraceError(f"{each.source}: members of group {name!r}", list(members[:8]),
-                                 f"ranks below {ranks}, which the files name")  # fmt: skip
-    groups = [group for name in names if (group := _group(name, by_rank, words, remarks))]
+    by_group = _by_group(by_rank, ranks, left)
+    names = Counter(name for name, _ in by_group)
+    groups = []
+    for (name, members), calls in by_group.items():
+        several = names[name] > 1 and members
+        shown = f"{name} of ranks {', '.join(map(str, members[:8]))}" if several else name
+        if group := _group(shown, members, calls, words, left):
+            groups.append(group)
     if not groups:
+        told = f"{sum(len(each.calls) for each in recorded)} calls of {len(recorded)} ranks"
         raise TraceError(f"{source}: no collective that at least two ranks recorded",
-                         f"{sum(len(each.calls) for each in recorded)} calls",
+                         f"{told} ({left.said()})" if left.said() else told,
                          "profile the same steps on all ranks")  # fmt: skip
     hosts = [by_rank[rank].host if rank in by_rank else "?" for rank in range(ranks)]
-    offsets, said = _offsets(groups, words, hosts, by_rank, remarks)
+    offsets, said = _offsets(groups, words, hosts, by_rank, remarks, left)
     groups = [align.apply(group, offsets) for group in groups]
     start = min(float(np.nanmin(group.arrival)) for group in groups)
     begin, end, error = (np.full(ranks, np.nan) for _ in range(3))
@@ -88,7 +120,7 @@ def joined(
         start = min(start, float(np.nanmin(begin)))
     groups = [replace(g, arrival=g.arrival - start, exit=g.exit - start) for g in groups]
     return Trace(
-        source=source,
+        source=text_of(source, 4096),
         format=form,
         words=words,
         hosts=[host or "?" for host in hosts],
@@ -98,93 +130,169 @@ def joined(
         clock=said,
         clock_error=error,
         pids=[by_rank[rank].pid if rank in by_rank else 0 for rank in range(ranks)],
-        remarks=remarks,
+        remarks=[*remarks, *left.remarks()],
     )
+
+
+# ---- groups
+
+
+def _by_group(by_rank: Mapping[int, Recorded], ranks: int, left: LeftOut) -> dict[_Key, _Calls]:
+    """The calls of each group, in the order in which the lowest ranks met the groups."""
+    known: dict[str, set[tuple[int, ...]]] = {}
+    for rank, each in by_rank.items():
+        for group, members in _distinct(each.calls):
+            if members and max(members) < ranks and rank in members:
+                known.setdefault(group, set()).add(members)
+    found: dict[_Key, _Calls] = {}
+    for rank, each in sorted(by_rank.items()):
+        into: dict[tuple[str, int], list[Call] | None] = {}
+        for group, members in _distinct(each.calls):
+            right = _members(members, rank, known.get(group, set()))
+            into[group, id(members)] = None if right is None else (
+                found.setdefault((group, right), {}).setdefault(rank, []))  # fmt: skip
+        for call in each.calls:
+            own = into[call.group, id(call.members)]
+            if own is None:
+                left.add("calls in groups of which it is not known that the rank is in them",
+                         each.source, f"group {call.group!r} of rank {rank}")  # fmt: skip
+            else:
+                own.append(call)
+    return found
+
+
+def _distinct(calls: Sequence[Call]) -> list[_Key]:
+    """The groups of the calls, in their order; those of equal members may come several times."""
+    seen = {(call.group, id(call.members)): call for call in calls}
+    return [(call.group, call.members) for call in seen.values()]
+
+
+def _members(
+    said: tuple[int, ...], rank: int, known: set[tuple[int, ...]]
+) -> tuple[int, ...] | None:
+    """As a call says, else as any call of a group of that name with the rank in it does.
+
+    (): nothing is said of the group; None: the rank is in none, or in several.
+    """
+    if said in known and rank in said:
+        return said
+    fit = [each for each in known if rank in each]
+    return fit[0] if len(fit) == 1 else None if known or said else ()
+
+
+def _group(
+    name: str, members: tuple[int, ...], calls: _Calls, words: Words, left: LeftOut
+) -> Group | None:
+    """The calls of one group; None, with a remark, where they tell nothing."""
+    whole = sum(map(len, calls.values()))
+    if len(calls) < 2:
+        if len(members) != 1:
+            left.add("calls of groups that one rank alone recorded", f"group {name!r}",
+                     f"rank {min(calls)}", whole)  # fmt: skip
+        return None
+    numbered = _numbered(name, calls, left)
+    if len(numbered) < 2:
+        left.add("calls of groups whose ranks' calls do not fit each other", f"group {name!r}",
+                 count=whole)  # fmt: skip
+        return None
+    try:
+        group = _filled(name, members or tuple(sorted(calls)), numbered, words)
+    except TraceError as error:
+        left.add("calls of groups that are too large", error, count=whole)
+        return None
+    if not np.isfinite(group.arrival).any():
+        left.add("calls of groups without any known time", f"group {name!r}", count=whole)
+        return None
+    return group
 
 
 # ---- matching
 
 
-def _group(
-    name: str, by_rank: Mapping[int, Recorded], words: Words, remarks: list[str]
-) -> Group | None:
-    """The calls of one group; None, with a remark, where fewer than two ranks recorded it."""
-    calls = {rank: [call for call in each.calls if call.group == name]
-             for rank, each in by_rank.items()}  # fmt: skip
-    calls = {rank: own for rank, own in calls.items() if own}
-    members = _members(name, by_rank, sorted(calls))
-    outside = [rank for rank in calls if rank not in members]
-    if outside:
-        raise TraceError(f"{by_rank[outside[0]].source}: group {name!r} has calls of rank",
-                         outside[0], f"its members are {list(members[:8])}")  # fmt: skip
-    if len(calls) < 2:
-        return None
-    numbered = _numbered(calls)
-    if numbered is None:
-        remarks.append(f"group {name!r}: the ranks' calls do not fit each other; it is left out")
-        return None
-    return _filled(name, members, numbered, words)
-
-
-def _members(name: str, by_rank: Mapping[int, Recorded], seen: list[int]) -> Sequence[int]:
-    """The members that the ranks name, else the ranks that recorded calls of the group."""
-    said = {tuple(each.members[name]): each for each in by_rank.values() if name in each.members}
-    if len(said) > 1:
-        (one, first), (other, second) = list(said.items())[:2]
-        raise TraceError(f"{second.source}: members of group {name!r}", list(other[:8]),
-                         f"in {first.source}: {list(one[:8])}")  # fmt: skip
-    return next(iter(said), tuple(seen))
-
-
-def _numbered(calls: Mapping[int, list[Call]]) -> dict[int, dict[tuple[int, int], Call]] | None:
+def _numbered(name: str, calls: _Calls, left: LeftOut) -> _Numbered:
     """Each rank's calls by sequence number; a number may come several times, as in one batch."""
-    if all(call.sequence != UNKNOWN for own in calls.values() for call in own):
-        found = {rank: _occurrences(own) for rank, own in calls.items()}
-        return found if _agree(found) else None
-    first = max(calls, key=lambda rank: len(calls[rank]))
-    counted = {}
+    most = all(2 * sum(call.sequence == UNKNOWN for call in own) < len(own)
+              for own in calls.values())  # fmt: skip
+    if not most:
+        return _counted(name, calls, left)
+    found: _Numbered = {}
     for rank, own in calls.items():
-        shift = _shift([call.signature for call in calls[first]], [c.signature for c in own])
-        if shift is None:
-            return None
-        ordered = sorted(own, key=lambda call: call.arrival)
-        counted[rank] = {(at + shift, 0): call for at, call in enumerate(ordered)}
-    return counted
+        found[rank], seen = {}, Counter[int]()
+        for call in own:
+            if call.sequence == UNKNOWN:
+                left.add("calls without a sequence number, among others that have one",
+                         f"group {name!r}", f"rank {rank}")  # fmt: skip
+                continue
+            found[rank][call.sequence, seen[call.sequence]] = call
+            seen[call.sequence] += 1
+    return _agreeing(name, found, left)
 
 
-def _occurrences(own: list[Call]) -> dict[tuple[int, int], Call]:
-    found: dict[tuple[int, int], Call] = {}
-    seen: dict[int, int] = {}
-    for call in sorted(own, key=lambda each: each.arrival):
-        again = seen.get(call.sequence, 0)
-        seen[call.sequence] = again + 1
-        found[call.sequence, again] = call
+def _agreeing(name: str, found: _Numbered, left: LeftOut) -> _Numbered:
+    """Without the numbers that are another collective on another rank; {}: most of them are."""
+    kinds: dict[tuple[int, int], set[str]] = {}
+    for own in found.values():
+        for key, call in own.items():
+            kinds.setdefault(key, set()).add(call.kind)
+    odd = {key for key, said in kinds.items() if len(said) > 1}
+    if 2 * len(odd) > len(kinds):
+        return {}
+    if odd:
+        kind = " and ".join(sorted(kinds[min(odd)]))
+        left.add("calls that are another collective on another rank", f"group {name!r}",
+                 f"call {min(odd)[0]} is {kind}", len(odd))  # fmt: skip
+        return {rank: {key: call for key, call in own.items() if key not in odd}
+                for rank, own in found.items()}  # fmt: skip
     return found
 
 
-def _agree(found: Mapping[int, Mapping[tuple[int, int], Call]]) -> bool:
-    """Tell whether equal numbers mean equal collectives."""
-    said: dict[tuple[int, int], str] = {}
-    return all(said.setdefault(key, call.collective) == call.collective
-               for own in found.values() for key, call in own.items())  # fmt: skip
+def _counted(name: str, calls: _Calls, left: LeftOut) -> _Numbered:
+    """Calls by their place, as the rank with the most has them; without ranks that do not fit."""
+    first = max(calls, key=lambda rank: len(calls[rank]))
+    longest = [call.signature for call in calls[first]]
+    counted: _Numbered = {}
+    for rank, own in calls.items():
+        mine = [call.signature for call in own]
+        shift = _shift(longest, mine)
+        if shift is None:
+            left.add("ranks whose calls do not fit those of the others", f"group {name!r}",
+                     f"rank {rank}")  # fmt: skip
+            continue
+        places = [(at + shift, 0) for at in range(len(own))]
+        counted[rank] = dict(zip(places, own, strict=True))
+    return _agreeing(name, counted, left)
 
 
 def _shift(first: list[tuple[str, int]], other: list[tuple[str, int]]) -> int | None:
-    """The place in `first` at which `other` begins: the least shift at which they agree."""
-    for size in range(min(_MOST_SHIFT, max(len(first), len(other)))):
-        for shift in (size, -size) if size else (0,):
-            ours, theirs = first[max(shift, 0) :], other[max(-shift, 0) :]
-            if ours and theirs and all(a == b for a, b in zip(ours, theirs, strict=False)):
-                return shift
-    return None
+    """The place in `first` at which `other` begins: the least shift at which they agree, else the
+    one at which fewest calls are odd."""
+    best, fewest = None, _ODD
+    for shift in _shifts(min(_MOST_SHIFT, max(len(first), len(other)))):
+        ours, theirs = first[max(shift, 0) :], other[max(-shift, 0) :]
+        both = min(len(ours), len(theirs))
+        if not both:
+            continue
+        odd = sum(map(_differ, ours, theirs)) / both
+        if not odd:
+            return shift
+        if odd < fewest:
+            best, fewest = shift, odd
+    return best
 
 
-def _filled(
-    name: str,
-    members: Sequence[int],
-    numbered: Mapping[int, Mapping[tuple[int, int], Call]],
-    words: Words,
-) -> Group:
+def _differ(one: tuple[str, int], other: tuple[str, int]) -> bool:
+    """Tell whether two signatures contradict each other: sizes that are not known do not."""
+    sizes = one[1] != other[1] and UNKNOWN not in (one[1], other[1])
+    return one[0] != other[0] or sizes
+
+
+def _shifts(sizes: int) -> Iterator[int]:
+    """0, 1, -1, 2, ..."""
+    for size in range(sizes):
+        yield from (size, -size) if size else (0,)
+
+
+def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words) -> Group:
     keys = sorted({key for own in numbered.values() for key in own})
     row = {key: at for at, key in enumerate(keys)}
     column = {rank: at for at, rank in enumerate(members)}
@@ -232,6 +340,7 @@ def _offsets(
     hosts: Sequence[str],
     by_rank: Mapping[int, Recorded],
     remarks: list[str],
+    left: LeftOut,
 ) -> tuple[list[align.Offset], str]:
     """What to add to each rank's times, and how that was found, for people.
 
@@ -239,7 +348,7 @@ def _offsets(
     """
     known = {host: at for at, host in enumerate(dict.fromkeys(hosts)) if host not in {"", "?"}}
     clocks = [known.get(host, len(hosts) + rank) for rank, host in enumerate(hosts)]
-    if contradicted := _contradicted(groups, words, clocks):
+    if contradicted := _contradicted(groups, words, clocks, left):
         early, late = contradicted
         remarks.append(f"the clocks of ranks {early} and {late} contradict the calls, although "
                        "their hosts have one name: each rank's clock was aligned")  # fmt: skip
@@ -256,9 +365,12 @@ def _offsets(
 
 
 def _contradicted(
-    groups: Sequence[Group], words: Words, clocks: Sequence[int]
+    groups: Sequence[Group], words: Words, clocks: Sequence[int], left: LeftOut
 ) -> tuple[int, int] | None:
-    """Two ranks of one clock, of which one left a call before the other had entered it."""
+    """Two ranks of one clock, of which one left a call before the other had entered it.
+
+    Where that is so in few calls, they are at fault and not the clock: they are left out.
+    """
     of_rank = np.asarray(clocks)
     for group in groups:
         waits = np.array([words[each] in SYNCHRONISING for each in group.collective], bool)
@@ -266,14 +378,17 @@ def _contradicted(
             own = np.flatnonzero(of_rank[group.members] == clock)
             if len(own) < 2 or not waits.any():
                 continue
-            came, left = group.arrival[waits][:, own], group.exit[waits][:, own]
-            whole = np.isfinite(came).all(axis=1) & np.isfinite(left).all(axis=1)
-            if not whole.any():
-                continue
-            gap = came[whole].max(axis=1) - left[whole].min(axis=1)
-            if gap.max() > _SAME_CLOCK:
+            came, leaving = group.arrival[:, own], group.exit[:, own]
+            whole = np.isfinite(came).all(axis=1) & np.isfinite(leaving).all(axis=1) & waits
+            gap = np.where(whole, came.max(axis=1) - leaving.min(axis=1), 0.0)
+            odd = np.flatnonzero(gap > _SAME_CLOCK)
+            if len(odd) > _ODD * whole.sum():
                 at = int(gap.argmax())
-                late = int(group.members[own[came[whole][at].argmax()]])
-                early = int(group.members[own[left[whole][at].argmin()]])
-                return early, late
+                late, early = int(came[at].argmax()), int(leaving[at].argmin())
+                return int(group.members[own[early]]), int(group.members[own[late]])
+            if len(odd):
+                where = f"group {group.name!r}, call {group.sequence[odd[0]]}"
+                left.add("calls that one rank left before another entered them", where,
+                         count=len(odd))  # fmt: skip
+                group.arrival[odd] = np.nan
     return None

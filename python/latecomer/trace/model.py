@@ -30,8 +30,17 @@ SYNCHRONISING = frozenset({
 SERVED = ("latecomer", "library", "library at once", "library, fallback", "failed", "not handled")
 
 
+# Halves of characters, which JSON can name alone: no file and no terminal takes them.
+_HALVES = dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
 # Texts of a trace are a program's, and control characters act on a terminal.
-CONTROL = dict.fromkeys([*range(32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+CONTROL = _HALVES | dict.fromkeys([*range(32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+
+
+def text_of(value: object, most: int = 256) -> str:
+    """A value of a file as a text that can be written anywhere; what is no text is named."""
+    if not isinstance(value, (str, int, float)):
+        return {dict: "an object", list: "a list", type(None): "null"}.get(type(value), "")
+    return str(value)[:most].translate(_HALVES)
 
 
 class TraceError(UserError):

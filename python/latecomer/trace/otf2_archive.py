@@ -1,25 +1,30 @@
 """Reads OTF2 archives, as Score-P and Open MPI's tools write them, by the Python module otf2.
 
-The file format is read by OTF2's own library, which is trusted with it: read archives of strangers
-with care. Counts and definitions are checked here.
+The file format is read by OTF2's own library, which damaged archives may end or stop for ever: it
+does so in a process of its own. Counts and definitions are checked here; calls that are wrong are
+left out and counted.
 """
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .alone import alone
+from .files import find
+from .left_out import LeftOut
 from .matching import Call, Recorded, joined
-from .model import UNKNOWN, Trace, TraceError
+from .model import UNKNOWN, Trace, TraceError, text_of
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 MOST_EVENTS = 200_000_000
 MOST_CALLS = 20_000_000
+STILL = 60.0  # seconds without a step of its library
+_A_WHILE = 10_000  # events
 NAMES = {
     "BARRIER": "barrier", "BCAST": "bcast", "GATHER": "gather", "GATHERV": "gather",
     "SCATTER": "scatter", "SCATTERV": "scatter", "ALLGATHER": "allgather",
@@ -30,30 +35,22 @@ NAMES = {
 ROOTED = {"bcast", "gather", "scatter", "reduce"}
 
 
-def is_archive(folder: Path) -> bool:
-    """Tell whether the folder holds an archive's anchor file."""
-    return folder.is_dir() and any(folder.glob("*.otf2"))
+def fits(name: str) -> bool:
+    """Tell whether a file of that name may be an archive's anchor file."""
+    return name.endswith(".otf2")
 
 
 def read(folder: str | Path) -> Trace:
     """The trace in an archive's folder. Raises TraceError, which says what to install."""
-    folder = Path(folder)
-    anchors = sorted(folder.glob("*.otf2"))
+    folder, left = Path(folder), LeftOut()
+    anchors = find(folder, fits, left)
     if len(anchors) != 1:
-        raise TraceError(f"{folder}: files that end in .otf2", len(anchors), "one archive a folder")
+        names = ", ".join(path.name for path in anchors[:4]) or left.said() or "none"
+        raise TraceError(f"{folder}: files that end in .otf2", f"{len(anchors)} ({names})",
+                         "one archive a folder")  # fmt: skip
     otf2 = module(anchors[0])
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        with otf2.reader.open(str(anchors[0])) as reader:
-            return _read(str(folder), anchors[0], reader, otf2)
-    except TraceError:
-        raise
-    except Exception as error:
-        said = str(error).strip() or type(error).__name__
-        remedy = "a whole archive, with the folder `traces` beside the file"
-        raise TraceError(f"{anchors[0]}: OTF2 cannot read it", said[:200], remedy) from None
-    finally:
-        signal.signal(signal.SIGINT, before)
+    ranks, recorded, more = alone(anchors[0], lambda still: _read(anchors[0], otf2, still), STILL)
+    return joined(str(folder), "OTF2", ranks, recorded, more)
 
 
 def module(anchor: Path) -> ModuleType:
@@ -68,24 +65,48 @@ def module(anchor: Path) -> ModuleType:
     return otf2
 
 
-def _read(source: str, anchor: Path, reader: Any, otf2: ModuleType) -> Trace:
-    ranks = _ranks(anchor, reader, otf2)
+_Found = tuple[int, list[Recorded], LeftOut]
+
+
+def _read(anchor: Path, otf2: ModuleType, still: Callable[[], None]) -> _Found:
+    """The number of ranks, what they recorded, and what is left out. `still`: work goes on."""
+    try:
+        with otf2.reader.open(str(anchor)) as reader:
+            still()
+            return _recorded(anchor, reader, otf2, still)
+    except TraceError:
+        raise
+    except Exception as error:
+        remedy = "a whole archive, with the folder `traces` beside the file"
+        raise TraceError(f"{anchor}: OTF2 cannot read it", _said(error), remedy) from None
+
+
+def _said(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__)[:200]
+
+
+def _recorded(anchor: Path, reader: Any, otf2: ModuleType, still: Callable[[], None]) -> _Found:
+    ranks, left = _ranks(anchor, reader, otf2), LeftOut()
     tick = 1.0 / _positive(anchor, reader.timer_resolution)
     origin = int(reader.definitions.clock_properties.global_offset)
     calls: dict[int, list[Call]] = {rank: [] for rank in ranks.values()}
     spans: dict[int, list[float]] = {}
-    members: dict[str, tuple[int, ...]] = {}
-    for rank, group, call in _calls(anchor, reader, otf2, ranks, (tick, origin), spans, members):
-        calls[rank].append(call)
-        members.setdefault(call.group, group)
+    try:
+        for rank, call in _calls(anchor, reader, otf2, ranks, (tick, origin), spans, left, still):
+            calls[rank].append(call)
+    except TraceError:
+        raise
+    except Exception as error:  # events come in the order of time: those before are whole
+        if not any(calls.values()):
+            raise
+        left.add("ends of archives that OTF2 cannot read", anchor, _said(error))
     recorded = []
     for location, rank in ranks.items():
-        begin, end = spans.get(rank, [0.0, 0.0])
-        own = {name: each for name, each in members.items() if rank in each}
+        begin, end = spans.get(rank, [float("nan")] * 2)
         host = location.group.system_tree_parent.name
-        recorded.append(Recorded(f"{anchor}, rank {rank}", rank, str(host)[:256], calls[rank], own,
+        recorded.append(Recorded(f"{anchor}, rank {rank}", rank, text_of(host), calls[rank],
                                  begin, end))  # fmt: skip
-    return joined(source, "OTF2", len(ranks), recorded, [])
+    return len(ranks), recorded, left
 
 
 def _positive(anchor: Path, resolution: int) -> int:
@@ -110,16 +131,20 @@ def _calls(
     ranks: dict[Any, int],
     clock: tuple[float, int],
     spans: dict[int, list[float]],
-    members: dict[str, tuple[int, ...]],
-) -> Iterator[tuple[int, tuple[int, ...], Call]]:
-    """Each call, with its rank and the members of its communicator."""
+    left: LeftOut,
+    still: Callable[[], None],
+) -> Iterator[tuple[int, Call]]:
+    """Each call, with its rank."""
     tick, origin = clock
     begun: dict[int, float] = {}
     known = {getattr(otf2.CollectiveOp, name).value: ours for name, ours in NAMES.items()}
+    members = _Members(ranks, otf2)
     found = 0
     for count, (location, event) in enumerate(reader.events):
         if count > MOST_EVENTS:
             raise TraceError(f"{anchor}: events", f"more than {MOST_EVENTS}", "trace fewer of them")
+        if count % _A_WHILE == 0:
+            still()
         rank = ranks.get(location)
         if rank is None:
             continue
@@ -129,32 +154,73 @@ def _calls(
         if isinstance(event, otf2.events.MpiCollectiveBegin):
             begun[rank] = time
         elif isinstance(event, otf2.events.MpiCollectiveEnd):
-            collective = known.get(event.collective_op.value)
-            group = getattr(event.communicator, "group", None)
-            if rank not in begun or collective is None or group is None:
-                continue
-            if group.group_type == otf2.GroupType.COMM_SELF or len(group.members) < 2:
-                continue
-            found += 1
+            arrival, where = begun.pop(rank, None), f"{anchor}, rank {rank}, {time:.9g} s"
+            call = _call(event, otf2, known, (arrival, time), members.of(event.communicator),
+                         left, where)  # fmt: skip
+            found += call is not None
             if found > MOST_CALLS:
                 raise TraceError(f"{anchor}: calls", f"more than {MOST_CALLS}", "trace fewer steps")
-            name = _named(event.communicator)
-            size = max(int(event.size_sent), int(event.size_received))
-            of_group = members.get(name) or tuple(ranks[each] for each in group.members)
-            yield (rank, of_group, Call(
-                group=name,
-                sequence=UNKNOWN,
-                collective=collective,
-                bytes=size if size < 1 << 62 else UNKNOWN,
-                arrival=begun.pop(rank),
-                exit=time,
-                root=_root(event, otf2) if collective in ROOTED else UNKNOWN,
-            ))  # fmt: skip
+            if call is not None:
+                yield rank, call
+
+
+class _Members:
+    """The ranks of communicators, each made once."""
+
+    def __init__(self, ranks: dict[Any, int], otf2: ModuleType) -> None:
+        self.ranks, self.alone = ranks, otf2.GroupType.COMM_SELF
+        self.found: dict[Any, tuple[int, ...]] = {}
+
+    def of(self, communicator: Any) -> tuple[int, ...] | None:
+        """-1 for what is no rank; None: nothing is said."""
+        group = getattr(communicator, "group", None)
+        if group is None:
+            return None
+        if group.group_type == self.alone:
+            return (0,)
+        if group not in self.found:
+            self.found[group] = tuple(self.ranks.get(each, -1) for each in group.members)
+        return self.found[group]
+
+
+def _call(
+    event: Any,
+    otf2: ModuleType,
+    known: dict[int, str],
+    times: tuple[float | None, float],
+    members: tuple[int, ...] | None,
+    left: LeftOut,
+    where: str,
+) -> Call | None:
+    """The call that ends in an event; None, counted where it is wrong."""
+    if members is not None and len(members) < 2:
+        return None
+    collective = known.get(event.collective_op.value)
+    if collective is None:
+        left.add("collectives that have no known name", where, event.collective_op)
+    elif times[0] is None:
+        left.add("collectives without a beginning", where, collective)
+    elif members is None or min(members) < 0 or len(set(members)) < len(members):
+        left.add("collectives of communicators whose members are no different ranks", where,
+                 collective)  # fmt: skip
+    else:
+        size = max(int(event.size_sent), int(event.size_received))
+        return Call(
+            group=_named(event.communicator),
+            members=members,
+            sequence=UNKNOWN,
+            collective=collective,
+            bytes=size if size < 1 << 62 else UNKNOWN,
+            arrival=times[0],
+            exit=times[1],
+            root=_root(event, otf2) if collective in ROOTED else UNKNOWN,
+        )
+    return None
 
 
 def _named(communicator: Any) -> str:
     """A name that no other communicator has."""
-    return f"{communicator.name or 'communicator'} #{communicator._ref}"[:256]
+    return text_of(f"{communicator.name or 'communicator'} #{communicator._ref}")
 
 
 def _root(event: Any, otf2: ModuleType) -> int:

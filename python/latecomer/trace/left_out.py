@@ -1,0 +1,55 @@
+"""What a reader leaves out of a trace, counted by reason, for the remarks of the trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .model import CONTROL
+
+_SHOWN = 240  # characters of an example
+
+
+@dataclass
+class _Reason:
+    count: int
+    where: str
+    value: str
+
+
+class LeftOut:
+    """Reasons are plurals such as "events that are no objects": each is one remark."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, _Reason] = {}
+
+    def add(self, what: str, where: object, value: object = "", count: int = 1) -> None:
+        """Count; `where` and `value` of the first one are the example."""
+        found = self._reasons.get(what)
+        if found is None:
+            self._reasons[what] = _Reason(count, _short(where), _short(value))
+        else:
+            found.count += count
+
+    def count(self, what: str) -> int:
+        """How many of them there were."""
+        found = self._reasons.get(what)
+        return found.count if found else 0
+
+    def remarks(self) -> list[str]:
+        """One sentence for each reason."""
+        return [
+            f"left out: {what} ({each.count}), such as {each.where}"
+            + (f": {each.value}" if each.value else "")
+            for what, each in self._reasons.items()
+        ]
+
+    def said(self, most: int = 4) -> str:
+        """The first reasons, for a refusal: "" without any."""
+        told = self.remarks()
+        more = f"; and {len(told) - most} reasons more" if len(told) > most else ""
+        return "; ".join(told[:most]) + more
+
+
+def _short(value: object) -> str:
+    text = str(value).translate(CONTROL)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

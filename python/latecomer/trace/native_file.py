@@ -1,0 +1,296 @@
+"""One trace file that the library wrote: src/runtime/trace/trace_records.hpp.
+
+Files are not trusted: whatever they say is checked before it is used. A record that is wrong is
+left out and counted; without its header a file is of no use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .left_out import LeftOut
+from .model import SERVED, TraceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAGIC = b"LATETRC\0"
+VERSION = 1
+MOST_RANKS = 1 << 20
+MOST_BYTES = 4 << 30  # of one file
+MOST_MEMBERS = 1 << 24  # of all communicators of one file together
+
+HEADER = np.dtype([
+    ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"),
+    ("byte_order", "<u4"), ("rank", "<i4"), ("ranks", "<i4"), ("pid", "<u8"), ("clock", "<u8"),
+    ("begin", "<i8"), ("real", "<i8"), ("end", "<i8"), ("used", "<u8"), ("dropped", "<u8"),
+    ("limit", "<u8"), ("host", "S64"), ("library", "S32"), ("reserved", "V64"),
+])  # fmt: skip
+TEXT = np.dtype([("kind", "u1"), ("bytes", "u1"), ("last", "u1"), ("_", "u1"), ("id", "<u4"),
+                 ("piece", "V56")])  # fmt: skip
+COMMUNICATOR = np.dtype([
+    ("kind", "u1"), ("listed", "u1"), ("_", "V2"), ("id", "<u4"), ("key", "<u8"),
+    ("number", "<u4"), ("size", "<i4"), ("rank", "<i4"), ("name", "<u4"), ("first", "<i4"),
+    ("stride", "<i4"), ("__", "V24"),
+])  # fmt: skip
+MEMBERS = np.dtype([("kind", "u1"), ("count", "u1"), ("_", "V2"), ("communicator", "<u4"),
+                    ("first", "<u4"), ("__", "V4"), ("ranks", "<i4", 12)])  # fmt: skip
+CALL = np.dtype([
+    ("kind", "u1"), ("served", "u1"), ("_", "V2"), ("communicator", "<u4"), ("sequence", "<u8"),
+    ("bytes", "<i8"), ("arrival", "<i8"), ("exit", "<i8"), ("collective", "<u4"),
+    ("site", "<u4"), ("algorithm", "<u4"), ("op", "<u4"), ("root", "<i4"),
+    ("element_bytes", "<i4"),
+])  # fmt: skip
+CLOCK = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("origin", "<i8"),
+                  ("offset", "<f8"), ("error", "<f8"), ("drift", "<f8"), ("drift_error", "<f8"),
+                  ("__", "V16")])  # fmt: skip
+UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK = range(6)
+
+_NAME = re.compile(r"rank-(\d{1,7})\.trace")
+_BYTE_ORDER = 0x01020304
+_RECORD = 64
+_LONGEST_TEXT = 1 << 16
+_MOST_TIME = 1 << 61  # nanoseconds: differences fit in 64 bits
+
+
+@dataclass(frozen=True)
+class Comm:
+    """A communicator in one file."""
+
+    key: tuple[int, int]
+    rank: int
+    name: str
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class File:
+    """One rank's file, checked."""
+
+    path: Path
+    header: Any
+    texts: Mapping[int, str]
+    comms: Mapping[int, Comm]
+    calls: NDArray[Any]
+    clocks: NDArray[Any]
+
+
+def fits(name: str) -> re.Match[str] | None:
+    """Whether a file of that name may be a trace of the library; its first group is the rank."""
+    return _NAME.fullmatch(name)
+
+
+def read(path: Path, left: LeftOut) -> File:
+    """What one file holds. Raises TraceError, with the place and the value, if that is nothing."""
+    try:
+        size = path.stat().st_size
+        return _read(path, size, left)
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read", error.strerror, "check the file") from None
+
+
+def _read(path: Path, size: int, left: LeftOut) -> File:
+    if size < HEADER.itemsize:
+        raise _wrong(path, size, "the file ends in the header", size, f"{HEADER.itemsize} bytes")
+    if size > MOST_BYTES:
+        raise _wrong(path, 0, "size", size, f"at most {MOST_BYTES} bytes")
+    header = np.fromfile(path, HEADER, 1)[0]
+    _check_header(path, header)
+    have, used = (size - HEADER.itemsize) // _RECORD, int(header["used"])
+    if used > have:
+        left.add("ends of files, which are missing", f"{path}, byte {size}",
+                 f"{have} records; used: {used}")  # fmt: skip
+    raw = np.fromfile(path, np.uint8, min(used, have) * _RECORD, offset=HEADER.itemsize)
+    records = raw.reshape(-1, _RECORD)
+    kinds = records[:, 0]
+    strange = np.flatnonzero(kinds > A_CLOCK)
+    if len(strange):
+        place = int(strange[0])
+        left.add(f"records of a kind that is not 0 to {A_CLOCK}", _where(path, place),
+                 f"kind of record: {kinds[place]}", len(strange))  # fmt: skip
+    texts = _texts(path, records, np.flatnonzero(kinds == A_TEXT), left)
+    comms = dict(_comms(path, records, kinds, texts, header, left))
+    places = np.flatnonzero(kinds == A_CALL)
+    calls = records[places].view(CALL).reshape(-1)
+    calls = calls[_good_calls(path, calls, places, texts, comms, left)]
+    clocks = records[kinds == A_CLOCK].view(CLOCK).reshape(-1)
+    known = np.isin(clocks["communicator"], list(comms))
+    numbers = np.stack([clocks[name] for name in ("offset", "error", "drift", "drift_error")])
+    usable = known & np.isfinite(numbers).all(axis=0) & (clocks["error"] >= 0)
+    usable &= np.abs(clocks["origin"]) < _MOST_TIME
+    if not usable.all():
+        place = int(np.flatnonzero(kinds == A_CLOCK)[np.flatnonzero(~usable)[0]])
+        left.add("comparisons of clocks that are wrong", _where(path, place),
+                 count=int((~usable).sum()))  # fmt: skip
+    return File(path, header, texts, comms, calls, clocks[usable])
+
+
+# ---- what is wrong
+
+
+def _at(record: int) -> int:
+    return HEADER.itemsize + record * _RECORD
+
+
+def _where(path: Path, record: int, offset: int = 0) -> str:
+    return f"{path}, byte {_at(record) + offset}"
+
+
+def _wrong(path: Path, offset: int, what: str, value: object, right: str) -> TraceError:
+    return TraceError(f"{path}, byte {offset}: {what}", value, f"right would be {right}")
+
+
+# ---- parts of a file
+
+
+def _check_header(path: Path, header: Any) -> None:
+    def check(good: bool, name: str, right: str) -> None:
+        if not good:
+            raise _wrong(path, HEADER.fields[name][1], name, header[name], right)
+
+    with path.open("rb") as file:  # NumPy cuts zeros
+        if file.read(8) != MAGIC:
+            raise _wrong(path, 0, "the first bytes", bytes(header["magic"]), f"{MAGIC!r}: no trace")
+    check(header["byte_order"] == _BYTE_ORDER, "byte_order", "that of this machine")
+    check(header["version"] == VERSION, "version", f"{VERSION}: read it with the latecomer of then")
+    check(header["header_bytes"] == HEADER.itemsize, "header_bytes", f"{HEADER.itemsize}")
+    check(header["record_bytes"] == _RECORD, "record_bytes", f"{_RECORD}")
+    check(1 <= header["ranks"] <= MOST_RANKS, "ranks", f"1 to {MOST_RANKS}")
+    check(0 <= header["rank"] < header["ranks"], "rank", f"below {header['ranks']}")
+    named = int(_NAME.fullmatch(path.name)[1])
+    check(header["rank"] == named, "rank", f"{named}, as the file's name says")
+    for name in ("begin", "end", "real"):
+        check(abs(int(header[name])) < _MOST_TIME, name, "a time in nanoseconds")
+
+
+def _texts(
+    path: Path, records: NDArray[np.uint8], places: NDArray[np.int64], left: LeftOut
+) -> dict[int, str]:
+    """Texts by their numbers, each in one or more records."""
+    texts: dict[int, str] = {}
+    pieces, number = b"", -1
+    for place, record in zip(places, records[places].view(TEXT).reshape(-1), strict=True):
+        if int(record["id"]) != number:
+            pieces, number = b"", int(record["id"])
+        length = int(record["bytes"])
+        if length > TEXT["piece"].itemsize or len(pieces) + length > _LONGEST_TEXT:
+            left.add("pieces of texts that are too long", _where(path, place, 1),
+                     f"length of a text: {length}; right would be at most 56")  # fmt: skip
+            continue
+        pieces += records[place, 8 : 8 + length].tobytes()
+        if record["last"]:
+            if number in texts:
+                left.add("texts whose number another one has", _where(path, place, 4),
+                         f"id of a text: {number}")  # fmt: skip
+            texts.setdefault(number, pieces.decode("utf-8", "replace"))
+            number = -1
+    return texts
+
+
+def _comms(
+    path: Path,
+    records: NDArray[np.uint8],
+    kinds: NDArray[np.uint8],
+    texts: Mapping[int, str],
+    header: Any,
+    left: LeftOut,
+) -> Iterator[tuple[int, Comm]]:
+    lists: dict[int, list[Any]] = {}
+    for record in records[kinds == A_MEMBERS].view(MEMBERS).reshape(-1):
+        lists.setdefault(int(record["communicator"]), []).append(record)
+    total = 0
+    for place in np.flatnonzero(kinds == A_COMMUNICATOR):
+        record = records[place].view(COMMUNICATOR)[0]
+        total += max(int(record["size"]), 0)
+        if total > MOST_MEMBERS:
+            raise _wrong(path, _at(place), "members of all communicators", total,
+                         f"at most {MOST_MEMBERS}")  # fmt: skip
+        members = _members(record, int(header["ranks"]), lists)
+        wrong = _wrong_of(record, members, texts, header)
+        if wrong:
+            name, right = wrong
+            left.add(f"communicators whose {name} is not {right}",
+                     _where(path, place, COMMUNICATOR.fields[name][1]),
+                     f"{name} of a communicator: {record[name]}")  # fmt: skip
+            continue
+        key = (int(record["key"]), int(record["number"]))
+        yield int(record["id"]), Comm(key, int(record["rank"]), texts[int(record["name"])], members)
+
+
+def _members(record: Any, ranks: int, lists: Mapping[int, list[Any]]) -> tuple[int, ...]:
+    """The ranks of a communicator; (): its size is wrong."""
+    if not 1 <= record["size"] <= ranks:
+        return ()
+    if record["listed"]:
+        return tuple(int(each) for part in lists.get(int(record["id"]), ())
+                     for each in part["ranks"][: part["count"]])  # fmt: skip
+    first, stride = int(record["first"]), int(record["stride"])
+    return tuple(first + i * stride for i in range(int(record["size"])))
+
+
+def _wrong_of(
+    record: Any, members: tuple[int, ...], texts: Mapping[int, str], header: Any
+) -> tuple[str, str] | None:
+    """Which value of a communicator is wrong, and what would be right."""
+    size, ranks = int(record["size"]), int(header["ranks"])
+    whole = len(members) == size == len(set(members)) and all(0 <= each < ranks for each in members)
+    mine = int(record["rank"])
+    checks = (
+        (1 <= size <= ranks, "size", "1 to the number of ranks"),
+        (0 <= mine < size, "rank", "below its size"),
+        (int(record["name"]) in texts, "name", "the number of a text"),
+        (whole, "first", "that of as many different ranks as it has"),
+        (whole and 0 <= mine < size and members[mine] == header["rank"], "rank",
+         "that of the file's rank"),
+    )  # fmt: skip
+    return next(((name, right) for good, name, right in checks if not good), None)
+
+
+def _good_calls(
+    path: Path,
+    calls: NDArray[Any],
+    places: NDArray[np.int64],
+    texts: Mapping[int, str],
+    comms: Mapping[int, Comm],
+    left: LeftOut,
+) -> NDArray[np.bool_]:
+    """Which calls are right. Those whose place, algorithm or operator alone has no text stay."""
+    numbers, which = np.unique(calls["communicator"], return_inverse=True)
+    of_comms = [len(comms[number].members) if number in comms else 0 for number in numbers.tolist()]
+    sizes = np.array(of_comms, np.int64)[which] if len(calls) else np.zeros(0, np.int64)
+    alive = np.ones(len(calls), bool)
+
+    def check(good: NDArray[np.bool_], name: str, right: str, what: str = "calls") -> None:
+        bad = np.flatnonzero(alive & ~good)
+        if len(bad):
+            at = int(bad[0])
+            left.add(f"{what} whose {name} is not {right}",
+                     _where(path, int(places[at]), CALL.fields[name][1]),
+                     f"{name} of a call: {calls[name][at]}", len(bad))  # fmt: skip
+            if what == "calls":
+                alive[bad] = False
+
+    known = np.array(sorted(texts), np.int64)
+    check(sizes > 0, "communicator", "one that the file describes")
+    check(np.isin(calls["collective"], known), "collective", "the number of a text")
+    for name in ("site", "algorithm", "op"):
+        check(np.isin(calls[name], known), name, "the number of a text", "words of calls")
+    check(calls["served"] < len(SERVED), "served", f"below {len(SERVED)}")
+    check(calls["exit"] >= calls["arrival"], "exit", "at or after the arrival")
+    for name in ("arrival", "exit"):
+        check((calls[name] < _MOST_TIME) & (calls[name] > -_MOST_TIME), name,
+              "a time in nanoseconds")  # fmt: skip
+    check(calls["bytes"] >= -1, "bytes", "-1 or more")
+    check((calls["root"] >= -1) & (calls["root"] < np.maximum(sizes, 1)), "root",
+          "-1, or a rank of the communicator")  # fmt: skip
+    keys = np.stack([calls["communicator"].astype(np.uint64), calls["sequence"]], axis=1)
+    first = np.zeros(len(calls), bool)
+    first[np.unique(keys, axis=0, return_index=True)[1]] = True
+    check(first, "sequence", "a number that comes once")
+    return alive

@@ -1,0 +1,43 @@
+"""The ranks that names of files hold: `rank3.json`, `worker3.1694128201557.pt.trace.json`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+_WORDS = (re.compile(r"rank[^0-9a-z]?(\d{1,7})(?!\d)", re.I),
+          re.compile(r"(?:worker|proc|process)[^0-9a-z]?(\d{1,7})(?!\d)", re.I))  # fmt: skip
+_NUMBER = re.compile(r"(?<!\d)\d{1,7}(?!\d)")
+# `host_pid.time`: what PyTorch's handler for TensorBoard calls a file, unless it is told a name.
+_OF_HANDLER = re.compile(r".*_\d+\.\d{10,}$")
+_TIME = re.compile(r"\.\d{10,}$")
+SPARSE = 16  # one of so many ranks has a file, at least
+
+
+def ranks(folder: Path, paths: Sequence[Path], likely: int) -> dict[Path, int]:
+    """The rank of each file whose name holds one, or that of its folder in the trace's.
+
+    A word such as `rank` before the number is believed. The last number of a name is, where it is
+    not much greater than the likely number of ranks: others are numbers of processes, dates, times.
+    """
+    found = {}
+    for path in paths:
+        parts = [*reversed(path.relative_to(folder).parts)]
+        stems = [each.partition(".json")[0].removesuffix(".trace").removesuffix(".pt")
+                 for each in parts]  # fmt: skip
+        said = (word.search(stem) for word in _WORDS for stem in stems)
+        rank = next((int(each[1]) for each in said if each), None)
+        if rank is None:
+            numbers = (_number(stem, SPARSE * likely) for stem in stems)
+            rank = next((each for each in numbers if each is not None), None)
+        if rank is not None:
+            found[path] = rank
+    return found
+
+
+def _number(stem: str, below: int) -> int | None:
+    if _OF_HANDLER.match(stem):
+        return None
+    numbers = _NUMBER.findall(_TIME.sub("", stem))
+    return int(numbers[-1]) if numbers and int(numbers[-1]) < below else None
