@@ -21,10 +21,11 @@ function(latecomer_hide_all_but target map)
 endfunction()
 
 add_library(latecomer_preload SHARED ${PROJECT_SOURCE_DIR}/src/dropin/loader/loader.c
+  ${PROJECT_SOURCE_DIR}/src/dropin/loader/mpi_library.c
   ${LATECOMER_DROPIN}/stubs.inc)
 add_dependencies(latecomer_preload latecomer_dropin_made)
 target_include_directories(latecomer_preload PRIVATE ${LATECOMER_DROPIN})
-target_compile_options(latecomer_preload PRIVATE -std=gnu11 -O2 -fvisibility=hidden -Wall -Wextra)
+target_compile_options(latecomer_preload PRIVATE -std=gnu11 -O2 -fexceptions -fvisibility=hidden -Wall -Wextra)
 target_link_libraries(latecomer_preload PRIVATE ${CMAKE_DL_LIBS})
 target_link_options(latecomer_preload PRIVATE -Wl,--version-script=${LATECOMER_DROPIN}/stubs.map)
 set_target_properties(latecomer_preload PROPERTIES LINKER_LANGUAGE C

@@ -80,6 +80,7 @@ endmacro()
 set(wrappers "")
 set(exports "")
 set(stubs "")
+set(profiling "")
 file(STRINGS ${TABLE} lines REGEX "^[A-Z]")
 foreach(line ${lines})
   if(NOT line MATCHES "^([A-Za-z_]+) *\\|([^|]*)\\| *([a-z0-9 ]+)$")
@@ -121,8 +122,8 @@ foreach(line ${lines})
   string(REPLACE ";" ", " passed_values "${c_values}")
   list(APPEND fortran_list "MPI_Fint* ierror")
   list(LENGTH fortran_list fortran_words)
-  list(APPEND c_values "__builtin_return_address(0)")
-  list(APPEND fortran_values "__builtin_return_address(0)")
+  list(APPEND c_values "latecomer::call_site(__builtin_return_address(0))")
+  list(APPEND fortran_values "latecomer::call_site(__builtin_return_address(0))")
   foreach(list c_list large_list fortran_list c_values fortran_values)
     string(REPLACE ";" ", " ${list} "${${list}}")
   endforeach()
@@ -157,10 +158,12 @@ foreach(line ${lines})
         "  return native(${passed_values});\n}\n#endif\n")
       string(APPEND exports "    ${symbol};\n")
       string(APPEND stubs "${stub}(${symbol}, ${words})\n")
+      string(APPEND profiling "    P${symbol};\n")
     elseif(form STREQUAL "c")
       string(APPEND wrappers "LATECOMER_WRAPPER int MPI_${name}(${c_list}) {\n"
         "  return wrapped::${lower}(${c_values});\n}\n")
       string(APPEND exports "    MPI_${name};\n")
+      string(APPEND profiling "    PMPI_${name};\n")
       if("short" IN_LIST forms)
         string(APPEND stubs
           "SHORT(MPI_${name}, ${words}, ${count_letter}, ${type_letter}, ${lower})\n")
@@ -172,6 +175,7 @@ foreach(line ${lines})
         "LATECOMER_WRAPPER int MPI_${name}_c(${large_list}) {\n"
         "  return wrapped::${lower}(${c_values});\n}\n#endif\n")
       string(APPEND exports "    MPI_${name}_c;\n")
+      string(APPEND profiling "    PMPI_${name}_c;\n")
       string(APPEND stubs "LARGE(MPI_${name}_c, ${words})\n")
     elseif(form STREQUAL "fortran")
       string(APPEND wrappers "#if LATECOMER_FORTRAN\n"
@@ -185,7 +189,7 @@ foreach(line ${lines})
       string(APPEND wrappers "#endif\n")
       foreach(mangled mpi_${lower}_ mpi_${lower} mpi_${lower}__ MPI_${upper} mpi_${lower}_f08_)
         string(APPEND exports "    ${mangled};\n")
-        string(APPEND stubs "STUB(${mangled}, ${fortran_words})\n")
+        string(APPEND stubs "FORTRAN(${mangled}, ${fortran_words})\n")
       endforeach()
     elseif(form STREQUAL "short")  # of the C function, see there
     elseif(form STREQUAL "f08")  # its names are among those of Fortran
@@ -236,6 +240,6 @@ file(CONFIGURE OUTPUT ${FOLDER}/stubs.map @ONLY CONTENT [[
 /* @made@ */
 {
   global:
-@exports@  local: *;
+@exports@@profiling@  local: *;
 };
 ]])

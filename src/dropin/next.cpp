@@ -15,6 +15,8 @@ namespace {
 /// The loader's search: it is preloaded, and so it knows which functions come after it. Null if
 /// there is no loader.
 AnyFunction (*loader)(const char*) = nullptr;
+/// The loader's: where the program called from, in the call that is under way on this thread.
+const void* (*loaders_call_site)() = nullptr;
 /// The loader's; null if there is none.
 latecomer_short_calls* short_calls = nullptr;
 
@@ -40,6 +42,10 @@ AnyFunction find_next(const char* name, AnyFunction own) {
   const AnyFunction found =
       loader != nullptr ? loader(name) : reinterpret_cast<AnyFunction>(dlsym(RTLD_NEXT, name));
   return found != nullptr ? found : own;
+}
+
+const void* call_site(const void* caller) {
+  return loaders_call_site != nullptr ? loaders_call_site() : caller;
 }
 
 void follow_next() {
@@ -76,7 +82,9 @@ void keep_short_calls() {
 
 /// Called by the loader, before anything else.
 extern "C" __attribute__((visibility("default"))) void latecomer_dropin_follow(
-    latecomer::AnyFunction (*find)(const char*), latecomer_short_calls* short_calls) {
+    latecomer::AnyFunction (*find)(const char*), const void* (*call_site)(),
+    latecomer_short_calls* short_calls) {
   latecomer::loader = find;
+  latecomer::loaders_call_site = call_site;
   latecomer::short_calls = short_calls;
 }

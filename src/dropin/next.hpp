@@ -14,6 +14,9 @@ template <class Function>
   return reinterpret_cast<Function*>(find_next(name, reinterpret_cast<AnyFunction>(own)));
 }
 
+/// Where the program called from; `caller`: the wrapper's return address, which is the loader's.
+[[nodiscard]] const void* call_site(const void* caller);
+
 /// Makes calls of the library's own collectives go to the functions behind ours.
 void follow_next();
 

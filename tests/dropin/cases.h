@@ -1,5 +1,6 @@
-/* Programs that know nothing of latecomer, run with and without the drop-in library. MPI_X is what
- * a program calls, and may be ours; PMPI_X is the MPI library's own, and says what is right. */
+/* Programs that know nothing of latecomer, run with and without the drop-in library. MPI_X and
+ * PMPI_X are what a program calls, and may be ours; LIBRARY(X) is the MPI library's own, and says
+ * what is right. */
 #ifndef CASES_H
 #define CASES_H
 
@@ -23,8 +24,13 @@ struct named_case {
 extern const struct named_case data_cases[]; /* buffers, counts, datatypes, operators */
 extern const struct named_case life_cases[]; /* communicators, errors, threads */
 extern const struct named_case named_only_cases[];
-extern const struct named_case fortran_cases[]; /* as Fortran programs call */
-extern const struct named_case device_cases[];  /* memory of a device; by name only */
+extern const struct named_case fortran_cases[];  /* as Fortran programs call */
+extern const struct named_case device_cases[];   /* memory of a device; by name only */
+extern const struct named_case spelling_cases[]; /* by name only */
+
+/* The MPI library's own function: LIBRARY(Allreduce)(in, out, ...). */
+#define LIBRARY(name) ((__typeof__(&PMPI_##name))function_of_library("PMPI_" #name))
+void (*function_of_library(const char* name))(void);
 
 /* Counts and reports a mistake. */
 #define WRONG_IF(condition)                                                  \

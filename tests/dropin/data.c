@@ -29,10 +29,10 @@ static int reductions(struct where at) {
     double* const ours = fresh(at, count, 1);
     double* const theirs = fresh(at, count, 1);
     WRONG_IF(MPI_Allreduce(in, ours, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS);
-    PMPI_Allreduce(in, theirs, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    LIBRARY(Allreduce)(in, theirs, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, doubles(count)));
     WRONG_IF(MPI_Reduce(in, ours, count, MPI_DOUBLE, MPI_MAX, root, MPI_COMM_WORLD) != MPI_SUCCESS);
-    PMPI_Reduce(in, theirs, count, MPI_DOUBLE, MPI_MAX, root, MPI_COMM_WORLD);
+    LIBRARY(Reduce)(in, theirs, count, MPI_DOUBLE, MPI_MAX, root, MPI_COMM_WORLD);
     WRONG_IF(at.rank == root && differ(ours, theirs, doubles(count)));
     free(in);
     free(ours);
@@ -51,16 +51,16 @@ static int moves(struct where at) {
     double* const ours = fresh(at, count * at.ranks, 1);
     double* const theirs = fresh(at, count * at.ranks, 1);
     MPI_Bcast(ours, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Bcast(theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    LIBRARY(Bcast)(theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, bytes));
     MPI_Allgather(in, count, MPI_DOUBLE, ours, count, MPI_DOUBLE, MPI_COMM_WORLD);
-    PMPI_Allgather(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, MPI_COMM_WORLD);
+    LIBRARY(Allgather)(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, bytes));
     MPI_Gather(in, count, MPI_DOUBLE, ours, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Gather(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    LIBRARY(Gather)(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, bytes));
     MPI_Scatter(in, count, MPI_DOUBLE, ours, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Scatter(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    LIBRARY(Scatter)(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, bytes));
     free(in);
     free(ours);
@@ -79,25 +79,26 @@ static int in_place(struct where at) {
     double* const theirs = fresh(at, count * at.ranks, call);
     const int root_here = at.rank == root;
     MPI_Allreduce(MPI_IN_PLACE, ours, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    PMPI_Allreduce(MPI_IN_PLACE, theirs, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    LIBRARY(Allreduce)(MPI_IN_PLACE, theirs, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, ours, count, MPI_DOUBLE, MPI_COMM_WORLD);
-    PMPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, theirs, count, MPI_DOUBLE, MPI_COMM_WORLD);
+    LIBRARY(Allgather)(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, theirs, count, MPI_DOUBLE,
+                       MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     MPI_Reduce(root_here ? MPI_IN_PLACE : ours, root_here ? ours : NULL, count, MPI_DOUBLE, MPI_SUM,
                root, MPI_COMM_WORLD);
-    PMPI_Reduce(root_here ? MPI_IN_PLACE : theirs, root_here ? theirs : NULL, count, MPI_DOUBLE,
-                MPI_SUM, root, MPI_COMM_WORLD);
+    LIBRARY(Reduce)(root_here ? MPI_IN_PLACE : theirs, root_here ? theirs : NULL, count, MPI_DOUBLE,
+                    MPI_SUM, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     MPI_Gather(root_here ? MPI_IN_PLACE : ours, count, MPI_DOUBLE, root_here ? ours : NULL, count,
                MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Gather(root_here ? MPI_IN_PLACE : theirs, count, MPI_DOUBLE, root_here ? theirs : NULL,
-                count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    LIBRARY(Gather)(root_here ? MPI_IN_PLACE : theirs, count, MPI_DOUBLE, root_here ? theirs : NULL,
+                    count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     MPI_Scatter(root_here ? ours : NULL, count, MPI_DOUBLE, root_here ? MPI_IN_PLACE : ours, count,
                 MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Scatter(root_here ? theirs : NULL, count, MPI_DOUBLE, root_here ? MPI_IN_PLACE : theirs,
-                 count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    LIBRARY(Scatter)(root_here ? theirs : NULL, count, MPI_DOUBLE,
+                     root_here ? MPI_IN_PLACE : theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     free(ours);
     free(theirs);
@@ -124,10 +125,10 @@ static int limits(struct where at) {
       const int bytes = count * size;
       if (bytes > 16 && abs(bytes - 100) > 10 && bytes < 1010) continue;
       MPI_Allreduce(in, ours, count, types[i], MPI_MAX, MPI_COMM_WORLD);
-      PMPI_Allreduce(in, theirs, count, types[i], MPI_MAX, MPI_COMM_WORLD);
+      LIBRARY(Allreduce)(in, theirs, count, types[i], MPI_MAX, MPI_COMM_WORLD);
       WRONG_IF(differ(ours, theirs, (size_t)bytes));
       MPI_Reduce(in, ours, count, types[i], MPI_MIN, 0, MPI_COMM_WORLD);
-      PMPI_Reduce(in, theirs, count, types[i], MPI_MIN, 0, MPI_COMM_WORLD);
+      LIBRARY(Reduce)(in, theirs, count, types[i], MPI_MIN, 0, MPI_COMM_WORLD);
       WRONG_IF(at.rank == 0 && differ(ours, theirs, (size_t)bytes));
       memcpy(ours, in, (size_t)bytes);
       MPI_Bcast(ours, count, types[i], 0, MPI_COMM_WORLD);
@@ -183,16 +184,16 @@ static int parts(struct where at) {
     double* const theirs = fresh(at, end, 1);
     MPI_Allgatherv(in, lengths[at.rank], MPI_DOUBLE, ours, lengths, begins, MPI_DOUBLE,
                    MPI_COMM_WORLD);
-    PMPI_Allgatherv(in, lengths[at.rank], MPI_DOUBLE, theirs, lengths, begins, MPI_DOUBLE,
-                    MPI_COMM_WORLD);
+    LIBRARY(Allgatherv)(in, lengths[at.rank], MPI_DOUBLE, theirs, lengths, begins, MPI_DOUBLE,
+                        MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, doubles(end)));
     for (int i = 0; i < lengths[at.rank]; ++i) {
       ours[begins[at.rank] + i] = theirs[begins[at.rank] + i] = i + at.rank;
     }
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, ours, lengths, begins, MPI_DOUBLE,
                    MPI_COMM_WORLD);
-    PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, theirs, lengths, begins, MPI_DOUBLE,
-                    MPI_COMM_WORLD);
+    LIBRARY(Allgatherv)(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, theirs, lengths, begins, MPI_DOUBLE,
+                        MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, doubles(end)));
     free(in);
     free(ours);
@@ -241,10 +242,10 @@ static int derived_types(struct where at) {
       in[i].letter = (char)(i + at.rank);
     }
     MPI_Allgather(in, count, structs, ours, count, structs, MPI_COMM_WORLD);
-    PMPI_Allgather(in, count, structs, theirs, count, structs, MPI_COMM_WORLD);
+    LIBRARY(Allgather)(in, count, structs, theirs, count, structs, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, bytes));
     MPI_Bcast(ours, count, structs, root, MPI_COMM_WORLD);
-    PMPI_Bcast(theirs, count, structs, root, MPI_COMM_WORLD);
+    LIBRARY(Bcast)(theirs, count, structs, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, bytes));
     free(in);
     free(ours);
@@ -254,8 +255,8 @@ static int derived_types(struct where at) {
     double* const their_numbers = fresh(at, 3 * count, call);
     const int sends = at.rank == root;
     MPI_Bcast(our_numbers, sends ? 1 : count, sends ? columns : MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Bcast(their_numbers, sends ? 1 : count, sends ? columns : MPI_DOUBLE, root,
-               MPI_COMM_WORLD);
+    LIBRARY(Bcast)(their_numbers, sends ? 1 : count, sends ? columns : MPI_DOUBLE, root,
+                   MPI_COMM_WORLD);
     WRONG_IF(differ(our_numbers, their_numbers, doubles(3 * count)));
     free(our_numbers);
     free(their_numbers);
@@ -302,10 +303,10 @@ static int user_operators(struct where at) {
       in[i] = (struct line){3 + i + (unsigned)at.rank, i + 5 + (unsigned)call};
     }
     MPI_Allreduce(in, ours, count, lines, ops[call % 2], MPI_COMM_WORLD);
-    PMPI_Allreduce(in, theirs, count, lines, ops[call % 2], MPI_COMM_WORLD);
+    LIBRARY(Allreduce)(in, theirs, count, lines, ops[call % 2], MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, sizeof ours));
     MPI_Reduce(in, ours, count, lines, ops[call % 2], root, MPI_COMM_WORLD);
-    PMPI_Reduce(in, theirs, count, lines, ops[call % 2], root, MPI_COMM_WORLD);
+    LIBRARY(Reduce)(in, theirs, count, lines, ops[call % 2], root, MPI_COMM_WORLD);
     WRONG_IF(at.rank == root && differ(ours, theirs, sizeof ours));
   }
   MPI_Op_free(&ops[0]);
@@ -327,7 +328,7 @@ static int same_everywhere(struct where at) {
     }
     MPI_Allreduce(in, out, count, MPI_FLOAT, call % 2 == 0 ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
     memcpy(of_rank_0, out, sizeof out);
-    PMPI_Bcast(of_rank_0, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    LIBRARY(Bcast)(of_rank_0, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
     WRONG_IF(differ(out, of_rank_0, sizeof out));
   }
   return mistakes;
@@ -350,27 +351,28 @@ static int large_counts(struct where at) {
       begins[i] = count * (at.ranks - 1 - i);
     }
     MPI_Allreduce_c(in, ours, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    PMPI_Allreduce_c(in, theirs, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    LIBRARY(Allreduce_c)(in, theirs, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     MPI_Reduce_c(in, ours, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
-    PMPI_Reduce_c(in, theirs, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    LIBRARY(Reduce_c)(in, theirs, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
     WRONG_IF(at.rank == root && differ(ours, theirs, all));
     /* Some ranks count by int. */
     if (at.rank % 2 == 0) MPI_Bcast_c(ours, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     if (at.rank % 2 != 0) MPI_Bcast(ours, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Bcast_c(theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    LIBRARY(Bcast_c)(theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     WRONG_IF(at.rank == root && differ(ours, theirs, doubles(count)));
     MPI_Allgather_c(in, count, MPI_DOUBLE, ours, count, MPI_DOUBLE, MPI_COMM_WORLD);
-    PMPI_Allgather_c(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, MPI_COMM_WORLD);
+    LIBRARY(Allgather_c)(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     MPI_Allgatherv_c(in, count, MPI_DOUBLE, ours, lengths, begins, MPI_DOUBLE, MPI_COMM_WORLD);
-    PMPI_Allgatherv_c(in, count, MPI_DOUBLE, theirs, lengths, begins, MPI_DOUBLE, MPI_COMM_WORLD);
+    LIBRARY(Allgatherv_c)(in, count, MPI_DOUBLE, theirs, lengths, begins, MPI_DOUBLE,
+                          MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     MPI_Gather_c(in, count, MPI_DOUBLE, ours, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Gather_c(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    LIBRARY(Gather_c)(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     MPI_Scatter_c(in, count, MPI_DOUBLE, ours, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
-    PMPI_Scatter_c(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    LIBRARY(Scatter_c)(in, count, MPI_DOUBLE, theirs, count, MPI_DOUBLE, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
     free(in);
     free(ours);

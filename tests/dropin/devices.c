@@ -83,23 +83,23 @@ static int call_all(struct where at, struct buffers* all, MPI_Comm comm, int rou
   double* const in = all->in.data;
   double* const out = all->out.data;
   refill(all, at, round);
-  PMPI_Allreduce(all->host_in, all->host_out, count, MPI_DOUBLE, MPI_SUM, comm);
+  LIBRARY(Allreduce)(all->host_in, all->host_out, count, MPI_DOUBLE, MPI_SUM, comm);
   SAME(MPI_Allreduce(in, out, count, MPI_DOUBLE, MPI_SUM, comm));
-  PMPI_Allreduce(MPI_IN_PLACE, all->host_out, count, MPI_DOUBLE, MPI_MAX, comm);
+  LIBRARY(Allreduce)(MPI_IN_PLACE, all->host_out, count, MPI_DOUBLE, MPI_MAX, comm);
   SAME(MPI_Allreduce(MPI_IN_PLACE, out, count, MPI_DOUBLE, MPI_MAX, comm));
   refill(all, at, round + 1);
-  PMPI_Reduce(all->host_in, all->host_out, count, MPI_DOUBLE, MPI_SUM, root, comm);
+  LIBRARY(Reduce)(all->host_in, all->host_out, count, MPI_DOUBLE, MPI_SUM, root, comm);
   WRONG_IF(MPI_Reduce(in, out, count, MPI_DOUBLE, MPI_SUM, root, comm) != MPI_SUCCESS);
   WRONG_IF(at.rank == root && !is_same(all->out, all->host_out, all->length));
   refill(all, at, round + 2);
-  PMPI_Bcast(all->host_out, count, MPI_DOUBLE, root, comm);
+  LIBRARY(Bcast)(all->host_out, count, MPI_DOUBLE, root, comm);
   SAME(MPI_Bcast(out, count, MPI_DOUBLE, root, comm));
-  PMPI_Allgather(all->host_in, count, MPI_DOUBLE, all->host_out, count, MPI_DOUBLE, comm);
+  LIBRARY(Allgather)(all->host_in, count, MPI_DOUBLE, all->host_out, count, MPI_DOUBLE, comm);
   SAME(MPI_Allgather(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, comm));
   refill(all, at, round + 3);
-  PMPI_Gather(all->host_in, count, MPI_DOUBLE, all->host_out, count, MPI_DOUBLE, root, comm);
+  LIBRARY(Gather)(all->host_in, count, MPI_DOUBLE, all->host_out, count, MPI_DOUBLE, root, comm);
   SAME(MPI_Gather(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, root, comm));
-  PMPI_Scatter(all->host_in, count, MPI_DOUBLE, all->host_out, count, MPI_DOUBLE, root, comm);
+  LIBRARY(Scatter)(all->host_in, count, MPI_DOUBLE, all->host_out, count, MPI_DOUBLE, root, comm);
   SAME(MPI_Scatter(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, root, comm));
   return mistakes;
 }
@@ -120,12 +120,14 @@ static int call_with_gaps(struct where at, struct buffers* all, MPI_Comm comm, i
   }
   const int mine = lengths[at.rank];
   refill(all, at, round);
-  PMPI_Allgatherv(all->host_in, mine, MPI_DOUBLE, all->host_out, lengths, begins, MPI_DOUBLE, comm);
+  LIBRARY(Allgatherv)(all->host_in, mine, MPI_DOUBLE, all->host_out, lengths, begins, MPI_DOUBLE,
+                      comm);
   SAME(MPI_Allgatherv(in, mine, MPI_DOUBLE, out, lengths, begins, MPI_DOUBLE, comm));
-  PMPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, all->host_out, lengths, begins, MPI_DOUBLE, comm);
+  LIBRARY(Allgatherv)(MPI_IN_PLACE, 0, MPI_DOUBLE, all->host_out, lengths, begins, MPI_DOUBLE,
+                      comm);
   SAME(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, out, lengths, begins, MPI_DOUBLE, comm));
   refill(all, at, round + 1);
-  PMPI_Bcast(all->host_out, 1, every_other, root, comm);
+  LIBRARY(Bcast)(all->host_out, 1, every_other, root, comm);
   SAME(MPI_Bcast(out, 1, every_other, root, comm));
   MPI_Type_free(&every_other);
   return mistakes;

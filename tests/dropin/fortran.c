@@ -25,7 +25,7 @@ static int fortran_calls(struct where at) {
   MPI_Fint error = -1;
   for (int call = 0; call < 20; ++call) {
     for (int i = 0; i < count; ++i) in[i] = i + at.rank * call;
-    PMPI_Allreduce(in, theirs, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    LIBRARY(Allreduce)(in, theirs, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     mpi_allreduce_(in, ours, &number, &type, &op, &world, &error);
     WRONG_IF(error != MPI_SUCCESS || memcmp(ours, theirs, sizeof ours) != 0);
     memcpy(ours, in, sizeof ours);

@@ -24,7 +24,7 @@ static int check_sum(struct where at, MPI_Comm comm, int salt) {
   int in[count], ours[count], theirs[count];
   for (int i = 0; i < count; ++i) in[i] = i + at.rank * salt;
   WRONG_IF(MPI_Allreduce(in, ours, count, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS);
-  PMPI_Allreduce(in, theirs, count, MPI_INT, MPI_SUM, comm);
+  LIBRARY(Allreduce)(in, theirs, count, MPI_INT, MPI_SUM, comm);
   WRONG_IF(memcmp(ours, theirs, sizeof ours) != 0);
   return mistakes;
 }
@@ -166,7 +166,7 @@ enum { wrong_calls = 5 };
 static void call_wrongly(int which, int own, struct where at, MPI_Comm comm) {
   static int in[count], out[count];
   static double numbers[count];
-  const reduction allreduce = own ? PMPI_Allreduce : MPI_Allreduce;
+  const reduction allreduce = own ? LIBRARY(Allreduce) : MPI_Allreduce;
   switch (which) {
     case 0:
       (void)allreduce(in, in, count, MPI_INT, MPI_SUM, comm);
@@ -175,10 +175,10 @@ static void call_wrongly(int which, int own, struct where at, MPI_Comm comm) {
       (void)allreduce(in, out, count, MPI_INT, MPI_OP_NULL, comm);
       return;
     case 2:
-      (void)(own ? PMPI_Bcast : MPI_Bcast)(in, count, MPI_INT, at.ranks, comm);
+      (void)(own ? LIBRARY(Bcast) : MPI_Bcast)(in, count, MPI_INT, at.ranks, comm);
       return;
     case 3:
-      (void)(own ? PMPI_Reduce : MPI_Reduce)(in, out, count, MPI_INT, MPI_SUM, -7, comm);
+      (void)(own ? LIBRARY(Reduce) : MPI_Reduce)(in, out, count, MPI_INT, MPI_SUM, -7, comm);
       return;
     case 4:
       (void)allreduce(in, MPI_IN_PLACE, count, MPI_INT, MPI_SUM, comm);
@@ -187,7 +187,7 @@ static void call_wrongly(int which, int own, struct where at, MPI_Comm comm) {
       (void)allreduce(in, out, -1, MPI_INT, MPI_SUM, comm);
       return;
     case 6:
-      (void)(own ? PMPI_Bcast : MPI_Bcast)(in, -1, MPI_INT, 0, comm);
+      (void)(own ? LIBRARY(Bcast) : MPI_Bcast)(in, -1, MPI_INT, 0, comm);
       return;
     case 7:
       (void)allreduce(in, out, count, MPI_DATATYPE_NULL, MPI_SUM, comm);
@@ -338,7 +338,7 @@ static int nonblocking(struct where at) {
   const int next = (at.rank + 1) % at.ranks;
   const int before = (at.rank + at.ranks - 1) % at.ranks;
   for (int i = 0; i < count; ++i) in[i] = i + at.rank;
-  PMPI_Allreduce(in, theirs, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  LIBRARY(Allreduce)(in, theirs, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   for (int call = 0; call < 10; ++call) {
     memset(ours, 0, sizeof ours);
     memcpy(rows[1], in, sizeof in);
@@ -365,7 +365,7 @@ static int persistent(struct where at) {
   MPI_Allreduce_init(in, ours, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
   for (int call = 0; call < 10; ++call) {
     for (int i = 0; i < count; ++i) in[i] = i + at.rank * call;
-    PMPI_Allreduce(in, theirs, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    LIBRARY(Allreduce)(in, theirs, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Start(&request);
     if (at.ranks > 1 && call % 2 == 0) mistakes += receive_between(at, &request);
     mistakes += check_sum(at, MPI_COMM_WORLD, call);
@@ -424,7 +424,7 @@ static int memory(struct where at) {
   for (int i = 0; i < comms; ++i) {
     MPI_Comm_dup(MPI_COMM_WORLD, &all[i]);
     for (int call = 0; call < 3; ++call) {
-      PMPI_Allreduce(in, out, sizeof in, MPI_CHAR, MPI_MAX, all[i]);
+      LIBRARY(Allreduce)(in, out, sizeof in, MPI_CHAR, MPI_MAX, all[i]);
     }
   }
   const size_t before = mallinfo2().uordblks;

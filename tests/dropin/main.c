@@ -19,7 +19,7 @@ static int run(const struct named_case* cases, struct where at, int argc, char**
   for (; cases->name != NULL; ++cases) {
     if (!wanted(cases->name, argc, argv)) continue;
     int mistakes = cases->run(at);
-    PMPI_Allreduce(MPI_IN_PLACE, &mistakes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    LIBRARY(Allreduce)(MPI_IN_PLACE, &mistakes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (at.rank == 0) printf("%s: %d\n", cases->name, mistakes);
     fflush(stdout);
     all += mistakes;
@@ -100,7 +100,8 @@ int main(int argc, char** argv) {
   int mistakes = run(data_cases, at, argc, argv) + run(life_cases, at, argc, argv) +
                  run(fortran_cases, at, argc, argv);
   if (argc > 1) {
-    mistakes += run(named_only_cases, at, argc, argv) + run(device_cases, at, argc, argv);
+    mistakes += run(named_only_cases, at, argc, argv) + run(device_cases, at, argc, argv) +
+                run(spelling_cases, at, argc, argv);
   }
 #ifdef MPICH_VERSION
   if (began_with_f08) {

@@ -1,17 +1,21 @@
 /* The loader: one library for LD_PRELOAD, whichever MPI library the program uses. It knows no MPI
- * and needs none. Its functions have the names of MPI's; the first one that is called finds the MPI
- * library in the process, and loads the drop-in library that was built for it. From then on each
- * function jumps on with its arguments unchanged, which works as long as arguments are integers or
- * pointers, for handles of either kind.
+ * and needs none. Its functions have the names of MPI's, MPI_ and PMPI_ alike: one call of MPI is
+ * one call, however it is spelled, so tools that come before this library, and programs that are
+ * linked with a tool, are served too. The first one that is called finds the MPI library in the
+ * process, and loads the drop-in library that was built for it. From then on each function goes on
+ * with its arguments unchanged, which works as long as arguments are integers or pointers, for
+ * handles of either kind.
+ *
+ * A PMPI_ function goes straight to the MPI library if a call of ours is under way on the thread (a
+ * tool behind us, or our own library, calls it then), or if the MPI library itself calls.
  *
  * Short calls, which the drop-in library would leave to the MPI library anyway, go there at once
  * (short_calls.h).
  *
- * Where there is no drop-in library for the MPI library, and with LATECOMER=off, functions jump on
- * to the next library that has them: a PMPI tool, or the MPI library itself. */
+ * Where there is no drop-in library for the MPI library, and with LATECOMER=off, functions go on to
+ * the one that the caller would have reached without this library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <elf.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
@@ -20,77 +24,60 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi_library.h"
 #include "short_calls.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* ---- The MPI library ---- */
-
-struct family {
-  const char* name;
-  const char* library; /* the begin of the file's name */
-};
-
-static const struct family families[] = {
-    {"openmpi", "libmpi.so.40"},
-    {"mpich", "libmpi.so.12"},
-    {"mpich", "libmpich.so.12"}, /* Debian's MPICH */
-    {"abi", "libmpi_abi.so.1"},  /* of MPI 5, which several libraries offer */
-};
-
-struct found {
-  const struct family* family;
-  struct dl_phdr_info info;
-};
-
-static int is_mpi(struct dl_phdr_info* info, size_t size, void* to) {
-  struct found* const found = to;
-  const char* const slash = info->dlpi_name != NULL ? strrchr(info->dlpi_name, '/') : NULL;
-  (void)size;
-  if (slash == NULL) return 0;
-  for (size_t i = 0; i < sizeof families / sizeof *families; ++i) {
-    const size_t length = strlen(families[i].library);
-    if (strncmp(slash + 1, families[i].library, length) != 0) continue;
-    if (slash[1 + length] != '\0' && slash[1 + length] != '.') continue;
-    found->family = &families[i];
-    found->info = *info;
-    return 1;
-  }
-  return 0;
-}
-
-static struct found find_mpi(void) {
-  struct found found;
-  memset(&found, 0, sizeof found);
-  dl_iterate_phdr(is_mpi, &found);
-  return found;
-}
+typedef void (*function)(void);
 
 /* ---- Functions ---- */
 
-typedef void (*function)(void);
-
-/* Each function's place in the table, and its name. */
+/* Each function's place in the tables, and its names. */
 enum {
 #define STUB(name, words) place_##name,
 #define LARGE STUB
+#define FORTRAN STUB
 #define SHORT(name, words, count, type, member) STUB(name, words)
 #include "stubs.inc"
   places
 };
 static const char* const names[places] = {
 #undef STUB
-#define STUB(name, words) #name,
+#define STUB(name, words) "P" #name,
 #include "stubs.inc"
 #undef STUB
 #undef LARGE
+#undef FORTRAN
 #undef SHORT
 };
-static function table[places];
+enum spelling { plain, profiling, spellings };
+
+static const char* name_of(int place, enum spelling spelling) {
+  return spelling == profiling ? names[place] : names[place] + 1;
+}
+
+/* What calls go to: by the program, and on from the drop-in library. */
+static function to[spellings][places];
+static function on[spellings][places];
 /* None is short until the drop-in library is active on all ranks. */
 static struct latecomer_short_calls short_calls = {.below = {INT_MIN, INT_MIN, INT_MIN}};
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int ready;
+static struct mpi_library mpi;
+static uintptr_t own_begin, own_end; /* of the family's library; 0: there is none */
+
+/* The call of ours that is under way on this thread: its frame on the stack, where the program
+ * called, and how it spelled the call. A call that was left by an exception or longjmp() is noticed
+ * by its frame: that of a later call is not below it. */
+struct under_way {
+  const char* frame;
+  const void* caller;
+  enum spelling spelled;
+};
+static __thread struct under_way under_way __attribute__((tls_model("initial-exec")));
+
+static const void* call_site(void) { return under_way.caller; }
 
 /* Read here as the drop-in library reads it: not in programs with more rights than their caller. */
 static int is_off(void) {
@@ -98,17 +85,51 @@ static int is_off(void) {
   return value != NULL && strcmp(value, "off") == 0;
 }
 
-/* The next function of the name: a PMPI tool's or the MPI library's. The latter may be visible to
- * the library alone that was linked with it, as to mpi4py. */
-static function next(const char* name, void* mpi) {
-  void* found = dlsym(RTLD_NEXT, name);
-  if (found == NULL && mpi != NULL) found = dlsym(mpi, name);
-  return (function)found;
+/* Once for the job, as far as launchers tell which rank this is. */
+static void say_inactive(const char* why, const char* value, const char* right) {
+  static const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                      "SLURM_PROCID"};
+  for (size_t i = 0; i < sizeof ranks / sizeof *ranks; ++i) {
+    const char* const rank = getenv(ranks[i]);
+    if (rank == NULL) continue;
+    if (strcmp(rank, "0") != 0) return;
+    break;
+  }
+  fprintf(stderr, "latecomer: inactive, the MPI library carries out all calls: %s%s%s\n", why,
+          value, right);
 }
 
-static void* opened_mpi; /* for next_function() */
+/* The next function of the name: a PMPI tool's or the MPI library's. The latter may be visible to
+ * the library alone that was linked with it, as to mpi4py. */
+static function next(const char* name, const void* caller) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == NULL && mpi.handle != NULL) found = dlsym(mpi.handle, name);
+  return (function)(found != NULL ? found : find_as_caller(name, caller));
+}
 
-static function next_function(const char* name) { return next(name, opened_mpi); }
+/* The MPI library's own function behind a PMPI_ name. */
+static function behind(const char* name, const void* caller) {
+  void* const found = mpi.handle != NULL ? dlsym(mpi.handle, name) : NULL;
+  return (function)(found != NULL ? found : find_as_caller(name, caller));
+}
+
+static int is_within(const void* address, uintptr_t begin, uintptr_t end) {
+  return (uintptr_t)address - begin < end - begin;
+}
+
+static int note_own_range(struct dl_phdr_info* info, size_t size, void* at) {
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)* const part = &info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+    if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
+    if (!is_within(at, begin, begin + part->p_memsz)) continue;
+    own_begin = begin;
+    own_end = begin + part->p_memsz;
+    return 1;
+  }
+  return 0;
+}
 
 /* The drop-in library beside this one that was built for the MPI library. */
 static void* load_family(const char* name) {
@@ -122,130 +143,129 @@ static void* load_family(const char* name) {
   if (length < 0 || (size_t)length >= sizeof path) return NULL;
   void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (library == NULL) {
-    fprintf(stderr, "latecomer: inactive, since there is no drop-in library for this MPI: %s\n",
-            dlerror());
+    say_inactive("there is no drop-in library for this MPI: ", dlerror(), "");
   }
   return library;
 }
 
-static void fill_table(void) {
+static function pass_on(const char* name);
+
+static void fill_tables(const void* caller) {
   pthread_mutex_lock(&guard);
   if (!ready) {
-    const struct found mpi = find_mpi();
+    mpi = find_mpi_library(caller);
     void* family = NULL;
-    if (mpi.family != NULL) {
-      opened_mpi = dlopen(mpi.info.dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-      if (!is_off()) family = load_family(mpi.family->name);
-    }
-    if (family != NULL) {
-      typedef void (*follower)(function (*)(const char*), struct latecomer_short_calls*);
-      const follower follow = (follower)dlsym(family, "latecomer_dropin_follow");
-      if (follow != NULL) follow(next_function, &short_calls);
+    if (!is_off() && mpi.handle != NULL) {
+      if (mpi.several) {
+        say_inactive("the process holds several MPI libraries, among them ", mpi.file,
+                     "; right would be one");
+      } else if (mpi.family == NULL) {
+        say_inactive("'", mpi.file,
+                     "' is none that it knows; right would be one with the SONAME libmpi.so.40 "
+                     "(Open MPI), libmpi.so.12 (MPICH and relatives) or libmpi_abi.so.1 (MPI 5)");
+      } else {
+        family = load_family(mpi.family);
+      }
     }
     for (int i = 0; i < places; ++i) {
-      void* const own = family != NULL ? dlsym(family, names[i]) : NULL;
-      table[i] = own != NULL ? (function)own : next(names[i], opened_mpi);
+      on[plain][i] = next(name_of(i, plain), caller);
+      on[profiling][i] = behind(name_of(i, profiling), caller);
+    }
+    if (family != NULL) {
+      typedef void (*follower)(function (*)(const char*), const void* (*)(void),
+                               struct latecomer_short_calls*);
+      const follower follow = (follower)dlsym(family, "latecomer_dropin_follow");
+      if (follow != NULL) follow(pass_on, call_site, &short_calls);
+      dl_iterate_phdr(note_own_range, (void*)follow);
+    }
+    for (int i = 0; i < places; ++i) {
+      void* const own = family != NULL ? dlsym(family, name_of(i, plain)) : NULL;
+      if (mpi.several) continue; /* each caller reaches its own */
+      for (int spelling = plain; spelling < spellings; ++spelling) {
+        const function found = own != NULL ? (function)own : on[spelling][i];
+        __atomic_store_n(&to[spelling][i], found, __ATOMIC_RELEASE);
+      }
     }
     __atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&guard);
 }
 
-static function find(int place) {
-  if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) fill_table();
-  if (table[place] == NULL) {
-    fprintf(stderr, "latecomer: %s: the program called, but no MPI library has it\n", names[place]);
+static function find(int place, enum spelling spelling, const void* caller) {
+  if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) fill_tables(caller);
+  function found = to[spelling][place];
+  if (found == NULL) found = (function)find_as_caller(name_of(place, spelling), caller);
+  if (found == NULL) {
+    fprintf(stderr, "latecomer: %s: the program called, but no MPI library has it\n",
+            name_of(place, spelling));
     abort();
-  }
-  return table[place];
-}
-
-/* ---- Functions of MPI 4: large counts, persistent collectives ----
- *
- * A program may test by the address whether its MPI library has them. So the address is found when
- * the dynamic linker asks for it, and is null where the MPI library lacks the function. */
-
-struct symbols {
-  const ElfW(Sym) * all;
-  const char* texts;
-  const uint32_t* hash; /* GNU's table */
-};
-
-static struct symbols symbols_of(const struct dl_phdr_info* info) {
-  struct symbols found = {NULL, NULL, NULL};
-  const ElfW(Dyn)* entry = NULL;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
-      entry = (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    }
-  }
-  for (; entry != NULL && entry->d_tag != DT_NULL; ++entry) {
-    ElfW(Addr) address = entry->d_un.d_ptr;
-    if (address < info->dlpi_addr) address += info->dlpi_addr; /* not relocated in place */
-    if (entry->d_tag == DT_SYMTAB) found.all = (const ElfW(Sym)*)address;
-    if (entry->d_tag == DT_STRTAB) found.texts = (const char*)address;
-    if (entry->d_tag == DT_GNU_HASH) found.hash = (const uint32_t*)address;
   }
   return found;
 }
 
-/* True if the library exports the symbol, or has no GNU hash table to look it up in. The dynamic
- * linker is at work when this is asked, so it is not called. */
-static int exports(const struct dl_phdr_info* info, const char* name) {
-  const struct symbols symbols = symbols_of(info);
-  if (symbols.all == NULL || symbols.texts == NULL || symbols.hash == NULL) return 1;
-  const uint32_t buckets = symbols.hash[0];
-  const uint32_t first = symbols.hash[1];
-  const ElfW(Addr)* const filter = (const ElfW(Addr)*)(symbols.hash + 4);
-  const uint32_t* const bucket = (const uint32_t*)(filter + symbols.hash[2]);
-  const uint32_t* const chain = bucket + buckets;
-  uint32_t hash = 5381;
-  for (const char* c = name; *c != '\0'; ++c) hash = hash * 33 + (unsigned char)*c;
-  uint32_t at = buckets == 0 ? 0 : bucket[hash % buckets];
-  if (at < first) return 0;
-  for (;; ++at) {
-    const uint32_t other = chain[at - first];
-    if ((hash | 1) == (other | 1) && strcmp(symbols.texts + symbols.all[at].st_name, name) == 0) {
-      return 1;
-    }
-    if ((other & 1) != 0) return 0; /* the last one of its bucket */
-  }
+/* True if a call by PMPI_ is for the MPI library: ours is under way, or the MPI library calls. */
+static inline int is_inner(const char* here, const void* caller) {
+  return here < under_way.frame || is_within(caller, mpi.begin, mpi.end) ||
+         is_within(caller, own_begin, own_end);
 }
 
 /* The address of this variable, once this library is relocated. Before that nothing outside it can
- * be used; then the function counts as there. */
+ * be used; then a function counts as there. */
 static const void* volatile self = (const void*)&self;
 
+/* A program may test by the address whether its MPI library has a function of MPI 4 (large counts,
+ * persistent collectives). So the address is found when the dynamic linker asks for it, and is null
+ * where the MPI library lacks the function. */
 static int lacks(const char* symbol) {
-  if (self != (const void*)&self) return 0;
-  const struct found mpi = find_mpi();
-  return mpi.family != NULL && !exports(&mpi.info, symbol);
+  return self == (const void*)&self && no_mpi_library_has(symbol);
 }
 
 /* ---- The functions that programs call ---- */
 
 #define TYPES0 void
 #define TYPES1 long a
-#define TYPES2 TYPES1, long b
-#define TYPES3 TYPES2, long c
-#define TYPES4 TYPES3, long d
-#define TYPES5 TYPES4, long e
-#define TYPES6 TYPES5, long f
-#define TYPES7 TYPES6, long g
-#define TYPES8 TYPES7, long h
-#define TYPES9 TYPES8, long i
-#define TYPES10 TYPES9, long j
+#define TYPES2 long a, long b
+#define TYPES3 long a, long b, long c
+#define TYPES4 long a, long b, long c, long d
+#define TYPES5 long a, long b, long c, long d, long e
+#define TYPES6 long a, long b, long c, long d, long e, long f
+#define TYPES7 long a, long b, long c, long d, long e, long f, long g
+#define TYPES8 long a, long b, long c, long d, long e, long f, long g, long h
+#define TYPES9 long a, long b, long c, long d, long e, long f, long g, long h, long i
+#define TYPES10 long a, long b, long c, long d, long e, long f, long g, long h, long i, long j
+#define MORE0
+#define MORE1 , long a
+#define MORE2 , long a, long b
+#define MORE3 , long a, long b, long c
+#define MORE4 , long a, long b, long c, long d
+#define MORE5 , long a, long b, long c, long d, long e
+#define MORE6 , long a, long b, long c, long d, long e, long f
+#define MORE7 , long a, long b, long c, long d, long e, long f, long g
+#define MORE8 , long a, long b, long c, long d, long e, long f, long g, long h
+#define MORE9 , long a, long b, long c, long d, long e, long f, long g, long h, long i
+#define MORE10 , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j
 #define WORDS0
 #define WORDS1 a
-#define WORDS2 WORDS1, b
-#define WORDS3 WORDS2, c
-#define WORDS4 WORDS3, d
-#define WORDS5 WORDS4, e
-#define WORDS6 WORDS5, f
-#define WORDS7 WORDS6, g
-#define WORDS8 WORDS7, h
-#define WORDS9 WORDS8, i
-#define WORDS10 WORDS9, j
+#define WORDS2 a, b
+#define WORDS3 a, b, c
+#define WORDS4 a, b, c, d
+#define WORDS5 a, b, c, d, e
+#define WORDS6 a, b, c, d, e, f
+#define WORDS7 a, b, c, d, e, f, g
+#define WORDS8 a, b, c, d, e, f, g, h
+#define WORDS9 a, b, c, d, e, f, g, h, i
+#define WORDS10 a, b, c, d, e, f, g, h, i, j
+#define AND0
+#define AND1 , a
+#define AND2 , a, b
+#define AND3 , a, b, c
+#define AND4 , a, b, c, d
+#define AND5 , a, b, c, d, e
+#define AND6 , a, b, c, d, e, f
+#define AND7 , a, b, c, d, e, f, g
+#define AND8 , a, b, c, d, e, f, g, h
+#define AND9 , a, b, c, d, e, f, g, h, i
+#define AND10 , a, b, c, d, e, f, g, h, i, j
 
 static inline int is_short(long count, long type) {
   for (int i = 0; i < latecomer_common_types; ++i) {
@@ -255,31 +275,92 @@ static inline int is_short(long count, long type) {
   return 0;
 }
 
-/* The first call is apart, so that all others are a jump. */
-#define JUMP(name, own, words)                                                   \
-  static __attribute__((noinline, cold)) long first_##name(TYPES##words) {       \
-    return ((long (*)(TYPES##words))find(place_##name))(WORDS##words);           \
-  }                                                                              \
-  long own(TYPES##words) {                                                       \
-    const function to = __atomic_load_n(&table[place_##name], __ATOMIC_ACQUIRE); \
-    if (__builtin_expect(to == NULL, 0)) return first_##name(WORDS##words);      \
-    return ((long (*)(TYPES##words))to)(WORDS##words);                           \
+#define FRAME ((const char*)__builtin_frame_address(0))
+#define CALLER __builtin_return_address(0)
+#define CALL(words, target) ((long (*)(TYPES##words))(target))(WORDS##words)
+
+/* The first call is apart, so that all others are short. */
+#define ENTER(name, words, spelling)                                                        \
+  static __attribute__((noinline, cold)) long first_##spelling##_##name(                    \
+      const void* caller MORE##words) {                                                     \
+    return CALL(words, find(place_##name, spelling, caller));                               \
+  }                                                                                         \
+  static inline long enter_##spelling##_##name(const char* frame,                           \
+                                               const void* caller MORE##words) {            \
+    const function target = __atomic_load_n(&to[spelling][place_##name], __ATOMIC_ACQUIRE); \
+    const struct under_way outer = under_way;                                               \
+    under_way = (struct under_way){frame, caller, spelling};                                \
+    const long result = __builtin_expect(target == NULL, 0)                                 \
+                            ? first_##spelling##_##name(caller AND##words)                  \
+                            : CALL(words, target);                                          \
+    under_way = outer;                                                                      \
+    return result;                                                                          \
   }
-#define STUB(name, words)         \
+/* `shortly`: what is done at once with short calls. */
+#define PLAIN(name, own, words, shortly)                 \
+  ENTER(name, words, plain)                              \
+  long own(TYPES##words) {                               \
+    shortly;                                             \
+    return enter_plain_##name(FRAME, CALLER AND##words); \
+  }
+#define PROFILING(name, own, words, shortly)                                      \
+  ENTER(name, words, profiling)                                                   \
+  long own(TYPES##words) {                                                        \
+    shortly;                                                                      \
+    if (is_inner(FRAME, CALLER)) return CALL(words, on[profiling][place_##name]); \
+    return enter_profiling_##name(FRAME, CALLER AND##words);                      \
+  }
+#define STUB(name, words)            \
+  PUBLIC long name(TYPES##words);    \
+  PUBLIC long P##name(TYPES##words); \
+  PLAIN(name, name, words, )         \
+  PROFILING(name, P##name, words, )
+#define FORTRAN(name, words)      \
   PUBLIC long name(TYPES##words); \
-  JUMP(name, name, words)
-#define SHORT(name, words, count, type, member)                        \
-  static long jump_##name(TYPES##words);                               \
-  PUBLIC long name(TYPES##words) {                                     \
-    if (!is_short(count, type)) return jump_##name(WORDS##words);      \
-    return ((long (*)(TYPES##words))short_calls.member)(WORDS##words); \
-  }                                                                    \
-  JUMP(name, jump_##name, words)
-#define LARGE(name, words)                               \
-  static long jump_##name(TYPES##words);                 \
-  JUMP(name, jump_##name, words)                         \
-  static long (*address_of_##name(void))(TYPES##words) { \
-    return lacks(#name) ? NULL : jump_##name;            \
-  }                                                      \
+  PLAIN(name, name, words, )
+#define SHORT(name, words, count, type, member)                                               \
+  PUBLIC long name(TYPES##words);                                                             \
+  PUBLIC long P##name(TYPES##words);                                                          \
+  PLAIN(name, name, words, if (is_short(count, type)) return CALL(words, short_calls.member)) \
+  PROFILING(name, P##name, words,                                                             \
+            if (is_short(count, type)) return CALL(words, on[profiling][place_##name]))
+#define IF_THERE(name, own, words)                                                           \
+  static long (*address_of_##name(void))(TYPES##words) { return lacks(#name) ? NULL : own; } \
   PUBLIC long name(TYPES##words) __attribute__((ifunc("address_of_" #name)));
+#define LARGE(name, words)                    \
+  static long plain_##name(TYPES##words);     \
+  static long profiling_##name(TYPES##words); \
+  PLAIN(name, plain_##name, words, )          \
+  PROFILING(name, profiling_##name, words, )  \
+  IF_THERE(name, plain_##name, words)         \
+  IF_THERE(P##name, profiling_##name, words)
 #include "stubs.inc"
+#undef STUB
+#undef LARGE
+#undef FORTRAN
+#undef SHORT
+
+/* ---- From the drop-in library on ---- */
+
+/* As the program spelled the call: a tool between this library and the MPI library sees those by
+ * MPI_ alone. */
+#define STUB(name, words)                                    \
+  static long pass_on_##name(TYPES##words) {                 \
+    return CALL(words, on[under_way.spelled][place_##name]); \
+  }
+#define LARGE STUB
+#define FORTRAN STUB
+#define SHORT(name, words, count, type, member) STUB(name, words)
+#include "stubs.inc"
+#undef STUB
+#define STUB(name, words) (function) pass_on_##name,
+static const function passes[places] = {
+#include "stubs.inc"
+};
+
+static function pass_on(const char* name) {
+  for (int i = 0; i < places; ++i) {
+    if (strcmp(name, name_of(i, plain)) == 0) return on[plain][i] != NULL ? passes[i] : NULL;
+  }
+  return next(name, (const void*)&pass_on);
+}
