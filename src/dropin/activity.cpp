@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +16,9 @@
 #include "dropin/summary.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/connection/identity.hpp"
 #include "runtime/connection/node_sharing.hpp"
+#include "runtime/connection/shared_comm.hpp"
 #include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
@@ -27,8 +28,22 @@
 #include "runtime/settings/environment.hpp"
 #include "runtime/trace/tracer.hpp"
 
+#ifdef OMPI_MAJOR_VERSION
+/// Open MPI 5's, in libmpi.so: the launcher was told --with-ft. Earlier ones have no such thing.
+extern "C" __attribute__((weak)) bool ompi_ftmpi_enabled;
+#endif
+
 namespace latecomer {
 namespace {
+
+/// True if survivors may go on after the death of a rank, by MPI's extension for that (ULFM).
+bool tolerates_failures() {
+#ifdef OMPI_MAJOR_VERSION
+  return &ompi_ftmpi_enabled != nullptr && ompi_ftmpi_enabled;
+#else
+  return false;
+#endif
+}
 
 Seconds began = 0;
 
@@ -205,24 +220,8 @@ void report_lone_rank() {
   }
 }
 
-/// True if the communicator has ranks of another MPI_COMM_WORLD: nothing is known about theirs. Its
-/// group may be of a session: MPICH ends programs that make a group of that and the world's.
-bool reaches_beyond_world(MPI_Comm comm) {
-  int size = 0;
-  MPI_Group world = MPI_GROUP_NULL;
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Comm_group(comm, &group);
-  PMPI_Group_size(group, &size);
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::vector<int> in_world(ranks.size());
-  PMPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data());
-  PMPI_Group_free(&world);
-  PMPI_Group_free(&group);
-  return std::find(in_world.begin(), in_world.end(), static_cast<int>(MPI_UNDEFINED)) !=
-         in_world.end();
-}
+/// Its ranks could not meet: some may have no library, or be of another MPI_COMM_WORLD.
+bool has_no_identity(MPI_Comm comm) { return !has_identity(comm); }
 
 }  // namespace
 
@@ -233,6 +232,16 @@ void begin_activity() {
   int ranks = 1;
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks == 1) return report_lone_rank();
+  if (tolerates_failures()) {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+      log_line(
+          "inactive: the job tolerates failures of ranks (--with-ft), and the library waits "
+          "for all of them; the MPI library carries out all calls");
+    }
+    return;
+  }
   const Answer answer = shake_hands(shared_settings(), kPatience);
   if (!answer.all) {
     if (!answer.problem.empty()) {
@@ -240,10 +249,14 @@ void begin_activity() {
     }
     return;
   }
+  if (shared_comm::make() != MPI_SUCCESS) {
+    return log_line("inactive, since MPI could not make a communicator beside MPI_COMM_WORLD");
+  }
+  name_world();
   Defaults& start = defaults();
   start.policy = policy_of_environment();
   start.waits_for_synchronising_calls = true;
-  start.leaves_alone = reaches_beyond_world;
+  start.leaves_alone = has_no_identity;
   read_variable("LATECOMER_MIN_BYTES", [](const std::string& text) {
     hot.min_bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
   });

@@ -5,20 +5,22 @@
 
 #include "dropin/left.hpp"
 #include "dropin/passed.hpp"
+#include "runtime/connection/shared_comm.hpp"
 #include "runtime/report/counters.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
 namespace {
 
+MPI_Comm ours() { return shared_comm::link().comm(); }
+
 std::vector<double> reduced(std::vector<double> mine, MPI_Op op) {
-  PMPI_Allreduce(MPI_IN_PLACE, mine.data(), static_cast<int>(mine.size()), MPI_DOUBLE, op,
-                 MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, mine.data(), static_cast<int>(mine.size()), MPI_DOUBLE, op, ours());
   return mine;
 }
 
 std::uint64_t summed(std::uint64_t number) {
-  PMPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_UINT64_T, MPI_SUM, ours());
   return number;
 }
 
@@ -27,7 +29,7 @@ std::string host_of(int rank) {
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
   PMPI_Get_processor_name(name, &length);
-  PMPI_Bcast(name, sizeof name, MPI_CHAR, rank, MPI_COMM_WORLD);
+  PMPI_Bcast(name, sizeof name, MPI_CHAR, rank, ours());
   return std::string(name, strnlen(name, sizeof name));
 }
 
@@ -52,7 +54,7 @@ void add_unknown(JobSummary& job, const RankTotals& mine) {
 
 JobSummary summarise_job(RankTotals mine, Seconds elapsed) {
   JobSummary job;
-  PMPI_Comm_size(MPI_COMM_WORLD, &job.ranks);
+  PMPI_Comm_size(ours(), &job.ranks);
   const std::vector<double> sums = reduced({elapsed, mine.waiting, mine.moving, mine.saved.saved,
                                             half_range(mine.saved), mine.saved.rough ? 1.0 : 0.0},
                                            MPI_SUM);
@@ -72,9 +74,9 @@ JobSummary summarise_job(RankTotals mine, Seconds elapsed) {
   job.persistent = summed(passed_calls[static_cast<std::size_t>(Passed::persistent)]);
   job.estimated = summed(mine.saved.calls);
   job.least_handled = mine.calls.handled;
-  PMPI_Allreduce(MPI_IN_PLACE, &job.least_handled, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, &job.least_handled, 1, MPI_UINT64_T, MPI_MIN, ours());
   mine.last.resize(static_cast<std::size_t>(job.ranks));
-  PMPI_Allreduce(MPI_IN_PLACE, mine.last.data(), job.ranks, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, mine.last.data(), job.ranks, MPI_UINT64_T, MPI_SUM, ours());
   for (const std::uint64_t calls : mine.last) job.told += calls;
   if (job.told == 0) return job;
   const auto most = std::max_element(mine.last.begin(), mine.last.end());

@@ -5,7 +5,7 @@
 
 namespace latecomer {
 
-/// Collective over MPI_COMM_WORLD; the summary is right on its rank 0.
+/// Collective over MPI_COMM_WORLD, on the communicator of ours; the summary is right on its rank 0.
 [[nodiscard]] JobSummary summarise_job(RankTotals mine, Seconds elapsed);
 
 }  // namespace latecomer

@@ -12,6 +12,7 @@
 #include "dropin/next.hpp"
 #include "runtime/call/execute.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/connection/identity.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/trace/tracer.hpp"
 
@@ -234,14 +235,36 @@ int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* 
   return bytes > 0 ? synchronised(comm, code) : code;
 }
 
+int made(MPI_Comm comm, const MPI_Comm* newcomm, int code) {
+  if (is_active() && newcomm != nullptr) {
+    (void)guarded(MPI_ERR_OTHER, [&] {
+      name_child(comm, code == MPI_SUCCESS ? *newcomm : MPI_COMM_NULL);
+      return MPI_SUCCESS;
+    });
+  }
+  return code;
+}
+
+int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm, const void*) {
+  static const auto native = next("MPI_Comm_create_group", PMPI_Comm_create_group);
+  const int code = native(comm, group, tag, newcomm);
+  if (code == MPI_SUCCESS && is_active()) {
+    (void)guarded(MPI_ERR_OTHER, [&] {
+      name_child_of_group(comm, tag, *newcomm);
+      return MPI_SUCCESS;
+    });
+  }
+  return code;
+}
+
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void*) {
   static const auto native = next("MPI_Comm_dup", PMPI_Comm_dup);
-  return synchronised(comm, native(comm, newcomm));
+  return synchronised(comm, made(comm, newcomm, native(comm, newcomm)));
 }
 
 int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void*) {
   static const auto native = next("MPI_Comm_split", PMPI_Comm_split);
-  return synchronised(comm, native(comm, color, key, newcomm));
+  return synchronised(comm, made(comm, newcomm, native(comm, color, key, newcomm)));
 }
 
 int init(int* argc, char*** argv, const void*) {

@@ -50,6 +50,10 @@ int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* 
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void* site);
 int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void* site);
 
+/// After a call that makes a communicator; `newcomm` may be of a call that failed.
+int made(MPI_Comm comm, const MPI_Comm* newcomm, int code);
+int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm, const void* site);
+
 int init(int* argc, char*** argv, const void* site);
 int init_thread(int* argc, char*** argv, int required, int* provided, const void* site);
 int finalize(const void* site);

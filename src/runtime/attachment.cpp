@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "runtime/connection/agreement.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/finalize.hpp"
@@ -134,7 +135,10 @@ Rank rank_in(MPI_Comm comm) {
 CommState::CommState(MPI_Comm user)
     : comm(user), rank(rank_in(user)), ranks(ranks_of(user)), chooser(rank, ranks) {
   const bool alone = defaults().leaves_alone != nullptr && defaults().leaves_alone(user);
-  if (!alone) chooser.policy() = defaults().policy;
+  if (!alone) {
+    chooser.policy() = defaults().policy;
+    identity = identity_of(user);
+  }
   chooser.policy().rules = default_rules();
   if (ranks == 1) chooser.policy().online = false;
   chooser.policy().network = with_handshake(default_network());
@@ -155,17 +159,18 @@ CommState::~CommState() {
 
 int CommState::ensure_resources() {
   if (resources) return MPI_SUCCESS;
-  std::unique_ptr<InternalComm> internal;
-  int code = InternalComm::make(comm, internal);
-  resources_failed = code != MPI_SUCCESS;
-  if (resources_failed) return code;
   Introduction mine = introduction_of_place();
   mine.progress = progress_mode();
   mine.per_node = per_node;
   mine.device = passed_device_memory ? 1 : 0;
   mine.settings = hashes_of(*this);
   Introductions all;
-  code = introduce(internal->get(), mine, all);
+  std::unique_ptr<InternalComm> internal;
+  int code =
+      identity ? link_by_meeting(*this, mine, all, internal) : InternalComm::make(comm, internal);
+  resources_failed = code != MPI_SUCCESS;
+  if (resources_failed) return code;
+  if (!identity) code = introduce(internal->link().comm(), mine, all);
   if (code != MPI_SUCCESS) {
     internal->keep();  // freeing it is for all ranks, and some may not
     return code;

@@ -13,6 +13,7 @@
 #include "runtime/call/program_cache.hpp"
 #include "runtime/call/shortcuts.hpp"
 #include "runtime/connection/comm_resources.hpp"
+#include "runtime/connection/identity.hpp"
 #include "runtime/progress/comm_lock.hpp"
 #include "runtime/report/statistics.hpp"
 
@@ -60,6 +61,8 @@ struct CommState {
   Rank rank = 0;
   Rank ranks = 1;
   bool intercommunicator = false;
+  std::optional<Identity> identity;  // how its ranks meet; none: by MPI's collectives on it
+  std::uint64_t meetings = 0;
   std::uint64_t per_node = 0;  // ranks that may share a node (node_sharing.hpp)
 
   // Decisions.
@@ -69,6 +72,7 @@ struct CommState {
   ComputePhase phase;                     // of the program, before the next call
 
   std::uint64_t calls = 0;  // so far, native ones included
+  Seconds inside = 0;       // of the last one that the MPI library carried out
 
   // Calls that latecomer handles.
   Tuning tuning;

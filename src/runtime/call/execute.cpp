@@ -68,7 +68,10 @@ CallCounter left_by_all(const CommState& state) {
 /// handler.
 int execute_natively(CommState& state, const Call& call) {
   const ReleasedCommLock released(state.lock);
-  return call.native();
+  const Seconds entered = monotonic_clock();
+  const int code = call.native();
+  state.inside = monotonic_clock() - entered;
+  return code;
 }
 
 /// Leaves a call to the library because of its arguments, which may be wrong or which MPI allows to
@@ -260,9 +263,8 @@ Outcome connect_and_watch(CommState& state) {
 }
 
 /// True if the ranks are not linked, and may not be in this call.
-bool waits_for_link(CommState& state, const Problem& problem) {
-  return defaults().waits_for_synchronising_calls && rooted(problem.collective) &&
-         state.resources == nullptr;
+bool waits_for_link(const CommState& state) {
+  return defaults().waits_for_synchronising_calls && state.resources == nullptr;
 }
 
 /// Does what is due. All ranks have just been in a call in which they waited for each other.
@@ -313,7 +315,7 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
     }
   }
   state.device_call = note_device_memory(state, request.call);
-  if (waits_for_link(state, problem)) {
+  if (waits_for_link(state)) {
     state.due.link = !state.resources_failed;
     return execute_by_library(state, request, &latecomer_stats::fallback_link, nullptr, 0);
   }

@@ -12,8 +12,8 @@ void look_once(CommState& state) {
     state.async_progress->progress_locked();
   } else if (state.resources) {
     int found = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, Tags::kFailures, state.resources->comm->get(), &found,
-                MPI_STATUS_IGNORE);
+    const Link& link = state.resources->comm->link();
+    PMPI_Iprobe(MPI_ANY_SOURCE, link.tag(Tags::kFailures), link.comm(), &found, MPI_STATUS_IGNORE);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/connection/agreement.hpp"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"
 #include "runtime/connection/connect.hpp"
@@ -71,9 +72,12 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
   Review all = state.chooser.review(*ending.call_class, may_connect(state));
   all.offer(inheritance.state_hash());
-  const int code = min_over_ranks(state, all);
-  if (ending.code == MPI_SUCCESS) ending.code = code;
-  if (code != MPI_SUCCESS) return ending;
+  if (state.identity) {
+    if (!review_by_meeting(state, problem, all)) return ending;
+  } else if (const int code = min_over_ranks(state, all); code != MPI_SUCCESS) {
+    if (ending.code == MPI_SUCCESS) ending.code = code;
+    return ending;
+  }
   if (all.agreed()) {
     inheritance.accept();
     ending.call_class = &state.chooser.class_of(problem);

@@ -52,10 +52,8 @@ class Run {
   /// Asks further ranks: the peers may have left the call, and two ranks that wait with different
   /// plans need not wait for each other. With each report, ranks twice as far away are asked.
   void ask_further() {
-    int ranks = 1;
-    int me = 0;
-    PMPI_Comm_size(resources_.comm->get(), &ranks);
-    PMPI_Comm_rank(resources_.comm->get(), &me);
+    const Rank ranks = resources_.comm->link().ranks();
+    const Rank me = resources_.comm->link().me();
     if (distance_ >= ranks) return;
     resources_.failures.ask((me + distance_) % ranks);
     resources_.failures.ask((me - distance_ + ranks) % ranks);
@@ -75,8 +73,7 @@ class Run {
     if (plan == nullptr || plan->placement.empty() || !resources_.transport.awaits_flags_alone()) {
       return "";
     }
-    int me = 0;
-    PMPI_Comm_rank(resources_.comm->get(), &me);
+    const Rank me = resources_.comm->link().me();
     const Rank node = plan->placement[static_cast<std::size_t>(me)];
     const Count driver = plan->table[static_cast<std::size_t>(node)];
     return driver == me ? "" : " (rank " + std::to_string(driver) + " drives its node)";
@@ -90,10 +87,8 @@ class Run {
   [[nodiscard]] std::vector<Rank> asked() const {
     std::vector<Rank> peers = resources_.transport.awaited();
     if (!peers.empty() || !protocol_.uses_control()) return peers;
-    int ranks = 1;
-    int me = 0;
-    PMPI_Comm_size(resources_.comm->get(), &ranks);
-    PMPI_Comm_rank(resources_.comm->get(), &me);
+    const Rank ranks = resources_.comm->link().ranks();
+    const Rank me = resources_.comm->link().me();
     for (Rank peer = 0; peer < ranks; ++peer) {
       if (peer != me) peers.push_back(peer);
     }

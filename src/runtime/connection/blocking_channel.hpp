@@ -24,7 +24,7 @@ class BlockingChannel {
       : resources_(resources),
         options_(options),
         when_(when),
-        mailbox_(resources.comm->get(), tag),
+        mailbox_(resources.comm->link(), tag),
         purpose_(std::move(purpose)) {}
 
   [[nodiscard]] bool failed() const { return outcome_.code != MPI_SUCCESS; }

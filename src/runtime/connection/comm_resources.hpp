@@ -26,8 +26,8 @@ struct CommResources {
         device_memory(any_passes_device_memory(all)),
         hosts(all),
         clocks(group_clocks(clocks_of(all), me)),
-        failures(comm->get()),
-        transport(comm->get(), piece_limit),
+        failures(comm->link()),
+        transport(comm->link(), piece_limit),
         number(all.front().number),
         per_node(all[static_cast<std::size_t>(me)].per_node),
         placement(placement_of(all)) {}

@@ -19,7 +19,8 @@ Outcome make_resources(CommState& state) {
   const int code = state.ensure_resources();
   if (code == MPI_SUCCESS) return {};
   if (state.resources_failed)
-    return {code, "MPI could not make another communicator beside this one"};
+    return {code, state.identity ? "the ranks could not be linked"
+                                 : "MPI could not make another communicator beside this one"};
   return {code, "MPI could not tell all ranks of each other"};
 }
 

@@ -64,14 +64,10 @@ void FailureDetector::ask(Rank peer) {
 }
 
 void FailureDetector::announce_failure() {
-  int me = 0;
-  int ranks = 0;
-  PMPI_Comm_rank(comm_, &me);
-  PMPI_Comm_size(comm_, &ranks);
   receive();
-  for (Rank peer = 0; peer < ranks; ++peer) {
+  for (Rank peer = 0; peer < link_.ranks(); ++peer) {
     const bool failed = std::find(failed_.begin(), failed_.end(), peer) != failed_.end();
-    if (peer != me && !failed) send(peer, kFailed);
+    if (peer != link_.me() && !failed) send(peer, kFailed);
   }
   (void)end_with_mpi(stay_for_notices);
 }

@@ -17,7 +17,7 @@ namespace latecomer {
 
 class FailureDetector {
  public:
-  explicit FailureDetector(MPI_Comm comm) : comm_(comm), mailbox_(comm, Tags::kFailures) {}
+  explicit FailureDetector(const Link& link) : link_(link), mailbox_(link, Tags::kFailures) {}
 
   /// The part of a call that a rank is in; announcement: it waits for rank 0 to announce the plan.
   enum class Part : std::uint64_t { none, announcement, plan, exchange, review, left };
@@ -78,7 +78,7 @@ class FailureDetector {
   }
   [[nodiscard]] std::optional<std::string> conflict_of(const Received& received) const;
 
-  MPI_Comm comm_;
+  Link link_;
   Mailbox mailbox_;
   Place here_;
   bool announced_ = false;                 // the plan of this call, by rank 0

@@ -3,9 +3,7 @@
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
-namespace {
 
-/// MPI_Comm_dup would call the copy functions of the user's attributes.
 int make_beside(MPI_Comm user, MPI_Comm& comm) {
   const UserCode
       called;  // the user's handler may throw where MPI refuses to tell of the communicator
@@ -21,25 +19,26 @@ int make_beside(MPI_Comm user, MPI_Comm& comm) {
   PMPI_Comm_set_errhandler(user, users);
   PMPI_Errhandler_free(&users);
   PMPI_Group_free(&group);
+  if (code != MPI_SUCCESS) return code;
+  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  PMPI_Comm_set_name(comm, "latecomer");
   return code;
 }
-
-}  // namespace
 
 int InternalComm::make(MPI_Comm user, std::unique_ptr<InternalComm>& made) {
   MPI_Comm comm = MPI_COMM_NULL;
   const int code = make_beside(user, comm);
   if (code != MPI_SUCCESS) return code;
-  made.reset(new InternalComm(comm));
-  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  PMPI_Comm_set_name(comm, "latecomer");
+  made.reset(new InternalComm(comm, true));
   return MPI_SUCCESS;
 }
 
 InternalComm::~InternalComm() {
   if (keep_) return;
   --living_;
-  PMPI_Comm_free(&comm_);
+  if (!whole_) return;
+  MPI_Comm comm = link_.comm();
+  PMPI_Comm_free(&comm);
 }
 
 }  // namespace latecomer

@@ -1,24 +1,27 @@
-// An MPI communicator of latecomer's own beside the user's: the same ranks, another context. It
-// returns errors.
+// What messages of ours between the ranks of a communicator use: an MPI communicator beside the
+// program's, or a part of the one that a drop-in library has (shared_comm.hpp).
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
-#include "transports/mpi/mpi.hpp"
+#include "transports/mpi/link.hpp"
 
 namespace latecomer {
 
 class InternalComm {
  public:
-  /// Makes one; collective over `user`. Returns MPI's code and calls no error handler; `made` is
-  /// null unless the code is MPI_SUCCESS.
+  /// Makes an MPI communicator; collective over `user`. Returns MPI's code and calls no error
+  /// handler; `made` is null unless the code is MPI_SUCCESS.
   static int make(MPI_Comm user, std::unique_ptr<InternalComm>& made);
+  /// A part of another one.
+  explicit InternalComm(Link link) : InternalComm(std::move(link), false) {}
   ~InternalComm();
   InternalComm(const InternalComm&) = delete;
   InternalComm& operator=(const InternalComm&) = delete;
 
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
+  [[nodiscard]] const Link& link() const { return link_; }
   /// The number of these in the process, kept ones included.
   [[nodiscard]] static int living() { return living_; }
   /// Keeps the communicator unfreed: messages that no rank will receive may be under way, so its
@@ -26,12 +29,17 @@ class InternalComm {
   void keep() { keep_ = true; }
 
  private:
-  explicit InternalComm(MPI_Comm comm) : comm_(comm) { ++living_; }
+  InternalComm(Link link, bool whole) : link_(std::move(link)), whole_(whole) { ++living_; }
 
   static inline std::atomic<int> living_{0};
 
-  MPI_Comm comm_;
+  Link link_;
+  bool whole_;  // the MPI communicator is its own
   bool keep_ = false;
 };
+
+/// An MPI communicator of all ranks of `user`, which returns errors; null after an error, whose
+/// code is returned. MPI_Comm_dup would call the copy functions of the user's attributes.
+[[nodiscard]] int make_beside(MPI_Comm user, MPI_Comm& comm);
 
 }  // namespace latecomer

@@ -49,7 +49,7 @@ bool differs(Seconds arrival, Seconds before, Seconds now) {
 
 AsyncProgress::AsyncProgress(CommState& state)
     : state_(state),
-      channel_(state.resources->comm->get(), state.resources->owner),
+      channel_(state.resources->comm->link(), state.resources->owner),
       node_(binomial_node(state.ranks, state.rank)),
       sequencer_(state.ranks) {
   state.resources->threads = true;

@@ -48,10 +48,8 @@ std::optional<PlanMessage> unpack(std::span<const char> bytes, Rank ranks, std::
 
 }  // namespace
 
-PlanChannel::PlanChannel(MPI_Comm comm, std::uint64_t owner)
-    : ranks_(0), owner_(owner), mailbox_(comm, Tags::kPlans) {
-  PMPI_Comm_size(comm, &ranks_);
-}
+PlanChannel::PlanChannel(const Link& link, std::uint64_t owner)
+    : ranks_(link.ranks()), owner_(owner), mailbox_(link, Tags::kPlans) {}
 
 void PlanChannel::send(Rank to, const PlanMessage& message) {
   const std::vector<char> bytes = pack(message, owner_);

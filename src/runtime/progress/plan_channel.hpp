@@ -43,7 +43,7 @@ class PlanChannel {
  public:
   /// The communicator outlives the channel. `owner`: of the resources; messages of an earlier
   /// owner, which may still be under way, are dropped.
-  PlanChannel(MPI_Comm comm, std::uint64_t owner);
+  PlanChannel(const Link& link, std::uint64_t owner);
 
   void send(Rank to, const PlanMessage& message);
   /// Returns the next message that has arrived. One that cannot be read is dropped.

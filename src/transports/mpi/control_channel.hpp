@@ -15,7 +15,7 @@ namespace latecomer {
 
 class ControlChannel {
  public:
-  explicit ControlChannel(MPI_Comm comm) : mailbox_(comm, Tags::kControl) {}
+  explicit ControlChannel(Link link) : mailbox_(std::move(link), Tags::kControl) {}
 
   using Words = std::span<const std::uint64_t>;
   struct Message {

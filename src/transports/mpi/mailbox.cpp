@@ -68,8 +68,8 @@ void Mailbox::send(Rank to, const void* content, std::size_t size) {
   const auto* const first = static_cast<const char*>(content);
   sent.content.assign(first, first + size);
   leaving_.splice(leaving_.end(), spare_, spare_.begin());
-  note(PMPI_Isend(sent.content.data(), static_cast<int>(size), MPI_BYTE, to, tag_, comm_,
-                  &sent.request));
+  note(PMPI_Isend(sent.content.data(), static_cast<int>(size), MPI_BYTE, link_.place(to), tag_,
+                  link_.comm(), &sent.request));
 }
 
 void Mailbox::forget_sent() {
@@ -93,20 +93,20 @@ bool Mailbox::idle() {
   return leaving_.empty();
 }
 
-std::optional<Mailbox::Envelope> Mailbox::receive_from(Rank from) {
+std::optional<Mailbox::Envelope> Mailbox::receive_at(int place) {
   if (error_ != MPI_SUCCESS) return std::nullopt;
   int found = 0;
   MPI_Status status;
-  note(PMPI_Iprobe(from, tag_, comm_, &found, &status));
+  note(PMPI_Iprobe(place, tag_, link_.comm(), &found, &status));
   if (found == 0 || error_ != MPI_SUCCESS) return std::nullopt;
   used_ = true;
   int size = 0;
   PMPI_Get_count(&status, MPI_BYTE, &size);
   received_.resize(static_cast<std::size_t>(size));
-  note(PMPI_Recv(received_.data(), size, MPI_BYTE, status.MPI_SOURCE, tag_, comm_,
+  note(PMPI_Recv(received_.data(), size, MPI_BYTE, status.MPI_SOURCE, tag_, link_.comm(),
                  MPI_STATUS_IGNORE));
   if (error_ != MPI_SUCCESS) return std::nullopt;
-  return Envelope{status.MPI_SOURCE, received_};
+  return Envelope{link_.at(status.MPI_SOURCE), received_};
 }
 
 }  // namespace latecomer

@@ -13,15 +13,14 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "transports/mpi/mpi.hpp"
+#include "transports/mpi/link.hpp"
 
 namespace latecomer {
 
 /// For one thread at a time.
 class Mailbox {
  public:
-  /// The communicator returns errors (MPI_ERRORS_RETURN).
-  Mailbox(MPI_Comm comm, int tag) : comm_(comm), tag_(tag) {}
+  Mailbox(Link link, int tag) : link_(std::move(link)), tag_(link_.tag(tag)) {}
   /// Does not wait: sends under way keep their memory until MPI is done with it.
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
@@ -46,8 +45,10 @@ class Mailbox {
   void send(Rank to, const void* content, std::size_t size);
   /// Returns the next message that has arrived; messages of one sender keep their order. Nothing
   /// after an error.
-  [[nodiscard]] std::optional<Envelope> receive() { return receive_from(MPI_ANY_SOURCE); }
-  [[nodiscard]] std::optional<Envelope> receive_from(Rank from);
+  [[nodiscard]] std::optional<Envelope> receive() { return receive_at(MPI_ANY_SOURCE); }
+  [[nodiscard]] std::optional<Envelope> receive_from(Rank from) {
+    return receive_at(link_.place(from));
+  }
 
   /// True if no send is under way on this side.
   [[nodiscard]] bool idle();
@@ -67,11 +68,12 @@ class Mailbox {
   using Sends = std::list<Sent>;  // the contents' addresses stay
 
  private:
+  [[nodiscard]] std::optional<Envelope> receive_at(int place);
   void note(int code);
   void forget_sent();
 
-  MPI_Comm comm_;
-  int tag_;
+  Link link_;
+  int tag_;  // of the MPI communicator
   bool used_ = false;
   int error_ = MPI_SUCCESS;
   Sends leaving_;

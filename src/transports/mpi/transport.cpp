@@ -44,18 +44,14 @@ bool is_truncation(int code) {
 
 }  // namespace
 
-MpiTransport::MpiTransport(MPI_Comm comm, Count piece_limit, std::size_t staged_bytes)
-    : comm_(comm),
+MpiTransport::MpiTransport(Link link, Count piece_limit, std::size_t staged_bytes)
+    : link_(std::move(link)),
       piece_limit_(piece_limit),
       staged_bytes_(staged_bytes),
-      tags_(comm),
-      local_work_(comm, piece_limit),
-      control_(comm) {
-  int ranks = 0;
-  PMPI_Comm_size(comm, &ranks);
-  PMPI_Comm_rank(comm, &me_);
-  peers_.resize(static_cast<std::size_t>(ranks));
-}
+      tags_(link_),
+      local_work_(link_.comm(), piece_limit),
+      control_(link_),
+      peers_(static_cast<std::size_t>(link_.ranks())) {}
 
 void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback,
                          NodeMemory* node) {
@@ -283,7 +279,7 @@ void MpiTransport::stage(PendingMessage& pending) {
   std::memcpy(pending.staged.data(), &head, sizeof head);
   std::copy(piggybacked_.begin(), piggybacked_.end(), pending.staged.data() + sizeof head);
   pending.error = pack(*buffers_, {pending.data, 0, pending.staged_count},
-                       pending.staged.data() + sizeof head + piggybacked, comm_);
+                       pending.staged.data() + sizeof head + piggybacked, link_.comm());
 }
 
 void MpiTransport::reserve(PendingMessage& pending, std::size_t bytes) {
@@ -305,7 +301,7 @@ void MpiTransport::unstage(PendingMessage& pending, int bytes) {
   if (piggyback_ != nullptr)
     piggyback_->unpack(pending.staged.data() + sizeof head, head.piggybacked);
   pending.error = unpack(*buffers_, pending.staged.data() + sizeof head + head.piggybacked,
-                         {pending.data, 0, pending.staged_count}, comm_);
+                         {pending.data, 0, pending.staged_count}, link_.comm());
 }
 
 void MpiTransport::post_staged(PendingMessage& pending) {
@@ -321,7 +317,7 @@ Count MpiTransport::piece_of(const PendingMessage& pending) const {
   if (call_.nodes == nullptr) return piece_limit_;
   const Placement& nodes = *call_.nodes;
   const auto node = [&](Rank rank) { return nodes[static_cast<std::size_t>(rank)]; };
-  if (!nodes.empty() && node(pending.peer) == node(me_)) return piece_limit_;
+  if (!nodes.empty() && node(pending.peer) == node(link_.me())) return piece_limit_;
   const Count size = std::max<Count>(1, buffers_->layout().size);
   const Count shortest = (kShortestPiece + size - 1) / size;
   return std::min(piece_limit_, std::max(shortest, pending.data.count / kMostPieces));
@@ -348,8 +344,10 @@ MPI_Request MpiTransport::start(PendingMessage& pending, void* address, int coun
   MPI_Request request = MPI_REQUEST_NULL;
   const bool sends = pending.direction == Direction::send;
   const auto send = pending.paced ? PMPI_Issend : PMPI_Isend;
-  const int code = sends ? send(address, count, type, pending.peer, tag, comm_, &request)
-                         : PMPI_Irecv(address, count, type, pending.peer, tag, comm_, &request);
+  const int place = link_.place(pending.peer);
+  const int code =
+      sends ? send(address, count, type, place, link_.tag(tag), link_.comm(), &request)
+            : PMPI_Irecv(address, count, type, place, link_.tag(tag), link_.comm(), &request);
   if (code == MPI_SUCCESS) {
     ++pending.open;
     return request;

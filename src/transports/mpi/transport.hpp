@@ -37,8 +37,8 @@ class MpiTransport final : public Transport {
   /// take more than this many bytes together are posted one after another, in program order.
   static constexpr std::size_t kStagedBytes = std::size_t{4} << 20;
 
-  /// The communicator returns errors (MPI_ERRORS_RETURN) and outlives the transport.
-  explicit MpiTransport(MPI_Comm comm, Count piece_limit = kLargestPiece,
+  /// The link's communicator outlives the transport.
+  explicit MpiTransport(Link link, Count piece_limit = kLargestPiece,
                         std::size_t staged_bytes = kStagedBytes);
   ~MpiTransport() override { (void)abandon(); }
   MpiTransport(const MpiTransport&) = delete;
@@ -209,8 +209,7 @@ class MpiTransport final : public Transport {
     return Piggyback::kMaxBytesPerRank * peers_.size();
   }
 
-  MPI_Comm comm_;
-  Rank me_ = 0;
+  Link link_;
   Count piece_limit_;
   std::size_t staged_bytes_;
   Tags tags_;

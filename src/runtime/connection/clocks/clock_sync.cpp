@@ -42,7 +42,7 @@ class ClockSync {
                  BlockingChannel::When::between_calls),
         clocks_(resources.clocks),
         questions_(questions) {
-    PMPI_Comm_rank(resources.comm->get(), &me_);
+    me_ = resources.comm->link().me();
   }
 
   Outcome operator()() {

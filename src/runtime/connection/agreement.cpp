@@ -1,0 +1,122 @@
+#include "runtime/connection/agreement.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.hpp"
+#include "runtime/connection/meeting.hpp"
+#include "runtime/connection/shared_comm.hpp"
+
+namespace latecomer {
+namespace {
+
+/// By how much ranks may leave a call at different times: some have all data long before others.
+Seconds patience(const CommState& state) {
+  constexpr Seconds kAtLeast = 5;
+  constexpr double kCalls = 10;
+  return kAtLeast + kCalls * state.inside;
+}
+
+Occasion occasion(CommState& state, std::string_view about) {
+  const std::string text = std::string(about) + ' ' + std::to_string(state.calls);
+  return {*state.identity, ++state.meetings, fnv1a(text), patience(state)};
+}
+
+struct Introduced {
+  std::int64_t rank;
+  Introduction introduction;
+};
+
+std::vector<Introduced> read(const Told& told) {
+  std::vector<Introduced> all(told.size() / sizeof(Introduced));
+  std::memcpy(all.data(), told.data(), all.size() * sizeof(Introduced));
+  return all;
+}
+
+template <class Content>
+Told tell(const Content& content) {
+  static_assert(std::is_trivially_copyable_v<Content>);
+  Told told(sizeof content);
+  std::memcpy(told.data(), &content, sizeof content);
+  return told;
+}
+
+shared_comm::Slot slot_of(const Told& told) {
+  shared_comm::Slot largest = 0;
+  for (const Introduced& each : read(told)) largest = std::max(largest, each.introduction.slot);
+  return largest;
+}
+
+}  // namespace
+
+/// The ranks take the largest slot that one of them proposes. If another thread's meeting took it
+/// on one of them, they go on above it, by a distance that other communicators hardly have.
+int link_by_meeting(CommState& state, Introduction mine, Introductions& all,
+                    std::unique_ptr<InternalComm>& made) {
+  constexpr int kTries = 8;
+  constexpr std::uint64_t kDistances = 61;
+  const ReleasedCommLock released(state.lock);
+  const Identity& identity = *state.identity;
+  shared_comm::Slot above = 0;
+  for (int tries = 0; tries < kTries; ++tries) {
+    mine.slot = shared_comm::propose(above);
+    Told told = tell(Introduced{state.rank, mine});
+    shared_comm::Slot slot = 0;
+    bool taken = false;
+    const Met met = meet(
+        occasion(state, "link"), told,
+        [](Told& mine_and, const Told& theirs) {
+          mine_and.insert(mine_and.end(), theirs.begin(), theirs.end());
+        },
+        [&](const Told& result) {
+          slot = slot_of(result);
+          taken = read(result).size() == static_cast<std::size_t>(state.ranks) &&
+                  shared_comm::take(slot);
+          return taken;
+        });
+    if (met == Met::agreed) {
+      all.resize(static_cast<std::size_t>(state.ranks));
+      for (const Introduced& each : read(told)) {
+        all.at(static_cast<std::size_t>(each.rank)) = each.introduction;
+      }
+      made =
+          std::make_unique<InternalComm>(shared_comm::link_of(slot, identity.members, identity.me));
+      return MPI_SUCCESS;
+    }
+    if (taken) shared_comm::give_back(slot);
+    if (met == Met::missed) break;
+    above =
+        slot + identity.name / (static_cast<std::uint64_t>(tries) * kDistances + 1) % kDistances;
+  }
+  return MPI_ERR_OTHER;
+}
+
+bool review_by_meeting(CommState& state, const Problem& problem, Review& review) {
+  const ReleasedCommLock released(state.lock);
+  static_assert(std::is_trivially_copyable_v<Review>);
+  const auto read_review = [](const Told& told) {
+    Review one;
+    if (told.size() == sizeof one) std::memcpy(&one, told.data(), sizeof one);
+    return one;
+  };
+  Told told = tell(review);
+  const Met met = meet(
+      occasion(state, "review of " + std::to_string(problem.count) + ' ' +
+                          std::string(to_string(problem.collective))),
+      told,
+      [&](Told& mine, const Told& theirs) {
+        Review all = read_review(mine);
+        all.merge(read_review(theirs));
+        mine = tell(all);
+      },
+      [](const Told&) { return true; });
+  if (met == Met::agreed) {
+    review = read_review(told);
+    return true;
+  }
+  state.resources_failed = true;
+  state.chooser.give_up();
+  return false;
+}
+
+}  // namespace latecomer

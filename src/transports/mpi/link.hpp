@@ -1,0 +1,65 @@
+// Where our messages between the ranks of a communicator go: an MPI communicator that the program
+// does not use, the ranks' places in it, and tags that no other link of theirs has there.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer {
+
+/// Some ranks of an MPI communicator, numbered anew.
+class Members {
+ public:
+  /// `places[r]`: the place of rank r.
+  explicit Members(std::vector<int> places);
+
+  [[nodiscard]] Rank count() const { return static_cast<Rank>(places_.size()); }
+  [[nodiscard]] int place(Rank rank) const { return places_[static_cast<std::size_t>(rank)]; }
+  /// The rank at a place, which is a member's.
+  [[nodiscard]] Rank at(int place) const;
+
+ private:
+  std::vector<int> places_;
+  std::vector<Rank> ascending_;  // the ranks, by their places
+};
+
+class Link {
+ public:
+  /// All ranks of the communicator, which returns errors, and all its tags.
+  Link(MPI_Comm comm);  // NOLINT(google-explicit-constructor): a communicator of its own is a link
+  /// Some ranks of a communicator that other links use too: tags from `first_tag` on.
+  Link(MPI_Comm comm, std::shared_ptr<const Members> members, Rank me, int first_tag, int tags)
+      : comm_(comm),
+        members_(std::move(members)),
+        me_(me),
+        ranks_(members_->count()),
+        first_tag_(first_tag),
+        tags_(tags) {}
+
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  [[nodiscard]] Rank me() const { return me_; }
+  [[nodiscard]] Rank ranks() const { return ranks_; }
+  /// A rank's place in the MPI communicator.
+  [[nodiscard]] int place(Rank rank) const { return members_ ? members_->place(rank) : rank; }
+  /// The rank at a place.
+  [[nodiscard]] Rank at(int place) const { return members_ ? members_->at(place) : place; }
+  /// The number of tags, and one of them there.
+  [[nodiscard]] int tags() const { return tags_; }
+  [[nodiscard]] int tag(int number) const { return first_tag_ + number; }
+
+ private:
+  MPI_Comm comm_;
+  std::shared_ptr<const Members> members_;  // null: all ranks, in their order
+  Rank me_ = 0;
+  Rank ranks_ = 0;
+  int first_tag_ = 0;
+  int tags_ = 0;
+};
+
+/// The number of tags of a communicator.
+[[nodiscard]] int tags_of(MPI_Comm comm);
+
+}  // namespace latecomer
