@@ -237,6 +237,7 @@ struct worker {
   struct where at;
   MPI_Comm comm;
   int mistakes;
+  int order;
 };
 
 static void* work(void* of) {
@@ -262,6 +263,44 @@ static int threads(struct where at) {
     pthread_join(ids[i], NULL);
     mistakes += workers[i].mistakes;
     MPI_Comm_free(&workers[i].comm);
+  }
+  return mistakes;
+}
+
+/* As many threads as communicators, each in another order on each rank: they use them first, and
+ * free them, at the same time. */
+enum { many = 8 };
+
+static void* use_and_free(void* of) {
+  struct worker* const me = of;
+  usleep((useconds_t)(me->at.rank * 7919 + me->order * 104729) % 3000);
+  for (int call = 0; call < 40; ++call) me->mistakes += check_sum(me->at, me->comm, call);
+  MPI_Comm_free(&me->comm);
+  return NULL;
+}
+
+static int many_threads(struct where at) {
+  int mistakes = 0;
+  int level = MPI_THREAD_SINGLE;
+  struct worker workers[many];
+  pthread_t ids[many];
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_MULTIPLE) return 0;
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < many; ++i) {
+      workers[i].at = at;
+      workers[i].mistakes = 0;
+      workers[i].order = (i * (at.rank + 3) + round) % many;
+      MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm);
+    }
+    for (int i = 0; i < many; ++i) {
+      const int which = (i + at.rank * 3) % many;
+      pthread_create(&ids[which], NULL, use_and_free, &workers[which]);
+    }
+    for (int i = 0; i < many; ++i) {
+      pthread_join(ids[i], NULL);
+      mistakes += workers[i].mistakes;
+    }
   }
   return mistakes;
 }
@@ -549,6 +588,7 @@ const struct named_case life_cases[] = {
     {"topologies", topologies},
     {"errors", errors},
     {"threads", threads},
+    {"many_threads", many_threads},
     {"children", children},
     {"pipeline", pipeline},
     {"nonblocking", nonblocking},

@@ -5,6 +5,7 @@
 
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
+#include "transports/mpi/link.hpp"
 
 namespace latecomer::testing {
 
@@ -24,6 +25,7 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
 
   operator MPI_Comm() const { return comm_; }  // NOLINT(google-explicit-constructor)
+  operator Link() const { return comm_; }      // NOLINT(google-explicit-constructor)
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
