@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from .mpi import LaunchError
 LIBRARY = "liblatecomer_preload.so"
 VARIABLE = "LD_PRELOAD"
 
+_SANITIZER = re.compile(r"lib(clang_rt\.)?(a|hwa|l|m|t|ub)san")
+_SANITIZER_OPTIONS = "ASAN_OPTIONS"
+_ANY_ORDER = "verify_asan_link_order=0"
 _SLURM = ("srun",)
 _HYDRA_SIGNS = ("HYDRA", "Intel(R) MPI")
 
@@ -28,9 +33,79 @@ def library() -> Path:
 
 
 def preloading(command: Sequence[str], path: Path, variables: Mapping[str, str]) -> list[str]:
-    """`command`, which starts with a launcher, with the library and variables for its ranks."""
-    before = os.environ.get(VARIABLE, "")
-    return with_variables(command, {**variables, VARIABLE: f"{path} {before}".strip()})
+    """`command`, which starts with a launcher, with the library and variables for its ranks.
+
+    What the command or the environment preloads already, other tools and sanitizers, is preloaded
+    too.
+    """
+    words, others = _take_settings(command, VARIABLE)
+    settings = dict(variables)
+    settings[VARIABLE] = _joined(path, others or [os.environ.get(VARIABLE, "")])
+    if _needs_address_sanitizer(words):
+        words, options = _take_settings(words, _SANITIZER_OPTIONS)
+        options = options or [os.environ.get(_SANITIZER_OPTIONS, "")]
+        settings[_SANITIZER_OPTIONS] = ":".join([*filter(None, options), _ANY_ORDER])
+    return with_variables(_join_later(words, settings[VARIABLE]), settings)
+
+
+def _joined(path: Path, others: Sequence[str]) -> str:
+    """A value of LD_PRELOAD: sanitizers, which must come first, the library, and the others."""
+    files = [file for value in others for file in re.split(r"[: ]+", value) if file]
+    files = [file for file in dict.fromkeys(files) if Path(file).name != path.name]
+    first = [file for file in files if _SANITIZER.match(Path(file).name)]
+    return " ".join([*first, str(path), *(file for file in files if file not in first)])
+
+
+def _take_settings(command: Sequence[str], name: str) -> tuple[list[str], list[str]]:
+    """The command without the launcher's options that set a variable for ranks, and its values."""
+    words: list[str] = []
+    values: list[str] = []
+    rest = list(command)
+    while rest:
+        word = rest.pop(0)
+        if word in ("-x", "--x") and rest and rest[0].partition("=")[0] == name:
+            _, given, value = rest.pop(0).partition("=")
+            values.append(value if given else os.environ.get(name, ""))
+        elif word in ("-genv", "-env", "--genv", "--env") and rest[:1] == [name] and len(rest) > 1:
+            values.append(rest[1])
+            del rest[:2]
+        elif word.startswith("--export=") and f"{name}=" in word:
+            parts = word.removeprefix("--export=").split(",")
+            values += [part.partition("=")[2] for part in parts if part.startswith(f"{name}=")]
+            kept = [part for part in parts if not part.startswith(f"{name}=")]
+            words += [f"--export={','.join(kept)}"] if kept else []
+        else:
+            words.append(word)
+    return words, values
+
+
+def _join_later(command: Sequence[str], value: str) -> list[str]:
+    """The same where ranks set the variable themselves, as in `env LD_PRELOAD=tool.so ./app`."""
+    sets = f"{VARIABLE}="
+    return [
+        f"{sets}{_joined(Path(_own(value)), [word.removeprefix(sets), value])}"
+        if word.startswith(sets)
+        else word
+        for word in command
+    ]
+
+
+def _own(value: str) -> str:
+    return next(file for file in value.split(" ") if Path(file).name == LIBRARY)
+
+
+def _needs_address_sanitizer(command: Sequence[str]) -> bool:
+    """True if a program of the command is linked with it: it then insists on being the first."""
+    files = (shutil.which(word) for word in command[1:] if not word.startswith("-"))
+    return any(_names_sanitizer(Path(file)) for file in files if file)
+
+
+def _names_sanitizer(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(4) == b"\x7fELF" and b"libasan.so" in opened.read(1 << 22)
+    except OSError:
+        return False
 
 
 def with_variables(command: Sequence[str], settings: Mapping[str, str]) -> list[str]:
@@ -39,6 +114,8 @@ def with_variables(command: Sequence[str], settings: Mapping[str, str]) -> list[
     Programs that are separated by ":" all get them. srun's ranks get the variables from its own
     environment. Raises LaunchError for a launcher that is not known.
     """
+    if Path(command[0]).name in _SLURM:
+        return _of_slurm(command, settings)
     words, of_each_program = _words_for(command[0], settings)
     rest: list[str] = []
     for word in command[1:]:
@@ -46,11 +123,20 @@ def with_variables(command: Sequence[str], settings: Mapping[str, str]) -> list[
     return [command[0], *words, *rest]
 
 
+def _of_slurm(command: Sequence[str], settings: Mapping[str, str]) -> list[str]:
+    """srun takes one list of variables. It separates them by commas, which a value may hold: so
+    ours come by srun's own environment, as long as the command takes that over."""
+    asked = [word.removeprefix("--export=") for word in command if word.startswith("--export=")]
+    parts = asked[-1].split(",") if asked else ["ALL"]
+    parts = [part for part in parts if part != "NONE"]
+    named = (VARIABLE, _SANITIZER_OPTIONS) if "ALL" in parts else tuple(settings)
+    ours = [f"{name}={settings[name]}" for name in named if name in settings]
+    rest = [word for word in command[1:] if not word.startswith("--export=")]
+    return [command[0], f"--export={','.join([*parts, *ours])}", *rest]
+
+
 def _words_for(launcher: str, settings: Mapping[str, str]) -> tuple[list[str], bool]:
     """The launcher's options, and whether each program of a command needs them."""
-    if Path(launcher).name in _SLURM:
-        # srun separates variables by commas, which a value may hold: they come by its environment.
-        return [f"--export=ALL,{VARIABLE}={settings[VARIABLE]}"], False
     version = processes.output_of([launcher, "--version"])
     if any(sign in version for sign in _HYDRA_SIGNS):
         return [word for name, value in settings.items() for word in ("-genv", name, value)], False

@@ -1,0 +1,130 @@
+"""The drop-in library beside what a command preloads already."""
+
+import shutil
+import subprocess
+
+import pytest
+from dropin_helpers import cases_of, launcher_of, run_command
+from latecomer.launch import preload
+from mpi_helpers import installed
+from scenes_helpers import both_families
+
+OURS = "/ours/liblatecomer_preload.so"
+TOOL = """
+#include <mpi.h>
+#include <stdio.h>
+int MPI_Init(int* c, char*** v) {
+  const int code = PMPI_Init(c, v);
+  int rank;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) printf("tool: 0\\n");
+  return code;
+}
+"""
+SANITIZED = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  int rank;
+  double* const in = calloc(4000, sizeof *in);
+  double* const out = calloc(4000, sizeof *out);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  in[3] = rank + 1;
+  for (int i = 0; i < 20; ++i) {
+    MPI_Allreduce(in, out, 4000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  if (rank == 0) printf("mistakes: %d\\n", out[3] != 3);
+  free(in);
+  free(out);
+  return MPI_Finalize();
+}
+"""
+
+
+@pytest.fixture
+def launchers(tmp_path):
+    """Programs that call themselves the launchers of Open MPI, MPICH and Slurm."""
+    paths = {}
+    for name, says in (("openmpi", "mpirun (Open MPI) 4.1.4"), ("mpich", "HYDRA build details:"),
+                       ("slurm", "slurm 22")):  # fmt: skip
+        path = tmp_path / name / ("srun" if name == "slurm" else "mpirun")
+        path.parent.mkdir()
+        path.write_text(f"#!/bin/sh\necho '{says}'\n")
+        path.chmod(0o755)
+        paths[name] = str(path)
+    return paths
+
+
+def joined(launcher, *words):
+    command = preload.preloading([launcher, *words], preload.Path(OURS), {"A": "1"})
+    return command[1:]
+
+
+def test_other_preloads_of_a_command_are_joined(launchers, monkeypatch):
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    openmpi, mpich, slurm = launchers["openmpi"], launchers["mpich"], launchers["slurm"]
+    ours = ["-x", "A=1", "-x"]
+    assert joined(openmpi, "-n", "2", "app") == [*ours, f"LD_PRELOAD={OURS}", "-n", "2", "app"]
+    assert joined(openmpi, "-x", "LD_PRELOAD=/t/a.so:/t/b.so", "-n", "2", "app") == [
+        *ours, f"LD_PRELOAD={OURS} /t/a.so /t/b.so", "-n", "2", "app"]  # fmt: skip
+    assert joined(openmpi, "env", "LD_PRELOAD=/t/a.so", "app")[4:] == [
+        "env", f"LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
+    assert joined(mpich, "-genv", "LD_PRELOAD", "/t/a.so", "-n", "2", "app") == [
+        "-genv", "A", "1", "-genv", "LD_PRELOAD", f"{OURS} /t/a.so", "-n", "2", "app"]  # fmt: skip
+    assert joined(slurm, "--export=ALL,B=2,LD_PRELOAD=/t/a.so", "app") == [
+        f"--export=ALL,B=2,LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
+    assert joined(slurm, "--export=NONE", "app") == [f"--export=A=1,LD_PRELOAD={OURS}", "app"]
+    monkeypatch.setenv("LD_PRELOAD", "/e/c.so")
+    assert joined(openmpi, "app") == [*ours, f"LD_PRELOAD={OURS} /e/c.so", "app"]
+    assert joined(openmpi, "-x", "LD_PRELOAD", "app") == [
+        *ours,
+        f"LD_PRELOAD={OURS} /e/c.so",
+        "app",
+    ]
+    assert joined(openmpi, "-x", "LD_PRELOAD=/t/a.so", "app") == [
+        *ours, f"LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
+    sanitizer = "/l/libasan.so.8"
+    assert joined(openmpi, "-x", f"LD_PRELOAD=/t/a.so {sanitizer}", "app") == [
+        *ours, f"LD_PRELOAD={sanitizer} {OURS} /t/a.so", "app"]  # fmt: skip
+
+
+@both_families
+def test_a_tool_in_the_command_and_the_library_are_both_active(name, tmp_path):
+    (tmp_path / "tool.c").write_text(TOOL)
+    tool = tmp_path / "tool.so"
+    subprocess.run([installed(name).mpicc, "-shared", "-fPIC", tmp_path / "tool.c", "-o", tool],
+                   check=True)  # fmt: skip
+    launch = launcher_of(name, 2, [cases_of(name), "reductions"])
+    option = ["-x", f"LD_PRELOAD={tool}"] if name == "openmpi" else ["-genv", "LD_PRELOAD", tool]
+    command = [launch.command[0], *map(str, option), *launch.command[1:]]
+    settings = {"LATECOMER_STATS": "1"}
+    job = run_command(preload.preloading(command, preload.library(), settings), launch.env).check()
+    assert job.mistakes["tool"] == 0
+    assert job.err.startswith("latecomer: Of ")
+
+
+@pytest.mark.parametrize("option", ["address", "undefined", "thread"])
+def test_a_program_with_a_sanitizer_runs(option, tmp_path):
+    compiler = shutil.which("mpicc.openmpi")
+    if compiler is None:
+        pytest.skip("no mpicc.openmpi")
+    (tmp_path / "program.c").write_text(SANITIZED)
+    program = tmp_path / "program"
+    built = subprocess.run(
+        [compiler, f"-fsanitize={option}", tmp_path / "program.c", "-o", program],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if built.returncode != 0:
+        pytest.skip(f"no sanitizer: {built.stderr[-200:]}")
+    launch = launcher_of("openmpi", 2, [str(program)])
+    alone = run_command(
+        preload.with_variables(launch.command, {"ASAN_OPTIONS": "detect_leaks=0"}), launch.env
+    )
+    if alone.code != 0:
+        pytest.skip(f"the program fails alone: {alone.err[-200:]}")
+    settings = {"LATECOMER_STATS": "1", "LATECOMER_ALGORITHM": "fastest"}
+    command = [launch.command[0], "-x", "ASAN_OPTIONS=detect_leaks=0", *launch.command[1:]]
+    job = run_command(preload.preloading(command, preload.library(), settings), launch.env).check()
+    assert "latecomer: Of " in job.err
