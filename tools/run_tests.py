@@ -1,7 +1,10 @@
-"""Runs every suite and ends with one line `N passed, N failed[, N skipped]`.
+"""Runs every suite and ends with one line `N passed, N failed[, N skipped][, N unsteady]`.
 
-Usage: ./test [SUITE ...]; without names all of them. Exits 1 if anything failed. Each suite has a
-deadline, after which it counts as failed.
+Usage: ./test [SUITE ...]; without names all of them. Exits 1 if anything failed. A suite that
+prints nothing for so long that its deadline passes counts as failed.
+
+What failed is run once more, alone. What passes then is unsteady: a defect of the test, which is
+printed and counted, its first output is kept in build/unsteady/, and the run has not failed.
 
 One lane compiles and computes at the lowest priority. Beside it the suites of MPI programs run, and
 then the Python tests, which wait for programs and hosts. Ranks of Open MPI yield while they wait,
@@ -15,7 +18,9 @@ from __future__ import annotations
 import functools
 import os
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -47,11 +52,13 @@ class Counts:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    unsteady: int = 0
 
     def add(self, other: Counts) -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.unsteady += other.unsteady
 
 
 def cpp_files() -> list[str]:
@@ -172,19 +179,29 @@ def count(suite: Suite, code: int, output: str) -> Counts:
 def execute(
     command: list[str], deadline_s: float, variables: dict[str, str] | None = None
 ) -> tuple[int, str]:
-    """Exit code and all output; a missed deadline is exit code 124."""
+    """Exit code and all output. A command that prints nothing for so long has exit code 124: on a
+    busy machine one that still prints is slow, and not stuck."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **(variables or {})}
     try:
-        result = subprocess.run(
-            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, timeout=deadline_s,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        running = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
-    except subprocess.TimeoutExpired as expired:
-        partial = (expired.stdout or b"").decode(errors="replace")
-        return 124, f"{partial}\ndeadline of {deadline_s:.0f} s missed"
     except OSError as error:
         return 127, f"{command[0]}: {error.strerror}"
-    return result.returncode, result.stdout.decode(errors="replace")
+    output = bytearray()
+    with running:
+        end = running.stdout.fileno() if running.stdout else -1
+        while select.select([end], [], [], deadline_s)[0]:
+            more = os.read(end, 1 << 16)
+            if not more:
+                break
+            output += more
+        else:
+            os.killpg(running.pid, signal.SIGKILL)
+            output += f"\nprinted nothing for {deadline_s:.0f} s, and was ended".encode()
+        code = running.wait()
+    return 124 if code == -signal.SIGKILL else code, output.decode(errors="replace")
 
 
 def execute_in_shards(command: list[str], deadline_s: float) -> tuple[int, str]:
@@ -211,6 +228,39 @@ def excerpt(output: str, most: int = 20000) -> str:
 PRINTING = threading.Lock()
 
 
+def once_more(suite: Suite, output: str) -> tuple[list[str], str]:
+    """The command that runs what failed in a suite again, and what that is in words."""
+    if suite.counts == "gtest":
+        names = sorted(set(re.findall(r"\[  FAILED  \] ([\w/]+\.[\w/]+)", output)))
+        if names:
+            kept = [word for word in suite.command if not word.startswith("--gtest_filter=")]
+            return [*kept, f"--gtest_filter={':'.join(names)}"], ", ".join(names)
+    if "pytest" in suite.command:
+        names = sorted(set(re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", output, re.M)))
+        if names and all("::" in name for name in names):
+            at = suite.command.index("pytest") + 1
+            return [*suite.command[:at], "-q", "-rs", *names], ", ".join(names)
+    return suite.command, suite.name
+
+
+def run_again(suite: Suite, counts: Counts, output: str) -> str:
+    """What failed is unsteady if it passes alone. Returns the output to show."""
+    command, what = once_more(suite, output)
+    code, second = execute(command, suite.deadline_s)
+    passed = count(suite, code, second)
+    if passed.failed:
+        return f"{output}\n== once more, alone:\n{second}"
+    kept = ROOT / "build" / "unsteady" / f"{suite.name}.log"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(output)
+    counts.unsteady, counts.failed = counts.failed, 0
+    counts.passed += counts.unsteady
+    return f"{output}\n== unsteady: {what}: passed alone; first output in {kept.relative_to(ROOT)}"
+
+
+FAILED: list[tuple[Suite, Counts, str]] = []
+
+
 def run(suite: Suite) -> Counts:
     begin = time.monotonic()
     priority = ["nice", "-n", "19"] if suite.place == "low" else []
@@ -223,6 +273,7 @@ def run(suite: Suite) -> Counts:
     with PRINTING:
         if counts.failed:
             print(excerpt(output))
+            FAILED.append((suite, counts, output))
         elif counts.skipped:
             print("\n".join(line for line in output.splitlines() if "SKIPPED" in line))
         skipped = f", {counts.skipped} skipped" if counts.skipped else ""
@@ -236,6 +287,16 @@ def run_lane(lane: list[Suite]) -> Counts:
     for suite in lane:
         total.add(run(suite))
     return total
+
+
+def settle(total: Counts) -> None:
+    """What failed is run once more, with nothing beside it."""
+    for suite, counts, output in FAILED:
+        failed, passed = counts.failed, counts.passed
+        print(excerpt(run_again(suite, counts, output)), flush=True)
+        total.failed += counts.failed - failed
+        total.passed += counts.passed - passed
+        total.unsteady += counts.unsteady
 
 
 def choose(names: list[str]) -> list[Suite]:
@@ -257,8 +318,10 @@ def main() -> int:
     with ThreadPoolExecutor(2) as pool:
         for counts in pool.map(run_lane, (first, low)):
             total.add(counts)
+    settle(total)
     skipped = f", {total.skipped} skipped" if total.skipped else ""
-    print(f"{total.passed} passed, {total.failed} failed{skipped}")
+    unsteady = f", {total.unsteady} unsteady" if total.unsteady else ""
+    print(f"{total.passed} passed, {total.failed} failed{skipped}{unsteady}")
     return 1 if total.failed else 0
 
 

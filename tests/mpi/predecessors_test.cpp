@@ -52,14 +52,14 @@ MPI_TEST(a_later_communicator_goes_on_with_what_was_learned) {
     const Communicator comm = chosen("alpha=51us");
     use(context, comm);
     state_hash = state_of(comm).chooser.state_hash();
-    internal = state_of(comm).resources->comm->get();
+    internal = state_of(comm).resources->comm->link().comm();
     calls = state_of(comm).resources->calls;
   }
   const Communicator later = chosen("alpha=51us");
   sum_long_vectors(context, later, 2);
   const CommState& state = state_of(later);
   CHECK_EQ(state.chooser.state_hash(), state_hash);
-  CHECK(state.resources != nullptr && state.resources->comm->get() == internal);
+  CHECK(state.resources != nullptr && state.resources->comm->link().comm() == internal);
   CHECK(state.chooser.watch() != nullptr);
   sum_long_vectors(context, later, 5);
   CHECK(state.resources->calls > calls);

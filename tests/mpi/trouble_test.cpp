@@ -158,8 +158,8 @@ MPI_TEST(ranks_that_disagree_on_the_length_in_a_protocol) {
 
 void wait_for_a_question(const CommState& state) {
   for (int found = 0; found == 0; sleep_for(1e-3)) {
-    MPI_Iprobe(MPI_ANY_SOURCE, Tags::kFailures, state.resources->comm->get(), &found,
-               MPI_STATUS_IGNORE);
+    const Link& link = state.resources->comm->link();
+    MPI_Iprobe(MPI_ANY_SOURCE, link.tag(Tags::kFailures), link.comm(), &found, MPI_STATUS_IGNORE);
   }
 }
 

@@ -1,0 +1,79 @@
+"""The runner of all suites: what failed is run again alone, and silence is what a deadline is of."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
+import run_tests  # noqa: E402
+from run_tests import Counts, Suite  # noqa: E402
+
+
+def python(program):
+    return [sys.executable, "-c", program]
+
+
+@pytest.fixture(autouse=True)
+def own_root(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    monkeypatch.setattr(run_tests, "FAILED", [])
+
+
+def run_all(*suites):
+    total = run_tests.run_lane(list(suites))
+    run_tests.settle(total)
+    return total
+
+
+FAILS_ONCE = """
+import pathlib, sys
+mark = pathlib.Path({mark!r})
+again = mark.exists()
+mark.touch()
+print("it was", "again" if again else "first")
+sys.exit(0 if again else 1)
+"""
+
+
+def test_what_passes_alone_is_unsteady_and_kept(tmp_path, capsys):
+    program = python(FAILS_ONCE.format(mark=str(tmp_path / "mark")))
+    total = run_all(Suite("once", program), Suite("good", python("print('fine')")))
+    assert total == Counts(passed=2, failed=0, skipped=0, unsteady=1)
+    assert (tmp_path / "build" / "unsteady" / "once.log").read_text() == "it was first\n"
+    assert "== unsteady: once: passed alone" in capsys.readouterr().out
+
+
+def test_what_fails_twice_has_failed(capsys):
+    assert run_all(Suite("bad", python("raise SystemExit(3)"))) == Counts(failed=1)
+    assert "== once more, alone:" in capsys.readouterr().out
+
+
+def test_only_the_failed_cases_run_again(tmp_path):
+    suite = Suite("core", ["core_tests", "--gtest_filter=-Slow*"], "gtest")
+    output = "[ RUN      ] A.B\n[  FAILED  ] A.B (1 ms)\n[  FAILED  ] A.B\n[  FAILED  ] C/D.E/3\n"
+    assert run_tests.once_more(suite, output)[0] == ["core_tests", "--gtest_filter=A.B:C/D.E/3"]
+    suite = Suite("python", ["py", "-m", "pytest", "-q", "-n", "2", "tests/python"], "pytest")
+    output = (
+        "FAILED tests/python/test_a.py::test_b[x 1] - assert\nERROR tests/python/test_c.py::d\n"
+    )
+    assert run_tests.once_more(suite, output)[0] == [
+        "py", "-m", "pytest", "-q", "-rs", "tests/python/test_a.py::test_b[x 1]",
+        "tests/python/test_c.py::d"]  # fmt: skip
+    output = "ERROR tests/python/test_c.py\n"  # no test of it could be collected
+    assert run_tests.once_more(suite, output)[0] == suite.command
+
+
+def test_a_deadline_is_of_silence(tmp_path):
+    talks = "import time\nfor _ in range(8): print('.', flush=True); time.sleep(0.5)"
+    assert run_tests.execute(python(talks), 3)[0] == 0
+    code, output = run_tests.execute(
+        python("print('x', flush=True)\nimport time\ntime.sleep(600)"), 2
+    )
+    assert code == 124
+    assert output == "x\n\nprinted nothing for 2 s, and was ended"
+
+
+def test_a_command_that_cannot_start_is_told():
+    assert run_tests.execute(["/no/such"], 5) == (127, "/no/such: No such file or directory")
