@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dropin_helpers import cases_of, launcher_of, run_cases, run_command
+from dropin_helpers import cases_of, launcher_of, run_cases, run_command, shared_library
 from latecomer.launch import preload
 from mpi_helpers import installed
 from scenes_helpers import both_families
@@ -134,3 +134,14 @@ def test_a_rank_may_pass_the_library_by(name, algorithm, case):
     """It is noticed before data move, and the calls are left to the MPI library."""
     variables = {"LATECOMER_ALGORITHM": algorithm, "LATECOMER_MIN_BYTES": "0"}
     run_cases(name, 3, [f"past_all_{case}"], variables).check()
+
+
+def test_jobs_that_tolerate_the_death_of_ranks_are_left_alone(tmp_path):
+    """A library stands for Open MPI 5's variable, which says so."""
+    (tmp_path / "tolerant.c").write_text("_Bool ompi_ftmpi_enabled = 1;\n")
+    tolerant = shared_library(
+        installed("openmpi").mpicc, tmp_path / "tolerant.c", tmp_path / "tolerant.so"
+    )
+    job = run_cases("openmpi", 3, ["reductions"], {"LATECOMER_STATS": "1"}, behind=[tolerant])
+    assert job.check().err.count("\n") == 1
+    assert job.err.startswith("latecomer: inactive: the job tolerates failures of ranks")
