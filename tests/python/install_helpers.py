@@ -17,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "installed"
 def run(*command, env=None, cwd=None) -> str:
     done = subprocess.run(
         [str(word) for word in command], cwd=cwd, env={**os.environ, **(env or {})},
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
@@ -25,7 +25,7 @@ def run(*command, env=None, cwd=None) -> str:
 
 def failure(*command) -> str:
     done = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, check=False, timeout=120
+        [str(word) for word in command], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode != 0, done.stdout
     return " ".join((done.stdout + done.stderr).split())

@@ -27,7 +27,7 @@ def call(*words: str, **options) -> subprocess.CompletedProcess:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
         **options,
     )

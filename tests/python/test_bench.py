@@ -325,7 +325,7 @@ def test_an_interrupt_keeps_what_was_measured(fake, monkeypatch, tmp_path):
         wait_until(lambda: keep.exists() and keep.read_text().count("\n") == 21)
         time.sleep(0.1)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=20)
+        out, err = child.communicate(timeout=600)
     assert child.returncode == 130
     assert json.loads(out)["used"]["complete"] == "interrupted"
     assert "interrupted; these are the first 10 of 17 iterations" in err

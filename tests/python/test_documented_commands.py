@@ -212,7 +212,7 @@ def test_the_tutorial_works(folder):
     }
     for line in lines:
         done = subprocess.run(["bash", "-c", line], env=env, capture_output=True, text=True,
-                              timeout=60, check=False)  # fmt: skip
+                              timeout=600, check=False)  # fmt: skip
         assert (done.returncode, line) == (0, line), done.stderr
     assert "waiting for late ranks" in done.stderr
     assert {"ring.svg", "owners.svg", "call.html", "late"} <= {

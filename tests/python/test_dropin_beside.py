@@ -226,7 +226,7 @@ def job_with_a_death(name: str, how: str, variables: dict[str, str]) -> Job:
     """
     for _ in range(4 if name == "mpich" else 1):
         told = {"TEST_DEATH": how, **variables}
-        job = run_cases(name, 3, ["dies"], told, within_s=20)
+        job = run_cases(name, 3, ["dies"], told, within_s=60 if name == "mpich" else 600)
         if job.code != LATE:
             break
     return job

@@ -176,7 +176,7 @@ def test_exceptions_of_an_operator_pass_through_a_shared_library(plain, family, 
 
     started = mpi.launch_command(family, 2, [str(program)], allow_root=True)
     done = subprocess.run(
-        started.command, env=started.env, capture_output=True, text=True, check=False, timeout=60
+        started.command, env=started.env, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 42, done.stdout + done.stderr
 

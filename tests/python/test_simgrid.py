@@ -170,7 +170,7 @@ def test_the_documents_tables_are_current():
 
 def run(*words, platform=CROSSBAR):
     command = [str(simgrid.find()), "--platform", str(platform), *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def result_of(*words, platform=CROSSBAR):

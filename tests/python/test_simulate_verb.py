@@ -351,7 +351,7 @@ def test_an_interruption_keeps_what_is_complete(tmp_path):
     try:
         wait_until(lambda: _busy(poked.pid))
         poked.send_signal(signal.SIGINT)
-        _, err = poked.communicate(timeout=60)
+        _, err = poked.communicate(timeout=600)
     finally:
         poked.kill()
     assert poked.returncode == 130, err

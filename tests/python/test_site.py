@@ -19,7 +19,7 @@ def site(tmp_path_factory):
     command = [ROOT / "tools" / "site.sh", "--site-dir", folder]
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env=env
+        command, capture_output=True, text=True, timeout=600, check=False, env=env
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     return folder

@@ -18,7 +18,7 @@ def names() -> list[str]:
     if not PROGRAM.exists():
         pytest.skip(f"not built: {PROGRAM.name}")
     command = [PROGRAM, "--gtest_list_tests"]
-    listed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    listed = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
     found = []
     suite = ""
     for line in listed.splitlines():

@@ -40,9 +40,9 @@ def program(request, tmp_path):
     """A program, and a place in it: line 4, in `step`."""
     (tmp_path / "app.c").write_text(SOURCE)
     flags = ["-g", "-O0", "-fPIE" if request.param == "-pie" else "-fno-pie", request.param]
-    subprocess.run([CC, *flags, "app.c", "-o", "app"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run([CC, *flags, "app.c", "-o", "app"], cwd=tmp_path, check=True, timeout=600)
     offset = subprocess.run([tmp_path / "app"], capture_output=True, text=True, check=True,
-                            timeout=60).stdout  # fmt: skip
+                            timeout=600).stdout  # fmt: skip
     return tmp_path / "app", f"app+0x{offset}"
 
 

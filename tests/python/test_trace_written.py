@@ -70,7 +70,7 @@ def programs(tmp_path_factory):
             family, made[name] = installed(name), folder / name
             (folder / "code.c").write_text(CODE)
             subprocess.run(
-                [family.mpicc, folder / "code.c", "-o", made[name]], check=True, timeout=60
+                [family.mpicc, folder / "code.c", "-o", made[name]], check=True, timeout=600
             )
         return str(made[name])
 
@@ -152,7 +152,7 @@ def test_programs_that_call_latecomer_are_traced(name, tmp_path):
     (tmp_path / "code.c").write_text(LINKED)
     subprocess.run(
         [family.mpicc, tmp_path / "code.c", "-I", ROOT / "include", library,
-         f"-Wl,-rpath,{library.parent}", "-o", tmp_path / "code"], check=True, timeout=60,
+         f"-Wl,-rpath,{library.parent}", "-o", tmp_path / "code"], check=True, timeout=600,
     )  # fmt: skip
     env = {**PATIENT, "LATECOMER_TRACE": str(tmp_path / "trace")}
     launch = mpi.launch_command(family, 2, [str(tmp_path / "code")], env=env, allow_root=True)
@@ -229,7 +229,7 @@ def test_a_killed_job_keeps_what_was_written(name, programs, tmp_path):
     with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                           start_new_session=True) as job:  # fmt: skip
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 600
             while time.monotonic() < deadline and _calls(folder) < 40:
                 time.sleep(0.05)
             for path in folder.iterdir():
@@ -237,7 +237,7 @@ def test_a_killed_job_keeps_what_was_written(name, programs, tmp_path):
                 os.kill(pid, 9)
         finally:
             job.terminate()
-            job.wait(timeout=30)
+            job.wait(timeout=600)
     trace = read(folder)
     assert trace.calls >= 20
     assert np.isfinite(trace.groups[0].exit[:20]).all()
