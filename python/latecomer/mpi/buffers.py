@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+from . import whole
+
 Spec = Any  # a buffer, as above
 
-MAX_COUNT = 2**31 - 1  # of the C functions; more is sent as fewer elements of a larger datatype
+MAX_COUNT = whole.MOST  # of the C functions; more is sent as fewer elements of a larger datatype
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ def read(
 
     The parts are equal, or, unless `even`, differ by one element, the longer ones first.
     `in_place`: None means MPI.IN_PLACE, as in mpi4py.
-    Raises TypeError for what is no buffer, BufferError for memory that cannot be written, and
-    ValueError for a count that the memory does not hold.
+    Raises TypeError for what is no buffer or no integer, BufferError for memory that cannot be
+    written, and ValueError for a count that the memory does not hold.
     """
     if spec is None and not in_place:
         raise TypeError("buffer: None; give an object with memory, or a list of one and its type")
@@ -68,7 +70,7 @@ def read(
     datatype = _datatype(words.datatype, words.data)
     if _is_sequence(words.count):
         return _divided(words, memory, datatype)
-    offset = int(words.displacements or 0)
+    offset = whole.whole("displacement", _or_0(words.displacements))
     _check_places([offset])
     counts = None
     if words.count is None:
@@ -78,7 +80,7 @@ def read(
             raise ValueError(f"buffer: {held} elements; give equal parts to {parts} ranks")
         counts = tuple(count + (i < rest) for i in range(parts)) if rest else None
     else:
-        count = int(words.count)
+        count = whole.count(words.count)
         _check(memory, datatype, offset + count * parts if count > 0 else 0)
     _, extent = datatype.Get_extent()
     return Buffer(memory.address + offset * extent, count, datatype, counts, owner=memory)
@@ -142,7 +144,11 @@ def _at_bottom(words: _Words) -> Buffer:
     if words.count and words.datatype is None:
         raise ValueError("buffer: no memory and no datatype; give [MPI.BOTTOM, count, type]")
     datatype = MPI.BYTE if words.datatype is None else _datatype(words.datatype, b"")
-    return Buffer(0, int(words.count or 0), datatype)
+    return Buffer(0, whole.count(_or_0(words.count)), datatype)
+
+
+def _or_0(given: Any) -> Any:
+    return 0 if given is None else given
 
 
 def _datatype(given: Any, data: Any) -> MPI.Datatype:
@@ -164,9 +170,13 @@ def _letter(data: Any) -> str:
 
 
 def _divided(words: _Words, memory: MPI.buffer, datatype: MPI.Datatype) -> Buffer:
-    counts = tuple(int(each) for each in words.count)
+    counts = tuple(map(whole.count, words.count))
     given = words.displacements
-    places = tuple(_sums_before(counts)) if given is None else tuple(int(each) for each in given)
+    places = (
+        tuple(_sums_before(counts))
+        if given is None
+        else tuple(whole.whole("displacement", each) for each in given)
+    )
     _check_places(places)
     ends = [place + count for place, count in zip(places, counts, strict=False) if count > 0]
     _check(memory, datatype, max(ends, default=0))

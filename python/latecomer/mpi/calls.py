@@ -9,7 +9,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from . import buffers
+from . import buffers, whole
 from .buffers import Buffer, Spec
 from .library import handle
 
@@ -132,7 +132,8 @@ def _words(buffer: Buffer) -> tuple[int, int, int]:
 
 
 def _c_numbers(name: str, values: tuple[int, ...]) -> ctypes.Array[ctypes.c_int]:
-    if any(abs(value) > buffers.MAX_COUNT for value in values):
+    far = next((value for value in values if abs(value) > buffers.MAX_COUNT), None)
+    if far is not None:
         remedy = "give a larger datatype and fewer elements"
-        raise ValueError(f"{name}: {max(values)} is above {buffers.MAX_COUNT}; {remedy}")
-    return (ctypes.c_int * len(values))(*values)
+        raise ValueError(f"{name}: {far} is above {buffers.MAX_COUNT}; {remedy}")
+    return (ctypes.c_int * len(values))(*(whole.c_int(name, value) for value in values))

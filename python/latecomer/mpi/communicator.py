@@ -32,7 +32,8 @@ class Communicator:
     MPI.IN_PLACE. They have MPI's meaning, and all ranks must call them in the same order. Counts
     may exceed 2**31 - 1. Operators and datatypes of the program are allowed. Memory must be the
     processor's. Errors of MPI or latecomer raise MPI.Exception; a buffer that cannot be read raises
-    TypeError, ValueError or BufferError before anything is sent.
+    TypeError, ValueError or BufferError, and a root that is no int of C TypeError or OverflowError,
+    before anything is sent.
 
     Settings belong to the MPI communicator, not to this object: two objects of one communicator
     share them. Source: latecomer_mpi.h.
@@ -172,7 +173,7 @@ class Communicator:
 
     def set_reproducible(self, on: bool = True) -> None:
         """Make results the same bits from run to run, or not. All ranks must call it."""
-        self._set("set_reproducible", int(on))
+        self._set("set_reproducible", bool(on))
 
     def set_long_wait(self, seconds: float) -> None:
         """Set how long a call waits before it reports the rank that it waits for."""

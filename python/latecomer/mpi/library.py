@@ -9,8 +9,9 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ctypes import c_char_p, c_double, c_int, c_size_t, c_void_p
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from mpi4py import MPI
 
 from ..base.errors import UserError
 from ..launch import program
+from . import whole
 from .errors import LatecomerError
 
 _FAMILIES = {
@@ -30,8 +32,17 @@ _FAMILIES = {
 }
 _ABI = "mpiabi"  # in the file name of mpi4py's module for MPI 5's standard ABI
 
+
+@dataclass(frozen=True)
+class _Int:
+    """An int of C. ctypes alone would cut a number that does not fit, without a word."""
+
+    name: str  # in errors
+
+
 # The words for arguments below.
-_BUFFER, _COUNT, _COUNTS, _ROOT = c_void_p, c_int, c_void_p, c_int
+_BUFFER, _COUNT, _COUNTS, _ROOT = c_void_p, _Int("count"), c_void_p, _Int("root")
+_SIZE, _ON, _INDEX = _Int("size"), _Int("on"), _Int("index")
 _TYPE, _OP, _COMM, _INFO = "handle", "handle", "handle", "handle"
 _SENT, _RECEIVED = (_BUFFER, _COUNT, _TYPE), (_BUFFER, _COUNT, _TYPE)
 
@@ -50,18 +61,18 @@ _OTHERS: dict[str, tuple[Any, ...]] = {
     "request_free": (c_void_p,),
     "set_algorithm": (_COMM, c_char_p, c_char_p),
     "set_estimate": (_COMM, c_char_p),
-    "set_arrivals": (_COMM, c_void_p, c_int),
+    "set_arrivals": (_COMM, c_void_p, _SIZE),
     "set_network": (_COMM, c_char_p),
-    "set_reproducible": (_COMM, c_int),
+    "set_reproducible": (_COMM, _ON),
     "set_long_wait": (_COMM, c_double),
     "compute_begin": (_COMM,),
     "compute_progress": (_COMM, c_double),
     "compute_end": (_COMM,),
-    "get_pattern": (_COMM, c_void_p, c_void_p, c_int),
-    "get_last_to_arrive": (_COMM, c_void_p, c_int),
+    "get_pattern": (_COMM, c_void_p, c_void_p, _SIZE),
+    "get_last_to_arrive": (_COMM, c_void_p, _SIZE),
     "get_stats": (_COMM, c_void_p),
     "count_stats": (_COMM, c_void_p, c_void_p),
-    "get_key_stats": (_COMM, c_int, c_void_p),
+    "get_key_stats": (_COMM, _INDEX, c_void_p),
     "get_clock_error": (_COMM, c_void_p),
     "get_parameters": (_COMM, c_char_p, c_size_t),
 }
@@ -87,14 +98,19 @@ class Library:
 
     def _function(self, name: str, words: tuple[Any, ...]) -> Any:
         function = getattr(self._library, f"latecomer_{name}")
-        function.argtypes = [self.handle if word == "handle" else word for word in words]
+        function.argtypes = [self._c_type(word) for word in words]
         function.restype = c_int
-        return function
+        ints = [(at, word.name) for at, word in enumerate(words) if isinstance(word, _Int)]
+        return _checked(function, ints)
+
+    def _c_type(self, word: Any) -> Any:
+        return c_int if isinstance(word, _Int) else self.handle if word == "handle" else word
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function; no Python code of other threads waits meanwhile.
 
-        Raises LatecomerError, an MPI.Exception, with MPI's code and the library's message.
+        Raises LatecomerError, an MPI.Exception, with MPI's code and the library's message;
+        before the call TypeError and OverflowError for what is no int of C.
         """
         code = self._functions[name](*arguments)
         if code != MPI.SUCCESS:
@@ -106,6 +122,18 @@ class Library:
             return MPI.Get_error_string(code)
         said = self._library.latecomer_last_error() or b""
         return said.decode(errors="replace") or MPI.Get_error_string(code)
+
+
+def _checked(function: Any, ints: list[tuple[int, str]]) -> Callable[..., int]:
+    """The function, with a look at the arguments that are ints of C."""
+
+    def call(*arguments: Any) -> int:
+        words = list(arguments)
+        for at, name in ints:
+            words[at] = whole.c_int(name, words[at])
+        return function(*words)
+
+    return call if ints else function
 
 
 def family() -> str:

@@ -362,6 +362,58 @@ def errors():
     comm.comm.Free()
 
 
+def whole_numbers():
+    """What is no integer, or none that C holds, is an error before anything is sent."""
+    comm = latecomer.Communicator(COMM.Dup(), algorithm="native")
+    comm.comm.Set_errhandler(MPI.ERRORS_RETURN)
+    mine, ours, all_ = np.arange(SIZE), np.zeros(SIZE, int), np.zeros((SIZE, SIZE), int)
+    rooted = (
+        lambda root: comm.bcast(ours, root),
+        lambda root: comm.reduce(mine, ours, MPI.SUM, root),
+        lambda root: comm.gather(mine, all_, root),
+        lambda root: comm.scatter(all_, ours, root),
+        lambda root: comm.bcast_init(ours, root),
+        lambda root: comm.reduce_init(mine, ours, MPI.SUM, root),
+        lambda root: comm.gather_init(mine, all_, root),
+        lambda root: comm.scatter_init(all_, ours, root),
+    )
+    for call in rooted:
+        for far in (2**32, 2**32 + 1, 2**31, -(2**31) - 1, -(2**64), np.uint64(2**63), 10**30):
+            refused(OverflowError, f"root: {far}; give a number from", call, far)
+        for other in (1.0, 0.0, np.float64(1), "1", None, np.bool_(True), 1j):
+            refused(TypeError, f"root: {other!r} is no integer", call, other)
+    for call in rooted[:4]:  # the announced ones say it when they are carried out
+        for none in (-1, SIZE, 2**31 - 1):
+            refused(MPI.Exception, "root", call, none)
+    for root in (np.int32(1), np.uint8(1), np.array(1), True):
+        expected = np.full(SIZE, 1)
+        ours[:] = RANK
+        comm.bcast(ours, root)
+        expect(ours, expected)
+    part = np.ones(1, int)
+    for wrong, error in ((1.0, TypeError), (np.float64(1), TypeError), (1j, TypeError),
+                         (-1, ValueError), (np.int64(-1), ValueError)):  # fmt: skip
+        said = "count: "
+        refused(error, said, comm.bcast, [ours, wrong])
+        refused(error, said, comm.allreduce, [mine, wrong], [ours, wrong])
+        refused(error, said, comm.allgatherv, part, [ours, [wrong] * SIZE])
+        refused(error, said, comm.bcast, [MPI.BOTTOM, wrong, MPI.BYTE])
+    for wrong in (1.0, 0.0, "0", np.float32(0)):
+        refused(TypeError, "displacement: ", comm.bcast, [ours, 1, wrong, MPI.INT64_T])
+        refused(TypeError, "displacement: ", comm.allgatherv, part, [ours, [1] * SIZE,
+                                                                     [wrong] * SIZE])  # fmt: skip
+    for far in (2**31, 2**32, 2**32 + 1):
+        refused(ValueError, "", comm.allgatherv, part, [ours, [1] * SIZE, [far] * SIZE])
+        refused(ValueError, "", comm.allgatherv, part, [ours, [far] * SIZE])
+        refused(ValueError, "", comm.bcast, [ours, far])
+        empty = [ours, [0] * SIZE, [-far] * SIZE]
+        refused(ValueError, f"displacements: {-far}", comm.allgatherv, part[:0], empty)
+    counts = np.array([1] * SIZE, np.int16)
+    comm.allgatherv(part * RANK, [ours, counts, np.arange(SIZE, dtype=np.uint32)])
+    expect(ours, np.arange(SIZE))
+    comm.comm.Free()
+
+
 def observed():
     comm = latecomer.Communicator(COMM.Dup(), algorithm={"allreduce": "ring"})
     mine, ours = np.ones(2000), np.zeros(2000)
@@ -407,7 +459,8 @@ def unchanged_program():
 
 CASES = [every_collective, in_place, parts_of_all_sizes, derived_types, user_operators,
          long_vectors, persistent, requests_without_a_name, nothing_given,
-         memory_in_uneven_parts, functions, knowledge, errors, observed]  # fmt: skip
+         memory_in_uneven_parts, functions, knowledge, errors,
+         whole_numbers, observed]  # fmt: skip
 
 
 def main(names):
