@@ -17,6 +17,7 @@
 #include "base/parse.hpp"
 #include "bounds/lower_bound.hpp"
 #include "capi/core/listing.hpp"
+#include "capi/core/verify_plan.hpp"
 #include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
 #include "price/planning_cost.hpp"
@@ -144,7 +145,8 @@ class PyPlan {
   [[nodiscard]] const Placement& placement() const { return placement_; }
 
   [[nodiscard]] std::optional<std::pair<std::string, std::string>> counterexample() const {
-    const auto found = interruptible([&] { return verify(plan_.problem, build_programs(plan_)); });
+    const auto found =
+        interruptible([&] { return verify_plan(plan_, network_, arrivals_, placement_); });
     if (!found) return std::nullopt;
     return std::pair(std::string(found->rule), found->text);
   }

@@ -68,8 +68,9 @@ LATECOMER_API int latecomer_plan(const latecomer_problem* problem, char** text);
  * refuses the problem or decides while it runs. */
 LATECOMER_API int latecomer_program(const latecomer_problem* problem, int32_t rank, char** text);
 
-/* Checks the programs of all ranks. Sets *counterexample to NULL if they are right, else to a text
- * that names the broken rule. */
+/* Checks the programs of all ranks or, of an algorithm that decides while it runs, what its ranks
+ * do in one call on the virtual network with these arrivals. Sets *counterexample to NULL if they
+ * are right, else to a text that names the broken rule. */
 LATECOMER_API int latecomer_verify(const latecomer_problem* problem, char** counterexample);
 
 /* Checks a text that holds a plan and then the programs of all its ranks, as latecomer_verify

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/last_error.hpp"
 #include "capi/core/listing.hpp"
+#include "capi/core/verify_plan.hpp"
 #include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
 #include "simulate/simulate.hpp"
@@ -114,7 +115,7 @@ int latecomer_verify(const latecomer_problem* problem, char** counterexample) {
     needed(problem);
     needed(counterexample);
     const Request request(*problem);
-    *counterexample = in_words(verify(request.plan.problem, build_programs(request.plan)));
+    *counterexample = in_words(verify_plan(request.plan, request.network, request.arrivals, {}));
   });
 }
 
