@@ -2,13 +2,17 @@
 
 import io
 import json
+import random
+import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import latecomer
 import pytest
 from latecomer import cli
-from latecomer.core import cases
+from latecomer.core import cases, sampled
 from latecomer.core.checking import Counterexample
 
 NEGATIVE = Path(__file__).parents[1] / "negative"
@@ -16,6 +20,7 @@ TREE, RING = (
     next(row for row in latecomer.algorithms() if row.name == name)
     for name in ("sorted_linear_tree", "ring")
 )
+PROTOCOLS = [row for row in latecomer.algorithms() if row.kind == "protocol"]
 
 
 def run(capsys, *words):
@@ -29,7 +34,17 @@ def run(capsys, *words):
 
 def test_the_table_names_algorithms_ranks_and_cases(capsys):
     code, out, err = run(
-        capsys, "--collective", "allreduce", "--ranks", "1-3,5", "--arrivals", 3, "--seed", 7
+        capsys,
+        "--collective",
+        "allreduce",
+        "--ranks",
+        "1-3,5",
+        "--arrivals",
+        3,
+        "--seed",
+        7,
+        "--budget",
+        "0s",
     )
     assert (code, err) == (0, "")
     assert "3 arrival patterns of seed 7" in out
@@ -38,7 +53,7 @@ def test_the_table_names_algorithms_ranks_and_cases(capsys):
     assert header.split() == ["ranks", "1", "2", "3", "5", "cases"]
     for row in latecomer.algorithms("allreduce"):
         shown = [line.split() for line in out.splitlines() if line.split()[:1] == [row.name]]
-        assert [cells[1:5] for cells in shown] == [["ok"] * 4] * (row.kind == "program")
+        assert [cells[1:5] for cells in shown] == [["ok"] * 4] * (row.kind != "native")
 
 
 def test_many_numbers_of_ranks_are_several_tables(capsys, monkeypatch):
@@ -75,11 +90,13 @@ def test_json(capsys):
         (["--ranks", "5-4"], "--ranks: '5-4'; give"),
         (["--ranks", "4,,5"], "--ranks: ''; give"),
         (["--ranks", "four"], "--ranks: 'four'; give"),
-        (["--algorithms", "rign"], "--algorithms: 'rign'; give some of auto, "),
+        (["--algorithms", "rign"], "--algorithms: 'rign'; give some of arrival_b, "),
         (["--algorithms", "native"], "--algorithms: 'native'; give some of"),
         (["--arrivals", "-1"], "Invalid value for --arrivals"),
         (["--arrivals", "x"], "Invalid value for --arrivals"),
         (["--frobnicate"], "No such option"),
+        (["--budget", "3"], "--budget: '3' is not usable; right would be"),
+        (["--budget", "3s", "--all"], "--budget: '3s'; leave it out, or --all"),
     ],
 )
 def test_usage_errors(capsys, words, message):
@@ -87,6 +104,47 @@ def test_usage_errors(capsys, words, message):
     assert (code, out) == (2, "")
     assert err.startswith("latecomer: error: ")
     assert message in err
+
+
+def test_a_budget_that_is_too_short_is_told(capsys):
+    words = ["--collective", "bcast", "--algorithms", "linear,arrival_nb", "--ranks", "4-5"]
+    code, out, err = run(capsys, *words, "--budget", "0s")
+    assert (code, err) == (0, "")
+    told = re.search(r": 4 of ([\d,]+) cases, chosen by the seed, no counterexamples; --all", out)
+    assert told
+    assert "Of arrival_nb, which decide while they run, calls on the virtual" in out
+    assert f": {told[1]} cases, no counterexamples\n" in run(capsys, *words, "--all")[1]
+
+
+def test_the_seed_chooses_the_cases(capsys):
+    words = ["--algorithms", "ring", "--ranks", "2-9", "--budget", "0s", "--json"]
+    found = json.loads(run(capsys, *words)[1])
+    assert (found["complete"], found["cases"], found["of"] > 16) == (False, 16, True)
+    assert all(cell["cases"] == 1 for cell in found["checked"])
+    all_ = cases.Cases(TREE, 4, 3, 1)
+    once, again, other = (list(sampled._shuffled(all_, random.Random(seed))) for seed in (1, 1, 2))
+    assert once == again != other
+    assert set(once) == set(all_)
+    assert len(once) == len(set(once))
+
+
+@pytest.mark.parametrize("row", PROTOCOLS, ids=lambda row: f"{row.collective} {row.name}")
+def test_algorithms_that_decide_while_they_run_are_verified(capsys, row):
+    code, out, _ = run(
+        capsys,
+        *("--algorithms", row.name, "--collective", row.collective, "--ranks", "2,5"),
+        *("--per-node", "2", "--budget", "0s"),
+    )
+    assert code == 0
+    assert [line.split()[:3] for line in out.splitlines() if row.name in line.split()[:1]] == [
+        [row.name, "ok", "ok"]
+    ]
+    assert (
+        latecomer.verify(
+            row.name, ranks=5, count=30, collective=row.collective, arrival=[0, 0, 3e-3, 0, 1e-3]
+        )
+        is None
+    )
 
 
 # ---- counterexamples
@@ -150,11 +208,19 @@ def test_the_command_repeats_the_case(capsys, case):
     assert capsys.readouterr().out.endswith(expected.text)
 
 
+def test_the_command_repeats_the_case_of_a_protocol():
+    case = cases.Case("online_owners:blocks=3", "allreduce", 3, 29, arrival=(1e-05, 0.0, 0.0031))
+    words = shlex.split(case.command())
+    assert words[0] == "python3"
+    ended = subprocess.run([sys.executable, *words[1:]], capture_output=True, text=True, check=True)
+    assert ended.stdout == "None\n"
+
+
 # ---- the cases
 
 
 def test_every_count_place_and_variant_is_met():
-    found = list(cases.cases(TREE, 4, arrivals=6, seed=1))
+    found = list(cases.Cases(TREE, 4, arrivals=6, seed=1))
     assert {case.count for case in found} == {0, 1, 3, 4, 5, 37}
     assert {case.in_place for case in found} == {False, True}
     assert {case.commutative for case in found} == {True}
@@ -168,11 +234,11 @@ def test_every_count_place_and_variant_is_met():
 
 
 def test_only_arrival_aware_algorithms_meet_arrivals():
-    assert {case.arrival for case in cases.cases(RING, 4, arrivals=6, seed=1)} == {None}
+    assert {case.arrival for case in cases.Cases(RING, 4, arrivals=6, seed=1)} == {None}
 
 
 def test_the_seed_makes_the_arrivals():
-    once, again, other = (list(cases.cases(TREE, 4, 3, seed)) for seed in (1, 1, 2))
+    once, again, other = (list(cases.Cases(TREE, 4, 3, seed)) for seed in (1, 1, 2))
     assert once == again != other
 
 
@@ -212,6 +278,7 @@ def test_a_planted_error_in_json(capsys):
         ("--ranks", 3),
         ("--arrivals", 0),
         ("--seed", 2),
+        ("--budget", "1s"),
     ],
 )
 def test_options_beside_a_file_are_errors(capsys, option):

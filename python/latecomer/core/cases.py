@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import random
 import shlex
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from .checking import Counterexample, verify
 from .compiled import core
-from .registry import Algorithm, Parameter, collectives
+from .registry import Algorithm, Parameter, collectives, decides_while_it_runs
+
+if TYPE_CHECKING:
+    from typing import SupportsIndex
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,27 @@ class Case:
             placement=self.placement,
         )
 
+    def _words(self) -> str:
+        """The arguments of latecomer.verify()."""
+        given = {
+            "ranks": self.ranks,
+            "count": self.count,
+            "collective": self.collective,
+            "commutative": self.commutative,
+            "in_place": self.in_place,
+            "root": self.root,
+            "arrival": self.arrival,
+            "parts": self.parts,
+            "placement": self.placement or None,
+        }
+        words = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        return ", ".join([repr(self.algorithm), *words])
+
     def command(self) -> str:
         """The command that checks it again."""
+        if decides_while_it_runs(self.collective, self.algorithm):
+            code = f"import latecomer; print(latecomer.verify({self._words()}))"
+            return shlex.join(["python3", "-c", code])
         words = ["latecomer", "show", self.algorithm, "--collective", self.collective]
         words += ["--ranks", str(self.ranks), "--count", str(self.count)]
         words += ["--network", core.Network().text]
@@ -57,33 +81,61 @@ class Case:
         return f"{shlex.join(words)} | latecomer verify -"
 
 
-def cases(
-    row: Algorithm, ranks: int, arrivals: int, seed: int, placement: tuple[int, ...] = ()
-) -> Iterator[Case]:
+class Cases(Sequence[Case]):
     """Every parameter variant with every count, operator, root and place, ranks arriving together.
     All with this placement.
 
-    An arrival-aware algorithm then meets `arrivals` random arrival patterns in every variant, root,
-    place and operator, the counts taking turns.
+    An arrival-aware algorithm, and one that decides while it runs, then meets `arrivals` random
+    arrival patterns in every variant, root, place and operator, the counts taking turns. Cases are
+    made when they are asked for: there may be hundreds of thousands.
     """
-    counts = counts_for(ranks)
-    shapes = [
-        Case(name, row.collective, ranks, 0, in_place, commutative, root=root, placement=placement)
-        for name, root, in_place, commutative in product(
-            variants(row, ranks), roots(row, ranks), places(row), operators(row)
-        )
-    ]
-    for shape, count in product(shapes, counts):
-        yield replace(shape, count=count)
-    if collectives()[row.collective].parted:
-        lengths = tuple(7 * rank % 5 for rank in range(ranks))
-        for shape in shapes:
-            yield replace(shape, count=sum(lengths), parts=lengths)
-    chance = random.Random(f"{seed} {row.name} {ranks}")
-    for turn in range(arrivals if row.arrival_aware else 0):
-        pattern, count = random_arrival(chance, ranks), counts[turn % len(counts)]
-        for shape in shapes:
-            yield replace(shape, count=count, arrival=pattern)
+
+    def __init__(
+        self,
+        row: Algorithm,
+        ranks: int,
+        arrivals: int,
+        seed: int,
+        placement: tuple[int, ...] = (),
+    ) -> None:
+        settings = [_settings(parameter, ranks) for parameter in row.parameters]
+        self._choices = [*settings, roots(row, ranks), places(row), operators(row)]
+        self._first = Case(row.name, row.collective, ranks, 0, placement=placement)
+        self._shapes = math.prod(map(len, self._choices))
+        self._counts = counts_for(ranks)
+        self._parts = ()
+        if collectives()[row.collective].parted:
+            self._parts = tuple(7 * rank % 5 for rank in range(ranks))
+        chance = random.Random(f"{seed} {row.name} {ranks}")
+        meets = row.arrival_aware or row.kind == "protocol"
+        self._patterns = [random_arrival(chance, ranks) for _ in range(arrivals * meets)]
+
+    def __len__(self) -> int:
+        return self._shapes * (len(self._counts) + bool(self._parts) + len(self._patterns))
+
+    def __getitem__(self, index: SupportsIndex) -> Case:  # type: ignore[override]
+        number = range(len(self))[index.__index__()]
+        if number < self._shapes * len(self._counts):
+            shape, count = divmod(number, len(self._counts))
+            return replace(self._shape(shape), count=self._counts[count])
+        turn, shape = divmod(number - self._shapes * len(self._counts), self._shapes)
+        case = self._shape(shape)
+        if self._parts and turn == 0:
+            return replace(case, count=sum(self._parts), parts=self._parts)
+        turn -= bool(self._parts)
+        count = self._counts[turn % len(self._counts)]
+        return replace(case, count=count, arrival=self._patterns[turn])
+
+    def _shape(self, number: int) -> Case:
+        """The case of one combination of the choices; the last choice changes fastest."""
+        chosen: list[Any] = []
+        for each in reversed(self._choices):
+            number, at = divmod(number, len(each))
+            chosen.append(each[at])
+        commutative, in_place, root, *settings = chosen
+        name = self._first.algorithm + "".join(reversed(settings))
+        return replace(self._first, algorithm=name, root=root, in_place=in_place,
+                       commutative=commutative)  # fmt: skip
 
 
 def roots(row: Algorithm, ranks: int) -> list[int]:

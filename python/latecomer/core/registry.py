@@ -71,6 +71,11 @@ def is_arrival_aware(collective: str, algorithm: str) -> bool:
     return (collective, algorithm.partition(":")[0]) in _arrival_aware()
 
 
+def decides_while_it_runs(collective: str, algorithm: str) -> bool:
+    """Tell whether this algorithm, with or without parameters, is a protocol."""
+    return (collective, algorithm.partition(":")[0]) in _protocols()
+
+
 @cache
 def _all() -> tuple[Algorithm, ...]:
     """The registry does not change: it is read once."""
@@ -80,6 +85,11 @@ def _all() -> tuple[Algorithm, ...]:
 @cache
 def _arrival_aware() -> frozenset[tuple[str, str]]:
     return frozenset((row.collective, row.name) for row in _all() if row.arrival_aware)
+
+
+@cache
+def _protocols() -> frozenset[tuple[str, str]]:
+    return frozenset((row.collective, row.name) for row in _all() if row.kind == "protocol")
 
 
 def _algorithm(row: dict[str, Any]) -> Algorithm:

@@ -28,8 +28,11 @@ def parse_ranks(text: str) -> list[int]:
 
 
 def choose(names: str | None, collective: str | None = None) -> list[latecomer.Algorithm]:
-    """The algorithms of a list of names that run programs; None: all. Raises UsageError."""
-    rows = [row for row in latecomer.algorithms(collective) if row.kind == "program"]
+    """The algorithms of a list of names, but for the MPI library's own; None: all.
+
+    Raises UsageError.
+    """
+    rows = [row for row in latecomer.algorithms(collective) if row.kind != "native"]
     if names is None:
         return rows
     wanted = [name.strip() for name in names.split(",")]

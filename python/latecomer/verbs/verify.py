@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,16 +14,21 @@ import latecomer
 
 from ..base.errors import UserError
 from ..base.output import console, print_json, progress_bar
-from ..command.declare import argument, bad_value, option
+from ..command.declare import argument, bad_value, flag, option
 from .lists import choose, parse_ranks
 from .options import Json, PerNode, Placement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.table import Table
+
+    from ..core.sampled import Cell
 
 _NAMES = 32  # columns of a terminal beside the numbers of ranks
 _CELL = 4  # and for each of them
-_RANKS, _ARRIVALS, _SEED = "1-17", 20, 1
+_RANKS, _ARRIVALS, _SEED, _BUDGET = "1-17", 20, 1, "45s"
+_OF_NODES = ("nodes", "online_nodes")
 
 File = Annotated[
     str | None,
@@ -47,21 +54,17 @@ Arrivals = Annotated[
 ]  # fmt: skip
 Seed = Annotated[
     int | None,
-    option("--seed", "N", f"Seed the random arrival patterns. The default is {_SEED}."),
-]
+    option("--seed", "N", "Seed the random arrival patterns, and the choice of cases. The default "
+           f"is {_SEED}."),
+]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Cell:
-    """An algorithm at one number of ranks."""
-
-    collective: str
-    algorithm: str
-    ranks: int
-    cases: int  # up to the first counterexample
-    rule: str | None = None  # of the counterexample; None: there is none
-    text: str | None = None
-    command: str | None = None  # checks the counterexample again
+Budget = Annotated[
+    str | None,
+    option("--budget", "TIME", "Check cases for about this long, if not all can be checked in it, "
+           f"as in 10s or 600s. The default is {_BUDGET}."),
+]  # fmt: skip
+All = Annotated[bool, flag("--all", "Check every case, however long that takes.")]
 
 
 @dataclass(frozen=True)
@@ -87,12 +90,18 @@ def verify(
     seed: Seed = None,
     per_node: PerNode = None,
     placement: Placement = None,
+    budget: Budget = None,
+    everything: All = False,
     as_json: Json = False,
 ) -> int:
     """Check that algorithms are right, for every order of messages and arrivals.
 
-    Nothing is run: the programs of all ranks are checked against every rule of a schedule. The exit
-    code is 1 if a rule is broken, and a sentence names the place.
+    Nothing is run: the programs of all ranks are checked against every rule of a schedule. Of
+    algorithms that decide while they run, what their ranks did in a call on the virtual network is
+    checked in the same way. The exit code is 1 if a rule is broken, and a sentence names the place.
+
+    There are millions of cases. As many as fit in the budget of time are checked, of each algorithm
+    and number of ranks about equally many, in an order that the seed makes; --all checks all.
 
     Example: latecomer verify --algorithms ring,sorted_linear_tree --ranks 4,8,16-17
     """
@@ -104,6 +113,7 @@ def verify(
             _SEED if seed is None else seed,
             as_json,
             Nodes(per_node, placement),
+            _seconds(budget, everything),
         )
     else:
         _check_alone(
@@ -115,6 +125,8 @@ def verify(
                 "--seed": seed,
                 "--per-node": per_node,
                 "--placement": placement,
+                "--budget": budget,
+                "--all": everything or None,
             }
         )
         right = _verify_file(file, as_json)
@@ -152,6 +164,17 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else "not a text"
 
 
+def _seconds(budget: str | None, everything: bool) -> float:
+    """The budget. Raises UsageError."""
+    from ..core.compiled import core
+
+    if not everything:
+        return core.parse_seconds("--budget", _BUDGET if budget is None else budget)
+    if budget is not None:
+        raise bad_value("--budget", f"'{budget}'; leave it out, or --all")
+    return math.inf
+
+
 def _verify_registry(
     rows: Sequence[latecomer.Algorithm],
     ranks: Sequence[int],
@@ -159,48 +182,36 @@ def _verify_registry(
     seed: int,
     as_json: bool,
     nodes: Nodes,
+    budget: float,
 ) -> bool:
+    from ..core.sampled import check
+
     placements = {size: nodes.of(size) for size in ranks}
-    cells = _check_all(rows, placements, arrivals, seed)
-    broken = [cell for cell in cells if cell.rule]
+    questions = [(row, size, nodes) for row in rows for size, nodes in placements.items()]
+    with _shown() as tell:
+        cells = check(questions, arrivals, seed, budget, tell)
     if as_json:
         print_json(_as_json(cells, arrivals, seed))
     else:
         _print_tables(cells, ranks, arrivals, seed)
-        for cell in broken:
-            print(_counterexample(cell))
-    return not broken
+        _print_remarks(rows, any(len(set(each)) < len(each) for each in placements.values()))
+        for cell in cells:
+            if cell.rule:
+                print(_counterexample(cell))
+    return not any(cell.rule for cell in cells)
 
 
-def _check_all(
-    rows: Sequence[latecomer.Algorithm],
-    placements: Mapping[int, tuple[int, ...]],  # by the number of ranks
-    arrivals: int,
-    seed: int,
-) -> list[Cell]:
-    with progress_bar() as shown:
-        task = shown.add_task("checking", total=len(rows) * len(placements))
-        cells = []
-        for row in rows:
-            for size, placement in placements.items():
-                shown.update(task, description=f"{row.collective} {row.name}, {size} ranks")
-                cells.append(_check(row, size, arrivals, seed, placement))
-                shown.advance(task)
-    return cells
+@contextmanager
+def _shown() -> Iterator[Callable[[Cell, float], None]]:
+    """A bar with the time left."""
+    with progress_bar() as bar:
+        task = bar.add_task("checking", total=1.0)
 
+        def tell(cell: Cell, done: float) -> None:
+            text = f"{cell.collective} {cell.algorithm}, {cell.ranks} ranks"
+            bar.update(task, description=text, completed=done)
 
-def _check(
-    row: latecomer.Algorithm, ranks: int, arrivals: int, seed: int, placement: tuple[int, ...]
-) -> Cell:
-    from ..core.cases import cases
-
-    done = 0
-    for done, case in enumerate(cases(row, ranks, arrivals, seed, placement), start=1):
-        if found := case.check():
-            return Cell(
-                row.collective, row.name, ranks, done, found.rule, found.text, case.command()
-            )
-    return Cell(row.collective, row.name, ranks, done)
+        yield tell
 
 
 def _as_json(cells: Sequence[Cell], arrivals: int, seed: int) -> dict[str, Any]:
@@ -209,6 +220,8 @@ def _as_json(cells: Sequence[Cell], arrivals: int, seed: int) -> dict[str, Any]:
         "arrivals": arrivals,
         "seed": seed,
         "cases": sum(cell.cases for cell in cells),
+        "of": sum(cell.of for cell in cells),
+        "complete": all(cell.complete for cell in cells),
         "counterexamples": sum(cell.rule is not None for cell in cells),
         "checked": [asdict(cell) for cell in cells],
     }
@@ -219,12 +232,25 @@ def _print_tables(cells: Sequence[Cell], ranks: Sequence[int], arrivals: int, se
     beside = max(1, (out.width - _NAMES) // _CELL)
     for start in range(0, len(ranks), beside):
         out.print(_table(cells, ranks[start : start + beside]))
-    total = sum(cell.cases for cell in cells)
+    total, of = sum(cell.cases for cell in cells), sum(cell.of for cell in cells)
     broken = sum(cell.rule is not None for cell in cells)
+    complete = all(cell.complete for cell in cells)
     out.print(
         f"latecomer {latecomer.__version__}, {arrivals} arrival patterns of seed {seed}: "
-        f"{total} cases, {broken or 'no'} counterexample{'s' * (broken != 1)}"
+        f"{f'{total:,} cases' if complete else f'{total:,} of {of:,} cases, chosen by the seed'}, "
+        f"{broken or 'no'} counterexample{'s' * (broken != 1)}"
+        f"{'' if complete else '; --all checks all, --budget TIME more'}"
     )
+
+
+def _print_remarks(rows: Sequence[latecomer.Algorithm], shared: bool) -> None:
+    """What the cases do not say."""
+    deciding = dict.fromkeys(row.name for row in rows if row.kind == "protocol")
+    if deciding:
+        print(f"Of {', '.join(deciding)}, which decide while they run, calls on the virtual "
+              "network were checked.")  # fmt: skip
+    if not shared and any(row.name in _OF_NODES for row in rows):
+        print("No ranks shared a node; --per-node K lets K of them.")
 
 
 def _table(cells: Sequence[Cell], ranks: Sequence[int]) -> Table:
@@ -243,7 +269,7 @@ def _table(cells: Sequence[Cell], ranks: Sequence[int]) -> Table:
         if row[0] != shown:
             shown = row[0]
             table.add_row(f"[bold]{shown}[/]")
-        table.add_row(f"  {row[1]}", *marks, str(sum(cell.cases for cell in own)))
+        table.add_row(f"  {row[1]}", *marks, f"{sum(cell.cases for cell in own):,}")
     return table
 
 
