@@ -36,6 +36,8 @@ if os.environ["OMPI_COMM_WORLD_RANK"] != "0":
     sys.exit(7)
 if manner == "silent":
     sys.exit(2)
+if manner == "stuck":
+    time.sleep(60)
 lines = [list(map(float, line.split())) for line in open(given["--delays"])]
 names = given["--algorithms"].split(",")
 header = {{"version": "0.1.0", "mpi": "Open MPI v9.8.7, package", "ranks": len(lines[0]),
@@ -46,7 +48,7 @@ with open(given["--output"], "w", buffering=1) as out:
     for i, late in enumerate(lines):
         if (i, manner) in [(10, "crash"), (2, "early")]:
             sys.exit(3)
-        if i == 10 and manner == "hang":
+        if (i, manner) in [(10, "hang"), (2, "slow")]:
             time.sleep(60)
         for name in names:
             after = 0.0005 if name == "ring" else 0.001
@@ -329,6 +331,24 @@ def test_an_interrupt_keeps_what_was_measured(fake, monkeypatch, tmp_path):
     assert child.returncode == 130
     assert json.loads(out)["used"]["complete"] == "interrupted"
     assert "interrupted; these are the first 10 of 17 iterations" in err
+
+
+@pytest.mark.parametrize("how", ["stuck", "slow"])
+def test_an_interrupt_before_the_first_iteration_is_told_as_one(fake, monkeypatch, tmp_path, how):
+    """With a file of samples that was not begun, and with one that has no complete iteration."""
+    monkeypatch.setenv("FAKE", how)
+    keep = tmp_path / "samples"
+    words = [*FAKED, "--iterations", "9", "--samples", str(keep)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(in_process(*words), **pipes) as child:
+        if how == "slow":
+            wait_until(lambda: keep.exists() and keep.read_text().count("\n") == 5)
+        else:
+            wait_until(lambda: fake.exists() and fake.read_text().endswith("\n"))
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=20)
+    assert (child.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "latecomer: interrupted"
 
 
 def test_other_ranks_say_nothing_and_need_no_files(fake, monkeypatch):

@@ -18,6 +18,7 @@ from .benchmark import Benchmark
 from .places import Place
 
 ELSEWHERE = "on-rank-0"  # stands for the files that only rank 0 opens
+INTERRUPTED = "interrupted"  # the trouble of a run that somebody ended
 LEARNING_CALLS = 9  # that the program makes with auto before the others begin
 
 
@@ -37,7 +38,10 @@ def measure(
     deadline: float | None,
     keep: Path | None,
 ) -> Outcome:
-    """Run the job; keep the times measured before it was interrupted or failed."""
+    """Run the job; keep the times measured before it was interrupted or failed.
+
+    Raises KeyboardInterrupt or BenchError where there are none.
+    """
     seconds = _expected(benchmark, place, job)
     limit = deadline or max(processes.DEFAULT_DEADLINE_S, 5 * seconds)
     with scratch() as folder:
@@ -62,7 +66,7 @@ def _run(place: Place, words: Sequence[str], deadline: float) -> tuple[str | Non
     try:
         code = place.run(words, deadline)
     except KeyboardInterrupt:
-        return "interrupted", 130
+        return INTERRUPTED, 130
     except processes.DeadlineError as error:
         return str(error), 1
     return (f"the benchmark program ended with exit code {code}" if code else None), code and 1
@@ -74,6 +78,8 @@ def _read(output: Path, trouble: str | None) -> samples.Samples:
     except samples.SampleError as error:
         if trouble is None:
             raise
+        if trouble == INTERRUPTED:
+            raise KeyboardInterrupt from None
         raise BenchError("nothing was measured", trouble, "see the messages above") from error
 
 

@@ -16,14 +16,14 @@ from ..report import table
 from ..report.result import Result
 from ..results import statistics
 from .benchmark import Benchmark
-from .job import Outcome
+from .job import INTERRUPTED, Outcome
 from .places import Place
 
 
 def make_result(
     benchmark: Benchmark, place: Place, job: Sequence[Iteration], outcome: Outcome
 ) -> Result:
-    """The rows of a run. Raises BenchError if it completed no iteration."""
+    """The rows of a run. Raises BenchError, or KeyboardInterrupt, if it completed no iteration."""
     header = outcome.samples.header
     setting = statistics.Setting(
         collective=benchmark.collective,
@@ -39,6 +39,8 @@ def make_result(
     rows = statistics.summarise(
         outcome.samples, job, benchmark.delays or [None], setting, place.limit(benchmark)
     )
+    if not rows and outcome.trouble == INTERRUPTED:
+        raise KeyboardInterrupt
     if not rows:
         what = "no iteration was completed"
         raise BenchError(what, outcome.trouble or "no samples", "allow more time")
