@@ -116,7 +116,8 @@ def test_it_is_simulated_beside_others(home):
 
 def test_it_is_drawn(home):
     words = ["direct", "--collective", "allgather", "--ranks", "4", "--svg", "direct.svg"]
-    assert "send" in latecomer(home, "show", *words)
+    assert "exits" in latecomer(home, "show", *words)
+    assert "send" in latecomer(home, "show", *words[:-2])
     assert "<svg" in (home / "direct.svg").read_text(encoding="utf-8")
 
 

@@ -237,7 +237,7 @@ def test_a_protocol_is_shown_as_its_log_and_moves(capsys):
 def test_each_protocol_is_shown_and_drawn(capsys, tmp_path, row):
     file = tmp_path / "a.svg"
     words = ["--collective", row.collective, "--ranks", 5, "--times", "0,3,0,1,0", "--svg", file]
-    out = shown(capsys, row.name, *words).out
+    out = shown(capsys, row.name, *words, "--text").out
     logs = row.name in ("online_nodes", "online_owners")  # on nodes of one rank they are one
     assert ("\nlog: " in out) == logs
     found = ids(file)
@@ -361,7 +361,7 @@ def test_the_log_names_every_rank_once():
 def test_a_picture_has_all_arrows_lanes_and_marks(capsys, tmp_path, name, ranks, arrows):
     file = tmp_path / "a.svg"
     late = ",".join(["4"] + ["0"] * (ranks - 1))
-    captured = shown(capsys, name, "--ranks", ranks, "--times", late, "--svg", file)
+    captured = shown(capsys, name, "--ranks", ranks, "--times", late, "--svg", file, "--text")
     assert captured.err == f"latecomer: wrote {file}\n"
     found = ids(file)
     assert found["transfer"] == arrows
@@ -369,6 +369,30 @@ def test_a_picture_has_all_arrows_lanes_and_marks(capsys, tmp_path, name, ranks,
     assert found["computing"] == 1
     words = Counter(captured.out.split())
     assert found["local"] == words["combine"] + words["copy"]
+
+
+@pytest.mark.parametrize("option", ["--svg", "--html", "--output"])
+def test_beside_a_file_only_the_times_are_printed(capsys, tmp_path, option):
+    file = tmp_path / f"a.{option[2:]}"
+    words = ["ring", *LATE, option, file]
+    brief = shown(capsys, *words)
+    assert re.fullmatch(r"arrivals 4 0 0 0 steps\nexits    [\d. ]+ steps\n", brief.out)
+    assert brief.err == f"latecomer: wrote {file}\n"
+    whole = shown(capsys, *words, "--text").out
+    assert brief.out.splitlines() == [
+        line[2:] for line in whole.splitlines() if line[:5] in ("# arr", "# exi")
+    ]
+    assert latecomer.verify_text(whole) is None
+    assert shown(capsys, *words, "--rank", 2).out.count("\nrank ") == 1
+    assert json.loads(shown(capsys, *words, "--json").out)["arrivals"] == [4, 0, 0, 0]
+
+
+def test_the_text_goes_into_a_file(capsys, tmp_path):
+    file = tmp_path / "ring.txt"
+    shown(capsys, "ring", *LATE, "--output", file)
+    assert file.read_text() == shown(capsys, "ring", *LATE).out
+    shown(capsys, "ring", *LATE, "--output", file, "--json")
+    assert json.loads(file.read_text())["arrivals"] == [4, 0, 0, 0]
 
 
 def test_work_that_takes_time_is_drawn_as_a_bar(capsys, tmp_path):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import latecomer
 
-from ..base.output import print_json, say
+from ..base.output import say
 from ..command.declare import argument, bad_value, flag, option
 from ..options.choices import MOST_RANKS, deprecated
 from .moves import moves_text
@@ -52,6 +53,14 @@ Network = Annotated[
            "messages, these take a twentieth."),
 ]  # fmt: skip
 Rank = Annotated[int | None, option("--rank", "R", "Print this rank's part only.", min=0)]
+Text = Annotated[
+    bool,
+    flag("--text", "Print the operations beside --svg, --html or --output, too; otherwise these "
+         "leave only the arrivals and exits on the screen."),
+]  # fmt: skip
+Output = Annotated[
+    Path | None, option("--output", "FILE", "Write the text, or the JSON, into this file.")
+]
 InPlace = Annotated[bool, flag("--in-place", "Use one buffer for input and output.")]
 NonCommutative = Annotated[
     bool, flag("--non-commutative", "Plan for an operator that does not commute.")
@@ -127,13 +136,16 @@ def show(
     svg: Picture = None,
     html: Page = None,
     beside: Beside = None,
+    text: Text = False,
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Print, draw and play a call of an algorithm.
 
-    The picture shows the messages between ranks over time. `latecomer verify FILE` reads the text
-    of programs back and checks it. Algorithms that decide while they run have no programs: their
-    text is the plan, and the moves of the call in order of time.
+    The text has every operation; with a file for it, a picture or a page, only the arrivals and
+    exits are printed. The picture shows the messages between ranks over time. `latecomer verify
+    FILE` reads the text of programs back and checks it. Algorithms that decide while they run have
+    no programs: their text is the plan, and the moves of the call in order of time.
 
     Example: latecomer show sorted_linear_tree --ranks 4 --times 4,0,0,0 --svg slt.svg
     """
@@ -162,7 +174,7 @@ def show(
         known = known.by_length(_ELEMENT * problem["count"] // (pieces or ranks))
     shown = _shown(asked, problem, known, as_json, nodes)
     other = _other(asked, problem, known, beside, nodes) if html else None
-    _print(shown, rank, as_json)
+    _print(shown, rank, as_json, output, whole=text or not (svg or html or output))
     if svg:
         _draw(svg, shown)
     if html:
@@ -263,28 +275,47 @@ def _other(
     return _shown(beside, asked, times, as_json=False, nodes=nodes)
 
 
-def _print(shown: Shown, rank: int | None, as_json: bool) -> None:
-    if as_json:
-        print_json(_as_json(shown, rank))
-    elif shown.decides:
+def _print(shown: Shown, rank: int | None, as_json: bool, output: Path | None, whole: bool) -> None:
+    """The operations, unless a file says more than a reader wants to see; then the times."""
+    whole = whole or as_json or rank is not None
+    said = (_json_text if as_json else _text)(shown, rank) if whole or output else ""
+    if output:
+        output.write_text(said)
+        say(f"wrote {output}")
+    print(said if whole else "".join(f"{line}\n" for line in _times_of(shown)), end="")
+
+
+def _json_text(shown: Shown, rank: int | None) -> str:
+    return json.dumps(_as_json(shown, rank), indent=2) + "\n"
+
+
+def _text(shown: Shown, rank: int | None) -> str:
+    if shown.decides:
         moves = moves_text(shown.schedule, shown.simulation, shown.times, rank, shown.nodes)
-        print(_heading(shown) + shown.schedule.plan + moves, end="")
-    else:
-        print(_heading(shown) + _programs(shown.schedule, rank), end="")
+        return _heading(shown) + shown.schedule.plan + moves
+    return _heading(shown) + _programs(shown.schedule, rank)
 
 
 def _heading(shown: Shown) -> str:
     """Comment lines, which the reader of schedules skips."""
-    schedule, simulation, times = shown.schedule, shown.simulation, shown.times
+    schedule, times = shown.schedule, shown.times
     parameters = f" {schedule.parameters}" if schedule.parameters else ""
     lines = [
         f"latecomer {latecomer.__version__}: {schedule.algorithm}{parameters}",
         f"network {times.network_text}" + (", 1 step = 1 s" if times.steps else ""),
         *([f"nodes {' '.join(map(str, shown.nodes))}"] if shown.nodes else []),
+        *_times_of(shown),
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _times_of(shown: Shown) -> list[str]:
+    """The two lines that say when ranks came and when they left."""
+    simulation, times = shown.simulation, shown.times
+    return [
         f"arrivals {times.listed(simulation.arrivals)}",
         f"exits    {times.listed(simulation.exits)}",
     ]
-    return "".join(f"# {line}\n" for line in lines)
 
 
 def _programs(schedule: latecomer.Schedule, rank: int | None) -> str:
