@@ -76,15 +76,14 @@ EOF
 build() {
   local tests=OFF
   [ "$goal" = test ] && tests=ON
-  echo "== building"
+  echo "== building; follow it in build.log"
   # Half as many jobs as GiB of memory, at most one a core.
   local jobs memory
   memory=$(awk '/MemAvailable/ {print int($2 / 1048576 / 2) + 1}' /proc/meminfo)
   jobs=$(nproc)
   [ "$memory" -lt "$jobs" ] && jobs=$memory
-  tools/build.sh release all "$jobs" "-DLATECOMER_TESTS=$tests" \
-    "-DPython_EXECUTABLE=$PWD/.venv/bin/python" >build.log 2>&1 ||
-    { tail -n 60 build.log >&2; exit 1; }
+  tools/with_progress.sh build.log tools/build.sh release all "$jobs" \
+    "-DLATECOMER_TESTS=$tests" "-DPython_EXECUTABLE=$PWD/.venv/bin/python"
 }
 
 install_packages
