@@ -115,6 +115,18 @@ install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/latecomer)
 install(FILES LICENSE README.md CHANGELOG.md CITATION.cff docs/install.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/latecomer.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+if(LATECOMER_PYTHON)  # latecomer-run(1) and so on, of what also makes --help
+  set(pages ${PROJECT_BINARY_DIR}/man1)
+  file(GLOB declared CONFIGURE_DEPENDS python/latecomer/command/*.py python/latecomer/verbs/*.py)
+  add_custom_command(OUTPUT ${pages}/latecomer-run.1
+    DEPENDS ${declared} python/latecomer/cli.py tools/man_pages.py
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/python
+      PYTHONDONTWRITEBYTECODE=1 ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/man_pages.py
+      ${pages} ${PROJECT_VERSION}
+    COMMENT "Writing manual pages")
+  add_custom_target(latecomer_man ALL DEPENDS ${pages}/latecomer-run.1)
+  install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
 
 # find_package(latecomer)
 set(kinds "")

@@ -11,35 +11,9 @@ import latecomer
 
 from .base.errors import UserError
 from .base.output import say
-from .command.declare import Group, UsageError
+from .command.declare import UsageError
 from .command.parse import dispatch
-
-_LAB = Group(
-    "Run programs on an emulated cluster: N hosts on this machine, one switch, shaped links.",
-    {name: f"latecomer.verbs.lab:{name}" for name in ("run", "check", "shell", "slurm")},
-)
-_RULES = Group(
-    "Check and explain files that say which algorithm serves which calls.",
-    {name: f"latecomer.verbs.rules:{name}" for name in ("check", "explain")},
-)
-_PLAIN = (
-    "bench",
-    "simulate",
-    "calibrate",
-    "algorithms",
-    "verify",
-    "show",
-    "reproduce",
-    "doctor",
-    "where",
-    "run",
-    "tune",
-    "report",
-)
-COMMANDS = Group(
-    "MPI collectives that stay fast when the ranks do not arrive together.",
-    {name: f"latecomer.verbs.{name}:{name}" for name in _PLAIN} | {"lab": _LAB, "rules": _RULES},
-)
+from .verbs.commands import COMMANDS
 
 
 def run(words: Sequence[str]) -> int:
@@ -65,9 +39,12 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    if words[0] == "--version":
+    first, *rest = words
+    if first in ("--version", "-V") or words == ["version"]:
         print(f"latecomer {latecomer.__version__}")
         return 0
+    if first == "help":  # as in help, help run, help lab run
+        words = [*rest, "--help"]
     return dispatch(COMMANDS, "latecomer", words)
 
 

@@ -137,7 +137,7 @@ def given(log: Path) -> dict:
         ("--output /nowhere/x.csv", "no such folder for a result: /nowhere/x.csv"),
         ("--plot x.pdf", "no such plot: x.pdf; use a name in .svg, .png, .html"),
         ("--report x.svg", "no such report: x.svg; use a name in .html"),
-        ("--arrival gamma --late-rank 2", "--late-rank has no effect on --arrival gamma: 2"),
+        ("--arrival gamma --late-rank 2", "--late-rank has no effect on --arrivals gamma: 2"),
         ("--bytes 0", "--bytes out of range: 0; use 4 to 8589934588 bytes"),
         ("--place cloud", "no such --place: cloud; use lab, local, inherit"),
         ("--network cloud", "network: 'cloud' is not usable"),

@@ -29,15 +29,33 @@ def run(capsys, *words):
 # ---- the command as a whole
 
 
-def test_the_version(capsys):
-    assert run(capsys, "--version") == (0, f"latecomer {latecomer.__version__}\n", "")
+@pytest.mark.parametrize("word", ["--version", "-V", "version"])
+def test_the_version(capsys, word):
+    assert run(capsys, word) == (0, f"latecomer {latecomer.__version__}\n", "")
 
 
-@pytest.mark.parametrize("words", [[], ["--help"]])
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
 def test_help_lists_all_verbs(capsys, words):
     code, out, _ = run(capsys, *words)
     assert code == 0
     assert all(f"\n  {verb} " in out for verb in (*VERBS, "lab"))
+
+
+def test_help_begins_with_who_is_late(capsys):
+    lines = run(capsys, "help")[1].splitlines()
+    titles = [line for line in lines if line and line == line.lstrip() and line.endswith(":")]
+    assert titles[:3] == ["See who is late:", "Measure:", "Research:"]
+    first = lines[lines.index(titles[0]) + 1 :]
+    assert [line.split()[0] for line in first if line[2:3].isalpha()][:3] == [
+        "run",
+        "report",
+        "doctor",
+    ]
+
+
+@pytest.mark.parametrize("words", [["help", "lab", "run"], ["lab", "run", "-h"]])
+def test_help_of_a_verb(capsys, words):
+    assert run(capsys, *words) == run(capsys, "lab", "run", "--help")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -109,6 +127,51 @@ def test_a_missing_core_is_an_error_and_no_traceback():
     assert done.returncode == 1
     assert done.stderr.startswith("latecomer: error: the compiled core of latecomer cannot be")
     assert "./demo or ./test" in done.stderr
+
+
+# ---- the shell, and manual pages
+
+COMPLETED = """
+source {script}
+complete() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _latecomer; echo "${{COMPREPLY[@]}}"; }}
+complete latecomer veri
+complete latecomer lab ru
+complete latecomer lab run --clo
+complete latecomer bench --place l
+complete latecomer verify --algorithms rabens
+complete latecomer show two_
+complete latecomer simulate --arriv
+"""
+
+
+def test_words_are_completed_by_bash(capsys, tmp_path):
+    code, out, err = run(capsys, "completion", "bash")
+    assert (code, err) == (0, "")
+    script = tmp_path / "latecomer"
+    script.write_text(out)
+    asked = COMPLETED.replace("complete()", "ask()").replace("\ncomplete ", "\nask ")
+    done = subprocess.run(
+        ["bash", "-c", asked.format(script=script)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "verify", "run", "--clock-skew", "lab local", "rabenseifner", "two_tree", "--arrivals"
+    ]  # fmt: skip
+    assert run(capsys, "completion", "zsh")[1].endswith(out)
+    assert "SHELL: 'tcsh'; give bash or zsh" in run(capsys, "completion", "tcsh")[2]
+
+
+def test_each_verb_has_a_manual_page(tmp_path):
+    script = ROOT / "tools" / "man_pages.py"
+    subprocess.run([sys.executable, script, tmp_path, "1.2.3"], check=True,
+                   env=os.environ | {"PYTHONPATH": str(ROOT / "python")})  # fmt: skip
+    assert {f"latecomer-{verb}.1" for verb in (*VERBS, "lab-run")} <= {
+        file.name for file in tmp_path.iterdir()
+    }
+    page = (tmp_path / "latecomer-show.1").read_text()
+    assert page.startswith('.TH LATECOMER-SHOW 1 "" "latecomer 1.2.3" "latecomer"\n.SH NAME\n')
+    assert "\n.B \\-n, \\-\\-ranks P\n" in page
+    assert not [line for line in page.splitlines() if line.startswith("'")]
 
 
 # ---- the script at the root of the clone

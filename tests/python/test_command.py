@@ -9,7 +9,7 @@ from typing import Annotated
 
 import pytest
 from bench_helpers import run_verb
-from latecomer.command.declare import UsageError, argument, flag, option, parameters
+from latecomer.command.declare import Group, UsageError, argument, flag, option, parameters
 from latecomer.command.parse import read
 from simulate_helpers import SMALL, refusal, rows_of, simulate
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 def verb(
     name: Annotated[str, argument("NAME", "A name.")],
-    size: Annotated[int, option("--size", "N", "A size.", min=1, max=9)] = 3,
+    size: Annotated[int, option("--size", "N", "A size.", min=1, max=9, old=("--old-size",))] = 3,
     part: Annotated[float | None, option("--part", "X", "A part.", also="-p", min=0)] = None,
     files: Annotated[list[Path] | None, option("--file", "FILE", "A file.")] = None,
     fast: Annotated[bool, flag("--fast", "Be fast.")] = False,
@@ -41,6 +41,9 @@ def runner(command: Annotated[list[str], argument("COMMAND...", "A program.")]) 
         ("a --size=4 --size 5", {"size": 5}),
         ("a -p 0.5", {"part": 0.5}),
         ("a --file x --file=y=z", {"files": [Path("x"), Path("y=z")]}),
+        ("a -p0.5", {"part": 0.5}),
+        ("a -p=0.5", {"part": 0.5}),
+        ("a --old-size 4", {"size": 4}),
         ("-- --fast", {"name": "--fast", "fast": False}),
         ("-", {"name": "-"}),
     ],
@@ -62,6 +65,8 @@ def test_a_command_keeps_its_own_options():
         ("", "Missing argument 'NAME'"),
         ("a b", "unexpected extra argument (b)"),
         ("a --sise 4", "No such option '--sise'; did you mean --size."),
+        ("a --old-sise 4", "No such option '--old-sise'; did you mean --size."),
+        ("a -q4", "No such option '-q4'."),
         ("a --size", "Option '--size' needs a value"),
         ("a --fast=yes", "Option '--fast' takes no value, and has 'yes'"),
         ("a --size x", "Invalid value for --size: 'x'; give a whole number from 1 to 9."),
@@ -76,8 +81,9 @@ def test_words_that_make_no_sense_are_errors(words, complaint):
     assert complaint in str(raised.value)
 
 
-def test_help_is_asked_for_anywhere():
-    assert read(parameters(verb), ["a", "--size", "1", "--help"]) is None
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_is_asked_for_anywhere(word):
+    assert read(parameters(verb), ["a", "--size", "1", word]) is None
 
 
 VERBS = ["bench", "simulate", "calibrate", "algorithms", "verify", "show", "reproduce", "doctor",
@@ -127,15 +133,79 @@ def test_the_old_progress_is_accepted_with_a_note(capsys):
     assert "note: --progress declared is deprecated; use --progress as-configured" in err
 
 
-def test_the_old_times_of_show_are_accepted_with_a_note():
-    new = run_verb("show", "ring", "--ranks", "2", "--times", "1,0")
-    old = run_verb("show", "ring", "--ranks", "2", "--arrival", "1,0")
-    assert (new.exit_code, new.stderr) == (0, "")
-    assert (old.exit_code, old.stdout) == (0, new.stdout)
-    assert old.stderr == "latecomer: note: --arrival 1,0 is deprecated; use --times 1,0\n"
-    both = run_verb("show", "ring", "--ranks", "2", "--arrival", "1,0", "--times", "1,0")
-    assert (both.exit_code, both.stdout) == (2, "")
-    assert "'1,0'; leave it out beside --times" in both.stderr
+@pytest.mark.parametrize("old", ["--times", "--arrival"])
+def test_the_old_times_of_show_are_accepted(old):
+    new = run_verb("show", "ring", "--ranks", "2", "--arrivals", "1,0")
+    found = run_verb("show", "ring", "--ranks", "2", old, "1,0")
+    assert (found.exit_code, found.stdout, found.stderr) == (0, new.stdout, "")
+
+
+OLD = [
+    ("bench", "--arrival"), ("bench", "--report"), ("simulate", "--arrival"),
+    ("simulate", "--report"), ("tune", "--arrival"), ("tune", "--collectives"),
+    ("verify", "--arrivals"), ("show", "--picture"), ("calibrate", "--seconds"),
+    ("calibrate", "--network"), ("bench", "--network"), ("bench", "--nodes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "name"), OLD)
+def test_names_of_earlier_versions_are_still_read(verb, name):
+    from latecomer.cli import COMMANDS
+
+    declared = parameters(COMMANDS.verb(verb))
+    assert any(name in (*each.option.names, *each.option.old) for each in declared)
+    assert (f" {name} " in run_verb(verb, "--help").stdout) == (name in ("--network", "--nodes")
+                                                                and verb == "bench")  # fmt: skip
+
+
+def verbs(group, path=""):
+    for name, found in group.commands.items():
+        if isinstance(found, Group):
+            yield from verbs(found, f"{path}{name} ")
+        else:
+            yield f"{path}{name}", parameters(group.verb(name))
+
+
+def test_names_that_verbs_share_are_in_the_table():
+    """With one short name, and none of an earlier version in the help."""
+    from latecomer.cli import COMMANDS
+    from latecomer.verbs.options import COMMON
+
+    assert all(common.meaning for common in COMMON.values())
+    old = {name for common in COMMON.values() for name in common.old}
+    for verb, declared in verbs(COMMANDS):
+        for each in declared:
+            if not each.option.names:
+                continue
+            name = each.option.names[0]
+            if verb not in ("run", "report") and not each.option.hidden:
+                assert name not in old, (verb, name)
+            known = COMMON.get(name)
+            if known and verb not in ("run", "report") and not each.option.hidden:
+                assert each.option.names[1:] == ((known.short,) if known.short else ())
+                assert set(known.old) <= set(each.option.old)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["bench", "-n", "4", "--nodes", "2"], "--ranks: 4; leave it out, or --nodes 2."),
+        (["bench", "-n", "5", "--per-node", "2"], "--ranks: 5; give a multiple of --per-node 2."),
+        (["simulate", "-n", "4,5", "--per-node", "2"], "--ranks: 5; give a multiple of"),
+        (["simulate", "-n", "4-8", "--nodes", "4"], "--ranks: 4-8; leave it out, or --nodes 4."),
+        (["simulate", "-n", "many"], "--ranks is no number of ranks: 'many'; use 1 or more"),
+    ],
+)
+def test_ranks_that_do_not_go_with_nodes_are_refused(words, complaint):
+    found = run_verb(*words)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert complaint in found.stderr
+
+
+def test_ranks_are_asked_for_by_their_number(capsys):
+    small = [word for word in SMALL if word not in ("--nodes", SMALL[SMALL.index("--nodes") + 1])]
+    by_ranks = rows_of(capsys, *small, "-n", "4,6", "--per-node", "2")
+    assert by_ranks == rows_of(capsys, *small, "--nodes", "2,3", "--per-node", "2")
 
 
 @pytest.mark.parametrize("name", ["bench", "calibrate"])

@@ -93,7 +93,7 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
         ),
         (
             ["--late-rank", "3", "--arrival", "gamma"],
-            "--late-rank has no effect on --arrival gamma: 3; leave it out, or use --arrival onelate",
+            "--late-rank has no effect on --arrivals gamma: 3; leave it out, or use --arrivals onelate",
         ),
         (["--engine", "grid"], "no such --engine: grid; use virtual or simgrid"),
         (["--memory", "much"], "--memory: 'much' is not usable"),

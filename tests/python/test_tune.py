@@ -263,12 +263,12 @@ def test_the_spread_is_that_of_the_place():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--collectives", "alltoall"], "no such --collectives: alltoall"),
+        (["--collectives", "alltoall"], "no such --collective: alltoall"),
         (["--bytes", "10"], "--bytes: 10; give multiples of 4"),
         (["--imbalance", "0,-1"], "--imbalance '0,-1'; give numbers from 0 up"),
         (["--imbalance", "much"], "--imbalance 'much'"),
         (["--algorithms", "frob"], "frob"),
-        (["--arrival", "balanced"], "--arrival: 'balanced'; use onelate"),
+        (["--arrival", "balanced"], "--arrivals: 'balanced'; use onelate"),
     ],
 )
 def test_tune_refuses(capsys, tmp_path, words, message):

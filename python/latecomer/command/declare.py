@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+HELP = ("--help", "-h")  # of every command
 Value = str | int | float | Path | bool
 
 
@@ -24,12 +25,13 @@ def bad_value(option: str, text: str) -> UsageError:
 class Option:
     """The declaration of one option, or of an argument that has no name."""
 
-    names: tuple[str, ...]  # spellings, as in ("--svg", "--picture"); empty: an argument
+    names: tuple[str, ...]  # spellings, as in ("--ranks", "-n"); empty: an argument
     metavar: str  # of the value; "": a flag
     help: str
     min: float | None = None
     max: float | None = None
     hidden: bool = False  # accepted, and left out of the help
+    old: tuple[str, ...] = ()  # spellings of earlier versions, which are accepted
 
 
 def option(
@@ -40,10 +42,11 @@ def option(
     min: float | None = None,  # noqa: A002
     max: float | None = None,  # noqa: A002
     hidden: bool = False,
+    old: tuple[str, ...] = (),
 ) -> Option:
-    """An option with a value; `also` is a second spelling."""
+    """An option with a value; `also` is a second spelling, and `old` are those no longer shown."""
     names = (name, also) if also else (name,)
-    return Option(names, metavar, help, min, max, hidden)
+    return Option(names, metavar, help, min, max, hidden, old)
 
 
 def flag(name: str, help: str) -> Option:  # noqa: A002
@@ -140,6 +143,7 @@ class Group:
 
     summary: str
     commands: Mapping[str, str | Group]
+    sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the help, if any
 
     def verb(self, name: str) -> Verb:
         """The function, loaded now."""

@@ -9,27 +9,33 @@ from collections.abc import Iterable, Sequence
 from .declare import Group, Parameter
 
 _WIDEST = 100
+_HELP_ROW = ("-h, --help", "Show this message.")
 _NAMES = 30  # columns for names, at most
 
 
 def group_help(group: Group, path: str) -> str:
     """The commands of a group, each with the first sentence of its documentation."""
-    rows = [(name, _summary(group, name)) for name in group.commands]
-    options = [("--help", "Show this message.")]
+    sections = group.sections or {"Commands": tuple(group.commands)}
+    options = [_HELP_ROW]
     if " " not in path:
-        options.insert(0, ("--version", "Print the version."))
+        options.insert(0, ("-V, --version", "Print the version."))
     return "\n".join(
         [
             f"Usage: {path} COMMAND ...",
             "",
             f"  {group.summary}",
-            *_section("Commands", rows),
+            *(
+                line
+                for title, names in sections.items()
+                for line in _section(title, [(name, summary(group, name)) for name in names])
+            ),
             *_section("Options", options),
         ]
     )
 
 
-def _summary(group: Group, name: str) -> str:
+def summary(group: Group, name: str) -> str:
+    """The first sentence about a command."""
     found = group.commands[name]
     if isinstance(found, Group):
         return found.summary
@@ -46,7 +52,7 @@ def verb_help(text: str, path: str, declared: Sequence[Parameter]) -> str:
             f"Usage: {usage}",
             *_paragraphs(text),
             *_section("Arguments", [(each.name, _text(each)) for each in arguments]),
-            *_section("Options", [*map(_row, shown), ("--help", "Show this message.")]),
+            *_section("Options", [*map(row, shown), _HELP_ROW]),
         ]
     )
 
@@ -58,8 +64,10 @@ def _paragraphs(text: str) -> Iterable[str]:
         yield textwrap.fill(paragraph, _width(), initial_indent="  ", subsequent_indent="  ")
 
 
-def _row(each: Parameter) -> tuple[str, str]:
-    return f"{', '.join(each.option.names)} {each.option.metavar}".strip(), _text(each)
+def row(each: Parameter) -> tuple[str, str]:
+    """The spellings of an option, the short one first, and its text."""
+    names = ", ".join(sorted(each.option.names, key=lambda name: name.startswith("--")))
+    return f"{names} {each.option.metavar}".strip(), _text(each)
 
 
 def _text(each: Parameter) -> str:

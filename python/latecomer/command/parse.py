@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .declare import Group, Parameter, UsageError, Verb, parameters
+from .declare import HELP, Group, Parameter, UsageError, Verb, parameters
 
 
 def dispatch(group: Group, path: str, words: Sequence[str]) -> int:
     """Run the command that the words name. Raises UsageError."""
     try:
         first, *rest = words or [""]
-        if first == "--help":
+        if first in HELP:
             from .help import group_help
 
             print(group_help(group, path))
@@ -58,7 +58,8 @@ def _call(verb: Verb, path: str, words: Sequence[str]) -> int:
 
 def read(declared: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] | None:
     """The values of all parameters; None where help is asked for. Raises UsageError."""
-    named = {name: each for each in declared for name in each.option.names}
+    named = {name: each for each in declared for name in each.option.old}
+    named |= {name: each for each in declared for name in each.option.names}
     free = [each for each in declared if not each.option.names]
     values: dict[str, Any] = {}
     rest = list(words)
@@ -70,7 +71,7 @@ def read(declared: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] 
                 taken, rest = taken + rest, []
             for each in taken:
                 _take_argument(free, values, each)
-        elif word == "--help":
+        elif word in HELP:
             return None
         else:
             _take_option(named, values, word, rest)
@@ -91,8 +92,12 @@ def _take_option(
     named: Mapping[str, Parameter], values: dict[str, Any], word: str, rest: list[str]
 ) -> None:
     name, equals, value = word.partition("=")
+    if not word.startswith("--") and word not in named:  # as in -n4
+        name, equals, value = word[:2], word[2:], word[2:].removeprefix("=")
     if name not in named:
-        raise UsageError(f"No such option '{name}'{_guess(name, [*named, '--help'])}.")
+        known = [name for each in named.values() for name in each.option.names]
+        raise UsageError(f"No such option '{word.partition('=')[0]}'"
+                         f"{_guess(name, [*known, '--help'])}.")  # fmt: skip
     found = named[name]
     if found.is_flag:
         if equals:

@@ -76,7 +76,7 @@ class Case:
         words += ["--parts", ",".join(map(str, self.parts))] if self.parts else []
         words += ["--placement", ",".join(map(str, self.placement))] if self.placement else []
         if self.arrival:
-            words += ["--times", ",".join(f"{time!r}s" for time in self.arrival)]
+            words += ["--arrivals", ",".join(f"{time!r}s" for time in self.arrival)]
         words += ["--in-place"] * self.in_place + ["--non-commutative"] * (not self.commutative)
         return f"{shlex.join(words)} | latecomer verify -"
 

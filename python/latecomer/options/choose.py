@@ -50,8 +50,8 @@ def choose_pattern(arrival: str, late_rank: int | None) -> Pattern:
         return Pattern(arrival)
     pattern = Pattern(arrival, late_rank)
     if pattern.name != "onelate":
-        remedy = "leave it out, or use --arrival onelate"
-        raise OptionError(f"--late-rank has no effect on --arrival {arrival}", late_rank, remedy)
+        remedy = "leave it out, or use --arrivals onelate"
+        raise OptionError(f"--late-rank has no effect on --arrivals {arrival}", late_rank, remedy)
     return pattern
 
 
@@ -116,5 +116,5 @@ def choose_delays(text: str | None, pattern: Pattern) -> list[float]:
     parts = (text or default).split(",")
     delays = list(dict.fromkeys(core.parse_seconds("--delay", part.strip()) for part in parts))
     if pattern.name == "balanced" and any(delays):
-        raise OptionError("--delay given", text, "leave it out, or use --arrival onelate")
+        raise OptionError("--delay given", text, "leave it out, or use --arrivals onelate")
     return delays

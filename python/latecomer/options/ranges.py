@@ -29,6 +29,13 @@ def parse_numbers(option: str, text: str, read: Read, doubling: bool) -> list[in
     return sorted(found)
 
 
+def read_whole(option: str, text: str) -> int:
+    """A number from 1 up. Raises OptionError."""
+    if not text.isdecimal() or int(text) < 1:
+        raise OptionError(f"{option} is no number of ranks", repr(text), "use 1 or more")
+    return int(text)
+
+
 def _expand(option: str, part: str, read: Read, doubling: bool) -> Iterator[int]:
     match = _RANGE.fullmatch(part)
     if not match:

@@ -260,7 +260,7 @@ def choose_pattern(arrival: str, late_rank: int | None, ranks: Sequence[int]) ->
     pattern = choose.choose_pattern(arrival, late_rank)
     if pattern.name == "onelate" and late_rank is None and ranks[0] <= pattern.late_rank:
         what = f"onelate makes rank {pattern.late_rank} late, and there is only"
-        remedy = "use more --nodes, --late-rank 0 or --arrival balanced"
+        remedy = "use more --nodes, --late-rank 0 or --arrivals balanced"
         raise OptionError(what, f"{ranks[0]} rank", remedy)
     return pattern
 

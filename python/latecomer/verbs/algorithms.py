@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import latecomer
 
-from ..command.declare import option
-from .options import Json
+from .options import Json, option
 
 if TYPE_CHECKING:
     from rich.table import Table

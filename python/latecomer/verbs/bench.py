@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ..command.declare import option
 from ..options import choices
 from ..options.choices import one_of
 from ..options.errors import OptionError
 from .options import (
-    Arrival,
+    Arrivals,
     ClockSkew,
     Collective,
     Delay,
@@ -23,11 +22,14 @@ from .options import (
     LateRank,
     Op,
     Output,
+    Page,
     Plot,
-    Report,
+    Ranks,
     Root,
     Seed,
     Type,
+    nodes_for,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ def bench(
     type_: Type = "float32",
     op: Op = None,
     root: Root = None,
-    arrival: Arrival = "onelate",
+    arrivals: Arrivals = "onelate",
     delay: Delay = None,
     late_rank: LateRank = None,
     imbalance: Imbalance = "phase",
@@ -127,8 +129,9 @@ def bench(
     format_: Format = "table",
     output: Output = None,
     plot: Plot = None,
-    report: Report = None,
+    html: Page = None,
     keep: Keep = None,
+    ranks: Ranks = None,
     nodes: Nodes = None,
     rate: Rate = None,
     per_node: PerNode = 1,
@@ -169,7 +172,7 @@ def bench(
         ),
         type=type_,
         op=op,
-        pattern=(pattern := choose.choose_pattern(arrival, late_rank)),
+        pattern=(pattern := choose.choose_pattern(arrivals, late_rank)),
         delays=choose.choose_delays(delay, pattern),
         imbalance=imbalance,
         iterations=iterations,
@@ -181,9 +184,10 @@ def bench(
         progress=one_of("--progress", progress, choices.PROGRESS),
     )
     shown = "json" if as_json else one_of("--format", format_, choices.FORMATS)
-    plots = [*(plot or ()), *([report] if report else ())]
-    result.check_report(report)
+    plots = [*(plot or ()), *([html] if html else ())]
+    result.check_report(html)
     result.check_paths([*(output or ()), *([keep] if keep else ())], plots)
+    nodes = nodes_for(ranks, nodes, per_node)
     where = places.find_place(place, nodes, rate, per_node, mpi_family, clock_skew, network=network)
     return _answer(asked, where, deadline, keep, shown, [*(output or ()), *plots])
 

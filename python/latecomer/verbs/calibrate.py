@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ..command.declare import flag, option
+from ..command import declare
+from ..command.declare import flag
 from ..options.errors import OptionError
 from .bench import Deadline, Mpi, Nodes, PerNode, PlaceOption, Rate, be_quiet, place_and_costs
-from .options import Json
+from .options import Json, Ranks, nodes_for, option
 
 _SHORTEST_S, _LONGEST_S = 1, 86400
 
-Seconds = Annotated[
-    str, option("--seconds", "TIME", "Measure for about this long, from 1s to one day (86400s).")
+Budget = Annotated[
+    str, option("--budget", "TIME", "Measure for about this long, from 1s to one day (86400s).")
 ]
 Save = Annotated[
     Path | None,
@@ -32,18 +33,19 @@ Plot = Annotated[
 Keep = Annotated[Path | None, option("--samples", "FILE", "Keep all samples in this file.")]
 OldNetwork = Annotated[
     str | None,
-    option("--network", "PLACE", "The old name of --place.", hidden=True),
+    declare.option("--network", "PLACE", "The old name of --place.", hidden=True),
 ]
 
 
 def calibrate(
+    ranks: Ranks = None,
     nodes: Nodes = None,
     rate: Rate = None,
     per_node: PerNode = 1,
     place: PlaceOption = None,
     network: OldNetwork = None,
     mpi_family: Mpi = None,
-    seconds: Seconds = "30s",
+    budget: Budget = "30s",
     save: Save = None,
     no_save: NoSave = False,
     output: Output = None,
@@ -77,7 +79,8 @@ def calibrate(
     if save and no_save:
         raise OptionError("--save and --no-save both given", save, "give one of them")
     result.check_paths([*(output or ()), *filter(None, (keep, save))], plot or (), (".svg", ".png"))
-    length = _length(seconds)
+    length = _length(budget)
+    nodes = nodes_for(ranks, nodes, per_node)
     where = places.find_place(place, nodes, rate, per_node, mpi_family, prefix=program.CALIBRATE)
     if where.ranks < 2:
         raise OptionError("too few ranks to send messages", where.ranks, "use 2 or more")
@@ -101,8 +104,8 @@ def _length(text: str) -> float:
     """Read the seconds of the measurement. Raises OptionError and ValueError."""
     from ..core.compiled import core
 
-    length = core.parse_seconds("--seconds", text)
+    length = core.parse_seconds("--budget", text)
     if not _SHORTEST_S <= length <= _LONGEST_S:
         remedy = f"use {_SHORTEST_S}s to {_LONGEST_S}s; some rounds are measured in any case"
-        raise OptionError("--seconds out of range", text, remedy)
+        raise OptionError("--budget out of range", text, remedy)
     return length

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from ..base.output import print_json, say
-from ..command.declare import argument, flag, option
+from ..command.declare import argument, flag
 from ..launch.processes import DEFAULT_DEADLINE_S
-from .options import ClockSkew, Json
+from .options import ClockSkew, Json, option
 
 if TYPE_CHECKING:
     from .. import lab

@@ -1,12 +1,66 @@
-"""Options that verbs share."""
+"""Options that verbs share: one name for each thing, whichever verb it belongs to."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ..command.declare import flag, option
+from ..command import declare
+from ..command.declare import Option, bad_value, flag
 from ..options import choices
+
+
+@dataclass(frozen=True)
+class Common:
+    """What verbs say alike about an option."""
+
+    meaning: str
+    short: str = ""
+    old: tuple[str, ...] = ()  # names of earlier versions, which are accepted and not shown
+
+
+COMMON = {
+    "--ranks": Common("numbers of ranks", short="-n"),
+    "--nodes": Common("numbers of nodes; ranks are nodes times --per-node"),
+    "--per-node": Common("ranks of each node"),
+    "--placement": Common("the node of each rank"),
+    "--place": Common("where a verb measures: lab, local or inherit"),
+    "--network": Common("costs of messages"),
+    "--collective": Common("collectives", old=("--collectives",)),
+    "--algorithms": Common("algorithms, by name"),
+    "--bytes": Common("sizes of the whole vector"),
+    "--count": Common("elements of the whole vector"),
+    "--arrivals": Common("when ranks arrive", old=("--arrival", "--times")),
+    "--delay": Common("how late ranks are"),
+    "--seed": Common("the seed of all that is random"),
+    "--iterations": Common("how often a thing is measured or drawn"),
+    "--budget": Common("for how long a verb works, about", old=("--seconds",)),
+    "--deadline": Common("seconds after which all is ended"),
+    "--format": Common("the form of the printed result"),
+    "--output": Common("a file for the result", short="-o"),
+    "--html": Common("a file for the page", old=("--report",)),
+    "--svg": Common("a file for the picture of a call", old=("--picture",)),
+    "--plot": Common("a file for a plot"),
+    "--mpi": Common("the MPI library"),
+}
+
+
+def option(
+    name: str,
+    metavar: str,
+    help: str,  # noqa: A002 - the field's name
+    *,
+    min: float | None = None,  # noqa: A002
+    max: float | None = None,  # noqa: A002
+    old: tuple[str, ...] = (),
+) -> Option:
+    """An option of a verb, with the spellings that the table has for it."""
+    known = COMMON.get(name, Common(""))
+    return declare.option(
+        name, metavar, help, known.short, min=min, max=max, old=(*known.old, *old)
+    )
+
 
 Json = Annotated[bool, flag("--json", "Print one JSON object.")]
 FormatJson = Annotated[bool, flag("--json", "Print JSON, as --format json does.")]
@@ -28,6 +82,19 @@ Placement = Annotated[
            "share its link and memory."),
 ]  # fmt: skip
 
+
+def nodes_for(ranks: int | None, nodes: int | None, per_node: int | None) -> int | None:
+    """The number of nodes, by --nodes or by --ranks. Raises UsageError."""
+    if ranks is None:
+        return nodes
+    each = per_node or 1
+    if nodes is not None:
+        raise bad_value("--ranks", f"{ranks}; leave it out, or --nodes {nodes}")
+    if ranks % each:
+        raise bad_value("--ranks", f"{ranks}; give a multiple of --per-node {each}")
+    return ranks // each
+
+
 # Options of the benchmark, measured or simulated
 Collective = Annotated[
     str,
@@ -46,9 +113,9 @@ Root = Annotated[
     option("--root", "RANK", "Make this rank the root, in collectives that have one. The default "
            "is rank 0.", min=0),
 ]  # fmt: skip
-Arrival = Annotated[
+Arrivals = Annotated[
     str,
-    option("--arrival", "|".join(choices.PATTERNS), "Draw arrival times from this pattern. A CSV "
+    option("--arrivals", "|".join(choices.PATTERNS), "Draw arrival times from this pattern. A CSV "
            "file has one line for each iteration, with the delay of each rank: 0,0.005,0 or "
            "0,5ms,0."),
 ]  # fmt: skip
@@ -82,6 +149,11 @@ Output = Annotated[
 Plot = Annotated[
     list[Path] | None, option("--plot", "FILE", "Draw a plot into this .svg, .png or .html file.")
 ]
-Report = Annotated[
-    Path | None, option("--report", "FILE.html", "Write an HTML page with plots and tables.")
+Ranks = Annotated[
+    int | None,
+    option("--ranks", "N", "Use so many ranks: --nodes times --per-node. Give --nodes or --ranks.",
+           min=1),
+]  # fmt: skip
+Page = Annotated[
+    Path | None, option("--html", "FILE", "Write a page with plots and tables into this file.")
 ]

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Annotated
 
 from ..base.errors import UserError
-from ..command.declare import argument, flag, option
-from .options import FormatJson, Output
+from ..command.declare import argument, flag
+from .options import FormatJson, Output, option
 
 CLONE = Path(__file__).resolve().parents[3]
 _FORMATS = ("table", "csv", "json")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.output import print_json
-from ..command.declare import UsageError, argument, option
-from .options import Json, PerNode, Placement
+from ..command.declare import UsageError, argument
+from .options import Json, PerNode, Placement, option
 
 if TYPE_CHECKING:
     from ..rulefile import Explained, Question, RulesFile

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import latecomer
 
 from ..base.output import say
-from ..command.declare import argument, bad_value, flag, option
-from ..options.choices import MOST_RANKS, deprecated
+from ..command.declare import argument, bad_value, flag
+from ..options.choices import MOST_RANKS
 from .moves import moves_text
-from .options import Json, PerNode, Placement
+from .options import Json, PerNode, Placement, option
 from .pieces import named_pieces, row_of, with_pieces
 from .times import Times, read_times
 
@@ -37,15 +37,11 @@ Segments = Annotated[
     option("--segments", "S", "Cut the vector into so many segments, as ALGORITHM:segments=S does. "
            "The default without --network is P.", min=1),
 ]  # fmt: skip
-TimesOption = Annotated[
+Arrivals = Annotated[
     str | None,
-    option("--times", "LIST", "Let each rank arrive at its time: in steps of one message, as in "
+    option("--arrivals", "LIST", "Let each rank arrive at its time: in steps of one message, as in "
            "4,0,0,0, or with --network in time, as in 4ms,0,0,0."),
 ]  # fmt: skip
-OldArrival = Annotated[
-    str | None,
-    option("--arrival", "LIST", "The old name of --times.", hidden=True),
-]
 Network = Annotated[
     str | None,
     option("--network", "COSTS", "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns,"
@@ -81,9 +77,8 @@ Parts = Annotated[
 Collective = Annotated[str, option("--collective", "NAME", "Show a program of this collective.")]
 Picture = Annotated[
     Path | None,
-    option("--svg", "FILE", "Draw the messages into this .svg, .png or .pdf file.",
-           also="--picture"),
-]  # fmt: skip
+    option("--svg", "FILE", "Draw the messages into this .svg, .png or .pdf file."),
+]
 Page = Annotated[
     Path | None,
     option("--html", "FILE", "Write a page that plays the call into this .html file. In steps, "
@@ -121,8 +116,7 @@ def show(
     ranks: Ranks,
     count: Count = None,
     segments: Segments = None,
-    times: TimesOption = None,
-    arrival: OldArrival = None,
+    arrivals: Arrivals = None,
     network: Network = None,
     rank: Rank = None,
     in_place: InPlace = False,
@@ -147,12 +141,12 @@ def show(
     FILE` reads the text of programs back and checks it. Algorithms that decide while they run have
     no programs: their text is the plan, and the moves of the call in order of time.
 
-    Example: latecomer show sorted_linear_tree --ranks 4 --times 4,0,0,0 --svg slt.svg
+    Example: latecomer show sorted_linear_tree --ranks 4 --arrivals 4,0,0,0 --svg slt.svg
     """
     from ..options.placement import choose_placement
 
     _check(rank, ranks, svg, html, beside)
-    known = read_times(_times(times, arrival), network)
+    known = read_times(arrivals, network)
     by_length = known.steps and (html is not None or _decides(algorithm, collective))
     asked = f"{algorithm}:segments={segments}" if segments else algorithm
     if known.steps:
@@ -198,16 +192,6 @@ def _check(
         check_page(html, ranks)
     elif beside:
         raise bad_value("--beside", f"'{beside}'; give --html FILE as well")
-
-
-def _times(times: str | None, arrival: str | None) -> str | None:
-    """The arrival times, from the option or its old name. Raises UsageError."""
-    if arrival is None:
-        return times
-    if times is not None:
-        raise bad_value("--arrival", f"'{arrival}'; leave it out beside --times")
-    deprecated(f"--arrival {arrival}", f"--times {arrival}")
-    return arrival
 
 
 def _decides(algorithm: str, collective: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..command.declare import option
+from ..command.declare import bad_value
 from ..options import choices
 from ..options.choices import one_of
 from .options import (
-    Arrival,
+    Arrivals,
     Collective,
     Delay,
     Estimate,
@@ -17,12 +17,14 @@ from .options import (
     LateRank,
     Op,
     Output,
+    Page,
     Placement,
     Plot,
-    Report,
     Root,
     Seed,
     Type,
+    nodes_for,
+    option,
 )
 
 Algorithms = Annotated[
@@ -36,6 +38,11 @@ Nodes = Annotated[
     option("--nodes", "LIST", "Simulate these numbers of nodes: 8, or 8,16,48, or 2-128 for each "
            "of them, or 2-1024:7 for every seventh, or 2-1024:x2 for powers of two. At most 4096 "
            "ranks can be simulated. The default is 8."),
+]  # fmt: skip
+Ranks = Annotated[
+    str | None,
+    option("--ranks", "LIST", "Simulate these numbers of ranks, as in --nodes: nodes times "
+           "--per-node. Give --nodes or --ranks."),
 ]  # fmt: skip
 PerNode = Annotated[
     int | None,
@@ -98,6 +105,7 @@ Memory = Annotated[
 def simulate(
     collective: Collective = "allreduce",
     algorithms: Algorithms = "all",
+    ranks: Ranks = None,
     nodes: Nodes = None,
     per_node: PerNode = None,
     placement: Placement = None,
@@ -106,7 +114,7 @@ def simulate(
     type_: Type = "float32",
     op: Op = None,
     root: Root = None,
-    arrival: Arrival = "onelate",
+    arrivals: Arrivals = "onelate",
     delay: Delay = None,
     late_rank: LateRank = None,
     progress: Progress = "as-configured",
@@ -120,7 +128,7 @@ def simulate(
     format_: Format = "table",
     output: Output = None,
     plot: Plot = None,
-    report: Report = None,
+    html: Page = None,
     deadline: Deadline = None,
     memory: Memory = None,
     as_json: FormatJson = False,
@@ -141,7 +149,7 @@ def simulate(
     With --engine simgrid the platform determines the times of transfers; plans assume alpha, beta
     and jitter of --network, and the lower bound is not known.
 
-    Example: latecomer simulate --nodes 2-64 --bytes 64KiB --arrival balanced --plot scaling.svg
+    Example: latecomer simulate --nodes 2-64 --bytes 64KiB --arrivals balanced --plot scaling.svg
     """
     from ..base.memory import free_bytes
     from ..base.output import say
@@ -155,6 +163,7 @@ def simulate(
     from ..sweep.run import simulate_all
 
     named = networks.chosen(network)
+    nodes = _nodes(ranks, nodes, per_node)
     cluster = sweep.choose_cluster(nodes, per_node, named.costs, placement)
     op = choose.choose_operator(collective, op)
     asked = sweep.Sweep(
@@ -167,7 +176,7 @@ def simulate(
         ),
         type=type_,
         op=op,
-        pattern=(pattern := sweep.choose_pattern(arrival, late_rank, cluster.ranks)),
+        pattern=(pattern := sweep.choose_pattern(arrivals, late_rank, cluster.ranks)),
         delays=choose.choose_delays(delay, pattern),
         iterations=iterations,
         seed=seed,
@@ -178,8 +187,8 @@ def simulate(
         progress=one_of("--progress", progress, choices.PROGRESS),
     )
     shown = "json" if as_json else one_of("--format", format_, choices.FORMATS)
-    plots = [*(plot or ()), *([report] if report else ())]
-    check_report(report)
+    plots = [*(plot or ()), *([html] if html else ())]
+    check_report(html)
     check_paths(output or (), plots)
     if plots:
         check_panels(asked)
@@ -192,3 +201,15 @@ def simulate(
     result = make_result(asked, world, outcome)
     result.hand_over(shown, [*(output or ()), *plots])
     return judge(outcome)
+
+
+def _nodes(ranks: str | None, nodes: str | None, per_node: int | None) -> str | None:
+    """The list of numbers of nodes, by --nodes or by --ranks. Raises UsageError, OptionError."""
+    from ..options.ranges import parse_numbers, read_whole
+
+    if ranks is None:
+        return nodes
+    if nodes is not None:
+        raise bad_value("--ranks", f"{ranks}; leave it out, or --nodes {nodes}")
+    numbers = parse_numbers("--ranks", ranks, read_whole, doubling=False)
+    return ",".join(str(nodes_for(number, None, per_node)) for number in numbers)

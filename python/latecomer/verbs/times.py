@@ -52,7 +52,7 @@ class Times:
 
 
 def read_times(arrival: str | None, network: str | None) -> Times:
-    """The options --times and --network. Raises UsageError and ValueError."""
+    """The options --arrivals and --network. Raises UsageError and ValueError."""
     parts = arrival.split(",") if arrival else []
     if network is None:
         return Times([_in_steps(part) for part in parts] or None, _STEPS, steps=True)
@@ -66,7 +66,7 @@ def _in_steps(text: str) -> float:
         value = math.nan
     if not 0 <= value < math.inf:
         raise bad_value(
-            "--times",
+            "--arrivals",
             f"'{text}'; give steps from 0 up, as in 4,0,0,0, or times together with --network",
         )
     return value

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.output import print_json, say
-from ..command.declare import UsageError, argument, bad_value, option
+from ..command.declare import UsageError, argument, bad_value
 from ..options import choices
 from ..options.choices import one_of
 from .bench import Mpi, Network, Nodes, PerNode, PlaceOption, Rate
-from .options import Arrival, Estimate, Json, Seed
+from .options import Arrivals, Estimate, Json, Ranks, Seed, nodes_for, option
 
 if TYPE_CHECKING:
     from ..bench.places import Place
@@ -30,7 +30,7 @@ Output = Annotated[
            "default is rules.json."),
 ]  # fmt: skip
 Collectives = Annotated[
-    str, option("--collectives", "LIST", "Measure these, as in allreduce,bcast, or all.")
+    str, option("--collective", "LIST", "Measure these, as in allreduce,bcast, or all.")
 ]
 Sizes = Annotated[
     str,
@@ -70,12 +70,13 @@ def tune(
     sizes: Sizes = "64KiB-4MiB:x8",
     imbalances: Imbalances = "0,1,4",
     algorithms: Algorithms = None,
-    arrival: Arrival = "onelate",
+    arrivals: Arrivals = "onelate",
     estimate: Estimate = "online",
     iterations: Iterations = 16,
     warmup: Warmup = 8,
     compute: Compute = "20ms",
     seed: Seed = 1,
+    ranks: Ranks = None,
     nodes: Nodes = None,
     rate: Rate = None,
     per_node: PerNode = 1,
@@ -103,21 +104,22 @@ def tune(
     every = list(registry.collectives())
     named = every if collectives == "all" else collectives.split(",")
     grid = tuning.Grid(
-        collectives=[one_of("--collectives", name, every) for name in named],
+        collectives=[one_of("--collective", name, every) for name in named],
         sizes=[_whole(size) for size in parse_numbers("--bytes", sizes, core.parse_bytes, True)],
         imbalances=_factors(imbalances),
         algorithms=algorithms,
-        arrival=arrival,
+        arrival=arrivals,
         estimate=one_of("--estimate", estimate, choices.ESTIMATES),
         iterations=iterations,
         warmup=warmup,
         compute=core.parse_seconds("--compute", compute),
         seed=seed,
     )
-    if arrival not in ("onelate", "randlate", "gamma", "gaussian"):
-        raise bad_value("--arrival", f"'{arrival}'; use onelate, randlate, gamma or gaussian")
+    if arrivals not in ("onelate", "randlate", "gamma", "gaussian"):
+        raise bad_value("--arrivals", f"'{arrivals}'; use onelate, randlate, gamma or gaussian")
     for name in grid.collectives:
         grid.algorithms_of(name)  # refused before anything is measured
+    nodes = nodes_for(ranks, nodes, per_node)
     where, spread = tuning.place_of(
         place, nodes, rate, per_node, mpi_family, network, launcher or []
     )

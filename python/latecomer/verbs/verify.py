@@ -14,9 +14,9 @@ import latecomer
 
 from ..base.errors import UserError
 from ..base.output import console, print_json, progress_bar
-from ..command.declare import argument, bad_value, flag, option
+from ..command.declare import argument, bad_value, flag
 from .lists import choose, parse_ranks
-from .options import Json, PerNode, Placement
+from .options import Json, PerNode, Placement, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,10 +47,10 @@ Ranks = Annotated[
     option("--ranks", "LIST", "Check these numbers of ranks, as in 4,8,16-17. The default is "
            f"{_RANKS}."),
 ]  # fmt: skip
-Arrivals = Annotated[
+Patterns = Annotated[
     int | None,
-    option("--arrivals", "N", "Check so many random arrival patterns. The default is "
-           f"{_ARRIVALS}.", min=0),
+    option("--patterns", "N", "Check so many random arrival patterns. The default is "
+           f"{_ARRIVALS}.", min=0, old=("--arrivals",)),
 ]  # fmt: skip
 Seed = Annotated[
     int | None,
@@ -86,7 +86,7 @@ def verify(
     algorithms: Algorithms = None,
     collective: Collective = None,
     ranks: Ranks = None,
-    arrivals: Arrivals = None,
+    patterns: Patterns = None,
     seed: Seed = None,
     per_node: PerNode = None,
     placement: Placement = None,
@@ -109,7 +109,7 @@ def verify(
         right = _verify_registry(
             choose(algorithms, collective),
             parse_ranks(_RANKS if ranks is None else ranks),
-            _ARRIVALS if arrivals is None else arrivals,
+            _ARRIVALS if patterns is None else patterns,
             _SEED if seed is None else seed,
             as_json,
             Nodes(per_node, placement),
@@ -121,7 +121,7 @@ def verify(
                 "--algorithms": algorithms,
                 "--collective": collective,
                 "--ranks": ranks,
-                "--arrivals": arrivals,
+                "--patterns": patterns,
                 "--seed": seed,
                 "--per-node": per_node,
                 "--placement": placement,

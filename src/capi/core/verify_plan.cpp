@@ -1,6 +1,5 @@
 #include "capi/core/verify_plan.hpp"
 
-#include "algorithms/registry.hpp"
 #include "executors/make_executor.hpp"
 #include "simulate/recorded.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "algorithms/registry.hpp"
 #include "base/network.hpp"
-#include "schedule/plan.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {

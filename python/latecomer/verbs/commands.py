@@ -1,0 +1,30 @@
+"""All verbs, in the groups of the help. Each is a file of this folder, loaded when it is called."""
+
+from __future__ import annotations
+
+from ..command.declare import Group
+
+_LAB = Group(
+    "Run programs on an emulated cluster: N hosts on this machine, one switch, shaped links.",
+    {name: f"latecomer.verbs.lab:{name}" for name in ("run", "check", "shell", "slurm")},
+)
+_RULES = Group(
+    "Check and explain files that say which algorithm serves which calls.",
+    {name: f"latecomer.verbs.rules:{name}" for name in ("check", "explain")},
+)
+_GROUPS = {"lab": _LAB, "rules": _RULES}
+_SECTIONS = {
+    "See who is late": ("run", "report", "doctor"),
+    "Measure": ("bench", "simulate", "calibrate", "tune", "rules", "lab"),
+    "Research": ("algorithms", "show", "verify", "reproduce"),
+    "This command": ("completion", "where"),
+}
+COMMANDS = Group(
+    "MPI collectives that stay fast when the ranks do not arrive together.",
+    {
+        name: _GROUPS.get(name) or f"latecomer.verbs.{name}:{name}"
+        for names in _SECTIONS.values()
+        for name in names
+    },
+    _SECTIONS,
+)
