@@ -204,7 +204,7 @@ def test_algorithms_keep_their_order_and_come_once(fake):
 def test_the_program_is_told_the_costs_to_plan_with(fake):
     found = run(*FAKED, "--network", "alpha=7us")
     assert given(fake)["--network"] == "alpha=7us"
-    assert "costs as named" in found.stderr
+    assert "costs alpha 7 us, beta 8 ns/B, gamma 0.1 ns/B (as named)" in found.stderr
 
 
 def test_the_program_is_told_what_was_asked(fake):
@@ -238,7 +238,7 @@ def test_rows_of_a_sweep(fake):
     used = found["used"]
     assert (used["mpi"], used["seed"], used["network"]) == ("openmpi 9.8.7", 1, "inherit")
     assert used["mpi_library"] == "Open MPI v9.8.7, package"
-    assert "estimate perfect; version 0.1.0, openmpi 9.8.7, inherit, seed 1" in result.stderr
+    assert "3 ranks; version 0.1.0, openmpi 9.8.7, inherit, seed 1; costs built in" in result.stderr
 
 
 def test_arrivals_from_a_file(fake, tmp_path):

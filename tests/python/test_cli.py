@@ -214,15 +214,34 @@ def test_the_script_says_what_to_build(tmp_path, python, message):
 # ---- algorithms
 
 
-@pytest.mark.parametrize("width", ["80", "200"])
-def test_the_registry_is_shown(capsys, monkeypatch, width):
-    monkeypatch.setenv("COLUMNS", width)
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_registry_has_a_line_for_each_algorithm(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
     code, out, _ = run(capsys, "algorithms")
     assert code == 0
-    for row in latecomer.algorithms():
-        assert row.name in out
-    assert "override=ring|back" in out
-    assert "…" not in out  # nothing is cut off
+    rows = latecomer.algorithms()
+    lines = [line for line in out.splitlines() if line.startswith("  ")]
+    assert [line.split()[0] for line in lines] == [row.name for row in rows]
+    assert max(map(len, out.splitlines())) <= width
+    kinds = {line.split()[0]: line.split()[1] for line in lines}
+    assert kinds["online_owners"] == "deciding"
+    assert kinds["prereduced_ring"] == "aware"
+    assert (kinds["ring"], kinds["native"]) == ("together", "library")
+
+
+def test_all_about_an_algorithm(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(capsys, "algorithms", "sorted_linear_tree", "--collective", "allreduce")
+    assert code == 0
+    assert out.startswith("allreduce sorted_linear_tree\n  kind: aware\n")
+    assert "  override=ring|back: which way the result goes" in out
+    assert "  source: Proficz 2018" in out
+    assert "..." not in out
+    both = run(capsys, "algorithms", "ring,nodes", "--json")[1]
+    assert {row["name"] for row in json.loads(both)["algorithms"]} == {"ring", "nodes"}
+    code, out, err = run(capsys, "algorithms", "rign")
+    assert (code, out) == (2, "")
+    assert "NAME: 'rign'; give some of arrival_b, " in err
 
 
 def test_the_registry_in_json(capsys):

@@ -133,4 +133,18 @@ def test_simulate_uses_and_names_what_was_calibrated():
 
 def test_simulate_says_where_its_costs_come_from():
     calibrated()
-    assert "costs calibrated on lab 4x100mbit" in run_verb(*SIMULATED).stderr
+    assert "(calibrated on lab 4x100mbit" in run_verb(*SIMULATED).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B"),
+        ("alpha=1ms,beta=0", "alpha 1 ms, beta 0 s/B, gamma 0.1 ns/B"),
+        ("eager=4KiB,ports=2", "alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B, eager 4 KiB, ports 2"),
+        ("handshake=200us,jitter=0.1,local_beta=1ns", "alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B, "
+         "handshake 200 us, local_beta 1 ns/B, jitter 0.1"),
+    ],
+)  # fmt: skip
+def test_costs_for_people_are_those_that_differ(text, said):
+    assert networks.brief(text) == said

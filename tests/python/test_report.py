@@ -233,3 +233,16 @@ def test_a_column_that_would_be_empty_is_left_out(speedup, shown):
     assert ("x native" in screen.getvalue()) is shown
     assert ("<th scope=col>x native</th>" in html.page(rows, USED)) is shown
     assert "x ring" in screen.getvalue()
+
+
+def test_the_first_table_has_a_legend():
+    from latecomer.report.table import legend, rich_tables
+    from rich.console import Console
+
+    console = Console(width=80, record=True)
+    console.print(rich_tables([row("ring", 0), row("ring", 5)], wide=False))
+    text = console.export_text()
+    said = "elapsed: mean of a rank in the call; limit: least after last; x: times as fast"
+    assert text.count(said) == 1
+    assert text.index("all arrive together") < text.index(said) < text.index("delay 5 ms")
+    assert "absorbed: imbalance hidden" in legend(["absorbed"])

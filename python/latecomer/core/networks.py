@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.errors import UserError
+from ..base.units import seconds, size
 from ..base.variables import variable
 from .compiled import core
 
 VARIABLE = "LATECOMER_NETWORK"
 BUILT_IN = "built-in"
+_ALWAYS = ("alpha", "beta", "gamma")
+_PER_BYTE = ("beta", "gamma", "local_beta", "memory")  # seconds a byte
+_BYTES = ("eager", "buffer", "burst")
 _MOST_BYTES = 64 << 10  # of a file, as in the library: /dev/zero has no end
 
 
@@ -126,6 +130,28 @@ def of_place(place: str, ranks: int, family: str, assumed: Named) -> Named:
     if here and saved.facts.get("mpi", "").split(" ")[0] == family:
         return Named(saved.text, saved.source)
     return Named(assumed.text, f"{assumed.source}, since {saved.path} is not of this place")
+
+
+def brief(text: str) -> str:
+    """The costs of a network for people: alpha, beta, gamma, and what is not as built in.
+
+    As in `alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B, ports 2`.
+    """
+    usual, told = _costs(core.Network().text), _costs(core.Network(text).text)
+    shown = {name: value for name, value in told.items()
+             if name in _ALWAYS or value != usual.get(name)}  # fmt: skip
+    return ", ".join(f"{name} {_amount(name, value)}" for name, value in shown.items())
+
+
+def _costs(text: str) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in text.split(","))
+
+
+def _amount(name: str, value: str) -> str:
+    """A value with its unit."""
+    if value.endswith("s") and name != "ports":
+        return seconds(float(value[:-1])) + ("/B" if name in _PER_BYTE else "")
+    return size(float(value)) if name in _BYTES else value
 
 
 def _named(text: str, source: str) -> Named:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.output import console, say
+from ..core import networks
 from ..options.choices import PLOTS
 from ..options.errors import BenchError, OptionError
 from ..results import statistics
@@ -45,10 +46,19 @@ class Result:
         return f"{text.getvalue()}latecomer {self.footer()}\n"
 
     def footer(self) -> str:
-        """The measurement and its setting, in one line."""
-        form = "{collective} of {bytes} bytes, {type} {op}, {ranks} ranks, estimate {estimate}; "
-        form += "version {version}, {mpi}, {network}, seed {seed}; costs {costs_from}"
-        return form.format(**self.used)
+        """The measurement and its setting, in one line; all about it is in the JSON."""
+        used = self.used
+        what = "{collective} of {bytes} bytes, {type} {op}, {ranks} ranks".format(**used)
+        if used["estimate"] != "perfect":
+            what += f", estimate {used['estimate']}"
+        where = f"{used['mpi']}, {used['network']}"
+        costs = str(used.get("costs", used["network"]))  # simulated: the network is its costs
+        if used["network"] == costs:
+            where = str(used["mpi"])
+        told = str(used["costs_from"])
+        if "=" in costs:
+            told = f"{networks.brief(costs)} ({told})"
+        return f"{what}; version {used['version']}, {where}, seed {used['seed']}; costs {told}"
 
     def show(self, format_: str) -> None:
         """On standard output."""

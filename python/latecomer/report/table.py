@@ -32,6 +32,12 @@ _HEADINGS = (
     "wrong",
 )
 _WIDE_ONLY = ("quartiles", "absorbed")
+_LEGEND = (  # for the first table of a screen
+    ({"elapsed"}, "elapsed: mean of a rank in the call"),
+    ({"limit"}, "limit: least after last"),
+    ({"absorbed"}, "absorbed: imbalance hidden"),
+    ({"x native", "x ring"}, "x: times as fast"),
+)
 
 
 def by_delay(rows: Sequence[Row]) -> list[list[Row]]:
@@ -122,8 +128,14 @@ def rich_tables(rows: Sequence[Row], wide: bool = True) -> RenderableType:
     from rich.console import Group
 
     shown = [name for name in columns(rows) if wide or name not in _WIDE_ONLY]
-    tables = (_rich_table(block, shown) for block in by_delay(rows))
-    return Group(*(part for table in tables for part in (table, "")))
+    first, *others = (_rich_table(block, shown) for block in by_delay(rows))
+    return Group(first, legend(shown), "", *(part for table in others for part in (table, "")))
+
+
+def legend(shown: Sequence[str]) -> str:
+    """The meaning of the columns, in one line."""
+    told = [text for names, text in _LEGEND if names & set(shown)]
+    return f"[dim]{'; '.join(told)}[/]"
 
 
 def _rich_table(block: Sequence[Row], shown: Sequence[str]) -> Table:

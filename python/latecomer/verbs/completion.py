@@ -11,6 +11,7 @@ from .commands import COMMANDS
 
 Shell = Annotated[str, argument("SHELL", "The shell: bash or zsh.")]
 
+_NAMES = ("ALGORITHM", "[NAME]")  # arguments that are algorithms
 _SHELLS = ("bash", "zsh")
 _CHOICES = re.compile(r"[a-z0-9-]+(\|[a-z0-9:A-Z-]+)+")  # of a metavar: lab|local|inherit
 
@@ -107,7 +108,7 @@ def _word_lines(commands: Group, verbs: list[tuple[str, list[Parameter]]]) -> It
     for path, declared in verbs:
         shown = [each for each in declared if not each.option.hidden]
         words = [name for each in shown for name in each.option.names if name.startswith("--")]
-        if any(each.option.metavar == "ALGORITHM" and not each.option.names for each in declared):
+        if any(each.option.metavar in _NAMES and not each.option.names for each in declared):
             words += _algorithms()
         yield f"    '{path}') options='{' '.join([*words, '--help'])}' ;;"
 
