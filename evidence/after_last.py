@@ -43,7 +43,7 @@ def after(
         name,
         ranks=len(arrival),
         count=size // 4,
-        arrival=arrival,
+        arrivals=arrival,
         estimate=estimate,
         network=network(alpha),
     )
@@ -69,7 +69,7 @@ def blocks_bound(ranks: int, size: int, alpha: float) -> float:
 def limit(size: int, arrival: Arrivals, alpha: float) -> float:
     """The lower bound of all algorithms that receive nothing before the arrival, in M."""
     least = least_after_last(
-        ranks=len(arrival), bytes=size, arrival=arrival, network=network(alpha) + ",eager=0"
+        ranks=len(arrival), bytes=size, arrivals=arrival, network=network(alpha) + ",eager=0"
     )
     return least / (size * BETA)
 

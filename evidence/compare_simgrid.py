@@ -62,7 +62,7 @@ def ratio(case: Case, algorithm: str, ranks: int, size: int) -> float:
     found = simgrid.simulate(
         algorithm, **call, arrivals=arrivals, platform=platform, config=case.config
     )
-    return found.after_last / latecomer.simulate(algorithm, **call, arrival=arrivals).after_last
+    return found.after_last / latecomer.simulate(algorithm, **call, arrivals=arrivals).after_last
 
 
 def row(case: Case, algorithm: str, some_ranks: Sequence[int] = RANKS) -> str:

@@ -79,7 +79,7 @@ def virtual_ms(case: Case, network: str) -> float:
     """After the last arrival."""
     what = arguments(case, network)
     late = what.pop("late")
-    return 1e3 * latecomer.simulate(case.algorithm, **what, arrival=late).after_last
+    return 1e3 * latecomer.simulate(case.algorithm, **what, arrivals=late).after_last
 
 
 def simgrid_ms(case: Case, network: str, platform: Path) -> float:

@@ -123,7 +123,7 @@ def after_last(column: Column, arrival: Arrivals, start_up: str) -> tuple[float,
         ranks=len(arrival),
         count=SIZE // ELEMENT,
         element_bytes=ELEMENT,
-        arrival=seconds,
+        arrivals=seconds,
         estimate=seconds if column.known else np.zeros(len(arrival)),
         network=f"alpha={start_up},beta={BETA}s,gamma=0.1ns",
     )

@@ -113,7 +113,7 @@ def print_one_late() -> None:
             arrivals = one_late(ranks, 2 * vector(size, SLOW))
             plan = planned("auto", size, SLOW, arrivals)
             took = after_last(plan, arrivals)
-            least = least_after_last(ranks=ranks, bytes=size, arrival=arrivals, network=SLOW)
+            least = least_after_last(ranks=ranks, bytes=size, arrivals=arrivals, network=SLOW)
             balanced = after_last(planned("fastest", size, SLOW, arrivals), arrivals)
             row(
                 *(ranks, f"{size // MIB} MiB", plan.parameters.rpartition("=")[2]),

@@ -124,7 +124,7 @@ def _run(
     text: str, late: tuple[float, ...], size: int, network: str, collective: str
 ) -> Simulation:
     count = -(-size // ELEMENT_BYTES)
-    return simulate(text, ranks=len(late), count=count, arrival=late, network=network,
+    return simulate(text, ranks=len(late), count=count, arrivals=late, network=network,
                     element_bytes=ELEMENT_BYTES, collective=collective)  # fmt: skip
 
 

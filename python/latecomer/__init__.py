@@ -1,7 +1,7 @@
 """latecomer: MPI collectives that stay fast when the ranks do not arrive together.
 
     >>> import latecomer
-    >>> schedule = latecomer.program("sorted_linear_tree", ranks=4, arrival=[4e-3, 0, 0, 0])
+    >>> schedule = latecomer.program("sorted_linear_tree", ranks=4, arrivals=[4e-3, 0, 0, 0])
     >>> print(schedule.programs[0].text)
     >>> latecomer.verify("sorted_linear_tree", ranks=4) is None
     True
@@ -99,4 +99,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_HOME, *_PACKAGES})
+    """The public names, and what every module has."""
+    dunder = {name for name in globals() if name.startswith("__")}
+    return sorted({*dunder, *__all__, *_HOME, *_PACKAGES})

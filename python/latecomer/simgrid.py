@@ -20,11 +20,8 @@ from .launch import processes
 from .launch.program import find_built
 
 if TYPE_CHECKING:  # `latecomer doctor` looks for the program where there is no compiled core
-    from typing import Unpack
-
     from numpy.typing import ArrayLike
 
-    from .core.programs import ProblemWords
     from .core.simulation import Simulation
 
 PROGRAM = "latecomer_simgrid"
@@ -59,7 +56,7 @@ def simulate(
     config: Sequence[str] = (),
     check: bool = False,
     deadline: float = processes.DEFAULT_DEADLINE_S,
-    **asked: Unpack[ProblemWords],
+    **asked: Any,
 ) -> Simulation:
     """Run `algorithm` as SimGrid actors, by the code that also runs it over MPI.
 
@@ -68,8 +65,8 @@ def simulate(
     `config` holds SimGrid's own settings, as in "network/model:CM02" (PLAIN: closest to alpha and
     beta). `network` is planned for; of it gamma, the eager limit, local_alpha, local_beta and
     memory are simulated, the rest is the platform's. `check` computes with real elements, too. The
-    other arguments are those of `latecomer.simulate`, with `arrivals` for `arrival`; `deadline` is
-    in seconds of real time. The trace is empty.
+    other arguments are those of `latecomer.simulate`; `deadline` is in seconds of real
+    time. The trace is empty.
 
     Raises ValueError, SimGridError (no SimGrid, a platform that cannot be used, too few hosts),
     DeadlineError, and RuntimeError if a rank gets stuck or `check` finds wrong elements.

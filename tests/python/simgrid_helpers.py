@@ -25,4 +25,4 @@ def exits_of_both(algorithm, ranks, count, arrivals=None, network=MATCHING, **mo
     found = simgrid.simulate(
         algorithm, **call, arrivals=arrivals, platform=CROSSBAR, config=simgrid.PLAIN
     )
-    return found.exits, latecomer.simulate(algorithm, **call, arrival=arrivals).exits
+    return found.exits, latecomer.simulate(algorithm, **call, arrivals=arrivals).exits

@@ -1,5 +1,6 @@
 """The Python functions: right shapes, units and values, and errors that help."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def test_an_unknown_collective_is_refused():
 
 def test_a_schedule_holds_plan_and_programs():
     schedule = latecomer.program(
-        "sorted_linear_tree:segments=2", ranks=4, count=10, arrival=np.array([4e-3, 0, 0, 0])
+        "sorted_linear_tree:segments=2", ranks=4, count=10, arrivals=np.array([4e-3, 0, 0, 0])
     )
     assert schedule.order == (1, 2, 3, 0)
     assert schedule.parameters == "override=ring segments=2"
@@ -80,9 +81,9 @@ def test_one_element_for_each_rank_is_the_default():
         ({"algorithm": "native"}, "native"),
         ({"ranks": 0}, "ranks: '0'"),
         ({"count": -1}, "count: '-1'"),
-        ({"arrival": [0.0, 1.0]}, "2 times.*one time for each of 4 ranks"),
-        ({"arrival": [[0.0] * 4]}, r"shape \(1, 4\).*shape \(ranks,\)"),
-        ({"arrival": [np.nan] * 4}, "nan.*finite"),
+        ({"arrivals": [0.0, 1.0]}, "2 times.*one time for each of 4 ranks"),
+        ({"arrivals": [[0.0] * 4]}, r"shape \(1, 4\).*shape \(ranks,\)"),
+        ({"arrivals": [np.nan] * 4}, "nan.*finite"),
         ({"network": "speed=3"}, "speed=3.*alpha, beta"),
         ({"commutative": False}, "not commutative"),
         ({"collective": "allsum"}, "allsum"),
@@ -147,7 +148,7 @@ def test_the_trace_holds_transfers_and_local_work():
 
 
 def test_sorting_by_arrival_pays_for_a_late_rank():
-    late = {"ranks": 4, "arrival": [4, 0, 0, 0], "network": STEPS}
+    late = {"ranks": 4, "arrivals": [4, 0, 0, 0], "network": STEPS}
     plain = latecomer.simulate("linear_tree:segments=4", **late)
     aware = latecomer.simulate("sorted_linear_tree:segments=4", **late)
     assert (plain.after_last, aware.after_last) == (9, 7)
@@ -156,14 +157,16 @@ def test_sorting_by_arrival_pays_for_a_late_rank():
 
 def test_an_estimate_may_be_wrong():
     name, arrival = "sorted_linear_tree:segments=4", [4.0, 0, 0, 0]
-    wrong = latecomer.simulate(name, ranks=4, arrival=arrival, estimate=[0, 0, 0, 4], network=STEPS)
-    right = latecomer.simulate(name, ranks=4, arrival=arrival, network=STEPS)
+    wrong = latecomer.simulate(
+        name, ranks=4, arrivals=arrival, estimate=[0, 0, 0, 4], network=STEPS
+    )
+    right = latecomer.simulate(name, ranks=4, arrivals=arrival, network=STEPS)
     assert wrong.arrivals.tolist() == arrival
     assert wrong.after_last > right.after_last
 
 
 def test_no_schedule_beats_the_bound():
-    shape = {"ranks": 4, "arrival": [4e-3, 0, 0, 0], "network": "alpha=50us,beta=8ns"}
+    shape = {"ranks": 4, "arrivals": [4e-3, 0, 0, 0], "network": "alpha=50us,beta=8ns"}
     bound = latecomer.least_after_last(bytes=400_000, **shape)
     found = latecomer.simulate("sorted_linear_tree", count=100_000, **shape)
     assert 0 < bound <= found.after_last
@@ -171,7 +174,7 @@ def test_no_schedule_beats_the_bound():
 
 def test_a_bound_needs_an_arrival_for_each_rank():
     with pytest.raises(ValueError, match="3 times.*one time for each of 4 ranks"):
-        latecomer.least_after_last(ranks=4, bytes=4, arrival=[0, 0, 0])
+        latecomer.least_after_last(ranks=4, bytes=4, arrivals=[0, 0, 0])
 
 
 # ---- the package
@@ -209,7 +212,7 @@ def test_a_missing_core_says_what_builds_it():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"arrival": [1e9, 0, 0, 0]}, "arrival of rank 0: '1e+09s' is not usable"),
+        ({"arrivals": [1e9, 0, 0, 0]}, "arrival of rank 0: '1e+09s' is not usable"),
         ({"network": "alpha=1e9s"}, "time of a message (alpha + bytes x beta): '1000000000"),
     ],
 )
@@ -246,3 +249,45 @@ def test_the_registry_is_read_once(monkeypatch):
     assert latecomer.algorithms() == first
     assert registry.is_arrival_aware("allreduce", "sorted_linear_tree:segments=3")
     assert not registry.is_arrival_aware("allreduce", "ring")
+
+
+# ---- names
+
+
+CALLS = [
+    (latecomer.program, {"ranks": 4}),
+    (latecomer.simulate, {"ranks": 4}),
+    (latecomer.verify, {"ranks": 4}),
+]
+
+
+@pytest.mark.parametrize(("function", "more"), CALLS)
+def test_the_old_name_of_arrivals_is_accepted_with_a_warning(function, more):
+    late = [4e-3, 0, 0, 0]
+    with pytest.warns(DeprecationWarning, match=r"arrival=\.\.\.\) is deprecated; use arrivals="):
+        old = function("sorted_linear_tree", arrival=late, **more)
+    new = function("sorted_linear_tree", arrivals=late, **more)
+    assert str(old) == str(new)
+    with pytest.raises(TypeError, match="both arrivals and arrival"):
+        function("sorted_linear_tree", arrival=late, arrivals=late, **more)
+
+
+def test_the_old_name_of_arrivals_of_the_bound(recwarn):
+    new = latecomer.least_after_last(ranks=4, bytes=64, arrivals=[0, 0, 0, 1])
+    assert not recwarn.list
+    with pytest.warns(DeprecationWarning, match="use arrivals="):
+        assert latecomer.least_after_last(ranks=4, bytes=64, arrival=[0, 0, 0, 1]) == new
+
+
+@pytest.mark.parametrize(("function", "more"), CALLS)
+def test_the_signature_names_every_argument(function, more):
+    names = set(inspect.signature(function).parameters)
+    assert {"ranks", "count", "collective", "root", "parts", "arrivals", "placement"} <= names
+    text = inspect.getdoc(function)
+    assert "Parameters\n----------\n" in text
+    assert all(name in text for name in names)
+
+
+def test_only_public_names_are_listed():
+    names = [name for name in dir(latecomer) if not name.startswith("__")]
+    assert set(names) == {*latecomer.__all__, *latecomer._HOME, "mpi", "torch"} - {"__version__"}

@@ -101,7 +101,7 @@ def test_steps_are_drawn_too(capsys, tmp_path):
 def test_results_are_final_in_pictures():
     plan = make_plan(problem(ranks=8, count=3000), "nodes", LATE, "", NODES)
     run = simulation.run(plan, LATE, trace=True)
-    schedule = latecomer.program("nodes", ranks=8, count=3000, arrival=LATE, placement=NODES)
+    schedule = latecomer.program("nodes", ranks=8, count=3000, arrivals=LATE, placement=NODES)
     found = follow(schedule, run, NODES)
     assert {load.final for load in found.loads.values()} == {False, True}
     last = {each.rank: each.elements for each in found.held}
@@ -207,7 +207,7 @@ def test_nodes_in_simgrid_are_right_and_as_fast(nodes, late):
             "nodes:among=ring", **call, count=count, arrivals=times, check=count < 5000,
             platform=CROSSBAR, config=simgrid.PLAIN,
         )  # fmt: skip
-        virtual = latecomer.simulate("nodes:among=ring", **call, count=count, arrival=times)
+        virtual = latecomer.simulate("nodes:among=ring", **call, count=count, arrivals=times)
         assert found.exits == pytest.approx(virtual.exits, rel=0.02, abs=2e-6), count
 
 

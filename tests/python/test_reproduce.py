@@ -44,7 +44,7 @@ def test_the_ring_costs_what_its_closed_form_says(seed):
     late = [0.0] * ranks
     late[1] = delay / 1e3
     run = latecomer.simulate(
-        "ring", ranks=ranks, count=number.bytes // 4, arrival=late,
+        "ring", ranks=ranks, count=number.bytes // 4, arrivals=late,
         network=f"alpha={1e9 * alpha}ns,beta=8ns,gamma=0.1ns",
     )  # fmt: skip
     assert run.mean_elapsed == pytest.approx(expected, rel=0.02)

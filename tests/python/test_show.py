@@ -263,8 +263,8 @@ def test_json_of_a_protocol_has_the_log(capsys):
 
 
 def followed(name, arrival=None, network=STEPS, **problem):
-    schedule = latecomer.program(name, arrival=arrival, network=network, **problem)
-    asked = {"arrival": arrival, "network": network, **problem}
+    schedule = latecomer.program(name, arrivals=arrival, network=network, **problem)
+    asked = {"arrivals": arrival, "network": network, **problem}
     return follow(schedule, latecomer.simulate(name, **asked, trace=True))
 
 
@@ -289,7 +289,7 @@ def test_every_algorithm_can_be_followed(row, ranks):
     for in_place in (False, True):
         asked = {
             "ranks": ranks,
-            "arrival": arrival,
+            "arrivals": arrival,
             "in_place": in_place,
             "collective": row.collective,
             "root": 1 if latecomer.collectives()[row.collective].rooted else 0,

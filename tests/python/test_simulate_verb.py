@@ -36,7 +36,7 @@ def test_times_are_those_of_the_library_function(capsys):
     for row in rows_of(capsys, *words, "--algorithms", "ring,sorted_linear_tree"):
         late = [0, 2e-3, 0, 0, 0]
         right = latecomer.simulate(
-            row["algorithm"], ranks=5, count=2048, arrival=late, network=network
+            row["algorithm"], ranks=5, count=2048, arrivals=late, network=network
         )
         assert float(row["elapsed_ms"]) == pytest.approx(1e3 * right.mean_elapsed, rel=1e-5)
         assert float(row["after_last_ms"]) == pytest.approx(1e3 * right.after_last, rel=1e-5)
@@ -299,7 +299,7 @@ def simgrid_runs(monkeypatch):
         if ranks > 16:
             remedy = "right would be at most 16, since x.xml has 16 hosts and each gets 1 "
             raise simgrid.SimGridError("ranks", ranks, remedy + "(--per-node)")
-        return latecomer.simulate(algorithm, ranks=ranks, count=count, arrival=arrivals)
+        return latecomer.simulate(algorithm, ranks=ranks, count=count, arrivals=arrivals)
 
     monkeypatch.setattr(simgrid, "simulate", run)
 

@@ -141,7 +141,7 @@ def test_algorithms_that_decide_while_they_run_are_verified(capsys, row):
     ]
     assert (
         latecomer.verify(
-            row.name, ranks=5, count=30, collective=row.collective, arrival=[0, 0, 3e-3, 0, 1e-3]
+            row.name, ranks=5, count=30, collective=row.collective, arrivals=[0, 0, 3e-3, 0, 1e-3]
         )
         is None
     )
@@ -201,7 +201,7 @@ def test_the_command_repeats_the_case(capsys, case):
         case.algorithm,
         ranks=case.ranks,
         count=case.count,
-        arrival=case.arrival,
+        arrivals=case.arrival,
         commutative=case.commutative,
         in_place=case.in_place,
     )

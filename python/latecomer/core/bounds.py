@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 from .compiled import core
 from .programs import costs, problem, seconds
+from .renamed import renamed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@renamed(arrival="arrivals")
 def least_after_last(
     *,
     ranks: int,
     bytes: int,  # noqa: A002 - the name of the column and the option
-    arrival: ArrayLike,
+    arrivals: ArrayLike,
     network: str | core.Network = "",
     collective: str = "allreduce",
     root: int = 0,
@@ -23,9 +25,22 @@ def least_after_last(
 ) -> float:
     """The least time in seconds from the last arrival to the last exit, on any schedule.
 
-    `bytes` is the whole vector; `arrival` has shape (ranks,), in seconds; `network` is as in
-    `program`. `background`: ranks may receive before they arrive, as they may in any case messages
-    below the network's eager limit. Raises ValueError.
+    Parameters
+    ----------
+    ranks, bytes : int
+        The number of ranks, and the size of the whole vector.
+    arrivals : array of shape (ranks,)
+        When each rank arrives, in seconds.
+    network, collective, root
+        As in `program`.
+    background : bool
+        Ranks may receive before they arrive, as they may in any case messages below the network's
+        eager limit.
+
+    Raises
+    ------
+    ValueError
+        For what makes no sense.
     """
     what = problem(collective=collective, ranks=ranks, count=bytes, element_bytes=1, root=root)
-    return core.least_after_last(what, seconds(arrival), costs(network), background)
+    return core.least_after_last(what, seconds(arrivals), costs(network), background)

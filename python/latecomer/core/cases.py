@@ -39,7 +39,7 @@ class Case:
             self.algorithm,
             ranks=self.ranks,
             count=self.count,
-            arrival=self.arrival,
+            arrivals=self.arrival,
             commutative=self.commutative,
             in_place=self.in_place,
             collective=self.collective,
@@ -57,7 +57,7 @@ class Case:
             "commutative": self.commutative,
             "in_place": self.in_place,
             "root": self.root,
-            "arrival": self.arrival,
+            "arrivals": self.arrival,
             "parts": self.parts,
             "placement": self.placement or None,
         }

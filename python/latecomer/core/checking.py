@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .compiled import core
-from .programs import ProblemWords, make_plan, problem
+from .programs import make_plan, problem
+from .renamed import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Unpack
 
     from numpy.typing import ArrayLike
 
@@ -36,19 +36,77 @@ def rules() -> list[Rule]:
     return [Rule(*rule) for rule in core.rules()]
 
 
+@renamed(arrival="arrivals")
 def verify(
     algorithm: str,
     *,
-    arrival: ArrayLike | None = None,
+    ranks: int,
+    count: int | None = None,
+    collective: str = "allreduce",
+    element_bytes: int = 4,
+    root: int = 0,
+    commutative: bool = True,
+    exact: bool = False,
+    in_place: bool = False,
+    parts: Sequence[int] | None = None,
+    arrivals: ArrayLike | None = None,
     network: str | core.Network = "",
     placement: Sequence[int] | None = None,
-    **asked: Unpack[ProblemWords],
 ) -> Counterexample | None:
-    """Check the programs of all ranks without running them. None: they keep every rule.
+    """Check the programs of all ranks without running them.
 
-    The arguments are those of `program`. Raises ValueError.
+    Of an algorithm that decides while it runs, what its ranks do in a call on the virtual network
+    is checked, with these arrivals.
+
+    Parameters
+    ----------
+    algorithm : str
+        A name of the registry, with parameters if wanted: "sorted_linear_tree:segments=16".
+    ranks : int
+        The number of ranks.
+    count : int, optional
+        Elements of the whole vector. The default is one for each rank.
+    collective : str
+        "allreduce", "allgather", "reduce", "bcast", "gather" or "scatter".
+    element_bytes, root : int
+        The size of an element, and the root, in collectives that have one.
+    commutative, exact : bool
+        The operator commutes; it gives the same bits in whatever order it combines.
+    in_place : bool
+        Input and output are one buffer (at the root, where there is one).
+    parts : sequence of int, optional
+        Elements of each rank's part. The default is as equal as can be.
+    arrivals : array of shape (ranks,), optional
+        When each rank is expected, in seconds. The default is all together.
+    network : str or Network
+        Costs, as in "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named is as
+        built in.
+    placement : sequence of int, optional
+        The node of each rank: ranks of a node share its link and memory. The default is a node of
+        its own for each.
+
+    Returns
+    -------
+    Counterexample or None
+        The first rule that is broken; None: all are kept.
+
+    Raises
+    ------
+    ValueError
+        For what makes no sense.
     """
-    plan = make_plan(problem(**asked), algorithm, arrival, network, placement)
+    asked = problem(
+        ranks=ranks,
+        count=count,
+        collective=collective,
+        element_bytes=element_bytes,
+        root=root,
+        commutative=commutative,
+        exact=exact,
+        in_place=in_place,
+        parts=parts,
+    )
+    plan = make_plan(asked, algorithm, arrivals, network, placement)
     return _counterexample(plan.counterexample())
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from .compiled import core
+from .renamed import renamed
 
 if TYPE_CHECKING:
-    from typing import Required, Unpack
-
     from numpy.typing import ArrayLike
 
 
@@ -90,39 +89,73 @@ class Schedule:
         return self.plan + "".join(program.text for program in self.programs)
 
 
-class ProblemWords(TypedDict, total=False):
-    """A problem from keyword arguments; `ranks` is needed."""
-
-    ranks: Required[int]
-    count: int | None  # elements of the whole vector; None: one for each rank
-    element_bytes: int  # default: 4
-    commutative: bool  # the operator; default: True
-    exact: bool  # it gives the same bits in whatever order it combines; default: False
-    in_place: bool  # at the root, where there is one; default: False
-    collective: str  # default: "allreduce"
-    root: int  # default: 0
-    parts: Sequence[int] | None  # elements of each rank's part; None: as equal as can be
-
-
+@renamed(arrival="arrivals")
 def program(
     algorithm: str,
     *,
-    arrival: ArrayLike | None = None,
+    ranks: int,
+    count: int | None = None,
+    collective: str = "allreduce",
+    element_bytes: int = 4,
+    root: int = 0,
+    commutative: bool = True,
+    exact: bool = False,
+    in_place: bool = False,
+    parts: Sequence[int] | None = None,
+    arrivals: ArrayLike | None = None,
     network: str | core.Network = "",
     placement: Sequence[int] | None = None,
-    **asked: Unpack[ProblemWords],
 ) -> Schedule:
     """The plan of `algorithm` and the program of every rank.
 
-    `algorithm` is a name of the registry, with parameters if wanted:
-    "sorted_linear_tree:segments=16"; `ranks` and what else is `asked` of it are ProblemWords.
-    `arrival` has shape (ranks,), in seconds: when each rank is expected (None:
-    all together). `network` holds the costs to plan for, as in
-    "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named keeps its default.
-    `placement` holds the node of each rank (None: each rank has its own): ranks of a node share its
-    link and memory. Raises ValueError.
+    Parameters
+    ----------
+    algorithm : str
+        A name of the registry, with parameters if wanted: "sorted_linear_tree:segments=16".
+    ranks : int
+        The number of ranks.
+    count : int, optional
+        Elements of the whole vector. The default is one for each rank.
+    collective : str
+        "allreduce", "allgather", "reduce", "bcast", "gather" or "scatter".
+    element_bytes, root : int
+        The size of an element, and the root, in collectives that have one.
+    commutative, exact : bool
+        The operator commutes; it gives the same bits in whatever order it combines.
+    in_place : bool
+        Input and output are one buffer (at the root, where there is one).
+    parts : sequence of int, optional
+        Elements of each rank's part. The default is as equal as can be.
+    arrivals : array of shape (ranks,), optional
+        When each rank is expected, in seconds. The default is all together.
+    network : str or Network
+        Costs, as in "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named is as
+        built in.
+    placement : sequence of int, optional
+        The node of each rank: ranks of a node share its link and memory. The default is a node of
+        its own for each.
+
+    Returns
+    -------
+    Schedule
+
+    Raises
+    ------
+    ValueError
+        For what makes no sense, and for algorithms that decide while they run: they have none.
     """
-    return schedule(make_plan(problem(**asked), algorithm, arrival, network, placement))
+    asked = problem(
+        ranks=ranks,
+        count=count,
+        collective=collective,
+        element_bytes=element_bytes,
+        root=root,
+        commutative=commutative,
+        exact=exact,
+        in_place=in_place,
+        parts=parts,
+    )
+    return schedule(make_plan(asked, algorithm, arrivals, network, placement))
 
 
 def problem(
@@ -137,7 +170,7 @@ def problem(
     exact: bool = False,
     parts: Sequence[int] | None = None,
 ) -> core.Problem:
-    """The core's problem for ProblemWords. Raises ValueError."""
+    """The core's problem for the arguments of `program`. Raises ValueError."""
     return core.Problem(
         collective,
         ranks=operator.index(ranks),
@@ -154,13 +187,13 @@ def problem(
 def make_plan(
     problem: core.Problem,
     algorithm: str,
-    arrival: ArrayLike | None,
+    arrivals: ArrayLike | None,
     network: str | core.Network,
     placement: Sequence[int] | None = None,
 ) -> core.Plan:
     """The core's plan for the arguments of `program`. Raises ValueError."""
     nodes = [operator.index(node) for node in placement or ()]
-    return core.Plan(problem, algorithm, seconds(arrival), costs(network), nodes)
+    return core.Plan(problem, algorithm, seconds(arrivals), costs(network), nodes)
 
 
 def costs(network: str | core.Network) -> core.Network:
@@ -168,18 +201,18 @@ def costs(network: str | core.Network) -> core.Network:
     return core.Network(network) if isinstance(network, str) else network
 
 
-def seconds(arrival: ArrayLike | None) -> list[float]:
+def seconds(arrivals: ArrayLike | None) -> list[float]:
     """A list of seconds, one for each rank; empty for None."""
-    if arrival is None:
+    if arrivals is None:
         return []
-    if isinstance(arrival, list) and all(isinstance(time, float) for time in arrival):
-        return arrival
+    if isinstance(arrivals, list) and all(isinstance(time, float) for time in arrivals):
+        return arrivals
     import numpy as np
 
-    times = np.asarray(arrival, dtype=float)
+    times = np.asarray(arrivals, dtype=float)
     if times.ndim != 1:
         raise ValueError(
-            f"arrival: an array of shape {times.shape} is not usable; right would be one time in "
+            f"arrivals: an array of shape {times.shape} is not usable; right would be one time in "
             "seconds for each rank, shape (ranks,)"
         )
     return times.tolist()

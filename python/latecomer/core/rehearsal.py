@@ -50,12 +50,35 @@ def rehearse(
 ) -> list[RehearsedCall]:
     """Make calls one after the other, as a communicator of an MPI program does.
 
-    `arrivals`, shape (calls, ranks): when each rank enters each call. `estimate`: "online" (as
-    earlier calls showed), "perfect" (known) or "reversed". `network` is what it costs,
-    `assumed` what plans believe it to cost (None: the same). `native`: a model of what the MPI
-    library chooses for all-reduce (elsewhere that stands for `fastest`), or an algorithm.
-    `placement`: the node of each rank (None: each has its own). Raises ValueError, or RuntimeError
-    if a rank gets stuck.
+    Parameters
+    ----------
+    algorithm : str
+        A name of the registry, with parameters if wanted, or "auto".
+    arrivals : array of shape (calls, ranks)
+        When each rank enters each call, in seconds.
+    estimate : str
+        What calls are planned by: "online" (as earlier calls showed), "perfect" (known) or
+        "reversed".
+    network, assumed : str or Network
+        What the network costs, and what plans believe it to cost (None: the same).
+    native : str
+        A model of what the MPI library chooses for all-reduce (elsewhere that stands for
+        `fastest`), or an algorithm.
+    seed : int
+        Of the jitter of the network.
+    count, element_bytes, commutative, exact, collective, root, placement
+        As in `program`.
+
+    Returns
+    -------
+    list of RehearsedCall
+
+    Raises
+    ------
+    ValueError
+        For what makes no sense.
+    RuntimeError
+        If a rank gets stuck.
     """
     import numpy as np
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .programs import ProblemWords, Slice, make_plan, problem, seconds
+from .programs import Slice, make_plan, problem, seconds
+from .renamed import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Unpack
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -134,25 +134,83 @@ class Simulation:
         return [(move, control) for move, control in moves if control.entries]
 
 
+@renamed(arrival="arrivals")
 def simulate(
     algorithm: str,
     *,
-    arrival: ArrayLike | None = None,
+    ranks: int,
+    count: int | None = None,
+    collective: str = "allreduce",
+    element_bytes: int = 4,
+    root: int = 0,
+    commutative: bool = True,
+    exact: bool = False,
+    in_place: bool = False,
+    parts: Sequence[int] | None = None,
+    arrivals: ArrayLike | None = None,
     estimate: ArrayLike | None = None,
     network: str | core.Network = "",
-    trace: bool = False,
     placement: Sequence[int] | None = None,
-    **asked: Unpack[ProblemWords],
+    trace: bool = False,
 ) -> Simulation:
     """Run `algorithm` in virtual time, on the engine that also runs it over MPI.
 
-    The arguments are those of `program`. `arrival`, shape (ranks,), is when each rank really
-    arrives, and `estimate` what the plan is made for (None: it is known). `trace` asks for the list
-    of moves. Raises ValueError, or RuntimeError if a rank gets stuck.
+    Parameters
+    ----------
+    algorithm : str
+        A name of the registry, with parameters if wanted: "sorted_linear_tree:segments=16".
+    ranks : int
+        The number of ranks.
+    count : int, optional
+        Elements of the whole vector. The default is one for each rank.
+    collective : str
+        "allreduce", "allgather", "reduce", "bcast", "gather" or "scatter".
+    element_bytes, root : int
+        The size of an element, and the root, in collectives that have one.
+    commutative, exact : bool
+        The operator commutes; it gives the same bits in whatever order it combines.
+    in_place : bool
+        Input and output are one buffer (at the root, where there is one).
+    parts : sequence of int, optional
+        Elements of each rank's part. The default is as equal as can be.
+    arrivals : array of shape (ranks,), optional
+        When each rank really arrives, in seconds. The default is all together.
+    estimate : array of shape (ranks,), optional
+        The arrivals that the plan is made for. The default is the true ones.
+    network : str or Network
+        Costs, as in "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named is as
+        built in.
+    placement : sequence of int, optional
+        The node of each rank: ranks of a node share its link and memory. The default is a node of
+        its own for each.
+    trace : bool
+        Ask for the list of moves.
+
+    Returns
+    -------
+    Simulation
+
+    Raises
+    ------
+    ValueError
+        For what makes no sense.
+    RuntimeError
+        If a rank gets stuck.
     """
-    known = arrival if estimate is None else estimate
-    plan = make_plan(problem(**asked), algorithm, known, network, placement)
-    return run(plan, None if arrival is None else seconds(arrival), trace=trace)
+    asked = problem(
+        ranks=ranks,
+        count=count,
+        collective=collective,
+        element_bytes=element_bytes,
+        root=root,
+        commutative=commutative,
+        exact=exact,
+        in_place=in_place,
+        parts=parts,
+    )
+    known = arrivals if estimate is None else estimate
+    plan = make_plan(asked, algorithm, known, network, placement)
+    return run(plan, None if arrivals is None else seconds(arrivals), trace=trace)
 
 
 def run(plan: core.Plan, arrivals: list[float] | None, *, trace: bool = False) -> Simulation:

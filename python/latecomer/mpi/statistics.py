@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from mpi4py import MPI
 
+from ..base.units import size
 from .library import Library, handle
 
 _MAX_CHOICES = 8  # LATECOMER_MAX_CHOICES
@@ -80,6 +81,16 @@ class Kind:
     times: Times
     algorithms: dict[str, int]  # "ring:segments=4": number of calls
 
+    def summary(self) -> tuple[str, ...]:
+        """Cells of a table: what, how often, how long, and by which algorithms."""
+        calls = sum(n for name, n in self.calls.items() if name != "before_arrival")
+        often = sorted(self.algorithms.items(), key=lambda item: -item[1])
+        by = ", ".join(f"{name} {n}" for name, n in often)
+        times = self.times
+        waited = f"waited {times.waiting:.3g} s in {times.told} known" if times.told else ""
+        size_ = f"{self.collective} {size(self.bytes)}" if self.collective else "others"
+        return size_, f"{calls} calls", f"inside {times.inside:.3g} s", waited, by
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -104,6 +115,21 @@ class Statistics:
         all_ = [kind.times for kind in self.kinds]
         return Times(*(sum(getattr(each, name) for each in all_)
                        for name in ("inside", "told", "waiting", "moving")))  # fmt: skip
+
+    def __str__(self) -> str:
+        """A line for each kind of call, and one for all; fields have the rest."""
+        lines = [f"{self.handled} calls handled, {self.native} by the MPI library{self._others()}"]
+        rows = [kind.summary() for kind in self.kinds]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
+            lines.append("  " + "  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+    def _others(self) -> str:
+        counts = {name: n for name, n in self.calls.items()
+                  if n and name not in ("handled", "native", "before_arrival")}  # fmt: skip
+        return "".join(f", {n} {name.replace('_', ' ')}" for name, n in counts.items())
 
 
 def read(library: Library, comm: MPI.Comm) -> Statistics:

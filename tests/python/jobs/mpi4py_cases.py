@@ -300,6 +300,11 @@ def knowledge():
     assert (kind.collective, kind.bytes, kind.algorithms) == ("allreduce", 8000, {"ring": 5})
     assert found.times.told == 5
     assert found.times.inside >= found.times.waiting >= 0
+    said = str(found).splitlines()
+    assert said[0] == "5 calls handled, 0 by the MPI library"
+    assert said[1].split()[:6] == ["allreduce", "7.812", "KiB", "5", "calls", "inside"], said
+    assert said[1].endswith("ring 5")
+    assert "in 5 known" in said[1]
     assert comm.arrivals().last.min() == 0 <= comm.clock_error()
     assert comm.arrivals().expected.shape == (SIZE,)
     assert comm.parameters() == ""
