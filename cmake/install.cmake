@@ -148,8 +148,12 @@ if(SKBUILD)  # last: wheels hold no symbolic links
   install(SCRIPT cmake/replace_links.cmake)
 endif()
 
+# What was installed, in a list of our own: cpack writes the list of CMake, of its staging folder.
+set(LATECOMER_INSTALLED ${PROJECT_BINARY_DIR}/installed.txt)
+install(CODE "set(list \"${LATECOMER_INSTALLED}\")")
+install(SCRIPT cmake/list_installed.cmake)
 add_custom_target(uninstall
-  COMMAND ${CMAKE_COMMAND} -DMANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt
+  COMMAND ${CMAKE_COMMAND} -DMANIFEST=${LATECOMER_INSTALLED}
     -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
   COMMENT "Removing what was installed last")
 

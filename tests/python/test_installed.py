@@ -113,6 +113,7 @@ def test_libraries_are_loaded_by_a_name_with_the_version_of_their_interface(move
 
 def test_an_archive_has_licence_and_manual(moved):
     assert "BSD 3-Clause" in (moved / "share/doc/latecomer/LICENSE").read_text()
+    assert (moved / "share/man/man1/latecomer-run.1").read_text().startswith(".TH LATECOMER-RUN")
     assert (moved / "share/man/man7/latecomer.7").read_text().startswith(".TH LATECOMER")
 
 
@@ -128,6 +129,26 @@ def test_a_cmake_project(moved, family, tmp_path):
     assert SIMULATED in run(build / "plan")
     assert SIMULATED in run(build / "plan_static")
     assert "liblatecomer" not in run("readelf", "-d", build / "plan_static")
+
+
+ORDER = """cmake_minimum_required(VERSION 3.22)
+project(a LANGUAGES C)
+{before}
+find_package(latecomer 0.1 REQUIRED COMPONENTS mpi)
+{after}
+add_executable(sum sum.c)
+target_link_libraries(sum PRIVATE latecomer::mpi)
+"""
+FIND_MPI = "find_package(MPI REQUIRED COMPONENTS C)"
+
+
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("", FIND_MPI), (FIND_MPI, "")])
+def test_mpi_is_found_in_any_order(moved, family, tmp_path, before, after):
+    (tmp_path / "CMakeLists.txt").write_text(ORDER.format(before=before, after=after))
+    shutil.copy(ROOT / "examples" / "installed" / "sum.c", tmp_path)
+    run(*cmake_project(tmp_path, tmp_path / "build", moved, *of_family(family)))
+    run("cmake", "--build", tmp_path / "build")
+    assert HANDLED in ranks_of(family, tmp_path / "build" / "sum")
 
 
 def words(moved, *options):
@@ -188,7 +209,10 @@ def test_exceptions_of_an_operator_pass_through_a_shared_library(plain, family, 
     ("lines", "message"),
     [
         ("find_package(latecomer REQUIRED COMPONENTS cray)", "right would be some of core;"),
-        ("find_package(latecomer REQUIRED COMPONENTS mpi)", "mpi after find_package(MPI)"),
+        ("set(CMAKE_DISABLE_FIND_PACKAGE_MPI TRUE)\nfind_package(latecomer REQUIRED COMPONENTS mpi)",
+         "MPI could not be found"),
+        ("set(CMAKE_C_COMPILER_LOADED FALSE)\nfind_package(latecomer REQUIRED COMPONENTS mpi)",
+         "or mpi in a project in C whose MPI CMake finds"),
         ("find_package(latecomer 0.2 REQUIRED)", "version: 0.1.0"),
         ("set(MPI_C_INCLUDE_DIRS ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
          "find_package(latecomer REQUIRED COMPONENTS {family})",
@@ -214,7 +238,11 @@ def test_wrong_places_are_refused(tmp_path):
     script = ROOT / "cmake" / "uninstall.cmake"
     said = failure("cmake", f"-DMANIFEST={tmp_path}/no", "-P", script)
     assert "MANIFEST: '" in said
-    assert "right would be the file install_manifest.txt" in said
+    assert "right would be the file installed.txt" in said
+    staged = tmp_path / "staged"
+    staged.write_text(f"{tmp_path}/_CPack_Packages/Linux/TGZ/a/lib/x.so\n")
+    said = failure("cmake", f"-DMANIFEST={staged}", "-P", script)
+    assert "lists the files of an archive that cpack made" in said
     said = failure("cmake", "-S", ROOT / "packaging/wheel", "-B", tmp_path / "b")
     assert "LATECOMER_BUILD: '' is not usable; right would be the absolute path" in said
     said = failure(sys.executable, "-m", "latecomer", "where")
@@ -230,7 +258,9 @@ def test_uninstalling_leaves_nothing_and_spares_what_is_not_ours(tmp_path):
     (prefix / "lib" / "other.so").touch()
     with locked_build():
         run("cmake", "--install", BUILD, "--prefix", prefix)
-        shutil.copy(BUILD / "install_manifest.txt", manifest)
+        run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", tmp_path / "packed")
+        shutil.copy(BUILD / "installed.txt", manifest)
+    shutil.rmtree(tmp_path / "packed")
     assert "lib/liblatecomer_core.so.0.1" in files_below(prefix)
     run("cmake", f"-DMANIFEST={manifest}", "-P", ROOT / "cmake" / "uninstall.cmake")
     assert files_below(prefix) == {"lib", "lib/other.so"}

@@ -13,7 +13,7 @@ from scenes_helpers import ROOT
 CASES = ROOT / "tests" / "python" / "jobs" / "torch_cases.py"
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None,
-    reason="PyTorch is not installed: .venv/bin/pip install torch==2.13.0",
+    reason="PyTorch is not installed: .venv/bin/pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu",
 )
 
 
@@ -25,6 +25,17 @@ def test_all_is_as_with_gloo(name, ranks):
     launch = launcher_of(name, ranks, [sys.executable, str(CASES)])
     env = launch.env | {"PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
     assert len(run_command(launch.command, env).check().mistakes) == 12
+
+
+def test_the_script_to_copy_trains_and_says_who_was_late():
+    script = ROOT / "examples" / "pytorch" / "train.py"
+    launch = launcher_of("openmpi", 2, [sys.executable, str(script)])
+    env = launch.env | {"PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
+    job = run_command(launch.command, env)
+    assert job.code == 0, job.err
+    assert "Rank 1 on " in job.out
+    assert "clocks" not in job.out  # one host: one clock
+    assert "calls handled" in job.out
 
 
 def test_the_package_is_typed():

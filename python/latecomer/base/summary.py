@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from . import units
+
 
 @dataclass(frozen=True)
 class RankSummary:
@@ -49,6 +51,11 @@ class Summary:
         """The part of the time that a rank spent moving data, in the mean: 0 to 1."""
         return self._part([rank.moving for rank in self.ranks])
 
+    @property
+    def lateness(self) -> float:
+        """Seconds that the rank that waits most waits for the last one in a call, in the mean."""
+        return max((rank.waiting / rank.told for rank in self.ranks if rank.told), default=0.0)
+
     def _part(self, seconds: Sequence[float]) -> float:
         return sum(seconds) / (sum(rank.elapsed for rank in self.ranks) or 1.0)
 
@@ -67,6 +74,10 @@ class Summary:
         late = self.late
         if late is None:
             return f"{start} No arrivals are known."
-        end = f" Times are right to {1e6 * self.clock_error:.0f} us." if self.clock_error else ""
+        right = f"clocks are compared to ±{units.seconds(self.clock_error)}"
+        if self.clock_error >= self.lateness > 0:
+            return (f"{start} Who came last is not known: {right}, and ranks wait "
+                    f"{units.seconds(self.lateness)} a call.")  # fmt: skip
+        end = f" Their {right}." if self.clock_error else ""
         return (f"{start} Rank {late.rank} on {late.host} came last in {late.last} of the "
                 f"{late.told} calls whose arrivals are known.{end}")  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from ..base.clock import clock_of_this_process
 from ..base.summary import RankSummary, Summary
 
 _ROUNDS = 3  # messages to each rank, to compare clocks
@@ -34,7 +35,8 @@ def observe(hook: Hook, *, group: Any = None, every: int = 100) -> Any:
     bucket to the hook, and leaves when the hook's future is done; with GPUs that is when work is
     enqueued, not when the GPU gets to it. After each `every` buckets a thread exchanges the times
     and compares the clocks of the hosts, over a Gloo group of its own with the ranks of `group`
-    (None: all). All ranks must call observe() together, and summary() too.
+    (None: all); ranks of one host read one clock. All ranks must call observe() together, and
+    summary() too.
     """
     if every < 1:
         raise ValueError(f"every: {every}; the number of buckets between exchanges, from 1 up")
@@ -64,6 +66,9 @@ class _Record:
         self._ranks, self._every = ranks, every
         self._me = ranks.index(dist.get_rank())
         self._entries: list[list[float]] = []  # of [arrival, exit]
+        clocks: list[Any] = [None] * len(ranks)
+        dist.all_gather_object(clocks, clock_of_this_process(), group=self._group)
+        self._common = [clock == clocks[0] for clock in clocks]  # with the first rank
         self._guard = threading.Lock()
         self._began: float | None = None
         self._totals = np.zeros((4, len(ranks)))  # calls, last, waiting, moving of each rank
@@ -135,14 +140,18 @@ class _Record:
         self._totals[3] += np.maximum(0, leave - latest).sum(axis=1)
 
     def _compare_clocks(self) -> tuple[float, float]:
-        """This clock's offset from the first rank's, and the bound of its error, in seconds."""
+        """This clock's offset from the first rank's, and the bound of its error, in seconds.
+
+        Ranks that read the first one's clock need no messages for that.
+        """
         if self._me == 0:
-            for rank in self._ranks[1:]:
+            for rank in (r for r, same in zip(self._ranks, self._common, strict=True) if not same):
                 for _ in range(_ROUNDS):
                     note = torch.empty(1, dtype=torch.float64)
                     dist.recv(note, rank, self._group)
                     note[0] = time.monotonic()
                     dist.send(note, rank, self._group)
+        if self._common[self._me]:
             return 0.0, 0.0
         offset, error = 0.0, float("inf")
         for _ in range(_ROUNDS):
