@@ -1,6 +1,6 @@
-"""Writes docs/algorithms.md and the table of README.md: python tools/document_algorithms.py.
+"""Writes docs/algorithms.md: python tools/document_algorithms.py.
 
-Both come from the registry. A test compares them with the committed ones.
+It comes from the registry. A test compares it with the committed one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,35 @@ sys.path.insert(0, str(ROOT / "python"))
 HEAD = """# Algorithms
 
 Made from the registry by `tools/document_algorithms.py`. Each source file in `src/algorithms/`
-begins with the idea and the case for its use. `./latecomer algorithms` prints the same facts.
+begins with the idea and the case for its use. `./latecomer algorithms NAME` prints the same facts.
+
+## Overview
+
+*Arrival-aware* algorithms follow the arrivals that are expected. *Deciding* ones need no
+estimate: they follow the ranks that are there while they run. The others are for ranks that
+arrive together.
+
+@TABLE@
+For ranks that arrive together, `generalized` is that of Kolmakov and Zhang 2020 for any P and any
+number of steps, `circulant` that of Traeff 2024, `dual_root` Traeff 2021, and `two_tree` Sanders,
+Speck and Traeff 2009. Arrival-aware and deciding algorithms of papers are SLT
+(`sorted_linear_tree`) and PRR (`prereduced_ring`) of Proficz 2018, SLS, SLIN and SBN
+(`sorted_linear_sync`, `sorted_linear`, `sorted_binomial`) of Proficz 2020, BDR
+(`disseminated_ring`) and BSLB (`sorted_gather_bcast`) of Proficz 2021, StragglAR
+(`straggler_exchange`) of Devraj et al. 2025, the reductions of Marendic 2012 and the broadcasts
+of Patarasuk and Yuan 2008. `clairvoyant` has the aim of Marendic et al. 2016 and a timetable of
+ours ([decision 25](decisions/0025-clairvoyant.md)). `early_owners`
+([after_last.md](after_last.md)), `prereduced_circulant` ([scale.md](scale.md)), `late_doubling`
+and `online_owners` are ours. `online_owners` is `early_owners` for lateness that nobody can
+forecast: it makes its timetable while ranks arrive ([online.md](online.md)).
+
+Three names choose: `native` is the MPI library's own collective, `fastest` the algorithm of least
+cost on the network when all arrive together ([balanced.md](balanced.md)), and `auto` the best one
+for the expected arrivals. `auto` begins with the MPI library's own, and leaves it once another
+algorithm was faster in three calls. Until the calls have taken long enough to pay for a choice it
+adds nothing to them.
+
+## How to read the tables
 
 - **Cost** is that of ranks that arrive together. P ranks, m bytes, S segments, K blocks or s steps
   in all; alpha is the start-up of a message, beta the time per byte sent, gamma per byte combined;
@@ -33,7 +61,7 @@ PROGRESS = "progress"  # said once, above
 def page() -> str:
     import latecomer
 
-    return HEAD + "".join(map(section, latecomer.collectives()))
+    return HEAD.replace("@TABLE@", table()) + "".join(map(section, latecomer.collectives()))
 
 
 CHOOSERS = ("auto", "fastest", "native")  # of every collective: named below the table
@@ -43,7 +71,7 @@ TABLE_HEAD = """| collective | arrive together | arrival-aware | deciding |
 
 
 def table() -> str:
-    """That of README.md: each collective's algorithms by kind."""
+    """Each collective's algorithms by kind."""
     import latecomer
 
     return TABLE_HEAD + "".join(map(table_row, latecomer.collectives()))
@@ -57,14 +85,6 @@ def table_row(collective: str) -> str:
         if row.name not in CHOOSERS:
             kinds[aware(row)].append(f"`{row.name}`")
     return f"| {collective} | {' | '.join(map(', '.join, kinds.values()))} |\n"
-
-
-def with_table(readme: str) -> str:
-    """The README with the table as it is now."""
-    head = TABLE_HEAD.splitlines()[0]
-    before, _, after = readme.partition(head)
-    _, _, rest = after.partition("\n\n")
-    return f"{before}{table()}\n{rest}"
 
 
 def section(collective: str) -> str:
@@ -110,5 +130,3 @@ def choices(parameter) -> str:
 
 if __name__ == "__main__":
     (ROOT / "docs" / "algorithms.md").write_text(page(), encoding="utf-8")
-    readme = ROOT / "README.md"
-    readme.write_text(with_table(readme.read_text(encoding="utf-8")), encoding="utf-8")

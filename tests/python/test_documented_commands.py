@@ -20,7 +20,7 @@ SECONDS = 30  # for each command
 # Commands that take longer than two seconds, by words that name one of them each.
 LONG = (
     "--nodes 2-64 --bytes 1KiB,64KiB,4MiB",
-    "verify --ranks 1-17 --arrivals 20",
+    "verify --ranks 1-17 --patterns 20",
     "jitter=0.6",
     "switch48.xml",
     "--delay 178ms,356ms,711ms",
