@@ -45,7 +45,7 @@ typedef struct latecomer_problem {
   int32_t in_place;       /* 1: input and output are one buffer */
   const double* arrivals; /* seconds, one for each rank; NULL: all arrive together */
   const char* network;    /* "alpha=50us,beta=8ns,gamma=0.1ns"; NULL: the built-in costs */
-  int32_t exact;          /* 1: the operator gives the same bits in whatever order it combines */
+  int32_t exact;          /* 1: the operator gives the same bits in whatever order: bitwise ones */
   int32_t root;           /* of rooted collectives; 0 for others */
   const int64_t* parts;   /* elements of each rank's part; NULL: as equal as possible */
 } latecomer_problem;

@@ -67,9 +67,10 @@ extern "C" {
  * Each does the same as MPI's function of that name, with the algorithm set for the communicator.
  *
  * In a handled all-reduce all ranks get the same bits, unless the algorithm is
- * "generalized:rounding=any". The next call with the same data may give other bits in sums of
- * floating-point numbers, since the order of combining may change; latecomer_set_reproducible
- * prevents this.
+ * "generalized:rounding=any". The next call with the same data may give other bits, since the order
+ * of combining may change; latecomer_set_reproducible prevents this. Among MPI's own operators
+ * these are sums and products of floating-point numbers, maxima and minima of NaNs and zeros, and
+ * with Open MPI sums of 8- or 16-bit integers that leave their range, which saturate.
  *
  * The first call after a collective function of "Settings" compares the settings of rule 2.
  *
@@ -314,7 +315,7 @@ typedef struct latecomer_key_stats {
   char collective[16]; /* "allreduce", ...; "": calls of all further keys, counted together */
   uint64_t bytes;      /* size of the whole vector; 0 also for wrong arguments */
   int32_t commutative; /* 1: the operator commutes */
-  int32_t exact;       /* 1: the operator gives the same bits in whatever order it combines */
+  int32_t exact;       /* 1: the operator gives the same bits in whatever order: bitwise ones */
   /* If calls come in a loop that has the key several times: the place in that loop, `position` from
    * 0 of `period` calls. period 0: the key comes once, or the estimate is not "online". */
   int32_t period;

@@ -36,7 +36,7 @@ struct Problem {
   // Input and output alias, of rooted collectives at the root only; not of a broadcast, which has
   // one buffer anyway. Local: never part of a plan's hash.
   bool in_place = false;
-  bool exact = false;  // the operator gives the same bits in whatever order: none of floats does
+  bool exact = false;  // the operator gives the same bits in whatever order and slices
   // Elements of each rank's part of the vector; empty: as equal as can be, the longer ones first.
   // GCC warns of initialisers that leave out members without a default.
   // NOLINTNEXTLINE(readability-redundant-member-init)

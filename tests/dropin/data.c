@@ -1,5 +1,6 @@
 /* Buffers, counts, datatypes and operators: each call beside the MPI library's own. */
 #include <math.h>
+#include <stdint.h>
 
 #include "cases.h"
 
@@ -315,9 +316,57 @@ static int user_operators(struct where at) {
   return mistakes;
 }
 
+/* A rank's own part of the receive buffer as its send buffer, without MPI_IN_PLACE. MPI forbids it;
+ * some libraries refuse it where they carry out the call. */
+static int aliased_parts(struct where at) {
+  int mistakes = 0;
+  enum { count = 500 };
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int* const all = malloc(sizeof(int) * count * (size_t)at.ranks);
+  for (int call = 0; call < repeats; ++call) {
+    int* const own = all + count * at.rank;
+    int category = MPI_SUCCESS;
+    for (int i = 0; i < count; ++i) own[i] = i * at.rank + call;
+    const int code = MPI_Allgather(own, count, MPI_INT, all, count, MPI_INT, comm);
+    if (code != MPI_SUCCESS) {
+      MPI_Error_class(code, &category);
+      WRONG_IF(category != MPI_ERR_BUFFER);
+      continue;
+    }
+    for (int i = 0; i < count * at.ranks; ++i) WRONG_IF(all[i] != i % count * (i / count) + call);
+  }
+  free(all);
+  MPI_Comm_free(&comm);
+  return mistakes;
+}
+
+/* Sums of short integers that leave their range: some libraries saturate them, so that the order
+ * and the place in the vector count. */
+static int same_overflows(struct where at) {
+  int mistakes = 0;
+  enum { bytes = 5000 };
+  static const int lengths[] = {64, 250, 1001, bytes / 2};
+  static int8_t in[bytes], out[bytes], of_rank_0[bytes];
+  for (int call = 0; call < 8 * repeats; ++call) {
+    const int count = lengths[call % 4];
+    const MPI_Datatype types[] = {MPI_INT8_T, MPI_INT16_T, MPI_UINT8_T, MPI_UINT16_T};
+    for (int i = 0; i < bytes; ++i) {
+      in[i] = (int8_t)((i * 2654435761U + (unsigned)(at.rank * 40503 + call) * 69069U) >> 13U);
+    }
+    memset(out, 0, sizeof out);
+    MPI_Allreduce(in, out, count, types[call / 4 % 4], MPI_SUM, MPI_COMM_WORLD);
+    memcpy(of_rank_0, out, sizeof out);
+    PMPI_Bcast(of_rank_0, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    WRONG_IF(differ(out, of_rank_0, sizeof out));
+  }
+  return mistakes;
+}
+
 /* Programs take a branch by a maximum: it must be the same on all ranks, NaN or not. */
 static int same_everywhere(struct where at) {
-  int mistakes = 0;
+  int mistakes = same_overflows(at);
   enum { count = 2000 };
   static float in[count], out[count], of_rank_0[count];
   for (int call = 0; call < repeats; ++call) {
@@ -393,6 +442,7 @@ const struct named_case data_cases[] = {
     {"derived_types", derived_types},
     {"user_operators", user_operators},
     {"same_everywhere", same_everywhere},
+    {"aliased_parts", aliased_parts},
 #if MPI_VERSION >= 4
     {"large_counts", large_counts},
 #endif

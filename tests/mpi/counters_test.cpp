@@ -14,12 +14,6 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<Call>);  // making one allocates nothing
 
-int class_of(int code) {
-  int category = MPI_SUCCESS;
-  MPI_Error_class(code, &category);
-  return category;
-}
-
 MPI_TEST(native_until_told_otherwise) {
   const Kinds kinds;
   const Communicator comm;

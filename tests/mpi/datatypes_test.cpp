@@ -82,16 +82,6 @@ MPI_TEST(integers_are_compared_as_the_library_does) {
   }
 }
 
-MPI_TEST(floating_point_extrema_depend_on_the_order) {
-  CHECK(exact(MPI_SUM, MPI_LONG));
-  CHECK(exact(MPI_MAX, MPI_INTEGER));
-  CHECK(exact(MPI_MINLOC, MPI_2INT));
-  CHECK(exact(MPI_LOR, MPI_LOGICAL));
-  CHECK(!exact(MPI_MAX, MPI_DOUBLE));
-  CHECK(!exact(MPI_MINLOC, MPI_DOUBLE_INT));
-  CHECK(!exact(MPI_SUM, MPI_COMPLEX));
-}
-
 /// One number under the names that different languages have for it.
 template <class T>
 struct Names {

@@ -20,12 +20,6 @@
 namespace latecomer::testing {
 namespace {
 
-int class_of(int code) {
-  int category = MPI_SUCCESS;
-  MPI_Error_class(code, &category);
-  return category;
-}
-
 int handler_calls = 0;
 
 void throw_class(MPI_Comm*, int* code, ...) {

@@ -13,7 +13,7 @@
 namespace latecomer::testing {
 namespace {
 
-constexpr unsigned kDeadline = 120;  // seconds for one case: a hang ends, and names itself
+constexpr unsigned kDeadline = 120;  // seconds without progress: a hang ends, and names itself
 constexpr int kMaxNotes = 5;
 
 struct Entry {
@@ -58,7 +58,7 @@ struct Options {
 
 bool run_one(const Entry& entry, const Context& context) {
   failures_here = 0;
-  alarm(kDeadline);
+  note_progress();
   const double begin = MPI_Wtime();
   entry.test(context);
   int failures = 0;
@@ -77,6 +77,8 @@ bool run_one(const Entry& entry, const Context& context) {
 }  // namespace
 
 Case::Case(const char* name, Test test) { entries().push_back({name, test}); }
+
+void note_progress() { alarm(kDeadline); }
 
 void note_failure(const char* file, int line, const std::string& text) {
   if (++failures_here > kMaxNotes) return;

@@ -24,10 +24,20 @@ struct Case {
   Case(const char* name, Test test);
 };
 
+/// A long case still moves: its deadline begins anew.
+void note_progress();
+
 /// Notes a failed check of this rank.
 void note_failure(const char* file, int line, const std::string& text);
 
 int run_all(int argc, char** argv);
+
+/// The class of an MPI error code.
+inline int class_of(int code) {
+  int category = MPI_SUCCESS;
+  MPI_Error_class(code, &category);
+  return category;
+}
 
 template <class A, class B>
 std::string both(const A& a, const B& b) {

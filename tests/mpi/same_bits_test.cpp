@@ -1,12 +1,13 @@
-// Every all-reduce of the registry x awkward elements: NaNs with payloads, zeros, infinities and
-// denormals of both signs. All ranks must get the same bits, whatever the operator makes of them.
-#include <complex>
-#include <cstring>
-#include <functional>
-#include <vector>
+// Every all-reduce of the registry x every datatype x every operator x awkward elements: all ranks
+// must get the same bits, whatever the MPI library makes of them; in reproducible mode every call.
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
 
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "awkward.hpp"
+#include "base/hash.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
@@ -16,174 +17,213 @@
 namespace latecomer::testing {
 namespace {
 
-template <class Number, class Bits>
-Number awkward(Random& random, Bits infinity, Bits quiet) {
-  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
-  const auto bits = static_cast<Bits>(random.next());
-  const Bits sign = bits & kSign;
-  const Bits kinds[] = {sign, sign | infinity, sign | infinity | quiet | (bits & 0xff),
-                        sign | (bits & 0xfff)};
-  const std::uint64_t kind = random.below(6);
-  if (kind >= std::size(kinds)) return static_cast<Number>(random.below(5)) - 2;
-  Number number;
-  std::memcpy(&number, &kinds[kind], sizeof number);
-  return number;
-}
-
-double awkward_double(Random& random) {
-  return awkward<double, std::uint64_t>(random, 0x7ff0000000000000ULL, 0x0008000000000000ULL);
-}
-float awkward_float(Random& random) {
-  return awkward<float, std::uint32_t>(random, 0x7f800000U, 0x00400000U);
-}
-
-/// A type of elements, and an operator that may not commute in bits.
-struct Awkward {
-  const char* name;
-  MPI_Datatype type;
-  MPI_Op op;
-  std::size_t extent;
-  std::size_t significant;  // bytes of an element that count: the rest is padding
-  std::function<void(Random&, char*)> draw;
-};
-
-template <class T>
-std::function<void(Random&, char*)> drawing(T (*draw)(Random&)) {
-  return [draw](Random& random, char* place) {
-    const T value = draw(random);
-    std::memcpy(place, &value, sizeof value);
-  };
-}
-
-/// A number and its place.
-template <class T>
-struct Located {
-  T number;
-  int place;
-};
-
-/// A user's operator on bits: commutative by name only.
-void mix(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
-  const auto* const left = static_cast<const std::uint64_t*>(in);
-  auto* const right = static_cast<std::uint64_t*>(inout);
-  for (int i = 0; i < *length; ++i) {
-    right[i] = (left[i] * 0x9e3779b97f4a7c15ULL) ^ (right[i] * 0xc2b2ae3d27d4eb4fULL + 1);
-  }
-}
-
-std::vector<Awkward> awkward_kinds(MPI_Op users) {
-  const auto numbers = drawing<double>(awkward_double);
-  const auto floats = drawing<float>(awkward_float);
-  const auto located = drawing<Located<double>>([](Random& random) {
-    Located<double> value{};
-    value.number = awkward_double(random);
-    value.place = static_cast<int>(random.below(4));
-    return value;
-  });
-  const auto both = drawing<std::complex<double>>([](Random& random) {
-    const double real = awkward_double(random);
-    return std::complex<double>(real, awkward_double(random));
-  });
-  const auto bits = drawing<std::uint64_t>([](Random& random) { return random.next(); });
-  return {{"max of doubles", MPI_DOUBLE, MPI_MAX, 8, 8, numbers},
-          {"min of doubles", MPI_DOUBLE, MPI_MIN, 8, 8, numbers},
-          {"sum of doubles", MPI_DOUBLE, MPI_SUM, 8, 8, numbers},
-          {"product of doubles", MPI_DOUBLE, MPI_PROD, 8, 8, numbers},
-          {"max of floats", MPI_FLOAT, MPI_MAX, 4, 4, floats},
-          {"sum of floats", MPI_FLOAT, MPI_SUM, 4, 4, floats},
-          {"maxloc", MPI_DOUBLE_INT, MPI_MAXLOC, sizeof(Located<double>), 12, located},
-          {"minloc", MPI_DOUBLE_INT, MPI_MINLOC, sizeof(Located<double>), 12, located},
-          {"complex product", MPI_C_DOUBLE_COMPLEX, MPI_PROD, 16, 16, both},
-          {"complex sum", MPI_C_DOUBLE_COMPLEX, MPI_SUM, 16, 16, both},
-          {"a user's operator", MPI_UINT64_T, users, 8, 8, bits}};
-}
-
-/// The bytes of the elements that count.
-std::vector<char> significant(const Awkward& kind, const std::vector<char>& elements) {
-  std::vector<char> bytes;
-  for (std::size_t at = 0; at < elements.size(); at += kind.extent) {
-    bytes.insert(bytes.end(), &elements[at], &elements[at] + kind.significant);
-  }
-  return bytes;
-}
-
-struct Asked {
-  std::string algorithm;
-  int count;
-  bool in_place;
-  std::uint64_t seed;
-};
-
-void check_same_bits(MPI_Comm comm, const Context& context, const Awkward& kind,
-                     const Asked& asked) {
-  Random random(asked.seed * 1000003 + static_cast<std::uint64_t>(context.rank));
-  std::vector<char> own(static_cast<std::size_t>(asked.count) * kind.extent);
-  for (std::size_t at = 0; at < own.size(); at += kind.extent) kind.draw(random, &own[at]);
-  std::vector<char> result = own;
-  CHECK_EQ(latecomer_allreduce(asked.in_place ? MPI_IN_PLACE : own.data(), result.data(),
-                               asked.count, kind.type, kind.op, comm),
-           MPI_SUCCESS);
-  const std::vector<char> mine = significant(kind, result);
-  std::vector<char> first = mine;
-  MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_BYTE, 0, MPI_COMM_WORLD);
-  CHECK_TEXT(mine == first, asked.algorithm + ", " + kind.name + ", count " +
-                                std::to_string(asked.count) + ", seed " +
-                                std::to_string(asked.seed) + ": other bits than on rank 0");
-}
-
-/// Names the algorithms, since `auto` may take the MPI library's own all-reduce, which gives only
-/// the bits that this library promises.
-std::vector<std::string> own_algorithms() {
+/// Without `auto` outside of reproducible mode, since it may take the MPI library's own all-reduce,
+/// which gives only the bits that this library promises.
+std::vector<std::string> own_algorithms(bool reproducible) {
   std::vector<std::string> names;
   for (const Algorithm& row : registry(Collective::allreduce)) {
-    if (row.kind == latecomer::Kind::program && row.name != "auto") names.emplace_back(row.name);
+    const bool decides = row.kind == latecomer::Kind::protocol;
+    if (row.kind == latecomer::Kind::native || (reproducible ? decides : row.name == "auto"))
+      continue;
+    names.emplace_back(row.name);
   }
   names.emplace_back("generalized:group=cyclic");
+  names.emplace_back("generalized:steps=1");
   names.emplace_back("generalized:piece=3");
-  names.emplace_back("online_nodes:blocks=6");
+  names.emplace_back("nodes:cells=1:pieces=2");
+  names.emplace_back("nodes:among=generalized");
+  if (!reproducible) names.emplace_back("online_nodes:blocks=6");
   return names;
 }
 
-MPI_TEST(all_ranks_get_the_same_bits_of_awkward_elements) {
-  MPI_Op users = MPI_OP_NULL;
-  MPI_Op_create(mix, 1, &users);
-  Random random(context.seed);
-  const int ranks = context.ranks;
-  for (const std::string& algorithm : own_algorithms()) {
-    const bool on_nodes = algorithm.starts_with("online_nodes");
-    const Variable nodes("LATECOMER_NODES", on_nodes ? "2" : "1000");
-    const Communicator comm;
-    CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", algorithm.c_str()), MPI_SUCCESS);
-    for (const Awkward& kind : awkward_kinds(users)) {
-      for (const int count : {1, ranks - 1, ranks, ranks + 1, 19, context.quick ? 203 : 2003}) {
-        const std::uint64_t seed = random.next();
-        if (context.quick && seed % 2 == 0) continue;
-        check_same_bits(comm, context, kind, {algorithm, count, random.below(2) == 1, seed});
-      }
-    }
-  }
-  MPI_Op_free(&users);
+struct Circumstances {
+  std::string algorithm;
+  bool reproducible = false;
+  std::uint64_t seed = 0;      // of the elements
+  std::uint64_t arrivals = 0;  // the seed of the moments at which ranks come
+};
+
+/// Some ranks come to some calls a little later.
+void come_late(Random& random) {
+  const std::uint64_t drawn = random.next();
+  if (drawn % 64 != 0) return;
+  std::this_thread::sleep_for(std::chrono::microseconds(drawn >> 8U & 0x1ffU));
 }
 
-/// With a NaN or zeros of both signs also a maximum depends on the order.
-MPI_TEST(only_integers_and_bits_are_exact) {
-  for (const MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN}) {
-    CHECK(exact(op, MPI_INT));
-    for (const MPI_Datatype type : {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_C_DOUBLE_COMPLEX}) {
-      CHECK(!exact(op, type));
+/// What a rank got in a call, and which call it was.
+struct Got {
+  std::uint64_t hash = 0;
+  std::string about;
+};
+
+/// One call for each kind of elements. Of a reduced set for every fourth one: others with other
+/// algorithms and numbers of ranks, so that 2 to 9 ranks try each of them twice.
+std::vector<Got> results(const Context& context, const std::vector<Awkward>& kinds,
+                         const Circumstances& circumstances) {
+  const bool on_nodes = circumstances.algorithm.find("nodes") != std::string::npos;
+  const Variable nodes("LATECOMER_NODES", on_nodes ? "2" : "1000");
+  const Communicator comm;
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", circumstances.algorithm.c_str()),
+           MPI_SUCCESS);
+  CHECK_EQ(latecomer_set_reproducible(comm, circumstances.reproducible ? 1 : 0), MPI_SUCCESS);
+  CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
+  const auto rank = static_cast<std::uint64_t>(context.rank);
+  Random arrivals(circumstances.arrivals * 1000003 + rank);
+  Random shared(circumstances.seed);
+  Random own(circumstances.seed * 1000003 + rank);
+  std::vector<Got> all;
+  const std::size_t step = context.quick ? 4 : 1;
+  const std::size_t begin =
+      fnv1a(circumstances.algorithm) + static_cast<std::size_t>(context.ranks);
+  note_progress();
+  for (std::size_t i = begin % step; i < kinds.size(); i += step) {
+    const Awkward& kind = kinds[i];
+    const int ranks = context.ranks;
+    const int counts[] = {1, ranks - 1, ranks + 1, 19, 203, 40 * ranks + 7};
+    const int count = counts[shared.below(std::size(counts))];
+    const bool in_place = shared.below(2) == 1;
+    Elements elements(kind, count);
+    Elements result(kind, count);
+    elements.draw(own);
+    if (in_place) result = elements;
+    come_late(arrivals);
+    CHECK_EQ(latecomer_allreduce(in_place ? MPI_IN_PLACE : elements.data(), result.data(), count,
+                                 kind.type, kind.op, comm),
+             MPI_SUCCESS);
+    const std::vector<char> bytes = result.bytes();
+    all.push_back({fnv1a({bytes.data(), bytes.size()}),
+                   circumstances.algorithm + ", " + kind.name + ", count " + std::to_string(count) +
+                       (in_place ? ", in place" : "") + ", seed " +
+                       std::to_string(circumstances.seed)});
+  }
+  return all;
+}
+
+std::uint64_t hash_of(const void* data, std::size_t bytes) {
+  return fnv1a({static_cast<const char*>(data), bytes});
+}
+
+std::vector<std::uint64_t> hashes(const std::vector<Got>& all) {
+  std::vector<std::uint64_t> found;
+  for (const Got& each : all) found.push_back(each.hash);
+  return found;
+}
+
+void check_equal(const std::vector<Got>& mine, const std::vector<std::uint64_t>& others,
+                 const char* whose) {
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    CHECK_TEXT(mine[i].hash == others[i], mine[i].about + ": other bits than " + whose);
+  }
+}
+
+void check_same_on_all_ranks(const std::vector<Got>& mine) {
+  std::vector<std::uint64_t> of_rank_0 = hashes(mine);
+  PMPI_Bcast(of_rank_0.data(), static_cast<int>(of_rank_0.size()), MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  check_equal(mine, of_rank_0, "on rank 0");
+}
+
+/// All kinds of elements, while a user's operator lives.
+class AllKinds {
+ public:
+  AllKinds() {
+    MPI_Op_create(mix, 1, &users_);
+    kinds_ = awkward_kinds(users_);
+  }
+  ~AllKinds() { MPI_Op_free(&users_); }
+  AllKinds(const AllKinds&) = delete;
+  AllKinds& operator=(const AllKinds&) = delete;
+
+  [[nodiscard]] const std::vector<Awkward>& operator()() const { return kinds_; }
+
+ private:
+  MPI_Op users_ = MPI_OP_NULL;
+  std::vector<Awkward> kinds_;
+};
+
+MPI_TEST(same_bits_on_all_ranks_for_every_datatype_and_operator) {
+  const AllKinds kinds;
+  Random random(context.seed);
+  for (const std::string& algorithm : own_algorithms(false)) {
+    check_same_on_all_ranks(
+        results(context, kinds(), {algorithm, false, random.next(), random.next()}));
+  }
+}
+
+/// The moments at which ranks come differ from call to call, and from run to run where
+/// TEST_ARRIVALS does. The digest lets runs be compared.
+MPI_TEST(same_bits_in_every_reproducible_call) {
+  const AllKinds kinds;
+  const char* const run = std::getenv("TEST_ARRIVALS");
+  Random moments(run == nullptr ? 1 : std::strtoull(run, nullptr, 10));
+  Random random(context.seed);
+  std::vector<std::uint64_t> digest;
+  for (const std::string& algorithm : own_algorithms(true)) {
+    const std::uint64_t seed = random.next();
+    const std::vector<Got> first =
+        results(context, kinds(), {algorithm, true, seed, moments.next()});
+    check_same_on_all_ranks(first);
+    const std::vector<std::uint64_t> all = hashes(first);
+    digest.push_back(hash_of(all.data(), all.size() * sizeof all[0]));
+    check_equal(results(context, kinds(), {algorithm, true, seed, moments.next()}), hashes(first),
+                "in the call before");
+  }
+  if (context.rank == 0) {
+    std::printf("digest %016" PRIx64 "\n",
+                hash_of(digest.data(), digest.size() * sizeof digest[0]));
+  }
+}
+
+/// The MPI standard leaves nothing open where it combines bits. Sums of integers that leave their
+/// range, and comparisons of a NaN or of two zeros, depend on the order in one library or another.
+MPI_TEST(only_operators_on_bits_are_exact) {
+  const AllKinds kinds;
+  for (const Awkward& kind : kinds()) {
+    const bool bits = kind.op == MPI_BAND || kind.op == MPI_BOR || kind.op == MPI_BXOR;
+    CHECK_TEXT(exact(kind.op) == bits, kind.name);
+  }
+}
+
+/// Every second rank names a datatype in another way, as a library in another language may.
+MPI_TEST(same_bits_whatever_name_ranks_have_for_a_datatype) {
+  const AllKinds all;
+  std::vector<Awkward> kinds = all();
+  for (Awkward& kind : kinds) {
+    if (context.rank % 2 == 1) kind.type = combined_as(kind.op, kind.type);
+  }
+  Random random(context.seed);
+  for (const char* const algorithm : {"recursive_doubling", "generalized:steps=1", "nodes"}) {
+    const std::uint64_t seed = random.next();
+    check_same_on_all_ranks(results(context, kinds, {algorithm, false, seed, random.next()}));
+  }
+}
+
+/// In this MPI library, in any order and in slices of any length.
+MPI_TEST(operators_that_are_exact_give_the_same_bits_in_any_order) {
+  constexpr int kCount = 203;
+  const AllKinds kinds;
+  Random random(context.seed);
+  const auto operate = [](const Awkward& kind, const Elements& left, Elements right, int slice) {
+    for (int done = 0; done < kCount; done += slice) {
+      Elements in = left;
+      PMPI_Reduce_local(in.at(done), right.at(done), std::min(slice, kCount - done), kind.type,
+                        kind.op);
+    }
+    return right;
+  };
+  for (const Awkward& kind : kinds()) {
+    if (!exact(kind.op)) continue;
+    Elements a(kind, kCount);
+    Elements b(kind, kCount);
+    Elements c(kind, kCount);
+    for (Elements* each : {&a, &b, &c}) each->draw(random);
+    const auto expected = operate(kind, operate(kind, a, b, kCount), c, kCount).bytes();
+    for (const int slice : {kCount, 64, 7, 1}) {
+      const std::string text = kind.name + " in slices of " + std::to_string(slice) + ", seed " +
+                               std::to_string(context.seed);
+      CHECK_TEXT(operate(kind, a, operate(kind, b, c, slice), slice).bytes() == expected, text);
+      CHECK_TEXT(operate(kind, operate(kind, c, a, slice), b, slice).bytes() == expected, text);
     }
   }
-  for (const MPI_Op op : {MPI_MAXLOC, MPI_MINLOC}) {
-    CHECK(exact(op, MPI_2INT));
-    CHECK(!exact(op, MPI_DOUBLE_INT));
-    CHECK(!exact(op, MPI_FLOAT_INT));
-  }
-  CHECK(exact(MPI_LAND, MPI_C_BOOL));
-  CHECK(exact(MPI_BXOR, MPI_BYTE));
-  MPI_Op users = MPI_OP_NULL;
-  MPI_Op_create(mix, 1, &users);
-  CHECK(!exact(users, MPI_INT));
-  MPI_Op_free(&users);
 }
 
 }  // namespace

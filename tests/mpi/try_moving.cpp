@@ -171,14 +171,15 @@ class MovingTrial {
   int call() {
     const int sent = static_cast<int>(static_cast<Count>(own().size()) / sends_.numbers);
     const int received = static_cast<int>(moving_.count / receives_.numbers);
-    const bool here = moving_.in_place && (moving_.collective == Collective::allgather || root());
-    const void* const from = here ? MPI_IN_PLACE : send_.data();
+    const bool aliased =
+        moving_.in_place && (moving_.collective == Collective::allgather || root());
+    const void* const from = aliased ? MPI_IN_PLACE : send_.data();
     switch (moving_.collective) {
       case Collective::bcast:
         return latecomer_bcast(receive_.data(), received, receives_.type, moving_.root, comm_);
       case Collective::scatter:
         return latecomer_scatter(send_.data(), sent, sends_.type,
-                                 here ? MPI_IN_PLACE : receive_.data(), received, receives_.type,
+                                 aliased ? MPI_IN_PLACE : receive_.data(), received, receives_.type,
                                  moving_.root, comm_);
       case Collective::gather:
         return latecomer_gather(from, sent, sends_.type, receive_.data(), received, receives_.type,

@@ -11,7 +11,7 @@ from latecomer.launch import mpi, preload, program
 from scenes_helpers import ROOT, both_families
 
 DATA = ["reductions", "moves", "in_place", "nothing", "nothing_waits_for_nobody", "parts",
-        "derived_types", "user_operators", "same_everywhere", "large_counts"]  # fmt: skip
+        "derived_types", "user_operators", "same_everywhere", "aliased_parts", "large_counts"]  # fmt: skip
 LIFE = ["communicators", "freed_in_any_order", "attributes", "handles_again", "intercommunicators",
         "topologies", "errors", "children", "pipeline", "nonblocking", "persistent", "lacking_functions"]  # fmt: skip
 EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}

@@ -412,11 +412,12 @@ def test_calls_learn_from_each_other_online(capsys):
     assert {row["estimate"] for row in rows} == {"online"}
 
 
-def test_a_maximum_of_floats_is_not_exact(capsys):
+def test_no_operator_of_the_benchmark_is_exact(capsys):
+    """Nor do MPI libraries add integers in any order: some saturate."""
     words = ["--nodes", "3", "--bytes", "8", "--algorithms", "fastest", "--arrival", "balanced"]
 
     def taken(op, kind):
         return rows_of(capsys, *words, "--op", op, "--type", kind)[0]["elapsed_ms"]
 
-    assert taken("max", "float32") == taken("sum", "float32")
-    assert float(taken("max", "int32")) < float(taken("max", "float32"))  # in fewer steps
+    times = {taken(op, kind) for op in ("max", "sum") for kind in ("float32", "int32")}
+    assert len(times) == 1

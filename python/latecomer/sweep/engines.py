@@ -94,7 +94,6 @@ class SimGrid:
             network=sweep.network.text,
             element_bytes=sweep.element_bytes,
             commutative=sweep.commutative,
-            exact=sweep.exact,
             collective=sweep.collective,
             root=sweep.root,
             per_node=self.per_node,

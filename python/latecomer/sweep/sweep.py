@@ -54,11 +54,6 @@ class Sweep:
         return self.op == NO_OPERATOR or OPERATORS[self.op].commutes
 
     @property
-    def exact(self) -> bool:
-        """Tell whether the operator gives the same bits in whatever order it combines."""
-        return self.op == NO_OPERATOR or (self.op in _BUILT_IN and self.type.startswith("int"))
-
-    @property
     def element_bytes(self) -> int:
         """The size of an element that the operator combines."""
         numbers = 1 if self.op == NO_OPERATOR else OPERATORS[self.op].numbers
@@ -122,7 +117,6 @@ class Sweep:
             element_bytes=self.element_bytes,
             root=self.root,
             commutative=self.commutative,
-            exact=self.exact,
         )
 
     def series(self, program: str, ranks: int, count: int, *, check: bool) -> core.Rehearsal:

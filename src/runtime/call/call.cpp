@@ -131,7 +131,7 @@ Problem Reading::problem() const {
 void Reading::add_reduction(Problem& problem) const {
   problem.count = call_.sendcount;
   problem.element_bytes = send_.size();
-  problem.exact = exact(call_.op, call_.sendtype);
+  problem.exact = exact(call_.op);
   if (kind_of(call_.op) == OperatorKind::built_in) return;
   int commutative = 0;
   PMPI_Op_commutative(call_.op, &commutative);
@@ -195,6 +195,10 @@ int large_natively(const Call& call) {
 #endif
 
 }  // namespace
+
+MPI_Datatype Call::element() const {
+  return combines(collective) ? combined_as(op, sendtype) : MPI_BYTE;
+}
 
 int Call::native() const {
   const UserCode called;

@@ -41,6 +41,8 @@ struct Call {
   }
 
   [[nodiscard]] bool in_place() const { return sendbuf == MPI_IN_PLACE || recvbuf == MPI_IN_PLACE; }
+  /// The datatype of the elements of the problem.
+  [[nodiscard]] MPI_Datatype element() const;
   /// Executes the MPI library's own collective with these arguments. Returns MPI's code.
   [[nodiscard]] int native() const;
 };

@@ -75,9 +75,7 @@ CallData::CallData(const Call& call, const Problem& planned, Rank me)
   if (problem_.in_place_at(me) != planned_in_place_) adapt();
 }
 
-Layout CallData::layout() const {
-  return Layout(combines(call_.collective) ? call_.sendtype : MPI_BYTE);
-}
+Layout CallData::layout() const { return Layout(call_.element()); }
 
 Count CallData::part_bytes() const { return problem_.part(me_).count * problem_.element_bytes; }
 

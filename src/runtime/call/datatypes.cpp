@@ -4,7 +4,6 @@
 #include <array>
 #include <functional>
 #include <limits>
-#include <vector>
 
 #include "base/error.hpp"
 #include "transports/mpi/layout.hpp"
@@ -223,7 +222,7 @@ bool before(const Predefined& entry, MPI_Datatype type) {
 
 const std::vector<Predefined>& by_handle() {
   static const std::vector<Predefined> all = [] {
-    std::vector<Predefined> sorted = numbered();
+    std::vector<Predefined> sorted = all_predefined();
     std::sort(sorted.begin(), sorted.end(),
               [](const Predefined& a, const Predefined& b) { return before(a, b.type); });
     return sorted;
@@ -245,6 +244,11 @@ Content content_of(int combiner) {
 }
 
 }  // namespace
+
+const std::vector<Predefined>& all_predefined() {
+  static const std::vector<Predefined> all = numbered();
+  return all;
+}
 
 const Predefined* predefined(MPI_Datatype type) {
   const std::vector<Predefined>& all = by_handle();

@@ -2,6 +2,8 @@
 // same number differently, and ranks of one call may each use their own language's name.
 #pragma once
 
+#include <vector>
+
 #include "base/types.hpp"
 #include "transports/mpi/mpi.hpp"
 
@@ -44,6 +46,8 @@ struct Predefined {
   bool ordered = true;                    // MPI_MAX and MPI_MIN compare it as its content says
 };
 
+/// The datatypes that MPI names and this MPI library has, in the same order on all ranks.
+[[nodiscard]] const std::vector<Predefined>& all_predefined();
 /// Null for a datatype that MPI does not name.
 [[nodiscard]] const Predefined* predefined(MPI_Datatype type);
 /// As predefined(), also for the datatypes of Fortran's kinds, which MPI makes but does not name.

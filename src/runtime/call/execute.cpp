@@ -199,7 +199,7 @@ Outcome prepare_decided(CommState& state, const Request& request, Decision& deci
   const bool in_place = request.call.in_place();
   prepared = &prepare(state, decision.plan, in_place);
   if (decision.plan->placement.empty()) return {};
-  const Layout layout(combines(request.call.collective) ? request.call.sendtype : MPI_BYTE);
+  const Layout layout(request.call.element());
   if (fits_node(layout)) {
     if (!lacks_memory(state, *decision.plan)) return {};
     const Outcome shared = share_memory(state, *prepared, layout);

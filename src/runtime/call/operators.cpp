@@ -37,19 +37,6 @@ OperatorSet set_of(MPI_Op op) {
   return kNoOperators;
 }
 
-bool whole_numbers(Content content) {
-  switch (content) {
-    case Content::signed_integer:
-    case Content::unsigned_integer:
-    case Content::character:
-    case Content::byte:
-    case Content::integer_and_int:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 OperatorKind kind_of(MPI_Op op) {
@@ -63,13 +50,15 @@ bool defined_on(MPI_Op op, MPI_Datatype type) {
   return known != nullptr && (known->operators & set) != 0;
 }
 
-/// For floating-point numbers not even the maximum is exact: with a NaN or two zeros it depends on
-/// the order.
-bool exact(MPI_Op op, MPI_Datatype type) {
+bool exact(MPI_Op op) { return set_of(op) == kBitwise; }
+
+MPI_Datatype combined_as(MPI_Op op, MPI_Datatype type) {
   const OperatorSet set = set_of(op);
-  if (set == kLogical || set == kBitwise) return true;
   const Predefined* const known = set == kNoOperators ? nullptr : meaning_of(type);
-  return known != nullptr && whole_numbers(known->content);
+  if (known == nullptr) return type;
+  const MPI_Datatype standing = datatype_numbered(known->number);
+  const bool alike = known->ordered && predefined(standing)->ordered;
+  return set == kExtrema && !alike ? type : standing;
 }
 
 std::optional<std::uint16_t> number_of(MPI_Op op) {

@@ -21,8 +21,9 @@ std::optional<CallSignature> signature_of(const Call& call, Rank ranks, Rank me)
   const auto number = number_of(op);
   const Predefined* const type = meaning_of(reduces ? call.sendtype : MPI_BYTE);
   if (!number || pairs(op) || type == nullptr) return std::nullopt;
-  // Another datatype of its meaning would stand for it.
-  if (!type->ordered && (op == MPI_MAX || op == MPI_MIN)) return std::nullopt;
+  if (reduces && combined_as(op, call.sendtype) != datatype_numbered(type->number)) {
+    return std::nullopt;
+  }
   const Problem problem = problem_of(call, ranks, me);
   if (!problem.parts.empty()) return std::nullopt;
   return CallSignature{static_cast<std::uint64_t>(problem.count), *number, type->number,
@@ -48,7 +49,7 @@ Problem problem_of(const CallSignature& signature, Rank ranks) {
   problem.count = static_cast<Count>(signature.count);
   problem.element_bytes = size_of(type_of(signature));
   problem.root = signature.root;
-  problem.exact = combines(problem.collective) && exact(op_of(signature), type_of(signature));
+  problem.exact = combines(problem.collective) && exact(op_of(signature));
   return problem;
 }
 

@@ -98,8 +98,8 @@ LATECOMER_ROW(allreduce, generalized) {
                 TakenOver::as_it_is},
                {"piece", "most elements of a message, 0: no limit; default: by the cost", 0, {}},
                {"rounding",
-                "any: ranks may combine in different orders, as for exact operators; default"
-                " same unless the operator is exact",
+                "any: ranks may combine in different orders, and get different bits; default same"
+                " unless the operator is exact, as bitwise ones are",
                 0,
                 {"same", "any"}}},
           .cost_formula =
