@@ -11,36 +11,44 @@
 namespace latecomer {
 
 /// While the object lives, the thread computes as programs do at their begin: it rounds to the
-/// nearest, and traps nothing. Afterwards the state is the one before, flags included.
+/// nearest, and traps nothing. Afterwards the state is the one before, flags included. Objects may
+/// be nested.
 class OwnArithmetic {
  public:
-  OwnArithmetic() : outer_(current_), programs_(state()) {
+  OwnArithmetic() : begins_(!own_) {
+    if (!begins_) return;
+    programs_ = state();
     set_default();
-    current_ = this;
+    own_ = true;
   }
   ~OwnArithmetic() {
+    if (!begins_) return;
     set(programs_);
-    current_ = outer_;
+    own_ = false;
   }
   OwnArithmetic(const OwnArithmetic&) = delete;
   OwnArithmetic& operator=(const OwnArithmetic&) = delete;
 
   /// Within: the program's state again, for its operators and for the MPI library's collectives.
+  /// The program may leave them by longjmp.
   class Programs {
    public:
-    Programs() : own_(current_) {
-      if (own_ != nullptr) set(own_->programs_);
+    Programs() : interrupts_(own_) {
+      if (!interrupts_) return;
+      set(programs_);
+      own_ = false;
     }
     ~Programs() {
-      if (own_ == nullptr) return;
-      own_->programs_ = state();
+      if (!interrupts_) return;
+      programs_ = state();
       set_default();
+      own_ = true;
     }
     Programs(const Programs&) = delete;
     Programs& operator=(const Programs&) = delete;
 
    private:
-    OwnArithmetic* own_;
+    bool interrupts_;
   };
 
  private:
@@ -60,9 +68,10 @@ class OwnArithmetic {
   static void set_default() { std::fesetenv(FE_DFL_ENV); }
 #endif
 
-  static inline constinit thread_local OwnArithmetic* current_ = nullptr;
-  OwnArithmetic* outer_;
-  State programs_;
+  // Of the thread, and no pointers to objects: longjmp ends those unseen.
+  static inline constinit thread_local bool own_ = false;
+  static inline thread_local State programs_{};
+  bool begins_;
 };
 
 }  // namespace latecomer

@@ -120,7 +120,8 @@ def test_threads_may_have_the_smallest_stack(name, algorithm):
 
 @both_families
 def test_the_progress_thread_takes_no_signals(name):
-    run_cases(name, 2, ["--threads", "signals"], {"LATECOMER_PROGRESS": "thread"}).check()
+    variables = HANDLED | {"LATECOMER_PROGRESS": "thread"}
+    run_cases(name, 2, ["--threads", "signals"], variables).check()
 
 
 # ---- floating-point state

@@ -56,7 +56,7 @@ class Surroundings {
     folder_ = getcwd(folder_.data(), folder_.size()) != nullptr ? folder_.c_str() : "";
     variables_.clear();
     if (getauxval(AT_SECURE) != 0) return;
-    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+    for (char* const* each = environ; each != nullptr && *each != nullptr; ++each) {
       const std::string_view entry = *each;
       const auto begins = [&](std::string_view with) { return entry.starts_with(with); };
       const std::size_t end = entry.find('=');
