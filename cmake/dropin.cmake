@@ -57,7 +57,7 @@ if(LATECOMER_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/dropin)
   foreach(family ${LATECOMER_DROPIN_BUILT})
     add_executable(dropin_cases_${family} ${dropin_cases})
     target_link_libraries(dropin_cases_${family} PRIVATE latecomer_mpi_flags_${family}
-      latecomer_warnings Threads::Threads ${CMAKE_DL_LIBS})
+      latecomer_warnings Threads::Threads ${CMAKE_DL_LIBS} m)
     # Open MPI's Fortran bindings pass C's functions by: they are called as Fortran would.
     if(LATECOMER_MPI_KIND_${family} STREQUAL openmpi)
       get_target_property(links latecomer_mpi_flags_${family} INTERFACE_LINK_LIBRARIES)

@@ -180,7 +180,8 @@ std::vector<Algorithm> make_rows(std::span<const DeclaredRow> declared) {
 }
 
 std::span<const Algorithm> registry() {
-  static const std::vector<Algorithm> rows = make_rows(declared_rows());
+  // Not destroyed: calls may come after static objects.
+  static const auto& rows = *new std::vector<Algorithm>(make_rows(declared_rows()));
   return rows;
 }
 

@@ -69,7 +69,10 @@ std::vector<Count> parse_factors(std::string_view what, std::string_view text) {
 
 std::string factors_text(const std::vector<Count>& factors) {
   std::string text;
-  for (const Count factor : factors) text += (text.empty() ? "" : "x") + std::to_string(factor);
+  for (const Count factor : factors) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(factor);
+  }
   return text;
 }
 

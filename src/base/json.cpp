@@ -1,9 +1,8 @@
 #include "base/json.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
+#include "base/parse.hpp"
 #include "base/utf8.hpp"
 
 namespace latecomer {
@@ -12,9 +11,7 @@ namespace {
 std::string escaped(char c) {
   if (c == '"' || c == '\\') return {'\\', c};
   if (static_cast<unsigned char>(c) >= ' ') return {c};
-  std::array<char, 8> text{};
-  std::snprintf(text.data(), text.size(), "\\u%04x", static_cast<unsigned>(c));
-  return text.data();
+  return "\\u" + format_hex(static_cast<unsigned char>(c), 4);
 }
 
 }  // namespace

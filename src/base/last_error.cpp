@@ -2,15 +2,18 @@
 
 #include <utility>
 
+#include "base/per_thread.hpp"
+
 namespace latecomer {
 namespace {
 
-thread_local std::string message_of_thread;
+struct LastError;
+using MessageOfThread = PerThread<LastError, std::string>;
 
 }  // namespace
 
-void set_last_error(std::string message) { message_of_thread = std::move(message); }
+void set_last_error(std::string message) { MessageOfThread::get() = std::move(message); }
 
-const char* last_error() { return message_of_thread.c_str(); }
+const char* last_error() { return MessageOfThread::get().c_str(); }
 
 }  // namespace latecomer

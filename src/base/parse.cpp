@@ -49,6 +49,13 @@ Count whole(std::string_view what, std::string_view text, double value, const st
   return static_cast<Count>(value);
 }
 
+template <class... Arguments>
+std::string written(Arguments... arguments) {
+  std::array<char, 400> text{};  // 10^308 has 309 digits, and decimals may follow
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), arguments...);
+  return {text.data(), end};
+}
+
 }  // namespace
 
 double parse_number(std::string_view what, std::string_view text) {
@@ -93,10 +100,20 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::string format_number(double value) {
-  std::array<char, 32> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end};
+std::string format_number(double value) { return written(value); }
+
+std::string format_fixed(double value, int decimals) {
+  return written(value, std::chars_format::fixed, decimals);
+}
+
+std::string format_digits(double value, int digits) {
+  return written(value, std::chars_format::general, digits);
+}
+
+std::string format_hex(std::uint64_t value, int digits) {
+  const std::string text = written(value, 16);
+  const auto wanted = static_cast<std::size_t>(digits);
+  return (text.size() < wanted ? std::string(wanted - text.size(), '0') : "") + text;
 }
 
 }  // namespace latecomer

@@ -1,4 +1,5 @@
-// Strict reading of numbers with units. Every function throws Error naming `what` and the text.
+// Strict reading of numbers with units, and writing. Every reader throws Error naming `what` and
+// the text. Nothing here depends on the program's locale, nor may any other number that is written.
 #pragma once
 
 #include <string>
@@ -17,5 +18,11 @@ namespace latecomer {
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 /// The shortest text that reads back as the same value.
 [[nodiscard]] std::string format_number(double value);
+/// With so many decimals, as %.2f has them in the locale "C".
+[[nodiscard]] std::string format_fixed(double value, int decimals);
+/// With so many digits at most, as %.4g has them in the locale "C".
+[[nodiscard]] std::string format_digits(double value, int digits);
+/// 42 as "2a", with so many digits at least.
+[[nodiscard]] std::string format_hex(std::uint64_t value, int digits = 1);
 
 }  // namespace latecomer

@@ -1,8 +1,8 @@
 #include "base/utf8.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+
+#include "base/parse.hpp"
 
 namespace latecomer {
 namespace {
@@ -19,11 +19,7 @@ bool is_control(std::string_view character) {
 }
 
 void add_escaped(std::string& out, std::string_view bytes) {
-  for (const char c : bytes) {
-    std::array<char, 8> text{};
-    std::snprintf(text.data(), text.size(), "\\x%02x", static_cast<unsigned char>(c));
-    out += text.data();
-  }
+  for (const char c : bytes) out += "\\x" + format_hex(static_cast<unsigned char>(c), 2);
 }
 
 }  // namespace

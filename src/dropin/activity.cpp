@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
@@ -226,6 +227,8 @@ bool has_no_identity(MPI_Comm comm) { return !has_identity(comm); }
 }  // namespace
 
 void begin_activity() {
+  const OwnArithmetic arithmetic;
+  note_surroundings();
   const std::string wanted = environment("LATECOMER").value_or("on");
   if (wanted == "off") return;
   if (wanted != "on") report_unused("LATECOMER", Error("value", wanted, "on or off").what());
@@ -264,13 +267,15 @@ void begin_activity() {
   report_unknown_variables();
   tell_settings(start.policy);
   follow_next();
-  hot.counts = ledger_is_kept() || trace::is_on();
+  const bool reported = ledger_is_kept();
+  hot.counts = trace::is_on() || reported;  // either begins here
   began = monotonic_clock();
   hot.active = true;
   pass_short_calls();
 }
 
 void end_activity() {
+  const OwnArithmetic arithmetic;
   keep_short_calls();
   hot.active = false;
   if (!ledger_is_kept()) return;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/per_thread.hpp"
 #include "forecast/pattern.hpp"
 
 namespace latecomer {
@@ -62,8 +63,8 @@ void PatternRows::clear(int row) {
 
 std::span<float> scratch_row(ScratchRow which, std::size_t ranks) {
   constexpr std::size_t kRooms = static_cast<std::size_t>(ScratchRow::moved) + 1;
-  static thread_local std::array<std::vector<float>, kRooms> rooms;
-  std::vector<float>& values = rooms[static_cast<std::size_t>(which)];
+  using Rooms = PerThread<ScratchRow, std::array<std::vector<float>, kRooms>>;
+  std::vector<float>& values = Rooms::get()[static_cast<std::size_t>(which)];
   if (values.size() < ranks) values.resize(ranks);
   return {values.data(), ranks};
 }

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/per_thread.hpp"
+
 namespace latecomer {
 namespace {
 
@@ -9,6 +11,13 @@ constexpr std::size_t kBlock = 32;  // ranks at a time, side by side in vector r
 
 using Row = std::array<float, kBlock>;
 using Rows = std::array<Row, kTrendCalls>;
+
+/// Not on the stack: a thread of the program may have little.
+struct Workspace {
+  Rows values{};
+  Rows slopes{};
+  Rows heights{};
+};
 
 void order(Row& upper, Row& lower) {
   Row min;
@@ -42,16 +51,15 @@ Row medians(Rows& rows, std::size_t count) {
 }
 
 /// The next of `count` values in each column, the oldest first.
-Row extrapolate(const Rows& values, std::size_t count) {
+Row extrapolate(Workspace& space, std::size_t count) {
+  auto& [values, slopes, heights] = space;
   const std::size_t half = count / 2;
-  Rows slopes;
   for (std::size_t i = 0; i + half < count; ++i) {
     for (std::size_t column = 0; column < kBlock; ++column) {
       slopes[i][column] = (values[i + half][column] - values[i][column]) / static_cast<float>(half);
     }
   }
   const Row slope = medians(slopes, count - half);
-  Rows heights;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t column = 0; column < kBlock; ++column) {
       heights[i][column] = values[i][column] + slope[column] * static_cast<float>(count - i);
@@ -64,14 +72,15 @@ Row extrapolate(const Rows& values, std::size_t count) {
 
 void trend(const PatternHistory& history, std::span<float> next) {
   const int calls = std::min(history.in_a_row(), kTrendCalls);
-  Rows values{};
+  Workspace& space = PerThread<Workspace, Workspace>::get();
+  Rows& values = space.values;
   for (std::size_t first = 0; first < next.size(); first += kBlock) {
     const std::span<float> block = next.subspan(first, std::min(kBlock, next.size() - first));
     for (int i = 0; i < calls; ++i) {
       Row& row = values[static_cast<std::size_t>(i)];
       history.read(calls - i, std::span(row).first(block.size()), first);
     }
-    const Row extrapolated = extrapolate(values, static_cast<std::size_t>(calls));
+    const Row extrapolated = extrapolate(space, static_cast<std::size_t>(calls));
     std::copy_n(extrapolated.begin(), block.size(), block.begin());
   }
 }

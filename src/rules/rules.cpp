@@ -1,7 +1,6 @@
 #include "rules/rules.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/parse.hpp"
 
@@ -18,11 +17,7 @@ std::string in_words(const Limits<Number>& limits) {
   return text(limits.min) + " to " + text(limits.max);
 }
 
-std::string milliseconds(Seconds seconds) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.4g ms", 1e3 * seconds);
-  return text.data();
-}
+std::string milliseconds(Seconds seconds) { return format_digits(1e3 * seconds, 4) + " ms"; }
 
 bool ranks_hold(const CommRules& entry, const Problem& problem) {
   return entry.ranks.hold(problem.ranks);

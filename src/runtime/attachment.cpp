@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "runtime/connection/agreement.hpp"
 #include "runtime/connection/node_sharing.hpp"
@@ -109,6 +110,7 @@ int attach(MPI_Comm comm, CommState& state) {
 }
 
 CommState& make_state(MPI_Comm comm) {
+  const OwnArithmetic arithmetic;  // also for numbers that are read
   (void)end_with_mpi(forget_last);
   auto fresh = std::make_unique<CommState>(comm);
   if (attach(comm, *fresh) != MPI_SUCCESS) {

@@ -1,11 +1,11 @@
 // The text forms of plans and programs, which `show` prints, golden files hold and tests mutate.
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 #include "base/parse.hpp"
+#include "base/text_out.hpp"
 #include "schedule/plan.hpp"
 #include "schedule/program.hpp"
 
@@ -23,14 +23,8 @@ std::string_view name(Progress progress) {
   return progress == Progress::foreground ? "foreground" : "background";
 }
 
-std::string hex(std::uint64_t value) {
-  char text[17] = "0000000000000000";
-  for (int i = 15; i >= 0; --i, value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-  return text;
-}
-
 template <typename Number>
-void append_list(std::ostringstream& out, std::string_view title, const std::vector<Number>& list) {
+void append_list(TextOut& out, std::string_view title, const std::vector<Number>& list) {
   if (list.empty()) return;
   out << title;
   for (const Number number : list) out << ' ' << number;
@@ -336,7 +330,7 @@ Plan parse_plan(Lines& lines, std::size_t depth = 0) {
 
 std::string to_text(const Plan& plan) {
   const Problem& problem = plan.problem;
-  std::ostringstream out;
+  TextOut out;
   out << kPlanTitle << "\nalgorithm " << plan.algorithm << "\ncollective "
       << to_string(problem.collective) << "\nranks " << problem.ranks << "\ncount " << problem.count
       << "\nelement-bytes " << problem.element_bytes << "\nroot " << problem.root
@@ -353,7 +347,7 @@ std::string to_text(const Plan& plan) {
   append_list(out, "placement", plan.placement);
   for (const Plan& inner : plan.inner) out << "inner\n" << to_text(inner);
   out << "end\n";
-  return out.str();
+  return out.take();
 }
 
 std::string to_text(const Slice& slice) {
@@ -391,9 +385,9 @@ std::string to_text(const Operation& op) {
 }
 
 std::string to_text(const Program& program) {
-  std::ostringstream out;
-  out << kProgramTitle << "\nplan " << hex(program.plan_hash) << "\nrank " << program.me << " of "
-      << program.ranks << "\nbuffers input " << program.input_count << " output "
+  TextOut out;
+  out << kProgramTitle << "\nplan " << format_hex(program.plan_hash, 16) << "\nrank " << program.me
+      << " of " << program.ranks << "\nbuffers input " << program.input_count << " output "
       << program.output_count << " scratch " << program.scratch_count << '\n';
   if (program.node != program.me || program.node_count > 0 || program.flags > 0) {
     out << "node " << program.node << " count " << program.node_count << " flags " << program.flags
@@ -411,7 +405,7 @@ std::string to_text(const Program& program) {
     out << '\n';
   }
   out << "end\n";
-  return out.str();
+  return out.take();
 }
 
 Plan parse_plan(std::string_view text) {

@@ -1,19 +1,15 @@
 #include "verify/form.hpp"
 
-#include <iomanip>
-#include <sstream>
 #include <vector>
+
+#include "base/parse.hpp"
 
 namespace latecomer::verifier {
 namespace {
 
 std::string text(bool value) { return value ? "yes" : "no"; }
 std::string text(Count value) { return std::to_string(value); }
-std::string text(std::uint64_t hash) {
-  std::ostringstream out;
-  out << std::hex << std::setw(16) << std::setfill('0') << hash;
-  return out.str();
-}
+std::string text(std::uint64_t hash) { return format_hex(hash, 16); }
 
 /// Notes a field's value and the right one, in words, if they differ.
 template <typename Value>

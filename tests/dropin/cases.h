@@ -27,6 +27,7 @@ extern const struct named_case named_only_cases[];
 extern const struct named_case fortran_cases[];  /* as Fortran programs call */
 extern const struct named_case device_cases[];   /* memory of a device; by name only */
 extern const struct named_case spelling_cases[]; /* by name only */
+extern const struct named_case belongings_cases[]; /* files, limits; by name only */
 
 /* The MPI library's own function: LIBRARY(Allreduce)(in, out, ...). */
 #define LIBRARY(name) ((__typeof__(&PMPI_##name))function_of_library("PMPI_" #name))

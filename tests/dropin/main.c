@@ -2,7 +2,10 @@
  * each: its name, and the number of mistakes of all ranks. Exits 1 if there were any. The first
  * word may say how MPI is begun: --fortran, --f08, --threads for MPI_THREAD_MULTIPLE, or
  * --sessions, with which no case is run. With --before and --outside the program is wrong: it makes
- * a call before MPI_Init or after MPI_Finalize. */
+ * a call before MPI_Init or after MPI_Finalize. With --after-main cases are run in main and once
+ * more after it, where MPI is ended. */
+#include <unistd.h>
+
 #include "cases.h"
 
 static int counted[2000];
@@ -86,6 +89,19 @@ static int run_in_session(void) {
 }
 #endif
 
+static int late_argc;
+static char** late_argv;
+
+/* As the destructor of a static object of C++ that ends MPI. */
+static void after_main(void) {
+  struct where at;
+  MPI_Comm_rank(MPI_COMM_WORLD, &at.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &at.ranks);
+  const int mistakes = run(data_cases, at, late_argc, late_argv);
+  MPI_Finalize();
+  if (mistakes != 0) _exit(1);
+}
+
 int main(int argc, char** argv) {
   struct where at;
 #if MPI_VERSION >= 4
@@ -94,6 +110,15 @@ int main(int argc, char** argv) {
   const int outside = argc > 1 && strcmp(argv[1], "--outside") == 0;
   const int before = argc > 1 && strcmp(argv[1], "--before") == 0;
   if (before) MPI_Allreduce(MPI_IN_PLACE, counted, 2000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (argc > 1 && strcmp(argv[1], "--after-main") == 0) {
+    late_argc = argc;
+    late_argv = argv;
+    atexit(after_main);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &at.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &at.ranks);
+    return run(data_cases, at, argc, argv) != 0;
+  }
   begin(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &at.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &at.ranks);
@@ -101,7 +126,7 @@ int main(int argc, char** argv) {
                  run(fortran_cases, at, argc, argv);
   if (argc > 1) {
     mistakes += run(named_only_cases, at, argc, argv) + run(device_cases, at, argc, argv) +
-                run(spelling_cases, at, argc, argv);
+                run(spelling_cases, at, argc, argv) + run(belongings_cases, at, argc, argv);
   }
 #ifdef MPICH_VERSION
   if (began_with_f08) {

@@ -6,12 +6,15 @@
 #include <cstdio>
 #include <string>
 
+#include "runtime/report/log.hpp"
+
 namespace latecomer::testing {
 
 class CapturedStderr {
  public:
   CapturedStderr() : file_(std::tmpfile()), saved_(dup(STDERR_FILENO)) {
     dup2(fileno(file_), STDERR_FILENO);
+    keep_stderr();
   }
   ~CapturedStderr() {
     restore();
@@ -34,6 +37,7 @@ class CapturedStderr {
     std::fflush(stderr);
     dup2(saved_, STDERR_FILENO);
     close(saved_);
+    keep_stderr();
     saved_ = -1;
   }
 

@@ -194,6 +194,41 @@ MPI_TEST(without_memory_on_one_node_no_rank_shares_any) {
   }
 }
 
+/// Closes the descriptors of nodes' memories, as programs do that close all they do not know.
+void close_memories() {
+  for (int number = 3; number < 1024; ++number) {
+    char target[64] = "";
+    const std::string link = "/proc/self/fd/" + std::to_string(number);
+    const ssize_t length = readlink(link.c_str(), target, sizeof target - 1);
+    if (length > 0 && std::string(target).find("memfd:latecomer") != std::string::npos) {
+      close(number);
+    }
+  }
+}
+
+/// One rank's part of the memory does not grow: all give it up, in the call that needs more.
+MPI_TEST(memory_that_does_not_grow_on_one_rank_is_given_up_by_all) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  for (const std::string& nodes : std::set{std::string("2"), std::to_string(context.ranks)}) {
+    const OnNodes on(nodes);
+    std::string log;
+    {
+      CapturedStderr captured;
+      for (const Count count : {1000, 1000, 300000, 1000, 300000}) {
+        if (count == 300000 && context.rank == 1) close_memories();
+        try_allreduce(on.comm, kinds.named("int sum"), {count}, context.seed, nodes);
+        CHECK_EQ(on.shares_memory(), count == 1000 && stats_of(on.comm).handled < 3);
+      }
+      log = captured.text();
+    }
+    const std::string words = "share no memory, since rank 1 cannot (Bad file descriptor)";
+    CHECK_TEXT((log.find(words) != std::string::npos) == (context.rank == 0), log);
+    CHECK_EQ(stats_of(on.comm).handled + stats_of(on.comm).fallback_plan, 5U);
+    CHECK_EQ(stats_of(on.comm).failed, 0U);
+  }
+}
+
 /// Elements that lie so far apart that a node's memory might not hold them are reduced without it.
 MPI_TEST(elements_that_lie_far_apart_do_without_nodes) {
   if (context.ranks == 1) return;

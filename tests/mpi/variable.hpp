@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/settings/environment.hpp"
+
 namespace latecomer::testing {
 
 class Variable {
@@ -12,6 +14,7 @@ class Variable {
   Variable(const char* name, const std::string& value) : name_(name) {
     if (const char* const text = std::getenv(name)) before_ = text;
     setenv(name, value.c_str(), 1);
+    note_surroundings();
   }
   ~Variable() {
     if (before_) {
@@ -19,6 +22,7 @@ class Variable {
     } else {
       unsetenv(name_);
     }
+    note_surroundings();
   }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;

@@ -6,6 +6,7 @@
 
 #include "algorithms/registry.hpp"
 #include "base/kept.hpp"
+#include "base/per_thread.hpp"
 
 namespace latecomer {
 namespace {
@@ -52,10 +53,9 @@ struct Asked {
 
 /// The last orders found on this thread are kept, for the other ranks of a node and other lanes.
 std::shared_ptr<const PieceOrder> piece_order(const Plan& inner, Rank node, const Wave& wave) {
-  thread_local Kept<Asked, PieceOrder> kept;
-  return kept.get({hash(inner), node, wave.pieces}, [&](const Asked& asked) {
-    return order_in(build_program(inner, asked.node), asked.pieces);
-  });
+  return PerThread<Asked, Kept<Asked, PieceOrder>>::get().get(
+      {hash(inner), node, wave.pieces},
+      [&](const Asked& asked) { return order_in(build_program(inner, asked.node), asked.pieces); });
 }
 
 }  // namespace latecomer

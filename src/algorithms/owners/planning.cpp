@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/kept.hpp"
 #include "base/partition.hpp"
+#include "base/per_thread.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::owners {
@@ -81,8 +82,7 @@ struct Asked {
 /// The last timetables made on this thread are kept, for the programs of several ranks and for
 /// prices.
 std::shared_ptr<const Timetable> timetable(const Asked& asked) {
-  thread_local Kept<Asked, Timetable> kept;
-  return kept.get(asked, [](const Asked& key) {
+  return PerThread<Asked, Kept<Asked, Timetable>>::get().get(asked, [](const Asked& key) {
     return make_timetable(key.arrivals, key.blocks, key.combines);
   });
 }

@@ -141,7 +141,9 @@ static void* load_family(const char* name) {
   const int length = snprintf(path, sizeof path, "%.*s%sliblatecomer_preload_%s.so", folder,
                               self.dli_fname, slash != NULL ? "/" : "", name);
   if (length < 0 || (size_t)length >= sizeof path) return NULL;
-  void* const library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  /* Looking a function up takes 3 KiB of stack, which a thread of the program may not have. */
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) library = dlopen(path, RTLD_LAZY | RTLD_LOCAL); /* this MPI lacks some */
   if (library == NULL) {
     say_inactive("there is no drop-in library for this MPI: ", dlerror(), "");
   }

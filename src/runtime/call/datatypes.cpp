@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <span>
 
 #include "base/error.hpp"
 #include "transports/mpi/layout.hpp"
@@ -49,9 +50,9 @@ struct Row {
 /// The place in here is a datatype's number, unless an earlier one means the same: that one stands
 /// for all of them in announced calls. Libraries differ in which of Fortran's types they have. MPI
 /// 5's ABI has a number for each, and Intel MPI ends a program that asks for one that it lacks.
-const std::vector<Row>& rows() {
+std::span<const Row> rows() {
   using enum Content;
-  static const std::vector<Row> all = {
+  static const Row all[] = {
       {MPI_INT8_T, signed_integer, kOnIntegers},
       {MPI_INT16_T, signed_integer, kOnIntegers},
       {MPI_INT32_T, signed_integer, kOnIntegers},
@@ -221,12 +222,12 @@ bool before(const Predefined& entry, MPI_Datatype type) {
 }
 
 const std::vector<Predefined>& by_handle() {
-  static const std::vector<Predefined> all = [] {
+  static const auto& all = *new auto([] {  // calls may come after static objects
     std::vector<Predefined> sorted = all_predefined();
     std::sort(sorted.begin(), sorted.end(),
               [](const Predefined& a, const Predefined& b) { return before(a, b.type); });
     return sorted;
-  }();
+  }());
   return all;
 }
 
@@ -246,7 +247,7 @@ Content content_of(int combiner) {
 }  // namespace
 
 const std::vector<Predefined>& all_predefined() {
-  static const std::vector<Predefined> all = numbered();
+  static const auto& all = *new std::vector<Predefined>(numbered());  // likewise
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "base/last_error.hpp"
 #include "runtime/call/call_data.hpp"
@@ -69,7 +70,10 @@ CallCounter left_by_all(const CommState& state) {
 int execute_natively(CommState& state, const Call& call) {
   const ReleasedCommLock released(state.lock);
   const Seconds entered = monotonic_clock();
-  const int code = call.native();
+  const int code = [&] {
+    const OwnArithmetic::Programs arithmetic;
+    return call.native();
+  }();
   state.inside = monotonic_clock() - entered;
   return code;
 }
@@ -201,7 +205,7 @@ Outcome prepare_decided(CommState& state, const Request& request, Decision& deci
   if (decision.plan->placement.empty()) return {};
   const Layout layout(request.call.element());
   if (fits_node(layout)) {
-    if (!lacks_memory(state, *decision.plan)) return {};
+    if (!lacks_memory(state, *prepared, layout)) return {};
     const Outcome shared = share_memory(state, *prepared, layout);
     if (shared.code != MPI_SUCCESS || state.resources->shares_memory) return shared;
   }
@@ -356,6 +360,7 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
 /// next call at once.
 Ending execute_locked(CommState& state, const Request& request, Seconds entered) {
   const std::lock_guard hold(state.lock);
+  const OwnArithmetic arithmetic;
   state.lock.begin_call();
   Ending ending = dispatch(state, request, entered);
   if (state.due.any() && synchronises(state, request)) ending = settle(state, ending);
@@ -404,6 +409,7 @@ int execute(CommState& state, const Call& call) {
 void after_synchronising(CommState& state) {
   if (!state.due.any() || state.ranks == 1 || !state.broken.empty()) return;
   const std::lock_guard hold(state.lock);
+  const OwnArithmetic arithmetic;
   (void)settle(state, {});
 }
 

@@ -21,6 +21,20 @@ std::size_t bytes_of(const Executor& executor) {
   return program == nullptr ? kOperation : kOperation * program->program().operations.size();
 }
 
+/// `mine`: this rank's executor.
+NodeNeed need_of(const Plan& plan, Rank me, const Executor& mine, Count eager) {
+  const auto need = [](const Executor& of) {
+    return NodeNeed{of.context().node_count, of.context().flags};
+  };
+  if (plan.placement.empty()) return {};
+  const Nodes nodes(plan.placement, plan.problem.ranks);
+  const auto is_fullest = [&](Rank node) { return nodes.size(node) == nodes.most(); };
+  if (is_fullest(nodes.node(me))) return need(mine);
+  Rank node = 0;
+  while (!is_fullest(node)) ++node;
+  return need(*make_executor(plan, nodes.ranks(node).front(), eager));
+}
+
 }  // namespace
 
 Prepared::Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Count max_eager)
@@ -28,6 +42,7 @@ Prepared::Prepared(std::shared_ptr<const Plan> made, bool in_place, Rank me, Cou
       plan(with(*shared, in_place)),
       eager(max_eager),
       executor(make_executor(plan, me, eager)),
+      need(need_of(plan, me, *executor, eager)),
       bytes(bytes_of(*executor)) {}
 
 Protocol& Prepared::protocol(Transport& transport, const ProtocolOptions& options) const {

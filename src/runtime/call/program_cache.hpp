@@ -12,6 +12,13 @@
 
 namespace latecomer {
 
+/// What the fullest node of a plan needs of its memory, which no other node exceeds: the same on
+/// all ranks.
+struct NodeNeed {
+  Count count = 0;  // elements of the buffer
+  std::int32_t flags = 0;
+};
+
 /// A plan and the executor of this rank's part.
 struct Prepared {
   /// `eager`: elements of the longest message whose receive may be posted early.
@@ -26,6 +33,7 @@ struct Prepared {
   Plan plan;                           // with this rank's own `in_place`
   Count eager;
   std::unique_ptr<Executor> executor;
+  NodeNeed need;
   std::size_t bytes;       // of memory, roughly
   std::string parameters;  // the plan's as a text, relative to ...
   std::string asked;       // ... the row that was requested

@@ -1,5 +1,6 @@
 #include "runtime/call/stall_monitor.hpp"
 
+#include "base/parse.hpp"
 #include "runtime/report/log.hpp"
 
 namespace latecomer {
@@ -13,7 +14,7 @@ void StallMonitor::report(const std::string& for_what, std::span<const Rank> ran
   const std::string what = options_.plan == nullptr ? "" : " (" + in_words(*options_.plan) + ')';
   log_line(describe(options_.user) + ", call " +
            std::to_string(resources_.calls - resources_.earlier + options_.calls_ahead) + what +
-           ": waiting for " + std::to_string(timer_.waited()) + " s " + for_what +
+           ": waiting for " + format_fixed(timer_.waited(), 6) + " s " + for_what +
            resources_.hosts.whereabouts(ranks) +
            "; a rank that is waited for may be in the MPI library");
 }

@@ -87,6 +87,7 @@ struct CommResources {
   std::uint64_t per_node;            // as this rank asked
   Placement placement;               // empty: no ranks share a node, or they cannot share memory
   bool shares_memory = false;        // it was made, on all ranks
+  NodeRoom room;                     // in it, on all nodes
   std::unique_ptr<NodeMemory> node;  // null: not made, or this rank is alone on its node
   std::unique_ptr<NodeMemory> own_node;  // for plans that use none of others
 };

@@ -1,15 +1,17 @@
 #include "runtime/connection/node_sharing.hpp"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/writing.hpp"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/settings/environment.hpp"
@@ -73,15 +75,22 @@ int code_of(Work&& work) try {
   return ENOMEM;
 }
 
+/// Not by std::random_device, which takes 5 KiB of the program's stack.
+std::uint64_t random_number() {
+  auto number = static_cast<std::uint64_t>(monotonic_clock() * 1e9);  // where there is no other
+  (void)getrandom(&number, sizeof number, 0);
+  return number;
+}
+
 /// Makes the memory of one node.
 class Sharing {
  public:
   Sharing(BlockingChannel& channel, std::vector<Rank> mates, const RankContext& context,
-          std::size_t buffer_bytes)
+          const NodeRoom& room)
       : channel_(channel),
         mates_(std::move(mates)),
         context_(context),
-        buffer_bytes_(buffer_bytes),
+        room_(room),
         bytes_(NodeMemory::bytes(mates_.size(), context.ranks)) {}
 
   /// Returns the error's code.
@@ -100,7 +109,7 @@ class Sharing {
  private:
   int offer(SharedMemory::Kind kind) {
     memory_.reset();
-    number_ = std::random_device{}();
+    number_ = random_number();
     Offer offered{0, number_, ""};
     SharedMemory named;
     offered.code = code_of([&] {
@@ -109,7 +118,7 @@ class Sharing {
       // A file system may have little room: what others could not have later is taken now.
       const bool all = kind == SharedMemory::Kind::named;
       const auto most = static_cast<std::size_t>(kMaxNodeBytes);
-      join(std::move(made), all ? std::max(buffer_bytes_, most) : buffer_bytes_);
+      join(std::move(made), all ? std::max(room_.bytes, most) : room_.bytes);
     });
     for (const Rank mate : others()) channel_.send(mate, offered);
     Reply verdict{offered.code};
@@ -131,7 +140,7 @@ class Sharing {
     offered.path[sizeof offered.path - 1] = '\0';
     number_ = offered.number;
     if (reply.code == 0 && !channel_.failed()) {
-      reply.code = code_of([&] { join(SharedMemory::open(offered.path, bytes_), buffer_bytes_); });
+      reply.code = code_of([&] { join(SharedMemory::open(offered.path, bytes_), room_.bytes); });
     }
     channel_.send(mates_.front(), reply);
     Reply verdict;
@@ -141,7 +150,7 @@ class Sharing {
 
   void join(SharedMemory memory, std::size_t buffer_bytes) {
     memory_ = std::make_unique<NodeMemory>(std::move(memory), mates_, context_.me, context_.ranks);
-    memory_->reserve(context_.flags, buffer_bytes);
+    memory_->reserve(room_.flags, buffer_bytes);
     memory_->sign(number_);
   }
   [[nodiscard]] std::span<const Rank> others() const { return std::span(mates_).subspan(1); }
@@ -149,19 +158,29 @@ class Sharing {
   BlockingChannel& channel_;
   std::vector<Rank> mates_;
   const RankContext& context_;
-  std::size_t buffer_bytes_;
+  NodeRoom room_;
   std::size_t bytes_;
   std::uint64_t number_ = 0;
   std::unique_ptr<NodeMemory> memory_;
 };
 
+NodeRoom room_for(const Prepared& prepared, const Layout& layout) {
+  return NodeMemory::room_for(prepared.need.flags,
+                              Buffers::node_bytes(layout, prepared.need.count));
+}
+
+NodeRoom more_than(const NodeRoom& room, const NodeRoom& needed) {
+  return {std::max(room.flags, needed.flags), std::max(room.bytes, needed.bytes)};
+}
+
 /// Gives the memory up on all ranks, which know that one of them has none.
 void do_without(CommState& state, const Agreement& all) {
   state.resources->node.reset();
+  state.resources->shares_memory = false;
   state.resources->placement.clear();
   state.chooser.place({});
   if (state.rank != 0) return;
-  const std::string why = std::generic_category().message(static_cast<int>(all.code));
+  const std::string why = meaning_of_error(static_cast<int>(all.code));
   log_line(describe(state.comm) + ": ranks of a node share no memory, since rank " +
            std::to_string(all.failed) + " cannot (" + why +
            "); every rank counts as a node of its own" +
@@ -183,8 +202,11 @@ bool fits_node(const Layout& layout) {
   return Buffers::node_bytes(layout, most) <= NodeMemory::kMaxBytes;
 }
 
-bool lacks_memory(const CommState& state, const Plan& plan) {
-  return !plan.placement.empty() && !state.resources->shares_memory;
+bool lacks_memory(const CommState& state, const Prepared& prepared, const Layout& layout) {
+  if (prepared.plan.placement.empty()) return false;
+  const NodeRoom& room = state.resources->room;
+  return !state.resources->shares_memory || prepared.need.flags > room.flags ||
+         Buffers::node_bytes(layout, prepared.need.count) > room.bytes;
 }
 
 Outcome share_memory(CommState& state, const Prepared& prepared, const Layout& layout) {
@@ -195,12 +217,15 @@ Outcome share_memory(CommState& state, const Prepared& prepared, const Layout& l
                           Tags::kMemory, "to share the memory of nodes");
   Agreement mine{context.plan_hash, state.rank};
   const std::vector<Rank> mates = mates_of(prepared.plan.placement, state.rank, state.ranks);
-  if (mates.size() > 1) {
-    Sharing sharing(channel, mates, context, Buffers::node_bytes(layout, context.node_count));
+  const NodeRoom room = more_than(resources.room, room_for(prepared, layout));
+  if (resources.node) {
+    mine.code = code_of([&] { (void)resources.node->reserve(room.flags, room.bytes); });
+  } else if (mates.size() > 1) {
+    Sharing sharing(channel, mates, context, room);
     mine.code = sharing.share();
-    if (mine.code != 0) mine.failed = state.rank;
     resources.node = sharing.take();
   }
+  if (mine.code != 0) mine.failed = state.rank;
   const Agreement all = tree_allreduce(channel, state.ranks, state.rank, mine, unite);
   if (channel.failed()) return channel.outcome();
   if (all.other >= 0) {
@@ -212,6 +237,7 @@ Outcome share_memory(CommState& state, const Prepared& prepared, const Layout& l
     do_without(state, all);
   } else {
     resources.shares_memory = true;
+    resources.room = room;
   }
   return {};
 }

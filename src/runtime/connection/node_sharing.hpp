@@ -16,12 +16,14 @@ namespace latecomer {
 /// program. The same on all ranks.
 [[nodiscard]] bool fits_node(const Layout& layout);
 
-/// True if the plan uses memory that was not made yet. The same on all ranks.
-[[nodiscard]] bool lacks_memory(const CommState& state, const Plan& plan);
+/// True if the plan uses memory that was not made yet, or more of it than any plan before. The same
+/// on all ranks.
+[[nodiscard]] bool lacks_memory(const CommState& state, const Prepared& prepared,
+                                const Layout& layout);
 
-/// Collective, in a call: makes the memory of all nodes, with room for the program. If one rank
-/// cannot have it no rank does: rank 0 reports that on stderr, and from then on no ranks of the
-/// communicator share a node. Fails as a call does.
+/// Collective, in a call: makes the memory of all nodes, or more of it, with room for the plan. If
+/// one rank cannot have it no rank does: rank 0 reports that on stderr, and from then on no ranks
+/// of the communicator share a node. Fails as a call does.
 [[nodiscard]] Outcome share_memory(CommState& state, const Prepared& prepared,
                                    const Layout& layout);
 

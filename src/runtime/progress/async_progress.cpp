@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "runtime/call/stall_monitor.hpp"
 #include "runtime/connection/connect.hpp"
@@ -68,6 +69,7 @@ bool AsyncProgress::progress() {
 }
 
 bool AsyncProgress::progress_locked() try {
+  const OwnArithmetic arithmetic;
   if (failure_.code != MPI_SUCCESS || !state_.broken.empty()) return false;
   bool moved = read_messages();
   moved = plan_requested() || moved;
@@ -176,8 +178,17 @@ void AsyncProgress::expect(const PlanMessage& message) {
   state_.chooser.adopt(problem, rows[row], message.arrival);
 }
 
+/// Reads each announced plan once.
+std::shared_ptr<const Plan> AsyncProgress::plan_of(const PlanMessage& message) {
+  if (read_plan_ == nullptr || read_call_ != message.call) {
+    read_plan_ = std::make_shared<const Plan>(read_plan(message));
+    read_call_ = message.call;
+  }
+  return read_plan_;
+}
+
 /// Throws Error if the announced plan is none for the call.
-Plan AsyncProgress::plan_of(const PlanMessage& message) const {
+Plan AsyncProgress::read_plan(const PlanMessage& message) const {
   Plan plan = parse_plan(message.text);
   Problem problem = problem_of(message.signature);
   plan.problem.exact = problem.exact;
@@ -192,21 +203,23 @@ Plan AsyncProgress::plan_of(const PlanMessage& message) const {
 /// True if the plan uses memory of nodes that was not made: the ranks make it when all are in the
 /// call.
 bool AsyncProgress::lacks_memory_for(const PlanMessage& message) {
-  if (state_.resources->shares_memory || state_.resources->placement.empty()) return false;
-  if (delayed_ != message.call && !plan_of(message).placement.empty()) delayed_ = message.call;
+  if (state_.resources->placement.empty()) return false;
+  if (delayed_ == message.call) return true;
+  const auto collective = static_cast<Collective>(message.signature.collective);
+  const Prepared& prepared = prepare(state_, plan_of(message), in_place(collective));
+  if (lacks_memory(state_, prepared, Layout(type_of(message.signature)))) delayed_ = message.call;
   return delayed_ == message.call;
 }
 
 Outcome AsyncProgress::make_memory(const PlanMessage& message, bool in_place) {
-  const Prepared& prepared =
-      prepare(state_, std::make_shared<const Plan>(plan_of(message)), in_place);
+  const Prepared& prepared = prepare(state_, plan_of(message), in_place);
   return share_memory(state_, prepared, Layout(type_of(message.signature)));
 }
 
 void AsyncProgress::begin(const PlanMessage& message, bool in_place) {
-  Plan plan = plan_of(message);
+  const std::shared_ptr<const Plan> plan = plan_of(message);
   expect(message);
-  prepared_ = &prepare(state_, std::make_shared<const Plan>(std::move(plan)), in_place);
+  prepared_ = &prepare(state_, plan, in_place);
   CommResources& resources = *state_.resources;
   const bool piggybacks = state_.chooser.piggybacks(prepared_->plan);
   Piggyback* const piggyback = piggybacks ? &state_.chooser.watch()->begin() : nullptr;

@@ -82,7 +82,8 @@ class AsyncProgress final : public Progressable {
     return in_place_[static_cast<std::size_t>(collective)];
   }
   bool begin_announced();
-  [[nodiscard]] Plan plan_of(const PlanMessage& message) const;
+  [[nodiscard]] std::shared_ptr<const Plan> plan_of(const PlanMessage& message);
+  [[nodiscard]] Plan read_plan(const PlanMessage& message) const;
   [[nodiscard]] bool lacks_memory_for(const PlanMessage& message);
   [[nodiscard]] Outcome make_memory(const PlanMessage& message, bool in_place);
   void expect(const PlanMessage& message);
@@ -97,6 +98,9 @@ class AsyncProgress final : public Progressable {
   Sequencer sequencer_;
   std::map<std::uint64_t, PlanMessage> announced_;  // by call, for later calls
   Outcome failure_;  // of the thread's work; the next call reports it
+
+  std::shared_ptr<const Plan> read_plan_;  // the last one
+  std::uint64_t read_call_ = 0;            // its call
 
   // The call that was begun.
   std::unique_ptr<Protocol> protocol_;

@@ -1,7 +1,6 @@
 #include "runtime/report/job_summary.hpp"
 
 #include <cmath>
-#include <cstdio>
 
 #include "base/json.hpp"
 #include "base/parse.hpp"
@@ -13,16 +12,12 @@ namespace {
 
 /// "12.4 s", "3.1 ms", "-3.1 ms".
 std::string duration(Seconds seconds) {
-  char text[32];
-  const char* const sign = seconds < 0 ? "-" : "";
+  const std::string sign = seconds < 0 ? "-" : "";
   seconds = std::abs(seconds);
-  if (seconds >= 1) {
-    std::snprintf(text, sizeof text, "%s%.1f s", sign, seconds);
-  } else {
-    std::snprintf(text, sizeof text, seconds >= 0.01 ? "%s%.0f ms" : "%s%.2g ms", sign,
-                  seconds * 1e3);
-  }
-  return text;
+  if (seconds >= 1) return sign + format_fixed(seconds, 1) + " s";
+  const Seconds thousandths = seconds * 1e3;
+  return sign + (thousandths >= 10 ? format_fixed(thousandths, 0) : format_digits(thousandths, 2)) +
+         " ms";
 }
 
 std::string percent(std::uint64_t part, std::uint64_t all) {

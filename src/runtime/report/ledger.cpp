@@ -104,7 +104,7 @@ class Ledger {
     stats_.job = job;
     const auto name = environment(kSummary);
     if (!name || stats_.rank != 0) return;
-    const std::string why = write_stats_file(*name, json(job) + '\n');
+    const std::string why = write_stats_file(from_first_folder(*name), json(job) + '\n');
     if (!why.empty()) report_unwritten(kSummary, *name, why);
   }
 
@@ -128,8 +128,8 @@ class Ledger {
     }
     if (stats_.rank != 0 && !is_of_each_rank(destination_)) return;
     const std::string name = stats_file_name(destination_, stats_.rank);
-    const std::string why =
-        write_stats_file(name, name.ends_with(".json") ? stats_json(stats_) : stats_text(stats_));
+    const std::string why = write_stats_file(
+        from_first_folder(name), name.ends_with(".json") ? stats_json(stats_) : stats_text(stats_));
     if (!why.empty()) report_unwritten(kStatsVariable, name, why);
   }
 

@@ -1,4 +1,4 @@
-// The library's messages on stderr: each is one write.
+// The library's messages on stderr: each is one write, and none goes to a file of the program's.
 #pragma once
 
 #include <string>
@@ -8,6 +8,10 @@
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
+
+/// Remembers which file stderr is now, and keeps a descriptor of it. Afterwards messages go there,
+/// whatever file the program gives number 2.
+void keep_stderr();
 
 /// Writes one line, made printable.
 void log_line(const std::string& text);

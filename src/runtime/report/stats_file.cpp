@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
+#include "base/writing.hpp"
 #include "runtime/settings/environment.hpp"
 
 namespace latecomer {
@@ -29,13 +28,15 @@ std::string name_of_job() {
 /// Makes a text usable as a part of a file's name.
 std::string as_word(std::string text) {
   const auto odd = [](unsigned char c) {
-    return std::isalnum(c) == 0 && std::string_view("-_.@").find(c) == std::string_view::npos;
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');  // in any locale
+    const bool digit = c >= '0' && c <= '9';
+    return !letter && !digit && std::string_view("-_.@").find(c) == std::string_view::npos;
   };
   std::replace_if(text.begin(), text.end(), odd, '_');
   return text;
 }
 
-std::string reason() { return std::strerror(errno); }
+std::string reason() { return meaning_of_error(errno); }
 
 /// Opens a new file, and sets its name. Returns a negative number if it cannot be made.
 int open_new(const std::string& beside, std::string& name) {
@@ -46,15 +47,6 @@ int open_new(const std::string& beside, std::string& name) {
     if (file >= 0 || errno != EEXIST) break;
   }
   return file;
-}
-
-bool write_all(int file, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t more = ::write(file, text.data() + done, text.size() - done);
-    if (more < 0 && errno != EINTR) return false;
-    if (more > 0) done += static_cast<std::size_t>(more);
-  }
-  return true;
 }
 
 }  // namespace
@@ -88,7 +80,8 @@ std::string write_stats_file(const std::string& name, const std::string& text) {
   std::string fresh;
   const int file = open_new(name, fresh);
   if (file < 0) return reason();
-  std::string failure = write_all(file, text) ? "" : reason();
+  const int code = write_all(file, text);
+  std::string failure = code == 0 ? "" : meaning_of_error(code);
   if (close(file) != 0 && failure.empty()) failure = reason();
   if (failure.empty() && std::rename(fresh.c_str(), name.c_str()) != 0) failure = reason();
   if (!failure.empty()) unlink(fresh.c_str());

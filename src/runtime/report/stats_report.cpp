@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <sstream>
 
 #include "base/json.hpp"
 #include "base/parse.hpp"
@@ -28,17 +26,7 @@ constexpr const char* kDefinitions =
     "handled: by latecomer. native: by the MPI library, which was found best. fallback: by the MPI "
     "library for another reason.\n";
 
-std::string hex(std::uintptr_t number) {
-  std::ostringstream text;
-  text << "0x" << std::hex << number;
-  return text.str();
-}
-
-std::string seconds(Seconds value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6f", value);
-  return text;
-}
+std::string seconds(Seconds value) { return format_fixed(value, 6); }
 
 /// Columns as wide as their longest entry; the first and the last are left-aligned.
 std::string table(const std::vector<Row>& rows) {
@@ -197,11 +185,11 @@ std::string name_of_site(const void* address) {
   if (address == nullptr) return "further places";
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   Dl_info info{};
-  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return hex(number);
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "0x" + format_hex(number);
   const std::string path = info.dli_fname;
   const std::string module = path.substr(path.rfind('/') + 1);
   const auto offset = [&](const void* base) {
-    return "+" + hex(number - reinterpret_cast<std::uintptr_t>(base));
+    return "+0x" + format_hex(number - reinterpret_cast<std::uintptr_t>(base));
   };
   const std::string place = module + offset(info.dli_fbase);
   if (info.dli_sname == nullptr) return place;

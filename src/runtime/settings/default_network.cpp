@@ -48,6 +48,7 @@ Network read_network(std::string_view text) {
 Network default_network() {
   if (const auto text = environment(kNetworkVariable)) {
     try {
+      if (text->front() == '@') return read_file(from_first_folder(text->substr(1)));
       return read_network(*text);
     } catch (const Error& error) {
       report_unused(kNetworkVariable, error.what());

@@ -25,7 +25,7 @@ RulesFile read_file() {
   RulesFile file{environment(kRulesVariable).value_or(""), "", ""};
   if (file.name.empty()) return file;
   try {
-    file.text = read_small_file("rules file", file.name, kMaxRulesBytes);
+    file.text = read_small_file("rules file", from_first_folder(file.name), kMaxRulesBytes);
   } catch (const Error& error) {
     file.obstacle = error.what();
   }

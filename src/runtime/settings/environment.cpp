@@ -1,8 +1,15 @@
 #include "runtime/settings/environment.hpp"
 
-#include <cstdlib>
+#include <limits.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
 #include <mutex>
 #include <set>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "runtime/report/log.hpp"
@@ -18,6 +25,57 @@ bool speaks_for_job() {
   return rank == 0;
 }
 
+/// The begins of the names of variables that the library reads: its own, and those of launchers.
+constexpr std::array<std::string_view, 6> kRead = {"LATECOMER", "OMPI_", "PMI",
+                                                   "SLURM_",    "PBS_",  "LSB_"};
+
+class Surroundings {
+ public:
+  void note() {
+    const std::lock_guard hold(guard_);
+    look();
+  }
+  [[nodiscard]] std::optional<std::string> variable(const char* name) {
+    const std::lock_guard hold(guard_);
+    if (!noted_) look();
+    const auto found = variables_.find(name);
+    if (found == variables_.end() || found->second.empty()) return std::nullopt;
+    return found->second;
+  }
+  [[nodiscard]] std::string folder() {
+    const std::lock_guard hold(guard_);
+    if (!noted_) look();
+    return folder_;
+  }
+
+ private:
+  void look() {
+    noted_ = true;
+    keep_stderr();
+    folder_.resize(PATH_MAX);  // not on the stack
+    folder_ = getcwd(folder_.data(), folder_.size()) != nullptr ? folder_.c_str() : "";
+    variables_.clear();
+    if (getauxval(AT_SECURE) != 0) return;
+    for (char* const* each = environ; each != nullptr && *each != nullptr; ++each) {
+      const std::string_view entry = *each;
+      const auto begins = [&](std::string_view with) { return entry.starts_with(with); };
+      const std::size_t end = entry.find('=');
+      if (end == std::string_view::npos || std::ranges::none_of(kRead, begins)) continue;
+      variables_.emplace(entry.substr(0, end), entry.substr(end + 1));
+    }
+  }
+
+  std::mutex guard_;
+  bool noted_ = false;
+  std::map<std::string, std::string> variables_;
+  std::string folder_;  // "": not known
+};
+
+Surroundings& surroundings() {
+  static auto& made = *new Surroundings;  // communicators may be used after static objects
+  return made;
+}
+
 struct Unused {
   std::mutex guard;
   std::set<std::string> variables;
@@ -30,10 +88,16 @@ Unused& unused() {
 
 }  // namespace
 
+void note_surroundings() { surroundings().note(); }
+
 std::optional<std::string> environment(const char* variable) {
-  const char* const value = secure_getenv(variable);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
+  return surroundings().variable(variable);
+}
+
+std::string from_first_folder(const std::string& name) {
+  const std::string folder = surroundings().folder();
+  if (name.empty() || name.front() == '/' || folder.empty()) return name;
+  return folder + '/' + name;
 }
 
 bool environment_flag(const char* variable) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/own_descriptor.hpp"
 #include "runtime/trace/trace_records.hpp"
 
 namespace latecomer::trace {
@@ -32,23 +33,26 @@ class File {
   }
   void drop() { ++header().dropped; }
   [[nodiscard]] std::uint64_t dropped() { return header().dropped; }
+  /// Why the file did not grow: the error's code; 0: it has reached its limit.
+  [[nodiscard]] int obstacle() const { return obstacle_; }
   /// Gives back what was not used; nothing is appended afterwards.
   void end(std::int64_t now);
 
  private:
-  File(int file, char* at, std::uint64_t limit)
-      : file_(file), at_(at), mapped_(limit), limit_(limit) {}
-  /// Owns the file, which is new.
-  [[nodiscard]] static std::unique_ptr<File> fill(int file, const Header& header,
+  File(OwnDescriptor file, char* at, std::uint64_t limit)
+      : file_(std::move(file)), at_(at), mapped_(limit), limit_(limit) {}
+  /// The file is new.
+  [[nodiscard]] static std::unique_ptr<File> fill(OwnDescriptor file, const Header& header,
                                                   std::uint64_t limit, std::string& why);
   [[nodiscard]] bool grow(std::uint64_t bytes);
   [[nodiscard]] Header& header() { return *reinterpret_cast<Header*>(at_); }
 
-  int file_;
+  OwnDescriptor file_;
   char* at_;
   std::uint64_t mapped_;  // bytes
   std::uint64_t limit_;
   std::uint64_t have_ = 0;  // bytes
+  int obstacle_ = 0;
 };
 
 }  // namespace latecomer::trace

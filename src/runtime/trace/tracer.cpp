@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "base/writing.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/call/operators.hpp"
 #include "runtime/comm_state.hpp"
@@ -81,7 +82,7 @@ std::unique_ptr<File> make_file() {
   if (!pattern) return nullptr;
   Header header = header_of_process();
   header.limit = limit_of_file();
-  const std::string folder = stats_file_name(*pattern, header.rank);
+  const std::string folder = from_first_folder(stats_file_name(*pattern, header.rank));
   const std::string name = "rank-" + std::to_string(header.rank) + ".trace";
   std::string why;
   auto made = File::make(folder, name, header, header.limit, why);
@@ -147,10 +148,10 @@ class Tracer {
     ended_ = true;
     file_->end(now_ns());
     if (file_->dropped() > 0) {
-      log_line(std::to_string(file_->dropped()) +
-               " calls are not in the trace, whose file is full: "
-               "set " +
-               kBytes + " to more");
+      const std::string why = file_->obstacle() != 0
+                                  ? "cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
+                                  : std::string("is full: set ") + kBytes + " to more";
+      log_line(std::to_string(file_->dropped()) + " calls are not in the trace, whose file " + why);
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.hpp"
 #include "transports/mpi/packing.hpp"
 #include "transports/mpi/user_code.hpp"
 
@@ -25,6 +26,7 @@ int LocalWork::combine(const Buffers& buffers, MPI_Op op, const Slice& left, con
   for (Count done = 0; done < in.count; done += piece) {
     const int count = static_cast<int>(std::min(piece, in.count - done));
     const UserCode called;
+    const OwnArithmetic::Programs arithmetic;
     const int code = PMPI_Reduce_local(buffers.address(in, done), buffers.address(inout, done),
                                        count, buffers.element(), op);
     if (code != MPI_SUCCESS) return code;

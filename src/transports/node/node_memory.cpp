@@ -82,13 +82,17 @@ bool NodeMemory::all_signed(std::uint64_t number) const {
   return true;
 }
 
+NodeRoom NodeMemory::room_for(std::int32_t flags, std::size_t bytes) {
+  return {flags, bytes == 0 ? 0 : std::bit_ceil(std::max(bytes, kLeastBuffer))};
+}
+
 void* NodeMemory::reserve(std::int32_t flags, std::size_t bytes) {
   if (flags > reserved_flags_) {
     memory_.reserve(parts_.flags, static_cast<std::size_t>(flags) * sizeof(Flag));
     reserved_flags_ = flags;
   }
   if (bytes > buffer_.bytes()) {
-    const std::size_t room = std::bit_ceil(std::max(bytes, kLeastBuffer));
+    const std::size_t room = room_for(flags, bytes).bytes;
     memory_.reserve(parts_.buffer, room);
     buffer_ = memory_.map(parts_.buffer, room);
   }

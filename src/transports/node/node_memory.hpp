@@ -18,6 +18,12 @@
 
 namespace latecomer {
 
+/// The part of the memory that may be used.
+struct NodeRoom {
+  std::int32_t flags = 0;
+  std::size_t bytes = 0;  // of the buffer
+};
+
 /// For one thread at a time.
 class NodeMemory {
  public:
@@ -37,6 +43,8 @@ class NodeMemory {
   void sign(std::uint64_t number);
   [[nodiscard]] bool all_signed(std::uint64_t number) const;
 
+  /// The room that a program gets which needs so much: it may grow somewhat.
+  [[nodiscard]] static NodeRoom room_for(std::int32_t flags, std::size_t bytes);
   /// Reserves flags and a buffer of so many bytes, and returns the buffer. Between calls. Throws
   /// std::system_error.
   void* reserve(std::int32_t flags, std::size_t bytes);

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <system_error>
 
+#include "base/writing.hpp"
+
 namespace latecomer {
 namespace {
 
@@ -18,22 +20,21 @@ namespace {
   throw std::system_error(code, std::generic_category(), what);
 }
 
-/// A file beyond the process's limit would end the process by a signal.
-void check_limit(std::size_t bytes) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return;
-  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) {
-    fail(EFBIG, "making memory for a node");
-  }
-}
-
 /// Each memory keeps a descriptor, to grow. Half of those that the process may have are the
 /// program's: new descriptors have the lowest free number.
-void check_descriptor(int descriptor, const char* what) {
-  if (descriptor < 0) fail(errno, what);
+OwnDescriptor checked(int number, const char* what) {
+  if (number < 0) fail(errno, what);
+  OwnDescriptor descriptor(number);
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  if (static_cast<rlim_t>(descriptor) >= limit.rlim_cur / 2) fail(EMFILE, what);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return descriptor;
+  if (static_cast<rlim_t>(number) >= limit.rlim_cur / 2) fail(EMFILE, what);
+  return descriptor;
+}
+
+int number_of(const OwnDescriptor& descriptor, const char* what) {
+  const int number = descriptor.get();
+  if (number < 0) fail(EBADF, what);
+  return number;
 }
 
 int make_unnamed() { return memfd_create("latecomer", MFD_CLOEXEC); }
@@ -56,27 +57,24 @@ Mapping::~Mapping() {
   if (owned_) munmap(at_, bytes_);
 }
 
-SharedMemory::~SharedMemory() {
-  unlink();
-  if (descriptor_ >= 0) close(descriptor_);
-}
+SharedMemory::~SharedMemory() { unlink(); }
 
 SharedMemory SharedMemory::make(Kind kind, std::size_t bytes) {
-  check_limit(bytes);
+  constexpr const char* kWhat = "making memory for a node";
   SharedMemory made;
   made.bytes_ = bytes;
+  int number = -1;
   if (kind == Kind::unnamed) {
-    made.descriptor_ = make_unnamed();
-    made.path_ = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(made.descriptor_);
+    number = make_unnamed();
+    made.path_ = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(number);
   } else {
     made.path_ = fresh_name();
-    made.descriptor_ = make_named(made.path_);
-    made.named_ = made.descriptor_ >= 0;
+    number = make_named(made.path_);
+    made.named_ = number >= 0;
   }
-  check_descriptor(made.descriptor_, "making memory for a node");
-  if (ftruncate(made.descriptor_, static_cast<off_t>(bytes)) != 0) {
-    fail(errno, "making memory for a node");
-  }
+  made.descriptor_ = checked(number, kWhat);
+  const NoWriteSignals no_signals;  // the process may have a limit on the size of files
+  if (ftruncate(number, static_cast<off_t>(bytes)) != 0) fail(errno, kWhat);
   return made;
 }
 
@@ -84,13 +82,13 @@ SharedMemory SharedMemory::open(const std::string& path, std::size_t bytes) {
   SharedMemory opened;
   opened.bytes_ = bytes;
   opened.path_ = path;
-  opened.descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  check_descriptor(opened.descriptor_, "opening the memory of a node");
+  constexpr const char* kWhat = "opening the memory of a node";
+  opened.descriptor_ = checked(::open(path.c_str(), O_RDWR | O_CLOEXEC), kWhat);
   struct stat found{};
-  if (fstat(opened.descriptor_, &found) != 0) fail(errno, "opening the memory of a node");
+  if (fstat(number_of(opened.descriptor_, kWhat), &found) != 0) fail(errno, kWhat);
   // A descriptor of that number may belong to another file.
   if (!S_ISREG(found.st_mode) || static_cast<std::size_t>(found.st_size) != bytes) {
-    fail(EINVAL, "opening the memory of a node");
+    fail(EINVAL, kWhat);
   }
   return opened;
 }
@@ -101,18 +99,22 @@ void SharedMemory::unlink() {
 
 void SharedMemory::reserve(std::size_t begin, std::size_t bytes) const {
   if (bytes == 0 || mapped_ != nullptr) return;
+  constexpr const char* kWhat = "reserving memory for a node";
+  const NoWriteSignals no_signals;
   int code = EINTR;
   while (code == EINTR) {
-    code = posix_fallocate(descriptor_, static_cast<off_t>(begin), static_cast<off_t>(bytes));
+    code = posix_fallocate(number_of(descriptor_, kWhat), static_cast<off_t>(begin),
+                           static_cast<off_t>(bytes));
   }
-  if (code != 0) fail(code, "reserving memory for a node");
+  if (code != 0) fail(code, kWhat);
 }
 
 Mapping SharedMemory::map(std::size_t begin, std::size_t bytes) const {
   if (mapped_ != nullptr) return {mapped_ + begin, bytes, false};
-  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
-                        static_cast<off_t>(begin));
-  if (at == MAP_FAILED) fail(errno, "mapping the memory of a node");
+  constexpr const char* kWhat = "mapping the memory of a node";
+  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                        number_of(descriptor_, kWhat), static_cast<off_t>(begin));
+  if (at == MAP_FAILED) fail(errno, kWhat);
   return {static_cast<std::byte*>(at), bytes, true};
 }
 

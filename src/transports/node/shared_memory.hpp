@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/own_descriptor.hpp"
+
 namespace latecomer {
 
 /// A part of the memory in this process's addresses, until the object goes.
@@ -82,7 +84,7 @@ class SharedMemory {
     std::swap(mapped_, other.mapped_);
   }
 
-  int descriptor_ = -1;
+  OwnDescriptor descriptor_;
   std::size_t bytes_ = 0;
   std::string path_;
   std::byte* mapped_ = nullptr;  // by within()

@@ -21,6 +21,7 @@
 #include "algorithms/segments.hpp"
 #include "base/error.hpp"
 #include "base/kept.hpp"
+#include "base/per_thread.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::reduce {
@@ -54,8 +55,7 @@ struct Asked {
 /// The last timetables made on this thread are kept, for the programs of several ranks and for
 /// prices.
 std::shared_ptr<const SegmentTimetable> timetable(const Asked& asked) {
-  thread_local Kept<Asked, SegmentTimetable> kept;
-  return kept.get(asked, [](const Asked& key) {
+  return PerThread<Asked, Kept<Asked, SegmentTimetable>>::get().get(asked, [](const Asked& key) {
     return make_segment_timetable(key.arrivals, key.segments, key.root);
   });
 }
