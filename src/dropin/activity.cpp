@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "dropin/common_time.hpp"
 #include "dropin/handshake.hpp"
 #include "dropin/next.hpp"
 #include "dropin/summary.hpp"
@@ -26,6 +27,7 @@
 #include "runtime/settings/default_rules.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
+#include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
 
 #ifdef OMPI_MAJOR_VERSION
@@ -46,6 +48,8 @@ bool tolerates_failures() {
 }
 
 Seconds began = 0;
+bool observes = false;
+CommonTime& common_time = *new CommonTime;  // MPI may end after static objects
 
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 
@@ -60,8 +64,22 @@ constexpr std::string_view kRules = "LATECOMER_RULES";
 constexpr const char* kOthers[] = {"LATECOMER_LAB", "LATECOMER_LOG", "LATECOMER_MPI",
                                    "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS"};
 
-std::vector<SharedSetting> shared_settings() {
-  std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())}};
+/// What LATECOMER asks for.
+enum class Mode : std::uint8_t { off, on, observe };
+
+Mode mode_of_environment() {
+  const std::string wanted = environment("LATECOMER").value_or("on");
+  if (wanted == "off") return Mode::off;
+  if (wanted == "observe") return Mode::observe;
+  if (wanted != "on") {
+    report_unused("LATECOMER", Error("value", wanted, "on, observe or off").what());
+  }
+  return Mode::on;
+}
+
+std::vector<SharedSetting> shared_settings(Mode mode) {
+  std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())},
+                                    {"LATECOMER", static_cast<std::uint64_t>(mode)}};
   for (const std::string_view name : kShared) {
     // Of rules the text counts, wherever it is.
     const std::uint64_t hash =
@@ -137,6 +155,17 @@ Policy policy_of_environment() {
     read_algorithms(text, fresh);
     policy = fresh;
   });
+  return policy;
+}
+
+/// To observe is to leave every call to the MPI library, and to make nothing for it.
+Policy policy_of_observer() {
+  Policy policy;
+  for (const Collective each : all_collectives())
+    policy.choice(each) = parse_choice(each, "native");
+  for (const char* const name : {"LATECOMER_ALGORITHM", "LATECOMER_RULES", "LATECOMER_PROGRESS"}) {
+    if (environment(name)) report_unused(name, "LATECOMER=observe changes no collective");
+  }
   return policy;
 }
 
@@ -226,9 +255,8 @@ bool has_no_identity(MPI_Comm comm) { return !has_identity(comm); }
 }  // namespace
 
 void begin_activity() {
-  const std::string wanted = environment("LATECOMER").value_or("on");
-  if (wanted == "off") return;
-  if (wanted != "on") report_unused("LATECOMER", Error("value", wanted, "on or off").what());
+  const Mode mode = mode_of_environment();
+  if (mode == Mode::off) return;
   int ranks = 1;
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks == 1) return report_lone_rank();
@@ -242,7 +270,7 @@ void begin_activity() {
     }
     return;
   }
-  const Answer answer = shake_hands(shared_settings(), kPatience);
+  const Answer answer = shake_hands(shared_settings(mode), kPatience);
   if (!answer.all) {
     if (!answer.problem.empty()) {
       log_line("inactive, the MPI library carries out all calls: " + answer.problem);
@@ -254,7 +282,9 @@ void begin_activity() {
   }
   name_world();
   Defaults& start = defaults();
-  start.policy = policy_of_environment();
+  observes = mode == Mode::observe;
+  if (observes) want_sentence();
+  start.policy = observes ? policy_of_observer() : policy_of_environment();
   start.waits_for_synchronising_calls = true;
   start.leaves_alone = has_no_identity;
   read_variable("LATECOMER_MIN_BYTES", [](const std::string& text) {
@@ -264,6 +294,10 @@ void begin_activity() {
   report_unknown_variables();
   tell_settings(start.policy);
   follow_next();
+  if (ledger_is_kept()) {
+    common_time.compare(shared_comm::link().comm());
+    stamps::keep();
+  }
   hot.counts = ledger_is_kept() || trace::is_on();
   began = monotonic_clock();
   hot.active = true;
@@ -274,7 +308,12 @@ void end_activity() {
   keep_short_calls();
   hot.active = false;
   if (!ledger_is_kept()) return;
-  ledger_add(summarise_job(ledger_totals(), monotonic_clock() - began));
+  const Seconds elapsed = monotonic_clock() - began;
+  common_time.compare(shared_comm::link().comm());
+  JobSummary job =
+      summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time.model());
+  job.observes = observes;
+  ledger_add(job);
 }
 
 }  // namespace latecomer
