@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "base/parse.hpp"
 #include "dropin/common_time.hpp"
 #include "dropin/handshake.hpp"
@@ -23,6 +24,7 @@
 #include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
+#include "runtime/report/stats_file.hpp"
 #include "runtime/settings/default_network.hpp"
 #include "runtime/settings/default_rules.hpp"
 #include "runtime/settings/defaults.hpp"
@@ -234,6 +236,20 @@ void tell_settings(const Policy& policy) {
   }
 }
 
+/// Says in the file of the summary, until that is written, that MPI has begun with the library.
+/// `why`: it is inactive; empty: it is active.
+void note_begin(const std::string& why) {
+  const auto name = environment("LATECOMER_SUMMARY");
+  if (!name) return;
+  (void)write_stats_file(*name, std::string("{\"active\":") + (why.empty() ? "true" : "false") +
+                                    ",\"why\":" + json_quoted(why) + "}\n");
+}
+
+void report_inactive(const std::string& why) {
+  log_line("inactive, the MPI library carries out all calls: " + why);
+  note_begin(why);
+}
+
 /// MPI_COMM_WORLD has one rank, but the launcher started more: they are jobs of their own, usually
 /// since the launcher belongs to another MPI library.
 void report_lone_rank() {
@@ -242,11 +258,15 @@ void report_lone_rank() {
     if (!text || *text == "1" || *text == "0") continue;
     const auto rank = environment("PMI_RANK").value_or(environment("SLURM_PROCID").value_or("0"));
     if (rank == "0") {
-      log_line("inactive: the program has one rank, but " + std::string(name) + " is " + *text +
-               "; a launcher of another MPI library starts programs of one rank each");
+      const std::string why =
+          "the program has one rank, but " + std::string(name) + " is " + *text +
+          "; a launcher of another MPI library starts programs of one rank each";
+      log_line("inactive: " + why);
+      note_begin(why);
     }
     return;
   }
+  note_begin("the program has one rank, which waits for nobody");
 }
 
 /// Its ranks could not meet: some may have no library, or be of another MPI_COMM_WORLD.
@@ -272,9 +292,7 @@ void begin_activity() {
   }
   const Answer answer = shake_hands(shared_settings(mode), kPatience);
   if (!answer.all) {
-    if (!answer.problem.empty()) {
-      log_line("inactive, the MPI library carries out all calls: " + answer.problem);
-    }
+    if (!answer.problem.empty()) report_inactive(answer.problem);
     return;
   }
   if (shared_comm::make() != MPI_SUCCESS) {
@@ -294,11 +312,15 @@ void begin_activity() {
   report_unknown_variables();
   tell_settings(start.policy);
   follow_next();
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) note_begin("");
   if (ledger_is_kept()) {
     common_time.compare(shared_comm::link().comm());
     stamps::keep();
   }
-  hot.counts = ledger_is_kept() || trace::is_on();
+  const bool traces = trace::is_on();  // makes the file, which says that there were no calls
+  hot.counts = traces || ledger_is_kept();
   began = monotonic_clock();
   hot.active = true;
   pass_short_calls();
