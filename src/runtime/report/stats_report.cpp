@@ -152,8 +152,8 @@ std::string title(const CommStats& comm) {
 std::string json(const latecomer_stats& calls) {
   std::string text;
   for (const Counter& counter : counters()) {
-    text += (text.empty() ? "{" : ",") + json_quoted(counter.name) + ':' +
-            std::to_string(calls.*counter.member);
+    text += text.empty() ? '{' : ',';
+    text += json_quoted(counter.name) + ':' + std::to_string(calls.*counter.member);
   }
   return text + '}';
 }
