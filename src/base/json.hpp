@@ -14,7 +14,10 @@ namespace latecomer {
 template <class Range, class Convert>
 std::string json_list(const Range& range, Convert convert) {
   std::string text = "[";
-  for (const auto& item : range) text += (text.size() == 1 ? "" : ",") + convert(item);
+  for (const auto& item : range) {
+    if (text.size() > 1) text += ',';
+    text += convert(item);
+  }
   return text + ']';
 }
 

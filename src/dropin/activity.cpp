@@ -11,7 +11,9 @@
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "base/parse.hpp"
+#include "dropin/common_time.hpp"
 #include "dropin/handshake.hpp"
 #include "dropin/next.hpp"
 #include "dropin/summary.hpp"
@@ -23,10 +25,12 @@
 #include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
+#include "runtime/report/stats_file.hpp"
 #include "runtime/settings/default_network.hpp"
 #include "runtime/settings/default_rules.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
+#include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
 
 #ifdef OMPI_MAJOR_VERSION
@@ -47,6 +51,8 @@ bool tolerates_failures() {
 }
 
 Seconds began = 0;
+bool observes = false;
+CommonTime& common_time = *new CommonTime;  // MPI may end after static objects
 
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 
@@ -61,8 +67,22 @@ constexpr std::string_view kRules = "LATECOMER_RULES";
 constexpr const char* kOthers[] = {"LATECOMER_LAB", "LATECOMER_LOG", "LATECOMER_MPI",
                                    "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS"};
 
-std::vector<SharedSetting> shared_settings() {
-  std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())}};
+/// What LATECOMER asks for.
+enum class Mode : std::uint8_t { off, on, observe };
+
+Mode mode_of_environment() {
+  const std::string wanted = environment("LATECOMER").value_or("on");
+  if (wanted == "off") return Mode::off;
+  if (wanted == "observe") return Mode::observe;
+  if (wanted != "on") {
+    report_unused("LATECOMER", Error("value", wanted, "on, observe or off").what());
+  }
+  return Mode::on;
+}
+
+std::vector<SharedSetting> shared_settings(Mode mode) {
+  std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())},
+                                    {"LATECOMER", static_cast<std::uint64_t>(mode)}};
   for (const std::string_view name : kShared) {
     // Of rules the text counts, wherever it is.
     const std::uint64_t hash =
@@ -141,6 +161,17 @@ Policy policy_of_environment() {
   return policy;
 }
 
+/// To observe is to leave every call to the MPI library, and to make nothing for it.
+Policy policy_of_observer() {
+  Policy policy;
+  for (const Collective each : all_collectives())
+    policy.choice(each) = parse_choice(each, "native");
+  for (const char* const name : {"LATECOMER_ALGORITHM", "LATECOMER_RULES", "LATECOMER_PROGRESS"}) {
+    if (environment(name)) report_unused(name, "LATECOMER=observe changes no collective");
+  }
+  return policy;
+}
+
 /// Says which variables of this library's are unknown: a misspelled one would have no effect.
 void report_unknown_variables() {
   constexpr std::string_view kPrefix = "LATECOMER_";
@@ -206,6 +237,20 @@ void tell_settings(const Policy& policy) {
   }
 }
 
+/// Says in the file of the summary, until that is written, that MPI has begun with the library.
+/// `why`: it is inactive; empty: it is active.
+void note_begin(const std::string& why) {
+  const auto name = environment("LATECOMER_SUMMARY");
+  if (!name) return;
+  (void)write_stats_file(*name, std::string("{\"active\":") + (why.empty() ? "true" : "false") +
+                                    ",\"why\":" + json_quoted(why) + "}\n");
+}
+
+void report_inactive(const std::string& why) {
+  log_line("inactive, the MPI library carries out all calls: " + why);
+  note_begin(why);
+}
+
 /// MPI_COMM_WORLD has one rank, but the launcher started more: they are jobs of their own, usually
 /// since the launcher belongs to another MPI library.
 void report_lone_rank() {
@@ -214,11 +259,15 @@ void report_lone_rank() {
     if (!text || *text == "1" || *text == "0") continue;
     const auto rank = environment("PMI_RANK").value_or(environment("SLURM_PROCID").value_or("0"));
     if (rank == "0") {
-      log_line("inactive: the program has one rank, but " + std::string(name) + " is " + *text +
-               "; a launcher of another MPI library starts programs of one rank each");
+      const std::string why =
+          "the program has one rank, but " + std::string(name) + " is " + *text +
+          "; a launcher of another MPI library starts programs of one rank each";
+      log_line("inactive: " + why);
+      note_begin(why);
     }
     return;
   }
+  note_begin("the program has one rank, which waits for nobody");
 }
 
 /// Its ranks could not meet: some may have no library, or be of another MPI_COMM_WORLD.
@@ -229,35 +278,34 @@ bool has_no_identity(MPI_Comm comm) { return !has_identity(comm); }
 void begin_activity() {
   const OwnArithmetic arithmetic;
   note_surroundings();
-  const std::string wanted = environment("LATECOMER").value_or("on");
-  if (wanted == "off") return;
-  if (wanted != "on") report_unused("LATECOMER", Error("value", wanted, "on or off").what());
+  const Mode mode = mode_of_environment();
+  if (mode == Mode::off) return;
   int ranks = 1;
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks == 1) return report_lone_rank();
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (tolerates_failures()) {
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
-      log_line(
-          "inactive: the job tolerates failures of ranks (--with-ft), and the library waits "
-          "for all of them; the MPI library carries out all calls");
+      report_inactive(
+          "the job tolerates failures of ranks (--with-ft), and the library waits for all of them");
     }
     return;
   }
-  const Answer answer = shake_hands(shared_settings(), kPatience);
+  const Answer answer = shake_hands(shared_settings(mode), kPatience);
   if (!answer.all) {
-    if (!answer.problem.empty()) {
-      log_line("inactive, the MPI library carries out all calls: " + answer.problem);
-    }
+    if (!answer.problem.empty()) report_inactive(answer.problem);
     return;
   }
   if (shared_comm::make() != MPI_SUCCESS) {
-    return log_line("inactive, since MPI could not make a communicator beside MPI_COMM_WORLD");
+    if (rank == 0) report_inactive("MPI could not make a communicator beside MPI_COMM_WORLD");
+    return;
   }
   name_world();
   Defaults& start = defaults();
-  start.policy = policy_of_environment();
+  observes = mode == Mode::observe;
+  if (observes) want_sentence();
+  start.policy = observes ? policy_of_observer() : policy_of_environment();
   start.waits_for_synchronising_calls = true;
   start.leaves_alone = has_no_identity;
   read_variable("LATECOMER_MIN_BYTES", [](const std::string& text) {
@@ -267,7 +315,12 @@ void begin_activity() {
   report_unknown_variables();
   tell_settings(start.policy);
   follow_next();
+  if (rank == 0) note_begin("");
   const bool reported = ledger_is_kept();
+  if (reported) {
+    common_time.compare(shared_comm::link().comm());
+    stamps::keep();
+  }
   hot.counts = trace::is_on() || reported;  // either begins here
   began = monotonic_clock();
   hot.active = true;
@@ -279,7 +332,12 @@ void end_activity() {
   keep_short_calls();
   hot.active = false;
   if (!ledger_is_kept()) return;
-  ledger_add(summarise_job(ledger_totals(), monotonic_clock() - began));
+  const Seconds elapsed = monotonic_clock() - began;
+  common_time.compare(shared_comm::link().comm());
+  JobSummary job =
+      summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time.model());
+  job.observes = observes;
+  ledger_add(job);
 }
 
 }  // namespace latecomer

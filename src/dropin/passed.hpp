@@ -1,5 +1,6 @@
-// Counts the collectives that are always the MPI library's: non-blocking ones, and requests for
-// persistent ones (docs/decisions/0034-dropin-semantics.md).
+// Counts the collectives that are always the MPI library's and are not looked at: non-blocking
+// ones, requests for persistent ones (docs/decisions/0034-dropin-semantics.md), and those among
+// neighbours, in which a rank waits for some others only.
 #pragma once
 
 #include <array>
@@ -11,8 +12,8 @@
 
 namespace latecomer {
 
-enum class Passed : std::uint8_t { nonblocking, persistent };
-inline std::array<std::atomic<std::uint64_t>, 2> passed_calls{};
+enum class Passed : std::uint8_t { nonblocking, persistent, neighbour };
+inline std::array<std::atomic<std::uint64_t>, 3> passed_calls{};
 
 inline void count_passed(Passed kind) {
   if (!hot.counts.load(std::memory_order_relaxed)) return;

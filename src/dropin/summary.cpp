@@ -1,88 +1,87 @@
 #include "dropin/summary.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <numeric>
 
 #include "dropin/left.hpp"
+#include "dropin/matching.hpp"
 #include "dropin/passed.hpp"
-#include "runtime/connection/shared_comm.hpp"
+#include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/report/counters.hpp"
-#include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
 namespace {
 
-MPI_Comm ours() { return shared_comm::link().comm(); }
+/// The sums, or other reductions, of all ranks' numbers.
+class Sums {
+ public:
+  explicit Sums(MPI_Comm comm) : comm_(comm) {}
 
-std::vector<double> reduced(std::vector<double> mine, MPI_Op op) {
-  PMPI_Allreduce(MPI_IN_PLACE, mine.data(), static_cast<int>(mine.size()), MPI_DOUBLE, op, ours());
-  return mine;
-}
+  [[nodiscard]] double operator()(double mine, MPI_Op op = MPI_SUM) const {
+    PMPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_DOUBLE, op, comm_);
+    return mine;
+  }
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t mine, MPI_Op op = MPI_SUM) const {
+    PMPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_UINT64_T, op, comm_);
+    return mine;
+  }
+  [[nodiscard]] std::uint64_t operator()(Passed kind) const {
+    return (*this)(passed_calls[static_cast<std::size_t>(kind)].load());
+  }
 
-std::uint64_t summed(std::uint64_t number) {
-  PMPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_UINT64_T, MPI_SUM, ours());
-  return number;
-}
+ private:
+  MPI_Comm comm_;
+};
 
-/// The host of a rank, on all ranks.
-std::string host_of(int rank) {
+/// The hosts of all ranks, on rank 0.
+std::vector<std::string> hosts_of(MPI_Comm comm, Rank ranks) {
+  constexpr std::size_t kBytes = 64;
+  std::array<char, kBytes> mine{};
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
+  int me = 0;
   PMPI_Get_processor_name(name, &length);
-  PMPI_Bcast(name, sizeof name, MPI_CHAR, rank, ours());
-  return std::string(name, strnlen(name, sizeof name));
+  PMPI_Comm_rank(comm, &me);
+  std::copy_n(name, std::min(kBytes - 1, strnlen(name, sizeof name)), mine.data());
+  std::vector<std::array<char, kBytes>> all(me == 0 ? static_cast<std::size_t>(ranks) : 0);
+  PMPI_Gather(mine.data(), kBytes, MPI_CHAR, all.data(), kBytes, MPI_CHAR, 0, comm);
+  std::vector<std::string> hosts;
+  for (const auto& each : all) hosts.emplace_back(each.data());
+  return hosts;
 }
 
-/// Adds the calls whose arrivals nobody knows.
-void add_unknown(JobSummary& job, const RankTotals& mine) {
-  std::vector<double> unknown(mine.unknown.begin(), mine.unknown.end());
-  for (const Collective each : all_collectives()) {
-    unknown[static_cast<std::size_t>(each)] += left_calls(each).inside;
-  }
-  const std::vector<double> least = reduced(unknown, MPI_MIN);
-  const std::vector<double> all = reduced(unknown, MPI_SUM);
-  for (const Collective each : all_collectives()) {
-    const auto place = static_cast<std::size_t>(each);
-    const double mean = all[place] / job.ranks;
-    const double moving = rooted(each) ? mean : least[place];
-    job.moving += moving;
-    job.waiting += mean - moving;
-  }
+Seconds mean(const std::vector<Seconds>& of) {
+  return std::accumulate(of.begin(), of.end(), Seconds{0}) / static_cast<double>(of.size());
 }
 
 }  // namespace
 
-JobSummary summarise_job(RankTotals mine, Seconds elapsed) {
+JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
+                         const ClockModel& clock) {
   JobSummary job;
-  PMPI_Comm_size(ours(), &job.ranks);
-  const std::vector<double> sums = reduced({elapsed, mine.waiting, mine.moving, mine.saved.saved,
-                                            half_range(mine.saved), mine.saved.rough ? 1.0 : 0.0},
-                                           MPI_SUM);
-  job.elapsed = sums[0] / job.ranks;
-  job.waiting = sums[1] / job.ranks;
-  job.moving = sums[2] / job.ranks;
-  job.saved = sums[3] / job.ranks;
-  job.saved_range = sums[5] > 0 ? -1 : sums[4] / job.ranks;
-  add_unknown(job, mine);
+  PMPI_Comm_size(comm, &job.ranks);
+  const Sums all(comm);
+  job.elapsed = all(elapsed) / job.ranks;
+  job.saved = all(mine.saved.saved) / job.ranks;
+  job.saved_range = all(half_range(mine.saved)) / job.ranks;
+  if (all(mine.saved.rough ? 1.0 : 0.0) > 0) job.saved_range = -1;
   for (const Counter& counter : counters()) {
-    job.calls.*counter.member = summed(mine.calls.*counter.member);
+    job.calls.*counter.member = all(mine.calls.*counter.member);
   }
-  std::uint64_t short_calls = 0;
-  for (const Collective each : all_collectives()) short_calls += left_calls(each).calls;
-  job.short_calls = summed(short_calls);
-  job.nonblocking = summed(passed_calls[static_cast<std::size_t>(Passed::nonblocking)]);
-  job.persistent = summed(passed_calls[static_cast<std::size_t>(Passed::persistent)]);
-  job.estimated = summed(mine.saved.calls);
-  job.least_handled = mine.calls.handled;
-  PMPI_Allreduce(MPI_IN_PLACE, &job.least_handled, 1, MPI_UINT64_T, MPI_MIN, ours());
-  mine.last.resize(static_cast<std::size_t>(job.ranks));
-  PMPI_Allreduce(MPI_IN_PLACE, mine.last.data(), job.ranks, MPI_UINT64_T, MPI_SUM, ours());
-  for (const std::uint64_t calls : mine.last) job.told += calls;
-  if (job.told == 0) return job;
-  const auto most = std::max_element(mine.last.begin(), mine.last.end());
-  job.last_rank = static_cast<Rank>(most - mine.last.begin());
-  job.last_calls = *most;
-  job.last_host = host_of(job.last_rank);
+  job.short_calls = all(left_calls.load());
+  job.nonblocking = all(Passed::nonblocking);
+  job.persistent = all(Passed::persistent);
+  job.neighbour = all(Passed::neighbour);
+  job.estimated = all(mine.saved.calls);
+  job.least_handled = all(mine.calls.handled, MPI_MIN);
+  job.clock_error =
+      all(std::max(clock.error, clock.error_at(monotonic_clock() - elapsed)), MPI_MAX);
+  job.waits = match_calls(comm, clock);
+  job.waiting = mean(job.waits.waiting);
+  job.moving = mean(job.waits.moving);
+  job.hosts = hosts_of(comm, job.ranks);
   return job;
 }
 

@@ -11,7 +11,6 @@
 #include "dropin/left.hpp"
 #include "dropin/next.hpp"
 #include "runtime/call/execute.hpp"
-#include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/identity.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/trace/tracer.hpp"
@@ -51,7 +50,7 @@ template <class Native, class Begin>
 int traced(MPI_Comm comm, trace::Served served, Begin&& begin, Native&& native) {
   std::optional<trace::TracedCall> call;
   (void)guarded(MPI_ERR_OTHER, [&] {
-    CommState* const state = trace::is_on() ? state_for_call(comm) : nullptr;
+    CommState* const state = trace::is_recording() ? state_for_call(comm) : nullptr;
     if (state != nullptr && !state->intercommunicator) call.emplace(begin(*state));
     return MPI_SUCCESS;
   });
@@ -66,16 +65,14 @@ int left(Describe&& describe, Native&& native) {
   if (!hot.counts.load(std::memory_order_relaxed)) return native();
   const Call call = describe();
   const auto begin = [&](CommState& state) { return trace::TracedCall(state, call); };
-  const Seconds entered = monotonic_clock();
-  const int code = traced(call.comm, trace::Served::short_vector, begin, native);
-  count_left(call.collective, monotonic_clock() - entered);
-  return code;
+  left_calls.fetch_add(1, std::memory_order_relaxed);
+  return traced(call.comm, trace::Served::short_vector, begin, native);
 }
 
 /// A collective that latecomer leaves alone.
 template <class Native>
-int watched(MPI_Comm comm, std::string_view collective, std::int64_t bytes, const void* site,
-            Native&& native) {
+int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, const void* site,
+              Native&& native) {
   if (!is_active() || !hot.counts.load(std::memory_order_relaxed)) return native();
   const auto begin = [&](CommState& state) {
     return trace::TracedCall(state, collective, bytes, site);
@@ -213,7 +210,7 @@ int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void
 
 int barrier(MPI_Comm comm, const void* site) {
   static const auto native = next("MPI_Barrier", PMPI_Barrier);
-  return synchronised(comm, watched(comm, "barrier", 0, site, [&] { return native(comm); }));
+  return synchronised(comm, looked_at(comm, "barrier", 0, site, [&] { return native(comm); }));
 }
 
 int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
@@ -222,13 +219,13 @@ int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* 
 #if LATECOMER_LARGE_COUNTS
   if (sendcount > INT_MAX || recvcount > INT_MAX) {
     static const auto large = next("MPI_Alltoall_c", PMPI_Alltoall_c);
-    return watched(comm, "alltoall", bytes, site, [&] {
+    return looked_at(comm, "alltoall", bytes, site, [&] {
       return large(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     });
   }
 #endif
   static const auto native = next("MPI_Alltoall", PMPI_Alltoall);
-  const int code = watched(comm, "alltoall", bytes, site, [&] {
+  const int code = looked_at(comm, "alltoall", bytes, site, [&] {
     return native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
                   static_cast<int>(recvcount), recvtype, comm);
   });
@@ -257,14 +254,21 @@ int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm
   return code;
 }
 
-int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void*) {
+int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void* site) {
   static const auto native = next("MPI_Comm_dup", PMPI_Comm_dup);
-  return synchronised(comm, made(comm, newcomm, native(comm, newcomm)));
+  const auto call = [&] { return native(comm, newcomm); };
+  return synchronised(comm, made(comm, newcomm, looked_at(comm, "comm_dup", -1, site, call)));
 }
 
-int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void*) {
+int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void* site) {
   static const auto native = next("MPI_Comm_split", PMPI_Comm_split);
-  return synchronised(comm, made(comm, newcomm, native(comm, color, key, newcomm)));
+  const auto call = [&] { return native(comm, color, key, newcomm); };
+  return synchronised(comm, made(comm, newcomm, looked_at(comm, "comm_split", -1, site, call)));
+}
+
+int watched(MPI_Comm comm, const char* collective, const void* site, int (*native)(const void*),
+            const void* data) {
+  return looked_at(comm, collective, -1, site, [&] { return native(data); });
 }
 
 int init(int* argc, char*** argv, const void*) {

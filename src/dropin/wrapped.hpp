@@ -54,6 +54,15 @@ int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void*
 int made(MPI_Comm comm, const MPI_Comm* newcomm, int code);
 int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm, const void* site);
 
+/// A collective that latecomer only looks at, by the name that reports have.
+int watched(MPI_Comm comm, const char* collective, const void* site, int (*native)(const void*),
+            const void* data);
+template <class Native>
+int watched(MPI_Comm comm, const char* collective, const void* site, const Native& native) {
+  const auto call = [](const void* data) { return (*static_cast<const Native*>(data))(); };
+  return watched(comm, collective, site, call, &native);
+}
+
 int init(int* argc, char*** argv, const void* site);
 int init_thread(int* argc, char*** argv, int required, int* provided, const void* site);
 int finalize(const void* site);

@@ -43,14 +43,19 @@ struct Due {
   [[nodiscard]] bool any() const { return link || device || review.has_value(); }
 };
 
-/// What the trace file knows of a communicator (runtime/trace/tracer.hpp).
+namespace stamps {
+class CommStamps;
+}
+
+/// What traces know of a communicator (runtime/trace/tracer.hpp).
 struct TraceOfComm {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  std::uint32_t id = kNone;       // in the file
-  std::uint64_t calls = 0;        // so far
-  CallCounter counter = nullptr;  // of the last call
-  Seconds clock = -1;             // origin of the clock model that was written last
+  std::uint32_t id = kNone;              // in the file
+  std::uint64_t calls = 0;               // so far
+  CallCounter counter = nullptr;         // of the last call
+  Seconds clock = -1;                    // origin of the clock model that was written last
+  stamps::CommStamps* stamps = nullptr;  // in memory (runtime/trace/stamps.hpp); null: none so far
 };
 
 struct CommState {

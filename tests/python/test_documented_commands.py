@@ -214,7 +214,7 @@ def test_the_tutorial_works(folder):
         done = subprocess.run(["bash", "-c", line], env=env, capture_output=True, text=True,
                               timeout=600, check=False)  # fmt: skip
         assert (done.returncode, line) == (0, line), done.stderr
-    assert "waiting for late ranks" in done.stderr
+    assert "who:   " in done.stderr
     assert {"ring.svg", "owners.svg", "call.html", "late"} <= {
         each.name for each in folder.iterdir()
     }

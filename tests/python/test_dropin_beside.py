@@ -187,8 +187,8 @@ def test_an_estimate_is_about_calls_that_were_handled(name, tmp_path):
     job = json.loads(report.read_text())
     assert 0 <= job["estimated_calls"] <= job["calls"]["handled"]
     assert (job["saved_s"] is None) == (job["estimated_calls"] == 0)
-    assert abs(job["saved_s"] or 0) < job["elapsed_s"]
-    assert job["saved_range_s"] is None or job["saved_range_s"] >= 0
+    assert abs(job["saved_s"] or 0) <= job["elapsed_s"]
+    assert (job["saved_range_s"] is None) == (job["saved_s"] is None)
 
 
 @both_families

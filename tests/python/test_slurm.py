@@ -14,7 +14,8 @@ from mpi_helpers import installed
 from scenes_helpers import ROOT
 
 PMI = {"openmpi": "pmix", "mpich": "pmi2"}
-RUN = [str(ROOT / ".venv/bin/python"), "-m", "latecomer", "run", "--algorithm", "fastest", "--"]
+RUN = [str(ROOT / ".venv/bin/python"), "-m", "latecomer", "run", "--algorithm", "fastest",
+       "--verbose", "--"]  # fmt: skip
 
 
 @pytest.fixture

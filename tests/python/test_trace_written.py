@@ -100,18 +100,19 @@ def test_all_calls_are_in_the_trace(name, programs, tmp_path):
     world, twin = trace.groups[:2]
     (later,) = (group for group in trace.groups[2:] if len(group.members) == 3)
     parts = [group for group in trace.groups if len(group.members) < 3]
-    assert (len(world), len(twin), len(later)) == (6, 2, 1)
+    assert (len(world), len(twin), len(later)) == (9, 2, 1)
     assert twin.name == HOSTILE
     assert sorted(group.members.tolist() for group in parts) == [[1], [2, 0]]
     said = [trace.words[i] for i in (*world.collective, *twin.collective)]
-    assert said == ["allreduce"] * 6 + ["bcast", "barrier"]
-    assert world.bytes.tolist() == [8] + [32768] * 5
+    made = ["comm_dup", "comm_split", "comm_dup"]
+    assert said == ["allreduce"] * 6 + made + ["bcast", "barrier"]
+    assert world.bytes.tolist() == [8] + [32768] * 5 + [-1] * 3
     assert twin.bytes.tolist() == [8000, 0]
     assert max(group.bytes[0] for group in parts) == 2 * 4096
     assert twin.root[0] == 1
     assert world.served.tolist()[0] == 2
-    assert {trace.words[i] for i in world.operator} == {"sum"}
-    late = world.arrival[2:, 1] - world.arrival[2:, [0, 2]].max(axis=1)
+    assert {trace.words[i] for i in world.operator[:6]} == {"sum"}
+    late = world.arrival[2:6, 1] - world.arrival[2:6, [0, 2]].max(axis=1)
     assert (late > 0.01).all()
     for group in trace.groups:
         assert (group.exit >= group.arrival).all()
@@ -126,8 +127,8 @@ def test_handled_calls_name_their_algorithm(name, programs, tmp_path):
     job = traced(name, programs, folder, LATECOMER_ALGORITHM="ring")
     assert job.code == 0, job.err
     world = (trace := read(folder)).groups[0]
-    assert {trace.words[i] for i in world.algorithm[1:]} == {"ring"}
-    assert world.served.tolist() == [2] + [0] * 5
+    assert {trace.words[i] for i in world.algorithm[1:6]} == {"ring"}
+    assert world.served.tolist() == [2] + [0] * 5 + [5] * 3
 
 
 LINKED = r"""
@@ -265,7 +266,7 @@ def test_the_command_traces_and_writes_the_page(programs, tmp_path, capfd):
             patch.setenv(name, value)
         options = ["--trace", str(folder), "--report", str(file), "--deadline", "60"]
         assert cli.run(["run", *options, "--", *words]) == 0
-        assert "who:   " in capfd.readouterr().out
+        assert "who:   " in capfd.readouterr().err
         assert cli.run(["run", *options, "--", *words]) == 2
         assert "holds a trace; name another folder" in capfd.readouterr().err
     assert "who is late" in file.read_text()

@@ -99,6 +99,8 @@ def verdict(facts: Facts) -> str:
 
 def finding(facts: Facts) -> str:
     """The key of the remedy."""
+    if not facts.known and not facts.folder:
+        return "little"  # all ranks told what they did, and there was nothing to look at
     if facts.unknown:
         return "unclear"
     if facts.waiting + facts.moving < LITTLE * facts.run:
@@ -127,7 +129,8 @@ def _who(facts: Facts) -> str:
 
 def _cost(facts: Facts) -> str:
     if not facts.known:
-        return "Without calls that are known on all ranks nothing can be concluded."
+        unseen = f"; not looked at: {facts.unseen}" if facts.unseen else ""
+        return f"Without calls that are known on all ranks nothing can be concluded{unseen}."
     whole = max(facts.run, facts.waiting + facts.moving, 1e-300)
     waiting, moving = percent(facts.waiting / whole), percent(facts.moving / whole)
     shares = f"{waiting} of the time of all ranks is waiting for late ones, {moving} moving data"
@@ -231,17 +234,21 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         if where:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,
                             calls=where.calls)  # fmt: skip
-    return _unless_unclear(found, named)
-
-
-def _unless_unclear(found: Lateness, named: Facts) -> Facts:
-    """Below the error of the clocks nobody is named."""
     error = float(np.nanmax(found.trace.clock_error, initial=0.0))
+    return unless_unclear(named, error, _spread(found))
+
+
+def _spread(found: Lateness) -> float:
+    """From the median to the last arrival, in the mean."""
+    calls = max(sum(group.complete for group in found.groups), 1)
+    return sum(site.spread * site.calls for site in found.sites) / calls
+
+
+def unless_unclear(named: Facts, error: float, spread: float = 0.0) -> Facts:
+    """Below the error of the clocks nobody is named. `spread`: lateness, if nobody is late."""
     if not np.isfinite(error):
         unknown = "the clocks of some ranks are not comparable"
     else:
-        calls = max(sum(group.complete for group in found.groups), 1)
-        spread = sum(site.spread * site.calls for site in found.sites) / calls
         shown = named.lateness if named.late and named.lateness is not None else spread
         if shown > error or not error:
             return named

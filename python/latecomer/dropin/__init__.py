@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .compare import Comparison, compare
-from .job import Ended, Wishes, run_once
+from .job import Ended, Wishes, preload_variables, run_once
 
-__all__ = ["Comparison", "Ended", "Wishes", "compare", "run_once"]
+__all__ = ["Comparison", "Ended", "Wishes", "compare", "preload_variables", "run_once"]

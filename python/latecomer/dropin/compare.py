@@ -56,7 +56,8 @@ def compare(
     deadline: float | None,
     progress: Callable[[str], None],
 ) -> Comparison | Ended:
-    """Run the turns. A run that fails ends the comparison, and is returned.
+    """Run the turns. A run ends the comparison, and is returned, if it fails, or if the library
+    was not active in it though it should be: then there is nothing to compare.
 
     The order within a turn changes, so that a machine that becomes faster or slower hits all alike.
     """
@@ -68,7 +69,7 @@ def compare(
             progress(f"turn {turn + 1} of {turns}: {'with' if kind == 'with' else 'without'}")
             quiet = turn > 0 or kind != "without"
             ended = run_once(command, wishes, off=kind != "with", deadline=deadline, quiet=quiet)
-            if ended.code != 0:
+            if ended.code != 0 or (kind == "with" and ended.summary is None):
                 return ended
             times[kind].append(ended.seconds)
             last = ended if kind == "with" else last

@@ -27,6 +27,8 @@ class Wishes:
     report: Path | None = None
     rules: Path | None = None
     trace: Path | None = None
+    observe: bool = False
+    verbose: bool = False
 
     def variables(self) -> dict[str, str]:
         """Its environment variables."""
@@ -38,11 +40,15 @@ class Wishes:
             "LATECOMER_STATS": str(self.report.resolve()) if self.report else None,
             "LATECOMER_RULES": str(self.rules.resolve()) if self.rules else None,
             "LATECOMER_TRACE": str(self.trace.resolve()) if self.trace else None,
+            "LATECOMER": "observe" if self.observe else None,
         }
+        if self.verbose and not self.report:
+            named["LATECOMER_STATS"] = "1"
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name.startswith("LATECOMER_") and name not in _OF_THE_COMMAND
+            if (name == "LATECOMER" or name.startswith("LATECOMER_"))
+            and name not in _OF_THE_COMMAND
         }
         return inherited | {name: value for name, value in named.items() if value is not None}
 
@@ -54,6 +60,8 @@ class Ended:
     code: int
     seconds: float
     summary: Mapping[str, Any] | None = None  # as rank 0 wrote it; None: it did not
+    begun: bool = False  # a rank began MPI with the library
+    why: str = ""  # it was inactive, if that was told
 
 
 def run_once(
@@ -73,12 +81,25 @@ def run_once(
         words, variables = list(command), dict(os.environ)
         if not off:
             named = wishes.variables() | {"LATECOMER_SUMMARY": str(summary)}
-            named.setdefault("LATECOMER_STATS", "0" if quiet else "1")
+            if quiet:
+                named.setdefault("LATECOMER_STATS", "0")
             words = preload.preloading(command, preload.library(), named)
             variables |= named
         begin = time.monotonic()
         code = processes.run(words, env=variables, deadline=deadline, quiet=quiet)
-        return Ended(code, time.monotonic() - begin, _read(summary))
+        seconds = time.monotonic() - begin
+        told = _read(summary)
+    if told is None or not told.get("active"):
+        return Ended(code, seconds, None, told is not None, str((told or {}).get("why", "")))
+    return Ended(code, seconds, told if "ranks" in told else None, True)
+
+
+def preload_variables(wishes: Wishes) -> dict[str, str]:
+    """What the ranks' environment needs where this command cannot start the launcher."""
+    named = wishes.variables()
+    if not wishes.observe:
+        named.setdefault("LATECOMER_STATS", "1")
+    return {preload.VARIABLE: preload.preloaded(), **named}
 
 
 def _read(file: Path) -> Mapping[str, Any] | None:

@@ -48,6 +48,11 @@ def preloading(command: Sequence[str], path: Path, variables: Mapping[str, str])
     return with_variables(_join_later(words, settings[VARIABLE]), settings)
 
 
+def preloaded() -> str:
+    """A value of LD_PRELOAD without blanks: the library, and what the environment preloads."""
+    return _joined(library(), [os.environ.get(VARIABLE, "")]).replace(" ", ":")
+
+
 def _joined(path: Path, others: Sequence[str]) -> str:
     """A value of LD_PRELOAD: sanitizers, which must come first, the library, and the others."""
     files = [file for value in others for file in re.split(r"[: ]+", value) if file]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..trace import Trace
     from ..trace.about import About
 
+NATIVE = "openmpi-4.1"
+
 Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, of whichever kind.")]
 Html = Annotated[
     Path | None,
@@ -77,7 +79,7 @@ def report(
     folder: Folder,
     html: Html = None,
     network: Network = "",
-    native: Native = "openmpi-4.1",
+    native: Native = NATIVE,
     seconds: Seconds = None,
     skip: Skip = None,
     start: Start = "",
@@ -166,8 +168,7 @@ def _report(
 
     seen = see(trace, part)
     found = seen.found
-    budget = max(2.5, trace.ranks / 16) if seconds is None else seconds
-    answers = _answers(found, network, native, budget) if budget and found.groups else None
+    answers = what_if_of(seen, network, native, seconds)
     if html is not None:
         write_page(seen, answers, html)
     if as_json:
@@ -185,6 +186,14 @@ def _report(
     if html is not None:
         say(f"wrote {html}")
     return 0
+
+
+def what_if_of(
+    seen: Seen, network: str = "", native: str = NATIVE, seconds: float | None = None
+) -> WhatIf | None:
+    """Simulations for about so long; None: of 0 seconds, or without calls."""
+    budget = max(2.5, seen.found.trace.ranks / 16) if seconds is None else seconds
+    return _answers(seen.found, network, native, budget) if budget and seen.found.groups else None
 
 
 def _run(about: About) -> dict[str, Any]:

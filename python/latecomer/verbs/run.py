@@ -6,17 +6,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.output import print_json, say
+from ..base.variables import variable
 from ..command.declare import UsageError, argument, flag, option
 from .options import Json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..analysis.answer import Answer
     from ..dropin import Comparison, Ended, Wishes
 
 Command = Annotated[
-    list[str], argument("COMMAND...", "A launcher (mpirun, mpiexec, srun) and its arguments.")
+    list[str] | None,
+    argument("COMMAND...", "A launcher (mpirun, mpiexec, srun) and its arguments."),
 ]
+Observe = Annotated[
+    bool,
+    flag("--observe", "Look without changing any collective: the MPI library carries out all of "
+         "them, as without this command."),
+]  # fmt: skip
+PreloadOnly = Annotated[
+    bool,
+    flag("--preload-only", "Start nothing: print the variables that put the library into the "
+         "ranks, for launchers that this command does not know. No COMMAND is needed."),
+]  # fmt: skip
+Verbose = Annotated[
+    bool,
+    flag("--verbose", "Print the tables of rank 0's calls, too, whose calls they were, and an "
+         "estimate of the time that latecomer saved."),
+]  # fmt: skip
 Algorithm = Annotated[
     str | None,
     option("--algorithm", "LIST", "Use these algorithms: a name for all collectives "
@@ -51,8 +69,8 @@ Turns = Annotated[
 Report = Annotated[
     Path | None,
     option("--report", "FILE", "Write rank 0's report to a file, as JSON if its name ends in "
-           ".json. The default is stderr. With --trace and a name that ends in .html: write the "
-           "page of the trace."),
+           ".json; --verbose prints it. With --trace and a name that ends in .html: write the page "
+           "of the trace."),
 ]  # fmt: skip
 TraceFolder = Annotated[
     Path | None,
@@ -65,7 +83,8 @@ Deadline = Annotated[
 
 
 def run(
-    command: Command,
+    command: Command = None,
+    observe: Observe = False,
     algorithm: Algorithm = None,
     off: Off = False,
     reproducible: Reproducible = False,
@@ -76,26 +95,24 @@ def run(
     turns: Turns = 3,
     report: Report = None,
     trace: TraceFolder = None,
+    preload_only: PreloadOnly = False,
+    verbose: Verbose = False,
     deadline: Deadline = None,
     as_json: Json = False,
 ) -> int:
-    """Run an MPI program with the drop-in library in its ranks: its collectives become latecomer's.
+    """Run an MPI program with the drop-in library in its ranks, and say who is late.
 
-    Sums of floating-point numbers may differ in their last bits from run to run, since arrivals
-    decide about the order; --reproducible prevents that. The exit code is that of the program.
+    Its collectives become latecomer's where these are faster. Sums of floating-point numbers may
+    then differ in their last bits from run to run, since arrivals decide about the order;
+    --reproducible prevents that, and --observe changes nothing at all. At the end four lines say
+    who is late, what it costs, where, and what to do next. The exit code is that of the program.
 
-    Example: latecomer run -- mpirun -n 4 ./app
+    Example: latecomer run --observe -- mpirun -n 4 ./app
     """
     from ..dropin import Wishes
-    from ..launch import mpi
 
-    if not mpi.is_launcher(command[0]):
-        raise UsageError(
-            f"COMMAND starts with {command[0]}; right would be mpirun, mpiexec or srun, as in "
-            "'latecomer run -- mpirun -n 4 ./app'"
-        )
-    if off and compare:
-        raise UsageError("--off and --compare exclude each other: --compare runs both")
+    _check(off, compare, observe, {"--algorithm": algorithm, "--reproducible": reproducible,
+                                   "--progress": progress, "--rules": rules})  # fmt: skip
     if rules is not None:
         from ..rulefile import read
 
@@ -103,14 +120,54 @@ def run(
     page = report if report and report.suffix == ".html" else None
     _check_trace(trace, page, off, compare)
     wishes = Wishes(
-        algorithm, reproducible, progress, min_bytes, None if page else report, rules, trace
-    )
+        algorithm, reproducible, progress, min_bytes, None if page else report, rules, trace,
+        observe, verbose,
+    )  # fmt: skip
+    if preload_only:
+        return _print_variables(wishes, as_json)
+    launcher = _launcher(command)
     if compare:
-        return _compare(command, wishes, turns, deadline, as_json)
-    code = _run(command, wishes, off, deadline, as_json)
-    if trace:
-        _note(trace, command)
-    return code or _write_page(trace, page) if trace and page else code
+        return _compare(launcher, wishes, turns, deadline, as_json)
+    return _run(launcher, wishes, off, page, deadline, as_json)
+
+
+def _check(off: bool, compare: bool, observe: bool, changing: Mapping[str, object]) -> None:
+    if off and compare:
+        raise UsageError("--off and --compare exclude each other: --compare runs both")
+    if not observe:
+        return
+    if off or compare:
+        raise UsageError("--observe needs one run with the library; leave out --off or --compare")
+    for name, value in changing.items():
+        if value:
+            raise UsageError(f"--observe changes no collective; leave out {name}")
+
+
+def _launcher(command: list[str] | None) -> list[str]:
+    """The command, which starts ranks by itself."""
+    from ..launch import mpi
+
+    if not command:
+        raise UsageError("Missing argument 'COMMAND...'.")
+    if not mpi.is_launcher(command[0]):
+        raise UsageError(
+            f"COMMAND starts with {command[0]}; right would be mpirun, mpiexec or srun, as in "
+            "'latecomer run -- mpirun -n 4 ./app'. For other launchers: "
+            f"'{command[0]} ... env $(latecomer run --preload-only) ./app'"
+        )
+    return command
+
+
+def _print_variables(wishes: Wishes, as_json: bool) -> int:
+    from ..dropin import preload_variables
+
+    variables = preload_variables(wishes)
+    if as_json:
+        print_json(variables)
+        return 0
+    for name, value in variables.items():
+        print(f"{name}={value}")
+    return 0
 
 
 def _note(trace: Path, command: list[str]) -> None:
@@ -134,25 +191,74 @@ def _check_trace(trace: Path | None, page: Path | None, off: bool, compare: bool
         raise UsageError(f"--trace: {trace} holds a trace; name another folder")
 
 
-def _write_page(trace: Path, page: Path) -> int:
-    from .report import report
-
-    return report(trace, html=page)
-
-
 def _run(
-    command: list[str], wishes: Wishes, off: bool, deadline: float | None, as_json: bool
+    command: list[str],
+    wishes: Wishes,
+    off: bool,
+    page: Path | None,
+    deadline: float | None,
+    as_json: bool,
 ) -> int:
     from ..dropin import run_once
 
     ended = run_once(command, wishes, off=off, deadline=deadline)
+    if wishes.trace:
+        _note(wishes.trace, command)
+    answer = None if off else _answer(command, ended, wishes.trace, page)
     if as_json:
         value = {"code": ended.code, "seconds": ended.seconds, "job": ended.summary}
-        print_json(value)
-    elif not off:
-        for line in _lines(ended):
+        print_json(value | {"answer": vars(answer) if answer else None})
+        return ended.code
+    if not off:
+        for line in _lines(command, ended, answer, wishes.verbose):
             say(line)
     return ended.code
+
+
+def _answer(
+    command: list[str], ended: Ended, trace: Path | None, page: Path | None
+) -> Answer | None:
+    """From the trace if there is one, else from what the ranks summed up."""
+    from ..trace.native import is_folder_of_trace
+
+    if trace and is_folder_of_trace(trace):
+        found = _answer_of_trace(trace, page)
+        if found:
+            return found
+    return _answer_of_job(command, ended.summary) if ended.summary else None
+
+
+def _answer_of_trace(trace: Path, page: Path | None) -> Answer | None:
+    from ..base.errors import UserError
+    from ..trace import read
+    from .report import see, what_if_of, write_page
+
+    try:
+        found = read(trace)
+        if not found.calls:
+            return None
+        seen = see(found, {"skip": None})
+    except UserError as error:
+        say(str(error))
+        return None
+    if page:
+        write_page(seen, what_if_of(seen), page)
+        say(f"wrote {page}")
+    return seen.said
+
+
+def _answer_of_job(command: list[str], job: Mapping[str, Any]) -> Answer:
+    import shlex
+    import time
+
+    from ..analysis.answer import answer_of
+    from ..analysis.code import lines_of
+    from ..analysis.job import facts_of_job
+    from ..trace.about import About, program_of
+
+    run = About(program=program_of(command), started=time.time() - job["elapsed_s"])
+    code = lines_of((each["site"] for each in job["places"] if each["site"]), run)
+    return answer_of(facts_of_job(job, run_command=shlex.join(command), code=code))
 
 
 def _compare(
@@ -162,36 +268,51 @@ def _compare(
 
     result = compare(command, wishes, turns=turns, deadline=deadline, progress=say)
     if not isinstance(result, Comparison):
-        say(f"a run failed with exit code {result.code}; its output is above, or run it alone")
-        return result.code
+        if result.code:
+            say(f"a run failed with exit code {result.code}; its output is above, or run it alone")
+            return result.code
+        say("there is no comparison, since the library was not active in a run that should have "
+            f"it: {_why_inactive(command, result)}")  # fmt: skip
+        return 1
     if as_json:
         print_json(_comparison_json(result))
-    else:
-        print(_comparison_text(result))
-        for line in _lines(result.last):
+        return 0
+    print(_comparison_text(result))
+    if job := result.last.summary:
+        for line in _lines(command, result.last, _answer_of_job(command, job), wishes.verbose):
             say(line)
     return 0
 
 
-def _lines(ended: Ended) -> list[str]:
-    """What the library did; says so if it did not."""
-    job = ended.summary
-    if job is None:
-        return [
-            "no rank said that the library was active: the program has one rank or no "
-            "MPI_Finalize, failed, or rank 0 runs on a machine whose files are not seen here"
-        ]
-    lines = [f"active on all {job['ranks']} ranks; {_waiting(job)}", _calls(job)]
+def _lines(command: list[str], ended: Ended, answer: Answer | None, verbose: bool) -> list[str]:
+    """Who is late; or why that is not known."""
+    lines = answer.text().splitlines() if answer else []
+    if not (job := ended.summary):
+        return [*lines, _why_inactive(command, ended)]
+    if not verbose:
+        return lines
+    lines += [f"active on all {job['ranks']} ranks", _calls(job)]
     return [*lines, _saved(job)] if job["calls"]["handled"] else lines
 
 
-def _waiting(job: Mapping[str, Any]) -> str:
-    text = f"{job['waiting_s']:.3g} s of {job['elapsed_s']:.3g} s waiting for late ranks, "
-    text += f"{job['moving_s']:.3g} s moving data"
-    if job["last_rank"] is None:
-        return text
-    share = 100 * job["last_calls"] / job["told"]
-    return f"{text}; rank {job['last_rank']} on {job['last_host']!r} came last in {share:.0f} %"
+def _why_inactive(command: list[str], ended: Ended) -> str:
+    launcher = Path(command[0]).name
+    if ended.why:
+        return f"the library was inactive: {ended.why}"
+    if ended.begun:
+        return (
+            f"{launcher} ended with {ended.code} before all ranks were in MPI_Finalize, where they "
+            "tell each other who was late"
+        )
+    if ended.code:
+        return f"{launcher} ended with {ended.code} before any rank began MPI; see above"
+    if variable("LATECOMER") == "off":
+        return "LATECOMER=off is set: the library does nothing then"
+    return (
+        "no rank had the library: the program is no MPI program, something between the launcher "
+        "and the program drops LD_PRELOAD, or rank 0 runs on a machine whose files are not seen "
+        "here"
+    )
 
 
 def _calls(job: Mapping[str, Any]) -> str:
@@ -202,16 +323,14 @@ def _calls(job: Mapping[str, Any]) -> str:
 
 def _saved(job: Mapping[str, Any]) -> str:
     handled, estimated = job["calls"]["handled"], job["estimated_calls"]
-    if not estimated:
+    if job["saved_s"] is None:
         return (
             "no estimate of the time that handled calls saved: the MPI library carried out too few "
             "calls like them; --compare measures it"
         )
     saved, range_s = job["saved_s"], job["saved_range_s"]
     text = f"{estimated} of {handled} handled calls {'lost' if saved < 0 else 'saved'} an estimated"
-    sure = "rough: the library's calls were in one stretch"
-    if range_s is not None:
-        sure = f"saved: {saved - range_s:.3g} to {saved + range_s:.3g} s"
+    sure = f"saved: {saved - range_s:.3g} to {saved + range_s:.3g} s"
     text += f" {abs(saved):.3g} s a rank ({sure})"
     rest = f"; no estimate for the other {handled - estimated}" if estimated < handled else ""
     return f"{text}{rest}; --compare measures it"

@@ -235,6 +235,7 @@ static int lacks(const char* symbol) {
 #define TYPES8 long a, long b, long c, long d, long e, long f, long g, long h
 #define TYPES9 long a, long b, long c, long d, long e, long f, long g, long h, long i
 #define TYPES10 long a, long b, long c, long d, long e, long f, long g, long h, long i, long j
+#define TYPES11 long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
 #define MORE0
 #define MORE1 , long a
 #define MORE2 , long a, long b
@@ -246,6 +247,7 @@ static int lacks(const char* symbol) {
 #define MORE8 , long a, long b, long c, long d, long e, long f, long g, long h
 #define MORE9 , long a, long b, long c, long d, long e, long f, long g, long h, long i
 #define MORE10 , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j
+#define MORE11 , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
 #define WORDS0
 #define WORDS1 a
 #define WORDS2 a, b
@@ -257,6 +259,7 @@ static int lacks(const char* symbol) {
 #define WORDS8 a, b, c, d, e, f, g, h
 #define WORDS9 a, b, c, d, e, f, g, h, i
 #define WORDS10 a, b, c, d, e, f, g, h, i, j
+#define WORDS11 a, b, c, d, e, f, g, h, i, j, k
 #define AND0
 #define AND1 , a
 #define AND2 , a, b
@@ -268,6 +271,7 @@ static int lacks(const char* symbol) {
 #define AND8 , a, b, c, d, e, f, g, h
 #define AND9 , a, b, c, d, e, f, g, h, i
 #define AND10 , a, b, c, d, e, f, g, h, i, j
+#define AND11 , a, b, c, d, e, f, g, h, i, j, k
 
 static inline int is_short(long count, long type) {
   for (int i = 0; i < latecomer_common_types; ++i) {

@@ -399,7 +399,7 @@ int execute_untraced(CommState& state, const Call& call) {
 }  // namespace
 
 int execute(CommState& state, const Call& call) {
-  if (!trace::is_on() || state.intercommunicator) return execute_untraced(state, call);
+  if (!trace::is_recording() || state.intercommunicator) return execute_untraced(state, call);
   trace::TracedCall traced(state, call);
   const int code = execute_untraced(state, call);
   traced.end_as_recorded();

@@ -20,8 +20,8 @@ std::string duration(Seconds seconds) {
          " ms";
 }
 
-std::string percent(std::uint64_t part, std::uint64_t all) {
-  return std::to_string((100 * part + all / 2) / all) + " %";
+std::string percent(double part, double all) {
+  return std::to_string(std::lround(100 * part / all)) + " %";
 }
 
 /// The estimated saving, if there are handled calls.
@@ -29,64 +29,105 @@ std::string saving(const JobSummary& job) {
   const std::uint64_t handled = job.calls.handled;
   if (handled == 0) return "";
   const std::string hint = "`latecomer run --compare` measures it";
-  if (job.estimated == 0) {
-    return " There is no estimate of the time that its calls saved: the MPI library carried out "
-           "too few like them to compare with (" +
+  if (!has_estimate(job)) {
+    return " There is no estimate of the time that its calls saved: too few calls like them were "
+           "the MPI library's to compare with (" +
            hint + ").";
   }
   std::string text = " Compared with calls like them that the MPI library carried out, " +
                      std::to_string(job.estimated) + " of these " + std::to_string(handled) +
                      " calls " + (job.saved < 0 ? "lost" : "saved") + " an estimated " +
-                     duration(std::abs(job.saved)) + " a rank (";
-  text += job.saved_range < 0 ? "rough: the library's calls were in one stretch"
-                              : "saved: " + duration(job.saved - job.saved_range) + " to " +
-                                    duration(job.saved + job.saved_range);
-  text += ')';
+                     duration(std::abs(job.saved)) +
+                     " a rank (saved: " + duration(job.saved - job.saved_range) + " to " +
+                     duration(job.saved + job.saved_range) + ')';
   if (job.estimated < handled) {
     text += "; no estimate for the other " + std::to_string(handled - job.estimated);
   }
   return text + "; " + hint + '.';
 }
 
-}  // namespace
-
-void add_key(RankTotals& totals, const latecomer_key_stats& key) {
-  const latecomer_times& times = key.times;
-  totals.told += times.told;
-  const Seconds known = times.waiting + times.moving;
-  if (times.told > 0 && known > 0) {
-    totals.waiting += times.inside * times.waiting / known;
-    totals.moving += times.inside * times.moving / known;
-  } else {
-    const Collective collective =
-        key.collective[0] == '\0' ? Collective::allreduce : parse_collective(key.collective);
-    totals.unknown[static_cast<std::size_t>(collective)] += times.inside;
-  }
+/// What ranks may have waited in, too.
+std::string unseen(const JobSummary& job) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, const std::string& what) {
+    if (count > 0) text += std::to_string(count) + ' ' + what + ", ";
+  };
+  add(job.nonblocking, "non-blocking collectives");
+  add(job.persistent, "requests for persistent collectives");
+  add(job.neighbour, "collectives among neighbours");
+  add(job.calls.fallback_intercommunicator, "calls between groups");
+  add(job.waits.unmatched, "calls that not all ranks are known to have made alike");
+  return "not looked at: " + text + "messages between two ranks, windows and files";
 }
 
-std::string describe(const JobSummary& job) {
-  std::string text = "Of " + duration(job.elapsed) +
-                     " from MPI_Init to MPI_Finalize a rank spent " + duration(job.waiting) +
-                     " waiting for late ranks in collectives, and " + duration(job.moving) +
-                     " moving data (means of " + std::to_string(job.ranks) + " ranks).";
-  if (job.last_rank >= 0 && job.told > 0) {
-    text += " Rank " + std::to_string(job.last_rank) + " on host " + printable(job.last_host) +
-            " came last in " + percent(job.last_calls, job.told) + " of the " +
-            std::to_string(job.told) + " calls whose arrivals are known.";
+/// For whom the others waited most.
+std::string late(const JobSummary& job) {
+  const JobWaits& waits = job.waits;
+  if (waits.costliest < 0) return "";
+  const auto at = static_cast<std::size_t>(waits.costliest);
+  const Seconds all = job.waiting * job.ranks;
+  std::string text = " Rank " + std::to_string(waits.costliest);
+  if (at < job.hosts.size()) text += " on host " + printable(job.hosts[at]);
+  text += " cost the others most: " + duration(waits.cost[at]) + ", " +
+          percent(waits.cost[at], all) + " of all waiting; it came last in " +
+          percent(waits.last[at], static_cast<double>(waits.calls)) + " of " +
+          std::to_string(waits.calls) + " calls";
+  if (waits.all_calls > waits.calls + 1) {
+    text += ", a sample of " + std::to_string(waits.all_calls);
+  }
+  text += '.';
+  if (job.clock_error > 0) {
+    text += " Clocks of hosts are compared to " + duration(job.clock_error) + '.';
+  }
+  if (waits.skipped >= 0) {
+    text += " The first call, in which ranks waited " + duration(waits.skipped) +
+            " together, is left out.";
+  }
+  return text;
+}
+
+/// Whose the calls were.
+std::string carried_out(const JobSummary& job) {
+  if (job.observes) {
+    return " latecomer looked on: the MPI library carried out all calls, as without it.";
   }
   const std::uint64_t by_library = total(job.calls) - job.calls.handled;
-  text += " latecomer carried out " + std::to_string(job.calls.handled) +
-          " calls, the MPI library " + std::to_string(by_library);
+  std::string text = " latecomer carried out " + std::to_string(job.calls.handled) +
+                     " calls, the MPI library " + std::to_string(by_library);
   if (job.short_calls > 0) {
     text += ", and " + std::to_string(job.short_calls) + " more that are too short to gain";
   }
-  text += " (sums over the ranks)." + saving(job);
-  if (job.nonblocking + job.persistent > 0) {
-    text += " Not looked at: " + std::to_string(job.nonblocking) +
-            " non-blocking collectives, and those of " + std::to_string(job.persistent) +
-            " persistent requests.";
-  }
-  return text;
+  return text + " (sums over the ranks)." + saving(job);
+}
+
+std::string json(const WaitingPlace& place) {
+  return "{\"collective\":" + json_quoted(place.collective) +
+         ",\"site\":" + json_quoted(place.site) + ",\"bytes\":" + std::to_string(place.bytes) +
+         ",\"waiting_s\":" + format_number(place.waiting) +
+         ",\"cost_s\":" + format_number(place.cost) + ",\"calls\":" + format_number(place.calls) +
+         ",\"last\":" + format_number(place.last) +
+         ",\"lateness_s\":" + format_number(place.lateness) + '}';
+}
+
+std::string json(const std::vector<double>& numbers) {
+  return json_list(numbers, [](double number) { return format_number(number); });
+}
+
+}  // namespace
+
+/// What handled calls cannot have lost: the time inside calls. What they cannot have saved, as far
+/// as anything was measured: the time of the run.
+bool has_estimate(const JobSummary& job) {
+  if (job.estimated == 0 || job.saved_range < 0) return false;
+  return job.saved + job.saved_range <= job.elapsed &&
+         job.saved_range - job.saved <= job.waiting + job.moving;
+}
+
+std::string describe(const JobSummary& job) {
+  return "Of " + duration(job.elapsed) + " from MPI_Init to MPI_Finalize a rank spent " +
+         duration(job.waiting) + " waiting for late ranks in collectives, and " +
+         duration(job.moving) + " moving data (means of " + std::to_string(job.ranks) + " ranks; " +
+         unseen(job) + ")." + late(job) + carried_out(job);
 }
 
 std::string json(const JobSummary& job) {
@@ -95,22 +136,34 @@ std::string json(const JobSummary& job) {
     calls += (calls.empty() ? "" : ",") + json_quoted(counter.name) + ':' +
              std::to_string(job.calls.*counter.member);
   }
-  return "{\"active\":true,\"ranks\":" + std::to_string(job.ranks) +
+  const JobWaits& waits = job.waits;
+  const bool told = waits.costliest >= 0;
+  const auto at = static_cast<std::size_t>(waits.costliest);
+  const auto place = [](const WaitingPlace& each) { return json(each); };
+  const auto host = [](const std::string& name) { return json_quoted(name); };
+  return "{\"active\":true,\"observes\":" + std::string(job.observes ? "true" : "false") +
+         ",\"ranks\":" + std::to_string(job.ranks) +
          ",\"elapsed_s\":" + format_number(job.elapsed) +
          ",\"waiting_s\":" + format_number(job.waiting) +
          ",\"moving_s\":" + format_number(job.moving) +
-         ",\"saved_s\":" + (job.estimated == 0 ? "null" : format_number(job.saved)) +
-         ",\"saved_range_s\":" +
-         (job.estimated == 0 || job.saved_range < 0 ? "null" : format_number(job.saved_range)) +
-         ",\"estimated_calls\":" + std::to_string(job.estimated) + ",\"calls\":{" + calls +
-         "},\"least_handled\":" + std::to_string(job.least_handled) +
+         ",\"saved_s\":" + (has_estimate(job) ? format_number(job.saved) : "null") +
+         ",\"saved_range_s\":" + (has_estimate(job) ? format_number(job.saved_range) : "null") +
+         ",\"estimated_calls\":" + std::to_string(has_estimate(job) ? job.estimated : 0) +
+         ",\"calls\":{" + calls + "},\"least_handled\":" + std::to_string(job.least_handled) +
          ",\"short_calls\":" + std::to_string(job.short_calls) +
          ",\"nonblocking\":" + std::to_string(job.nonblocking) +
          ",\"persistent\":" + std::to_string(job.persistent) +
-         ",\"told\":" + std::to_string(job.told) +
-         ",\"last_rank\":" + (job.last_rank < 0 ? "null" : std::to_string(job.last_rank)) +
-         ",\"last_host\":" + json_quoted(job.last_host) +
-         ",\"last_calls\":" + std::to_string(job.last_calls) + '}';
+         ",\"neighbour\":" + std::to_string(job.neighbour) +
+         ",\"unmatched\":" + std::to_string(waits.unmatched) +
+         ",\"told\":" + std::to_string(waits.calls) +
+         ",\"sampled_from\":" + std::to_string(waits.all_calls) +
+         ",\"last_rank\":" + (told ? std::to_string(waits.costliest) : "null") + ",\"last_host\":" +
+         json_quoted(told && at < job.hosts.size() ? job.hosts[at] : std::string()) +
+         ",\"last_calls\":" + (told ? format_number(waits.last[at]) : "0") +
+         ",\"skipped_s\":" + (waits.skipped >= 0 ? format_number(waits.skipped) : "null") +
+         ",\"clock_error_s\":" + format_number(job.clock_error) +
+         ",\"cost_s\":" + json(waits.cost) + ",\"hosts\":" + json_list(job.hosts, host) +
+         ",\"places\":" + json_list(waits.places, place) + '}';
 }
 
 }  // namespace latecomer

@@ -1,13 +1,6 @@
 // The calls of all ranks of a job, in a few numbers.
-//
-// Waiting is the time from a rank's arrival in a call to the last rank's, moving the time from then
-// to the rank's exit. Both are known of calls whose arrivals all ranks know. Of the other calls
-// with the same key the same part counts as waiting. Where no arrivals are known, ranks are
-// compared: of a collective that all ranks wait in, the rank that was inside for the shortest time
-// is taken not to have waited.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,28 +8,46 @@
 #include "base/types.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/report/savings.hpp"
-#include "schedule/problem.hpp"
 
 namespace latecomer {
 
 /// The calls of one rank, on all its communicators.
 struct RankTotals {
   latecomer_stats calls{};
-  std::uint64_t told = 0;  // calls whose arrivals are known
-  Seconds waiting = 0;     // of calls whose arrivals are known, or of keys with such
-  Seconds moving = 0;      // calls
-  std::array<Seconds, kCollectives> unknown{};  // time inside all others, by collective
   SavedTime saved;
-  std::vector<std::uint64_t> last;  // by rank of MPI_COMM_WORLD: calls in which it came last
 };
 
-/// Adds the calls of one key.
-void add_key(RankTotals& totals, const latecomer_key_stats& key);
+/// Calls of one place in the program, alike in collective and size.
+struct WaitingPlace {
+  std::string collective;
+  std::string site;         // "" if it is not known
+  std::int64_t bytes = -1;  // of the whole vector; -1: not known
+  Seconds waiting = 0;      // sum over calls and ranks
+  Seconds cost = 0;         // that the others waited for JobWaits::costliest
+  double calls = 0;         // in which it took part
+  double last = 0;          // of them, in which it came last
+  Seconds lateness = 0;     // its own, in their sum
+};
+
+/// Who waited for whom; seconds are sums over the calls (runtime/report/waits.hpp).
+struct JobWaits {
+  std::vector<Seconds> waiting;  // by rank of MPI_COMM_WORLD
+  std::vector<Seconds> moving;
+  std::vector<Seconds> cost;
+  std::vector<double> last;     // calls in which a rank came last
+  std::uint64_t calls = 0;      // whose arrivals are known, each counted once
+  std::uint64_t all_calls = 0;  // of the same communicators: those are a sample if it is more
+  std::uint64_t unmatched = 0;  // calls of all ranks that not all others are known to have made
+  Seconds skipped = -1;         // waiting in the first call, which is left out; -1: it is not
+  Rank costliest = -1;          // for whom the others waited most; -1: nobody waited
+  std::vector<WaitingPlace> places;  // some, those with the highest cost first
+};
 
 /// The whole job; seconds are means over its ranks.
 struct JobSummary {
   Rank ranks = 1;
-  Seconds elapsed = 0;  // from MPI_Init to MPI_Finalize
+  bool observes = false;  // no call was changed
+  Seconds elapsed = 0;    // from MPI_Init to MPI_Finalize
   Seconds waiting = 0;
   Seconds moving = 0;
   Seconds saved = 0;                // by handled calls, as estimated; negative: lost
@@ -45,13 +56,17 @@ struct JobSummary {
   latecomer_stats calls{};          // of all ranks
   std::uint64_t least_handled = 0;  // on one rank
   std::uint64_t short_calls = 0;    // of all ranks, left to the MPI library at once
-  std::uint64_t nonblocking = 0;    // of all ranks: non-blocking collectives, and ...
-  std::uint64_t persistent = 0;     // ... requests for persistent ones, all the MPI library's
-  std::uint64_t told = 0;           // calls whose arrivals are known, each counted once
-  std::uint64_t last_calls = 0;     // those of them in which `last_rank` came last
-  Rank last_rank = -1;              // that came last most often; -1: unknown
-  std::string last_host;
+  std::uint64_t nonblocking = 0;    // of all ranks, not looked at: non-blocking collectives, ...
+  std::uint64_t persistent = 0;     // ... requests for persistent ones, ...
+  std::uint64_t neighbour = 0;      // ... and collectives among neighbours
+  Seconds clock_error = 0;          // of the common time
+  JobWaits waits;
+  std::vector<std::string> hosts;  // by rank
 };
+
+/// True if the estimate of the saved time is one that the run allows: it is known how sure it is,
+/// and it is not more than all that was measured.
+[[nodiscard]] bool has_estimate(const JobSummary& job);
 
 /// Two or three sentences.
 [[nodiscard]] std::string describe(const JobSummary& job);

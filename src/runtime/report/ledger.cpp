@@ -1,7 +1,6 @@
 #include "runtime/report/ledger.hpp"
 
 #include <mutex>
-#include <numeric>
 #include <vector>
 
 #include "runtime/comm_state.hpp"
@@ -16,6 +15,8 @@ namespace {
 constexpr const char* kStatsVariable = "LATECOMER_STATS";
 constexpr const char* kSummary = "LATECOMER_SUMMARY";
 constexpr std::size_t kMaxFreed = 64;  // freed communicators that are reported one by one
+
+bool sentence_wanted = false;
 
 /// Where statistics go, by LATECOMER_STATS: "" nowhere, "1" a text on stderr, otherwise a file of
 /// this name.
@@ -44,30 +45,13 @@ CommStats stats_of(CommState& state) {
 void add_to(RankTotals& totals, CommState& state) {
   add(totals.calls, state.stats);
   totals.saved.add(state.records().saved());
-  for (const latecomer_key_stats& key : state.records().keys()) add_key(totals, key);
-  if (state.rank != 0 || state.last_to_arrive.empty()) return;
-  std::vector<int> ranks(state.last_to_arrive.size());
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::vector<int> in_world(ranks.size());
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  PMPI_Comm_group(state.comm, &group);
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Group_translate_ranks(group, static_cast<int>(ranks.size()), ranks.data(), world,
-                             in_world.data());
-  PMPI_Group_free(&group);
-  PMPI_Group_free(&world);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (in_world[i] == MPI_UNDEFINED) continue;
-    const auto place = static_cast<std::size_t>(in_world[i]);
-    if (totals.last.size() <= place) totals.last.resize(place + 1);
-    totals.last[place] += state.last_to_arrive[i];
-  }
 }
 
 class Ledger {
  public:
-  Ledger() : destination_(destination()), kept_(!destination_.empty() || environment(kSummary)) {
+  Ledger()
+      : destination_(destination()),
+        kept_(!destination_.empty() || environment(kSummary) || sentence_wanted) {
     if (!kept_) return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &stats_.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &stats_.ranks);
@@ -102,6 +86,9 @@ class Ledger {
   }
   void add_job(const JobSummary& job) {
     stats_.job = job;
+    if (sentence_wanted && destination_.empty() && !environment(kSummary) && stats_.rank == 0) {
+      log_line(describe(job));
+    }
     const auto name = environment(kSummary);
     if (!name || stats_.rank != 0) return;
     const std::string why = write_stats_file(from_first_folder(*name), json(job) + '\n');
@@ -148,6 +135,7 @@ Ledger& ledger() {
 
 }  // namespace
 
+void want_sentence() { sentence_wanted = true; }
 void ledger_open(CommState& state) { ledger().open(state); }
 void ledger_close(CommState& state) { ledger().close(state); }
 bool ledger_is_kept() { return ledger().is_kept(); }

@@ -13,7 +13,10 @@ struct CommState;
 void ledger_open(CommState& state);
 void ledger_close(CommState& state);
 
-/// True if the environment asks for a report; then all communicators are in it.
+/// The summary of the job is printed even if the environment asks for no report. Before the first
+/// communicator is used.
+void want_sentence();
+/// True if there is a report; then all communicators are in it.
 [[nodiscard]] bool ledger_is_kept();
 /// This rank's calls so far.
 [[nodiscard]] RankTotals ledger_totals();

@@ -23,8 +23,18 @@ constexpr const char* kDefinitions =
     "inside: from this rank's arrival in a call to its exit.\n"
     "told: calls whose arrivals all ranks know. Of these, waiting: from this rank's arrival to the "
     "last rank's; moving: from then to this rank's exit.\n"
-    "handled: by latecomer. native: by the MPI library, which was found best. fallback: by the MPI "
-    "library for another reason.\n";
+    "handled: by latecomer. fallback: by the MPI library for another reason than these. ";
+
+/// Whose the calls were that count as native.
+std::string about_native(const ProcessStats& stats) {
+  if (stats.job && stats.job->observes) {
+    return "native: by the MPI library, as LATECOMER=observe asked for.\n";
+  }
+  const auto named = environment("LATECOMER_ALGORITHM");
+  if (!named || *named == "auto") return "native: by the MPI library, which was chosen.\n";
+  return "native: by the MPI library, which was asked for, or chosen where the algorithm is "
+         "auto.\n";
+}
 
 std::string seconds(Seconds value) { return format_fixed(value, 6); }
 
@@ -130,8 +140,8 @@ std::string title(const CommStats& comm) {
 std::string json(const latecomer_stats& calls) {
   std::string text;
   for (const Counter& counter : counters()) {
-    text += (text.empty() ? "{" : ",") + json_quoted(counter.name) + ':' +
-            std::to_string(calls.*counter.member);
+    text += text.empty() ? '{' : ',';
+    text += json_quoted(counter.name) + ':' + std::to_string(calls.*counter.member);
   }
   return text + '}';
 }
@@ -210,7 +220,7 @@ std::string stats_text(const ProcessStats& stats) {
     text += std::to_string(stats.further_communicators) +
             " further communicators: " + counted(stats.further_calls) + '\n';
   }
-  text += stats.communicators.empty() ? "no calls\n" : kDefinitions;
+  text += stats.communicators.empty() ? "no calls\n" : kDefinitions + about_native(stats);
   return text;
 }
 

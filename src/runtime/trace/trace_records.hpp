@@ -76,7 +76,7 @@ struct Members {
 
 enum class Served : std::uint8_t {
   handled,       // by latecomer
-  native,        // by the MPI library, as was found best
+  native,        // by the MPI library, as was chosen or asked for
   short_vector,  // by the MPI library at once
   fallback,      // by the MPI library, for another reason
   failed,

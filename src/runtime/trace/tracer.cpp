@@ -7,12 +7,10 @@
 #include <ctime>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/parse.hpp"
 #include "base/writing.hpp"
 #include "latecomer/latecomer.h"
@@ -24,6 +22,8 @@
 #include "runtime/report/stats_file.hpp"
 #include "runtime/report/stats_report.hpp"
 #include "runtime/settings/environment.hpp"
+#include "runtime/trace/members.hpp"
+#include "runtime/trace/stamps.hpp"
 #include "runtime/trace/trace_file.hpp"
 
 namespace latecomer::trace {
@@ -93,22 +93,6 @@ std::unique_ptr<File> make_file() {
   return made;
 }
 
-/// The members of a communicator, by their ranks of MPI_COMM_WORLD; -1 for others.
-std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::vector<int> found(ranks.size());
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  PMPI_Comm_group(comm, &group);
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Group_translate_ranks(group, size, ranks.data(), world, found.data());
-  PMPI_Group_free(&group);
-  PMPI_Group_free(&world);
-  std::replace(found.begin(), found.end(), static_cast<int>(MPI_UNDEFINED), -1);
-  return {found.begin(), found.end()};
-}
-
 class Tracer {
  public:
   explicit Tracer(std::unique_ptr<File> file) : file_(std::move(file)) { (void)text(""); }
@@ -158,9 +142,8 @@ class Tracer {
  private:
   std::uint32_t add(const CommState& state) {
     const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
-    const char* const bytes = reinterpret_cast<const char*>(members.data());
     Communicator record;
-    record.key = fnv1a({bytes, members.size() * sizeof members[0]});
+    record.key = key_of(members);
     record.number = made_[record.key]++;
     record.id = communicators_++;
     record.size = state.ranks;
@@ -311,16 +294,22 @@ void note_clock(CommState& state) {
   tracer()->add(record);
 }
 
+/// Gives the communicator its id, if there is a file.
+void introduce(CommState& state) {
+  if (is_on() && state.trace.id == TraceOfComm::kNone) tracer()->introduce(state);
+}
+
 }  // namespace
 
 bool is_on() { return tracer() != nullptr; }
+bool is_recording() { return stamps::are_kept() || is_on(); }
 
 TracedCall::TracedCall(CommState& state, const latecomer::Call& call)
     : state_(state),
       collective_(call.parts_differ() ? "allgatherv" : to_string(call.collective)),
       op_(call.op),
       site_(call.site) {
-  if (state.trace.id == TraceOfComm::kNone) tracer()->introduce(state);
+  introduce(state);
   describe(record_, call, state);
   record_.sequence = state.trace.calls++;
   record_.communicator = state.trace.id;
@@ -330,7 +319,7 @@ TracedCall::TracedCall(CommState& state, const latecomer::Call& call)
 TracedCall::TracedCall(CommState& state, std::string_view collective, std::int64_t bytes,
                        const void* site)
     : state_(state), collective_(collective), site_(site) {
-  if (state.trace.id == TraceOfComm::kNone) tracer()->introduce(state);
+  introduce(state);
   record_.bytes = bytes;
   record_.sequence = state.trace.calls++;
   record_.communicator = state.trace.id;
@@ -339,6 +328,12 @@ TracedCall::TracedCall(CommState& state, std::string_view collective, std::int64
 
 void TracedCall::end(Served served, std::string_view algorithm, std::string_view parameters) {
   record_.exit = now_ns();
+  if (stamps::are_kept()) {
+    stamps::add(state_, collective_,
+                {record_.arrival, record_.exit, record_.bytes, site_,
+                 static_cast<std::uint32_t>(record_.sequence), 0});
+  }
+  if (!is_on()) return;
   record_.served = served;
   const std::string used = with_parameters(algorithm, parameters);
   tracer()->add(record_, {collective_, used, name_of(op_), site_});

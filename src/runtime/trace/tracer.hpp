@@ -1,5 +1,6 @@
-// Writes the calls of this process to its trace file, if LATECOMER_TRACE names a folder. Ranks do
-// not communicate for it: calls are matched when traces are read, by communicator and sequence.
+// Writes the calls of this process to its trace file, if LATECOMER_TRACE names a folder, and stamps
+// them in memory, if a summary of the job is wanted. Ranks do not communicate for it: calls are
+// matched when traces are read, by communicator and sequence.
 #pragma once
 
 #include <string_view>
@@ -16,6 +17,9 @@ namespace latecomer::trace {
 /// True if calls are traced. The first time it is asked, which must be after MPI_Init, the file is
 /// made.
 [[nodiscard]] bool is_on();
+
+/// True if calls are traced, or stamped in memory (runtime/trace/stamps.hpp).
+[[nodiscard]] bool is_recording();
 
 /// A collective call, from its arrival, when this is made.
 class TracedCall {

@@ -1,0 +1,417 @@
+#include "dropin/matching.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "base/hash.hpp"
+#include "runtime/report/stats_report.hpp"
+#include "runtime/report/waits.hpp"
+#include "runtime/trace/stamps.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr std::size_t kMostKeys = 256;   // that a rank takes part with
+constexpr std::size_t kMostPlaces = 32;  // of a group; further ones share the last
+constexpr std::size_t kToldPlaces = 8;   // of a rank
+constexpr int kTag = 1;
+
+// When the first call is left out: as in python/latecomer/analysis/cut.py.
+constexpr double kFew = 10;
+constexpr double kDominant = 0.1;
+constexpr double kTimes = 5;
+
+int size_of(std::size_t bytes) { return static_cast<int>(bytes); }
+
+/// Communicators with the same members, as one rank tells rank 0 of them.
+struct Entry {
+  std::uint64_t key = 0;
+  std::uint64_t size = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t numbers = 0;  // a hash of what the calls are
+  std::uint64_t mask = 0;     // the largest
+};
+
+/// Those that all members know alike.
+struct Known {
+  std::uint64_t key = 0;
+  std::uint64_t mask = 0;
+};
+
+/// One rank's part of a call.
+struct Times {
+  Seconds arrival = 0;
+  Seconds exit = 0;
+  std::uint64_t collective = 0;  // a hash of its name
+};
+
+struct PlaceKey {
+  std::uint32_t collective;
+  std::int64_t bytes;
+  const void* site;
+
+  auto operator<=>(const PlaceKey&) const = default;
+};
+
+/// This rank's stamps of communicators with the same members, and what it finds out about its part
+/// of their calls.
+struct Group {
+  std::vector<std::int32_t> members;
+  std::vector<stamps::CommStamps*> comms;
+  std::uint64_t calls = 0;
+  std::vector<stamps::Stamp> sample;  // the same calls on all members, in the same order
+  std::map<PlaceKey, Waits> places;
+  double weight = 1;  // calls for each one in the sample
+  std::uint64_t unlike = 0;
+
+  // The first call, if it is in this rank's part.
+  std::optional<Waits> first;
+  PlaceKey first_place{};
+  Seconds first_time = 0;
+
+  /// All of its calls.
+  [[nodiscard]] Entry made() const {
+    Entry entry{comms.front()->key(), members.size(), calls, comms.size(), 0};
+    for (const auto* each : comms) entry.mask = std::max(entry.mask, each->mask());
+    return entry;
+  }
+  /// Those in the sample.
+  [[nodiscard]] Entry sampled() const {
+    std::vector<std::uint32_t> numbers;
+    for (const stamps::Stamp& stamp : sample) numbers.push_back(stamp.sequence);
+    const char* const bytes = reinterpret_cast<const char*>(numbers.data());
+    return {comms.front()->key(), members.size(), sample.size(),
+            fnv1a({bytes, numbers.size() * sizeof(std::uint32_t)}), 0};
+  }
+};
+using Groups = std::map<std::uint64_t, Group>;
+
+class Matching {
+ public:
+  Matching(MPI_Comm comm, const ClockModel& clock) : comm_(comm), clock_(clock) {
+    PMPI_Comm_rank(comm, &me_);
+    PMPI_Comm_size(comm, &ranks_);
+  }
+
+  JobWaits operator()() {
+    gather_groups();
+    std::vector<Entry> mine;
+    for (const auto& [key, group] : groups_) mine.push_back(group.made());
+    std::sort(mine.begin(), mine.end(),
+              [](const Entry& a, const Entry& b) { return a.calls > b.calls; });
+    mine.resize(std::min(mine.size(), kMostKeys));
+    const std::vector<Known> made = known_alike(mine);
+    mine.clear();
+    for (const Known& each : made) {
+      const auto found = groups_.find(each.key);
+      if (found == groups_.end()) continue;
+      take_sample(found->second, each.mask);
+      mine.push_back(found->second.sampled());
+    }
+    for (const Known& each : known_alike(mine)) {
+      const auto found = groups_.find(each.key);
+      if (found != groups_.end()) analyse(found->second);
+    }
+    leave_out_first();
+    add_up();
+    tell_places();
+    return std::move(all_);
+  }
+
+ private:
+  void gather_groups() {
+    for (stamps::CommStamps& comm : stamps::all()) {
+      const auto* const members = comm.members();
+      if (members != nullptr && members->size() == 1) continue;  // nobody waits
+      made_ += comm.calls();
+      if (members == nullptr || std::find(members->begin(), members->end(), -1) != members->end()) {
+        continue;
+      }
+      Group& group = groups_[comm.key()];
+      group.members = *members;
+      group.comms.push_back(&comm);
+      group.calls += comm.calls();
+    }
+  }
+
+  /// Those of which all members tell the same.
+  std::vector<Known> known_alike(const std::vector<Entry>& mine) {
+    const std::vector<Entry> all = gathered(mine);
+    std::map<std::uint64_t, std::pair<Entry, std::uint64_t>> merged;  // and how many have it
+    for (const Entry& each : all) {
+      auto& [entry, have] = merged.try_emplace(each.key, each, 0).first->second;
+      const bool alike =
+          entry.size == each.size && entry.calls == each.calls && entry.numbers == each.numbers;
+      if (alike) ++have;
+      entry.mask = std::max(entry.mask, each.mask);
+    }
+    std::vector<Known> known;
+    for (const auto& [key, each] : merged) {
+      if (each.second == each.first.size) known.push_back({key, each.first.mask});
+    }
+    auto count = static_cast<std::uint64_t>(known.size());
+    PMPI_Bcast(&count, 1, MPI_UINT64_T, 0, comm_);
+    known.resize(count);
+    PMPI_Bcast(known.data(), size_of(count * sizeof(Known)), MPI_BYTE, 0, comm_);
+    return known;
+  }
+
+  /// On rank 0 everybody's.
+  template <class Item>
+  std::vector<Item> gathered(const std::vector<Item>& mine) {
+    const int bytes = size_of(mine.size() * sizeof(Item));
+    std::vector<int> sizes(static_cast<std::size_t>(ranks_));
+    PMPI_Gather(&bytes, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, comm_);
+    std::vector<int> places(sizes.size());
+    int end = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      places[i] = end;
+      end += sizes[i];
+    }
+    std::vector<Item> all(me_ == 0 ? static_cast<std::size_t>(end) / sizeof(Item) : 0);
+    PMPI_Gatherv(mine.data(), bytes, MPI_BYTE, all.data(), sizes.data(), places.data(), MPI_BYTE, 0,
+                 comm_);
+    return all;
+  }
+
+  static void take_sample(Group& group, std::uint64_t mask) {
+    std::sort(group.comms.begin(), group.comms.end(),
+              [](const auto* a, const auto* b) { return a->number() < b->number(); });
+    for (stamps::CommStamps* const comm : group.comms) {
+      comm->reduce_to(mask);
+      auto& own = comm->kept();
+      std::sort(own.begin(), own.end(), [](const stamps::Stamp& a, const stamps::Stamp& b) {
+        return a.sequence < b.sequence;
+      });
+      group.sample.insert(group.sample.end(), own.begin(), own.end());
+    }
+  }
+
+  [[nodiscard]] Times times_of(const stamps::Stamp& stamp) const {
+    const auto common = [&](std::int64_t time) {
+      return clock_.common(static_cast<Seconds>(time) * 1e-9);
+    };
+    return {common(stamp.arrival), common(stamp.exit), fnv1a(stamps::name_of(stamp.collective))};
+  }
+
+  /// Each member gets all members' times of an equal part of the calls.
+  void analyse(Group& group) {
+    const std::vector<stamps::Stamp>& own = group.sample;
+    if (own.empty()) return;
+    std::vector<Times> mine;
+    mine.reserve(own.size());
+    for (const stamps::Stamp& stamp : own) mine.push_back(times_of(stamp));
+    const std::size_t size = group.members.size();
+    const auto place = static_cast<std::size_t>(
+        std::find(group.members.begin(), group.members.end(), me_) - group.members.begin());
+    const auto begin = [&](std::size_t part) { return own.size() * part / size; };
+    const std::size_t first = begin(place);
+    const std::size_t count = begin(place + 1) - first;
+    std::vector<Times> theirs(size * count);  // of each member, one after the other
+    for (std::size_t step = 0; step < size; ++step) {
+      const std::size_t to = (place + step) % size;
+      const std::size_t from = (place + size - step) % size;
+      PMPI_Sendrecv(&mine[std::min(begin(to), mine.size() - 1)],
+                    size_of((begin(to + 1) - begin(to)) * sizeof(Times)), MPI_BYTE,
+                    group.members[to], kTag, theirs.data() + from * count,
+                    size_of(count * sizeof(Times)), MPI_BYTE, group.members[from], kTag, comm_,
+                    MPI_STATUS_IGNORE);
+    }
+    all_.all_calls += place == 0 ? group.calls : 0;
+    group.weight = static_cast<double>(group.calls) / static_cast<double>(own.size());
+    std::vector<Seconds> arrivals(size);
+    std::vector<Seconds> exits(size);
+    for (std::size_t call = 0; call < count; ++call) {
+      bool alike = true;
+      for (std::size_t i = 0; i < size; ++i) {
+        const Times& times = theirs[i * count + call];
+        arrivals[i] = times.arrival;
+        exits[i] = times.exit;
+        alike = alike && times.collective == mine[first + call].collective;
+      }
+      if (!alike) {
+        ++group.unlike;
+        continue;
+      }
+      const stamps::Stamp& stamp = own[first + call];
+      const PlaceKey key = place_of(group, stamp);
+      group.places.try_emplace(key, size).first->second.add(arrivals, exits);
+      if (first + call == 0 && stamp.sequence == 0) {
+        group.first.emplace(size).add(arrivals, exits);
+        group.first_place = key;
+        group.first_time = *std::min_element(arrivals.begin(), arrivals.end());
+      }
+    }
+  }
+
+  static PlaceKey place_of(const Group& group, const stamps::Stamp& stamp) {
+    const PlaceKey key{stamp.collective, stamp.bytes, stamp.site};
+    const bool known = group.places.size() < kMostPlaces || group.places.contains(key);
+    return known ? key : PlaceKey{stamp.collective, -1, nullptr};
+  }
+
+  template <class Value>
+  Value summed(Value mine) {
+    double number = static_cast<double>(mine);
+    PMPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_DOUBLE, MPI_SUM, comm_);
+    return static_cast<Value>(number);
+  }
+
+  /// Leaves out the first call of the job where it makes much of all waiting, as where ranks begin
+  /// at different times.
+  void leave_out_first() {
+    struct {
+      double time = 1e300;
+      int rank = 0;
+    } first;
+    first.rank = me_;
+    Group* mine = nullptr;
+    double waiting = 0;
+    double calls = 0;
+    for (auto& [key, group] : groups_) {
+      for (const auto& [place, waits] : group.places) {
+        waiting += group.weight * waits.all_waiting();
+        calls += group.weight * static_cast<double>(waits.calls);
+      }
+      if (!group.first || group.first_time >= first.time) continue;
+      first.time = group.first_time;
+      mine = &group;
+    }
+    PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm_);
+    if (first.time >= 1e300) return;
+    waiting = summed(waiting);
+    calls = summed(calls);
+    double own = mine != nullptr ? mine->first->all_waiting() : 0;
+    PMPI_Bcast(&own, 1, MPI_DOUBLE, first.rank, comm_);
+    if (calls < kFew || own < kDominant * waiting || own < kTimes * (waiting - own) / (calls - 1)) {
+      return;
+    }
+    all_.skipped = own;
+    if (me_ == first.rank) mine->places.find(mine->first_place)->second.remove(*mine->first);
+  }
+
+  void add_up() {
+    const auto ranks = static_cast<std::size_t>(ranks_);
+    std::vector<double> sums(4 * ranks);
+    std::uint64_t known = 0;
+    double used = 0;
+    for (const auto& [key, group] : groups_) {
+      for (const auto& [place, waits] : group.places) {
+        known += waits.calls;
+        used += group.weight * static_cast<double>(waits.calls * group.members.size());
+        for (std::size_t i = 0; i < group.members.size(); ++i) {
+          const auto rank = static_cast<std::size_t>(group.members[i]);
+          sums[rank] += group.weight * waits.waiting[i];
+          sums[ranks + rank] += group.weight * waits.moving[i];
+          sums[2 * ranks + rank] += group.weight * waits.cost[i];
+          sums[3 * ranks + rank] += waits.last[i];
+        }
+      }
+    }
+    PMPI_Allreduce(MPI_IN_PLACE, sums.data(), size_of(sums.size()), MPI_DOUBLE, MPI_SUM, comm_);
+    const auto part = [&](std::size_t number) {
+      const auto begin = sums.begin() + static_cast<std::ptrdiff_t>(number * ranks);
+      return std::vector<double>(begin, begin + ranks_);
+    };
+    all_.waiting = part(0);
+    all_.moving = part(1);
+    all_.cost = part(2);
+    all_.last = part(3);
+    all_.calls = summed(known);
+    all_.all_calls = summed(all_.all_calls);
+    const double left = summed(static_cast<double>(made_)) - summed(used);
+    const double skipped = all_.skipped >= 0 ? ranks_ : 0;
+    all_.unmatched = static_cast<std::uint64_t>(std::max(0.0, left - skipped) + 0.5);
+    const auto most = std::max_element(all_.cost.begin(), all_.cost.end());
+    if (*most > 0) all_.costliest = static_cast<Rank>(most - all_.cost.begin());
+  }
+
+  /// A place as ranks tell it.
+  struct Told {
+    std::array<char, 32> collective{};
+    std::array<char, 168> site{};
+    std::int64_t bytes = -1;
+    double waiting = 0;
+    double cost = 0;
+    double calls = 0;
+    double last = 0;
+    double lateness = 0;
+
+    [[nodiscard]] double weight() const { return cost > 0 ? cost : waiting; }
+  };
+
+  template <std::size_t size>
+  static void write(std::array<char, size>& to, std::string_view text) {
+    std::copy_n(text.data(), std::min(text.size(), size - 1), to.data());
+  }
+  template <std::size_t size>
+  static std::string text(const std::array<char, size>& from) {
+    return {from.data(), strnlen(from.data(), size)};
+  }
+
+  [[nodiscard]] Told told(const Group& group, const PlaceKey& key, const Waits& waits) const {
+    Told told;
+    write(told.collective, stamps::name_of(key.collective));
+    if (key.site != nullptr) write(told.site, name_of_site(key.site));
+    told.bytes = key.bytes;
+    told.waiting = group.weight * waits.all_waiting();
+    const auto found = std::find(group.members.begin(), group.members.end(), all_.costliest);
+    if (found == group.members.end()) return told;
+    const auto at = static_cast<std::size_t>(found - group.members.begin());
+    told.cost = group.weight * waits.cost[at];
+    told.calls = static_cast<double>(waits.calls);
+    told.last = waits.last[at];
+    told.lateness = waits.lateness[at];
+    return told;
+  }
+
+  void tell_places() {
+    std::vector<Told> mine;
+    for (const auto& [key, group] : groups_) {
+      for (const auto& [place, waits] : group.places) {
+        if (waits.calls > 0) mine.push_back(told(group, place, waits));
+      }
+    }
+    const auto heavier = [](const auto& a, const auto& b) { return a.weight() > b.weight(); };
+    std::sort(mine.begin(), mine.end(), heavier);
+    mine.resize(std::min(mine.size(), kToldPlaces));
+    std::map<std::pair<std::string, std::pair<std::string, std::int64_t>>, Told> merged;
+    for (const Told& each : gathered(mine)) {
+      const auto [found, fresh] =
+          merged.try_emplace({text(each.collective), {text(each.site), each.bytes}}, each);
+      if (fresh) continue;
+      Told& sum = found->second;
+      sum.waiting += each.waiting;
+      sum.cost += each.cost;
+      sum.calls += each.calls;
+      sum.last += each.last;
+      sum.lateness += each.lateness;
+    }
+    std::vector<Told> all;
+    for (const auto& [name, each] : merged) all.push_back(each);
+    std::stable_sort(all.begin(), all.end(), heavier);
+    all.resize(std::min(all.size(), 2 * kToldPlaces));
+    for (const Told& each : all) {
+      all_.places.push_back({text(each.collective), text(each.site), each.bytes, each.waiting,
+                             each.cost, each.calls, each.last, each.lateness});
+    }
+  }
+
+  MPI_Comm comm_;
+  ClockModel clock_;
+  int me_ = 0;
+  int ranks_ = 1;
+  Groups groups_;
+  std::uint64_t made_ = 0;  // calls of this rank that others took part in
+  JobWaits all_;
+};
+
+}  // namespace
+
+JobWaits match_calls(MPI_Comm comm, const ClockModel& clock) { return Matching(comm, clock)(); }
+
+}  // namespace latecomer

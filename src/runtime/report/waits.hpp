@@ -1,0 +1,35 @@
+// Who waits for whom in calls whose arrivals are known. The definitions are those of
+// python/latecomer/analysis/lateness.py: a rank waits from its arrival to the last one, or to its
+// own exit if it leaves before; the rest is moving data. Between two arrivals those that are there
+// wait for those that are not, and each of these is charged an equal part: its cost. So the costs
+// of a call are all its waiting.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace latecomer {
+
+/// Sums over calls of the same ranks, by their place.
+struct Waits {
+  explicit Waits(std::size_t ranks = 0)
+      : waiting(ranks), moving(ranks), cost(ranks), lateness(ranks), last(ranks) {}
+
+  /// Adds a call of at least one rank. Times are those of one clock.
+  void add(std::span<const Seconds> arrivals, std::span<const Seconds> exits);
+  /// Takes away what was added as `other`.
+  void remove(const Waits& other);
+  [[nodiscard]] Seconds all_waiting() const;
+
+  std::uint64_t calls = 0;
+  std::vector<Seconds> waiting;
+  std::vector<Seconds> moving;
+  std::vector<Seconds> cost;      // that the others waited for it
+  std::vector<Seconds> lateness;  // after the call's median arrival; negative: before
+  std::vector<double> last;       // calls in which it came last
+};
+
+}  // namespace latecomer

@@ -1,0 +1,30 @@
+#include "runtime/trace/members.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/hash.hpp"
+
+namespace latecomer {
+
+std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> found(ranks.size());
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_translate_ranks(group, size, ranks.data(), world, found.data());
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  std::replace(found.begin(), found.end(), static_cast<int>(MPI_UNDEFINED), -1);
+  return {found.begin(), found.end()};
+}
+
+std::uint64_t key_of(const std::vector<std::int32_t>& members) {
+  const char* const bytes = reinterpret_cast<const char*>(members.data());
+  return fnv1a({bytes, members.size() * sizeof members[0]});
+}
+
+}  // namespace latecomer

@@ -1,0 +1,111 @@
+#include "runtime/trace/stamps.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "runtime/comm_state.hpp"
+#include "runtime/trace/members.hpp"
+
+namespace latecomer::stamps {
+namespace {
+
+struct OfMembers {
+  std::vector<std::int32_t> members;
+  std::uint32_t communicators = 0;  // with these members, so far
+};
+
+struct Kept {
+  std::mutex guard;
+  bool on = false;
+  std::deque<CommStamps> all;                     // their addresses stay
+  std::size_t stamps = 0;                         // in all of them
+  std::map<std::uint64_t, OfMembers> by;          // key
+  std::map<std::string_view, std::uint32_t> ids;  // of collectives
+  std::vector<std::string_view> names;
+};
+
+Kept& kept() {
+  static auto& made = *new Kept;  // calls may come after static objects
+  return made;
+}
+
+CommStamps& introduce(Kept& all, const CommState& state) {
+  if (all.all.size() >= kMostComms) return all.all.emplace_back(0, 0, nullptr);
+  std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
+  const std::uint64_t key = key_of(members);
+  OfMembers& same = all.by[key];
+  if (same.communicators == 0) same.members = std::move(members);
+  return all.all.emplace_back(key, same.communicators++, &same.members);
+}
+
+std::uint32_t id_of(Kept& all, std::string_view collective) {
+  const auto [found, fresh] =
+      all.ids.emplace(collective, static_cast<std::uint32_t>(all.names.size()));
+  if (fresh) all.names.push_back(collective);
+  return found->second;
+}
+
+/// Makes the largest sample smaller.
+void make_room(Kept& all) {
+  const auto most = std::max_element(all.all.begin(), all.all.end(), [](auto& a, auto& b) {
+    return a.kept().size() < b.kept().size();
+  });
+  all.stamps -= most->kept().size();
+  most->thin();
+  all.stamps += most->kept().size();
+}
+
+/// All bits of the number decide about each bit: calls of a loop have numbers with equal last bits.
+/// (The finalizer of splitmix64.)
+std::uint64_t mixed(std::uint64_t number) {
+  number = (number + 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL;
+  number = (number ^ (number >> 27)) * 0x94d049bb133111ebULL;
+  return number ^ (number >> 31);
+}
+
+}  // namespace
+
+void CommStamps::add(const Stamp& stamp) {
+  ++calls_;
+  if (members_ == nullptr || (mixed(stamp.sequence) & mask_) != 0) return;
+  try {
+    kept_.push_back(stamp);
+  } catch (const std::bad_alloc&) {
+    give_up();
+  }
+}
+
+void CommStamps::reduce_to(std::uint64_t mask) {
+  mask_ = mask;
+  std::erase_if(kept_, [&](const Stamp& each) { return (mixed(each.sequence) & mask) != 0; });
+}
+
+void CommStamps::give_up() {
+  members_ = nullptr;
+  std::vector<Stamp>().swap(kept_);
+}
+
+void keep() { kept().on = true; }
+bool are_kept() { return kept().on; }
+
+void add(CommState& state, std::string_view collective, Stamp stamp) try {
+  Kept& all = kept();
+  const std::lock_guard lock(all.guard);
+  if (state.trace.stamps == nullptr) state.trace.stamps = &introduce(all, state);
+  CommStamps& own = *state.trace.stamps;
+  stamp.collective = id_of(all, collective);
+  all.stamps -= own.kept().size();
+  own.add(stamp);
+  if (own.kept().size() >= kMostOfOne) own.thin();
+  all.stamps += own.kept().size();
+  if (all.stamps >= kMostOfAll) make_room(all);
+} catch (const std::bad_alloc&) {
+  // Other ranks know more calls of this communicator then, so none of them is used.
+}
+
+std::deque<CommStamps>& all() { return kept().all; }
+std::string_view name_of(std::uint32_t collective) { return kept().names[collective]; }
+
+}  // namespace latecomer::stamps

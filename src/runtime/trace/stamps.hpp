@@ -1,0 +1,80 @@
+// When this process came to its collectives and left them, kept in memory for the summary of the
+// job. Ranks do not communicate for it: calls are matched at the end, by communicator and sequence.
+//
+// Bounded: where there are many calls a sample is kept. Whether a call is in it rests on its number
+// alone, and each smaller sample is a part of the larger ones. So the ranks' smallest sample is one
+// that all of them have.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace latecomer {
+struct CommState;
+}
+
+namespace latecomer::stamps {
+
+struct Stamp {
+  std::int64_t arrival = 0;  // CLOCK_MONOTONIC, nanoseconds
+  std::int64_t exit = 0;
+  std::int64_t bytes = -1;     // of the whole vector; -1: not known on this rank
+  const void* site = nullptr;  // where the program called from
+  std::uint32_t sequence = 0;  // of the collectives on the communicator
+  std::uint32_t collective = 0;
+};
+
+/// The calls on one communicator.
+class CommStamps {
+ public:
+  /// `key`: a hash of the members. `number`: among the communicators with these. `members`: ranks
+  /// of MPI_COMM_WORLD, -1 for others; null: nothing is kept of the communicator.
+  CommStamps(std::uint64_t key, std::uint32_t number, const std::vector<std::int32_t>* members)
+      : key_(key), number_(number), members_(members) {}
+
+  void add(const Stamp& stamp);
+  /// Keeps about half as many stamps.
+  void thin() { reduce_to(2 * mask_ + 1); }
+  /// Keeps the smaller sample of this mask.
+  void reduce_to(std::uint64_t mask);
+  /// Keeps nothing of the communicator from now on.
+  void give_up();
+
+  [[nodiscard]] std::uint64_t key() const { return key_; }
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] const std::vector<std::int32_t>* members() const { return members_; }
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  /// Bits of a call's mixed number that are 0 if it is in the sample: 0, 1, 3, 7 and so on.
+  [[nodiscard]] std::uint64_t mask() const { return mask_; }
+  /// In the order in which they ended.
+  [[nodiscard]] std::vector<Stamp>& kept() { return kept_; }
+
+ private:
+  std::uint64_t key_;
+  std::uint32_t number_;
+  const std::vector<std::int32_t>* members_;
+  std::vector<Stamp> kept_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t mask_ = 0;
+};
+
+inline constexpr std::size_t kMostOfOne = 1 << 16;  // stamps of a communicator, and of ...
+inline constexpr std::size_t kMostOfAll = 1 << 20;  // ... all of them
+inline constexpr std::size_t kMostComms = 1 << 12;  // of further ones nothing is kept
+
+/// From now on stamps are kept. Before the first call.
+void keep();
+[[nodiscard]] bool are_kept();
+
+/// Adds a call. `collective`: its name, a text that stays.
+void add(CommState& state, std::string_view collective, Stamp stamp);
+
+/// After the last call.
+[[nodiscard]] std::deque<CommStamps>& all();
+[[nodiscard]] std::string_view name_of(std::uint32_t collective);
+
+}  // namespace latecomer::stamps
