@@ -296,7 +296,8 @@ MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
   const std::int64_t before = without_scratch();
   choose_all(comm);
   // On a fast machine it takes more calls until they have taken long enough for a choice.
-  for (int tries = 0; state_of(comm).resources == nullptr && tries < 2000; ++tries) calls(comm, true);
+  for (int tries = 0; state_of(comm).resources == nullptr && tries < 2000; ++tries)
+    calls(comm, true);
   CHECK(state_of(comm).resources != nullptr);
   const std::int64_t most = kMax + 256 * std::int64_t{context.ranks};
   const std::int64_t used = without_scratch() - before;

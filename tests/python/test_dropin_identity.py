@@ -144,4 +144,6 @@ def test_jobs_that_tolerate_the_death_of_ranks_are_left_alone(tmp_path):
     )
     job = run_cases("openmpi", 3, ["reductions"], {"LATECOMER_STATS": "1"}, behind=[tolerant])
     assert job.check().err.count("\n") == 1
-    assert job.err.startswith("latecomer: inactive, the MPI library carries out all calls: the job tolerates failures")
+    assert job.err.startswith(
+        "latecomer: inactive, the MPI library carries out all calls: the job tolerates failures"
+    )

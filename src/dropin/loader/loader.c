@@ -235,7 +235,8 @@ static int lacks(const char* symbol) {
 #define TYPES8 long a, long b, long c, long d, long e, long f, long g, long h
 #define TYPES9 long a, long b, long c, long d, long e, long f, long g, long h, long i
 #define TYPES10 long a, long b, long c, long d, long e, long f, long g, long h, long i, long j
-#define TYPES11 long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
+#define TYPES11 \
+  long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
 #define MORE0
 #define MORE1 , long a
 #define MORE2 , long a, long b
@@ -247,7 +248,8 @@ static int lacks(const char* symbol) {
 #define MORE8 , long a, long b, long c, long d, long e, long f, long g, long h
 #define MORE9 , long a, long b, long c, long d, long e, long f, long g, long h, long i
 #define MORE10 , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j
-#define MORE11 , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
+#define MORE11 \
+  , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
 #define WORDS0
 #define WORDS1 a
 #define WORDS2 a, b
