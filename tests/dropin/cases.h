@@ -24,9 +24,9 @@ struct named_case {
 extern const struct named_case data_cases[]; /* buffers, counts, datatypes, operators */
 extern const struct named_case life_cases[]; /* communicators, errors, threads */
 extern const struct named_case named_only_cases[];
-extern const struct named_case fortran_cases[];  /* as Fortran programs call */
-extern const struct named_case device_cases[];   /* memory of a device; by name only */
-extern const struct named_case spelling_cases[]; /* by name only */
+extern const struct named_case fortran_cases[];    /* as Fortran programs call */
+extern const struct named_case device_cases[];     /* memory of a device; by name only */
+extern const struct named_case spelling_cases[];   /* by name only */
 extern const struct named_case belongings_cases[]; /* files, limits; by name only */
 
 /* The MPI library's own function: LIBRARY(Allreduce)(in, out, ...). */
