@@ -194,7 +194,9 @@ def test_variables_are_read_at_the_begin(name, tmp_path):
     variables = HANDLED | {"LATECOMER_STATS": str(tmp_path / "%r.json")}
     job = run_cases(name, 2, ["changed_environment"], variables).check()
     assert job.err == ""
-    assert all(calls["handled"] == 40 for calls in calls_of(tmp_path, 2))
+    for calls in calls_of(tmp_path, 2):  # of 40; the first ones link the ranks
+        assert calls["handled"] > 30
+        assert calls["fallback_settings"] == 0
 
 
 # ---- after main
