@@ -6,8 +6,8 @@
  * with its arguments unchanged, which works as long as arguments are integers or pointers, for
  * handles of either kind.
  *
- * A PMPI_ function goes straight to the MPI library if a call of ours is under way on the thread (a
- * tool behind us, or our own library, calls it then), or if the MPI library itself calls.
+ * A PMPI_ function goes straight to the MPI library if the MPI library itself calls, our own
+ * library, or a tool behind us, to which our calls go on.
  *
  * Short calls, which the drop-in library would leave to the MPI library anyway, go there at once
  * (short_calls.h).
@@ -51,6 +51,18 @@ static const char* const names[places] = {
 #undef FORTRAN
 #undef SHORT
 };
+static const char is_of_fortran[places] = {
+#define STUB(name, words) 0,
+#undef FORTRAN
+#define FORTRAN(name, words) 1,
+#define LARGE STUB
+#define SHORT(name, words, count, type, member) 0,
+#include "stubs.inc"
+#undef STUB
+#undef LARGE
+#undef FORTRAN
+#undef SHORT
+};
 enum spelling { plain, profiling, spellings };
 
 static const char* name_of(int place, enum spelling spelling) {
@@ -65,15 +77,21 @@ static struct latecomer_short_calls short_calls = {.below = {INT_MIN, INT_MIN, I
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int ready;
 static struct mpi_library mpi;
-static uintptr_t own_begin, own_end; /* of the family's library; 0: there is none */
+/* The code whose PMPI_ calls are no calls of the program: the MPI library's, our own, and that of
+ * tools behind us. */
+static struct range {
+  uintptr_t begin, end;
+} inner[12];
+static int inner_count;
+static int tools_behind;
 
-/* The call of ours that is under way on this thread: its frame on the stack, where the program
- * called, and how it spelled the call. A call that was left by an exception or longjmp() is noticed
- * by its frame: that of a later call is not below it. */
+/* The call of ours that is under way on this thread: where the program called, how it spelled the
+ * call, which function that is, and its frame on the stack. */
 struct under_way {
-  const char* frame;
   const void* caller;
   enum spelling spelled;
+  int place;
+  const char* frame;
 };
 static __thread struct under_way under_way __attribute__((tls_model("initial-exec")));
 
@@ -117,18 +135,37 @@ static int is_within(const void* address, uintptr_t begin, uintptr_t end) {
   return (uintptr_t)address - begin < end - begin;
 }
 
-static int note_own_range(struct dl_phdr_info* info, size_t size, void* at) {
+static int is_in_inner_code(const void* address) {
+  for (int i = 0; i < inner_count; ++i) {
+    if (is_within(address, inner[i].begin, inner[i].end)) return 1;
+  }
+  return 0;
+}
+
+/* Notes the code around an address; for dl_iterate_phdr(). */
+static int note_inner(struct dl_phdr_info* info, size_t size, void* at) {
   (void)size;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)* const part = &info->dlpi_phdr[i];
     const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
     if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
     if (!is_within(at, begin, begin + part->p_memsz)) continue;
-    own_begin = begin;
-    own_end = begin + part->p_memsz;
+    if (inner_count < (int)(sizeof inner / sizeof *inner)) {
+      inner[inner_count++] = (struct range){begin, begin + part->p_memsz};
+    }
     return 1;
   }
   return 0;
+}
+
+/* Fortran's functions that come next are no tool's: they call the program's PMPI_ functions. */
+static void note_tools_behind(void) {
+  for (int i = 0; i < places; ++i) {
+    void* const after = (void*)on[plain][i];
+    if (is_of_fortran[i] || after == NULL || is_in_inner_code(after)) continue;
+    tools_behind = 1;
+    dl_iterate_phdr(note_inner, after);
+  }
 }
 
 /* The drop-in library beside this one that was built for the MPI library. */
@@ -178,7 +215,9 @@ static void fill_tables(const void* caller) {
                                struct latecomer_short_calls*);
       const follower follow = (follower)dlsym(family, "latecomer_dropin_follow");
       if (follow != NULL) follow(pass_on, call_site, &short_calls);
-      dl_iterate_phdr(note_own_range, (void*)follow);
+      dl_iterate_phdr(note_inner, (void*)follow);
+      inner[inner_count++] = (struct range){mpi.begin, mpi.end};
+      note_tools_behind();
     }
     for (int i = 0; i < places; ++i) {
       void* const own = family != NULL ? dlsym(family, name_of(i, plain)) : NULL;
@@ -205,10 +244,11 @@ static function find(int place, enum spelling spelling, const void* caller) {
   return found;
 }
 
-/* True if a call by PMPI_ is for the MPI library: ours is under way, or the MPI library calls. */
-static inline int is_inner(const char* here, const void* caller) {
-  return here < under_way.frame || is_within(caller, mpi.begin, mpi.end) ||
-         is_within(caller, own_begin, own_end);
+/* True if a call by PMPI_ goes on to the MPI library. A tool may call from other code than its
+ * wrapper's: then the same function of ours is under way. */
+static inline int is_inner(int place, const char* here, const void* caller) {
+  if (is_in_inner_code(caller)) return 1;
+  return tools_behind && under_way.place == place && here < under_way.frame;
 }
 
 /* The address of this variable, once this library is relocated. Before that nothing outside it can
@@ -297,7 +337,7 @@ static inline int is_short(long count, long type) {
                                                const void* caller MORE##words) {            \
     const function target = __atomic_load_n(&to[spelling][place_##name], __ATOMIC_ACQUIRE); \
     const struct under_way outer = under_way;                                               \
-    under_way = (struct under_way){frame, caller, spelling};                                \
+    under_way = (struct under_way){caller, spelling, place_##name, frame};                  \
     const long result = __builtin_expect(target == NULL, 0)                                 \
                             ? first_##spelling##_##name(caller AND##words)                  \
                             : CALL(words, target);                                          \
@@ -311,12 +351,12 @@ static inline int is_short(long count, long type) {
     shortly;                                             \
     return enter_plain_##name(FRAME, CALLER AND##words); \
   }
-#define PROFILING(name, own, words, shortly)                                      \
-  ENTER(name, words, profiling)                                                   \
-  long own(TYPES##words) {                                                        \
-    shortly;                                                                      \
-    if (is_inner(FRAME, CALLER)) return CALL(words, on[profiling][place_##name]); \
-    return enter_profiling_##name(FRAME, CALLER AND##words);                      \
+#define PROFILING(name, own, words, shortly)                                                    \
+  ENTER(name, words, profiling)                                                                 \
+  long own(TYPES##words) {                                                                      \
+    shortly;                                                                                    \
+    if (is_inner(place_##name, FRAME, CALLER)) return CALL(words, on[profiling][place_##name]); \
+    return enter_profiling_##name(FRAME, CALLER AND##words);                                    \
   }
 #define STUB(name, words)            \
   PUBLIC long name(TYPES##words);    \
