@@ -242,8 +242,9 @@ void tell_settings(const Policy& policy) {
 void note_begin(const std::string& why) {
   const auto name = environment("LATECOMER_SUMMARY");
   if (!name) return;
-  (void)write_stats_file(*name, std::string("{\"active\":") + (why.empty() ? "true" : "false") +
-                                    ",\"why\":" + json_quoted(why) + "}\n");
+  (void)write_stats_file(from_first_folder(*name), std::string("{\"active\":") +
+                                                       (why.empty() ? "true" : "false") +
+                                                       ",\"why\":" + json_quoted(why) + "}\n");
 }
 
 void report_inactive(const std::string& why) {
@@ -287,10 +288,8 @@ void begin_activity() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (tolerates_failures()) {
     if (rank == 0) {
-      const std::string why =
-          "the job tolerates failures of ranks (--with-ft), and the library waits for all of them";
-      log_line("inactive: " + why + "; the MPI library carries out all calls");
-      note_begin(why);
+      report_inactive(
+          "the job tolerates failures of ranks (--with-ft), and the library waits for all of them");
     }
     return;
   }
