@@ -242,8 +242,9 @@ void tell_settings(const Policy& policy) {
 void note_begin(const std::string& why) {
   const auto name = environment("LATECOMER_SUMMARY");
   if (!name) return;
-  (void)write_stats_file(*name, std::string("{\"active\":") + (why.empty() ? "true" : "false") +
-                                    ",\"why\":" + json_quoted(why) + "}\n");
+  (void)write_stats_file(from_first_folder(*name), std::string("{\"active\":") +
+                                                       (why.empty() ? "true" : "false") +
+                                                       ",\"why\":" + json_quoted(why) + "}\n");
 }
 
 void report_inactive(const std::string& why) {

@@ -127,8 +127,8 @@ def test_handled_calls_name_their_algorithm(name, programs, tmp_path):
     job = traced(name, programs, folder, LATECOMER_ALGORITHM="ring")
     assert job.code == 0, job.err
     world = (trace := read(folder)).groups[0]
-    assert {trace.words[i] for i in world.algorithm[1:6]} == {"ring"}
-    assert world.served.tolist() == [2] + [0] * 5 + [5] * 3
+    assert {trace.words[i] for i in world.algorithm[2:6]} == {"ring"}
+    assert world.served.tolist() == [2, 3] + [0] * 4 + [5] * 3  # the ranks were linked after 3
 
 
 LINKED = r"""
