@@ -1,6 +1,6 @@
 # The drop-in libraries for LD_PRELOAD: liblatecomer_preload_<family>.so for each MPI family, and
 # liblatecomer_preload.so, which loads the right one of them. They need nothing but libc, libm and,
-# those of the families, their MPI library.
+# those of the families, libgcc_s and their MPI library.
 set(LATECOMER_DROPIN ${PROJECT_BINARY_DIR}/dropin)
 set(dropin_table ${PROJECT_SOURCE_DIR}/src/dropin/functions.txt)
 set(dropin_made ${LATECOMER_DROPIN}/wrappers.cpp ${LATECOMER_DROPIN}/exports.map
@@ -12,11 +12,12 @@ add_custom_command(OUTPUT ${dropin_made}
   COMMENT "Writing the wrappers of MPI's functions")
 add_custom_target(latecomer_dropin_made DEPENDS ${dropin_made})
 
-# Nothing unused, no symbols but those of the map, and no other copy of the C++ runtime than its own.
+# Nothing unused, no symbols but those of the map, and no other copy of the C++ library than its own.
+# What unwinds the stack is the program's, libgcc_s: exceptions of the program pass through ours.
 function(latecomer_hide_all_but target map)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
-  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
-    -Wl,--version-script=${map} -Wl,--exclude-libs,libstdc++.a:libgcc.a:libgcc_eh.a
+  target_link_options(${target} PRIVATE -static-libstdc++
+    -Wl,--version-script=${map} -Wl,--exclude-libs,libstdc++.a:libgcc.a
     -Wl,--gc-sections)
 endfunction()
 
