@@ -1,5 +1,6 @@
 // Every all-reduce of the registry x every datatype x every operator x awkward elements: all ranks
-// must get the same bits, whatever the MPI library makes of them; in reproducible mode every call.
+// must get the same bits, whatever the MPI library makes of them. In reproducible mode every call
+// must, and every reduce.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +37,17 @@ std::vector<std::string> own_algorithms(bool reproducible) {
   return names;
 }
 
+std::vector<std::string> reproducible_reductions() {
+  std::vector<std::string> names;
+  for (const Algorithm& row : registry(Collective::reduce)) {
+    if (row.kind != latecomer::Kind::native && row.kind != latecomer::Kind::protocol)
+      names.emplace_back(row.name);
+  }
+  return names;
+}
+
 struct Circumstances {
+  Collective collective = Collective::allreduce;
   std::string algorithm;
   bool reproducible = false;
   std::uint64_t seed = 0;      // of the elements
@@ -63,7 +74,9 @@ std::vector<Got> results(const Context& context, const std::vector<Awkward>& kin
   const bool on_nodes = circumstances.algorithm.find("nodes") != std::string::npos;
   const Variable nodes("LATECOMER_NODES", on_nodes ? "2" : "1000");
   const Communicator comm;
-  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", circumstances.algorithm.c_str()),
+  const std::string collective(to_string(circumstances.collective));
+  const bool is_rooted = rooted(circumstances.collective);
+  CHECK_EQ(latecomer_set_algorithm(comm, collective.c_str(), circumstances.algorithm.c_str()),
            MPI_SUCCESS);
   CHECK_EQ(latecomer_set_reproducible(comm, circumstances.reproducible ? 1 : 0), MPI_SUCCESS);
   CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
@@ -81,21 +94,27 @@ std::vector<Got> results(const Context& context, const std::vector<Awkward>& kin
     const int ranks = context.ranks;
     const int counts[] = {1, ranks - 1, ranks + 1, 19, 203, 40 * ranks + 7};
     const int count = counts[shared.below(std::size(counts))];
-    const bool in_place = shared.below(2) == 1;
+    const int root = is_rooted ? static_cast<int>(shared.below(static_cast<std::uint64_t>(ranks)))
+                               : context.rank;
+    const bool in_place = shared.below(2) == 1 && root == context.rank;
     Elements elements(kind, count);
     Elements result(kind, count);
     elements.draw(own);
     if (in_place) result = elements;
     come_late(arrivals);
-    CHECK_EQ(latecomer_allreduce(in_place ? MPI_IN_PLACE : elements.data(), result.data(), count,
-                                 kind.type, kind.op, comm),
-             MPI_SUCCESS);
+    const void* const sent = in_place ? MPI_IN_PLACE : elements.data();
+    const int code =
+        is_rooted ? latecomer_reduce(sent, result.data(), count, kind.type, kind.op, root, comm)
+                  : latecomer_allreduce(sent, result.data(), count, kind.type, kind.op, comm);
+    CHECK_EQ(code, MPI_SUCCESS);
     const std::vector<char> bytes = result.bytes();
     all.push_back({fnv1a({bytes.data(), bytes.size()}),
-                   circumstances.algorithm + ", " + kind.name + ", count " + std::to_string(count) +
-                       (in_place ? ", in place" : "") + ", seed " +
+                   collective + ", " + circumstances.algorithm + ", " + kind.name + ", count " +
+                       std::to_string(count) + (in_place ? ", in place" : "") + ", seed " +
                        std::to_string(circumstances.seed)});
   }
+  const bool chooses = circumstances.algorithm == "auto";  // the library, too
+  if (context.ranks > 1 && !chooses) CHECK_EQ(stats_of(comm).handled, all.size());
   return all;
 }
 
@@ -144,8 +163,8 @@ MPI_TEST(same_bits_on_all_ranks_for_every_datatype_and_operator) {
   const AllKinds kinds;
   Random random(context.seed);
   for (const std::string& algorithm : own_algorithms(false)) {
-    check_same_on_all_ranks(
-        results(context, kinds(), {algorithm, false, random.next(), random.next()}));
+    check_same_on_all_ranks(results(
+        context, kinds(), {Collective::allreduce, algorithm, false, random.next(), random.next()}));
   }
 }
 
@@ -157,19 +176,27 @@ MPI_TEST(same_bits_in_every_reproducible_call) {
   Random moments(run == nullptr ? 1 : std::strtoull(run, nullptr, 10));
   Random random(context.seed);
   std::vector<std::uint64_t> digest;
-  for (const std::string& algorithm : own_algorithms(true)) {
+  const auto call_twice = [&](Collective collective, const std::string& algorithm) {
     const std::uint64_t seed = random.next();
     const std::vector<Got> first =
-        results(context, kinds(), {algorithm, true, seed, moments.next()});
-    check_same_on_all_ranks(first);
+        results(context, kinds(), {collective, algorithm, true, seed, moments.next()});
+    if (!rooted(collective)) check_same_on_all_ranks(first);
     const std::vector<std::uint64_t> all = hashes(first);
     digest.push_back(hash_of(all.data(), all.size() * sizeof all[0]));
-    check_equal(results(context, kinds(), {algorithm, true, seed, moments.next()}), hashes(first),
+    check_equal(results(context, kinds(), {collective, algorithm, true, seed, moments.next()}), all,
                 "in the call before");
+  };
+  for (const std::string& algorithm : own_algorithms(true)) {
+    call_twice(Collective::allreduce, algorithm);
   }
+  for (const std::string& algorithm : reproducible_reductions()) {
+    call_twice(Collective::reduce, algorithm);
+  }
+  const std::uint64_t mine = hash_of(digest.data(), digest.size() * sizeof digest[0]);
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(context.ranks));
+  PMPI_Gather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   if (context.rank == 0) {
-    std::printf("digest %016" PRIx64 "\n",
-                hash_of(digest.data(), digest.size() * sizeof digest[0]));
+    std::printf("digest %016" PRIx64 "\n", hash_of(all.data(), all.size() * sizeof all[0]));
   }
 }
 
@@ -193,7 +220,8 @@ MPI_TEST(same_bits_whatever_name_ranks_have_for_a_datatype) {
   Random random(context.seed);
   for (const char* const algorithm : {"recursive_doubling", "generalized:steps=1", "nodes"}) {
     const std::uint64_t seed = random.next();
-    check_same_on_all_ranks(results(context, kinds, {algorithm, false, seed, random.next()}));
+    check_same_on_all_ranks(
+        results(context, kinds, {Collective::allreduce, algorithm, false, seed, random.next()}));
   }
 }
 

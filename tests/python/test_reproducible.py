@@ -13,7 +13,7 @@ CASE = "same_bits_in_every_reproducible_call"
 
 
 def digest(name: str, ranks: int, arrivals: int) -> str:
-    """Of all that rank 0 got in a run; the numbers that ranks combine are the same in each run."""
+    """Of all that the ranks got in a run; the numbers that ranks combine are the same in each run."""
     tests = program.find_built(f"mpi_tests_{name}")
     if tests is None:
         pytest.skip(f"not built: mpi_tests_{name}")
