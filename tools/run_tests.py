@@ -222,6 +222,8 @@ def excerpt(output: str, most: int = 20000) -> str:
     end = output[-most:]
     cases = re.findall(r"\[ RUN +\] (\S+)\n(.*?\[  FAILED  \] \1)", output[:-most], re.DOTALL)
     failed = [f"[ RUN      ] {name}\n{text}" for name, text in cases]
+    # Our MPI programs say which check failed before the line that names the case.
+    failed += re.findall(r"(?:^\S+:\d+: rank .*\n)*^FAILED .*$", output[:-most], re.M)
     return "\n".join([*(text[:most] for text in failed[:10]), end])
 
 

@@ -77,3 +77,11 @@ def test_a_deadline_is_of_silence(tmp_path):
 
 def test_a_command_that_cannot_start_is_told():
     assert run_tests.execute(["/no/such"], 5) == (127, "/no/such: No such file or directory")
+
+
+def test_the_excerpt_of_a_long_output_has_what_failed():
+    lines = "ok     a on 2 ranks\n" * 2000
+    failed = (
+        "/x/a_test.cpp:41: rank 1: x >= 3\n/x/a_test.cpp:41: rank 0: x >= 3\nFAILED a on 2 ranks"
+    )
+    assert run_tests.excerpt(f"ok     b\n{failed}\n{lines}").startswith(failed)
