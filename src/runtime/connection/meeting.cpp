@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <list>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "patterns/trees.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/shared_comm.hpp"
+#include "runtime/report/log.hpp"
 #include "transports/mpi/backoff.hpp"
 #include "transports/mpi/mailbox.hpp"
 
@@ -104,6 +107,7 @@ class Meeting {
     tell_parent(Step::here, Met::agreed, told);
     if (!node_.root()) {
       auto result = hear_parent(Step::result, patience_above());
+      if (!result && occasion_.identity.me == node_.parent + 1) report(node_.parent);
       if (!result || result->head.met == Met::missed) {
         return tell_children(Step::result, Met::missed, {});
       }
@@ -156,6 +160,7 @@ class Meeting {
     for (const TreeNode::Child& child : node_.children) {
       if (!all) break;
       const auto here = hear(child.rank, Step::here, occasion_.patience * (height(child.rank) + 1));
+      if (!here) report(child.rank);
       all = here && here->head.met != Met::missed && here->head.about == occasion_.about;
       if (all) merge(told, here->told);
     }
@@ -170,6 +175,14 @@ class Meeting {
       met = std::min(met, accepts ? accepts->head.met : Met::missed);
     }
     return met;
+  }
+  /// Says which rank did not come; one of those that waited for it does.
+  void report(Rank rank) const {
+    const std::string who = std::to_string(members_.place(rank));
+    log_line("rank " + who + " of MPI_COMM_WORLD did not come to link ranks within " +
+             std::to_string(std::lround(monotonic_clock() - begin_)) +
+             " s: it calls MPI past the drop-in library, or was stopped; the MPI library carries "
+             "out the calls of communicators that are not linked yet");
   }
   void tell_parent(Step step, Met met, const Told& told) {
     if (!node_.root()) tell(node_.parent, step, met, told);
