@@ -1,7 +1,7 @@
 """How long a report takes, how large its page is, and how long a browser needs to open it.
 
     .venv/bin/python evidence/report_scale.py --ranks 16 --calls 10000
-    .venv/bin/python evidence/report_scale.py --ranks 1000 --calls 100000 --seconds 0
+    .venv/bin/python evidence/report_scale.py --ranks 1000 --calls 100000 --budget 0
     .venv/bin/python evidence/report_scale.py ... --keep FOLDER
 
 Writes a made-up trace in the library's format, runs `latecomer report` on it, and opens the page in
@@ -58,10 +58,10 @@ def write(folder: Path, ranks: int, calls: int, size: int = 64 << 10) -> None:
             records.tofile(out)
 
 
-def report(folder: Path, page: Path, seconds: str | None) -> tuple[float, float]:
+def report(folder: Path, page: Path, budget: str | None) -> tuple[float, float]:
     """Seconds, and the most memory in GB, of the command."""
     command = [ROOT / "latecomer", "report", folder, "--html", page]
-    command += ["--seconds", seconds] if seconds is not None else []
+    command += ["--budget", budget] if budget is not None else []
     began = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     took = time.perf_counter() - began
@@ -92,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", type=int, default=16)
     parser.add_argument("--calls", type=int, default=10000)
-    parser.add_argument("--seconds", help="of the what-if, as in latecomer report")
+    parser.add_argument("--budget", help="of the what-if, as in latecomer report")
     parser.add_argument("--keep", type=Path, help="keep the trace and the page in this new folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -101,7 +101,7 @@ def main() -> None:
         write(folder, options.ranks, options.calls)
         os.sync()
         page = (folder / "report.html").resolve()
-        took, memory = report(folder, page, options.seconds)
+        took, memory = report(folder, page, options.budget)
         print(f"{options.ranks} ranks, {options.calls} calls: report in {took:.1f} s with "
               f"{memory:.1f} GB, page of {page.stat().st_size / 1e6:.2f} MB")  # fmt: skip
         shown = opened(page, Path(scratch))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from latecomer.analysis import cut
 from latecomer.analysis.answer import Facts, answer, answer_of, facts, finding, headline, verdict
-from latecomer.analysis.blame import late_ranks
+from latecomer.analysis.blame import late_ranks, teams
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.places import charged
 from latecomer.analysis.remedies import REMEDIES
@@ -101,6 +101,15 @@ def test_ranks_are_named_by_what_they_cost(cost, named):
     assert late_ranks(np.array(cost, float)) == (named, False)
 
 
+def test_of_ranks_that_share_no_call_each_team_has_its_late_one():
+    cost = np.array([12.0, 0.0, 12.0, 0.0])
+    assert late_ranks(cost) == ([], False)
+    assert late_ranks(cost, teams=[2, 2]) == ([0, 2], False)
+    assert late_ranks(np.array([12.0, 8.0, 12.0, 8.0]), teams=[2, 2]) == ([], False)
+    assert sorted(teams([[0, 1], [4, 5], [2, 3], [1, 3]])) == [2, 4]
+    assert teams([]) == []
+
+
 def test_a_host_is_named_where_its_ranks_are_late_together():
     hosts = [f"node{rank // 8}" for rank in range(32)]
     trace = loop_of(work_of(40, 32, late=range(8, 16)), hosts=hosts)
@@ -116,6 +125,14 @@ def test_some_ranks_are_named_together():
     said = answer(analyse(loop_of(work_of(40, 16, late=(3, 7)))))
     assert said.who == "Ranks 3 and 7 on hosts node3 and node7 are late."
     assert re.search(r"where rank 3 comes last in \d+ % of 40 calls", said.where)
+
+
+def test_two_pairs_that_never_meet_have_a_late_rank_each():
+    words, groups = Words(), []
+    for seed, members in ((1, [0, 1]), (2, [2, 3])):
+        arrival, leave = arrivals_and_exits(40, 2, late=0, seed=seed)
+        groups.append(group_of(arrival, leave, words, name="pair", members=members))
+    assert answer(analyse(trace_of(groups, words))).who.startswith("Ranks 0 and 2 on hosts ")
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -104,15 +104,15 @@ def given(log: Path) -> dict:
         ),
         ("--progress all", "no such --progress: all"),
         ("--collective barrier", "no such --collective: barrier; use allgather, allreduce, bcast"),
-        ("--imbalance rank", "no such --imbalance: rank; use phase, data, operator"),
-        ("--imbalance data", "--imbalance data with --op: sum; use over"),
+        ("--uneven rank", "no such --uneven: rank; use phase, data, operator"),
+        ("--uneven data", "--uneven data with --op: sum; use over"),
         (
-            "--imbalance operator --collective bcast",
-            "--imbalance operator with --collective: bcast; use allreduce or reduce",
+            "--uneven operator --collective bcast",
+            "--uneven operator with --collective: bcast; use allreduce or reduce",
         ),
         (
             "--imbalance operator --estimate reversed",
-            "--imbalance operator with --estimate: reversed; leave one of them out",
+            "--uneven operator with --estimate: reversed; leave one of them out",
         ),
         ("--algorithms rng", "algorithm: 'rng' is not usable"),
         ("--algorithms ring:segments=3", "parameter of ring: 'segments' is not usable"),
@@ -219,7 +219,7 @@ def test_the_program_is_told_what_was_asked(fake):
 def test_the_kind_of_imbalance_is_told_and_said(fake):
     words = ["--collective", "reduce", "--algorithms", "native,binomial", "--op", "over"]
     for kind, arrival in (("phase", "onelate"), ("data", "onelate in data")):
-        result = run(*FAKED, *words, "--imbalance", kind, "--json")
+        result = run(*FAKED, *words, "--uneven", kind, "--json")
         found = json.loads(result.stdout)
         assert given(fake)["--imbalance"] == found["used"]["imbalance"] == kind
         assert {row["arrival"] for row in found["rows"]} == {arrival}

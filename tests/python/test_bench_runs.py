@@ -76,7 +76,7 @@ def test_combining_takes_the_delay_where_that_is_the_imbalance(name, op):
     built(name)
     words = ["--place", "local", "--nodes", "3", "--mpi", name, "--delay", "40ms", "--json"]
     asked = ["--collective", "reduce", "--algorithms", "native,binomial", "--op", op]
-    slow_root = [*asked, "--late-rank", "0", "--imbalance", "operator"]
+    slow_root = [*asked, "--late-rank", "0", "--uneven", "operator"]
     result = run(*words, *QUICK, *slow_root)
     assert result.exit_code == 0, result.stderr
     native, binomial = json.loads(result.stdout)["rows"]
@@ -90,7 +90,7 @@ def test_combining_takes_the_delay_where_that_is_the_imbalance(name, op):
 def test_images_that_are_full_differently_give_exact_results(name):
     built(name)
     words = ["--place", "local", "--nodes", "4", "--mpi", name, "--delay", "0,40ms", "--json"]
-    asked = ["--algorithms", "all", "--op", "over", "--arrival", "gamma", "--imbalance", "data"]
+    asked = ["--algorithms", "all", "--op", "over", "--arrival", "gamma", "--uneven", "data"]
     for collective in ("reduce", "allreduce"):
         result = run(*words, *QUICK, *asked, "--collective", collective)
         assert result.exit_code == 0, result.stderr
@@ -110,11 +110,11 @@ def test_the_program_refuses_imbalances_that_make_no_sense(tmp_path):
         "8",
     ]
     for asked, complaint in (
-        ("--algorithms native --imbalance data", "--imbalance: 'data' is not usable; right would "
+        ("--algorithms native --uneven data", "--uneven: 'data' is not usable; right would "
          "be with --op over"),
-        ("--algorithms native --collective bcast --imbalance operator", "'operator' is not usable; "
+        ("--algorithms native --collective bcast --uneven operator", "'operator' is not usable; "
          "right would be phase for bcast"),
-        ("--algorithms native --imbalance x", "right would be one of phase, data, operator"),
+        ("--algorithms native --uneven x", "right would be one of phase, data, operator"),
     ):  # fmt: skip
         done = subprocess.run(
             [*words, *asked.split()], capture_output=True, text=True, check=False, timeout=600

@@ -113,12 +113,12 @@ def test_ranks_that_began_to_record_later_are_shifted(tmp_path):
 
 def test_the_report_of_a_recorded_trace(tmp_path, capsys):
     page = tmp_path / "page.html"
-    assert run(["report", str(RECORDED), "--html", str(page), "--seconds", "0.3"]) == 0
+    assert run(["report", str(RECORDED), "--html", str(page), "--budget", "0.3"]) == 0
     told = capsys.readouterr().out
     assert "Rank 1 on host vm is late." in told
     assert re.search(r"Time of the collectives: \d+ % waiting for late ranks", told)
     assert "host or launch delay" in page.read_text(encoding="utf-8")
-    assert run(["report", str(RECORDED), "--json", "--seconds", "0"]) == 0
+    assert run(["report", str(RECORDED), "--json", "--budget", "0"]) == 0
     value = json.loads(capsys.readouterr().out)
     assert {each["collective"] for each in value["parts"]} >= {"allreduce", "allgather", "bcast"}
 
@@ -201,7 +201,7 @@ def test_names_of_a_program_are_escaped(tmp_path):
                 event["args"]["Process Group Name"] = name
         store(tmp_path, rank, trace)
     page = tmp_path / "page.html"
-    assert run(["report", str(tmp_path), "--html", str(page), "--seconds", "0"]) == 0
+    assert run(["report", str(tmp_path), "--html", str(page), "--budget", "0"]) == 0
     text = page.read_text(encoding="utf-8")
     assert "<script>alert" not in text
     assert "\x1b" not in text

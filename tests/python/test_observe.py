@@ -244,7 +244,7 @@ def test_nothing_that_was_looked_at(name, programs, tmp_path):
 @both_families
 def test_one_answer_with_a_trace_and_a_page(name, programs, tmp_path):
     page = tmp_path / "page.html"
-    options = ["--observe", "--trace", str(tmp_path / "trace"), "--report", str(page)]
+    options = ["--observe", "--trace", str(tmp_path / "trace"), "--html", str(page)]
     job = run_verb(name, programs, options, ["allreduce", "barrier", "allreduce"])
     assert job.code == 0, job.err
     said = job.err + job.out
@@ -265,7 +265,7 @@ def test_tables_where_they_are_asked_for(name, programs, tmp_path):
     assert "native: by the MPI library, which was asked for" in said
     assert "found best" not in said
     file = tmp_path / "tables"
-    said = run_verb(name, programs, ["--report", str(file)], ["allreduce"]).err
+    said = run_verb(name, programs, ["-o", str(file)], ["allreduce"]).err
     assert "called from" not in said
     assert "called from" in file.read_text()
     assert "native: by the MPI library, which was chosen" in file.read_text()

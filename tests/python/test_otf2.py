@@ -75,7 +75,7 @@ def test_an_archive_comes_back(tmp_path):
 def test_the_report_of_an_archive(tmp_path, capsys):
     folder = write(tmp_path / "archive")
     page = tmp_path / "page.html"
-    assert run(["report", str(folder), "--html", str(page), "--seconds", "0"]) == 0
+    assert run(["report", str(folder), "--html", str(page), "--budget", "0"]) == 0
     assert "Rank 1 on host node0" in capsys.readouterr().out
 
 
@@ -142,7 +142,7 @@ def test_wrong_archives_are_named(tmp_path):
 def test_names_of_a_program_are_escaped(tmp_path, capsys):
     folder = write(tmp_path / "archive", host=HOSTILE, name=HOSTILE)
     page = tmp_path / "page.html"
-    assert run(["report", str(folder), "--html", str(page), "--seconds", "0"]) == 0
+    assert run(["report", str(folder), "--html", str(page), "--budget", "0"]) == 0
     told = capsys.readouterr()
     assert "\x1b" not in told.out + told.err
     text = page.read_text(encoding="utf-8")

@@ -675,7 +675,7 @@ def test_halves_of_characters_are_shown_as_replaced(tmp_path, capsys):
     folder = stored(tmp_path / os.fsdecode(b"f\xff"), traces)
     page = tmp_path / "page.html"
     words = ["report", str(folder), "--html", str(page), "--csv", str(tmp_path / "a.csv"),
-             "--seconds", "0"]  # fmt: skip
+             "--budget", "0"]  # fmt: skip
     assert run(words) == 0
     assert "\N{REPLACEMENT CHARACTER} group" in page.read_text(encoding="utf-8")
     told = capsys.readouterr()
@@ -689,7 +689,7 @@ def test_below_the_error_of_the_clocks_nobody_is_named(tmp_path, capsys):
         for at, event in enumerate(trace["traceEvents"]):
             event["ts"] += 30 * (rank == 1 and at % 3 == 0)
     folder = stored(tmp_path, traces)
-    assert run(["report", str(folder), "--json", "--seconds", "0"]) == 0
+    assert run(["report", str(folder), "--json", "--budget", "0"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["clock_error_s"] > 5 * 30e-6
     assert "the clocks are not good enough to tell who is late" in said["sentence"]
@@ -705,7 +705,7 @@ def test_above_the_error_of_the_clocks_the_rank_is_named(tmp_path, capsys):
             event["ts"] += 1e6 * DELAY * (rank != LATE)
             event["dur"] = 1e6 * MOVE
     folder = stored(tmp_path, traces)
-    assert run(["report", str(folder), "--json", "--seconds", "0"]) == 0
+    assert run(["report", str(folder), "--json", "--budget", "0"]) == 0
     assert f"Rank {LATE} on host" in json.loads(capsys.readouterr().out)["sentence"]
 
 
@@ -713,7 +713,7 @@ def test_remarks_are_in_the_report(tmp_path, capsys):
     traces = job()
     traces[1]["traceEvents"][7]["dur"] = -5
     folder = stored(tmp_path, traces)
-    assert run(["report", str(folder), "--seconds", "0"]) == 0
+    assert run(["report", str(folder), "--budget", "0"]) == 0
     assert "dur is no number" in capsys.readouterr().err
     assert stat.S_ISREG((folder / "report.html").stat().st_mode)
     assert "dur is no number" in (folder / "report.html").read_text(encoding="utf-8")

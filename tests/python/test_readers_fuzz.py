@@ -146,7 +146,7 @@ def test_the_command_tells_of_damage(tmp_path, capsys, seed):
     for rank, trace in enumerate(JOBS["device"]):
         store(tmp_path, rank, trace)
     (tmp_path / "rank1.json").write_bytes(damaged((tmp_path / "rank1.json").read_bytes(), rng))
-    code = run(["report", str(tmp_path), "--seconds", "0"])
+    code = run(["report", str(tmp_path), "--budget", "0"])
     told = capsys.readouterr()
     assert code == 0 or "latecomer: error: " in told.err
     assert "\x1b" not in told.out + told.err

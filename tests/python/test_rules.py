@@ -289,13 +289,13 @@ def test_check_says_that_a_file_is_right_or_where_it_is_not(capsys, tmp_path):
 def test_explain_says_which_rule_serves_a_call_and_why(capsys, tmp_path, monkeypatch):
     monkeypatch.delenv("LATECOMER_NETWORK", raising=False)
     path = written(tmp_path, EXAMPLE)
-    code, out, _ = run_verb(capsys, "explain", path, *CALL, "--imbalance", "300ms")
+    code, out, _ = run_verb(capsys, "explain", path, *CALL, "--delay", "300ms")
     assert code == 0
     assert "for at most 8 ranks, and the communicator has 16" in out
     assert "for an imbalance of at least 10 transfer times" in out
     assert re.search(r"so the rule in line \d+ serves the call: prereduced_ring\n", out)
     assert "takes 175.4 ms (costs: the file)" in out
-    more = [*CALL, "--imbalance", "300ms", "--network", "alpha=1us,beta=1ns"]
+    more = [*CALL, "--delay", "300ms", "--network", "alpha=1us,beta=1ns"]
     assert "serves the call: linear_tree" in run_verb(capsys, "explain", path, *more)[1]
     several = [*more, "--late-ranks", "2"]
     assert (
@@ -320,8 +320,8 @@ def test_explain_lists_all_rules(capsys, tmp_path):
     ("words", "message"),
     [
         (["--ranks", "4"], "give --collective, --ranks and --bytes together"),
-        ([*CALL, "--imbalance", "1s", "--late-ranks", "16"], "late ranks: 16; use 1 to 15"),
-        ([*CALL, "--imbalance", "soon"], "--imbalance"),
+        ([*CALL, "--delay", "1s", "--late-ranks", "16"], "late ranks: 16; use 1 to 15"),
+        ([*CALL, "--delay", "soon"], "--delay"),
         ([*CALL[:4], "--bytes", "many"], "--bytes"),
         (["--collective", "alltoall", *CALL[2:]], "alltoall"),
     ],

@@ -389,7 +389,7 @@ def folder(tmp_path):
 
 
 def test_the_command_writes_a_page_beside_the_trace(folder, capsys):
-    assert cli.run(["report", str(folder), "--seconds", "0.3"]) == 0
+    assert cli.run(["report", str(folder), "--budget", "0.3"]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("who:   Rank 1 on host node1 is late.\n")
     assert "perfect balance" in told.out
@@ -398,7 +398,7 @@ def test_the_command_writes_a_page_beside_the_trace(folder, capsys):
 
 
 def test_the_command_gives_json(folder, capsys):
-    assert cli.run(["report", str(folder), "--json", "--seconds", "0.3"]) == 0
+    assert cli.run(["report", str(folder), "--json", "--budget", "0.3"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["ranks"], told["calls"], told["last_rank"]) == (3, 30, 1)
     names = [each["name"] for each in told["what_if"]["answers"]]
@@ -416,5 +416,5 @@ def test_the_command_exports_without_a_page(folder, tmp_path, capsys):
 
 
 def test_the_what_if_can_be_left_out(folder, capsys):
-    assert cli.run(["report", str(folder), "--seconds", "0"]) == 0
+    assert cli.run(["report", str(folder), "--budget", "0"]) == 0
     assert "What if" not in capsys.readouterr().out

@@ -112,8 +112,8 @@ def test_all_calls_are_in_the_trace(name, programs, tmp_path):
     assert twin.root[0] == 1
     assert world.served.tolist()[0] == 2
     assert {trace.words[i] for i in world.operator[:6]} == {"sum"}
-    late = world.arrival[2:6, 1] - world.arrival[2:6, [0, 2]].max(axis=1)
-    assert (late > 0.01).all()
+    computed = world.arrival[2:6, 1] - world.exit[1:5, 1]  # it sleeps 20 ms, on a busy machine more
+    assert (computed > 0.0199).all()
     for group in trace.groups:
         assert (group.exit >= group.arrival).all()
         assert (np.diff(group.arrival, axis=0) > 0).all()
@@ -273,6 +273,7 @@ def test_the_command_traces_and_writes_the_page(programs, tmp_path, capfd):
 
 
 @pytest.mark.parametrize(("words", "said"), [
+    (["--html", "a.html"], "--html a.html is the page of a trace; it needs --trace FOLDER"),
     (["--report", "a.html"], "it needs --trace FOLDER"),
     (["--trace", "t", "--off"], "--trace needs one run"),
     (["--trace", "t", "--compare"], "--trace needs one run"),

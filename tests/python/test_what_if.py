@@ -155,4 +155,4 @@ def test_what_takes_too_long_is_left_out_and_says_so():
     times = arrivals_and_exits(30, 200)
     trace = trace_of([group_of(*times, words)], words)
     found = what_if(trace, 1.0, seconds=0.01)
-    assert any(each.replayed is None and "--seconds" in each.remark for each in found.answers)
+    assert any(each.replayed is None and "--budget" in each.remark for each in found.answers)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .blame import late_ranks, place_of
+from .blame import late_ranks, place_of, teams
 from .remedies import LOOK, REMEDIES, TRACE
 from .wording import CLEAR, LITTLE, percent, plain, seconds
 
@@ -224,7 +224,8 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
             f"none of the {found.incomplete:,} calls is known on all its ranks, so nothing is said"
         )
         return replace(common, known=False, unknown=why)
-    late, host = late_ranks(ranks.cost, trace.hosts)
+    shared = [group.group.members for group in found.groups if group.complete]
+    late, host = late_ranks(ranks.cost, trace.hosts, teams(shared))
     where = place_of(found, late)
     named = replace(common, late=late, host=host, hosts=[trace.hosts[rank] for rank in late],
                     place=where.name if where else "",

@@ -23,16 +23,21 @@ _MOST = 4  # ranks that are named one by one
 _HALF = 0.5  # of the cost: less is no place for it
 
 
-def late_ranks(cost: Floats, hosts: Sequence[str] = ()) -> tuple[list[int], bool]:
+def late_ranks(
+    cost: Floats, hosts: Sequence[str] = (), teams: Sequence[int] = ()
+) -> tuple[list[int], bool]:
     """The ranks to be named, by what the others waited for each; True: they are those of a host.
 
-    No ranks if nobody stands out. A host is named if its ranks together stand out.
+    No ranks if nobody stands out. A host is named if its ranks together stand out. `teams`: the
+    sizes of the sets of ranks that share no call with other ranks; in each a quarter can be named,
+    and one at least. By default all ranks are one team.
     """
     total = float(cost.sum())
     if total <= 0:
         return [], False
     order = [int(rank) for rank in np.argsort(-cost, kind="stable")]
-    for count in range(1, min(_MOST, max(1, len(cost) // 4)) + 1):
+    most = sum(max(1, size // 4) for size in teams or [len(cost)])
+    for count in range(1, min(_MOST, most) + 1):
         those, following = order[:count], cost[order[count]] if count < len(order) else 0.0
         if cost[those].sum() >= SHARE * total and cost[those[-1]] >= APART * following:
             those.sort()
@@ -47,6 +52,16 @@ def late_ranks(cost: Floats, hosts: Sequence[str] = ()) -> tuple[list[int], bool
         if len(found) == 1:
             return [int(rank) for rank in np.flatnonzero(place == found[0])], True
     return [], False
+
+
+def teams(groups: Iterable[Sequence[int] | NDArray[np.int32]]) -> list[int]:
+    """The sizes of the sets of ranks that share no call, from the members of each group."""
+    found: list[set[int]] = []
+    for members in groups:
+        team = {int(rank) for rank in members}
+        apart = [other for other in found if other.isdisjoint(team)]
+        found = [*apart, team.union(*(other for other in found if other not in apart))]
+    return [len(team) for team in found]
 
 
 @dataclass(frozen=True)

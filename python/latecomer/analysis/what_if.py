@@ -354,7 +354,7 @@ class _Simulator:
         if calls < _FEWEST and len(self.replay) > calls:
             if each * _FEWEST > 4 * seconds:
                 more = each * _FEWEST * 10
-                return Answer(scenario, None, f"needs more time: --seconds {more:.0f}")
+                return Answer(scenario, None, f"needs more time: --budget {more:.0f}")
             calls = _FEWEST
         made: dict[tuple[CallClass, str], Executes] = {}
 

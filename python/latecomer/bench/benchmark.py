@@ -99,9 +99,9 @@ class Benchmark:
 
 
 def check_imbalance(benchmark: Benchmark) -> None:
-    """Check that --imbalance goes with the other options. Raises OptionError."""
-    kind, option = benchmark.imbalance, f"--imbalance {benchmark.imbalance}"
-    if one_of("--imbalance", kind, IMBALANCES) == "phase":
+    """Check that --uneven goes with the other options. Raises OptionError."""
+    kind, option = benchmark.imbalance, f"--uneven {benchmark.imbalance}"
+    if one_of("--uneven", kind, IMBALANCES) == "phase":
         return
     if benchmark.op == NO_OPERATOR:
         remedy = "use allreduce or reduce: it combines nothing"

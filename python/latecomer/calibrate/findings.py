@@ -75,7 +75,7 @@ def _exchange(fit: Fit) -> Iterator[str]:
 
 def _doubts(fit: Fit) -> Iterator[str]:
     if fit.measured.rounds < _FEW_ROUNDS:
-        yield f"only {fit.measured.rounds} rounds: the intervals say little; allow more --seconds"
+        yield f"only {fit.measured.rounds} rounds: the intervals say little; allow more --budget"
     if fit.measured.per_node is None:
         yield (
             "the ranks of a host are not consecutive or not equally many, which the model needs: "

@@ -48,9 +48,10 @@ Bytes = Annotated[
 Count = Annotated[str | None, option("--count", "N", "Use a vector of so many numbers, as in 1Mi.")]
 Imbalance = Annotated[
     str,
-    option("--imbalance", "|".join(choices.IMBALANCES), "Choose the effect of the delays. phase: "
-           "a late rank computes so much longer before the call. data: its image holds more "
-           "pixels (with --op over, which skips clear ones). operator: it combines more slowly."),
+    option("--uneven", "|".join(choices.IMBALANCES), "Choose what the delays make uneven. phase: a "
+           "late rank computes so much longer before the call. data: its image holds more pixels "
+           "(with --op over, which skips clear ones). operator: it combines more slowly.",
+           old=("--imbalance",)),
 ]  # fmt: skip
 Progress_ = Annotated[
     str,

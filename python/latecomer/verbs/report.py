@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.output import print_json, progress_bar, say
-from ..command.declare import argument, option
-from .options import Json
+from ..command.declare import argument
+from .options import Json, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,9 +38,9 @@ Native = Annotated[
     option("--native", "NAME", "Model the MPI library's own all-reduce so: openmpi-4.1, mpich-5.0, "
            "or an algorithm."),
 ]  # fmt: skip
-Seconds = Annotated[
+Budget = Annotated[
     float | None,
-    option("--seconds", "S", "Simulate for about so long; longer traces are represented by "
+    option("--budget", "S", "Simulate for about so long; longer traces are represented by "
            "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks.",
            min=0),
 ]  # fmt: skip
@@ -80,7 +80,7 @@ def report(
     html: Html = None,
     network: Network = "",
     native: Native = NATIVE,
-    seconds: Seconds = None,
+    budget: Budget = None,
     skip: Skip = None,
     start: Start = "",
     end: End = "",
@@ -116,7 +116,7 @@ def report(
         html = folder / "report.html"
     if html is None and not as_json:
         return 0
-    return _report(trace, part, html, network, native, seconds, as_json)
+    return _report(trace, part, html, network, native, budget, as_json)
 
 
 @dataclass(frozen=True)

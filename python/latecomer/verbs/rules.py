@@ -25,10 +25,10 @@ Bytes = Annotated[
     str | None,
     option("--bytes", "SIZE", "Ask about a message of this size, as in 4MiB: the whole vector."),
 ]
-Imbalance = Annotated[
+Delay = Annotated[
     str | None,
-    option("--imbalance", "TIME", "Expect so much time from the first arrival to the last, as in "
-           "300ms. The default is 0."),
+    option("--delay", "TIME", "Expect so much time from the first arrival to the last, as in "
+           "300ms. The default is 0.", old=("--imbalance",)),
 ]  # fmt: skip
 LateRanks = Annotated[
     int, option("--late-ranks", "N", "Expect so many ranks to come last. The default is 1.", min=1)
@@ -62,7 +62,7 @@ def explain(
     collective: Collective = None,
     ranks: Ranks = None,
     size: Bytes = None,
-    imbalance: Imbalance = None,
+    delay: Delay = None,
     late_ranks: LateRanks = 1,
     per_node: PerNode = None,
     placement: Placement = None,
@@ -74,7 +74,7 @@ def explain(
     Give --collective, --ranks and --bytes together to ask about a call.
 
     Example: latecomer rules explain rules.json --collective allreduce --ranks 16 --bytes 4MiB
-    --imbalance 300ms
+    --delay 300ms
     """
     from ..core.compiled import core
     from ..options.placement import choose_placement
@@ -83,7 +83,7 @@ def explain(
 
     found = read(file)
     if collective is None or ranks is None or size is None:
-        if not collective == ranks == size == imbalance:
+        if not collective == ranks == size == delay:
             raise UsageError("give --collective, --ranks and --bytes together, or none of them")
         return _list(found, as_json)
     nodes = None
@@ -93,7 +93,7 @@ def explain(
         collective,
         ranks,
         core.parse_bytes("--bytes", size),
-        core.parse_seconds("--imbalance", imbalance or "0"),
+        core.parse_seconds("--delay", delay or "0"),
         late_ranks,
         nodes,
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.output import print_json, say
 from ..base.variables import variable
-from ..command.declare import UsageError, argument, flag, option
-from .options import Json
+from ..command.declare import UsageError, argument, flag
+from .options import Json, option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,11 +66,14 @@ Compare = Annotated[
 Turns = Annotated[
     int, option("--turns", "N", "Compare over so many turns of three runs each.", min=1, max=1000)
 ]
-Report = Annotated[
+Html = Annotated[
     Path | None,
-    option("--report", "FILE", "Write rank 0's report to a file, as JSON if its name ends in "
-           ".json; --verbose prints it. With --trace and a name that ends in .html: write the page "
-           "of the trace."),
+    option("--html", "FILE", "Write the page of the trace into this file. It needs --trace."),
+]
+Output = Annotated[
+    Path | None,
+    option("--output", "FILE", "Write rank 0's report to this file, as JSON if its name ends in "
+           ".json; --verbose prints it.", old=("--report",)),
 ]  # fmt: skip
 TraceFolder = Annotated[
     Path | None,
@@ -93,8 +96,9 @@ def run(
     rules: Rules = None,
     compare: Compare = False,
     turns: Turns = 3,
-    report: Report = None,
     trace: TraceFolder = None,
+    html: Html = None,
+    output: Output = None,
     preload_only: PreloadOnly = False,
     verbose: Verbose = False,
     deadline: Deadline = None,
@@ -117,10 +121,11 @@ def run(
         from ..rulefile import read
 
         read(rules)  # refused here, before anything is started
-    page = report if report and report.suffix == ".html" else None
-    _check_trace(trace, page, off, compare)
+    if html is None and output is not None and output.suffix == ".html":
+        html, output = output, None
+    _check_trace(trace, html, off, compare)
     wishes = Wishes(
-        algorithm, reproducible, progress, min_bytes, None if page else report, rules, trace,
+        algorithm, reproducible, progress, min_bytes, output, rules, trace,
         observe, verbose,
     )  # fmt: skip
     if preload_only:
@@ -128,7 +133,7 @@ def run(
     launcher = _launcher(command)
     if compare:
         return _compare(launcher, wishes, turns, deadline, as_json)
-    return _run(launcher, wishes, off, page, deadline, as_json)
+    return _run(launcher, wishes, off, html, deadline, as_json)
 
 
 def _check(off: bool, compare: bool, observe: bool, changing: Mapping[str, object]) -> None:
@@ -184,7 +189,7 @@ def _check_trace(trace: Path | None, page: Path | None, off: bool, compare: bool
     from ..trace.native import is_folder_of_trace
 
     if page and not trace:
-        raise UsageError(f"--report {page} is the page of a trace; it needs --trace FOLDER")
+        raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
     if trace and (off or compare):
         raise UsageError("--trace needs one run with the library; leave out --off or --compare")
     if trace and is_folder_of_trace(trace):
