@@ -22,6 +22,7 @@
 #include "runtime/connection/identity.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/shared_comm.hpp"
+#include "runtime/finalize.hpp"
 #include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
@@ -274,6 +275,22 @@ void report_lone_rank() {
 /// Its ranks could not meet: some may have no library, or be of another MPI_COMM_WORLD.
 bool has_no_identity(MPI_Comm comm) { return !has_identity(comm); }
 
+/// In MPI_Finalize, when the program can call nothing more: other ranks may wait for what it does
+/// there, in functions of attributes of MPI_COMM_SELF.
+void end_activity() {
+  if (!is_active()) return;
+  const OwnArithmetic arithmetic;
+  keep_short_calls();
+  hot.active = false;
+  if (!ledger_is_kept()) return;
+  const Seconds elapsed = monotonic_clock() - began;
+  common_time.compare(shared_comm::link().comm());
+  JobSummary job =
+      summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time.model());
+  job.observes = observes;
+  ledger_add(job);
+}
+
 }  // namespace
 
 void begin_activity() {
@@ -302,6 +319,7 @@ void begin_activity() {
     if (rank == 0) report_inactive("MPI could not make a communicator beside MPI_COMM_WORLD");
     return;
   }
+  (void)end_with_mpi(end_activity);  // the first of all
   name_world();
   Defaults& start = defaults();
   observes = mode == Mode::observe;
@@ -326,19 +344,6 @@ void begin_activity() {
   began = monotonic_clock();
   hot.active = true;
   pass_short_calls();
-}
-
-void end_activity() {
-  const OwnArithmetic arithmetic;
-  keep_short_calls();
-  hot.active = false;
-  if (!ledger_is_kept()) return;
-  const Seconds elapsed = monotonic_clock() - began;
-  common_time.compare(shared_comm::link().comm());
-  JobSummary job =
-      summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time.model());
-  job.observes = observes;
-  ledger_add(job);
 }
 
 }  // namespace latecomer

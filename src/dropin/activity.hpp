@@ -13,7 +13,5 @@ namespace latecomer {
 /// Returns within seconds where some have not; then rank 0, or the first rank that notices, says
 /// so on stderr.
 void begin_activity();
-/// Before MPI_Finalize.
-void end_activity();
 
 }  // namespace latecomer

@@ -287,7 +287,6 @@ int init_thread(int* argc, char*** argv, int required, int* provided, const void
 
 int finalize(const void*) {
   static const auto native = next("MPI_Finalize", PMPI_Finalize);
-  if (is_active()) end_activity();
   prepare_finalize();
   return native();
 }

@@ -98,15 +98,14 @@ int state_keyval() {
 CommState* find_state(MPI_Comm comm) {
   void* found = nullptr;
   int flag = -1;  // stays where MPI refuses: after a user's error handler MPICH returns no error
-  const UserCode called;
-  const int code = PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag);
+  const int code =
+      UserCode::run([&] { return PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag); });
   if (flag < 0) throw RefusedByMpi{code == MPI_SUCCESS ? MPI_ERR_COMM : code};
   return flag != 0 ? static_cast<CommState*>(found) : nullptr;
 }
 
 int attach(MPI_Comm comm, CommState& state) {
-  const UserCode called;
-  return PMPI_Comm_set_attr(comm, state_keyval(), &state);
+  return UserCode::run([&] { return PMPI_Comm_set_attr(comm, state_keyval(), &state); });
 }
 
 CommState& make_state(MPI_Comm comm) {

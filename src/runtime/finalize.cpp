@@ -1,7 +1,8 @@
 #include "runtime/finalize.hpp"
 
+#include <algorithm>
 #include <mutex>
-#include <set>
+#include <vector>
 
 #include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/mailbox.hpp"
@@ -10,12 +11,13 @@ namespace latecomer {
 namespace {
 
 std::mutex guard;
-std::set<void (*)()>& ends() {
-  static auto& made = *new std::set<void (*)()>;  // MPI may end after static objects
+std::vector<void (*)()>& ends() {
+  static auto& made = *new std::vector<void (*)()>;  // MPI may end after static objects
   return made;
 }
 
-/// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
+/// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, the last one first.
+/// In functions of the program's, whose attributes came after this one, it still uses MPI.
 int finalizing(MPI_Comm, int, void*, void*) {
   constexpr Seconds kAtMost = 0.1;
   prepare_finalize();  // where MPI_Finalize was called by code that goes past ours
@@ -44,7 +46,7 @@ bool end_with_mpi(void (*end)()) {
   std::call_once(once, attach_to_self);
   if (end == nullptr) return true;
   const std::lock_guard hold(guard);
-  ends().insert(end);
+  if (std::ranges::find(ends(), end) == ends().end()) ends().push_back(end);
   return true;
 }
 

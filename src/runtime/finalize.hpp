@@ -4,8 +4,8 @@
 
 namespace latecomer {
 
-/// Makes MPI_Finalize do so, and then call each given `end`, in no particular order. May be called
-/// repeatedly. Returns false if MPI was initialized by sessions only.
+/// Makes MPI_Finalize do so, and then call each given `end`, in the order in which they came, once
+/// each. May be called repeatedly. Returns false if MPI was initialized by sessions only.
 bool end_with_mpi(void (*end)() = nullptr);
 
 /// Ends the progress thread. To be called right before MPI_Finalize: MPICH switches its locks off

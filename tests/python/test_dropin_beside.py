@@ -215,68 +215,6 @@ def test_a_communicator_costs_little_memory_whatever_its_ranks(name):
     assert found[1] - found[0] < 3 * 64, found
 
 
-# ---- ways out of a call
-
-LEAVES = """
-#include <mpi.h>
-#include <setjmp.h>
-#include <cstdio>
-#include <vector>
-static jmp_buf place;
-static bool jumps;
-static void handle(MPI_Comm*, int*, ...) {
-  if (jumps) longjmp(place, 1);
-  throw 5;
-}
-static bool leaves_by(MPI_Comm comm, std::vector<double>& data) try {
-  if (jumps && setjmp(place) != 0) return true;
-  MPI_Bcast(data.data(), 4000, MPI_DOUBLE, 77, comm);
-  return false;
-} catch (int) {
-  return true;
-}
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, ranks, mistakes = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Errhandler handler;
-  MPI_Comm_create_errhandler(handle, &handler);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-  std::vector<double> in(4000, 1), out(4000);
-  for (int call = 0; call < 60; ++call) {
-    jumps = call % 2 == 0;
-    if (call % 10 == 5 || call % 10 == 6) mistakes += !leaves_by(MPI_COMM_WORLD, in);
-    if ((call + rank) % 3 == 0) {
-      PMPI_Allreduce(in.data(), out.data(), 4000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    } else {
-      MPI_Allreduce(in.data(), out.data(), 4000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    }
-    for (const double each : out) mistakes += each != ranks;
-  }
-  if (rank == 0) std::printf("leaves: %d\\n", mistakes);
-  return MPI_Finalize();
-}
-"""
-
-
-@both_families
-@pytest.mark.parametrize("algorithm", ["auto", "fastest"])
-def test_error_handlers_may_leave_a_call_by_an_exception_or_a_jump(name, algorithm, tmp_path):
-    (tmp_path / "leaves.cpp").write_text(LEAVES)
-    compiler = str(installed(name).mpicc).replace("mpicc", "mpicxx")
-    built = subprocess.run(
-        [compiler, tmp_path / "leaves.cpp", "-o", tmp_path / "leaves"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if built.returncode != 0:
-        pytest.skip(f"no C++ with this MPI: {built.stderr[-200:]}")
-    launch = launcher_of(name, 3, [str(tmp_path / "leaves")])
-    variables = {"LD_PRELOAD": str(preload.library()), "LATECOMER_MIN_BYTES": "0",
-                 "LATECOMER_ALGORITHM": algorithm}  # fmt: skip
-    run_command(preload.with_variables(launch.command, variables), launch.env).check()
-
-
 # ---- failure
 
 

@@ -194,6 +194,34 @@ int large_natively(const Call& call) {
 }
 #endif
 
+int natively(const Call& call) {
+#if MPI_VERSION >= 4
+  if (call.sendcount > INT_MAX || call.recvcount > INT_MAX || call.large_recvcounts != nullptr)
+    return large_natively(call);
+#endif
+  const auto sent = static_cast<int>(call.sendcount);
+  const auto received = static_cast<int>(call.recvcount);
+  switch (call.collective) {
+    case Collective::allreduce:
+      return native_calls.allreduce(call.sendbuf, call.recvbuf, sent, call.sendtype, call.op,
+                                    call.comm);
+    case Collective::reduce:
+      return native_calls.reduce(call.sendbuf, call.recvbuf, sent, call.sendtype, call.op,
+                                 call.root, call.comm);
+    case Collective::bcast:
+      return native_calls.bcast(call.recvbuf, received, call.recvtype, call.root, call.comm);
+    case Collective::allgather:
+      return allgather_natively(call, sent);
+    case Collective::gather:
+      return native_calls.gather(call.sendbuf, sent, call.sendtype, call.recvbuf, received,
+                                 call.recvtype, call.root, call.comm);
+    case Collective::scatter:
+      return native_calls.scatter(call.sendbuf, sent, call.sendtype, call.recvbuf, received,
+                                  call.recvtype, call.root, call.comm);
+  }
+  return MPI_ERR_OTHER;
+}
+
 }  // namespace
 
 MPI_Datatype Call::element() const {
@@ -201,28 +229,7 @@ MPI_Datatype Call::element() const {
 }
 
 int Call::native() const {
-  const UserCode called;
-#if MPI_VERSION >= 4
-  if (sendcount > INT_MAX || recvcount > INT_MAX || large_recvcounts != nullptr)
-    return large_natively(*this);
-#endif
-  const auto sent = static_cast<int>(sendcount);
-  const auto received = static_cast<int>(recvcount);
-  switch (collective) {
-    case Collective::allreduce:
-      return native_calls.allreduce(sendbuf, recvbuf, sent, sendtype, op, comm);
-    case Collective::reduce:
-      return native_calls.reduce(sendbuf, recvbuf, sent, sendtype, op, root, comm);
-    case Collective::bcast:
-      return native_calls.bcast(recvbuf, received, recvtype, root, comm);
-    case Collective::allgather:
-      return allgather_natively(*this, sent);
-    case Collective::gather:
-      return native_calls.gather(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
-    case Collective::scatter:
-      return native_calls.scatter(sendbuf, sent, sendtype, recvbuf, received, recvtype, root, comm);
-  }
-  return MPI_ERR_OTHER;
+  return UserCode::run([this] { return natively(*this); });
 }
 
 bool wrong(const Call& call, Rank ranks, Rank me) { return Reading(call, ranks, me).wrong(); }

@@ -42,10 +42,11 @@ Outcome exchange_arrivals(CommState& state, const Entry& entry) {
 
 int min_over_ranks(CommState& state, Review& review) {
   const ReleasedCommLock released(state.lock);
-  const UserCode called;
   const auto count = static_cast<int>(review.values().size());
-  return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
-                        state.comm);
+  return UserCode::run([&] {
+    return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
+                          state.comm);
+  });
 }
 
 }  // namespace

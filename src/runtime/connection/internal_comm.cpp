@@ -4,9 +4,10 @@
 
 namespace latecomer {
 
-int make_beside(MPI_Comm user, MPI_Comm& comm) {
-  const UserCode
-      called;  // the user's handler may throw where MPI refuses to tell of the communicator
+namespace {
+
+/// The user's handler may throw where MPI refuses to tell of the communicator.
+int create(MPI_Comm user, MPI_Comm& comm) {
   MPI_Group group = MPI_GROUP_NULL;
   int code = PMPI_Comm_group(user, &group);
   if (code != MPI_SUCCESS) return code;
@@ -23,6 +24,12 @@ int make_beside(MPI_Comm user, MPI_Comm& comm) {
   PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   PMPI_Comm_set_name(comm, "latecomer");
   return code;
+}
+
+}  // namespace
+
+int make_beside(MPI_Comm user, MPI_Comm& comm) {
+  return UserCode::run([&] { return create(user, comm); });
 }
 
 int InternalComm::make(MPI_Comm user, std::unique_ptr<InternalComm>& made) {

@@ -203,9 +203,10 @@ void take_over_resources(CommState& state) {
   Review all;
   all.offer(inheritance.state_hash());
   const auto count = static_cast<int>(all.values().size());
-  const UserCode called;
-  const int code =
-      PMPI_Allreduce(MPI_IN_PLACE, all.values().data(), count, MPI_DOUBLE, MPI_MIN, state.comm);
+  const int code = UserCode::run([&] {
+    return PMPI_Allreduce(MPI_IN_PLACE, all.values().data(), count, MPI_DOUBLE, MPI_MIN,
+                          state.comm);
+  });
   if (code == MPI_SUCCESS && all.agreed()) inheritance.accept();
 }
 

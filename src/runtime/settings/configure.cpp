@@ -43,9 +43,10 @@ using Numbers = std::array<std::uint64_t, 7>;
 
 int max_over_ranks(CommState& state, const Numbers& mine, Numbers& largest) {
   const ReleasedCommLock released(state.lock);
-  const UserCode called;
-  return PMPI_Allreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_UINT64_T,
-                        MPI_MAX, state.comm);
+  return UserCode::run([&] {
+    return PMPI_Allreduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_UINT64_T,
+                          MPI_MAX, state.comm);
+  });
 }
 
 /// Agrees on a text: one reduction shows every rank whether all could read it and all mean the

@@ -25,10 +25,11 @@ int LocalWork::combine(const Buffers& buffers, MPI_Op op, const Slice& left, con
   const Count piece = buffers.layout().separate() ? piece_limit_ : 1;
   for (Count done = 0; done < in.count; done += piece) {
     const int count = static_cast<int>(std::min(piece, in.count - done));
-    const UserCode called;
     const OwnArithmetic::Programs arithmetic;
-    const int code = PMPI_Reduce_local(buffers.address(in, done), buffers.address(inout, done),
-                                       count, buffers.element(), op);
+    const int code = UserCode::run([&] {
+      return PMPI_Reduce_local(buffers.address(in, done), buffers.address(inout, done), count,
+                               buffers.element(), op);
+    });
     if (code != MPI_SUCCESS) return code;
   }
   return MPI_SUCCESS;

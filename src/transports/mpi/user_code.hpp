@@ -2,21 +2,24 @@
 // Its exceptions are the program's, and pass through all our functions unchanged.
 #pragma once
 
-#include <exception>
-
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
 
-/// A guard around an MPI function that may call such code.
 class UserCode {
  public:
-  UserCode() : exceptions_(std::uncaught_exceptions()) {}
-  ~UserCode() {
-    if (std::uncaught_exceptions() > exceptions_) threw_ = true;
+  /// Runs an MPI function that may call such code: what leaves it by an exception is the program's.
+  /// std::uncaught_exceptions() would not see those of a program with a C++ library of its own.
+  template <class Function>
+  static auto run(Function&& function) {
+    struct Leaving {
+      bool returned = false;
+      ~Leaving() { threw_ = threw_ || !returned; }
+    } leaving;
+    const auto result = function();
+    leaving.returned = true;
+    return result;
   }
-  UserCode(const UserCode&) = delete;
-  UserCode& operator=(const UserCode&) = delete;
 
   /// True if the exception that this thread is handling came from such code.
   [[nodiscard]] static bool threw() { return threw_; }
@@ -24,14 +27,12 @@ class UserCode {
   static void forget() { threw_ = false; }
 
  private:
-  int exceptions_;
   static inline thread_local bool threw_ = false;
 };
 
 /// Calls the communicator's error handler. Returns the code.
 inline int raise_error(MPI_Comm comm, int code) {
-  const UserCode called;
-  PMPI_Comm_call_errhandler(comm, code);
+  UserCode::run([&] { return PMPI_Comm_call_errhandler(comm, code); });
   return code;
 }
 
