@@ -7,10 +7,10 @@ What failed is run once more, alone. What passes then is unsteady: a defect of t
 printed and counted, its first output is kept in build/unsteady/, and the run has not failed.
 
 One lane compiles and computes at the lowest priority. Beside it the suites of MPI programs run, and
-then the Python tests, which wait for programs and hosts. Ranks of Open MPI yield while they wait,
-and beside compilers took two to five times as long, whatever the priorities; so they run in the
-real-time class, where they yield to each other only, or, where that is not allowed (it is to root),
-before everything else, alone.
+then the Python tests, which wait for programs and hosts. Ranks yield while they wait, and beside
+compilers took two to ten times as long, whatever the priorities; so they run in the real-time
+class, where they yield to each other only, or, where that is not allowed (it is to root), before
+everything else, alone.
 """
 
 from __future__ import annotations
@@ -113,9 +113,7 @@ def real_time() -> list[str]:
 
 def mpi_suite(name: str) -> Suite:
     ctest = ["ctest", "--test-dir", "build/release", "--output-on-failure", "-V", "-R", f"^{name}$"]
-    if name.startswith("mpi_mpich_"):  # waits without yielding
-        return Suite(name, ctest, "pytest", 400, place="first")
-    ahead = real_time() if name.startswith("mpi_openmpi_") else []
+    ahead = real_time()
     return Suite(name, [*ahead, *ctest], "pytest", 400, place="first" if ahead else "alone")
 
 

@@ -64,6 +64,7 @@ constexpr const char* kShared[] = {
     "LATECOMER_TRACE",     "LATECOMER_TRACE_BYTES"};
 
 constexpr std::string_view kRules = "LATECOMER_RULES";
+constexpr std::string_view kMinBytes = "LATECOMER_MIN_BYTES";
 
 constexpr const char* kOthers[] = {"LATECOMER_LAB", "LATECOMER_LOG", "LATECOMER_MPI",
                                    "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS"};
@@ -81,13 +82,34 @@ Mode mode_of_environment() {
   return Mode::on;
 }
 
+/// The variable's value by `read`; what cannot be read is reported, and not used.
+template <class Read>
+void read_variable(const char* name, Read&& read) {
+  const auto text = environment(name);
+  if (!text) return;
+  try {
+    read(*text);
+  } catch (const Error& error) {
+    report_unused(name, error.what());
+  }
+}
+
+int min_bytes() {
+  int bytes = hot.min_bytes;
+  read_variable(kMinBytes.data(), [&](const std::string& text) {
+    bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
+  });
+  return bytes;
+}
+
 std::vector<SharedSetting> shared_settings(Mode mode) {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())},
                                     {"LATECOMER", static_cast<std::uint64_t>(mode)}};
   for (const std::string_view name : kShared) {
-    // Of rules the text counts, wherever it is.
-    const std::uint64_t hash =
-        name == kRules ? hash_of_default_rules() : fnv1a(environment(name.data()).value_or(""));
+    // Of rules the text counts, wherever it is, and of a size its value, however it is written.
+    const std::uint64_t hash = name == kRules      ? hash_of_default_rules()
+                               : name == kMinBytes ? fnv1a(std::to_string(min_bytes()))
+                                                   : fnv1a(environment(name.data()).value_or(""));
     all.push_back({std::string(name), hash});
   }
   return all;
@@ -138,18 +160,6 @@ void read_algorithms(std::string_view text, Policy& policy) {
   }
 }
 
-/// The variable's value by `read`; what cannot be read is reported, and not used.
-template <class Read>
-void read_variable(const char* name, Read&& read) {
-  const auto text = environment(name);
-  if (!text) return;
-  try {
-    read(*text);
-  } catch (const Error& error) {
-    report_unused(name, error.what());
-  }
-}
-
 Policy policy_of_environment() {
   Policy policy;
   for (const Collective each : all_collectives()) policy.choice(each) = parse_choice(each, "auto");
@@ -194,6 +204,7 @@ void read_all() {
   (void)environment_flag("LATECOMER_REPRODUCIBLE");
   (void)progress_mode();
   (void)ranks_per_node();
+  (void)trace::limit_of_file();
 }
 
 std::string name_of(ProgressMode mode) {
@@ -327,9 +338,7 @@ void begin_activity() {
   start.policy = observes ? policy_of_observer() : policy_of_environment();
   start.waits_for_synchronising_calls = true;
   start.leaves_alone = has_no_identity;
-  read_variable("LATECOMER_MIN_BYTES", [](const std::string& text) {
-    hot.min_bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
-  });
+  hot.min_bytes = min_bytes();
   read_all();
   report_unknown_variables();
   tell_settings(start.policy);

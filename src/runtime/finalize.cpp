@@ -16,13 +16,18 @@ std::vector<void (*)()>& ends() {
   return made;
 }
 
+/// The end of this number; null: there are no more. An end may add others.
+void (*ended(std::size_t number))() {
+  const std::lock_guard hold(guard);
+  return number < ends().size() ? ends()[number] : nullptr;
+}
+
 /// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else, the last one first.
 /// In functions of the program's, whose attributes came after this one, it still uses MPI.
 int finalizing(MPI_Comm, int, void*, void*) {
   constexpr Seconds kAtMost = 0.1;
   prepare_finalize();  // where MPI_Finalize was called by code that goes past ours
-  const std::lock_guard hold(guard);
-  for (void (*const end)() : ends()) end();
+  for (std::size_t i = 0; auto* const end = ended(i); ++i) end();
   (void)Mailbox::finish(kAtMost);
   return MPI_SUCCESS;
 }

@@ -211,6 +211,16 @@ def test_settings_that_differ_make_it_inactive_and_are_named(name):
 
 
 @both_families
+def test_a_size_may_be_written_in_another_way_on_another_rank(name):
+    launch = launcher_of(name, 1, [cases_of(name), "reductions"])
+    one, other = (
+        local(preload.preloading(launch.command, preload.library(), {"LATECOMER_MIN_BYTES": size}))
+        for size in ("1KiB", "1024")
+    )
+    assert run_command([*one, ":", *other[1:]], launch.env).check().err == ""
+
+
+@both_families
 def test_it_can_be_switched_off(name):
     job = run_cases(name, 2, ["reductions"], {"LATECOMER": "off", "LATECOMER_STATS": "1"})
     assert "latecomer" not in job.check().err
@@ -220,10 +230,11 @@ def test_it_can_be_switched_off(name):
 def test_settings_that_cannot_be_read_are_named_once(name):
     job = run_cases(name, 2, ["nothing"], {"LATECOMER_ALGORITHM": "allreduce:frob",
                     "LATECOMER_MIN_BYTES": "many", "LATECOMER_FROB": "1", "LATECOMER": "maybe",
-                    "LATECOMER_LOG": "loud"})  # fmt: skip
+                    "LATECOMER_LOG": "loud", "LATECOMER_TRACE_BYTES": "1KiB"})  # fmt: skip
     for what in ("ALGORITHM is not used: algorithm: 'frob'", "MIN_BYTES is not used: bytes: 'many'",
                  "FROB is not used", "LATECOMER is not used: value: 'maybe'",
-                 "LOG is not used: level: 'loud'"):  # fmt: skip
+                 "LOG is not used: level: 'loud'",
+                 "TRACE_BYTES is not used: bytes: '1KiB'"):  # fmt: skip
         assert job.check().err.count(what) == 1, job.err
     job = run_cases(name, 2, ["nothing"], {"LATECOMER_ALGORITHM": "frob"})
     assert job.check().err.count("ALGORITHM is not used: algorithm: 'frob'") == 1, job.err

@@ -42,10 +42,10 @@ void say_not_allowed() {
   report_unused(kThread, error.what());
 }
 
-void say_some_only(MPI_Comm user, std::ptrdiff_t ready, std::ptrdiff_t ranks) {
-  log_line(describe(user) + ": no progress threads, since only " + std::to_string(ready) + " of " +
-           std::to_string(ranks) + " ranks have one; right would be " + kThread +
-           " and MPI_THREAD_MULTIPLE on all of them");
+void say_some_only(MPI_Comm user, std::ptrdiff_t wish, std::ptrdiff_t ready, std::ptrdiff_t ranks) {
+  log_line(describe(user) + ": no progress threads, since " + std::to_string(wish) + " of " +
+           std::to_string(ranks) + " ranks want one, and " + std::to_string(ready) +
+           " can have it; right would be " + kThread + " and MPI_THREAD_MULTIPLE on all of them");
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ bool all_have_progress_threads(const Introductions& all, MPI_Comm user, Rank me)
   if (not_allowed == ranks) {
     say_not_allowed();
   } else if (me == 0 && ready + not_allowed > 0) {
-    say_some_only(user, ready, ranks);
+    say_some_only(user, ready + not_allowed, ready, ranks);
   }
   return false;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/comm_state.hpp"
+#include "runtime/finalize.hpp"
 #include "runtime/report/counters.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/report/stats_file.hpp"
@@ -55,9 +56,6 @@ class Ledger {
     if (!kept_) return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &stats_.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &stats_.ranks);
-    int keyval = MPI_KEYVAL_INVALID;
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize, &keyval, nullptr);
-    PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, this);
   }
 
   void open(CommState& state) {
@@ -95,13 +93,6 @@ class Ledger {
     if (!why.empty()) report_unwritten(kSummary, *name, why);
   }
 
- private:
-  /// MPI deletes the attributes of MPI_COMM_SELF first of all in MPI_Finalize.
-  static int finalize(MPI_Comm, int, void* ledger, void*) {
-    static_cast<Ledger*>(ledger)->report();
-    return MPI_SUCCESS;
-  }
-
   void report() {
     const std::lock_guard lock(guard_);
     for (CommState* const state : open_) {
@@ -120,6 +111,7 @@ class Ledger {
     if (!why.empty()) report_unwritten(kStatsVariable, name, why);
   }
 
+ private:
   std::string destination_;
   bool kept_;
   std::mutex guard_;
@@ -130,6 +122,8 @@ class Ledger {
 
 Ledger& ledger() {
   static Ledger& made = *new Ledger;  // communicators may be freed after static objects
+  static const bool ends = made.is_kept() && end_with_mpi([] { made.report(); });
+  (void)ends;
   return made;
 }
 

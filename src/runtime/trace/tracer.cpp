@@ -64,6 +64,8 @@ Header header_of_process() {
   return header;
 }
 
+}  // namespace
+
 std::uint64_t limit_of_file() {
   const auto text = environment(kBytes);
   if (!text) return kDefaultBytes;
@@ -76,6 +78,8 @@ std::uint64_t limit_of_file() {
     return kDefaultBytes;
   }
 }
+
+namespace {
 
 std::unique_ptr<File> make_file() {
   const auto pattern = environment(kFolder);

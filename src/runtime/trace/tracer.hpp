@@ -17,6 +17,8 @@ namespace latecomer::trace {
 /// True if calls are traced. The first time it is asked, which must be after MPI_Init, the file is
 /// made.
 [[nodiscard]] bool is_on();
+/// The most bytes of a file, by LATECOMER_TRACE_BYTES; what cannot be read is reported.
+[[nodiscard]] std::uint64_t limit_of_file();
 
 /// True if calls are traced, or stamped in memory (runtime/trace/stamps.hpp).
 [[nodiscard]] bool is_recording();
