@@ -93,6 +93,8 @@ def test_the_costs_of_places_are_those_of_the_ranks(monkeypatch):
     ([30, 10, 9, 9, 8, 8, 8, 8, 8, 8], [0]),  # a quarter of all, and thrice the next
     ([9, 1, 1, 1, 1] + [1] * 40, []),  # stands out, but costs too little
     ([8, 1, 9, 1, 1, 1, 1, 1], [0, 2]),
+    ([0, 9, 9, 0, 0, 0], [1, 2]),
+    ([9, 9, 9, 1], []),  # most are no latecomers
     ([3, 2], []),
     ([3, 1], [0]),
     ([0, 0, 0], []),
@@ -103,7 +105,7 @@ def test_ranks_are_named_by_what_they_cost(cost, named):
 
 def test_of_ranks_that_share_no_call_each_team_has_its_late_one():
     cost = np.array([12.0, 0.0, 12.0, 0.0])
-    assert late_ranks(cost) == ([], False)
+    assert late_ranks(cost[:3], teams=[3]) == ([], False)
     assert late_ranks(cost, teams=[2, 2]) == ([0, 2], False)
     assert late_ranks(np.array([12.0, 8.0, 12.0, 8.0]), teams=[2, 2]) == ([], False)
     assert sorted(teams([[0, 1], [4, 5], [2, 3], [1, 3]])) == [2, 4]

@@ -29,14 +29,14 @@ def late_ranks(
     """The ranks to be named, by what the others waited for each; True: they are those of a host.
 
     No ranks if nobody stands out. A host is named if its ranks together stand out. `teams`: the
-    sizes of the sets of ranks that share no call with other ranks; in each a quarter can be named,
-    and one at least. By default all ranks are one team.
+    sizes of the sets of ranks that share no call with other ranks; in each half can be named. By
+    default all ranks are one team.
     """
     total = float(cost.sum())
     if total <= 0:
         return [], False
     order = [int(rank) for rank in np.argsort(-cost, kind="stable")]
-    most = sum(max(1, size // 4) for size in teams or [len(cost)])
+    most = sum(size // 2 for size in teams or [len(cost)])
     for count in range(1, min(_MOST, most) + 1):
         those, following = order[:count], cost[order[count]] if count < len(order) else 0.0
         if cost[those].sum() >= SHARE * total and cost[those[-1]] >= APART * following:
