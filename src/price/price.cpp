@@ -6,6 +6,7 @@
 
 #include "algorithms/nodes/plans.hpp"
 #include "executors/make_executor.hpp"
+#include "graph/service.hpp"
 #include "price/on_nodes.hpp"
 #include "simulate/simulate.hpp"
 
@@ -90,8 +91,15 @@ bool may_pay(const Algorithm& row, const Problem& problem, const Network& networ
 
 std::vector<Seconds> replay(const Plan& plan, const Network& network,
                             const std::vector<Seconds>& arrivals, const Placement& placement) {
+  const Placement links = shares_nodes(placement) ? placement : Placement{};
+  const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
+  if (row.kind != Kind::protocol && network.jitter == 0) {
+    const Activities all =
+        activities_of(build_programs(plan), network, plan.problem.element_bytes, links);
+    return serve(all, since_first(arrivals), network).exits;
+  }
   SimulationOptions options;
-  if (shares_nodes(placement)) options.placement = placement;
+  options.placement = links;
   options.network = network;
   options.element_bytes = plan.problem.element_bytes;
   options.arrivals = since_first(arrivals);

@@ -24,8 +24,9 @@ inline constexpr Rank kMaxReplayedRanks = 128;
                            const Placement& placement = {});
 
 /// Returns the exit of each rank in seconds after the first arrival, for these arrivals (seconds,
-/// one entry a rank): all programs or protocols run on the virtual network. A rank that comes more
-/// than 1e5 s after the first counts as 1e5 s late. A rank that never leaves has infinity.
+/// one entry a rank): by the graph of all programs, or by a run of protocols on the virtual
+/// network. A rank that comes more than 1e5 s after the first counts as 1e5 s late. A rank that
+/// never leaves has infinity.
 [[nodiscard]] std::vector<Seconds> replay(const Plan& plan, const Network& network,
                                           const std::vector<Seconds>& arrivals,
                                           const Placement& placement = {});

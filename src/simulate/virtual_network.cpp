@@ -21,14 +21,13 @@ constexpr std::size_t kTakes = 1;
 constexpr std::size_t kBusy = 2;
 std::size_t flag_event(Token token, std::size_t bits) { return std::size_t{token} << 2 | bits; }
 
-/// Throws Error at the end of the clock.
+}  // namespace
+
 Ticks later(Ticks time, Ticks by) {
   if (time <= kEnd - by) return time + by;
   throw Error("end of the simulated time", format_number(to_seconds(time) + to_seconds(by)) + "s",
               "8e6 seconds at most, with shorter messages or fewer of them");
 }
-
-}  // namespace
 
 Ticks to_ticks(std::string_view what, Seconds seconds) {
   if (std::abs(seconds) <= kLongest) return std::llround(seconds * 1e12);

@@ -18,6 +18,8 @@ namespace latecomer {
 /// the clock.
 [[nodiscard]] Ticks to_ticks(std::string_view what, Seconds seconds);
 [[nodiscard]] Seconds to_seconds(Ticks ticks);
+/// Throws Error at the end of the clock.
+[[nodiscard]] Ticks later(Ticks time, Ticks by);
 
 class VirtualNetwork {
  public:

@@ -1,0 +1,442 @@
+#include "graph/service.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <queue>
+#include <utility>
+
+#include "base/interruption.hpp"
+#include "simulate/virtual_network.hpp"
+
+namespace latecomer {
+namespace {
+
+Ticks ticks(Seconds seconds) { return to_ticks("time of a simulated activity", seconds); }
+
+class Server {
+ public:
+  Server(const Activities& all, const Network& network)
+      : all_(all),
+        network_(network),
+        missing_(all.size()),
+        ready_(all.size()),
+        tie_(all.size()),
+        begin_(all.size()),
+        served_at_(all.size(), kNone),
+        ports_(all.ports),
+        channels_(all.reverse.size()),
+        ranks_(all.exits.size()),
+        flags_(all.flags),
+        memories_(all.shared_memories),
+        alone_(network.memory > 0 ? all.size() : 0) {
+    for (Port& port : ports_) port.free.assign(static_cast<std::size_t>(network.ports), {0, kNone});
+    for (Node i = 0; i < all.size(); ++i) {
+      missing_[i] = static_cast<std::uint32_t>(all.waits_of(i).size());
+    }
+    result_.served.reserve(all.size());
+  }
+
+  Service run(std::span<const Seconds> arrivals) {
+    for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
+      ready_[all_.arrivals[rank]] = ticks(arrivals[rank]);
+    }
+    for (Node i = 0; i < all_.size(); ++i) {
+      if (missing_[i] == 0 && all_.kind[i] != Activity::landing) push(ready_[i], Event::ready, i);
+    }
+    while (!events_.empty()) {
+      now_ = events_.top().time;
+      // All events of one time before any transfer starts, as on the virtual network.
+      while (!events_.empty() && events_.top().time == now_) {
+        const Event event = events_.top();
+        events_.pop();
+        handle(event);
+      }
+      for (const std::uint32_t port : changed_) start_from(ports_[port]);
+      changed_.clear();
+    }
+    for (const Node exit : all_.exits) {
+      const bool left = served_at_[exit] != kNone;
+      result_.exits.push_back(left ? to_seconds(begin_[exit])
+                                   : std::numeric_limits<Seconds>::infinity());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Event {
+    enum Kind : std::uint8_t { ready, left, worked, memory };
+    Ticks time = 0;
+    std::uint64_t number = 0;
+    Kind kind = ready;
+    std::size_t id = 0;        // of a node or a memory
+    std::uint64_t change = 0;  // of the memory's load
+    bool operator>(const Event& other) const {
+      if (time != other.time) return time > other.time;
+      return number != other.number ? number > other.number : id > other.id;
+    }
+  };
+  struct Bucket {
+    double spent = 0;
+    Ticks until = 0;
+  };
+  struct Port {
+    Count leaving = 0;
+    std::deque<Node> waiting;
+    std::vector<std::pair<Ticks, Moment>> free{};  // of each lane: from when on, and by what
+    std::deque<Moment> left;                       // the last ones, which freed a lane
+    Bucket out;
+    Bucket in;
+  };
+  struct Channel {
+    std::uint32_t posted = 0;
+    std::vector<Node> early;  // ready before those in front of them
+    Moment last = kNone;
+    bool leaving = false;
+    Count rendezvous = 0;  // waiting or leaving
+    double buffered = 0;   // bytes that have not left
+  };
+  struct Worker {
+    bool busy = false;
+    std::priority_queue<Node, std::vector<Node>, std::greater<>> ready;
+    std::vector<Node> refused;  // accumulates whose flag was held
+    Moment last = kNone;
+  };
+  struct Flag {
+    bool held = false;
+    std::deque<Node> queue;       // accumulates of ranks that have nothing else to do
+    std::vector<Moment> counted;  // the ends of its increments
+    Moment accumulated = kNone;   // the last one
+    std::vector<Node> awaiting;   // notices
+  };
+
+  void push(Ticks time, Event::Kind kind, std::size_t id, std::uint64_t change = 0) {
+    events_.push({time, number_++, kind, id, change});
+  }
+
+  void handle(const Event& event) {
+    interruption_point();
+    const auto node = static_cast<Node>(event.id);
+    switch (event.kind) {
+      case Event::ready:
+        return begin(node);
+      case Event::left:
+        return leave(all_.messages[all_.place[node]]);
+      case Event::worked:
+        return worked(node);
+      case Event::memory:
+        return end_memory_work(event.id, event.change);
+    }
+  }
+
+  void begin(Node node) {
+    switch (all_.kind[node]) {
+      case Activity::message:
+      case Activity::local_message:
+        return post(node);
+      case Activity::sent:
+        return;  // its message decides
+      case Activity::increment:
+        return increment(node);
+      case Activity::notice: {
+        Flag& flag = flags_[all_.awaited[all_.place[node]].flag];
+        if (!notify(node, flag, false)) flag.awaiting.push_back(node);
+        return;
+      }
+      case Activity::copy:
+      case Activity::combine:
+      case Activity::node_combine:
+      case Activity::node_copy:
+      case Activity::accumulate: {
+        Worker& worker = worker_of(node);
+        worker.ready.push(node);
+        if (!worker.busy) start_work(worker);
+        return;
+      }
+      default: {
+        const Service::Served& served = serve(node, {.node = node, .bytes = all_.bytes[node]});
+        end(node, ends_at(now_, served));
+      }
+    }
+  }
+
+  Service::Served& serve(Node node, const Service::Served& served) {
+    begin_[node] = now_;
+    served_at_[node] = static_cast<std::uint32_t>(result_.served.size());
+    result_.served.push_back(served);
+    tell(begin_of(node), now_);
+    return result_.served.back();
+  }
+  void end(Node node, Ticks time) { tell(end_of(node), time); }
+  /// Of activities that are ready at the same moment, the one whose last moment was told of first
+  /// comes first, as on the virtual network.
+  void tell(Moment moment, Ticks time) {
+    const std::uint64_t number = number_++;
+    for (const Node node : all_.followers_of(moment)) {
+      if (time >= ready_[node]) {
+        tie_[node] = time > ready_[node] ? number : std::max(tie_[node], number);
+        ready_[node] = time;
+      }
+      if (--missing_[node] == 0) events_.push({ready_[node], tie_[node], Event::ready, node, 0});
+    }
+  }
+  [[nodiscard]] Ticks ends_at(Ticks time, const Service::Served& served) const {
+    const Activity kind = all_.kind[served.node];
+    if (kind == Activity::notice && !served.notifies) return time;
+    const ActivityCost cost = cost_of(kind, network_, served.copies);
+    return later(time, ticks(cost.startup + cost.per_byte * served.bytes));
+  }
+
+  // --- Messages ---
+
+  /// In the order of their channel.
+  void post(Node node) {
+    Channel& channel = channels_[message(node).channel];
+    if (message(node).number != channel.posted) return channel.early.push_back(node);
+    enqueue(node);
+    for (auto next = channel.early.begin(); next != channel.early.end();) {
+      if (message(*next).number != channel.posted) {
+        ++next;
+        continue;
+      }
+      const Node found = *next;
+      channel.early.erase(next);
+      enqueue(found);
+      next = channel.early.begin();
+    }
+  }
+  [[nodiscard]] const Activities::Message& message(Node node) const {
+    return all_.messages[all_.place[node]];
+  }
+  void enqueue(Node node) {
+    const Activities::Message& posted = message(node);
+    Channel& channel = channels_[posted.channel];
+    ++channel.posted;
+    if (posted.rendezvous) ++channel.rendezvous;
+    if (posted.buffered) buffer(node, channel);
+    ports_[posted.out].waiting.push_back(node);
+    changed_.push_back(posted.out);
+  }
+  /// The sender may go on at once if there is room.
+  void buffer(Node node, Channel& channel) {
+    const double bytes = all_.bytes[node];
+    if (channel.buffered + bytes > static_cast<double>(network_.buffer)) return;
+    channel.buffered += bytes;
+    serve(node - 1, {.node = node - 1});
+    end(node - 1, now_);
+  }
+  void start_from(Port& port) {
+    for (auto next = port.waiting.begin();
+         next != port.waiting.end() && port.leaving < network_.ports;) {
+      const Node node = *next;
+      Channel& channel = channels_[message(node).channel];
+      if (channel.leaving) {
+        ++next;
+        continue;
+      }
+      next = port.waiting.erase(next);
+      start(node, port, channel);
+    }
+  }
+  void start(Node node, Port& port, Channel& channel) {
+    const Activities::Message& sent = message(node);
+    const std::uint32_t reverse = all_.reverse[sent.channel];
+    Service::Served served{.node = node, .bytes = all_.bytes[node]};
+    served.exchanges = network_.exchange != 1 && sent.rendezvous && reverse != kNone &&
+                       channels_[reverse].rendezvous > 0;
+    if (all_.kind[node] == Activity::message) served.bytes -= at_once(port, ports_[sent.in], node);
+    const ActivityCost cost = cost_of(all_.kind[node], network_);
+    const double times = served.exchanges ? network_.exchange : 1;
+    const Ticks takes = ticks(times * (cost.startup + cost.per_byte * served.bytes));
+    served.after[0] = lane_before(port);
+    served.after[1] = network_.ports > 1 ? channel.last : kNone;
+    ++port.leaving;
+    channel.leaving = true;
+    channel.last = end_of(node);
+    serve(node, served);
+    end(node, later(now_, takes));
+    push(later(now_, takes), Event::left, node);
+    land(node + 1, served, ports_[sent.in], takes);
+  }
+  /// What freed the lane that a message takes.
+  Moment lane_before(Port& port) {
+    if (port.left.empty()) return kNone;
+    const Moment before = port.left.front();
+    port.left.pop_front();
+    return before;
+  }
+  void land(Node node, Service::Served served, Port& port, Ticks takes) {
+    auto& [free, by] = *std::ranges::min_element(port.free);
+    served.node = node;
+    served.after[0] = begin_of(node - 1);
+    served.after[1] = by;
+    free = later(std::max(free, now_), takes);
+    by = end_of(node);
+    serve(node, served);
+    end(node, free);
+  }
+  void leave(const Activities::Message& message) {
+    Port& port = ports_[message.out];
+    --port.leaving;
+    port.left.push_back(end_of(message.node));
+    if (port.left.size() > static_cast<std::size_t>(network_.ports)) port.left.pop_front();
+    changed_.push_back(message.out);
+    channels_[message.channel].leaving = false;
+    if (message.rendezvous) --channels_[message.channel].rendezvous;
+    if (!message.buffered) return;
+    const Node sent = message.node - 1;
+    if (served_at_[sent] != kNone) {
+      channels_[message.channel].buffered -= all_.bytes[message.node];
+      return;
+    }
+    serve(sent, {.node = sent, .after = {end_of(message.node), kNone}});
+    end(sent, now_);
+  }
+  [[nodiscard]] double left_of(Bucket& bucket) const {
+    const Ticks rested = std::max<Ticks>(0, now_ - bucket.until);
+    bucket.spent = std::max(0.0, bucket.spent - to_seconds(rested) / network_.beta);
+    bucket.until = std::max(bucket.until, now_);
+    return static_cast<double>(network_.burst) - bucket.spent;
+  }
+  /// The bytes that both links still pass at once.
+  double at_once(Port& from, Port& to, Node node) {
+    if (network_.burst == 0 || network_.beta == 0) return 0;
+    const double passed = std::min({left_of(from.out), left_of(to.in), all_.bytes[node]});
+    const Ticks shaped = ticks(network_.beta * (all_.bytes[node] - passed));
+    for (Bucket* const bucket : {&from.out, &to.in}) {
+      bucket->spent += passed;
+      bucket->until = later(bucket->until, shaped);
+    }
+    return passed;
+  }
+
+  // --- Work: one combine or copy a rank at a time ---
+
+  [[nodiscard]] Worker& worker_of(Node node) {
+    return ranks_[static_cast<std::size_t>(all_.rank[node])];
+  }
+  void start_work(Worker& worker) {
+    while (!worker.ready.empty()) {
+      const Node node = worker.ready.top();
+      worker.ready.pop();
+      if (all_.kind[node] != Activity::accumulate) return work(node, kNone);
+      Flag& flag = flags_[all_.place[node]];
+      if (!flag.held) return accumulate(node, flag);
+      worker.refused.push_back(node);
+    }
+    if (worker.refused.empty()) return;
+    const Node node = *std::ranges::min_element(worker.refused);
+    std::erase(worker.refused, node);
+    worker.busy = true;
+    flags_[all_.place[node]].queue.push_back(node);
+  }
+  void accumulate(Node node, Flag& flag) {
+    flag.held = true;
+    work(node, std::exchange(flag.accumulated, end_of(node)));
+  }
+  void work(Node node, Moment before) {
+    Worker& worker = worker_of(node);
+    worker.busy = true;
+    Service::Served served{.node = node, .bytes = all_.bytes[node]};
+    served.after[0] = std::exchange(worker.last, end_of(node));
+    served.after[1] = before;
+    served.copies = all_.kind[node] == Activity::accumulate && before == kNone;
+    serve(node, served);
+    const ActivityCost cost = cost_of(all_.kind[node], network_, served.copies);
+    const Ticks alone = ticks(cost.per_byte * served.bytes);
+    const bool shares = all_.kind[node] == Activity::node_copy ||
+                        all_.kind[node] == Activity::node_combine ||
+                        all_.kind[node] == Activity::accumulate;
+    if (!shares || network_.memory == 0 || alone == 0)
+      return push(later(now_, alone), Event::worked, node);
+    const std::uint32_t memory = all_.memory[static_cast<std::size_t>(all_.rank[node])];
+    const double share = network_.memory / cost.per_byte;
+    memories_[memory].begin(now_, alone, share, {all_.rank[node], node});
+    alone_[node] = alone;
+    schedule_memory(memory);
+  }
+  void worked(Node node) {
+    end(node, now_);
+    Worker& worker = worker_of(node);
+    worker.busy = false;
+    for (const Node again : worker.refused) worker.ready.push(again);
+    worker.refused.clear();
+    if (all_.kind[node] == Activity::accumulate) {
+      Flag& flag = flags_[all_.place[node]];
+      flag.held = false;
+      if (!flag.queue.empty()) {
+        const Node next = flag.queue.front();
+        flag.queue.pop_front();
+        accumulate(next, flag);
+      }
+    }
+    if (!worker.busy) start_work(worker);
+  }
+  void schedule_memory(std::size_t memory) {
+    const MemoryLoad& load = memories_[memory];
+    if (!load.idle()) push(load.next_end(), Event::memory, memory, load.changes());
+  }
+  void end_memory_work(std::size_t memory, std::uint64_t change) {
+    MemoryLoad& load = memories_[memory];
+    if (load.changes() != change) return;  // other work has begun, and moved the end
+    const std::vector<MemoryLoad::Work> ended = load.end(now_);
+    schedule_memory(memory);
+    for (const MemoryLoad::Work& each : ended) {
+      Service::Served& served = result_.served[served_at_[each.token]];
+      served.bytes *=
+          static_cast<double>(now_ - begin_[each.token]) / static_cast<double>(alone_[each.token]);
+      worked(each.token);
+    }
+  }
+
+  // --- Flags ---
+
+  void increment(Node node) {
+    Flag& flag = flags_[all_.place[node]];
+    const Moment before = flag.counted.empty() ? kNone : flag.counted.back();
+    flag.counted.push_back(end_of(node));
+    serve(node, {.node = node, .after = {before, kNone}});
+    end(node, now_);
+    std::erase_if(flag.awaiting, [&](Node notice) {
+      return notify(notice, flag, all_.rank[notice] != all_.rank[node]);
+    });
+  }
+  /// Returns false if the flag has not counted so far yet. An await that comes later sees it at
+  /// once.
+  bool notify(Node node, const Flag& flag, bool others) {
+    const auto count = static_cast<std::size_t>(all_.awaited[all_.place[node]].count);
+    if (flag.counted.size() < count) return false;
+    const Moment counted = count == 0 ? kNone : flag.counted[count - 1];
+    const Service::Served& told =
+        serve(node, {.node = node, .after = {counted, kNone}, .notifies = others});
+    end(node, ends_at(now_, told));
+    return true;
+  }
+
+  const Activities& all_;
+  const Network& network_;
+  Service result_;
+  std::vector<std::uint32_t> missing_;  // moments
+  std::vector<Ticks> ready_;
+  std::vector<std::uint64_t> tie_;
+  std::vector<Ticks> begin_;
+  std::vector<std::uint32_t> served_at_;  // its place in result_
+  std::vector<Port> ports_;
+  std::vector<Channel> channels_;
+  std::vector<Worker> ranks_;
+  std::vector<Flag> flags_;
+  std::vector<MemoryLoad> memories_;
+  std::vector<Ticks> alone_;  // of work on the memory of a node: its time without other work
+  std::vector<std::uint32_t> changed_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t number_ = 0;
+  Ticks now_ = 0;
+};
+
+}  // namespace
+
+Service serve(const Activities& all, std::span<const Seconds> arrivals, const Network& network) {
+  return Server(all, network).run(arrivals);
+}
+
+}  // namespace latecomer
