@@ -19,7 +19,7 @@ import numpy as np
 
 from ..base.pages import STYLE
 from ..base.units import size
-from ..trace.model import SERVED
+from ..trace.model import SERVED, SYNCHRONISING
 from . import sections
 from .answer import Answer, Facts, headline, verdict
 from .lateness import GroupLateness, Lateness
@@ -254,6 +254,7 @@ def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
     return {
         "group": number,
         "call": call,
+        "all": words[int(group.collective[call])] in SYNCHRONISING,
         "unit": unit,
         "name": plain(f"{number_of:,} on {name}: {what}, {cost} waited"),
         "what": plain(f"Call {number_of:,} on {name}, {what}, {cost} waited"),

@@ -40,7 +40,7 @@ def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -
         "waiting_share": found.waiting_share,
         "moving_share": found.moving_share,
         "last_rank": None if facts.unknown else found.latest,
-        "last_host": None if facts.unknown else trace.hosts[found.latest],
+        "last_host": None if facts.unknown or found.latest is None else trace.hosts[found.latest],
         "last_share": None if facts.unknown else found.latest_share,
         "by_rank": [
             {

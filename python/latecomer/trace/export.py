@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .model import SERVED, Group, Trace, TraceError
+from .model import SERVED, UNKNOWN, Group, Trace, TraceError
+from .waits import synchronising, waiting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,10 +134,10 @@ def _columns(trace: Trace, group: Group) -> Iterator[dict[str, list[Any]]]:
         arrival, leave = np.asarray(group.arrival[part]), np.asarray(group.exit[part])
         known = np.isfinite(arrival) & np.isfinite(leave)
         call, place = np.nonzero(known)
-        last = np.where(known, arrival, -np.inf).max(axis=1)
-        latest = np.where(known, arrival, -np.inf).argmax(axis=1)
+        latest = _last_ranks(group, np.where(known, arrival, -np.inf))
         came, left = arrival[known], leave[known]
-        waiting = np.clip(np.minimum(last[call], left) - came, 0.0, None)
+        by_all = synchronising(words, group.collective[part])
+        waits = waiting(np.where(known, arrival, np.nan), leave, by_all)[known]
 
         def texts(numbers: NDArray[np.int32], part=part, call=call) -> list[str]:
             column = [words[int(each)] for each in numbers[part]]
@@ -156,10 +157,17 @@ def _columns(trace: Trace, group: Group) -> Iterator[dict[str, list[Any]]]:
             "host": [trace.hosts[rank] for rank in ranks],
             "arrival_s": came.round(9).tolist(),
             "exit_s": left.round(9).tolist(),
-            "waiting_s": waiting.round(9).tolist(),
-            "moving_s": np.clip(left - came - waiting, 0.0, None).round(9).tolist(),
-            "last_rank": group.members[latest][call].tolist(),
+            "waiting_s": waits.round(9).tolist(),
+            "moving_s": np.clip(left - came - waits, 0.0, None).round(9).tolist(),
+            "last_rank": latest[call].tolist(),
             "served": [served[i] for i in call],
             "algorithm": texts(group.algorithm),
             "site": texts(group.site),
         }
+
+
+def _last_ranks(group: Group, arrival: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The rank that came last in each call; UNKNOWN where several did, at the same instant."""
+    last = group.members[arrival.argmax(axis=1)]
+    alone = (arrival == arrival.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    return np.where(alone, last, UNKNOWN)
