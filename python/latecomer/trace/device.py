@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from .calls import Call
 from .dtypes import collective_of, in_kernel, is_message
 from .events import Asked, Events, Facts, Kernel, in_order
 from .left_out import LeftOut
-from .matching import Call
 from .model import UNKNOWN
 
 _WIDE = {"allgather", "allgatherv"}  # collectives whose whole vector is the output

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .alone import alone
+from .calls import Call, Recorded
 from .files import find
 from .left_out import LeftOut
-from .matching import Call, Recorded, joined
+from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
 
 if TYPE_CHECKING:
