@@ -14,6 +14,7 @@ from kineto_helpers import (
     RANKS,
     check,
     device_job,
+    device_trace,
     facts,
     job,
     kernel,
@@ -357,3 +358,68 @@ def test_the_note_beside_a_trace_is_not_trusted_either(tmp_path):
     (tmp_path / NAME).write_text('{"command": ["mpirun", "\\ud800"], "mpi": "\\udfff"}')
     found = about(tmp_path)
     (found.command_line + found.mpi).encode("utf-8")
+
+
+def test_what_each_rank_waited_is_over_the_ranks_that_met_the_late_one(tmp_path, capsys):
+    """Four of eight ranks have a file."""
+    for rank, trace in enumerate(job()):
+        trace["distributedInfo"]["world_size"] = 8
+        store(tmp_path, rank, trace)
+    assert run(["report", str(tmp_path), "--budget", "0"]) == 0
+    assert "(60 ms each)" in capsys.readouterr().out
+
+
+def test_where_no_clock_was_compared_nothing_is_said_of_its_error(tmp_path):
+    folder = stored(tmp_path, job())
+    (folder / "rank3.json").unlink()
+    trace = read(folder)
+    assert trace.clock == "all ranks read the clock of one host"
+
+
+def test_a_file_of_another_job_changes_nothing(tmp_path, capsys):
+    folder = stored(tmp_path, job())
+    stray = device_trace(77, job()[1]["traceEvents"], host="elsewhere", world=78)
+    (folder / "old.json").write_text(json.dumps(stray))
+    trace = read(folder)
+    check(trace)
+    assert trace.clock == "all ranks read the clock of one host"
+    assert "world_size: 78; right would be 4" in remark(trace, "another number of ranks")
+    del stray["distributedInfo"]["world_size"]
+    (folder / "old.json").write_text(json.dumps(stray))
+    assert run(["report", str(folder), "--json", "--budget", "0"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["late_ranks"] == [LATE]
+    assert said["clock_error_s"] == 0
+
+
+def test_a_rank_above_the_number_of_ranks_is_not_believed(tmp_path):
+    traces = job()
+    traces[1]["distributedInfo"]["rank"] = 77
+    trace = read(stored(tmp_path, traces))
+    check(trace)
+    assert "rank1.json: 77" in remark(trace, "values of rank that are no whole numbers from 0 to 3")
+
+
+def test_several_kernels_of_one_number_are_one_call(tmp_path):
+    """As the broadcasts of an uneven all-gather."""
+    traces = job()
+    for trace in traces:
+        events = trace["traceEvents"]
+        trace["traceEvents"] = [
+            part for event in events for part in
+            ({**event, "dur": event["dur"] / 2},
+             {**event, "ts": event["ts"] + event["dur"] / 2, "dur": event["dur"] / 2})
+        ]  # fmt: skip
+    check(read(stored(tmp_path, traces)))
+
+
+def test_numbers_that_no_other_rank_has_are_said(tmp_path, capsys):
+    traces = job()
+    for event in traces[1]["traceEvents"]:
+        event["args"]["Seq"] += 100
+    folder = stored(tmp_path, traces)
+    assert run(["report", str(folder), "--budget", "0"]) == 0
+    told = capsys.readouterr()
+    assert "which no other rank has (1), such as group '0', rank 1, calls 100 to 119" in told.err
+    assert "of all ranks" not in told.out
+    assert "next:  Read the remarks" in told.out

@@ -353,3 +353,63 @@ def test_a_small_file_does_not_make_many_ranks(tmp_path):
     trace = read(stored(tmp_path, traces))
     assert trace.ranks == RANKS
     check(trace)
+
+
+# ---- several formats in one folder
+
+
+def junk(path):
+    path.write_bytes(b"junk" * 10)
+
+
+@pytest.mark.parametrize("name", ["rank-0.trace", "rank-3.trace", "x.otf2", "traces.otf2"])
+@pytest.mark.parametrize(
+    "make", [type(files.Path()).touch, type(files.Path()).mkdir, junk, os.mkfifo]
+)
+def test_one_odd_file_of_another_format_ends_nothing(tmp_path, capfd, name, make):
+    folder = stored(tmp_path, job())
+    make(folder / name)
+    trace = read(folder)
+    check(trace)
+    assert name in remark(trace, "files of another format")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_where_no_format_can_be_read_the_first_is_told(tmp_path):
+    (tmp_path / "rank-0.trace").touch()
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(TraceError, match="rank-0.trace, byte 0"):
+        read(tmp_path)
+
+
+# ---- damaged gzip files
+
+
+@pytest.mark.parametrize("end", [b"\0" * 8, b"\1" * 8])
+def test_a_wrong_checksum_loses_nothing(tmp_path, end):
+    folder = stored(tmp_path, job())
+    packed = gzip.compress((folder / "rank1.json").read_bytes())
+    (folder / "rank1.json").unlink()
+    (folder / "rank1.json.gz").write_bytes(packed[:-8] + end)
+    trace = read(folder)
+    check(trace)
+    assert "rank1.json.gz" in remark(trace, "gzip checksum wrong")
+
+
+def test_of_damaged_gzip_data_the_text_before_is_read(tmp_path):
+    folder = stored(tmp_path, job())
+    packed = bytearray(gzip.compress((folder / "rank1.json").read_bytes(), 1))
+    packed[-60:] = b"\xff" * 60
+    (folder / "rank1.json").unlink()
+    (folder / "rank1.json.gz").write_bytes(packed)
+    trace = read(folder)
+    known = np.isfinite(trace.groups[0].arrival[:, 1]).sum()
+    assert 0 < known < CALLS
+    assert "damaged gzip data" in remark(trace, "ends of files")
+
+
+def test_a_gzip_file_of_damage_alone_is_told_as_such(tmp_path):
+    folder = stored(tmp_path, job())
+    (folder / "rank1.json").unlink()
+    (folder / "rank1.json.gz").write_bytes(gzip.compress(b"x")[:10] + b"\xff" * 50)
+    assert "damaged gzip data" in remark(read(folder), "files that cannot be used")

@@ -98,6 +98,12 @@ class Lateness:
         return max(last - first, 0.0)
 
     @property
+    def clock_error(self) -> float:
+        """Seconds, of the ranks whose calls count; infinite: nothing tells a clock."""
+        errors = self.trace.clock_error[self.ranks.calls > 0]
+        return float(np.nanmax(errors, initial=0.0))
+
+    @property
     def waiting_share(self) -> float:
         """Waiting of all ranks, as a part of the run times of all ranks."""
         return float(self.ranks.waiting.sum() / max(self.ranks.run.sum(), 1e-300))

@@ -148,7 +148,7 @@ def next_box(said: Answer) -> str:
 
 def remarks(found: Lateness) -> list[str]:
     """What a reader must know before believing the figures."""
-    error = float(np.nanmax(found.trace.clock_error, initial=0.0))
+    error = found.clock_error
     told = list(found.trace.remarks)
     if found.incomplete:
         told.append(f"{found.incomplete:,} calls are not known on all their ranks, and left out")

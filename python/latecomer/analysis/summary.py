@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .answer import Answer as Said
 from .answer import Facts, headline, verdict
 from .lateness import Lateness
@@ -35,7 +33,7 @@ def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -
         "skipped_waiting_s": found.skipped_waiting,
         "remarks": list(trace.remarks),
         "clock": trace.clock,
-        "clock_error_s": _number(float(np.nanmax(trace.clock_error, initial=0.0))),
+        "clock_error_s": _number(found.clock_error),
         "run_s": found.run_seconds,
         "waiting_share": found.waiting_share,
         "moving_share": found.moving_share,

@@ -67,7 +67,7 @@ def read(folder: str | Path) -> Trace:
         calls += len(each.recorded.calls)
         if calls > MOST_CALLS:
             raise TraceError(f"{folder}: calls", f"more than {MOST_CALLS}", "profile fewer steps")
-    ranked = _one_a_rank(folder, _ranked(folder, found, left), left)
+    ranked = _one_a_rank(folder, _of_one_job(_ranked(folder, found, left), left), left)
     if len(ranked) < 2:
         told = f"{sorted(ranked) or 'none'} of {len(paths)} files"
         raise TraceError(f"{folder}: ranks with a usable trace", f"{told} ({left.said()})"
@@ -98,9 +98,27 @@ def _ranked(folder: Path, found: Sequence[_File], left: LeftOut) -> list[tuple[i
     return sorted(ranked, key=lambda pair: (pair[0], pair[1].path))
 
 
+def _of_one_job(ranked: Sequence[tuple[int, _File]], left: LeftOut) -> list[tuple[int, _File]]:
+    """Without the files whose rank the job of most files cannot have."""
+    said = Counter(each.world for _, each in ranked if each.world)
+    world, count = said.most_common(1)[0] if said else (0, 0)
+    if 2 * count <= len(ranked):
+        return list(ranked)
+    found = []
+    for rank, each in ranked:
+        if rank < world or each.world in (0, world):
+            found.append((rank, each))
+        else:
+            left.add("files of another number of ranks than most", each.path,
+                     f"world_size: {each.world}; right would be {world}")  # fmt: skip
+    return found
+
+
 def _world(ranked: Mapping[int, _File]) -> int:
-    """The number of ranks: as files say, else by the members of their groups."""
-    if not (said := max(each.world for each in ranked.values())):
+    """The number of ranks: as most files say, else by the members of their groups."""
+    told = Counter(each.world for each in ranked.values() if each.world)
+    said = max(told, key=lambda world: (told[world], world), default=0)
+    if not said:
         lists = {call.members for each in ranked.values() for call in each.recorded.calls}
         most = max(_FEW, rank_names.SPARSE * len(ranked))
         said = max((own[-1] + 1 for own in lists if own and own[-1] < most), default=0)
@@ -223,8 +241,8 @@ def _read(path: Path, left: LeftOut) -> _File | None:
         end=1e-6 * end,
         pid=events.pid,
     )
-    rank = _said(path, info, "rank", 0, MOST_RANKS - 1, left)
     world = _said(path, info, "world_size", 1, MOST_RANKS, left) or 0
+    rank = _said(path, info, "rank", 0, (world or MOST_RANKS) - 1, left)
     base = _said(path, told.values, "baseTimeNanoseconds", 0, 1 << 62, left)
     return _File(path, rank, world, base, recorded)
 

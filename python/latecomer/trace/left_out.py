@@ -31,7 +31,7 @@ class LeftOut:
         else:
             found.count += count
 
-    def doubt(self, what: str, where: object, count: int) -> None:
+    def doubt(self, what: str, where: object, count: int = 1) -> None:
         """Say what is not sure, of so many."""
         self.add(what, where, count=count)
         self._doubts.add(what)

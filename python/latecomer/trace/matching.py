@@ -172,15 +172,29 @@ def _numbered(name: str, calls: _Calls, clocks: Mapping[int, object], left: Left
         return _agreeing(name, counted(name, calls, clocks, left), left)
     found: _Numbered = {}
     for rank, own in calls.items():
-        found[rank], seen = {}, Counter[int]()
+        found[rank], seen, last = {}, Counter[int](), None
         for call in own:
             if call.sequence == UNKNOWN:
                 left.add("calls without a sequence number, among others that have one",
                          f"group {name!r}", f"rank {rank}")  # fmt: skip
                 continue
-            found[rank][call.sequence, seen[call.sequence]] = call
-            seen[call.sequence] += 1
+            if last is not None and (last.sequence, last.kind) == (call.sequence, call.kind):
+                # Several kernels of one call, such as the broadcasts of an uneven all-gather.
+                last = replace(last, exit=call.exit, bytes=max(last.bytes, call.bytes))
+            else:
+                last, seen[call.sequence] = call, seen[call.sequence] + 1
+            found[rank][call.sequence, seen[call.sequence] - 1] = last
+    _say_who_is_alone(name, found, left)
     return _agreeing(name, found, left)
+
+
+def _say_who_is_alone(name: str, found: _Numbered, left: LeftOut) -> None:
+    """Ranks of whose calls no other rank has the numbers, such as of another run."""
+    owners = Counter(key for own in found.values() for key in own)
+    for rank, own in found.items():
+        if own and all(owners[key] == 1 for key in own):
+            where = f"group {name!r}, rank {rank}, calls {min(own)[0]} to {max(own)[0]}"
+            left.doubt("numbers of a rank's calls, which no other rank has", where)
 
 
 def _agreeing(name: str, found: _Numbered, left: LeftOut) -> _Numbered:
@@ -263,7 +277,7 @@ def _offsets(
                        "their hosts have one name, or their files are of two runs: each rank's "
                        "clock was aligned")  # fmt: skip
         clocks = list(range(len(hosts)))
-    if len(set(clocks)) == 1:
+    if len({clocks[rank] for rank in by_rank}) == 1:
         return [align.constant(0.0) for _ in hosts], "all ranks read the clock of one host"
     offsets = align.align(groups, words, clocks, {})
     unbound = [rank for rank in by_rank if not np.isfinite(offsets[rank].error)]
