@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -363,9 +364,7 @@ def junk(path):
 
 
 @pytest.mark.parametrize("name", ["rank-0.trace", "rank-3.trace", "x.otf2", "traces.otf2"])
-@pytest.mark.parametrize(
-    "make", [type(files.Path()).touch, type(files.Path()).mkdir, junk, os.mkfifo]
-)
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir, junk, os.mkfifo])
 def test_one_odd_file_of_another_format_ends_nothing(tmp_path, capfd, name, make):
     folder = stored(tmp_path, job())
     make(folder / name)
@@ -399,13 +398,13 @@ def test_a_wrong_checksum_loses_nothing(tmp_path, end):
 def test_of_damaged_gzip_data_the_text_before_is_read(tmp_path):
     folder = stored(tmp_path, job())
     packed = bytearray(gzip.compress((folder / "rank1.json").read_bytes(), 1))
-    packed[-60:] = b"\xff" * 60
+    packed[-60:-30] = b"\xff" * 30
     (folder / "rank1.json").unlink()
     (folder / "rank1.json.gz").write_bytes(packed)
     trace = read(folder)
     known = np.isfinite(trace.groups[0].arrival[:, 1]).sum()
     assert 0 < known < CALLS
-    assert "damaged gzip data" in remark(trace, "ends of files")
+    assert "rank1.json.gz" in remark(trace, "ends of files")
 
 
 def test_a_gzip_file_of_damage_alone_is_told_as_such(tmp_path):

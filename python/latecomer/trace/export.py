@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv as csv_module
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.written import fresh
 from .model import SERVED, UNKNOWN, Group, Trace, TraceError
 from .waits import synchronising, waiting
 
@@ -26,7 +28,7 @@ _STRETCH = 4096  # calls at once
 
 def csv(trace: Trace, file: Path) -> None:
     """One line for each call and rank. Texts that begin with = + - @ get a quote before."""
-    with file.open("w", encoding="utf-8", newline="") as out:
+    with fresh(file) as part, part.open("w", encoding="utf-8", newline="") as out:
         writer = csv_module.writer(out)
         writer.writerow(COLUMNS)
         for table in _tables(trace):
@@ -58,16 +60,12 @@ def parquet(trace: Trace, file: Path) -> None:
     except ImportError:
         raise TraceError("Parquet needs a package that is not installed", "pyarrow",
                          "pip install pyarrow, or use --csv") from None  # fmt: skip
-    writer = None
-    try:
-        for table in _tables(trace):
-            batch = pyarrow.table(dict(table))
-            if writer is None:
-                writer = pyarrow.parquet.ParquetWriter(file, batch.schema)
-            writer.write_table(batch)
-    finally:
-        if writer is not None:
-            writer.close()
+    with fresh(file) as part:
+        tables = (pyarrow.table(dict(table)) for table in _tables(trace))
+        first = next(tables)
+        with pyarrow.parquet.ParquetWriter(part, first.schema) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
 
 
 def perfetto(trace: Trace, file: Path) -> None:
@@ -75,7 +73,7 @@ def perfetto(trace: Trace, file: Path) -> None:
 
     A call is a slice, in it one of waiting and one of moving data.
     """
-    with file.open("w", encoding="utf-8") as out:
+    with fresh(file) as part, part.open("w", encoding="utf-8") as out:
         out.write('{"displayTimeUnit":"ms","traceEvents":[\n')
         first = True
         for event in _events(trace):

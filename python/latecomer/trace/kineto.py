@@ -76,7 +76,8 @@ def read(folder: str | Path) -> Trace:
                          "late shows only side by side")  # fmt: skip
     ranks = _world(ranked)
     recorded = list(_on_one_base(ranked, left))
-    return joined(str(folder), "PyTorch profiler", ranks, recorded, left)
+    trace = joined(str(folder), "PyTorch profiler", ranks, recorded, left)
+    return replace(trace, inputs=[each.path for each in ranked.values()])
 
 
 # ---- all files

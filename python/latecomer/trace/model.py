@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,6 +140,7 @@ class Trace:
     clock_error: NDArray[np.float64]  # by rank: seconds, a bound; NaN: not known
     pids: Sequence[int] = ()  # by rank; empty: not known
     dropped: int = 0  # calls that the writer had no room for
+    inputs: Sequence[Path] = ()  # the files that were read
     remarks: Sequence[str] = field(default=())  # what a reader must know, for people
     started: float = 0.0  # the time 0, in seconds since 1970; 0: not known
 

@@ -153,6 +153,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         clock_error=error,
         pids=[int(files[r].header["pid"]) if r in files else 0 for r in range(ranks)],
         dropped=dropped,
+        inputs=[file.path for file in files.values()],
         remarks=[*remarks, *left.remarks()],
         started=(zero + int(first.header["real"])) * _NS + start,
     )
