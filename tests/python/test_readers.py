@@ -423,3 +423,44 @@ def test_numbers_that_no_other_rank_has_are_said(tmp_path, capsys):
     assert "which no other rank has (1), such as group '0', rank 1, calls 100 to 119" in told.err
     assert "of all ranks" not in told.out
     assert "next:  Read the remarks" in told.out
+
+
+def test_without_other_work_nothing_is_said_of_launches(tmp_path, capsys):
+    folder = stored(tmp_path, job())
+    assert run(["report", str(folder), "--budget", "0"]) == 0
+    told = capsys.readouterr().out
+    assert "waiting for late ranks" in told
+    assert "host or launch" not in told
+    assert "began late" not in told
+
+
+@pytest.mark.parametrize("name", ["void tensorrt_llm::kernels::oneShotAllReduceKernel<half>",
+                                  "allreduce_fusion_kernel_oneshot_lamport<Pattern>"])  # fmt: skip
+def test_kernels_of_other_libraries_are_known_by_their_names(tmp_path, name):
+    traces = job(name)
+    for trace in traces:
+        for event in trace["traceEvents"]:
+            event["args"] = {}
+    trace = read(stored(tmp_path, traces))
+    check(trace)
+    assert trace.remarks == []
+
+
+def test_kernels_that_are_only_named_as_a_collective_are_counted(tmp_path):
+    traces = job()
+    for trace in traces:
+        trace["traceEvents"] += [kernel("my_allreduce_of_blocks", 3.0 + at, 0.1) for at in range(5)]
+    trace = read(stored(tmp_path, traces))
+    check(trace)
+    assert f"({5 * RANKS})" in remark(trace, "kernels named as a collective")
+
+
+def test_two_lists_of_events_in_one_file_are_said(tmp_path):
+    traces = job()
+    folder = stored(tmp_path, traces)
+    text = json.dumps(traces[1])
+    again = json.dumps(traces[1]["traceEvents"])
+    (folder / "rank1.json").write_text(f'{text[:-1]}, "traceEvents": {again}}}')
+    trace = read(folder)
+    check(trace)
+    assert "rank1.json, character" in remark(trace, "several lists of events")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base import regular
 from ..base.errors import UserError
 from ..base.units import seconds, size
 from ..base.variables import variable
@@ -69,9 +70,8 @@ def default_path() -> Path:
 def load(path: Path) -> Saved:
     """The network in a file. Raises NetworkError."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        lines = [line.strip() for line in data.decode("utf-8").splitlines()]
+        data = regular.read(path, _MOST_BYTES + 1)
+        lines = [line.strip() for line in data.decode("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         what = f"cannot read the network ({getattr(error, 'strerror', None) or 'no text'})"
         raise NetworkError(what, path, "name a file that `latecomer calibrate` wrote") from None

@@ -26,7 +26,7 @@ class Call:
     arrival: float
     exit: float
     members: tuple[int, ...] = ()  # of the group; (): not known
-    launch: float = 0.0  # between the program's call and the arrival
+    launch: float = 0.0  # between the program's call and the arrival; NaN: not known
     element_bytes: int = UNKNOWN
     operator: str = ""
     root: int = UNKNOWN

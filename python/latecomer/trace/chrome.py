@@ -83,8 +83,13 @@ class _Reader:
         if mark != "{":
             raise self._wrong("no JSON", self.found.cut or self._seen())
         self.at += 1
+        lists = 0
         while (key := self._key()) is not None:
             if key == "traceEvents":
+                if lists:
+                    self.left.doubt("files with several lists of events, which are read as one",
+                                    self._place(self.at))  # fmt: skip
+                lists += 1
                 self._events(take)
             elif (value := self._value()) is not _NOTHING and key in wanted:
                 self.found.values[key] = value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.written import fresh
-from .model import SERVED, UNKNOWN, Group, Trace, TraceError
+from .model import CONTROL, SERVED, UNKNOWN, Group, Trace, TraceError
 from .waits import synchronising, waiting
 
 if TYPE_CHECKING:
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 COLUMNS = ("communicator", "members", "sequence", "collective", "bytes", "operator", "root", "rank",
            "host", "arrival_s", "exit_s", "waiting_s", "moving_s", "last_rank", "served",
            "algorithm", "site")  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets execute cells that begin so
+_FORMULA = ("=", "+", "-", "@")  # spreadsheets execute cells that begin so
 _ARGUMENTS = ("sequence", "bytes", "algorithm", "served", "site", "last_rank")  # of slices
 _STRETCH = 4096  # calls at once
 
 
 def csv(trace: Trace, file: Path) -> None:
-    """One line for each call and rank. Texts that begin with = + - @ get a quote before."""
+    """One line for each call and rank. Texts that begin with = + - @ get a quote before; their
+    control characters are replaced."""
     with fresh(file) as part, part.open("w", encoding="utf-8", newline="") as out:
         writer = csv_module.writer(out)
         writer.writerow(COLUMNS)
@@ -49,6 +50,7 @@ def csv(trace: Trace, file: Path) -> None:
 
 
 def _cell(text: str) -> str:
+    text = text.translate(CONTROL)
     return "'" + text if text.startswith(_FORMULA) else text
 
 

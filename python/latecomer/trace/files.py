@@ -9,12 +9,12 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
-import stat
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from ..base import regular
 from .left_out import LeftOut
 from .model import TraceError
 
@@ -95,11 +95,9 @@ def is_regular(path: Path) -> bool:
 def kind(path: Path) -> str:
     """What a path is, for people."""
     try:
-        mode = path.stat().st_mode
+        return regular.kind(path.stat().st_mode)
     except OSError as error:
         return error.strerror or "cannot be looked at"
-    names = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-    return next((name for test, name in names if test(mode)), "a device")
 
 
 def text(
@@ -128,10 +126,9 @@ def _bytes(
 ) -> Iterator[bytes]:
     size = 0
     try:
-        with path.open("rb") as file:
+        with regular.opened(path) as file:
             length = path.stat().st_size
-            packed = file.read(2) == _GZIP
-            file.seek(0)
+            packed = file.peek(2)[:2] == _GZIP
             times = max(FREE_BYTES, MOST_TIMES * length) if packed else most
             for piece in _unpacked(file, cut, odd) if packed else _plain(file):
                 size += len(piece)
