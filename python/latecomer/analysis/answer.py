@@ -245,7 +245,8 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
 
 def _others(shared: Sequence[NDArray[np.int32]], late: Sequence[int]) -> int:
     """How many ranks share calls with the late ones."""
-    met = {int(rank) for members in shared if np.isin(late, members).any() for rank in members}
+    sets = {tuple(members.tolist()) for members in shared}
+    met = {rank for members in sets if not set(late).isdisjoint(members) for rank in members}
     return len(met - set(late))
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..trace.model import Group, Trace
 from ..trace.waits import met, synchronising, waiting
+from .parts import Parts, split
 from .places import Places, Site, charged
 
 if TYPE_CHECKING:
@@ -97,6 +99,11 @@ class Lateness:
         last = max([float(ends), *(float(np.nanmax(g.group.exit)) for g in self.groups)])
         return max(last - first, 0.0)
 
+    @cached_property
+    def parts(self) -> list[Parts]:
+        """What the time consists of."""
+        return split(self.trace)
+
     @property
     def clock_error(self) -> float:
         """Seconds, of the ranks whose calls count; infinite: nothing tells a clock."""
@@ -140,10 +147,8 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
         for stretch in _stretches(group):
             found.add(stretch)
         members = group.members
-        for name, column in sums.items():
-            np.add.at(column, members, getattr(found, name))
-        for name, column in times.items():
-            np.add.at(column, members, getattr(found, name))
+        for name, column in (sums | times).items():
+            column[members] += getattr(found, name)
         moments[:, members] += found.moments
         for place, rank in enumerate(members):
             samples[rank].append(found.sample[:, place])

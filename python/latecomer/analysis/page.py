@@ -23,7 +23,6 @@ from ..trace.model import SERVED, SYNCHRONISING
 from . import sections
 from .answer import Answer, Facts, headline, verdict
 from .lateness import GroupLateness, Lateness
-from .parts import split
 from .sections import text
 from .wording import DEFINITIONS, group_name, plain, seconds
 
@@ -66,7 +65,7 @@ def page(
         "LATEST": text(sections.latest(found.groups[0], found)),
         "RANKS": "".join(sections.ranks(found)),
         "SITES": "".join(sections.sites(found)),
-        "PARTS": "".join(sections.parts(split(found.trace))),
+        "PARTS": "".join(sections.parts(found.parts)),
         "WHATIF": "".join(sections.what_if(answers, found, about.mpi)) if answers else "",
         "DEFINITIONS": "".join(_definitions(dict(DEFINITIONS))),
         "USED": "".join(_definitions(used)),

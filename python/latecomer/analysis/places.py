@@ -88,7 +88,10 @@ class Places:
     def __init__(self, group: Group) -> None:
         keys = np.stack([group.site, group.collective, group.bytes], axis=1).astype(np.int64)
         self.group = group
-        self.kinds, which = np.unique(keys, axis=0, return_inverse=True)
+        if (keys == keys[:1]).all():  # as in most groups, of which there may be very many
+            self.kinds, which = keys[:1], np.zeros(len(keys), np.int64)
+        else:
+            self.kinds, which = np.unique(keys, axis=0, return_inverse=True)
         self.which = which.reshape(-1)
         counts = np.bincount(self.which, minlength=len(self.kinds))
         # Places with few calls share the last row if there are too many.
@@ -173,5 +176,7 @@ def _calls_in_a_loop(which: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _most_frequent(words: Sequence[str], numbers: NDArray[np.int32]) -> tuple[str, ...]:
+    if (numbers == numbers[0]).all():
+        return (words[int(numbers[0])],)
     texts, counts = np.unique(numbers, return_counts=True)
     return tuple(words[int(texts[i])] for i in np.argsort(-counts))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from .answer import Answer as Said
 from .answer import Facts, headline, verdict
 from .lateness import Lateness
-from .parts import split
 from .places import Site
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -
             for group in found.groups
         ],
         "by_site": [_site(found, site) for site in found.sites],
-        "parts": [vars(parts) for parts in split(trace)],
+        "parts": [vars(parts) for parts in found.parts],
         "what_if": _what_if(answers) if answers else None,
     }
 

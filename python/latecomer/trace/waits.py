@@ -52,6 +52,9 @@ def waiting(arrival: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> Floats
 
     Shapes as for `met`; NaN where a time is not known.
     """
-    until = np.take_along_axis(np.sort(arrival, axis=1),
-                               np.maximum(met(arrival, leave, by_all) - 1, 0), axis=1)  # fmt: skip
+    if by_all.all():
+        until = np.fmax.reduce(arrival, axis=1, keepdims=True)
+    else:
+        place = np.maximum(met(arrival, leave, by_all) - 1, 0)
+        until = np.take_along_axis(np.sort(arrival, axis=1), place, axis=1)
     return np.clip(np.minimum(until, leave) - arrival, 0.0, None)

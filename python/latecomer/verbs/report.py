@@ -169,7 +169,7 @@ def _report(
     as_json: bool,
 ) -> int:
     from ..analysis.page import remarks
-    from ..analysis.parts import lines, split
+    from ..analysis.parts import lines
 
     seen = see(trace, part)
     found = seen.found
@@ -184,7 +184,7 @@ def _report(
     for remark in remarks(found):
         say(remark)
     print(seen.said.text())
-    for line in lines(split(found.trace)):
+    for line in lines(found.parts):
         print(line)
     for line in _what_if_lines(answers, seen.about.mpi) if answers else []:
         print(line)
