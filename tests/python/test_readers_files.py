@@ -231,14 +231,14 @@ def test_a_link_to_a_trace_is_one(tmp_path):
 
 def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
     folder = stored(tmp_path, job())
-    opened = type(folder).open
+    opened = files.regular.opened
 
-    def closed(path, *args, **more):
+    def closed(path):
         if path.name == "rank3.json":
             raise PermissionError(13, "Permission denied", str(path))
-        return opened(path, *args, **more)
+        return opened(path)
 
-    monkeypatch.setattr(type(folder), "open", closed)
+    monkeypatch.setattr(files.regular, "opened", closed)
     trace = read(folder)
     assert "rank3.json: cannot be read: Permission denied" in remark(trace, "cannot be used")
     assert analyse(trace).incomplete == CALLS

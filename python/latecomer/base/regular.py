@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
 
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> io.BufferedReader:
     """The file, to be read. Raises OSError, also where it is no regular file.
 
-    Files of the kernel's own, such as /proc/kmsg, say that they are regular: reading does not wait.
+    Files of the kernel's own, such as /proc/kmsg, say that they are regular and empty, and would
+    wait: they are taken as empty. Reading others does not wait either.
     """
     handle = os.open(os.fspath(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISREG(mode):
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and found.st_size:
         return os.fdopen(handle, "rb")
     os.close(handle)
-    raise OSError(errno.EINVAL, f"{kind(mode)} and no regular file", str(path))
+    if stat.S_ISREG(found.st_mode):
+        return io.BufferedReader(io.BytesIO())
+    raise OSError(errno.EINVAL, f"{kind(found.st_mode)} and no regular file", str(path))
 
 
 def read(path: Path, most: int = -1) -> bytes:
