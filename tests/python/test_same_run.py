@@ -172,6 +172,27 @@ def test_a_call_that_another_rank_left_before_is_left_out(tmp_path):
     assert known(trace) == [CALLS - 1] * RANKS
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_wrong_time_makes_more_waiting_than_the_run_is_long(tmp_path, seed):
+    """Each time one value of one record is another one."""
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    folder = run_in(tmp_path / "a")
+    of_one_clock(folder)
+    whole = analyse(read(folder))
+    for _ in range(40):
+        path = folder / f"rank-{rng.integers(RANKS)}.trace"
+        raw = path.read_bytes()
+        near = ZERO + int(rng.integers(-(10**9), 2 * 10**9))
+        value = int(rng.choice([near, int(rng.integers(-(1 << 62), 1 << 62)), 0, -1]))
+        changed(path, int(rng.integers(CALLS)), str(rng.choice(["arrival", "exit"])), value)
+        found = analyse(read(folder))
+        assert found.ranks.waiting.max() <= whole.run_seconds
+        assert found.ranks.last.argmax() == LATE
+        assert found.groups[0].complete >= CALLS - 2
+        path.write_bytes(raw)
+
+
 # ---- profiler traces: several files of a rank
 
 

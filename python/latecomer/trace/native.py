@@ -149,7 +149,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         groups=groups,
         begin=begin - start,
         end=end - start,
-        clock=_clock_text(clocks, connected),
+        clock=_clock_text([clocks[rank] for rank in files], connected),
         clock_error=error,
         pids=[int(files[r].header["pid"]) if r in files else 0 for r in range(ranks)],
         dropped=dropped,
