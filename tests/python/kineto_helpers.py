@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from latecomer.analysis.lateness import analyse
 
 # Recorded by examples/pytorch/profiled.py with 4 ranks of Gloo, torch 2.13, on one host.
 RECORDED = Path(__file__).parent / "kineto"
@@ -73,3 +74,53 @@ def device_job(late=(0.0, 0.003, 0.0, 0.0), launch=(0.0, 0.0, 0.0, 0.0), calls=1
                 events[rank].append(collective(*args, seq, 500, pair))
         now += 0.001
     return [device_trace(rank, own, host) for rank, own in enumerate(events)]
+
+
+# ---- a job of one all-reduce after another, whose figures are known
+
+CALLS, LATE, DELAY, MOVE = 20, 2, 0.003, 0.001
+NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def facts(number=None, name="allreduce", group="0", members=(0, 1, 2, 3), **more):
+    said = {"Collective name": name, "In msg nelems": 1000, "Out msg nelems": 1000,
+            "Group size": len(members), "dtype": "Float", "Process Group Name": group,
+            "Process Group Ranks": str(list(members)), **more}  # fmt: skip
+    return said if number is None else {**said, "Seq": number}
+
+
+def job(name=NCCL, late=LATE, numbered=True, ranks=RANKS, args=facts):
+    """Rank `late` begins 3 ms after the others, and each call ends 1 ms after that."""
+    return [
+        device_trace(rank, [
+            kernel(name, 1.0 + 0.01 * call + DELAY * (rank == late),
+                   MOVE + DELAY * (rank != late), **args(call if numbered else None))
+            for call in range(CALLS)
+        ], world=ranks)
+        for rank in range(ranks)
+    ]  # fmt: skip
+
+
+def stored(folder, traces):
+    folder.mkdir(parents=True, exist_ok=True)
+    for rank, trace in enumerate(traces):
+        store(folder, rank, trace)
+    return folder
+
+
+def check(trace, calls=CALLS, late=LATE, collective="allreduce"):
+    """The job's figures, for the calls that are known on all ranks."""
+    found = analyse(trace)
+    assert {trace.words[each] for group in trace.groups for each in group.collective} == {
+        collective
+    }
+    assert found.ranks.calls.tolist() == [calls] * trace.ranks
+    assert found.ranks.last.tolist() == [calls * (rank == late) for rank in range(trace.ranks)]
+    waiting = [calls * DELAY * (rank != late) for rank in range(trace.ranks)]
+    np.testing.assert_allclose(found.ranks.waiting, waiting, atol=1e-6)
+
+
+def remark(trace, words):
+    """The one remark with these words."""
+    (found,) = [each for each in trace.remarks if words in each]
+    return found

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from latecomer.analysis.remedies import REMEDIES
 from latecomer.analysis.repeats import repeats
 from latecomer.base.errors import UserError
 from latecomer.trace import Words, read
+from latecomer.trace.waits import met, waiting
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 KINETO = Path(__file__).parent / "kineto"
@@ -42,32 +44,69 @@ def work_of(calls, ranks, late=(), by=0.01, seed=1):
 # ---- the cost
 
 
-def slow_charge(arrival):
-    """Rank by rank: each slice of time, the missing ones share what the others wait in it."""
-    cost = np.zeros(len(arrival))
-    for begin, end in zip(sorted(arrival), sorted(arrival)[1:], strict=False):
-        missing = [rank for rank, came in enumerate(arrival) if came >= end]
-        there = len(arrival) - len(missing)
-        for rank in missing:
-            cost[rank] += (end - begin) * there / len(missing)
-    return cost
+def slow(arrival, leave, by_all):
+    """Waiting and cost, rank by rank and slice by slice: the rank shares what it waits among those
+    that come after the slice, and before the rank leaves."""
+    cost, waits = np.zeros(len(arrival)), np.zeros(len(arrival))
+    times = sorted(arrival)
+    for rank, came in enumerate(arrival):
+        for begin, end in pairwise(times):
+            after = [r for r, t in enumerate(arrival) if t >= end and (by_all or t <= leave[rank])]
+            if came <= begin and after:
+                waits[rank] += end - begin
+                cost[after] += (end - begin) / len(after)
+    return waits, cost
 
 
+@pytest.mark.parametrize("by_all", [True, False])
 @pytest.mark.parametrize("ranks", [2, 3, 7])
-def test_waiting_is_charged_to_those_who_are_missing(ranks):
-    arrival = np.random.default_rng(ranks).random((20, ranks))
-    waiting = (arrival.max(axis=1, keepdims=True) - arrival).sum(axis=1)
-    cost = charged(arrival, np.argsort(arrival, axis=1), waiting)
-    np.testing.assert_allclose(cost, [slow_charge(each) for each in arrival], atol=1e-12)
-    np.testing.assert_allclose(cost.sum(axis=1), waiting)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rank_waits_for_those_that_come_before_it_leaves(ranks, by_all, seed):
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    arrival = rng.integers(0, 9, (20, ranks)) / 8  # with ties
+    least = arrival.max(axis=1, keepdims=True) if by_all else arrival
+    leave = least + rng.integers(0, 5, (20, ranks)) / 8
+    kinds = np.full(20, by_all)
+    waits = waiting(arrival, leave, kinds)
+    cost = charged(arrival, np.argsort(arrival, axis=1, kind="stable"), met(arrival, leave, kinds),
+                   waits.sum(axis=1))  # fmt: skip
+    for call in range(20):
+        known = slow(arrival[call], leave[call], by_all)
+        np.testing.assert_allclose(waits[call], known[0], atol=1e-12)
+        np.testing.assert_allclose(cost[call], known[1], atol=1e-12)
 
 
-def test_ranks_that_leave_early_wait_for_nobody():
-    arrival = np.array([[0.0, 1.0, 5.0]])
-    cost = charged(arrival, np.argsort(arrival, axis=1), np.array([0.25]))
+def test_where_clocks_are_off_a_rank_waits_until_it_leaves():
+    arrival, leave = np.array([[0.0, 1.0, 5.0]]), np.array([[0.25, 1.0, 5.0]])
+    every = np.ones(1, bool)
+    waits = waiting(arrival, leave, every)
+    cost = charged(arrival, np.argsort(arrival), met(arrival, leave, every), waits.sum(axis=1))
     assert cost.sum() == pytest.approx(0.25)
-    same = np.zeros((1, 3))
-    assert charged(same, np.argsort(same, axis=1), np.zeros(1)).sum() == 0
+
+
+def test_who_has_left_a_broadcast_does_not_wait():
+    arrival = np.zeros((12, 4)) + np.arange(12)[:, None]
+    arrival[:, 3] += 0.005
+    leave = arrival + 0.001
+    words = Words()
+    found = analyse(trace_of([group_of(arrival, leave, words, collective="bcast", root=0)], words))
+    assert not found.ranks.waiting.any()
+    assert not found.ranks.cost.any()
+    assert not found.ranks.held_up.any()
+    assert answer(found).who == "Nobody in particular is late."
+
+
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_of_ranks_that_come_together_nobody_is_last(ranks):
+    arrival = np.zeros((12, ranks)) + np.arange(12)[:, None]
+    words = Words()
+    found = analyse(trace_of([group_of(arrival, arrival + 0.001, words)], words))
+    assert sum(group.complete for group in found.groups) == 12
+    assert not found.ranks.last.any()
+    assert found.latest is None
+    assert found.sites[0].last_share == 0
+    assert found.sites[0].repeats.share == 0
 
 
 def test_the_costs_of_places_are_those_of_the_ranks(monkeypatch):

@@ -47,6 +47,7 @@ def test_a_missing_file_is_said(folder):
     (folder / "rank-1.trace").unlink()
     trace = read(folder)
     assert trace.remarks == ["no file of 1 ranks, such as 1"]
+    assert trace.clock == "all ranks read one clock"
     assert np.isnan(trace.groups[0].arrival[:, 1]).all()
 
 

@@ -344,7 +344,17 @@ def test_csv_has_a_line_for_each_call_and_rank(tmp_path):
         assert row["last_rank"] == "1"
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize(
+    "name", ["a\x1b[2Jb", "a\x07b", "a\0b", "a\rb", "a\nb", "a\u202eb", "\t=1"]
+)
+def test_cells_have_no_control_characters(tmp_path, name):
+    export.csv(made_up(calls=1, name=name), tmp_path / "a.csv")
+    raw = (tmp_path / "a.csv").read_bytes().replace(b"\r\n", b"").decode()
+    assert raw.isprintable()
+    assert "\N{REPLACEMENT CHARACTER}" in raw
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@"])
 def test_cells_are_no_formulas(tmp_path, start):
     export.csv(made_up(calls=1, name=start + "cmd"), tmp_path / "a.csv")
     row = next(iter(csv.DictReader((tmp_path / "a.csv").open(newline=""))))

@@ -119,6 +119,8 @@ class Files:
                      enumerate(zip(arrival[:, rank], leave[:, rank], strict=True))]  # fmt: skip
             header = data[0]
             header["used"] = len(data) - 1 + len(calls)
+            if calls:
+                header["end"] = max(header["end"], *(each["exit"] for each in calls))
             body = b"".join(each.tobytes() for each in (*data[1:], *calls))
             (folder / f"rank-{rank}.trace").write_bytes(header.tobytes() + body)
         return folder

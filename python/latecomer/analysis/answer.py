@@ -18,6 +18,8 @@ from .remedies import LOOK, REMEDIES, TRACE
 from .wording import CLEAR, LITTLE, percent, plain, seconds
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .lateness import Lateness
 
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
@@ -56,11 +58,13 @@ class Facts:
     host: bool = False  # `late` are the ranks of one host, which is named instead
     last_share: float | None = None  # of the calls in which the first of `late` came last ...
     calls: int = 0  # ... of so many
-    cost: float | None = None  # what the others waited for `late`, a sum
+    cost: float | None = None  # what the others waited for `late`, a sum ...
+    others: int | None = None  # ... over so many; None: all other ranks
     lateness: float | None = None  # of `late` at `place`, mean
     place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
     place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
-    known: bool = True  # False: no call is, so neither are `waiting` and `moving`
+    known: bool = True  # False: no call is, so neither are `waiting` and `moving`, ...
+    lacking: bool = True  # ... since ranks told nothing of their calls
     unknown: str = ""  # why nothing can be said of who is late, as a sentence
     remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
     unseen: str = ""  # what ranks may wait in that was not looked at
@@ -102,7 +106,7 @@ def finding(facts: Facts) -> str:
     if not facts.known and not facts.folder:
         return "little"  # all ranks told what they did, and there was nothing to look at
     if facts.unknown:
-        return "unclear"
+        return "unclear" if facts.known or facts.lacking else "odd"
     if facts.waiting + facts.moving < LITTLE * facts.run:
         return "little"
     if facts.moving >= CLEAR * facts.waiting:
@@ -139,7 +143,7 @@ def _cost(facts: Facts) -> str:
     if not facts.late or facts.cost is None:
         return f"{shares[0].upper()}{shares[1:]}."
     of = percent(facts.cost / max(facts.waiting, 1e-300))
-    others = facts.ranks - len(facts.late)
+    others = facts.ranks - len(facts.late) if facts.others is None else facts.others
     each = f" ({seconds(facts.cost / others)} each)" if others > 1 else ""
     who = "They cost" if _many(facts) else "It costs"
     return f"{who} the others {seconds(facts.cost)}{each}, {of} of all waiting; {shares}."
@@ -223,7 +227,8 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         why = (
             f"none of the {found.incomplete:,} calls is known on all its ranks, so nothing is said"
         )
-        return replace(common, known=False, unknown=why)
+        lacking = bool(np.isnan(trace.clock_error).any())  # of ranks without a file
+        return replace(common, known=False, lacking=lacking, unknown=why)
     shared = [group.group.members for group in found.groups if group.complete]
     late, host = late_ranks(ranks.cost, trace.hosts, teams(shared))
     where = place_of(found, late)
@@ -231,12 +236,18 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
                     place=where.name if where else "",
                     place_share=where.share if where else None)  # fmt: skip
     if late:
-        named = replace(named, cost=float(ranks.cost[late].sum()))
+        named = replace(named, cost=float(ranks.cost[late].sum()), others=_others(shared, late))
         if where:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,
                             calls=where.calls)  # fmt: skip
-    error = float(np.nanmax(found.trace.clock_error, initial=0.0))
-    return unless_unclear(named, error, _spread(found))
+    return unless_unclear(named, found.clock_error, _spread(found))
+
+
+def _others(shared: Sequence[NDArray[np.int32]], late: Sequence[int]) -> int:
+    """How many ranks share calls with the late ones."""
+    sets = {tuple(members.tolist()) for members in shared}
+    met = {rank for members in sets if not set(late).isdisjoint(members) for rank in members}
+    return len(met - set(late))
 
 
 def _spread(found: Lateness) -> float:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MOST = 4  # ranks that are named one by one
+_SMALL = 16  # members
 _HALF = 0.5  # of the cost: less is no place for it
 
 
@@ -57,8 +58,8 @@ def late_ranks(
 def teams(groups: Iterable[Sequence[int] | NDArray[np.int32]]) -> list[int]:
     """The sizes of the sets of ranks that share no call, from the members of each group."""
     found: list[set[int]] = []
-    for members in groups:
-        team = {int(rank) for rank in members}
+    for members in dict.fromkeys(tuple(map(int, each)) for each in groups):
+        team = set(members)
         apart = [other for other in found if other.isdisjoint(team)]
         found = [*apart, team.union(*(other for other in found if other not in apart))]
     return [len(team) for team in found]
@@ -100,7 +101,7 @@ def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where
     calls = last = 0
     for site in sites:
         waiting += site.waiting
-        for at in np.flatnonzero(np.isin(site.members, late)):
+        for at in _places(site.members, late):
             cost += float(site.by_member.cost[at])
             lateness += float(site.by_member.lateness[at])
             times += site.calls
@@ -115,6 +116,13 @@ def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where
         last_share=last / max(calls, 1),
         lateness=lateness / max(times, 1.0),
     )
+
+
+def _places(members: NDArray[np.int32], late: Sequence[int]) -> Sequence[int]:
+    """Of the late ranks among the members. Most groups are small, and there may be very many."""
+    if len(members) <= _SMALL:
+        return [at for at, rank in enumerate(members.tolist()) if rank in late]
+    return np.flatnonzero(np.isin(members, late)).tolist()
 
 
 def place_name(found: Lateness, sites: Sequence[Site]) -> str:

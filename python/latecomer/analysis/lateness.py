@@ -1,20 +1,23 @@
 """Who is late in a trace, where, and what it costs.
 
-Definitions, for one call: `last` is the last rank's arrival. A rank waits from its arrival to
-`last`, or to its exit if it leaves before; then it moves data, until its exit. The lateness of a
-rank is its arrival minus the median arrival of the call. Calls that not all members are known to
-have entered and left are left out, and counted.
+Definitions, for one call: a rank waits from its arrival to the last arrival before it leaves (see
+`trace/waits.py`); then it moves data, until its exit. The lateness of a rank is its arrival minus
+the median arrival of the call. If the last two arrive at the same instant, nobody is last. Calls
+that not all members are known to have entered and left are left out, and counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..trace.model import Group, Trace
+from ..trace.waits import met, synchronising, waiting
+from .parts import Parts, split
 from .places import Places, Site, charged
 
 if TYPE_CHECKING:
@@ -96,6 +99,17 @@ class Lateness:
         last = max([float(ends), *(float(np.nanmax(g.group.exit)) for g in self.groups)])
         return max(last - first, 0.0)
 
+    @cached_property
+    def parts(self) -> list[Parts]:
+        """What the time consists of."""
+        return split(self.trace)
+
+    @property
+    def clock_error(self) -> float:
+        """Seconds, of the ranks whose calls count; infinite: nothing tells a clock."""
+        errors = self.trace.clock_error[self.ranks.calls > 0]
+        return float(np.nanmax(errors, initial=0.0))
+
     @property
     def waiting_share(self) -> float:
         """Waiting of all ranks, as a part of the run times of all ranks."""
@@ -107,14 +121,15 @@ class Lateness:
         return float(self.ranks.moving.sum() / max(self.ranks.run.sum(), 1e-300))
 
     @property
-    def latest(self) -> int:
-        """The rank that came last most often."""
-        return int(np.argmax(self.ranks.last))
+    def latest(self) -> int | None:
+        """The rank that came last most often; None: none ever did."""
+        return int(np.argmax(self.ranks.last)) if self.ranks.last.any() else None
 
     @property
     def latest_share(self) -> float:
         """The share of its calls in which it came last."""
-        return float(self.ranks.last[self.latest] / max(self.ranks.calls[self.latest], 1))
+        rank = self.latest
+        return 0.0 if rank is None else float(self.ranks.last[rank] / self.ranks.calls[rank])
 
 
 def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
@@ -132,10 +147,8 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
         for stretch in _stretches(group):
             found.add(stretch)
         members = group.members
-        for name, column in sums.items():
-            np.add.at(column, members, getattr(found, name))
-        for name, column in times.items():
-            np.add.at(column, members, getattr(found, name))
+        for name, column in (sums | times).items():
+            column[members] += getattr(found, name)
         moments[:, members] += found.moments
         for place, rank in enumerate(members):
             samples[rank].append(found.sample[:, place])
@@ -215,7 +228,9 @@ class _Group:
         calls = len(group)
         self.call_waiting, self.call_moving = np.zeros(calls), np.zeros(calls)
         self.call_spread, self.call_after = np.zeros(calls), np.full(calls, np.nan)
-        self.call_last = np.full(calls, -1, np.int32)
+        self.call_last = np.full(calls, -1, np.int32)  # -1: nobody
+        self.whole = np.zeros(calls, bool)
+        self.by_all = synchronising(trace.words, group.collective)
 
     def add(self, stretch: slice) -> None:
         arrival = np.asarray(self.group.arrival[stretch])
@@ -231,23 +246,27 @@ class _Group:
         half, size = (self.group.size - 1) // 2, self.group.size
         median = (in_order[:, half] + in_order[:, size // 2]) / 2
         last, second = in_order[:, -1], in_order[:, -2]
-        last_rank = arrival.argmax(axis=1)
-        waiting = np.clip(np.minimum(last[:, None], leave) - arrival, 0.0, None)
-        moving = np.clip(leave - arrival - waiting, 0.0, None)
+        last_rank = np.where(last > second, arrival.argmax(axis=1), -1)
+        by_all = self.by_all[place]
+        stays = met(arrival, leave, by_all)
+        waits = waiting(arrival, leave, by_all)
+        moving = np.clip(leave - arrival - waits, 0.0, None)
         late = arrival - median[:, None]
         self.complete += len(place)
         self.calls += len(place)
-        self.last += np.bincount(last_rank, minlength=self.group.size)
+        somebody = np.flatnonzero(last_rank >= 0)
+        self.last += np.bincount(last_rank[somebody], minlength=size)
         self.first += np.bincount(arrival.argmin(axis=1), minlength=self.group.size)
-        self.waiting += waiting.sum(axis=0)
+        self.waiting += waits.sum(axis=0)
         self.moving += moving.sum(axis=0)
-        alone = (last - second) * (size - 1)
-        self.held_up += np.bincount(last_rank, weights=alone, minlength=self.group.size)
-        cost = charged(arrival, order, waiting.sum(axis=1))
+        alone = ((last - second) * ((stays == size).sum(axis=1) - 1))[somebody]
+        self.held_up += np.bincount(last_rank[somebody], weights=alone, minlength=size)
+        cost = charged(arrival, order, stays, waits.sum(axis=1))
         self.cost += cost.sum(axis=0)
         self.places.add(place, cost, late)
         self._add_moments(late, last_rank)
-        self.call_waiting[place], self.call_moving[place] = waiting.sum(1), moving.sum(1)
+        self.whole[place] = True
+        self.call_waiting[place], self.call_moving[place] = waits.sum(1), moving.sum(1)
         self.call_spread[place], self.call_last[place] = last - median, last_rank
         self.call_after[place] = leave.max(axis=1) - last
         self._add_bins(place, late, last - median, moving)
@@ -261,8 +280,8 @@ class _Group:
             (joined[1:] * joined[:-1]).sum(axis=0),
             (late**2).sum(axis=0),
         ]
-        lasts = last_rank if self.before_last < 0 else np.append(self.before_last, last_rank)
-        self.repeats += int((lasts[1:] == lasts[:-1]).sum())
+        lasts = last_rank if self.before is None else np.append(self.before_last, last_rank)
+        self.repeats += int(((lasts[1:] == lasts[:-1]) & (lasts[1:] >= 0)).sum())
         self.pairs += len(lasts) - 1
         self.before, self.before_last = late[-1:], int(last_rank[-1])
 
@@ -307,10 +326,11 @@ class _Group:
             repeated=self.repeats / self.pairs if self.pairs else float("nan"),
             series=series,
             cost=self.call_waiting,
-            whole=self.call_last >= 0,
+            whole=self.whole,
         )
 
     def sites(self) -> list[Site]:
         """The calls by site, collective and size."""
-        return self.places.sites(self.trace, self.number, self.call_last, self.call_waiting,
-                                 self.call_moving, self.call_spread, self.call_after)  # fmt: skip
+        return self.places.sites(self.trace, self.number, self.whole, self.call_last,
+                                 self.call_waiting, self.call_moving, self.call_spread,
+                                 self.call_after)  # fmt: skip

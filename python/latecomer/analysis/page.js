@@ -141,9 +141,11 @@
     for (let i = 0; i < ranks; ++i) { last = Math.max(last, came[i]); end = Math.max(end, left[i]); }
     const labels = row >= 12 ? gutter : 0, width = canvas.clientWidth - labels, x = (t) => labels + t / end * width;
     const [wait, move] = [colour("--wait"), colour("--move")];
+    // A rank waits for those that come before it leaves; in some calls nobody leaves before all came.
+    const waited = (exit) => call.all ? Math.min(last, exit) : came.reduce((t, each) => each <= exit ? Math.max(t, each) : t, 0);
     context.font = "11px system-ui, sans-serif";
     for (let i = 0; i < ranks; ++i) {
-      const top = 2 + i * row, height = Math.max(row - (row > 3 ? 2 : 0), 1), until = Math.min(last, left[i]);
+      const top = 2 + i * row, height = Math.max(row - (row > 3 ? 2 : 0), 1), until = waited(left[i]);
       context.fillStyle = wait; context.fillRect(x(came[i]), top, Math.max(x(until) - x(came[i]), 0), height);
       context.fillStyle = move; context.fillRect(x(until), top, Math.max(x(left[i]) - x(until), 0.7), height);
       if (late.has(rankOf(of, i))) { context.fillStyle = colour("--late"); context.fillRect(labels ? labels - 5 : 0, top, 4, Math.max(height, 2)); }

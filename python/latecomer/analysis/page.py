@@ -19,11 +19,10 @@ import numpy as np
 
 from ..base.pages import STYLE
 from ..base.units import size
-from ..trace.model import SERVED
+from ..trace.model import SERVED, SYNCHRONISING
 from . import sections
 from .answer import Answer, Facts, headline, verdict
 from .lateness import GroupLateness, Lateness
-from .parts import split
 from .sections import text
 from .wording import DEFINITIONS, group_name, plain, seconds
 
@@ -66,7 +65,7 @@ def page(
         "LATEST": text(sections.latest(found.groups[0], found)),
         "RANKS": "".join(sections.ranks(found)),
         "SITES": "".join(sections.sites(found)),
-        "PARTS": "".join(sections.parts(split(found.trace))),
+        "PARTS": "".join(sections.parts(found.parts)),
         "WHATIF": "".join(sections.what_if(answers, found, about.mpi)) if answers else "",
         "DEFINITIONS": "".join(_definitions(dict(DEFINITIONS))),
         "USED": "".join(_definitions(used)),
@@ -148,7 +147,7 @@ def next_box(said: Answer) -> str:
 
 def remarks(found: Lateness) -> list[str]:
     """What a reader must know before believing the figures."""
-    error = float(np.nanmax(found.trace.clock_error, initial=0.0))
+    error = found.clock_error
     told = list(found.trace.remarks)
     if found.incomplete:
         told.append(f"{found.incomplete:,} calls are not known on all their ranks, and left out")
@@ -254,6 +253,7 @@ def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
     return {
         "group": number,
         "call": call,
+        "all": words[int(group.collective[call])] in SYNCHRONISING,
         "unit": unit,
         "name": plain(f"{number_of:,} on {name}: {what}, {cost} waited"),
         "what": plain(f"Call {number_of:,} on {name}, {what}, {cost} waited"),

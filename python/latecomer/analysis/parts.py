@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.units import size
+from ..trace.model import SYNCHRONISING
+from ..trace.waits import waiting
 from .wording import group_name, percent, seconds
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def _of_group(trace: Trace, group: Group, launch: Floats) -> Iterator[Parts]:
     for key in dict.fromkeys(map(tuple, classes.tolist())):
         own = (classes == key).all(axis=1)
         words, count = trace.words[int(key[0])], int(key[1])
-        times = _split(arrival[own], leave[own], launched[own])
+        times = _split(arrival[own], leave[own], launched[own], words in SYNCHRONISING)
         yield Parts(
             group=group.name,
             ranks=group.size,
@@ -101,10 +103,9 @@ def _of_group(trace: Trace, group: Group, launch: Floats) -> Iterator[Parts]:
         )
 
 
-def _split(arrival: Floats, leave: Floats, launch: Floats) -> dict[str, Any]:
+def _split(arrival: Floats, leave: Floats, launch: Floats, by_all: bool) -> dict[str, Any]:
     """Sums over the ranks of each call; arrays of shape (calls,)."""
-    last = arrival.max(axis=1, keepdims=True)
-    wait = np.minimum(last, leave) - arrival
+    wait = waiting(arrival, leave, np.full(len(arrival), by_all))
     moving = (leave - arrival - wait).mean(axis=1)
     ranks = arrival.shape[1]
     fastest = moving.min() if len(moving) >= FEW else moving.max()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import Group, Trace
+from ..trace.model import UNKNOWN, Group, Trace
 from .repeats import Repeats, repeats
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Site:
     waiting: float  # seconds, sums over calls and ranks
     moving: float
     spread: float  # seconds: last minus median arrival, mean
-    last_rank: int  # that came last most often
+    last_rank: int  # that came last most often; UNKNOWN: none ever did
     last_share: float
     fastest: float  # seconds: the shortest time from the last arrival to the last exit
     costly_rank: int  # that the others waited for longest
@@ -51,19 +51,32 @@ class Site:
     by_member: ByMember
 
 
-def charged(arrival: Floats, order: NDArray[np.int64], waiting: Floats) -> Floats:
+def charged(
+    arrival: Floats, order: NDArray[np.int64], stays: NDArray[np.int64], waiting: Floats
+) -> Floats:
     """What the others waited for each rank: seconds, of shape (calls, ranks).
 
-    Between two arrivals those that are there wait for those that are not; each of these is charged
-    an equal part. So the sum over the ranks of a call is its `waiting`. `order`: of the arrivals.
+    Between two arrivals a rank that is there waits for those that come later, but before it leaves;
+    each of these is charged an equal part. So the sum over the ranks of a call is its `waiting`.
+    `order`: of the arrivals; `stays`: the first so many of them come before each rank leaves.
     """
     ranks = arrival.shape[1]
-    there = np.arange(1, ranks)
     gaps = np.diff(np.take_along_axis(arrival, order, axis=1), axis=1)
-    sums = np.cumsum(gaps * (there / (ranks - there)), axis=1)
+    in_order = np.take_along_axis(stays, order, axis=1)
+    sums = np.zeros_like(gaps)  # of the second arrival, the third, ...
+    whole = (in_order == ranks).all(axis=1)
+    there = np.arange(1, ranks)
+    sums[whole] = np.cumsum(gaps[whole] * (there / (ranks - there)), axis=1)
+    if not whole.all():
+        for met in range(2, ranks + 1):  # ranks that leave after so many arrivals
+            calls = np.flatnonzero(~whole & (in_order[:, : met - 1] == met).any(axis=1))
+            if len(calls):
+                here = np.cumsum(in_order[calls, : met - 1] == met, axis=1)
+                parts = gaps[calls, : met - 1] * here / np.arange(met - 1, 0, -1)
+                sums[calls, : met - 1] += np.cumsum(parts, axis=1)
     cost = np.zeros_like(arrival)
     np.put_along_axis(cost, order[:, 1:], sums, axis=1)
-    # Ranks that leave before the last one comes wait less than up to there.
+    # Where clocks are off, a rank seems to leave before the last one comes, and waits less.
     total = cost.sum(axis=1)
     cost *= (waiting / np.where(total > 0, total, 1.0))[:, None]
     return cost
@@ -75,7 +88,10 @@ class Places:
     def __init__(self, group: Group) -> None:
         keys = np.stack([group.site, group.collective, group.bytes], axis=1).astype(np.int64)
         self.group = group
-        self.kinds, which = np.unique(keys, axis=0, return_inverse=True)
+        if (keys == keys[:1]).all():  # as in most groups, of which there may be very many
+            self.kinds, which = keys[:1], np.zeros(len(keys), np.int64)
+        else:
+            self.kinds, which = np.unique(keys, axis=0, return_inverse=True)
         self.which = which.reshape(-1)
         counts = np.bincount(self.which, minlength=len(self.kinds))
         # Places with few calls share the last row if there are too many.
@@ -98,13 +114,14 @@ class Places:
         self,
         trace: Trace,
         number: int,
+        complete: NDArray[np.bool_],
         last: NDArray[np.int32],
         waiting: Floats,
         moving: Floats,
         spread: Floats,
         after: Floats,
     ) -> list[Site]:
-        """The places, from figures of each call; `last` is -1 where a call is not complete."""
+        """The places, from figures of each call; `last` is -1 where nobody is."""
         group, words = self.group, trace.words
         order = np.argsort(self.which, kind="stable")
         bounds = np.searchsorted(self.which[order], np.arange(len(self.kinds) + 1))
@@ -112,10 +129,10 @@ class Places:
         found = []
         for kind, (site, collective, size) in enumerate(self.kinds):
             own = order[bounds[kind] : bounds[kind + 1]]
-            whole = own[last[own] >= 0]
+            whole = own[complete[own]]
             if not len(whole):
                 continue
-            lasts = np.bincount(last[whole], minlength=group.size)
+            lasts = np.bincount(last[whole][last[whole] >= 0], minlength=group.size)
             nothing = np.zeros(group.size)
             known = self.row[kind] < self.shared
             cost = self.cost[self.row[kind]] if known else nothing
@@ -131,7 +148,7 @@ class Places:
                     waiting=float(waiting[whole].sum()),
                     moving=float(moving[whole].sum()),
                     spread=float(spread[whole].mean()),
-                    last_rank=int(group.members[int(lasts.argmax())]),
+                    last_rank=int(group.members[int(lasts.argmax())]) if lasts.any() else UNKNOWN,
                     last_share=float(lasts.max() / len(whole)),
                     fastest=float(np.nanmin(after[whole])),
                     costly_rank=int(group.members[int(cost.argmax())]),
@@ -159,5 +176,7 @@ def _calls_in_a_loop(which: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _most_frequent(words: Sequence[str], numbers: NDArray[np.int32]) -> tuple[str, ...]:
+    if (numbers == numbers[0]).all():
+        return (words[int(numbers[0])],)
     texts, counts = np.unique(numbers, return_counts=True)
     return tuple(words[int(texts[i])] for i in np.argsort(-counts))

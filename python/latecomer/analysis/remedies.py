@@ -59,4 +59,10 @@ REMEDIES = {
         "bring together the files of all ranks, or trace a longer run",
         TRACE,
     ),
+    "odd": Remedy(
+        "nobody is named: all ranks told their calls, but no call is known on all its ranks",
+        "files that do not go together, as the remarks say",
+        "read the remarks: bring together files of one run and the same steps",
+        TRACE,
+    ),
 }

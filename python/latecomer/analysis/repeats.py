@@ -44,21 +44,27 @@ class Repeats:
 def repeats(last: NDArray[np.int32], ranks: int, in_loop: int = 1) -> Repeats | None:
     """The forecast that is right most often; None with too few calls.
 
-    `last`: the last rank in each call of a place, which comes `in_loop` times in a loop.
+    `last`: the last rank in each call of a place, which comes `in_loop` times in a loop; -1: none.
     """
     count = len(last)
     if count < max(_FEW, 3 * in_loop):
         return None
     chance = 1 / ranks
-    best = Repeats(float((last[in_loop:] == last[:-in_loop]).mean()), chance, 1)
+    best = Repeats(_again(last, in_loop), chance, 1)
     if best.usable:
         return best
     for ago in range(2, min(_AGO, count // _OFTEN) + 1):
-        share = float((last[ago:] == last[:-ago]).mean())
+        share = _again(last, ago)
         if share > best.share + 0.1:
             best = Repeats(share, chance, ago)
     moved = np.diff(last) % ranks
-    share = float((moved[1:] == moved[:-1]).mean())
+    known = (last[2:] >= 0) & (last[1:-1] >= 0) & (last[:-2] >= 0)
+    share = float(((moved[1:] == moved[:-1]) & known).mean())
     if ranks > 2 and share > best.share + 0.1:
         best = Repeats(share, chance, 0)
     return best
+
+
+def _again(last: NDArray[np.int32], ago: int) -> float:
+    """The share of the calls whose last rank was last so many calls ago."""
+    return float(((last[ago:] == last[:-ago]) & (last[ago:] >= 0)).mean())

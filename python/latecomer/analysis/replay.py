@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..trace.model import SYNCHRONISING, Group, Trace
+from ..trace.waits import waiting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +182,8 @@ class Replay:
             clock[members] = exits
             last = came.max()
             after.setdefault(call_class, []).append(float(exits.mean() - last))
-            waits = np.clip(np.minimum(last, exits) - came, 0.0, None)
+            by_all = np.array([call_class.collective in SYNCHRONISING])
+            waits = waiting(came[None], exits[None], by_all)[0]
             waited += float(waits.sum())
             moved += float((exits - came - waits).sum())
         spent = float((clock - before).mean())

@@ -239,7 +239,7 @@ def _site(found: Lateness, site: Site) -> str:
         seconds(site.moving / each),
         seconds(site.fastest),
         f"rank {site.costly_rank}: {seconds(site.cost)}" if site.cost > 0 else "-",
-        f"rank {site.last_rank} ({percent(site.last_share)})",
+        f"rank {site.last_rank} ({percent(site.last_share)})" if site.last_share else "-",
     ]
     names = dict.fromkeys(each.partition(":")[0] for each in site.algorithms if each)
     served = ", ".join(list(names)[:2]) + (", ..." if len(names) > 2 else "")

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .answer import Answer as Said
 from .answer import Facts, headline, verdict
 from .lateness import Lateness
-from .parts import split
 from .places import Site
 
 if TYPE_CHECKING:
@@ -35,12 +32,12 @@ def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -
         "skipped_waiting_s": found.skipped_waiting,
         "remarks": list(trace.remarks),
         "clock": trace.clock,
-        "clock_error_s": _number(float(np.nanmax(trace.clock_error, initial=0.0))),
+        "clock_error_s": _number(found.clock_error),
         "run_s": found.run_seconds,
         "waiting_share": found.waiting_share,
         "moving_share": found.moving_share,
         "last_rank": None if facts.unknown else found.latest,
-        "last_host": None if facts.unknown else trace.hosts[found.latest],
+        "last_host": None if facts.unknown or found.latest is None else trace.hosts[found.latest],
         "last_share": None if facts.unknown else found.latest_share,
         "by_rank": [
             {
@@ -72,7 +69,7 @@ def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -
             for group in found.groups
         ],
         "by_site": [_site(found, site) for site in found.sites],
-        "parts": [vars(parts) for parts in split(trace)],
+        "parts": [vars(parts) for parts in found.parts],
         "what_if": _what_if(answers) if answers else None,
     }
 

@@ -56,18 +56,21 @@ APART = 2.0  # times as much as the next one costs
 
 
 DEFINITIONS = (
-    ("waiting", "From a rank's arrival in a call to the last rank's arrival, or to its own exit if "
-     "it leaves before. Shares are sums over the ranks, as parts of the ranks' run times."),
+    ("waiting", "From a rank's arrival in a call to the last arrival before it leaves. Nobody "
+     "leaves an all-reduce before all have come, but a rank may have left a broadcast: it does not "
+     "wait for those who come after. Shares are sums over the ranks, as parts of their run times."),
     ("moving data", "From then to the rank's exit: transfers, combining, and what the algorithm "
      "makes a rank wait for after the last arrival."),
     ("lateness", "A rank's arrival minus the median arrival of the call; negative: early."),
-    ("last in", "The share of a rank's calls in which it was the last one to arrive."),
-    ("costs the others", "Between two arrivals those that are there wait for those that are not; "
-     "each of these is charged an equal part of that. All charges together are all waiting."),
+    ("last in", "The share of a rank's calls in which it was the last one to arrive. If two arrive "
+     "last at the same instant, nobody was."),
+    ("costs the others", "Between two arrivals a rank that is there waits for those that come "
+     "later, but before it leaves; each of these is charged an equal part of that. All charges "
+     "together are all waiting."),
     ("who is late", f"Ranks that cost at least {percent(SHARE)} of all waiting, each {APART:g} "
      "times as much as any other; else a host whose ranks do so together; else nobody."),
     ("held up", "Time that the others would not have waited, had the rank arrived with the second "
-     "last one: sum over the others."),
+     "last one: sum over the others that waited for it."),
     ("correlation", "Whether a rank that is later than it is on average is so again in the next "
      "call: near 1 it is, near 0 these differences are noise."),
     ("the rule", f"Collectives below {percent(LITTLE)} of the time take little. Otherwise what "

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from ..base.units import size
+from ..base.written import fresh
 from ..report import looks
 from .costs import line
 from .findings import findings
@@ -41,7 +42,8 @@ def save(result: Result, path: Path) -> None:
         said = "\n".join([result.fit.text, *findings(result.fit)])
         figure.supxlabel(said, x=0.01, ha="left", fontsize=7.5)
         metadata = looks.ANONYMOUS if path.suffix == ".svg" else None
-        figure.savefig(path, facecolor=looks.PAPER, metadata=metadata, dpi=160)
+        with fresh(path) as part:
+            figure.savefig(part, facecolor=looks.PAPER, metadata=metadata, dpi=160)
 
 
 def _times(axes: Axes, fit: Fit) -> None:

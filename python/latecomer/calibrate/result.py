@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..base.output import console, print_json, say
+from ..base.written import write_text
 from ..core import networks
 from .findings import findings
 from .fit import Fit, Parameter
@@ -61,7 +62,7 @@ class Result:
             Console(file=shown, width=_WIDTH, highlight=False).print(_table(self.fit))
             said = "".join(f"- {each}\n" for each in findings(self.fit))
             text = f"{shown.getvalue()}{said}{self.fit.text}\nlatecomer {self.footer()}"
-        path.write_text(text + "\n", encoding="utf-8")
+        write_text(path, text + "\n")
         say(f"wrote {path}")
 
     def save(self, path: Path) -> None:

@@ -6,14 +6,15 @@ A saved network is a text file: comments that say where it was measured, as `# p
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base import regular
 from ..base.errors import UserError
 from ..base.units import seconds, size
 from ..base.variables import variable
+from ..base.written import write_text
 from .compiled import core
 
 VARIABLE = "LATECOMER_NETWORK"
@@ -69,9 +70,8 @@ def default_path() -> Path:
 def load(path: Path) -> Saved:
     """The network in a file. Raises NetworkError."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        lines = [line.strip() for line in data.decode("utf-8").splitlines()]
+        data = regular.read(path, _MOST_BYTES + 1)
+        lines = [line.strip() for line in data.decode("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         what = f"cannot read the network ({getattr(error, 'strerror', None) or 'no text'})"
         raise NetworkError(what, path, "name a file that `latecomer calibrate` wrote") from None
@@ -90,11 +90,9 @@ def load(path: Path) -> Saved:
 def save(path: Path, text: str, facts: Mapping[str, str]) -> None:
     """Write a network with remarks on it, at once or not at all. Raises NetworkError."""
     said = "".join(f"# {name}: {value}\n" for name, value in facts.items())
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(f"{said}{text}\n", encoding="utf-8")
-        fresh.replace(path)
+        write_text(path, f"{said}{text}\n")
     except OSError as error:
         what = f"cannot save the network ({error.strerror})"
         raise NetworkError(what, path, "name another file by --save, or use --no-save") from None

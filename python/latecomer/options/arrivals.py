@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.errors import UserError
+from ..base.regular import read_text
 from .choices import PATTERNS
 
 BALANCED_FIRST = 8  # balanced iterations before every sweep, for the absorption time
+
+MOST = 1e6  # seconds of lateness: the longest time that is simulated
 
 _FILE = "file:"
 
@@ -128,9 +131,11 @@ def read_delays(path: Path, ranks: int) -> list[Delays]:
     skipped. Raises ArrivalError that names line and value.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise ArrivalError("cannot read the arrivals", path, str(error)) from None
+        why = getattr(error, "strerror", None) or "no text in UTF-8"
+        raise ArrivalError(f"cannot read the arrivals ({why})", path,
+                           "name a file of lines such as 0,0.005,0") from None  # fmt: skip
     lines = [
         _read_line(line, f"{path}, line {number}", ranks)
         for number, line in enumerate(text.splitlines(), 1)
@@ -155,7 +160,10 @@ def _read_seconds(cell: str, place: str) -> float:
 
     with_unit = cell if cell[-1:].isalpha() else f"{cell}s"
     try:
-        return core.parse_seconds("lateness", with_unit)
+        found = core.parse_seconds("lateness", with_unit)
     except ValueError:
         remedy = "give seconds from 0 up as in 0.005, or a unit as in 5ms"
         raise ArrivalError(f"{place}: not a lateness", repr(cell), remedy) from None
+    if found > MOST:
+        raise ArrivalError(f"{place}: lateness", repr(cell), f"give at most {MOST:g} seconds")
+    return found

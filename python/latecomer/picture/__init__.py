@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..base.errors import UserError
+from ..base.written import fresh, write_text
 from ..core.programs import Schedule
 from ..core.simulation import Simulation
 from .labels import Labels
@@ -54,7 +55,7 @@ def write_page(
             "ranks or blocks"
         )
     try:
-        file.write_text(text, encoding="utf-8")
+        write_text(file, text)
     except OSError as error:
         raise UserError(
             f"cannot write the page ({error.strerror})", file, "give a file in an existing folder"
@@ -75,7 +76,8 @@ def write(
 
     check_picture(file, schedule.ranks)
     try:
-        draw(file, schedule, simulation, labels, nodes)
+        with fresh(file) as part:
+            draw(part, schedule, simulation, labels, nodes)
     except OSError as error:
         raise UserError(
             f"cannot write the picture ({error.strerror})",

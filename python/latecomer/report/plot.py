@@ -13,6 +13,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ..base.units import size
+from ..base.written import fresh
 from ..results.statistics import Row
 from . import curves, looks, scaling
 from .highlight import others
@@ -26,7 +27,8 @@ def save(rows: Sequence[Row], path: Path) -> None:
         figure = _figure(rows)
         _title(figure, rows)
         metadata = looks.ANONYMOUS if path.suffix == ".svg" else None
-        figure.savefig(path, facecolor=looks.PAPER, metadata=metadata, dpi=160)
+        with fresh(path) as part:
+            figure.savefig(part, facecolor=looks.PAPER, metadata=metadata, dpi=160)
 
 
 def inline_svg(rows: Sequence[Row]) -> str:

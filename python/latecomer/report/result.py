@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.output import console, say
+from ..base.written import check_apart, write_text
 from ..core import networks
 from ..options.choices import PLOTS
 from ..options.errors import BenchError, OptionError
@@ -119,18 +120,19 @@ def _wide(rows: Sequence[statistics.Row]) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def check_paths(
     results: Sequence[Path], plots: Sequence[Path], kinds: Sequence[str] = PLOTS
 ) -> None:
-    """Before anything is measured: can all files be written? Raises OptionError."""
+    """Before anything is measured: can all files be written? Raises UserError."""
     for path in (*results, *plots):
         if not path.absolute().parent.is_dir():
             raise OptionError("no such folder for a result", path, "make it first, with mkdir")
         if path.is_dir():
             raise OptionError("a folder is no file for a result", path, "name a file in it")
+    check_apart([*results, *plots])
     for path in plots:
         if path.suffix not in kinds:
             raise OptionError("no such plot", path, f"use a name in {', '.join(kinds)}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..base import regular
 from ..base.errors import UserError
 from ..core.compiled import core
 
@@ -44,14 +45,13 @@ def read(path: Path) -> RulesFile:
     Raises RuleError if there is none, ValueError naming line, key and value if it has no such form.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = regular.read(path, MOST_BYTES + 1)
     except OSError as error:
         remedy = "name a file that `latecomer tune` wrote, or see docs/rules.md"
         raise RuleError(f"cannot read the rules ({error.strerror})", path, remedy) from None
-    text = data.decode("utf-8", errors="surrogateescape")
+    text = data.decode("utf-8-sig", errors="surrogateescape")
     try:
-        return RulesFile(path, text, core.UserRules(data.decode(), f"rules file {path}"))
+        return RulesFile(path, text, core.UserRules(data.decode("utf-8-sig"), f"rules file {path}"))
     except UnicodeDecodeError as error:
         raise RuleError("bytes that are no UTF-8 in", path, f"see byte {error.start}") from None
 

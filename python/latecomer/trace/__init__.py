@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from .model import UNKNOWN, Group, Trace, TraceError, Words
@@ -25,12 +27,24 @@ def read(folder: str | Path) -> Trace:
     seen: list[str] = []
     for level in files.levels(folder):
         names = [path.name for path in level]
+        errors: list[TraceError] = []
         for reader in (native, otf2_archive, kineto):
             if any(reader.fits(name) for name in names):
-                return reader.read(folder)
+                try:
+                    return _remarked(reader.read(folder), errors)
+                except TraceError as error:
+                    errors.append(error)
+        if errors:
+            raise errors[0]
         seen += names
     held = f"{len(seen)} other files, such as {sorted(seen)[0]}" if seen else "nothing"
     raise TraceError("no trace in the folder", f"{folder} holds {held}",
                      "right would be files named rank-0.trace, ..., of a program that ran with "
                      "LATECOMER_TRACE; a .json or .json.gz of PyTorch's profiler for each rank; or "
                      "one .otf2 with its archive")  # fmt: skip
+
+
+def _remarked(trace: Trace, errors: Sequence[TraceError]) -> Trace:
+    """The trace, with what is wrong with files of other formats in its folder."""
+    told = [f"left out: files of another format, which cannot be read: {error}" for error in errors]
+    return replace(trace, remarks=[*trace.remarks, *told])

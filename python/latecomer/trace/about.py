@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..base import regular
 from .model import text_of
 
 NAME = "run.json"
@@ -95,7 +96,7 @@ def _read(file: Path) -> Mapping[str, Any]:
     try:
         if not file.is_file() or file.stat().st_size > _MOST_BYTES:
             return {}
-        value = json.loads(file.read_bytes())
+        value = json.loads(regular.read(file, _MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -70,7 +70,7 @@ class _Reader:
     def __init__(self, path: Path, left: LeftOut, most: int) -> None:
         self.path, self.left = path, left
         self.found = Read()
-        self.pieces: Iterator[str] | None = files.text(path, self._cut, most)
+        self.pieces: Iterator[str] | None = files.text(path, self._cut, most, self._odd)
         self.text, self.at, self.begin = "", 0, 0
         self.damaged = self.wasted = self.beside = 0
         self.most = min(MOST_EVENTS, max(FREE_EVENTS, path.stat().st_size // 2))
@@ -81,10 +81,15 @@ class _Reader:
             self._events(take, bracket=False)
             return self.found
         if mark != "{":
-            raise self._wrong("no JSON", self._seen())
+            raise self._wrong("no JSON", self.found.cut or self._seen())
         self.at += 1
+        lists = 0
         while (key := self._key()) is not None:
             if key == "traceEvents":
+                if lists:
+                    self.left.doubt("files with several lists of events, which are read as one",
+                                    self._place(self.at))  # fmt: skip
+                lists += 1
                 self._events(take)
             elif (value := self._value()) is not _NOTHING and key in wanted:
                 self.found.values[key] = value
@@ -244,6 +249,9 @@ class _Reader:
 
     def _cut(self, why: str, place: str = "") -> None:
         self.found.cut = self.found.cut or f"{place or self._place(self.at)}: {why}"
+
+    def _odd(self, what: str) -> None:
+        self.left.doubt(f"texts of files with an error: {what}", self.path)
 
     def _wrong(self, what: str, value: object) -> TraceError:
         remedy = "right would be a trace that export_chrome_trace wrote, whole"

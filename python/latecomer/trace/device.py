@@ -6,15 +6,16 @@ launched it; then its name. A kernel of which none of them tells is left out and
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from .calls import Call
 from .dtypes import collective_of, in_kernel, is_message
 from .events import Asked, Events, Facts, Kernel, in_order
 from .left_out import LeftOut
-from .matching import Call
 from .model import UNKNOWN
 
 _WIDE = {"allgather", "allgatherv"}  # collectives whose whole vector is the output
@@ -33,6 +34,8 @@ def calls(events: Events, members: Mapping[str, tuple[int, ...]], left: LeftOut)
         return []
     asked = _Asked(events)
     starts, busy = _busy(events)
+    # A trace of collectives alone does not tell whether the device had other work.
+    told = len(events.work[0]) > len(events.kernels) or len(events.launches.start) > 0
     found = []
     for kernel in in_order(events.kernels, lambda each: each.stream):
         facts, sequence, name, algorithm = _known(kernel, asked.behind(kernel))
@@ -52,7 +55,7 @@ def calls(events: Events, members: Mapping[str, tuple[int, ...]], left: LeftOut)
             bytes=_bytes(name, facts, len(facts.members or members.get(group, ()))),
             arrival=1e-6 * kernel.start,
             exit=1e-6 * (kernel.start + kernel.length),
-            launch=1e-6 * idle,
+            launch=1e-6 * idle if told else math.nan,
             element_bytes=facts.width,
             site=facts.site,
             algorithm=algorithm[:64],

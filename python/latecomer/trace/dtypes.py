@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .model import UNKNOWN
 
@@ -23,9 +24,11 @@ _MESSAGES = frozenset({"send", "recv", "isend", "irecv", "recvanysource"})
 # Words of a kernel's name, longer ones first.
 _IN_KERNEL = re.compile(r"all_?reduce|reduce_?scatter|all_?gatherv?|all_?to_?all(?:v|pivot)?|"
                         r"broadcast|send_?recv|barrier|reduce|gather|scatter", re.I)  # fmt: skip
-# Kernels that communicate: of NCCL, RCCL, MSCCL, oneCCL, HCCL, and of PyTorch and vLLM themselves.
+# Kernels that communicate: of NCCL, RCCL, MSCCL, oneCCL, HCCL, PyTorch, vLLM and TensorRT-LLM.
 _COMMUNICATES = re.compile(r"nccl|rccl|msccl|(?:^|[^a-z])(?:one|x|h)?ccl[_A-Z:]|hcom_|nvshmem|"
-                           r"deep_?ep::|(?:one|two)_shot_|multimem_|cross_device_")  # fmt: skip
+                           r"deep_?ep::|(?:one|two)_shot_|multimem_|cross_device_|(?:one|two)ShotAll|"
+                           r"allreduce_fusion_")  # fmt: skip
+_NAMED = re.compile(r"all_?reduce|reduce_?scatter|all_?gather|all_?to_?all", re.I)
 _COMPUTES = re.compile(r"triton_")  # these have the names of all operations that they follow
 
 _BYTES = {
@@ -55,6 +58,12 @@ def is_message(name: str) -> bool:
 def communicates(kernel: str) -> bool:
     """Tell whether a kernel's name is that of a library for communication."""
     return bool(_COMMUNICATES.search(kernel)) and not _COMPUTES.match(kernel)
+
+
+@lru_cache(1 << 12)
+def may_communicate(kernel: str) -> bool:
+    """Tell whether a kernel that is none of a known library has a collective in its name."""
+    return bool(_NAMED.search(kernel.partition("(")[0])) and not _COMPUTES.match(kernel)
 
 
 def in_kernel(kernel: str) -> tuple[str, str]:

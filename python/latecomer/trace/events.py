@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .dtypes import communicates, element_bytes
+from .dtypes import communicates, element_bytes, may_communicate
 from .left_out import LeftOut
 from .model import UNKNOWN, TraceError, text_of
 from .values import number, whole
@@ -33,6 +33,7 @@ _ASKED = re.compile(r"(?:_?c10d(?:_functional)?::|record_param_comms|(?:nccl|rcc
 _ON_HOST = re.compile(r"(?:gloo|mpi):")
 _TIMES = "events whose ts is no number of microseconds near the others"
 _LENGTHS = "events whose dur is no number of microseconds from 0 on"
+_LIKE = "kernels named as a collective, of no library that is known, and taken as other work"
 _RANKS = "lists of a group's ranks that are no different ranks"
 
 
@@ -186,6 +187,8 @@ class Events:
             raise TraceError(f"{self.path}: events of a device", f"more than {MOST_WORK}",
                              "profile fewer steps")  # fmt: skip
         if not self._is_one(name, args):
+            if may_communicate(name):
+                self.left.add(_LIKE, self.path, name)
             return
         self.kernels.append(Kernel(
             start, length, self._text(event.get("tid")), self._text(name), self._said(args),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv as csv_module
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .model import SERVED, Group, Trace, TraceError
+from ..base.written import fresh
+from .model import CONTROL, SERVED, UNKNOWN, Group, Trace, TraceError
+from .waits import synchronising, waiting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,14 +21,15 @@ if TYPE_CHECKING:
 COLUMNS = ("communicator", "members", "sequence", "collective", "bytes", "operator", "root", "rank",
            "host", "arrival_s", "exit_s", "waiting_s", "moving_s", "last_rank", "served",
            "algorithm", "site")  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets execute cells that begin so
+_FORMULA = ("=", "+", "-", "@")  # spreadsheets execute cells that begin so
 _ARGUMENTS = ("sequence", "bytes", "algorithm", "served", "site", "last_rank")  # of slices
 _STRETCH = 4096  # calls at once
 
 
 def csv(trace: Trace, file: Path) -> None:
-    """One line for each call and rank. Texts that begin with = + - @ get a quote before."""
-    with file.open("w", encoding="utf-8", newline="") as out:
+    """One line for each call and rank. Texts that begin with = + - @ get a quote before; their
+    control characters are replaced."""
+    with fresh(file) as part, part.open("w", encoding="utf-8", newline="") as out:
         writer = csv_module.writer(out)
         writer.writerow(COLUMNS)
         for table in _tables(trace):
@@ -46,6 +50,7 @@ def csv(trace: Trace, file: Path) -> None:
 
 
 def _cell(text: str) -> str:
+    text = text.translate(CONTROL)
     return "'" + text if text.startswith(_FORMULA) else text
 
 
@@ -57,16 +62,12 @@ def parquet(trace: Trace, file: Path) -> None:
     except ImportError:
         raise TraceError("Parquet needs a package that is not installed", "pyarrow",
                          "pip install pyarrow, or use --csv") from None  # fmt: skip
-    writer = None
-    try:
-        for table in _tables(trace):
-            batch = pyarrow.table(dict(table))
-            if writer is None:
-                writer = pyarrow.parquet.ParquetWriter(file, batch.schema)
-            writer.write_table(batch)
-    finally:
-        if writer is not None:
-            writer.close()
+    with fresh(file) as part:
+        tables = (pyarrow.table(dict(table)) for table in _tables(trace))
+        first = next(tables)
+        with pyarrow.parquet.ParquetWriter(part, first.schema) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
 
 
 def perfetto(trace: Trace, file: Path) -> None:
@@ -74,7 +75,7 @@ def perfetto(trace: Trace, file: Path) -> None:
 
     A call is a slice, in it one of waiting and one of moving data.
     """
-    with file.open("w", encoding="utf-8") as out:
+    with fresh(file) as part, part.open("w", encoding="utf-8") as out:
         out.write('{"displayTimeUnit":"ms","traceEvents":[\n')
         first = True
         for event in _events(trace):
@@ -133,10 +134,10 @@ def _columns(trace: Trace, group: Group) -> Iterator[dict[str, list[Any]]]:
         arrival, leave = np.asarray(group.arrival[part]), np.asarray(group.exit[part])
         known = np.isfinite(arrival) & np.isfinite(leave)
         call, place = np.nonzero(known)
-        last = np.where(known, arrival, -np.inf).max(axis=1)
-        latest = np.where(known, arrival, -np.inf).argmax(axis=1)
+        latest = _last_ranks(group, np.where(known, arrival, -np.inf))
         came, left = arrival[known], leave[known]
-        waiting = np.clip(np.minimum(last[call], left) - came, 0.0, None)
+        by_all = synchronising(words, group.collective[part])
+        waits = waiting(np.where(known, arrival, np.nan), leave, by_all)[known]
 
         def texts(numbers: NDArray[np.int32], part=part, call=call) -> list[str]:
             column = [words[int(each)] for each in numbers[part]]
@@ -156,10 +157,17 @@ def _columns(trace: Trace, group: Group) -> Iterator[dict[str, list[Any]]]:
             "host": [trace.hosts[rank] for rank in ranks],
             "arrival_s": came.round(9).tolist(),
             "exit_s": left.round(9).tolist(),
-            "waiting_s": waiting.round(9).tolist(),
-            "moving_s": np.clip(left - came - waiting, 0.0, None).round(9).tolist(),
-            "last_rank": group.members[latest][call].tolist(),
+            "waiting_s": waits.round(9).tolist(),
+            "moving_s": np.clip(left - came - waits, 0.0, None).round(9).tolist(),
+            "last_rank": latest[call].tolist(),
             "served": [served[i] for i in call],
             "algorithm": texts(group.algorithm),
             "site": texts(group.site),
         }
+
+
+def _last_ranks(group: Group, arrival: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The rank that came last in each call; UNKNOWN where several did, at the same instant."""
+    last = group.members[arrival.argmax(axis=1)]
+    alone = (arrival == arrival.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    return np.where(alone, last, UNKNOWN)

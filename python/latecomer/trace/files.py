@@ -7,12 +7,14 @@ for ever. Text is read piece by piece, unpacked if it is gzip's, within limits t
 from __future__ import annotations
 
 import codecs
-import stat
+import contextlib
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from ..base import regular
 from .left_out import LeftOut
 from .model import TraceError
 
@@ -23,6 +25,7 @@ MOST_BYTES = 2 << 30  # of the text of one file, unpacked
 MOST_TIMES = 100  # that gzip's text may be as long as its file, once it is longer than ...
 FREE_BYTES = 16 << 20  # ... this
 _CHUNK = 1 << 20
+_CHECKSUM = re.compile("incorrect (data|length) check")  # after all data of a part
 _GZIP = b"\x1f\x8b"
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
@@ -92,20 +95,24 @@ def is_regular(path: Path) -> bool:
 def kind(path: Path) -> str:
     """What a path is, for people."""
     try:
-        mode = path.stat().st_mode
+        return regular.kind(path.stat().st_mode)
     except OSError as error:
         return error.strerror or "cannot be looked at"
-    names = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-    return next((name for test, name in names if test(mode)), "a device")
 
 
-def text(path: Path, cut: Callable[[str], None], most: int = MOST_BYTES) -> Iterator[str]:
+def text(
+    path: Path,
+    cut: Callable[[str], None],
+    most: int = MOST_BYTES,
+    odd: Callable[[str], None] = lambda _: None,
+) -> Iterator[str]:
     """The text of a file, piece by piece. Raises TraceError where it is too much.
 
-    `cut` hears why the text ends early, where it does. What is no UTF-8 is replaced.
+    `cut` hears why the text ends early, where it does; `odd`, what is wrong though it does not.
+    What is no UTF-8 is replaced.
     """
     decoder = None
-    for piece in _bytes(path, cut, most):
+    for piece in _bytes(path, cut, odd, most):
         if decoder is None:
             name = next((name for mark, name in _MARKS if piece.startswith(mark)), "utf-8")
             decoder = codecs.getincrementaldecoder(name)("replace")
@@ -114,15 +121,16 @@ def text(path: Path, cut: Callable[[str], None], most: int = MOST_BYTES) -> Iter
         yield rest
 
 
-def _bytes(path: Path, cut: Callable[[str], None], most: int) -> Iterator[bytes]:
+def _bytes(
+    path: Path, cut: Callable[[str], None], odd: Callable[[str], None], most: int
+) -> Iterator[bytes]:
     size = 0
     try:
-        with path.open("rb") as file:
+        with regular.opened(path) as file:
             length = path.stat().st_size
-            packed = file.read(2) == _GZIP
-            file.seek(0)
+            packed = file.peek(2)[:2] == _GZIP
             times = max(FREE_BYTES, MOST_TIMES * length) if packed else most
-            for piece in _unpacked(file, cut) if packed else _plain(file):
+            for piece in _unpacked(file, cut, odd) if packed else _plain(file):
                 size += len(piece)
                 if size > most:
                     remedy = f"at most {most >> 20} MiB are read: profile fewer steps"
@@ -141,16 +149,23 @@ def _plain(file: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def _unpacked(file: BinaryIO, cut: Callable[[str], None]) -> Iterator[bytes]:
+def _unpacked(
+    file: BinaryIO, cut: Callable[[str], None], odd: Callable[[str], None]
+) -> Iterator[bytes]:
     """Each part of a gzip file; what follows the last part is not looked at."""
     inflate = zlib.decompressobj(31)
     packed = b""
     while True:
         packed = packed or file.read(_CHUNK)
+        before = inflate.copy()
         try:
             piece = inflate.decompress(packed, _CHUNK) if packed else inflate.flush()
         except zlib.error as error:
-            cut(f"damaged gzip data ({error})")
+            yield from _until_damage(before, packed)
+            if _CHECKSUM.search(str(error)):
+                odd("gzip checksum wrong")
+            else:
+                cut(f"damaged gzip data ({error})")
             return
         if piece:
             yield piece
@@ -164,3 +179,10 @@ def _unpacked(file: BinaryIO, cut: Callable[[str], None]) -> Iterator[bytes]:
             return
         else:
             packed = inflate.unconsumed_tail
+
+
+def _until_damage(inflate: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
+    """What can be unpacked before an error, byte by byte."""
+    with contextlib.suppress(zlib.error):
+        for at in range(len(packed)):
+            yield inflate.decompress(packed[at : at + 1])

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .calls import Call
 from .dtypes import collective_of, is_message
 from .events import Asked, Events, OnHost, in_order
 from .left_out import LeftOut
-from .matching import Call
 from .model import UNKNOWN
 
 _THREADS = 2  # of a group

@@ -8,23 +8,27 @@ whatever is wrong: an event, a file, a rank. An error is raised where too little
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from . import chrome, device, gloo, rank_names
+from .calls import Call, Recorded
 from .events import MOST_RANKS, Events
 from .files import find
 from .left_out import LeftOut
-from .matching import Call, Recorded, joined
+from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
+from .same_run import best_set
 from .values import whole
 
 MOST_CALLS = 1 << 23  # of all files
 _FEW = 64  # ranks that a group's list is believed, where nothing else says how many there are
 _WANTED = frozenset({"distributedInfo", "host_name", "baseTimeNanoseconds"})
+_FURTHER = ("further files of a rank, such as of another run or of other steps; keep one file a "
+            "rank")  # fmt: skip
 _ENDS = (".json", ".json.gz")
 
 
@@ -63,7 +67,7 @@ def read(folder: str | Path) -> Trace:
         calls += len(each.recorded.calls)
         if calls > MOST_CALLS:
             raise TraceError(f"{folder}: calls", f"more than {MOST_CALLS}", "profile fewer steps")
-    ranked = _one_a_rank(_ranked(folder, found, left), left)
+    ranked = _one_a_rank(folder, _of_one_job(_ranked(folder, found, left), left), left)
     if len(ranked) < 2:
         told = f"{sorted(ranked) or 'none'} of {len(paths)} files"
         raise TraceError(f"{folder}: ranks with a usable trace", f"{told} ({left.said()})"
@@ -72,7 +76,8 @@ def read(folder: str | Path) -> Trace:
                          "late shows only side by side")  # fmt: skip
     ranks = _world(ranked)
     recorded = list(_on_one_base(ranked, left))
-    return joined(str(folder), "PyTorch profiler", ranks, recorded, left)
+    trace = joined(str(folder), "PyTorch profiler", ranks, recorded, left)
+    return replace(trace, inputs=[each.path for each in ranked.values()])
 
 
 # ---- all files
@@ -94,39 +99,116 @@ def _ranked(folder: Path, found: Sequence[_File], left: LeftOut) -> list[tuple[i
     return sorted(ranked, key=lambda pair: (pair[0], pair[1].path))
 
 
+def _of_one_job(ranked: Sequence[tuple[int, _File]], left: LeftOut) -> list[tuple[int, _File]]:
+    """Without the files whose rank the job of most files cannot have."""
+    said = Counter(each.world for _, each in ranked if each.world)
+    world, count = said.most_common(1)[0] if said else (0, 0)
+    if 2 * count <= len(ranked):
+        return list(ranked)
+    found = []
+    for rank, each in ranked:
+        if rank < world or each.world in (0, world):
+            found.append((rank, each))
+        else:
+            left.add("files of another number of ranks than most", each.path,
+                     f"world_size: {each.world}; right would be {world}")  # fmt: skip
+    return found
+
+
 def _world(ranked: Mapping[int, _File]) -> int:
-    """The number of ranks: as files say, else by the members of their groups."""
-    if not (said := max(each.world for each in ranked.values())):
+    """The number of ranks: as most files say, else by the members of their groups."""
+    told = Counter(each.world for each in ranked.values() if each.world)
+    said = max(told, key=lambda world: (told[world], world), default=0)
+    if not said:
         lists = {call.members for each in ranked.values() for call in each.recorded.calls}
         most = max(_FEW, rank_names.SPARSE * len(ranked))
         said = max((own[-1] + 1 for own in lists if own and own[-1] < most), default=0)
     return max(max(ranked) + 1, said)
 
 
-def _one_a_rank(ranked: Sequence[tuple[int, _File]], left: LeftOut) -> dict[int, _File]:
-    """The first file of each rank: that of the first steps, where names hold the time."""
-    found: dict[int, _File] = {}
+def _one_a_rank(
+    folder: Path, ranked: Sequence[tuple[int, _File]], left: LeftOut
+) -> dict[int, _File]:
+    """One file a rank: those that were recorded at one time, on most ranks.
+
+    A folder may hold several runs, or several cycles of one.
+    """
+    files: dict[int, list[_File]] = {}
     for rank, each in ranked:
-        if rank in found:
-            left.add("further files of a rank; keep one file a rank", each.path,
-                     f"rank {rank} is in {found[rank].path.name}")  # fmt: skip
-        else:
-            found[rank] = each
+        files.setdefault(rank, []).append(each)
+    for own in files.values():
+        own.sort(key=lambda each: (each.base or 0, each.path))
+    usual = _usual_base(each for _, each in ranked)
+    spans = {id(each): _span(each, usual) for _, each in ranked}
+    numbers = {id(each): _numbers(each) for _, each in ranked}
+
+    def fit(one: _File, other: _File) -> float:
+        if one is other:
+            return 2.0
+        (host, begin, end), (host_too, first, last) = spans[id(one)], spans[id(other)]
+        by_number = _shared(numbers[id(one)], numbers[id(other)])
+        if not host or host != host_too or not begin <= end or not first <= last:
+            return by_number
+        both = min(end, last) - max(begin, first)
+        part = min(1.0, both / max(min(end - begin, last - first), 1e-9))
+        return -1.0 if both < 0 else part + max(by_number, 0.0)
+
+    found = best_set(files, fit)
+    for rank, own in files.items():
+        for each in own:
+            if found.get(rank) is not each:
+                left.add(_FURTHER, each.path, _of_which(rank, folder, found))
     return found
+
+
+def _of_which(rank: int, folder: Path, found: Mapping[int, _File]) -> str:
+    if rank in found:
+        return f"rank {rank} is in {found[rank].path.relative_to(folder)}"
+    return f"of rank {rank} there is no other"
+
+
+def _span(file: _File, usual: int) -> tuple[str, float, float]:
+    """The host, and from when to when the file was recorded, by the host's calendar."""
+    base = (usual if file.base is None else file.base) * 1e-9
+    return file.recorded.host, base + file.recorded.begin, base + file.recorded.end
+
+
+def _numbers(file: _File) -> dict[str, tuple[int, int]]:
+    """The least and the greatest number of each group's calls."""
+    found: dict[str, tuple[int, int]] = {}
+    for call in file.recorded.calls:
+        if call.sequence != UNKNOWN:
+            low, high = found.get(call.group, (call.sequence, call.sequence))
+            found[call.group] = min(low, call.sequence), max(high, call.sequence)
+    return found
+
+
+def _shared(one: Mapping[str, tuple[int, int]], other: Mapping[str, tuple[int, int]]) -> float:
+    """The part of the numbers that two files have in common; below 0: none, in any group."""
+    parts = []
+    for group in one.keys() & other.keys():
+        (low, high), (least, most) = one[group], other[group]
+        both = min(high, most) - max(low, least) + 1
+        parts.append(both / (1 + min(high - low, most - least)))
+    return max(parts) if parts else 0.0
 
 
 def _on_one_base(ranked: Mapping[int, _File], left: LeftOut) -> list[Recorded]:
     """What the ranks recorded. A file that lacks its base of times has that of the others."""
-    bases = Counter(each.base for each in ranked.values() if each.base is not None)
-    usual = bases.most_common(1)[0][0] if bases else 0
+    usual, known = _usual_base(ranked.values()), any(each.base for each in ranked.values())
     found = []
     for rank, each in ranked.items():
         base = usual if each.base is None else each.base
-        if each.base is None and bases:
+        if each.base is None and known:
             left.add("bases of times, which other files told", each.path)
         # Bases of all files are near each other: numbers stay small enough for nanoseconds.
         found.append(_moved(replace(each.recorded, rank=rank), base % 10**15 * 1e-9))
     return found
+
+
+def _usual_base(files: Iterable[_File]) -> int:
+    bases = Counter(each.base for each in files if each.base is not None)
+    return bases.most_common(1)[0][0] if bases else 0
 
 
 def _moved(recorded: Recorded, seconds: float) -> Recorded:
@@ -160,8 +242,8 @@ def _read(path: Path, left: LeftOut) -> _File | None:
         end=1e-6 * end,
         pid=events.pid,
     )
-    rank = _said(path, info, "rank", 0, MOST_RANKS - 1, left)
     world = _said(path, info, "world_size", 1, MOST_RANKS, left) or 0
+    rank = _said(path, info, "rank", 0, (world or MOST_RANKS) - 1, left)
     base = _said(path, told.values, "baseTimeNanoseconds", 0, 1 << 62, left)
     return _File(path, rank, world, base, recorded)
 

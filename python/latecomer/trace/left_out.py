@@ -1,4 +1,4 @@
-"""What a reader leaves out of a trace, counted by reason, for the remarks of the trace."""
+"""What a reader leaves out of a trace, or doubts, counted by reason, for the trace's remarks."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class LeftOut:
 
     def __init__(self) -> None:
         self._reasons: dict[str, _Reason] = {}
+        self._doubts: set[str] = set()
 
     def add(self, what: str, where: object, value: object = "", count: int = 1) -> None:
         """Count; `where` and `value` of the first one are the example."""
@@ -30,6 +31,11 @@ class LeftOut:
         else:
             found.count += count
 
+    def doubt(self, what: str, where: object, count: int = 1) -> None:
+        """Say what is not sure, of so many."""
+        self.add(what, where, count=count)
+        self._doubts.add(what)
+
     def count(self, what: str) -> int:
         """How many of them there were."""
         found = self._reasons.get(what)
@@ -38,8 +44,8 @@ class LeftOut:
     def remarks(self) -> list[str]:
         """One sentence for each reason."""
         return [
-            f"left out: {what} ({each.count}), such as {each.where}"
-            + (f": {each.value}" if each.value else "")
+            f"{'in doubt' if what in self._doubts else 'left out'}: {what} ({each.count}), such as "
+            f"{each.where}" + (f": {each.value}" if each.value else "")
             for what, each in self._reasons.items()
         ]
 

@@ -2,20 +2,22 @@
 
 Readers of other programs' traces make `Call`s; this makes the groups of a `Trace` of them. A group
 is known by its name and its members: names alone are given twice. A call is matched by its group
-and its sequence number there. Where the ranks recorded no numbers, the calls of a rank are counted;
-ranks that began to record at different calls are shifted so that collectives and sizes agree. Calls
-that contradict those of other ranks are left out, and counted.
+and its sequence number there; those without numbers are counted (`counting.py`). Calls that
+contradict those of other ranks are left out, and counted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from . import align
+from .calls import Call, Recorded
+from .contradictions import FEW, SAME_CLOCK, gaps, leave_out, waits
+from .counting import counted
 from .left_out import LeftOut
 from .model import (
     SYNCHRONISING,
@@ -27,59 +29,6 @@ from .model import (
     check_size,
     text_of,
 )
-
-_MOST_SHIFT = 64  # calls that a rank may have begun to record later than another
-_ODD = 0.1  # of a rank's calls, which may differ from those of the others
-_SAME_CLOCK = 100e-6  # seconds by which clocks of one host may seem to contradict each other
-# Sizes of these are equal on all ranks; of others they may differ.
-_EVEN = frozenset({"allreduce", "bcast", "reduce", "allgather", "reduce_scatter"})
-_ALIKE = {"alltoallv": "alltoall", "allgatherv": "allgather"}  # PyTorch chooses by a rank's sizes
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One rank's part of one call; times in seconds on the rank's own clock, NaN if not known.
-
-    A rank's calls of a group are in the order in which it made them.
-    """
-
-    group: str
-    sequence: int  # UNKNOWN: to be counted
-    collective: str
-    bytes: int  # of the whole vector; UNKNOWN
-    arrival: float
-    exit: float
-    members: tuple[int, ...] = ()  # of the group; (): not known
-    launch: float = 0.0  # between the program's call and the arrival
-    element_bytes: int = UNKNOWN
-    operator: str = ""
-    root: int = UNKNOWN
-    site: str = ""
-    algorithm: str = ""
-
-    @property
-    def kind(self) -> str:
-        """The collective, as all ranks see it."""
-        return _ALIKE.get(self.collective, self.collective)
-
-    @property
-    def signature(self) -> tuple[str, int]:
-        """What is equal on all ranks."""
-        return self.kind, self.bytes if self.collective in _EVEN else UNKNOWN
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What one rank recorded."""
-
-    source: str  # the file, for errors
-    rank: int
-    host: str  # "": not known
-    calls: Sequence[Call]
-    begin: float  # of the recording, in seconds on the rank's own clock
-    end: float
-    pid: int = 0
-
 
 _Key = tuple[str, tuple[int, ...]]  # a group's name and its members, sorted
 _Calls = dict[int, list[Call]]  # by rank
@@ -95,13 +44,14 @@ def joined(
     if missing := [rank for rank in range(ranks) if rank not in by_rank]:
         remarks.append(f"no file of {len(missing)} of {ranks} ranks, such as {missing[0]}")
     words = Words()
+    clocks = {rank: each.host for rank, each in by_rank.items() if each.host}
     by_group = _by_group(by_rank, ranks, left)
     names = Counter(name for name, _ in by_group)
     groups = []
     for (name, members), calls in by_group.items():
         several = names[name] > 1 and members
         shown = f"{name} of ranks {', '.join(map(str, members[:8]))}" if several else name
-        if group := _group(shown, members, calls, words, left):
+        if group := _group(shown, members, calls, words, clocks, left):
             groups.append(group)
     if not groups:
         told = f"{sum(len(each.calls) for each in recorded)} calls of {len(recorded)} ranks"
@@ -181,7 +131,12 @@ def _members(
 
 
 def _group(
-    name: str, members: tuple[int, ...], calls: _Calls, words: Words, left: LeftOut
+    name: str,
+    members: tuple[int, ...],
+    calls: _Calls,
+    words: Words,
+    clocks: Mapping[int, object],
+    left: LeftOut,
 ) -> Group | None:
     """The calls of one group; None, with a remark, where they tell nothing."""
     whole = sum(map(len, calls.values()))
@@ -190,7 +145,7 @@ def _group(
             left.add("calls of groups that one rank alone recorded", f"group {name!r}",
                      f"rank {min(calls)}", whole)  # fmt: skip
         return None
-    numbered = _numbered(name, calls, left)
+    numbered = _numbered(name, calls, clocks, left)
     if len(numbered) < 2:
         left.add("calls of groups whose ranks' calls do not fit each other", f"group {name!r}",
                  count=whole)  # fmt: skip
@@ -209,23 +164,37 @@ def _group(
 # ---- matching
 
 
-def _numbered(name: str, calls: _Calls, left: LeftOut) -> _Numbered:
+def _numbered(name: str, calls: _Calls, clocks: Mapping[int, object], left: LeftOut) -> _Numbered:
     """Each rank's calls by sequence number; a number may come several times, as in one batch."""
     most = all(2 * sum(call.sequence == UNKNOWN for call in own) < len(own)
               for own in calls.values())  # fmt: skip
     if not most:
-        return _counted(name, calls, left)
+        return _agreeing(name, counted(name, calls, clocks, left), left)
     found: _Numbered = {}
     for rank, own in calls.items():
-        found[rank], seen = {}, Counter[int]()
+        found[rank], seen, last = {}, Counter[int](), None
         for call in own:
             if call.sequence == UNKNOWN:
                 left.add("calls without a sequence number, among others that have one",
                          f"group {name!r}", f"rank {rank}")  # fmt: skip
                 continue
-            found[rank][call.sequence, seen[call.sequence]] = call
-            seen[call.sequence] += 1
+            if last is not None and (last.sequence, last.kind) == (call.sequence, call.kind):
+                # Several kernels of one call, such as the broadcasts of an uneven all-gather.
+                last = replace(last, exit=call.exit, bytes=max(last.bytes, call.bytes))
+            else:
+                last, seen[call.sequence] = call, seen[call.sequence] + 1
+            found[rank][call.sequence, seen[call.sequence] - 1] = last
+    _say_who_is_alone(name, found, left)
     return _agreeing(name, found, left)
+
+
+def _say_who_is_alone(name: str, found: _Numbered, left: LeftOut) -> None:
+    """Ranks of whose calls no other rank has the numbers, such as of another run."""
+    owners = Counter(key for own in found.values() for key in own)
+    for rank, own in found.items():
+        if own and all(owners[key] == 1 for key in own):
+            where = f"group {name!r}, rank {rank}, calls {min(own)[0]} to {max(own)[0]}"
+            left.doubt("numbers of a rank's calls, which no other rank has", where)
 
 
 def _agreeing(name: str, found: _Numbered, left: LeftOut) -> _Numbered:
@@ -244,52 +213,6 @@ def _agreeing(name: str, found: _Numbered, left: LeftOut) -> _Numbered:
         return {rank: {key: call for key, call in own.items() if key not in odd}
                 for rank, own in found.items()}  # fmt: skip
     return found
-
-
-def _counted(name: str, calls: _Calls, left: LeftOut) -> _Numbered:
-    """Calls by their place, as the rank with the most has them; without ranks that do not fit."""
-    first = max(calls, key=lambda rank: len(calls[rank]))
-    longest = [call.signature for call in calls[first]]
-    counted: _Numbered = {}
-    for rank, own in calls.items():
-        mine = [call.signature for call in own]
-        shift = _shift(longest, mine)
-        if shift is None:
-            left.add("ranks whose calls do not fit those of the others", f"group {name!r}",
-                     f"rank {rank}")  # fmt: skip
-            continue
-        places = [(at + shift, 0) for at in range(len(own))]
-        counted[rank] = dict(zip(places, own, strict=True))
-    return _agreeing(name, counted, left)
-
-
-def _shift(first: list[tuple[str, int]], other: list[tuple[str, int]]) -> int | None:
-    """The place in `first` at which `other` begins: the least shift at which they agree, else the
-    one at which fewest calls are odd."""
-    best, fewest = None, _ODD
-    for shift in _shifts(min(_MOST_SHIFT, max(len(first), len(other)))):
-        ours, theirs = first[max(shift, 0) :], other[max(-shift, 0) :]
-        both = min(len(ours), len(theirs))
-        if not both:
-            continue
-        odd = sum(map(_differ, ours, theirs)) / both
-        if not odd:
-            return shift
-        if odd < fewest:
-            best, fewest = shift, odd
-    return best
-
-
-def _differ(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Tell whether two signatures contradict each other: sizes that are not known do not."""
-    sizes = one[1] != other[1] and UNKNOWN not in (one[1], other[1])
-    return one[0] != other[0] or sizes
-
-
-def _shifts(sizes: int) -> Iterator[int]:
-    """0, 1, -1, 2, ..."""
-    for size in range(sizes):
-        yield from (size, -size) if size else (0,)
 
 
 def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words) -> Group:
@@ -351,9 +274,10 @@ def _offsets(
     if contradicted := _contradicted(groups, words, clocks, left):
         early, late = contradicted
         remarks.append(f"the clocks of ranks {early} and {late} contradict the calls, although "
-                       "their hosts have one name: each rank's clock was aligned")  # fmt: skip
+                       "their hosts have one name, or their files are of two runs: each rank's "
+                       "clock was aligned")  # fmt: skip
         clocks = list(range(len(hosts)))
-    if len(set(clocks)) == 1:
+    if len({clocks[rank] for rank in by_rank}) == 1:
         return [align.constant(0.0) for _ in hosts], "all ranks read the clock of one host"
     offsets = align.align(groups, words, clocks, {})
     unbound = [rank for rank in by_rank if not np.isfinite(offsets[rank].error)]
@@ -373,22 +297,17 @@ def _contradicted(
     """
     of_rank = np.asarray(clocks)
     for group in groups:
-        waits = np.array([words[each] in SYNCHRONISING for each in group.collective], bool)
+        wait = waits(group, words, SYNCHRONISING)
         for clock in np.unique(of_rank[group.members]):
             own = np.flatnonzero(of_rank[group.members] == clock)
-            if len(own) < 2 or not waits.any():
+            if len(own) < 2 or not wait.any():
                 continue
             came, leaving = group.arrival[:, own], group.exit[:, own]
-            whole = np.isfinite(came).all(axis=1) & np.isfinite(leaving).all(axis=1) & waits
-            gap = np.where(whole, came.max(axis=1) - leaving.min(axis=1), 0.0)
-            odd = np.flatnonzero(gap > _SAME_CLOCK)
-            if len(odd) > _ODD * whole.sum():
+            wait &= np.isfinite(came).all(axis=1) & np.isfinite(leaving).all(axis=1)
+            gap = gaps(came, leaving, wait)
+            if (gap > SAME_CLOCK).sum() > FEW * wait.sum():
                 at = int(gap.argmax())
                 late, early = int(came[at].argmax()), int(leaving[at].argmin())
                 return int(group.members[own[early]]), int(group.members[own[late]])
-            if len(odd):
-                where = f"group {group.name!r}, call {group.sequence[odd[0]]}"
-                left.add("calls that one rank left before another entered them", where,
-                         count=len(odd))  # fmt: skip
-                group.arrival[odd] = np.nan
+            leave_out(group, own, wait, left)
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,8 +33,19 @@ SERVED = ("latecomer", "library", "library at once", "library, fallback", "faile
 
 # Halves of characters, which JSON can name alone: no file and no terminal takes them.
 _HALVES = dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
-# Texts of a trace are a program's, and control characters act on a terminal.
-CONTROL = _HALVES | dict.fromkeys([*range(32), *range(127, 160)], "\N{REPLACEMENT CHARACTER}")
+# Texts of a trace are a program's. Control characters act on a terminal; those that format a text
+# turn its direction or are not seen, so that it shows something else: Unicode's Cc, Cf, Zl and Zp.
+_FORMATS = (
+    (0xAD, 0xAD), (0x600, 0x605), (0x61C, 0x61C), (0x6DD, 0x6DD), (0x70F, 0x70F), (0x890, 0x891),
+    (0x8E2, 0x8E2), (0x180E, 0x180E), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F),
+    (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0x110BD, 0x110BD), (0x110CD, 0x110CD), (0x13430, 0x1343F),
+    (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE007F),
+)  # fmt: skip
+CONTROL = _HALVES | dict.fromkeys(
+    [*range(32), *range(127, 160),
+     *(each for first, last in _FORMATS for each in range(first, last + 1))],
+    "\N{REPLACEMENT CHARACTER}",
+)  # fmt: skip
 
 
 def text_of(value: object, most: int = 256) -> str:
@@ -139,6 +151,7 @@ class Trace:
     clock_error: NDArray[np.float64]  # by rank: seconds, a bound; NaN: not known
     pids: Sequence[int] = ()  # by rank; empty: not known
     dropped: int = 0  # calls that the writer had no room for
+    inputs: Sequence[Path] = ()  # the files that were read
     remarks: Sequence[str] = field(default=())  # what a reader must know, for people
     started: float = 0.0  # the time 0, in seconds since 1970; 0: not known
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import align, native_file
+from .contradictions import without_strangers
 from .files import find
 from .left_out import LeftOut
 from .model import UNKNOWN, Group, Trace, TraceError, Words, check_size, text_of
 from .native_file import VERSION, Comm, File
+from .same_run import Span, apart, together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,18 +37,8 @@ def read(folder: str | Path) -> Trace:
     """The trace in a folder. Raises TraceError, which names the file, the place and the value."""
     folder, left = Path(folder), LeftOut()
     paths = find(folder, fits, left)
-    files: dict[int, File] = {}
-    for path in paths:
-        try:
-            file = native_file.read(path, left)
-        except TraceError as error:
-            left.add("files that cannot be used", error)
-            continue
-        rank = int(file.header["rank"])
-        if rank in files:
-            left.add("further files of a rank", path, f"rank {rank} is in {files[rank].path}")
-        files.setdefault(rank, file)
-    files = _of_one_job(files, left)
+    found = [file for path in paths if (file := _read(path, left)) is not None]
+    files = _one_a_rank(_of_one_run(_of_one_job(found, left), left), left)
     if not files:
         raise TraceError(f"{folder}: usable files of a trace",
                          f"none of {len(paths)} ({left.said()})",
@@ -54,20 +46,57 @@ def read(folder: str | Path) -> Trace:
     return _joined(folder, dict(sorted(files.items())), left)
 
 
-def _of_one_job(files: Mapping[int, File], left: LeftOut) -> dict[int, File]:
+def _read(path: Path, left: LeftOut) -> File | None:
+    try:
+        return native_file.read(path, left)
+    except TraceError as error:
+        left.add("files that cannot be used", error)
+        return None
+
+
+def _of_one_job(files: Sequence[File], left: LeftOut) -> list[File]:
     """The files that name the number of ranks which most of them name."""
     if not files:
-        return {}
-    ranks = Counter(int(file.header["ranks"]) for file in files.values()).most_common(1)[0][0]
-    found = {}
-    for rank, file in files.items():
+        return []
+    ranks = Counter(int(file.header["ranks"]) for file in files).most_common(1)[0][0]
+    found = []
+    for file in files:
         if int(file.header["ranks"]) == ranks:
-            found[rank] = file
+            found.append(file)
         else:
             offset = native_file.HEADER.fields["ranks"][1]
             left.add("files of another number of ranks than most", f"{file.path}, byte {offset}",
                      f"ranks: {file.header['ranks']}; right would be {ranks}")  # fmt: skip
     return found
+
+
+def _of_one_run(files: Sequence[File], left: LeftOut) -> list[File]:
+    """The files that were written at the same time as most."""
+    spans = {at: _span(file) for at, file in enumerate(files)}
+    kept = together(spans, lambda run: len({int(files[at].header["rank"]) for at in run}))
+    for at, file in enumerate(files):
+        if at not in kept:
+            left.add("files of another run", file.path, apart(at, kept, spans))
+    return [files[at] for at in sorted(kept)]
+
+
+def _one_a_rank(files: Sequence[File], left: LeftOut) -> dict[int, File]:
+    found: dict[int, File] = {}
+    for file in files:
+        rank = int(file.header["rank"])
+        if rank in found:
+            left.add("further files of a rank", file.path, f"rank {rank} is in {found[rank].path}")
+        found.setdefault(rank, file)
+    return found
+
+
+def _span(file: File) -> Span:
+    """From the begin that the file tells to its end, or to that of its last call."""
+    begin, end = int(file.header["begin"]), int(file.header["end"])
+    if not end:
+        end = max(begin, int(file.calls["exit"].max(initial=begin)))
+    clock = int(file.header["clock"]) or f"rank {file.header['rank']}"
+    return Span(clock, begin * _NS, end * _NS, int(file.header["real"]) * _NS)
 
 
 # ---- all files
@@ -95,6 +124,8 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
                          "right would be rank-0.trace, ... of one job, whole")  # fmt: skip
     clocks = [int(files[r].header["clock"]) or -1 - r if r in files else -1 - r
               for r in range(ranks)]  # fmt: skip
+    without_strangers(groups, words, clocks, left)
+    groups = [group for group in groups if np.isfinite(group.arrival).any()]
     known = _known(files, clocks, zero)
     connected = all(clocks[rank] in known for rank in files)
     offsets = align.align(groups, words, clocks, known)
@@ -118,10 +149,11 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         groups=groups,
         begin=begin - start,
         end=end - start,
-        clock=_clock_text(clocks, connected),
+        clock=_clock_text([clocks[rank] for rank in files], connected),
         clock_error=error,
         pids=[int(files[r].header["pid"]) if r in files else 0 for r in range(ranks)],
         dropped=dropped,
+        inputs=[file.path for file in files.values()],
         remarks=[*remarks, *left.remarks()],
         started=(zero + int(first.header["real"])) * _NS + start,
     )

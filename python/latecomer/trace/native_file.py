@@ -7,7 +7,8 @@ left out and counted; without its header a file is of no use.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,7 +119,7 @@ def _read(path: Path, size: int, left: LeftOut) -> File:
     comms = dict(_comms(path, records, kinds, texts, header, left))
     places = np.flatnonzero(kinds == A_CALL)
     calls = records[places].view(CALL).reshape(-1)
-    calls = calls[_good_calls(path, calls, places, texts, comms, left)]
+    calls = calls[_good_calls(path, header, calls, places, texts, comms, left)]
     clocks = records[kinds == A_CLOCK].view(CLOCK).reshape(-1)
     known = np.isin(clocks["communicator"], list(comms))
     numbers = np.stack([clocks[name] for name in ("offset", "error", "drift", "drift_error")])
@@ -254,6 +255,7 @@ def _wrong_of(
 
 def _good_calls(
     path: Path,
+    header: Any,
     calls: NDArray[Any],
     places: NDArray[np.int64],
     texts: Mapping[int, str],
@@ -293,4 +295,46 @@ def _good_calls(
     first = np.zeros(len(calls), bool)
     first[np.unique(keys, axis=0, return_index=True)[1]] = True
     check(first, "sequence", "a number that comes once")
+    if not header["end"] or header["end"] >= header["begin"]:
+        late = (calls["exit"] > header["end"]) & (header["end"] != 0)
+        within = (calls["arrival"] >= header["begin"]) & ~late
+        if 2 * (alive & within).sum() > alive.sum():  # else the header is at fault
+            check(within, "arrival", "in the time that the file tells, with its exit")
+    check(_in_turn(calls, alive), "arrival", "after the exit of the call before")
     return alive
+
+
+def _in_turn(calls: NDArray[Any], alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Without the fewest calls that must be wrong, where one begins before another has ended.
+
+    A rank's calls on a communicator follow each other.
+    """
+    good = np.ones(len(calls), bool)
+    for number in np.unique(calls["communicator"][alive]):
+        own = np.flatnonzero(alive & (calls["communicator"] == number))
+        own = own[np.argsort(calls["sequence"][own], kind="stable")]
+        arrival, leave = calls["arrival"][own], calls["exit"][own]
+        if (arrival[1:] < leave[:-1]).any():
+            good[own] = False
+            good[own[_longest_series(arrival.tolist(), leave.tolist())]] = True
+    return good
+
+
+def _longest_series(begins: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """The places of the most intervals of which each begins when the one before has ended."""
+    least: list[int] = []  # of all series of 1, 2, ... intervals the least end, ...
+    last: list[int] = []  # ... and the place of its last interval
+    before = [-1] * len(begins)
+    for at, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        length = bisect_right(least, begin)
+        before[at] = last[length - 1] if length else -1
+        if length == len(least):
+            least.append(end)
+            last.append(at)
+        elif end < least[length]:
+            least[length], last[length] = end, at
+    found, at = [], last[-1] if last else -1
+    while at >= 0:
+        found.append(at)
+        at = before[at]
+    return found[::-1]

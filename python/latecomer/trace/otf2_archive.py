@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .alone import alone
+from .calls import Call, Recorded
 from .files import find
 from .left_out import LeftOut
-from .matching import Call, Recorded, joined
+from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 MOST_EVENTS = 200_000_000
 MOST_CALLS = 20_000_000
 STILL = 60.0  # seconds without a step of its library
+_DATA = {".def", ".evt"}  # files beside the anchor
 _A_WHILE = 10_000  # events
 NAMES = {
     "BARRIER": "barrier", "BCAST": "bcast", "GATHER": "gather", "GATHERV": "gather",
@@ -50,7 +53,9 @@ def read(folder: str | Path) -> Trace:
                          "one archive a folder")  # fmt: skip
     otf2 = module(anchors[0])
     ranks, recorded, more = alone(anchors[0], lambda still: _read(anchors[0], otf2, still), STILL)
-    return joined(str(folder), "OTF2", ranks, recorded, more)
+    trace = joined(str(folder), "OTF2", ranks, recorded, more)
+    data = [path for path in anchors[0].parent.rglob("*") if path.suffix in _DATA]
+    return replace(trace, inputs=[*anchors, *data])
 
 
 def module(anchor: Path) -> ModuleType:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..base.errors import UserError
 from ..base.output import say
+from ..base.regular import read_text
 
 
 class JournalError(UserError):
@@ -45,7 +46,7 @@ class Journal:
 
     def _lines(self) -> list[dict[str, Any]]:
         try:
-            text = self.path.read_text(encoding="utf-8")
+            text = read_text(self.path)
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError) as error:

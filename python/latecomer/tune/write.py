@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..base.errors import UserError
+from ..base.written import write_text
 from ..core.compiled import __version__, core
 
 _VERSION = 1
@@ -64,10 +64,8 @@ def write(content: Mapping[str, Any], path: Path) -> None:
     """Write the file, at once or not at all, after the library's reader accepted it."""
     text = _text(content)
     core.UserRules(text, str(path))
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
+        write_text(path, text)
     except OSError as error:
         raise UserError(
             f"cannot write the rules ({error.strerror})", path, "use --output"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.output import print_json, progress_bar, say
+from ..base.written import check_apart, write_text
 from ..command.declare import argument
 from .options import Json, option
 
@@ -99,9 +100,13 @@ def report(
     Example: latecomer report FOLDER --html report.html
     """
     from ..trace import read
+    from ..trace.about import NAME
 
     part = _part(skip, start, end)
+    outputs = [file for file in (html, perfetto, csv, parquet) if file]
+    check_apart(outputs)
     trace = read(folder)
+    check_apart(outputs, [*trace.inputs, folder / NAME])
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
     if perfetto or csv or parquet or otf2:
         from ..trace import export, otf2_export
@@ -164,7 +169,7 @@ def _report(
     as_json: bool,
 ) -> int:
     from ..analysis.page import remarks
-    from ..analysis.parts import lines, split
+    from ..analysis.parts import lines
 
     seen = see(trace, part)
     found = seen.found
@@ -179,7 +184,7 @@ def _report(
     for remark in remarks(found):
         say(remark)
     print(seen.said.text())
-    for line in lines(split(found.trace)):
+    for line in lines(found.parts):
         print(line)
     for line in _what_if_lines(answers, seen.about.mpi) if answers else []:
         print(line)
@@ -222,7 +227,7 @@ def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
         if factors:
             used["its costs times"] = f"{factors[0]:.3g} to {factors[-1]:.3g}, by class of calls"
     text = page(seen.found, seen.facts, seen.said, seen.about, answers, used)
-    file.write_text(text, encoding="utf-8")
+    write_text(file, text)
 
 
 def _answers(found: Lateness, network: str, native: str, seconds: float) -> WhatIf | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import latecomer
 
 from ..base.output import say
+from ..base.written import write_text
 from ..command.declare import argument, bad_value, flag
 from ..options.choices import MOST_RANKS
 from .moves import moves_text
@@ -264,7 +265,7 @@ def _print(shown: Shown, rank: int | None, as_json: bool, output: Path | None, w
     whole = whole or as_json or rank is not None
     said = (_json_text if as_json else _text)(shown, rank) if whole or output else ""
     if output:
-        output.write_text(said)
+        write_text(output, said)
         say(f"wrote {output}")
     print(said if whole else "".join(f"{line}\n" for line in _times_of(shown)), end="")
 

@@ -14,6 +14,7 @@ import latecomer
 
 from ..base.errors import UserError
 from ..base.output import console, print_json, progress_bar
+from ..base.regular import read_text
 from ..command.declare import argument, bad_value, flag
 from .lists import choose, parse_ranks
 from .options import Json, PerNode, Placement, option
@@ -154,7 +155,7 @@ def _verify_file(file: str, as_json: bool) -> bool:
 
 def _read(file: str) -> str:
     try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text()
+        return sys.stdin.read() if file == "-" else read_text(Path(file))
     except (OSError, UnicodeDecodeError) as error:
         remedy = "give a file that `latecomer show` wrote, or - for standard input"
         raise UserError(f"cannot read a schedule ({_reason(error)})", file, remedy) from None

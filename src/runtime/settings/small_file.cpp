@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <string_view>
+
 #include "base/error.hpp"
 
 namespace latecomer {
@@ -52,6 +54,8 @@ std::string read_small_file(const std::string& what, const std::string& name, st
   if (!file.regular() || text.size() > most) {
     throw Error(what, name, "a regular file of at most " + std::to_string(most >> 10) + " KiB");
   }
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // some editors begin a file with it
+  if (text.starts_with(kMark)) text.erase(0, kMark.size());
   return text;
 }
 

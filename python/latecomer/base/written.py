@@ -1,0 +1,84 @@
+"""Files are written whole or not at all: what was there before stays until the new one is ready."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .errors import UserError
+
+
+@contextmanager
+def fresh(path: Path) -> Iterator[Path]:
+    """A file beside `path`, which takes its place when the block has ended without an error.
+
+    A pipe, a device, or a file in a folder that may not be written is written itself. Errors of
+    the system name `path`.
+    """
+    part = None
+    try:
+        part = _beside(path)
+        yield part or path
+        if part:
+            part.replace(path.resolve())
+    except OSError as error:
+        if error.filename is None or (part and str(error.filename) == str(part)):
+            error.filename = str(path)
+        raise
+    finally:
+        if part:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path | None:
+    there = path.resolve()  # what a link names is replaced, not the link
+    if there.exists() and not there.is_file():
+        return None
+    try:
+        handle, name = tempfile.mkstemp(path.suffix, ".latecomer-", there.parent)
+    except PermissionError:
+        if there.exists():
+            return None
+        raise
+    os.close(handle)
+    part = Path(name)
+    part.chmod(there.stat().st_mode & 0o777 if there.exists() else 0o666 & ~_umask())
+    return part
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text as UTF-8. Raises OSError, which names the file."""
+    with fresh(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def check_apart(outputs: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
+    """Refuse files that would be written twice, or over what is read. Raises UserError."""
+    seen: set[object] = set()
+    read = {_identity(each) for each in inputs}
+    for path in outputs:
+        own = _identity(path)
+        if own in seen:
+            raise UserError("two results in one file", path, "give each a name of its own")
+        if own in read:
+            raise UserError("a result over a file that is read", path, "name another file")
+        seen.add(own)
+
+
+def _identity(path: Path) -> object:
+    """What is equal for all names of one file; devices may be written several times."""
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path.resolve())
+    return (found.st_dev, found.st_ino) if path.is_file() else object()

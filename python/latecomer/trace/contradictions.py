@@ -1,0 +1,82 @@
+"""Calls that contradict each other: one rank left before another, on the same clock, had entered.
+
+Some calls cannot be left before all have entered them. Where few seem to be, these calls are wrong;
+where most are, the clocks are, or the ranks whose times do not go with the others'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .left_out import LeftOut
+from .model import Group, Words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+FEW = 0.1  # of the calls: so many may be wrong
+SAME_CLOCK = 100e-6  # seconds by which clocks of one host may seem to contradict each other
+# Of these nobody can leave a call early, whatever part of the data is empty.
+NEVER_EARLY = frozenset({"allreduce", "allgather", "alltoall", "barrier"})
+EARLY = "calls that one rank left before another entered them"
+STRANGERS = "ranks that left most calls before the others entered them, or came after they had left"
+
+
+def waits(group: Group, words: Words, kinds: frozenset[str]) -> NDArray[np.bool_]:
+    """Which calls nobody can have left early: those of these kinds that move data."""
+    of_kind = np.array([words[int(each)] in kinds for each in group.collective], bool)
+    barriers = np.array([words[int(each)] == "barrier" for each in group.collective], bool)
+    return of_kind & ((group.bytes != 0) | barriers)
+
+
+def gaps(came: Floats, leaving: Floats, wait: NDArray[np.bool_]) -> Floats:
+    """By how much each call was left before its last rank entered; of the ranks that are known."""
+    known = np.isfinite(came) & np.isfinite(leaving)
+    last = np.where(known, came, -np.inf).max(axis=1, initial=-np.inf)
+    first = np.where(known, leaving, np.inf).min(axis=1, initial=np.inf)
+    return np.where(wait, last - first, -np.inf)
+
+
+def leave_out(group: Group, own: NDArray[np.int64], wait: NDArray[np.bool_], left: LeftOut) -> None:
+    """Forget the calls that contradict themselves; `own`: members of one clock."""
+    odd = np.flatnonzero(gaps(group.arrival[:, own], group.exit[:, own], wait) > SAME_CLOCK)
+    if len(odd):
+        where = f"group {group.name!r}, call {group.sequence[odd[0]]}"
+        left.add(EARLY, where, count=len(odd))
+        group.arrival[odd] = np.nan
+
+
+def without_strangers(
+    groups: Sequence[Group], words: Words, clocks: Sequence[int], left: LeftOut
+) -> None:
+    """Forget the ranks whose calls contradict those of most ranks, then single calls that do."""
+    of_rank = np.asarray(clocks)
+    for group in groups:
+        wait = waits(group, words, NEVER_EARLY)
+        for clock in np.unique(of_rank[group.members]):
+            own = np.flatnonzero(of_rank[group.members] == clock)
+            if len(own) < 2 or not wait.any():
+                continue
+            for at in own[_strange(group.arrival[wait][:, own], group.exit[wait][:, own])]:
+                left.add(STRANGERS, f"group {group.name!r}", f"rank {group.members[at]}")
+                group.arrival[:, at] = group.exit[:, at] = np.nan
+            leave_out(group, own, wait, left)
+
+
+def _strange(came: Floats, leaving: Floats) -> NDArray[np.int64]:
+    """The ranks that contradict the median rank in most of their calls; none if they are many."""
+    known = np.isfinite(came) & np.isfinite(leaving)
+    whole = known.sum(axis=1) > 2
+    if not whole.any():
+        return np.zeros(0, np.int64)
+    came, leaving, known = came[whole], leaving[whole], known[whole]
+    middle = np.nanmedian(np.where(known, came, np.nan), axis=1, keepdims=True)
+    over = np.nanmedian(np.where(known, leaving, np.nan), axis=1, keepdims=True)
+    odd = known & ((came > over + SAME_CLOCK) | (leaving < middle - SAME_CLOCK))
+    found = np.flatnonzero(2 * odd.sum(axis=0) > known.sum(axis=0))
+    return found if 2 * len(found) < came.shape[1] else np.zeros(0, np.int64)

@@ -1,0 +1,60 @@
+"""For whom a rank waits: for those alone that come before it leaves.
+
+In a call that nobody can leave before all have entered it, all come before, whatever clocks say
+that are not exact. In others, such as a broadcast, a rank may have left when the last one comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .model import SYNCHRONISING, Words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def synchronising(words: Words, collectives: Iterable[int]) -> NDArray[np.bool_]:
+    """Of each call, by its number in the words: nobody leaves before the last one has entered."""
+    numbers = np.asarray(collectives)
+    known = {int(each): words[int(each)] in SYNCHRONISING for each in np.unique(numbers)}
+    return np.array([known[each] for each in numbers.tolist()], bool)
+
+
+def met(arrival: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many arrivals of its call each rank waits for or comes after, its own included.
+
+    Arrays of shape (calls, ranks), but `by_all`: of each call, whether nobody leaves it before all
+    have entered. Arrivals that are not known are NaN, and count as none.
+    """
+    known = np.isfinite(arrival).sum(axis=1)
+    counts = np.repeat(known[:, None], arrival.shape[1], axis=1)
+    rows = np.flatnonzero(~by_all)
+    if len(rows):
+        came, left = arrival[rows], np.fmax(leave[rows], arrival[rows])
+        both = np.concatenate([came, left], axis=1)
+        order = np.argsort(both, axis=1, kind="stable")  # at one instant arrivals come first
+        ranks = arrival.shape[1]
+        before = np.cumsum(order < ranks, axis=1)
+        place = np.empty_like(order)
+        np.put_along_axis(place, order, before, axis=1)
+        counts[rows] = np.minimum(place[:, ranks:], known[rows, None])
+    return counts
+
+
+def waiting(arrival: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> Floats:
+    """Seconds from each arrival to the last one that comes before the rank leaves.
+
+    Shapes as for `met`; NaN where a time is not known.
+    """
+    if by_all.all():
+        until = np.fmax.reduce(arrival, axis=1, keepdims=True)
+    else:
+        place = np.maximum(met(arrival, leave, by_all) - 1, 0)
+        until = np.take_along_axis(np.sort(arrival, axis=1), place, axis=1)
+    return np.clip(np.minimum(until, leave) - arrival, 0.0, None)
