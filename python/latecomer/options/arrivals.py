@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.errors import UserError
-from .choices import PATTERNS
+from .choices import LONGEST_S, PATTERNS
 
 BALANCED_FIRST = 8  # balanced iterations before every sweep, for the absorption time
 
@@ -155,7 +155,10 @@ def _read_seconds(cell: str, place: str) -> float:
 
     with_unit = cell if cell[-1:].isalpha() else f"{cell}s"
     try:
-        return core.parse_seconds("lateness", with_unit)
+        value = core.parse_seconds("lateness", with_unit)
     except ValueError:
-        remedy = "give seconds from 0 up as in 0.005, or a unit as in 5ms"
-        raise ArrivalError(f"{place}: not a lateness", repr(cell), remedy) from None
+        value = math.inf
+    if value > LONGEST_S:
+        remedy = f"give seconds from 0 to {LONGEST_S} as in 0.005, or a unit as in 5ms"
+        raise ArrivalError(f"{place}: not a lateness", repr(cell), remedy)
+    return value

@@ -34,6 +34,7 @@ PLACES = ("lab", "local", "inherit")
 RENAMED = {"--estimate": {"wrong": "reversed"}, "--progress": {"declared": "as-configured"}}
 FORMATS = ("table", "csv", "json", "osu")
 PLOTS = (".svg", ".png", ".html")
+LONGEST_S = 1_000_000  # a time: as in the simulator
 MOST_RANKS = 4096  # that are simulated, checked or shown
 
 

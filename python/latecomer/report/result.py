@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.output import console, say
+from ..base.writable import check_file
 from ..core import networks
 from ..options.choices import PLOTS
 from ..options.errors import BenchError, OptionError
@@ -127,10 +128,7 @@ def check_paths(
 ) -> None:
     """Before anything is measured: can all files be written? Raises OptionError."""
     for path in (*results, *plots):
-        if not path.absolute().parent.is_dir():
-            raise OptionError("no such folder for a result", path, "make it first, with mkdir")
-        if path.is_dir():
-            raise OptionError("a folder is no file for a result", path, "name a file in it")
+        check_file("a result", path)
     for path in plots:
         if path.suffix not in kinds:
             raise OptionError("no such plot", path, f"use a name in {', '.join(kinds)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.output import print_json, say
 from ..base.variables import variable
-from ..command.declare import UsageError, argument, flag
+from ..command.declare import Seconds, UsageError, argument, flag
 from .options import Json, option
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from ..analysis.answer import Answer
     from ..dropin import Comparison, Ended, Wishes
+
+_TURNS = 3
 
 Command = Annotated[
     list[str] | None,
@@ -64,8 +66,10 @@ Compare = Annotated[
     bool, flag("--compare", "Run with and without the library in turns, and print the difference.")
 ]
 Turns = Annotated[
-    int, option("--turns", "N", "Compare over so many turns of three runs each.", min=1, max=1000)
-]
+    int | None,
+    option("--turns", "N", "Compare over so many turns of three runs each. The default is 3.",
+           min=1, max=1000),
+]  # fmt: skip
 Html = Annotated[
     Path | None,
     option("--html", "FILE", "Write the page of the trace into this file. It needs --trace."),
@@ -81,7 +85,8 @@ TraceFolder = Annotated[
            "latecomer report FOLDER reads it."),
 ]  # fmt: skip
 Deadline = Annotated[
-    float | None, option("--deadline", "S", "Kill a run after so many seconds. None by default.")
+    Seconds | None,
+    option("--deadline", "TIME", "Kill a run after this time: 90, 10m or 2h. None by default."),
 ]
 
 
@@ -95,7 +100,7 @@ def run(
     min_bytes: MinBytes = None,
     rules: Rules = None,
     compare: Compare = False,
-    turns: Turns = 3,
+    turns: Turns = None,
     trace: TraceFolder = None,
     html: Html = None,
     output: Output = None,
@@ -114,38 +119,65 @@ def run(
     Example: latecomer run --observe -- mpirun -n 4 ./app
     """
     from ..dropin import Wishes
+    from . import settings
 
-    _check(off, compare, observe, {"--algorithm": algorithm, "--reproducible": reproducible,
-                                   "--progress": progress, "--rules": rules})  # fmt: skip
-    if rules is not None:
-        from ..rulefile import read
-
-        read(rules)  # refused here, before anything is started
     if html is None and output is not None and output.suffix == ".html":
         html, output = output, None
-    _check_trace(trace, html, off, compare)
     wishes = Wishes(
         algorithm, reproducible, progress, min_bytes, output, rules, trace,
         observe, verbose,
     )  # fmt: skip
+    _check(wishes, off, compare, turns, html)
+    settings.check_values(wishes)
     if preload_only:
+        _check_preload_only(command, off, compare, html, deadline)
         return _print_variables(wishes, as_json)
     launcher = _launcher(command)
+    settings.check_files(wishes, html)
     if compare:
-        return _compare(launcher, wishes, turns, deadline, as_json)
+        return _compare(launcher, wishes, turns or _TURNS, deadline, as_json)
     return _run(launcher, wishes, off, html, deadline, as_json)
 
 
-def _check(off: bool, compare: bool, observe: bool, changing: Mapping[str, object]) -> None:
+def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Path | None) -> None:
+    """Check that the options go together. Raises UsageError."""
+    from ..trace.native import is_folder_of_trace
+    from .settings import refuse
+
+    changing = {"--algorithm": wishes.algorithm, "--reproducible": wishes.reproducible,
+                "--progress": wishes.progress, "--rules": wishes.rules}  # fmt: skip
     if off and compare:
         raise UsageError("--off and --compare exclude each other: --compare runs both")
-    if not observe:
-        return
-    if off or compare:
-        raise UsageError("--observe needs one run with the library; leave out --off or --compare")
-    for name, value in changing.items():
-        if value:
-            raise UsageError(f"--observe changes no collective; leave out {name}")
+    if wishes.observe:
+        if off or compare:
+            raise UsageError(
+                "--observe needs one run with the library; leave out --off or --compare"
+            )
+        refuse("--observe changes no collective", changing)
+    if not compare:
+        refuse("--turns is for --compare", {"--turns": turns})
+    if page and not wishes.trace:
+        raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
+    if wishes.trace and (off or compare):
+        raise UsageError("--trace needs one run with the library; leave out --off or --compare")
+    if off:
+        refuse("--off runs without the library", {
+            **changing, "--min-bytes": wishes.min_bytes, "--output": wishes.report,
+            "--verbose": wishes.verbose,
+        })  # fmt: skip
+    if wishes.trace and is_folder_of_trace(wishes.trace):
+        raise UsageError(f"--trace: {wishes.trace} holds a trace; name another folder")
+
+
+def _check_preload_only(
+    command: list[str] | None, off: bool, compare: bool, page: Path | None, deadline: float | None
+) -> None:
+    from .settings import refuse
+
+    refuse("--preload-only starts nothing", {
+        "COMMAND": command, "--off": off, "--compare": compare, "--html": page,
+        "--deadline": deadline,
+    })  # fmt: skip
 
 
 def _launcher(command: list[str] | None) -> list[str]:
@@ -185,17 +217,6 @@ def _note(trace: Path, command: list[str]) -> None:
         note(trace, command, library_of(command[0]))
 
 
-def _check_trace(trace: Path | None, page: Path | None, off: bool, compare: bool) -> None:
-    from ..trace.native import is_folder_of_trace
-
-    if page and not trace:
-        raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
-    if trace and (off or compare):
-        raise UsageError("--trace needs one run with the library; leave out --off or --compare")
-    if trace and is_folder_of_trace(trace):
-        raise UsageError(f"--trace: {trace} holds a trace; name another folder")
-
-
 def _run(
     command: list[str],
     wishes: Wishes,
@@ -205,8 +226,10 @@ def _run(
     as_json: bool,
 ) -> int:
     from ..dropin import run_once
+    from .settings import claimed
 
-    ended = run_once(command, wishes, off=off, deadline=deadline)
+    with claimed(wishes.trace):
+        ended = run_once(command, wishes, off=off, deadline=deadline)
     if wishes.trace:
         _note(wishes.trace, command)
     answer = None if off else _answer(command, ended, wishes.trace, page)
