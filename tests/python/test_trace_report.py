@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import unescape
 from itertools import pairwise
 
@@ -12,14 +13,16 @@ import numpy as np
 import pytest
 from latecomer import cli
 from latecomer.analysis import sections
-from latecomer.analysis.answer import answer_of, facts
+from latecomer.analysis.answer import answer, answer_of, facts
 from latecomer.analysis.cut import analysed
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.page import page
+from latecomer.analysis.summary import summary
 from latecomer.analysis.what_if import what_if
 from latecomer.analysis.wording import group_name, saved, seconds
 from latecomer.trace import TraceError, Words, export
 from latecomer.trace.about import About
+from latecomer.verbs import report
 from trace_helpers import (
     HOSTILE,
     Files,
@@ -315,6 +318,24 @@ def test_the_what_if_is_sorted_and_folded():
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "trusted"), [(0.09, True), (-0.09, True), (0.11, False), (-0.7, False)]
+)
+def test_nothing_is_sold_by_a_simulator_that_is_far_off(error, trusted):
+    found = analyse(made_up(calls=30))
+    right = what_if(found.trace, found.run_seconds, seconds=0.5)
+    off = replace(right.repeated, seconds=right.measured * (1 + error))
+    answers = replace(right, repeated=off)
+    text, lines = page_of(found, answers), "\n".join(report._what_if_lines(answers, ""))
+    section = text[text.index("<h2>What if</h2>") : text.index("<h2>Definitions</h2>")]
+    for told in (section, lines):
+        assert ("perfect balance" in told) is trusted
+        assert ("more than 10 % off the other answers are not to be trusted" in told) is not trusted
+    told = summary(found, facts(found), answer(found), answers)["what_if"]
+    assert told["trusted"] is trusted
+    assert "perfect balance" in [each["name"] for each in told["answers"]]
+
+
 @pytest.mark.parametrize("ranks", [1000])
 def test_a_large_trace_makes_a_small_page(tmp_path, ranks):
     found = analyse(large(tmp_path, 1500, ranks))
@@ -413,6 +434,29 @@ def test_the_command_exports_without_a_page(folder, tmp_path, capsys):
     assert (tmp_path / "a.csv").exists()
     assert (tmp_path / "a.json").exists()
     assert not (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("frob", "--native: 'frob'; give openmpi-4.1, mpich-5.0, auto,"),
+    ("openmpi-4.2", "did you mean openmpi-4.1."),
+    ("native", "--native: 'native'; give"),
+    ("online_nodes", "--native: 'online_nodes'; give"),
+    ("ring:frob=1", "parameter of ring: 'frob' is not usable"),
+    ("", "--native: ''; give"),
+])  # fmt: skip
+def test_a_model_that_nobody_knows_is_refused(folder, capsys, name, said):
+    assert cli.run(["report", str(folder), "--native", name]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_algorithm_may_stand_for_that_of_the_library(folder, capsys):
+    taken = []
+    for name in ("ring", "linear_tree:segments=1"):
+        assert cli.run(["report", str(folder), "--json", "--budget", "0.3", "--native", name,
+                        "--network", "alpha=1ms,beta=1us"]) == 0  # fmt: skip
+        told = json.loads(capsys.readouterr().out)["what_if"]
+        taken.append(told["simulated_s"])
+    assert taken[0] != taken[1]
 
 
 def test_the_what_if_can_be_left_out(folder, capsys):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..base.guess import guess
 from ..base.output import print_json, progress_bar, say
-from ..command.declare import argument
+from ..command.declare import argument, bad_value
 from .options import Json, option
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def report(
     from ..trace import read
 
     part = _part(skip, start, end)
+    _check_native(native)
     trace = read(folder)
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
     if perfetto or csv or parquet or otf2:
@@ -117,6 +119,19 @@ def report(
     if html is None and not as_json:
         return 0
     return _report(trace, part, html, network, native, budget, as_json)
+
+
+def _check_native(name: str) -> None:
+    """Raises UsageError."""
+    from ..core.native_choices import MODELLED, MODELS
+    from ..core.registry import algorithms, check_choice
+
+    if name in MODELS:
+        return
+    known = [*MODELS, *(row.name for row in algorithms(MODELLED) if row.kind == "program")]
+    if name.partition(":")[0] not in known:
+        raise bad_value("--native", f"'{name}'; give {', '.join(known)}{guess(name, known)}")
+    check_choice(MODELLED, name)
 
 
 @dataclass(frozen=True)
@@ -246,9 +261,11 @@ def _answers(found: Lateness, network: str, native: str, seconds: float) -> What
 
 
 def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
-    from ..analysis.what_if import baseline, chief, label
+    from ..analysis.what_if import baseline, chief, distrust, label
     from ..analysis.wording import saved, seconds
 
+    if not answers.trusted:
+        return [f"What if: {distrust(answers)}"]
     lines = [f"What if, against {baseline(answers, mpi)}, {seconds(answers.measured)} (the same "
              f"simulated: {seconds(answers.repeated.seconds)}):"]  # fmt: skip
     for answer in chief(answers):
