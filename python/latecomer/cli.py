@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import latecomer
 
+from .base import called
 from .base.errors import UserError
 from .base.output import say
 from .command.declare import UsageError
@@ -45,7 +46,7 @@ def _run(words: Sequence[str]) -> int:
         return 0
     if first == "help":  # as in help, help run, help lab run
         words = [*rest, "--help"]
-    return dispatch(COMMANDS, "latecomer", words)
+    return dispatch(COMMANDS, called.called(), words)
 
 
 def _print_no_more() -> None:
@@ -70,4 +71,5 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _interrupt)
+    called.note()
     sys.exit(run(sys.argv[1:]))

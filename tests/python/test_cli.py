@@ -189,6 +189,17 @@ def test_the_script_runs_from_any_folder(tmp_path):
         assert done.stdout == f"latecomer {latecomer.__version__}\n"
 
 
+def test_what_is_to_be_copied_is_called_as_this_command(tmp_path):
+    def said(word):
+        env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        return subprocess.run([word, "x"], env=env, cwd=ROOT, capture_output=True, text=True,
+                              check=False).stderr  # fmt: skip
+
+    assert "See './latecomer --help'." in said("./latecomer")
+    (tmp_path / "latecomer").symlink_to(ROOT / "latecomer")
+    assert "See 'latecomer --help'." in said("latecomer")
+
+
 def test_a_closed_pipe_is_no_error(tmp_path):
     if not (ROOT / ".venv").exists():
         pytest.skip("no .venv in this clone")

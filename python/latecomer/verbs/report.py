@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +10,7 @@ from ..base.guess import guess
 from ..base.output import print_json, progress_bar, say
 from ..command.declare import argument, bad_value
 from .options import Json, option
+from .settings import fresh_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -144,8 +145,8 @@ class Seen:
     about: About
 
 
-def see(trace: Trace, part: Mapping[str, Any]) -> Seen:
-    """The answer, with lines of the program where they can be found."""
+def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
+    """The answer, with lines of the program where they can be found; `known` of its facts."""
     from ..analysis.answer import answer_of, facts
     from ..analysis.code import lines_of
     from ..analysis.cut import analysed
@@ -154,8 +155,9 @@ def see(trace: Trace, part: Mapping[str, Any]) -> Seen:
     found = analysed(trace, **part)
     run = about(Path(trace.source), trace.started)
     found.code = lines_of((site.site for site in found.sites), run)
-    known = facts(found, run_command=run.command_line)
-    return Seen(found, known, answer_of(known), run)
+    told = facts(found, run_command=run.command_line)
+    told = replace(told, **{"traces": fresh_folder(), **known})
+    return Seen(found, told, answer_of(told), run)
 
 
 def _part(skip: int | None, start: str, end: str) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..base.called import called
+from ..base.errors import DeadlineError
 from ..base.output import print_json, say
 from ..base.variables import variable
 from ..command.declare import Seconds, UsageError, argument, flag
@@ -186,13 +189,23 @@ def _launcher(command: list[str] | None) -> list[str]:
 
     if not command:
         raise UsageError("Missing argument 'COMMAND...'.")
-    if not mpi.is_launcher(command[0]):
+    if mpi.is_launcher(command[0]):
+        return command
+    verb = f"{called()} run"
+    right = f"right would be mpirun, mpiexec or srun, as in '{verb} -- mpirun -n 4 ./app'"
+    if not command[0]:
+        raise UsageError(f"COMMAND is empty; {right}")
+    if mpi.looks_like_a_program(command[0]):
+        whole = shlex.join(command)
         raise UsageError(
-            f"COMMAND starts with {command[0]}; right would be mpirun, mpiexec or srun, as in "
-            "'latecomer run -- mpirun -n 4 ./app'. For other launchers: "
-            f"'{command[0]} ... env $(latecomer run --preload-only) ./app'"
+            f"COMMAND starts with the program {command[0]}; right would be a launcher before it, "
+            f"mpirun, mpiexec or srun, as in '{verb} -- mpirun -n 4 {whole}'; for "
+            "launchers that are not known there is --preload-only"
         )
-    return command
+    raise UsageError(
+        f"COMMAND starts with {command[0]}; {right}. For other launchers: "
+        f"'{command[0]} ... env $({verb} --preload-only) ./app'"
+    )
 
 
 def _print_variables(wishes: Wishes, as_json: bool) -> int:
@@ -228,17 +241,23 @@ def _run(
     from ..dropin import run_once
     from .settings import claimed
 
-    with claimed(wishes.trace):
-        ended = run_once(command, wishes, off=off, deadline=deadline)
-    if wishes.trace:
-        _note(wishes.trace, command)
+    try:
+        with claimed(wishes.trace):
+            try:
+                ended = run_once(command, wishes, off=off, deadline=deadline)
+            finally:
+                if wishes.trace:
+                    _note(wishes.trace, command)
+    except DeadlineError as error:
+        remedy = f"{error.remedy}; {_kept(wishes.trace)}"
+        raise DeadlineError(error.what, error.value, remedy) from None
     answer = None if off else _answer(command, ended, wishes.trace, page)
     if as_json:
         value = {"code": ended.code, "seconds": ended.seconds, "job": ended.summary}
         print_json(value | {"answer": vars(answer) if answer else None})
         return ended.code
     if not off:
-        for line in _lines(command, ended, answer, wishes.verbose):
+        for line in _lines(command, ended, answer, wishes):
             say(line)
     return ended.code
 
@@ -250,13 +269,16 @@ def _answer(
     from ..trace.native import is_folder_of_trace
 
     if trace and is_folder_of_trace(trace):
-        found = _answer_of_trace(trace, page)
+        found = _answer_of_trace(trace, page, ended.summary)
         if found:
             return found
     return _answer_of_job(command, ended.summary) if ended.summary else None
 
 
-def _answer_of_trace(trace: Path, page: Path | None) -> Answer | None:
+def _answer_of_trace(
+    trace: Path, page: Path | None, job: Mapping[str, Any] | None
+) -> Answer | None:
+    from ..analysis.job import unseen
     from ..base.errors import UserError
     from ..trace import read
     from .report import see, what_if_of, write_page
@@ -265,7 +287,8 @@ def _answer_of_trace(trace: Path, page: Path | None) -> Answer | None:
         found = read(trace)
         if not found.calls:
             return None
-        seen = see(found, {"skip": None})
+        known = {"unseen": unseen(job)} if job else {}
+        seen = see(found, {"skip": None}, after="" if page else "trace", **known)
     except UserError as error:
         say(str(error))
         return None
@@ -275,18 +298,20 @@ def _answer_of_trace(trace: Path, page: Path | None) -> Answer | None:
     return seen.said
 
 
-def _answer_of_job(command: list[str], job: Mapping[str, Any]) -> Answer:
-    import shlex
+def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") -> Answer:
     import time
+    from dataclasses import replace
 
     from ..analysis.answer import answer_of
     from ..analysis.code import lines_of
     from ..analysis.job import facts_of_job
     from ..trace.about import About, program_of
+    from .settings import fresh_folder
 
     run = About(program=program_of(command), started=time.time() - job["elapsed_s"])
     code = lines_of((each["site"] for each in job["places"] if each["site"]), run)
-    return answer_of(facts_of_job(job, run_command=shlex.join(command), code=code))
+    told = facts_of_job(job, run_command=shlex.join(command), code=code)
+    return answer_of(replace(told, after=after, traces=fresh_folder()))
 
 
 def _compare(
@@ -307,30 +332,42 @@ def _compare(
         return 0
     print(_comparison_text(result))
     if job := result.last.summary:
-        for line in _lines(command, result.last, _answer_of_job(command, job), wishes.verbose):
+        answer = _answer_of_job(command, job, "compare")
+        for line in _lines(command, result.last, answer, wishes):
             say(line)
     return 0
 
 
-def _lines(command: list[str], ended: Ended, answer: Answer | None, verbose: bool) -> list[str]:
+def _lines(command: list[str], ended: Ended, answer: Answer | None, wishes: Wishes) -> list[str]:
     """Who is late; or why that is not known."""
     lines = answer.text().splitlines() if answer else []
     if not (job := ended.summary):
-        return [*lines, _why_inactive(command, ended)]
-    if not verbose:
+        return [*lines, _why_inactive(command, ended, wishes.trace)]
+    if not wishes.verbose:
         return lines
     lines += [f"active on all {job['ranks']} ranks", _calls(job)]
     return [*lines, _saved(job)] if job["calls"]["handled"] else lines
 
 
-def _why_inactive(command: list[str], ended: Ended) -> str:
+def _kept(trace: Path | None) -> str:
+    """What there is of a job that did not come to its end."""
+    from ..trace.native import is_folder_of_trace
+
+    if trace and is_folder_of_trace(trace):
+        return f"{called()} report {shlex.quote(str(trace))} reads the calls before that"
+    if trace:
+        return "no call was traced before that"
+    return "with --trace FOLDER the calls before that are kept"
+
+
+def _why_inactive(command: list[str], ended: Ended, trace: Path | None = None) -> str:
     launcher = Path(command[0]).name
     if ended.why:
         return f"the library was inactive: {ended.why}"
     if ended.begun:
         return (
             f"{launcher} ended with {ended.code} before all ranks were in MPI_Finalize, where they "
-            "tell each other who was late"
+            f"tell each other who was late; {_kept(trace)}"
         )
     if ended.code:
         return f"{launcher} ended with {ended.code} before any rank began MPI; see above"

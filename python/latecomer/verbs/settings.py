@@ -6,6 +6,7 @@ goes on without. Here somebody waits who can correct it, so here it is an error.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -87,6 +88,12 @@ def claimed(trace: Path | None) -> Iterator[None]:
             if made:
                 with suppress(OSError):  # the program may have written something
                     trace.rmdir()
+
+
+def fresh_folder() -> str:
+    """The name of a folder that is not there, for a command that makes it."""
+    names = itertools.chain(["traces"], (f"traces-{number}" for number in itertools.count(2)))
+    return next(name for name in names if not Path(name).exists())
 
 
 def refuse(why: str, options: Mapping[str, object]) -> None:
