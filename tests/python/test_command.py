@@ -143,6 +143,16 @@ def test_every_deadline_is_a_time():
     assert kinds == {Seconds}
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "5", "30"])
+def test_help_is_printed_on_any_terminal(columns, monkeypatch, capsys):
+    from latecomer import cli
+
+    monkeypatch.setenv("COLUMNS", columns)
+    for words in ([], ["run", "--help"], ["lab", "--help"]):
+        assert cli.run(words) == 0
+    assert "--observe" in capsys.readouterr().out
+
+
 # ---- old words
 
 

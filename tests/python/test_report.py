@@ -106,9 +106,26 @@ def test_the_table_has_a_block_for_each_delay():
 
 
 def test_a_narrow_table_keeps_every_number_whole():
-    text = text_of(table.rich_tables(SWEEP, wide=False), 80)
+    text = text_of(table.rich_tables(SWEEP, 80), 80)
     assert "quartiles" not in text
     assert "…" not in text
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80])
+def test_the_narrower_the_fewer_numbers_and_the_names_stay_whole(width):
+    names = ["ring", "sorted_linear_tree"]
+    rows = [row(name, 5.0, speedup_native=1.5, speedup_ring=1.0) for name in names]
+    text = text_of(table.rich_tables(rows, width), width)
+    assert all(name in text for name in names)
+    assert "10.0" in text
+    assert "…" not in text
+    assert ("after last" in text) is (width >= 60)
+
+
+def test_wrong_results_are_seen_on_a_narrow_screen_too():
+    rows = [row("sorted_linear_tree", wrong=2)]
+    assert "wrong" in text_of(table.rich_tables(rows, 40), 40)
+    assert "wrong" not in text_of(table.rich_tables([row("sorted_linear_tree")], 40), 40)
 
 
 def test_the_best_row_has_right_results():
@@ -240,7 +257,7 @@ def test_the_first_table_has_a_legend():
     from rich.console import Console
 
     console = Console(width=80, record=True)
-    console.print(rich_tables([row("ring", 0), row("ring", 5)], wide=False))
+    console.print(rich_tables([row("ring", 0), row("ring", 5)], 80))
     text = console.export_text()
     said = "elapsed: mean of a rank in the call; limit: least after last; x: times as fast"
     assert text.count(said) == 1

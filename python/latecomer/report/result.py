@@ -107,7 +107,7 @@ def _tables(rows: Sequence[statistics.Row], width: int) -> RenderableType:
         from . import sweep_table
 
         return sweep_table.rich_table(rows, width)
-    return table.rich_tables(rows, width >= _WIDE)
+    return table.rich_tables(rows, width)
 
 
 def _wide(rows: Sequence[statistics.Row]) -> int:
