@@ -37,8 +37,10 @@ def main() -> int:
     sys.path.insert(0, str(ROOT / "python"))
     RESULTS.mkdir(exist_ok=True)
     network = LAB if lab_works() else LOCAL
-    outputs = ["--output", str(RESULTS / "demo.csv"), "--output", str(RESULTS / "demo.json"),
-               "--html", str(RESULTS / "demo.html")]  # fmt: skip
+    csv, json, page = (RESULTS / f"demo.{end}" for end in ("csv", "json", "html"))
+    for file in (csv, json, page):
+        file.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
+    outputs = ["--output", str(csv), "--output", str(json), "--html", str(page)]
     command = [str(ROOT / "latecomer"), "bench", *network, *COMMON, *outputs, *sys.argv[1:]]
     os.execv(command[0], command)
 

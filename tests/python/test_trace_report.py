@@ -436,6 +436,20 @@ def test_the_command_exports_without_a_page(folder, tmp_path, capsys):
     assert not (folder / "report.html").exists()
 
 
+@pytest.mark.parametrize(("factors", "said"), [
+    ([125.0, 125.0], "125"), ([125.0], "125"), ([2.0, 0.5], "0.5 to 2, by class of calls"),
+])  # fmt: skip
+def test_equal_numbers_are_one(factors, said):
+    assert report._span(factors) == said
+
+
+def test_costs_on_the_page_are_for_people(folder):
+    assert cli.run(["report", str(folder), "--budget", "0.3"]) == 0
+    text = (folder / "report.html").read_text()
+    assert "alpha=" not in text
+    assert re.search(r"<dd>alpha \d+ us, beta [\d.]+ ns/B, .*\(built in\)</dd>", text)
+
+
 @pytest.mark.parametrize(("name", "said"), [
     ("frob", "--native: 'frob'; give openmpi-4.1, mpich-5.0, auto,"),
     ("openmpi-4.2", "did you mean openmpi-4.1."),

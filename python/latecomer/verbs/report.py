@@ -13,7 +13,7 @@ from .options import Json, option
 from .settings import fresh_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from ..analysis.answer import Answer, Facts
     from ..analysis.lateness import Lateness
@@ -226,6 +226,7 @@ def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
     import latecomer
 
     from ..analysis.page import page
+    from ..core import networks
 
     trace = seen.found.trace
     used: dict[str, Any] = {
@@ -234,12 +235,17 @@ def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
         "clock": trace.clock,
     }
     if answers:
-        used["network, before it was fitted"] = answers.network
-        factors = sorted(answers.factors.values())
-        if factors:
-            used["its costs times"] = f"{factors[0]:.3g} to {factors[-1]:.3g}, by class of calls"
+        used["network, before it was fitted"] = networks.told(answers.network)
+        if answers.factors:
+            used["its costs times"] = _span(answers.factors.values())
     text = page(seen.found, seen.facts, seen.said, seen.about, answers, used)
     file.write_text(text, encoding="utf-8")
+
+
+def _span(factors: Collection[float]) -> str:
+    """As in `0.5 to 2, by class of calls`; one number where both are equal."""
+    ends = dict.fromkeys(f"{each:.3g}" for each in (min(factors), max(factors)))
+    return " to ".join(ends) + (", by class of calls" if len(ends) > 1 else "")
 
 
 def _answers(found: Lateness, network: str, native: str, seconds: float) -> WhatIf | None:

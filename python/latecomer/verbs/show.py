@@ -286,7 +286,7 @@ def _heading(shown: Shown) -> str:
     parameters = f" {schedule.parameters}" if schedule.parameters else ""
     lines = [
         f"latecomer {latecomer.__version__}: {schedule.algorithm}{parameters}",
-        f"network {times.network_text}" + (", 1 step = 1 s" if times.steps else ""),
+        f"network {times.network_told}" + (", 1 step = 1 s" if times.steps else ""),
         *([f"nodes {' '.join(map(str, shown.nodes))}"] if shown.nodes else []),
         *_times_of(shown),
     ]
@@ -343,7 +343,7 @@ def _play(file: Path, all_shown: list[Shown]) -> None:
         "version": latecomer.__version__,
         "algorithms": ", ".join(call.name for call in calls),
         "vector": f"{first.count} elements of {_ELEMENT} bytes",
-        "network": times.network_text.replace(",", ", "),
+        "network": times.network_told,
         "arrivals": times.listed(calls[0].simulation.arrivals),
     }
     write_page(file, calls, _labels(all_shown[0]), vector, used)
