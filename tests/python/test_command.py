@@ -205,6 +205,18 @@ def verbs(group, path=""):
             yield f"{path}{name}", parameters(group.verb(name))
 
 
+def test_scripts_use_no_names_of_earlier_versions():
+    """Each word of a script that calls bench, and is an option of it, is one that the help shows."""
+    from latecomer.cli import COMMANDS
+
+    declared = parameters(COMMANDS.verb("bench"))
+    old = {name for each in declared for name in each.option.old if name != "--imbalance"}
+    for file in [*ROOT.glob("tools/*.py"), *ROOT.glob("evidence/*.py")]:
+        text = file.read_text(encoding="utf-8")
+        if '"bench"' in text:
+            assert not [name for name in old if f'"{name}"' in text], file
+
+
 def test_names_that_verbs_share_are_in_the_table():
     """With one short name, and none of an earlier version in the help."""
     from latecomer.cli import COMMANDS

@@ -20,6 +20,7 @@ from latecomer.analysis.page import page
 from latecomer.analysis.summary import summary
 from latecomer.analysis.what_if import what_if
 from latecomer.analysis.wording import group_name, saved, seconds
+from latecomer.base.pages import STYLE
 from latecomer.trace import TraceError, Words, export
 from latecomer.trace.about import About
 from latecomer.verbs import report
@@ -196,6 +197,27 @@ def test_a_browser_shows_it(hostile_page, tmp_path):
     assert len(re.findall(r"<option", document)) > 20
     assert re.search(r'id="call-status"[^>]*>Call \d+ on .*Last: rank', document)
     assert re.search(r'id="heat-late">[\d.]+ \S+ late or more', document)
+
+
+@needs_browser
+def test_the_call_that_is_open_is_the_most_expensive_one(tmp_path):
+    arrival, leave = arrivals_and_exits(50, 4, late=2)
+    arrival[17:, 2] += 3.0
+    arrival[18:] += 3.0
+    leave[17:] += 3.0
+    arrival[18:, 2] -= 3.0
+    words = Words()
+    found = analyse(trace_of([group_of(arrival, leave, words)], words))
+    document, _ = _dumped(page_of(found), tmp_path)
+    assert re.search(r'id="call-status"[^>]*>Call 17 on ', document)
+
+
+def test_what_is_wider_than_a_phone_scrolls_below_a_shadow():
+    """Tables in a box, and pictures: the shadows of the box are in all pages' style."""
+    rule = re.search(r"\.wide, figure \{.*?\}", STYLE, re.DOTALL)[0]
+    assert "overflow-x: auto" in rule
+    assert "background-attachment: local, local, scroll, scroll" in rule
+    assert rule.count("var(--shade)") == 2
 
 
 DRIVER = """<!DOCTYPE html><iframe id="f" style="width:390px;height:900px;border:0"></iframe>
