@@ -135,6 +135,27 @@ def test_errors_of_verbs_are_sentences_before_the_help_is_named(capsys):
     assert said.endswith("leave out --off or --compare. See 'latecomer run --help'.\n")
 
 
+@pytest.mark.parametrize("words", [
+    "show rinng --ranks 4", "show auto --ranks 4 --html x.html --beside rinng",
+    "simulate --nodes 4 --algorithms rinng", "verify --algorithms rinng", "algorithms rinng",
+    "bench --algorithms rinng", "tune --algorithms rinng", "run --algorithm rinng -- mpirun x",
+    "report x --native rinng",
+])  # fmt: skip
+def test_a_mistyped_algorithm_is_guessed(words, capsys):
+    from latecomer import cli
+
+    assert cli.run(words.split()) == 2
+    assert "; did you mean ring" in capsys.readouterr().err
+
+
+def test_other_mistyped_words_are_guessed(capsys):
+    from latecomer import cli
+
+    for words, meant in (("bench --collective allreduse", "allreduce"), ("bench --op maxx", "max")):
+        assert cli.run(words.split()) == 2
+        assert f"; did you mean {meant}" in capsys.readouterr().err
+
+
 def test_every_deadline_is_a_time():
     from latecomer.cli import COMMANDS
 

@@ -11,3 +11,9 @@ def guess(word: str, known: Iterable[str]) -> str:
 
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean {close[0]}" if close else ""
+
+
+def listed(word: str, known: Iterable[str]) -> str:
+    """The words to choose from, for an error, and the one that this word probably means."""
+    every = list(known)
+    return f"{', '.join(every)}{guess(word, every)}"

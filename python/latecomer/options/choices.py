@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..base.guess import listed
 from ..base.output import say
 from .errors import OptionError
 
@@ -44,7 +45,7 @@ def one_of(option: str, value: str, choices: Iterable[str]) -> str:
         deprecated(f"{option} {value}", f"{option} {new}")
         return new
     if value not in choices:
-        raise OptionError(f"no such {option}", value, f"use {', '.join(choices)}")
+        raise OptionError(f"no such {option}", value, f"use {listed(value, choices)}")
     return value
 
 

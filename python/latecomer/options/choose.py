@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..base.guess import listed
 from ..base.output import say
 from ..core import registry
 from ..core.compiled import core
@@ -91,7 +92,7 @@ def choose_count(size: str | None, count: str | None, type_: str, op: str) -> in
 def choose_operator(collective: str, op: str | None) -> str:
     """The operator, or that there is none. Raises OptionError, ValueError for no collective."""
     if collective not in (known := registry.collectives()):
-        raise OptionError("no such --collective", collective, f"use {', '.join(known)}")
+        raise OptionError("no such --collective", collective, f"use {listed(collective, known)}")
     if known[collective].combines:
         return one_of("--op", op or "sum", OPERATORS)
     if op is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..base.guess import guess
+from ..base.guess import listed
 from ..base.output import print_json, progress_bar, say
 from ..command.declare import argument, bad_value
 from .options import Json, option
@@ -131,7 +131,7 @@ def _check_native(name: str) -> None:
         return
     known = [*MODELS, *(row.name for row in algorithms(MODELLED) if row.kind == "program")]
     if name.partition(":")[0] not in known:
-        raise bad_value("--native", f"'{name}'; give {', '.join(known)}{guess(name, known)}")
+        raise bad_value("--native", f"'{name}'; give {listed(name, known)}")
     check_choice(MODELLED, name)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import latecomer
 
+from ..base.guess import listed
 from ..base.output import say
 from ..command.declare import argument, bad_value, flag
 from ..options.choices import MOST_RANKS
@@ -143,6 +144,7 @@ def show(
 
     Example: latecomer show sorted_linear_tree --ranks 4 --arrivals 4,0,0,0 --svg slt.svg
     """
+    from ..core.registry import check_choice
     from ..options.placement import choose_placement
 
     _check(rank, ranks, svg, html, beside)
@@ -166,6 +168,7 @@ def show(
     nodes = choose_placement(ranks, per_node, placement)
     if by_length:
         known = known.by_length(_ELEMENT * problem["count"] // (pieces or ranks))
+    check_choice(collective, asked)
     shown = _shown(asked, problem, known, as_json, nodes)
     other = _other(asked, problem, known, beside, nodes) if html else None
     _print(shown, rank, as_json, output, whole=text or not (svg or html or output))
@@ -252,7 +255,7 @@ def _other(
     if beside is None:
         return None
     if row_of(beside, collective) is None:
-        names = ", ".join(row.name for row in latecomer.algorithms(collective))
+        names = listed(beside, (row.name for row in latecomer.algorithms(collective)))
         raise bad_value("--beside", f"'{beside}'; give an algorithm of {collective}: {names}")
     if times.steps:
         beside = with_pieces(beside, collective, asked["ranks"], blocks=True)
