@@ -485,6 +485,19 @@ def test_a_model_that_nobody_knows_is_refused(folder, capsys, name, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("words", "said"), [
+    ("--csv a.csv --skip 0", "an export has all calls, and no answers without --html or --json; "
+     "leave out --skip."),
+    ("--perfetto a.json --from 1s", "leave out --from."),
+    ("--csv a.csv --native ring", "leave out --native."),
+    ("--budget 0 --native ring", "--budget 0 leaves the what-if out; leave out --native."),
+    ("--budget 0 --network alpha=1us", "leave out --network."),
+])  # fmt: skip
+def test_options_without_effect_are_refused(folder, capsys, words, said):
+    assert cli.run(["report", str(folder), *words.split()]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_an_algorithm_may_stand_for_that_of_the_library(folder, capsys):
     taken = []
     for name in ("ring", "linear_tree:segments=1"):

@@ -10,7 +10,7 @@ from ..base.guess import listed
 from ..base.output import print_json, progress_bar, say
 from ..command.declare import argument, bad_value
 from .options import Json, option
-from .settings import fresh_folder
+from .settings import fresh_folder, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -104,6 +104,14 @@ def report(
 
     part = _part(skip, start, end)
     _check_native(native)
+    model = "" if native == NATIVE else native
+    if (perfetto or csv or parquet or otf2) and html is None and not as_json:
+        refuse("an export has all calls, and no answers without --html or --json", {
+            "--skip": skip is not None, "--from": start, "--to": end, "--network": network,
+            "--native": model, "--budget": budget is not None,
+        })  # fmt: skip
+    if budget == 0:
+        refuse("--budget 0 leaves the what-if out", {"--network": network, "--native": model})
     trace = read(folder)
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
     if perfetto or csv or parquet or otf2:
