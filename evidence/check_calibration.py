@@ -19,7 +19,7 @@ BENCH = "--nodes 8 --rate 200mbit --mpi openmpi --iterations 10 --warmup 2 --com
 
 def rows_of(verb: str, size: str, options: list[str]) -> tuple[dict[str, dict], dict]:
     """Rows by algorithm, and what was used."""
-    asked = ["--algorithms", ",".join(ALGORITHMS), "--bytes", size, "--arrival", "balanced"]
+    asked = ["--algorithms", ",".join(ALGORITHMS), "--bytes", size, "--arrivals", "balanced"]
     command = [str(LATECOMER), verb, *asked, *options, "--json"]
     found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return {row["algorithm"]: row for row in found["rows"]}, found["used"]

@@ -86,7 +86,7 @@ def _cells(scenario: Scenario, options: argparse.Namespace) -> str:
 def _bench(arrivals: Path, samples: Path, calls: int, estimate: str, options) -> None:
     command = [str(ROOT / "latecomer"), "bench", "--nodes", str(options.nodes),
                "--bytes", options.bytes, "--algorithms", ",".join(ALGORITHMS),
-               "--arrival", f"file:{arrivals}", "--estimate", estimate, "--compute", "20ms",
+               "--arrivals", f"file:{arrivals}", "--estimate", estimate, "--compute", "20ms",
                "--iterations", str(calls), "--warmup", "0", "--samples", str(samples)]  # fmt: skip
     if options.mpi:
         command += ["--mpi", options.mpi]

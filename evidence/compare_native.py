@@ -54,7 +54,7 @@ def measure(library: mpi.Family, ranks: int, size: str, ours: str) -> list[dict[
     path = RESULTS / f"{library.name}-{library.version}-{ranks}-{size}.csv"
     if not path.exists():
         command = [str(ROOT / "latecomer"), "bench", "--nodes", str(ranks), "--rate", "200mbit",
-                   "--bytes", size, "--mpi", library.name, "--arrival", "balanced",
+                   "--bytes", size, "--mpi", library.name, "--arrivals", "balanced",
                    "--algorithms", f"native,{ours}", "--compute", "15ms",
                    "--iterations", str(iterations(size)), "--warmup", "4",
                    "--output", str(path)]  # fmt: skip

@@ -53,7 +53,7 @@ def measured(ranks: int, size: str) -> list[Case]:
     path = RESULTS / f"{ranks}-{size}.csv"
     if not path.exists():
         command = [str(ROOT / "latecomer"), "bench", "--nodes", str(ranks), "--rate", "200mbit",
-                   "--bytes", size, "--mpi", "openmpi", "--arrival", "onelate", "--late-rank", "1",
+                   "--bytes", size, "--mpi", "openmpi", "--arrivals", "onelate", "--late-rank", "1",
                    "--delay", ",".join(f"{each}ms" for each in DELAYS_MS), "--compute", "5ms",
                    "--algorithms", ",".join(ALGORITHMS), "--iterations", "5", "--warmup", "2",
                    "--output", str(path)]  # fmt: skip

@@ -101,7 +101,7 @@ def promised(program: str, place: Place, options: argparse.Namespace) -> float:
         np.savetxt(arrivals, late, fmt="%.6f", delimiter=",")
         words = latecomer(
             "bench", "--place", "lab", *place.words(), "--mpi", options.mpi, "--bytes", "1MiB",
-            "--algorithms", "native,auto", "--arrival", f"file:{arrivals}", "--estimate", "online",
+            "--algorithms", "native,auto", "--arrivals", f"file:{arrivals}", "--estimate", "online",
             "--compute", f"{RANGES[program][0]}ms", "--iterations", str(len(late)),
             "--warmup", "0", "--samples", str(samples),
         )  # fmt: skip

@@ -92,7 +92,7 @@ def random_arrivals(options: argparse.Namespace) -> Iterator[str]:
     rows = ["native", *balanced, "nodes", "online_nodes", "auto"]
     yield f"| {label(options)}, 4 MiB, random | after the last arrival |"
     yield "| --- | --- |"
-    found = bench(hosts(options), ",".join(rows), "4MiB", options, "--arrival", "randlate",
+    found = bench(hosts(options), ",".join(rows), "4MiB", options, "--arrivals", "randlate",
                   "--delay", "700ms", *REST, "--iterations",
                   options.iterations or "12")  # fmt: skip
     for name, took in found.items():

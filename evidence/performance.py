@@ -29,7 +29,7 @@ def bench(name: str, iterations: str, variables: dict[str, str]) -> Path:
     path = RESULTS / f"performance-{name}.csv"
     command = [str(ROOT / "latecomer"), "bench", "--nodes", "16", "--rate", "200mbit",
                "--bytes", "4MiB", "--mpi", "openmpi", "--algorithms", ALGORITHMS,
-               "--arrival", "onelate", "--delay", f"0,{LATE_MS:.0f}ms", "--compute", "20ms",
+               "--arrivals", "onelate", "--delay", f"0,{LATE_MS:.0f}ms", "--compute", "20ms",
                "--iterations", iterations, "--warmup", "2", "--output", str(path)]  # fmt: skip
     print(f"== native is {name}", flush=True)
     subprocess.run(command, env={**os.environ, **variables}, check=True, timeout=1800)

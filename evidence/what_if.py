@@ -62,7 +62,7 @@ def _measure(folder: Path, turns: int) -> None:
     latecomer = str(ROOT / "latecomer")
     place = ["--nodes", str(NODES), "--rate", f"{RATE_BITS // 10**6}mbit"]
     if not (folder / "latecomer" / "network").exists():
-        _run([latecomer, "calibrate", *place, "--seconds", "20s"], env)
+        _run([latecomer, "calibrate", *place, "--budget", "20s"], env)
     done = len(list(folder.glob(f"late-{ALGORITHMS[-1]}-?")))
     for source in {words[0] for words in PROGRAMS.values()}:
         code = ROOT / "examples" / "late" / f"{source}.c"

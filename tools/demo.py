@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
 LAB = ["--nodes", "8", "--rate", "200mbit", "--bytes", "4MiB", "--delay", "0,500ms"]
 LOCAL = ["--place", "local", "--nodes", "4", "--bytes", "4MiB", "--delay", "0,50ms"]
-COMMON = ["--arrival", "onelate", "--algorithms", "all", "--iterations", "5", "--warmup", "1",
+COMMON = ["--arrivals", "onelate", "--algorithms", "all", "--iterations", "5", "--warmup", "1",
           "--compute", "20ms"]  # fmt: skip
 
 
@@ -37,8 +37,10 @@ def main() -> int:
     sys.path.insert(0, str(ROOT / "python"))
     RESULTS.mkdir(exist_ok=True)
     network = LAB if lab_works() else LOCAL
-    outputs = ["--output", str(RESULTS / "demo.csv"), "--output", str(RESULTS / "demo.json"),
-               "--report", str(RESULTS / "demo.html")]  # fmt: skip
+    csv, json, page = (RESULTS / f"demo.{end}" for end in ("csv", "json", "html"))
+    for file in (csv, json, page):
+        file.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
+    outputs = ["--output", str(csv), "--output", str(json), "--html", str(page)]
     command = [str(ROOT / "latecomer"), "bench", *network, *COMMON, *outputs, *sys.argv[1:]]
     os.execv(command[0], command)
 

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 
 import latecomer
 
+from .base import called
 from .base.errors import UserError
 from .base.output import say
 from .command.declare import UsageError
 from .command.parse import dispatch
 from .verbs.commands import COMMANDS
+
+_STREAMS = (0, 1, 2)
 
 
 def run(words: Sequence[str]) -> int:
@@ -45,7 +48,7 @@ def _run(words: Sequence[str]) -> int:
         return 0
     if first == "help":  # as in help, help run, help lab run
         words = [*rest, "--help"]
-    return dispatch(COMMANDS, "latecomer", words)
+    return dispatch(COMMANDS, called.called(), words)
 
 
 def _print_no_more() -> None:
@@ -65,9 +68,23 @@ def _interrupt(number: int, _frame: object) -> None:
     raise KeyboardInterrupt(number)
 
 
+def _open_closed() -> None:
+    """Nothing stands for standard streams that are closed, as by `>&-`: else the next file that is
+    opened would be one of them, and get what is printed.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STREAMS[-1]:
+        os.set_inheritable(number, True)
+    os.close(number)
+    for number, name in zip(_STREAMS, ("stdin", "stdout", "stderr"), strict=True):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
 def main() -> None:
     """The command. A time limit or a closed connection ends it as Ctrl-C does: in order."""
+    _open_closed()
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _interrupt)
+    called.note()
     sys.exit(run(sys.argv[1:]))

@@ -10,10 +10,12 @@ import pytest
 from latecomer.analysis import cut
 from latecomer.analysis.answer import Facts, answer, answer_of, facts, finding, headline, verdict
 from latecomer.analysis.blame import late_ranks, teams
+from latecomer.analysis.job import facts_of_job, unseen
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.places import charged
 from latecomer.analysis.remedies import REMEDIES
 from latecomer.analysis.repeats import repeats
+from latecomer.base import called
 from latecomer.base.errors import UserError
 from latecomer.trace import Words, read
 from latecomer.trace.waits import met, waiting
@@ -281,6 +283,65 @@ def test_the_remedy_and_the_verdict_follow_the_finding(changes, key, says):
 def test_the_next_command_is_one_that_can_be_given(folder, run, ends):
     little = Facts(ranks=4, run=10.0, waiting=0.1, moving=0.1, folder=folder, run_command=run)
     assert answer_of(little).next.endswith(ends)
+
+
+@pytest.mark.parametrize(("changes", "ends"), [
+    ({"after": "compare"}, "; then: latecomer run --trace traces -- srun x"),
+    ({"after": "compare", "traces": "traces-2"}, "latecomer run --trace traces-2 -- srun x"),
+    ({"after": "trace", "folder": "a b"}, "; then: latecomer report 'a b'"),
+    ({"known": False, "unknown": "why"}, "program itself."),
+])  # fmt: skip
+def test_the_next_command_leads_on(changes, ends):
+    assert answer_of(replace(COMMON, run_command="srun x", **changes)).next.endswith(ends)
+
+
+def test_the_next_command_is_called_as_this_one(monkeypatch):
+    monkeypatch.setattr(called, "_called", "./late comer")
+    assert "; then: './late comer' run --compare -- COMMAND" in answer_of(COMMON).next
+
+
+def test_several_ranks_are_spoken_of_as_several():
+    both = replace(COMMON, late=[0, 1], hosts=["a", "b"])
+    assert answer_of(both).next.startswith("Look at their hosts: clock rate")
+    assert "give them less work; then" in answer_of(both).next
+    both = replace(both, hosts=["a", "a"])
+    assert answer_of(both).next.startswith("Look at their host: clock rate")
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ({}, "rank 1 matters less: look at its host after that; then"),
+    ({"late": [1, 2], "hosts": ["a", "b"]}, "ranks 1 and 2 matter less: look at their hosts after"),
+    ({"late": [1, 2], "hosts": ["a", "a"], "host": True}, "the ranks on host a matter less: look"),
+])  # fmt: skip
+def test_a_late_rank_is_not_forgotten_where_moving_dominates(changes, says):
+    following = answer_of(replace(COMMON, waiting=0.5, **changes)).next
+    assert following.startswith("See whether another algorithm is faster; ")
+    assert says in following
+
+
+JOB = {"ranks": 2, "elapsed_s": 1.0, "waiting_s": 0, "moving_s": 0, "told": 0, "sampled_from": 0,
+       "short_calls": 0, "nonblocking": 0, "persistent": 0, "neighbour": 0, "unmatched": 0,
+       "calls": {"handled": 0, "fallback_intercommunicator": 0}, "skipped_s": None}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "why"), [
+    ({}, "it makes no collectives"),
+    ({"nonblocking": 9}, "all its collectives are non-blocking, which are not timed"),
+    ({"nonblocking": 9, "neighbour": 1}, "none of its collectives is of a kind that is timed"),
+    ({"nonblocking": 9, "short_calls": 1}, "no call of it is known on all its ranks"),
+    ({"calls": {"handled": 1, "fallback_intercommunicator": 0}}, "no call of it is known on all"),
+])  # fmt: skip
+def test_why_nobody_is_named_is_what_the_program_does(changes, why):
+    assert answer_of(facts_of_job(JOB | changes)).who.startswith(f"Nobody is named: {why}")
+
+
+def test_what_was_not_looked_at_has_one_vocabulary():
+    """For a trace, which does not tell what the program has, and for a job, which does."""
+    trace = replace(made_up(calls=20), format="latecomer 1")
+    beside = "messages between two ranks, windows and files"
+    assert facts(analyse(trace)).unseen == f"non-blocking collectives, {beside}"
+    assert unseen(JOB | {"nonblocking": 3}) == f"3 non-blocking collectives, {beside}"
+    assert unseen(JOB) == beside
 
 
 def test_the_how_to_has_the_same_remedies():

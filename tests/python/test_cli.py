@@ -15,6 +15,7 @@ from latecomer.base import output
 from latecomer.bench import checks
 from latecomer.lab import LabError, privilege
 from latecomer.launch import mpi, program
+from latecomer.verbs import doctor
 
 ROOT = Path(__file__).parents[2]
 VERBS = ("bench", "simulate", "algorithms", "verify", "show", "doctor", "run")
@@ -189,6 +190,17 @@ def test_the_script_runs_from_any_folder(tmp_path):
         assert done.stdout == f"latecomer {latecomer.__version__}\n"
 
 
+def test_what_is_to_be_copied_is_called_as_this_command(tmp_path):
+    def said(word):
+        env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        return subprocess.run([word, "x"], env=env, cwd=ROOT, capture_output=True, text=True,
+                              check=False).stderr  # fmt: skip
+
+    assert "See './latecomer --help'." in said("./latecomer")
+    (tmp_path / "latecomer").symlink_to(ROOT / "latecomer")
+    assert "See 'latecomer --help'." in said("latecomer")
+
+
 def test_a_closed_pipe_is_no_error(tmp_path):
     if not (ROOT / ".venv").exists():
         pytest.skip("no .venv in this clone")
@@ -276,6 +288,61 @@ def test_no_color_is_respected(monkeypatch, no_color):
     assert ("\x1b[31m" in screen.getvalue()) is not no_color
 
 
+# ---- progress
+
+
+def test_where_no_terminal_is_a_line_a_minute_says_how_far_it_is(capsys):
+    now = [0.0]
+    with output.Lines(clock=lambda: now[0]) as bar:
+        task = bar.add_task("measuring", total=200)
+        for step in range(180):  # a step a second
+            now[0] = float(step)
+            bar.update(task, completed=step)
+    assert capsys.readouterr().err == "latecomer: measuring: 30 %\nlatecomer: measuring: 60 %\n"
+
+
+def test_items_and_names_of_what_is_done_now_are_told_too(capsys):
+    now = [0.0]
+    bar = output.Lines(clock=lambda: now[0])
+    for item in bar.track(range(1, 5), description="checking"):
+        now[0] = 61.0 * item
+    task = bar.add_task("fitting", total=None)
+    now[0] += 61
+    bar.update(task, description="what if: ring")
+    told = [line.partition(": ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert told == ["checking: 25 %", "checking: 50 %", "checking: 75 %", "checking: 100 %",
+                    "what if: ring"]  # fmt: skip
+
+
+def test_work_that_does_not_tell_how_far_it_is_is_told_by_its_time(monkeypatch):
+    seen = []
+
+    class Bar(output.Lines):
+        def update(self, task, completed=None, description=None):
+            seen.append(completed)
+
+    monkeypatch.setattr(output, "progress_bar", Bar)
+    monkeypatch.setattr(output, "_STEP_S", 0.001)
+    with output.elapsing("measuring", 1e-9):
+        while len(seen) < 3:
+            pass
+    assert set(seen) == {0.99e-9}  # never all before it is done
+
+
+# ---- closed streams
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_streams_may_be_closed(closed):
+    script = f"./latecomer algorithms --json {closed}; echo the code is $?"
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.endswith("the code is 0\n")
+    assert done.stderr == ""
+    assert ("recursive_doubling" in done.stdout) is (">&-" not in closed.replace("2>&-", ""))
+
+
 # ---- doctor
 
 
@@ -300,6 +367,23 @@ def test_doctor_agrees_with_its_exit_code(capsys):
     names = [finding["name"] for finding in found["findings"]]
     assert {"compiled core", "emulated cluster", "CMake", "cores", "memory"} <= set(names)
     assert all(finding["ok"] or finding["remedy"] for finding in found["findings"])
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_doctor_says_whether_programs_can_run(monkeypatch, built):
+    def library():
+        if not built:
+            raise mpi.LaunchError("the drop-in library is not built", "x.so", "build it")
+        return Path("/x.so")
+
+    monkeypatch.setattr(checks.preload, "library", library)
+    monkeypatch.setattr(mpi, "families", lambda: [FAMILY])
+    found = checks.findings()
+    assert checks.can_run(found) == ["mpich"] * built
+    said = doctor._text(found, ready=True).splitlines()[-2]
+    yes = "ready: `latecomer run -- mpirun ...` can run here, for programs of mpich"
+    assert said == (yes if built else "not ready for `latecomer run -- mpirun ...`: it needs an MPI "
+                    "library and the drop-in library")  # fmt: skip
 
 
 def test_doctor_says_what_to_do(capsys, monkeypatch):

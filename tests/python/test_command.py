@@ -9,7 +9,7 @@ from typing import Annotated
 
 import pytest
 from bench_helpers import run_verb
-from latecomer.command.declare import Group, UsageError, argument, flag, option, parameters
+from latecomer.command.declare import Group, Seconds, UsageError, argument, flag, option, parameters
 from latecomer.command.parse import read
 from simulate_helpers import SMALL, refusal, rows_of, simulate
 
@@ -22,6 +22,7 @@ def verb(
     part: Annotated[float | None, option("--part", "X", "A part.", also="-p", min=0)] = None,
     files: Annotated[list[Path] | None, option("--file", "FILE", "A file.")] = None,
     fast: Annotated[bool, flag("--fast", "Be fast.")] = False,
+    wait: Annotated[Seconds | None, option("--wait", "TIME", "Wait so long.")] = None,
 ) -> None:
     """Do something."""
 
@@ -46,6 +47,12 @@ def runner(command: Annotated[list[str], argument("COMMAND...", "A program.")]) 
         ("a --old-size 4", {"size": 4}),
         ("-- --fast", {"name": "--fast", "fast": False}),
         ("-", {"name": "-"}),
+        ("a --wait 90", {"wait": 90.0}),
+        ("a --wait 1.5s", {"wait": 1.5}),
+        ("a --wait 1m", {"wait": 60.0}),
+        ("a --wait 10min", {"wait": 600.0}),
+        ("a --wait 2h", {"wait": 7200.0}),
+        ("a --wait 1e2", {"wait": 100.0}),
     ],
 )
 def test_words_become_arguments(words, expected):
@@ -73,6 +80,11 @@ def test_a_command_keeps_its_own_options():
         ("a --size 10", "Invalid value for --size: 10; give a number from 1 to 9."),
         ("a -p nan", "Invalid value for --part: nan; give a number from 0 up."),
         ("a -p -1", "Invalid value for --part: -1; give a number from 0 up."),
+        ("a --file=", "Invalid value for --file: ''; give a path."),
+        *(
+            (f"a --wait={text}", f"Invalid value for --wait: '{text}'; give seconds or a time with")
+            for text in ("nan", "inf", "0", "-1", "1e99", "1e8s", "soon", "1x", "", "s")
+        ),
     ],
 )
 def test_words_that_make_no_sense_are_errors(words, complaint):
@@ -113,6 +125,53 @@ def test_help_fits_a_narrow_terminal(monkeypatch):
     assert "[from 1 up; default: 32]" in " ".join(shown.split())
     assert "--network COSTS" in shown
     assert "PLACE" not in run_verb("calibrate", "--help").stdout.split("--place")[0]  # hidden
+
+
+def test_errors_of_verbs_are_sentences_before_the_help_is_named(capsys):
+    from latecomer import cli
+
+    assert cli.run(["run", "--observe", "--off", "--", "mpirun", "x"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("leave out --off or --compare. See 'latecomer run --help'.\n")
+
+
+@pytest.mark.parametrize("words", [
+    "show rinng --ranks 4", "show auto --ranks 4 --html x.html --beside rinng",
+    "simulate --nodes 4 --algorithms rinng", "verify --algorithms rinng", "algorithms rinng",
+    "bench --algorithms rinng", "tune --algorithms rinng", "run --algorithm rinng -- mpirun x",
+    "report x --native rinng",
+])  # fmt: skip
+def test_a_mistyped_algorithm_is_guessed(words, capsys):
+    from latecomer import cli
+
+    assert cli.run(words.split()) == 2
+    assert "; did you mean ring" in capsys.readouterr().err
+
+
+def test_other_mistyped_words_are_guessed(capsys):
+    from latecomer import cli
+
+    for words, meant in (("bench --collective allreduse", "allreduce"), ("bench --op maxx", "max")):
+        assert cli.run(words.split()) == 2
+        assert f"; did you mean {meant}" in capsys.readouterr().err
+
+
+def test_every_deadline_is_a_time():
+    from latecomer.cli import COMMANDS
+
+    kinds = {each.type for _, declared in verbs(COMMANDS) for each in declared
+             if each.name == "--deadline"}  # fmt: skip
+    assert kinds == {Seconds}
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "5", "30"])
+def test_help_is_printed_on_any_terminal(columns, monkeypatch, capsys):
+    from latecomer import cli
+
+    monkeypatch.setenv("COLUMNS", columns)
+    for words in ([], ["run", "--help"], ["lab", "--help"]):
+        assert cli.run(words) == 0
+    assert "--observe" in capsys.readouterr().out
 
 
 # ---- old words
@@ -165,6 +224,18 @@ def verbs(group, path=""):
             yield from verbs(found, f"{path}{name} ")
         else:
             yield f"{path}{name}", parameters(group.verb(name))
+
+
+def test_scripts_use_no_names_of_earlier_versions():
+    """Each word of a script that calls bench, and is an option of it, is one that the help shows."""
+    from latecomer.cli import COMMANDS
+
+    declared = parameters(COMMANDS.verb("bench"))
+    old = {name for each in declared for name in each.option.old if name != "--imbalance"}
+    for file in [*ROOT.glob("tools/*.py"), *ROOT.glob("evidence/*.py")]:
+        text = file.read_text(encoding="utf-8")
+        if '"bench"' in text:
+            assert not [name for name in old if f'"{name}"' in text], file
 
 
 def test_names_that_verbs_share_are_in_the_table():

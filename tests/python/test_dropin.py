@@ -390,12 +390,15 @@ def test_run_compares():
     assert re.search(r"saved +[+-][\d.]+ % \(", job.out)
     assert re.search(r"control +[+-][\d.]+ %", job.out)
     assert "who:   " in job.err
+    following = job.err[job.err.index("next:") :]
+    assert "--compare" not in following
+    assert "then: latecomer run --trace traces -- " in following
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--", "./app"], "right would be mpirun, mpiexec or srun"),
+        (["--", "./app"], "right would be a launcher before it, mpirun, mpiexec or srun"),
         (["--off", "--compare", "--", "mpirun", "x"], "--off and --compare exclude each other"),
     ],
 )

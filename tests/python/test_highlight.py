@@ -185,6 +185,13 @@ def test_equal_times_are_told_of_each():
     assert "a, 1 equal" in text_of(sweep_table.rich_table(rows, 30), 80)
 
 
+def test_the_fastest_is_named_on_a_narrow_screen():
+    rows = [row("a_rather_long_algorithm", ranks=ranks) for ranks in (4, 8)]
+    text = text_of(sweep_table.rich_table(rows, 40), 40)
+    assert text.count("a_rather_long_algorithm") == 2
+    assert "…" not in text
+
+
 def test_wrong_results_are_not_the_fastest():
     rows = [row(n, ranks=p, after_last_ms=t, wrong=w) for p in (2, 4) for n, t, w in (("a", 1, 2), ("b", 3, 0))]  # fmt: skip
     assert [list(line.fastest) for line in sweep_table.table_lines(rows)] == [["b"], ["b"]]

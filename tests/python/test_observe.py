@@ -237,8 +237,12 @@ def test_nothing_that_was_looked_at(name, programs, tmp_path):
     options = ["--observe", "--trace", str(tmp_path / "trace")]
     job = run_verb(name, programs, options, ["ibarrier"])
     assert job.code == 0, job.err
-    assert "who:   Nobody is named: no call of it is known on all its ranks." in job.err
-    assert "12 non-blocking collectives" in job.err
+    assert (
+        "who:   Nobody is named: all its collectives are non-blocking, which are not timed."
+        in job.err
+    )
+    assert "12 non-blocking collectives, messages between two ranks, windows and files" in job.err
+    assert job.err.rstrip().endswith("next:  Use a profiler of the program itself.")
 
 
 @both_families
@@ -250,6 +254,7 @@ def test_one_answer_with_a_trace_and_a_page(name, programs, tmp_path):
     said = job.err + job.out
     for word in ("who:", "cost:", "where:", "next:"):
         assert said.count(f"latecomer: {word}") == 1
+    assert "not looked at: messages between two ranks, windows and files" in said
     assert "Rank 1 on host" in said
     assert "Rank 1 on host" in page.read_text()
     assert "from MPI_Init" not in said
@@ -317,6 +322,18 @@ def test_a_launcher_that_fails_is_the_reason(launcher, capfd):
     assert "mpirun ended with 3 before any rank began MPI; see above" in capfd.readouterr().err
 
 
+def test_of_a_job_that_is_ended_the_calls_before_can_be_kept(launcher, tmp_path, capfd):
+    path = Path(launcher(0))
+    path.write_text(path.read_text().replace("exit 0", "exec sleep 100"))
+    kept = "with --trace FOLDER the calls before that are kept"
+    words = ["run", "--deadline", "0.5s", "--", str(path), "-n", "2", "./app"]
+    assert cli.run(words) == 1
+    assert kept in capfd.readouterr().err
+    words[1:1] = ["--trace", str(tmp_path / "trace")]
+    assert cli.run(words) == 1
+    assert "no call was traced before that" in capfd.readouterr().err
+
+
 def test_there_is_no_gain_where_the_library_was_not_active(launcher, capfd):
     command = [launcher(0), "-n", "2", "./app"]
     reason = "no rank had the library: the program is no MPI program"
@@ -366,6 +383,9 @@ def test_these_variables_work_behind_any_launcher(name, programs):
     (["--observe", "--off", "--", "mpirun", "x"], "--observe needs one run"),
     (["--observe", "--compare", "--", "mpirun", "x"], "--observe needs one run"),
     (["--observe", "--algorithm", "ring", "--", "mpirun", "x"], "leave out --algorithm"),
+    (["--", "./late", "a b"], "as in 'latecomer run -- mpirun -n 4 ./late 'a b''; for launchers"),
+    (["--", "python3", "x.py"], "the program python3; right would be a launcher before it"),
+    (["--", ""], "COMMAND is empty; right would be mpirun, mpiexec or srun, as in"),
     (["--", "flux", "run", "x"], "flux ... env $(latecomer run --preload-only) ./app"),
     ([], "Missing argument 'COMMAND...'"),
 ])  # fmt: skip

@@ -106,9 +106,26 @@ def test_the_table_has_a_block_for_each_delay():
 
 
 def test_a_narrow_table_keeps_every_number_whole():
-    text = text_of(table.rich_tables(SWEEP, wide=False), 80)
+    text = text_of(table.rich_tables(SWEEP, 80), 80)
     assert "quartiles" not in text
     assert "…" not in text
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80])
+def test_the_narrower_the_fewer_numbers_and_the_names_stay_whole(width):
+    names = ["ring", "sorted_linear_tree"]
+    rows = [row(name, 5.0, speedup_native=1.5, speedup_ring=1.0) for name in names]
+    text = text_of(table.rich_tables(rows, width), width)
+    assert all(name in text for name in names)
+    assert "10.0" in text
+    assert "…" not in text
+    assert ("after last" in text) is (width >= 60)
+
+
+def test_wrong_results_are_seen_on_a_narrow_screen_too():
+    rows = [row("sorted_linear_tree", wrong=2)]
+    assert "wrong" in text_of(table.rich_tables(rows, 40), 40)
+    assert "wrong" not in text_of(table.rich_tables([row("sorted_linear_tree")], 40), 40)
 
 
 def test_the_best_row_has_right_results():
@@ -217,8 +234,30 @@ def test_a_page_tells_what_was_used_and_what_the_columns_mean(page):
 def test_a_page_says_who_wins_and_whom_it_does_not_clearly_beat():
     rows = [row("slow", elapsed_ms=30), row("fast"), row("near", elapsed_ms=11.5)]
     text = html.page(rows, USED)
-    assert "<b>fast</b> is fastest with 10.0 ms" in text
-    assert "not clearly faster than near</li>" in text
+    assert "no clear difference between <b>fast</b> with 10.0 ms, the least, and near" in text
+    assert "is fastest" not in text
+
+
+def test_a_page_says_what_auto_chose_and_repeats_no_rival_that_is_as_fast():
+    auto = row("auto", parameters="as=ring segments=4", speedup_ring=1.35, speedup_native=2.0)
+    text = html.page([auto, row("ring", elapsed_ms=10.5), row("native", elapsed_ms=20)], USED)
+    said = re.search(r"<li>onelate, delay 5 ms: (.*)</li>", text)[1]
+    assert said == ("no clear difference between <b>auto</b>, which chose ring, with 10.0 ms, the "
+                    "least, and ring, 2.00 times as fast as native")  # fmt: skip
+
+
+@pytest.mark.parametrize("complete", ["yes", "interrupted"])
+def test_a_page_says_at_its_top_that_it_is_not_complete(complete):
+    text = html.page([row("ring")], USED | {"complete": complete})
+    top = text[: text.index("<ul class=findings>")]
+    assert ("Not complete: interrupted." in top) is (complete != "yes")
+
+
+def test_costs_on_a_page_are_for_people():
+    costs = "alpha=5e-05s,beta=8e-09s,gamma=1e-10s"
+    text = html.page([row("ring", network=costs)], USED | {"network": costs, "costs": costs})
+    assert "alpha=" not in text
+    assert text.count("alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B") == 3
 
 
 def test_a_page_warns_of_wrong_results():
@@ -240,7 +279,7 @@ def test_the_first_table_has_a_legend():
     from rich.console import Console
 
     console = Console(width=80, record=True)
-    console.print(rich_tables([row("ring", 0), row("ring", 5)], wide=False))
+    console.print(rich_tables([row("ring", 0), row("ring", 5)], 80))
     text = console.export_text()
     said = "elapsed: mean of a rank in the call; limit: least after last; x: times as fast"
     assert text.count(said) == 1

@@ -70,7 +70,7 @@ def test_the_heading_says_what_was_used(capsys):
     lines = shown(capsys, "sorted_linear_tree", *LATE).out.splitlines()
     version = latecomer.__version__
     assert lines[0] == f"# latecomer {version}: sorted_linear_tree override=ring segments=4"
-    assert lines[1].startswith("# network alpha=1s,beta=0s,")
+    assert lines[1].startswith("# network alpha 1 s, beta 0 s/B,")
     assert lines[2:4] == ["# arrivals 4 0 0 0 steps", "# exits    9 10 11 11 steps"]
 
 

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import unescape
 from itertools import pairwise
 
@@ -12,14 +13,17 @@ import numpy as np
 import pytest
 from latecomer import cli
 from latecomer.analysis import sections
-from latecomer.analysis.answer import answer_of, facts
+from latecomer.analysis.answer import answer, answer_of, facts
 from latecomer.analysis.cut import analysed
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.page import page
+from latecomer.analysis.summary import summary
 from latecomer.analysis.what_if import what_if
 from latecomer.analysis.wording import group_name, saved, seconds
+from latecomer.base.pages import STYLE
 from latecomer.trace import TraceError, Words, export
 from latecomer.trace.about import About
+from latecomer.verbs import report
 from trace_helpers import (
     HOSTILE,
     Files,
@@ -195,6 +199,27 @@ def test_a_browser_shows_it(hostile_page, tmp_path):
     assert re.search(r'id="heat-late">[\d.]+ \S+ late or more', document)
 
 
+@needs_browser
+def test_the_call_that_is_open_is_the_most_expensive_one(tmp_path):
+    arrival, leave = arrivals_and_exits(50, 4, late=2)
+    arrival[17:, 2] += 3.0
+    arrival[18:] += 3.0
+    leave[17:] += 3.0
+    arrival[18:, 2] -= 3.0
+    words = Words()
+    found = analyse(trace_of([group_of(arrival, leave, words)], words))
+    document, _ = _dumped(page_of(found), tmp_path)
+    assert re.search(r'id="call-status"[^>]*>Call 17 on ', document)
+
+
+def test_what_is_wider_than_a_phone_scrolls_below_a_shadow():
+    """Tables in a box, and pictures: the shadows of the box are in all pages' style."""
+    rule = re.search(r"\.wide, figure \{.*?\}", STYLE, re.DOTALL)[0]
+    assert "overflow-x: auto" in rule
+    assert "background-attachment: local, local, scroll, scroll" in rule
+    assert rule.count("var(--shade)") == 2
+
+
 DRIVER = """<!DOCTYPE html><iframe id="f" style="width:390px;height:900px;border:0"></iframe>
 <pre id="said"></pre><script>
 const frame = document.getElementById("f");
@@ -315,6 +340,24 @@ def test_the_what_if_is_sorted_and_folded():
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "trusted"), [(0.09, True), (-0.09, True), (0.11, False), (-0.7, False)]
+)
+def test_nothing_is_sold_by_a_simulator_that_is_far_off(error, trusted):
+    found = analyse(made_up(calls=30))
+    right = what_if(found.trace, found.run_seconds, seconds=0.5)
+    off = replace(right.repeated, seconds=right.measured * (1 + error))
+    answers = replace(right, repeated=off)
+    text, lines = page_of(found, answers), "\n".join(report._what_if_lines(answers, ""))
+    section = text[text.index("<h2>What if</h2>") : text.index("<h2>Definitions</h2>")]
+    for told in (section, lines):
+        assert ("perfect balance" in told) is trusted
+        assert ("more than 10 % off the other answers are not to be trusted" in told) is not trusted
+    told = summary(found, facts(found), answer(found), answers)["what_if"]
+    assert told["trusted"] is trusted
+    assert "perfect balance" in [each["name"] for each in told["answers"]]
+
+
 @pytest.mark.parametrize("ranks", [1000])
 def test_a_large_trace_makes_a_small_page(tmp_path, ranks):
     found = analyse(large(tmp_path, 1500, ranks))
@@ -423,6 +466,56 @@ def test_the_command_exports_without_a_page(folder, tmp_path, capsys):
     assert (tmp_path / "a.csv").exists()
     assert (tmp_path / "a.json").exists()
     assert not (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(("factors", "said"), [
+    ([125.0, 125.0], "125"), ([125.0], "125"), ([2.0, 0.5], "0.5 to 2, by class of calls"),
+])  # fmt: skip
+def test_equal_numbers_are_one(factors, said):
+    assert report._span(factors) == said
+
+
+def test_costs_on_the_page_are_for_people(folder):
+    assert cli.run(["report", str(folder), "--budget", "0.3"]) == 0
+    text = (folder / "report.html").read_text()
+    assert "alpha=" not in text
+    assert re.search(r"<dd>alpha \d+ us, beta [\d.]+ ns/B, .*\(built in\)</dd>", text)
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("frob", "--native: 'frob'; give openmpi-4.1, mpich-5.0, auto,"),
+    ("openmpi-4.2", "did you mean openmpi-4.1."),
+    ("native", "--native: 'native'; give"),
+    ("online_nodes", "--native: 'online_nodes'; give"),
+    ("ring:frob=1", "parameter of ring: 'frob' is not usable"),
+    ("", "--native: ''; give"),
+])  # fmt: skip
+def test_a_model_that_nobody_knows_is_refused(folder, capsys, name, said):
+    assert cli.run(["report", str(folder), "--native", name]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    ("--csv a.csv --skip 0", "an export has all calls, and no answers without --html or --json; "
+     "leave out --skip."),
+    ("--perfetto a.json --from 1s", "leave out --from."),
+    ("--csv a.csv --native ring", "leave out --native."),
+    ("--budget 0 --native ring", "--budget 0 leaves the what-if out; leave out --native."),
+    ("--budget 0 --network alpha=1us", "leave out --network."),
+])  # fmt: skip
+def test_options_without_effect_are_refused(folder, capsys, words, said):
+    assert cli.run(["report", str(folder), *words.split()]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_algorithm_may_stand_for_that_of_the_library(folder, capsys):
+    taken = []
+    for name in ("ring", "linear_tree:segments=1"):
+        assert cli.run(["report", str(folder), "--json", "--budget", "0.3", "--native", name,
+                        "--network", "alpha=1ms,beta=1us"]) == 0  # fmt: skip
+        told = json.loads(capsys.readouterr().out)["what_if"]
+        taken.append(told["simulated_s"])
+    assert taken[0] != taken[1]
 
 
 def test_the_what_if_can_be_left_out(folder, capsys):

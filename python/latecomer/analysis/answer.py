@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..base import called
 from .blame import late_ranks, place_of, teams
-from .remedies import LOOK, REMEDIES, TRACE
-from .wording import CLEAR, LITTLE, percent, plain, seconds
+from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
+from .wording import BESIDE, CLEAR, LITTLE, NON_BLOCKING, percent, plain, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
-_UNSEEN = "non-blocking collectives, and messages between two ranks"
+_UNSEEN = f"{NON_BLOCKING}, {BESIDE}"  # of a trace, which does not tell what a program has
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Facts:
     remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
     unseen: str = ""  # what ranks may wait in that was not looked at
     folder: str = ""  # of the trace; empty: none
+    traces: str = "traces"  # a folder for the next trace
+    after: str = ""  # the command that gives this answer: "compare", "trace", or another one
     run_command: str = "COMMAND"  # what stands after `latecomer run --`; empty: no MPI program
 
 
@@ -180,14 +183,47 @@ def _place(facts: Facts) -> str:
 
 
 def _next(facts: Facts) -> str:
-    remedy = REMEDIES[finding(facts)]
-    do = f"{remedy.do[0].upper()}{remedy.do[1:]}"
-    command = remedy.command if facts.run_command else LOOK
+    do, command = _do(facts), _command(facts)
+    do = f"{do[0].upper()}{do[1:]}"
+    return f"{do}; then: {command}" if command else f"{do}."
+
+
+def _do(facts: Facts) -> str:
+    key = finding(facts)
+    remedy = REMEDIES[key]
+    if key == "rank" and _many(facts):
+        return remedy.many.format(hosts=_hosts(facts))
+    if key == "moving" and facts.late:
+        who = f"the ranks on host {plain(facts.hosts[0])}" if facts.host else _ranks(facts)
+        its = "their" if _many(facts) else "its"
+        return (
+            f"{remedy.do}; {who} matter{'' if _many(facts) else 's'} less: look at {its} "
+            f"{_hosts(facts)} after that"
+        )
+    return remedy.do
+
+
+def _hosts(facts: Facts) -> str:
+    return "hosts" if len(set(facts.hosts)) > 1 else "host"
+
+
+def _command(facts: Facts) -> str:
+    """A command that was not given just now, and that can be given; "" if there is none."""
+    if not facts.known and not facts.folder:
+        return ""  # nothing would be in a trace
+    command = REMEDIES[finding(facts)].command if facts.run_command else LOOK
     if command == LOOK and not facts.folder:
         command = TRACE if facts.run_command else ""
-    folder = shlex.quote(plain(facts.folder))
-    command = command.format(run=plain(facts.run_command), folder=folder)
-    return f"{do}; then: {command}" if command else f"{do}."
+    if command == COMPARE:
+        command = AFTER.get(facts.after, COMPARE)
+    if not command:
+        return ""
+    words = command.removeprefix(called.NAME).format(
+        run=plain(facts.run_command),
+        folder=shlex.quote(plain(facts.folder)),
+        traces=shlex.quote(plain(facts.traces)),
+    )
+    return f"{shlex.quote(called.called())}{words}"
 
 
 def _many(facts: Facts) -> bool:

@@ -13,10 +13,9 @@ import numpy as np
 from ..base.units import size
 from .answer import Facts, unless_unclear
 from .blame import late_ranks
-from .wording import plain, seconds
+from .wording import BESIDE, NON_BLOCKING, plain, seconds
 
 _HALF = 0.5  # of the cost: less is no place for it
-_ALWAYS_UNSEEN = "messages between two ranks, windows and files"
 
 
 def facts_of_job(
@@ -33,7 +32,7 @@ def facts_of_job(
         run_command=run_command,
         remarks=_remarks(job),
         known=job["told"] > 0,
-        unknown="" if job["told"] else "no call of it is known on all its ranks",
+        unknown="" if job["told"] else _why_unknown(job),
     )
     if not job["told"]:
         return common
@@ -62,17 +61,27 @@ def facts_of_job(
     return unless_unclear(Facts(**(vars(common) | known)), job["clock_error_s"])
 
 
+def _why_unknown(job: Mapping[str, Any]) -> str:
+    if job["short_calls"] or job["unmatched"] or any(job["calls"].values()):
+        return "no call of it is known on all its ranks"
+    if job["persistent"] or job["neighbour"]:
+        return "none of its collectives is of a kind that is timed"
+    if job["nonblocking"]:
+        return f"all its collectives are {NON_BLOCKING.split()[0]}, which are not timed"
+    return "it makes no collectives"
+
+
 def unseen(job: Mapping[str, Any]) -> str:
     """What ranks may have waited in that was not looked at."""
     counted = (
-        (job["nonblocking"], "non-blocking collectives"),
+        (job["nonblocking"], NON_BLOCKING),
         (job["persistent"], "requests for persistent collectives"),
         (job["neighbour"], "collectives among neighbours"),
         (job["calls"]["fallback_intercommunicator"], "calls between groups"),
         (job["unmatched"], "calls that not all ranks are known to have made alike"),
     )
     told = [f"{count:,} {what}" for count, what in counted if count]
-    return ", ".join([*told, _ALWAYS_UNSEEN])
+    return ", ".join([*told, BESIDE])
 
 
 def _waiting(place: Mapping[str, Any]) -> float:

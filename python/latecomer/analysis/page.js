@@ -18,7 +18,7 @@
   const named = (rank) => `rank ${rank} on ${data.hosts[data.host[rank]]}`;
   const gutter = 64; // for the names of ranks, left of a picture
   const late = new Set(data.late);
-  let group = data.groups[0], chosen = 0, cell = null; // the cell: a column, and a place in the order of the rows
+  let group = data.groups[0], chosen = data.costliest, cell = null; // the cell: a column, and a place in the order of the rows
   let order = [];
 
   // ---- arrivals

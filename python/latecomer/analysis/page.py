@@ -178,16 +178,17 @@ def _data(found: Lateness, late: Sequence[int]) -> dict[str, Any]:
     hosts = list(dict.fromkeys(map(plain, found.trace.hosts)))
     places = {host: number for number, host in enumerate(hosts)}
     shown = found.groups[:_GROUPS]
+    calls = [
+        (number, call) for number, group in enumerate(shown) for call in _chosen(group, len(shown))
+    ]
+    cost = [float(shown[number].cost[call]) for number, call in calls]
     return {
         "hosts": hosts,
         "host": [places[plain(host)] for host in found.trace.hosts],
         "late": list(late),
         "groups": [_group(group) for group in shown],
-        "calls": [
-            _call(found, number, call)
-            for number, group in enumerate(shown)
-            for call in _chosen(group, len(shown))
-        ],
+        "calls": [_call(found, number, call) for number, call in calls],
+        "costliest": cost.index(max(cost)),  # of these calls
     }
 
 

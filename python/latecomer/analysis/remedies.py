@@ -15,12 +15,15 @@ class Remedy:
     finding: str  # the report says
     means: str  # it is
     do: str  # do
-    command: str  # a verb and options of latecomer; {folder}, {html} and {run} are filled in
+    command: str  # a verb and options of latecomer; {folder}, {traces} and {run} are filled in
+    many: str = ""  # what to do about several ranks; {hosts} is filled in
 
 
 LOOK = "latecomer report {folder} --perfetto calls.json"  # where the program is not MPI's
 COMPARE = "latecomer run --compare -- {run}"
-TRACE = "latecomer run --trace traces -- {run}"
+TRACE = "latecomer run --trace {traces} -- {run}"
+REPORT = "latecomer report {folder}"
+AFTER = {"compare": TRACE, "trace": REPORT}  # instead of COMPARE: the command that was just given
 
 REMEDIES = {
     "rank": Remedy(
@@ -28,6 +31,7 @@ REMEDIES = {
         "a rank with more work, or a slow place to run",
         "look at its host: clock rate, other processes, temperature; else give it less work",
         COMPARE,
+        "look at their {hosts}: clock rate, other processes, temperature; else give them less work",
     ),
     "host": Remedy(
         "the ranks of one host cost the others most of the waiting",

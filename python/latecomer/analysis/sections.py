@@ -14,7 +14,7 @@ from . import parts as split_parts
 from .blame import important, place_name
 from .lateness import GroupLateness, Lateness
 from .places import Site
-from .what_if import baseline, by_gain, chief, label
+from .what_if import baseline, by_gain, chief, distrust, label
 from .wording import SAVED, group_name, percent, plain, saved, seconds
 
 if TYPE_CHECKING:
@@ -257,7 +257,11 @@ def _site(found: Lateness, site: Site) -> str:
 
 def what_if(answers: WhatIf, found: Lateness, mpi: str = "") -> Iterator[str]:
     """The heading, how it was done, and tables: the chief answers, and the rest folded."""
-    yield f"<h2>What if</h2>\n<p>{text(how(answers))}</p>"
+    yield "<h2>What if</h2>\n"
+    if not answers.trusted:
+        yield f"<p>{text(distrust(answers))}</p>"
+        return
+    yield f"<p>{text(how(answers))}</p>"
     done = [a.replayed for a in answers.answers if a.replayed]
     top = max([answers.measured, *(each.seconds for each in done)])
     waiting, moving = float(found.ranks.waiting.mean()), float(found.ranks.moving.mean())
@@ -280,14 +284,11 @@ def how(answers: WhatIf) -> str:
     """How it was found out, and how right it is."""
     error = abs(answers.simulator_error)
     costs = "were named" if answers.known else "were fitted to the trace: calibrate for better ones"
-    words = (
+    return (
         "The trace was replayed on the virtual network, with the computation between the calls as "
         f"it was measured. The costs of the network {costs}. The algorithms of the trace, "
-        f"simulated, come within {percent(error)} of the measured run"
+        f"simulated, come within {percent(error)} of the measured run."
     )
-    if error > 0.1:
-        words += ": too far off for the other answers to be trusted"
-    return words + "."
 
 
 def _row(name: str, run: float, waiting: float, moving: float, top: float) -> str:

@@ -90,6 +90,7 @@ def _what_if(answers: WhatIf) -> dict[str, Any]:
     return {
         "measured_s": answers.measured,
         "simulated_s": answers.repeated.seconds,
+        "trusted": answers.trusted,
         "network": answers.network,
         "calls": answers.calls,
         "answers": [_answer(answer) for answer in answers.answers],

@@ -20,6 +20,8 @@ from ..core.programs import problem
 from ..core.registry import algorithms, collectives
 from ..trace.model import SERVED, Trace
 from .replay import CallClass, Executes, Replay, Replayed
+from .wording import percent
+from .wording import seconds as times
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 NATIVE, AUTO, AS_IT_WAS = "native", "auto", "as it was"
+TRUSTED = 0.1  # the simulator's error, as a part of the measured run: above it nothing is told
 _SAMPLES = 15  # calls to fit a network by
 _MOST_READ = 2000  # calls that a mean is taken of
 _ROUNDS = 3  # of fitting
@@ -83,6 +86,11 @@ class WhatIf:
         """The repeated run's time, as a part of the measured, minus 1."""
         return self.repeated.seconds / self.measured - 1
 
+    @property
+    def trusted(self) -> bool:
+        """Tell whether the simulator repeats the run well enough for its other answers to count."""
+        return abs(self.simulator_error) <= TRUSTED
+
 
 def what_if(
     trace: Trace,
@@ -125,6 +133,16 @@ def what_if(
         simulator.factors,
         len(replay),
         simulator.handled,
+    )
+
+
+def distrust(answers: WhatIf) -> str:
+    """Why nothing is told."""
+    costs = "" if answers.known else "; costs of the network that calibrate measured may help"
+    return (
+        f"Not told what would save time: the same algorithms simulated take "
+        f"{times(answers.repeated.seconds)}, the run took {times(answers.measured)}, and more than "
+        f"{percent(TRUSTED)} off the other answers are not to be trusted{costs}."
     )
 
 
@@ -312,8 +330,10 @@ class _Simulator:
         return lambda came: np.array(series.call(came.tolist())["exits"])
 
     def _model(self, name: str, ranks: int, count: int, element: int, commutative: bool) -> str:
-        if name != MODELLED or self.native not in MODELS:
+        if name != MODELLED:
             return "fastest"
+        if self.native not in MODELS:
+            return self.native  # an algorithm
         return MODELS[self.native](Call(ranks, count, count * element, commutative))
 
     def suitable(self) -> list[str]:

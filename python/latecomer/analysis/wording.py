@@ -49,6 +49,9 @@ def group_name(name: str, ranks: int) -> str:
     return f"{name} ({ranks} ranks)"
 
 
+NON_BLOCKING = "non-blocking collectives"
+BESIDE = "messages between two ranks, windows and files"  # never looked at, whatever a program has
+
 LITTLE = 0.05  # of the time: below it collectives do not matter
 CLEAR = 2.0  # times as much as the other
 SHARE = 0.2  # of all waiting: who costs the others less is not named

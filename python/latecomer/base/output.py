@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import Console
     from rich.progress import Progress
 
 T = TypeVar("T")
 
+_MINUTE_S = 60.0
+_STEP_S = 0.3  # of a bar
 _WIDE = 200  # columns of a table that no terminal shows
 
 
@@ -40,32 +46,86 @@ def console() -> Console:
     return found
 
 
-class _NoBar:
-    """Stands for a bar where the output is no terminal."""
+class Lines:
+    """Stands for a bar where the output is no terminal: a line a minute."""
 
-    def __enter__(self) -> _NoBar:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._told = clock, clock()
+        self._tasks: list[_Task] = []
+
+    def __enter__(self) -> Lines:
         return self
 
     def __exit__(self, *error: object) -> None:
         pass
 
-    def add_task(self, description: str, total: float) -> int:  # noqa: ARG002
-        return 0
+    def add_task(self, description: str, total: float | None) -> int:
+        """The number of a task that has so much to do."""
+        self._tasks.append(_Task(description, total or 0.0))
+        return len(self._tasks) - 1
 
-    def update(self, task: int, **more: object) -> None:
-        pass
+    def update(
+        self, task: int, completed: float | None = None, description: str | None = None
+    ) -> None:
+        """What a task has done now, or is about now."""
+        known = self._tasks[task]
+        if completed is not None:
+            known.completed = completed
+        known.description = description or known.description
+        now = self._clock()
+        if now - self._told >= _MINUTE_S:
+            self._told = now
+            say(known.text())
 
     def advance(self, task: int) -> None:
-        pass
+        """One more is done."""
+        self.update(task, self._tasks[task].completed + 1)
 
-    def track(self, items: Iterable[T], description: str = "") -> Iterable[T]:  # noqa: ARG002
-        return items
+    def track(self, items: Iterable[T], description: str = "") -> Iterable[T]:
+        """The items, each done when the next one is asked for."""
+        every = list(items)
+        task = self.add_task(description, len(every))
+        for item in every:
+            yield item
+            self.advance(task)
 
 
-def progress_bar() -> Progress | _NoBar:
-    """On stderr while something takes long, if that is a terminal; leaves no trace."""
+@dataclass
+class _Task:
+    description: str
+    total: float
+    completed: float = 0.0
+
+    def text(self) -> str:
+        """As in `measuring: 40 %`."""
+        if self.total <= 1 or not self.completed:  # only its description changes
+            return self.description
+        return f"{self.description}: {100 * min(self.completed / self.total, 1):.0f} %"
+
+
+@contextmanager
+def elapsing(description: str, seconds: float) -> Iterator[None]:
+    """A bar for work that takes about so long, and does not tell how far it is."""
+    with progress_bar() as bar:
+        task, done, begin = bar.add_task(description, total=seconds), Event(), time.monotonic()
+
+        def watch() -> None:
+            while not done.wait(_STEP_S):
+                bar.update(task, completed=min(time.monotonic() - begin, 0.99 * seconds))
+
+        watcher = Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+
+def progress_bar() -> Progress | Lines:
+    """On stderr while something takes long: on a terminal a bar that leaves no trace."""
     if not sys.stderr.isatty():
-        return _NoBar()
+        return Lines()
     from rich.console import Console
     from rich.progress import Progress
 

@@ -1,4 +1,7 @@
-"""Files are written whole or not at all: what was there before stays until the new one is ready."""
+"""Files are written whole or not at all: what was there before stays until the new one is ready.
+
+Whether one can be written is asked before hours are spent on what it is to hold.
+"""
 
 from __future__ import annotations
 
@@ -82,3 +85,30 @@ def _identity(path: Path) -> object:
     except OSError:
         return str(path.resolve())
     return (found.st_dev, found.st_ino) if path.is_file() else object()
+
+
+class WriteError(UserError, ValueError):
+    """A file that an option names cannot be written."""
+
+
+def check_file(what: str, path: Path) -> None:
+    """Check that the file can be written; `what` is it for. Changes nothing. Raises WriteError."""
+    if path.is_dir():
+        raise WriteError(f"a folder is no file for {what}", path, "name a file in it")
+    if not path.exists():
+        check_folder(what, path.absolute().parent, path)
+    elif not os.access(path, os.W_OK):
+        raise WriteError(f"cannot write {what}", path, "name a file that can be written")
+
+
+def check_folder(what: str, folder: Path, path: Path) -> None:
+    """Check that `path` can be made in the folder. Raises WriteError."""
+    if not folder.is_dir():
+        raise WriteError(f"no such folder for {what}", path, "make it first, with mkdir")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        why = error.strerror or error
+        remedy = "name one in a folder that can be written to"
+        raise WriteError(f"cannot write {what} ({why})", path, remedy) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import simgrid
 from ..base.errors import UserError
 from ..lab import privilege, slurm
-from ..launch import mpi, processes, program
+from ..launch import mpi, preload, processes, program
 
 _BUILD = "run ./demo or ./test at the root of the clone"
 _INSTALL = {
@@ -40,6 +40,7 @@ def findings() -> list[Finding]:
         *(_family(name, families) for name in _INSTALL),
         *_thread_levels(families),
         *(_bench(family.name) for family in families),
+        _dropin(),
         *_namespaces(),
         _simgrid(),
         _slurm(),
@@ -57,7 +58,13 @@ def can_bench(found: Sequence[Finding]) -> bool:
     return _CORE in good and bool(families)
 
 
-_CORE = "compiled core"
+def can_run(found: Sequence[Finding]) -> list[str]:
+    """The MPI libraries whose programs can run with the drop-in library."""
+    good = {finding.name for finding in found if finding.ok}
+    return [name for name in _INSTALL if {_mpi_line(name), _DROPIN} <= good]
+
+
+_CORE, _DROPIN = "compiled core", "drop-in library"
 
 
 def _mpi_line(family: str) -> str:
@@ -105,6 +112,13 @@ def _bench(family: str) -> Finding:
     if path := program.find(family):
         return Finding(_bench_line(family), True, str(path))
     return Finding(_bench_line(family), False, "not built", _BUILD)
+
+
+def _dropin() -> Finding:
+    try:
+        return Finding(_DROPIN, True, str(preload.library()))
+    except UserError:
+        return Finding(_DROPIN, False, "not built", _BUILD)
 
 
 def _namespaces() -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from ..base.output import say
+from ..base.output import elapsing, say
 from ..bench.job import ELSEWHERE, scratch
 from ..bench.places import Place
 from ..core.compiled import __version__
@@ -32,7 +32,9 @@ def calibrate(place: Place, seconds: float, deadline: float | None, keep: Path |
         output.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
         expected = _expected(place, seconds)
         say(f"measuring at {place.name}, {place.ranks} ranks, about {expected:.0f} s")
-        code = place.run(_arguments(seconds, output), deadline or DEFAULT_DEADLINE_S + 5 * expected)
+        limit = deadline or DEFAULT_DEADLINE_S + 5 * expected
+        with elapsing("measuring", expected):
+            code = place.run(_arguments(seconds, output), limit)
         if code:
             what = "the calibration program failed"
             raise BenchError(what, f"exit code {code}", "see its messages above")

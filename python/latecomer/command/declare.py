@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -10,6 +11,14 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 HELP = ("--help", "-h")  # of every command
 Value = str | int | float | Path | bool
+
+_TIME = re.compile(r"([^A-Za-z]+(?:[eE][+-]?\d+)?)(ms|s|min|m|h)?")
+_UNITS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_LEAST_S, _MOST_S = 0.1, 1e7
+
+
+class Seconds(float):
+    """The type of options that are a time of a job: seconds, or a number with its unit."""
 
 
 class UsageError(Exception):
@@ -89,6 +98,10 @@ class Parameter:
 
     def read(self, text: str) -> Value:
         """The value of a text. Raises UsageError."""
+        if self.type is Path and not text:
+            raise bad_value(self.name, "''; give a path")
+        if self.type is Seconds:
+            return self._read_seconds(text)
         if self.type not in (int, float):
             return self.type(text)
         try:
@@ -98,6 +111,17 @@ class Parameter:
             raise bad_value(self.name, f"'{text}'; give a {kind}{self.range}") from None
         if not self._in_range(value):
             raise bad_value(self.name, f"{text}; give a number{self.range}")
+        return value
+
+    def _read_seconds(self, text: str) -> float:
+        found = _TIME.fullmatch(text)
+        try:
+            value = float(found[1]) * _UNITS[found[2]] if found else 0.0
+        except ValueError:
+            value = 0.0
+        if not _LEAST_S <= value <= _MOST_S:
+            right = f"seconds or a time with its unit, from {_LEAST_S} s to {_MOST_S:.0f} s"
+            raise bad_value(self.name, f"'{text}'; give {right}, as in 90, 1.5s, 10m or 2h")
         return value
 
     def _in_range(self, value: float) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from .declare import Group, Parameter
 
-_WIDEST = 100
+_WIDEST, _NARROWEST = 100, 20  # columns of a text
 _HELP_ROW = ("-h, --help", "Show this message.")
 _NAMES = 30  # columns for names, at most
 
@@ -88,13 +88,12 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
     column = 4 + max((len(name) for name, _ in rows if len(name) <= _NAMES), default=_NAMES)
     lines = ["", f"{title}:"]
     for name, text in rows:
-        told = textwrap.wrap(
-            text, _width() - column, break_on_hyphens=False, break_long_words=False
-        )
+        told = textwrap.wrap(text, _width(column), break_on_hyphens=False, break_long_words=False)
         head = [f"  {name:{column - 2}}{told.pop(0)}"] if len(name) <= _NAMES else [f"  {name}"]
         lines += [*head, *(" " * column + line for line in told)]
     return lines
 
 
-def _width() -> int:
-    return min(_WIDEST, shutil.get_terminal_size().columns)
+def _width(before: int = 0) -> int:
+    """Columns for a text behind others."""
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size().columns) - before)

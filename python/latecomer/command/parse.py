@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..base.guess import guess
 from .declare import HELP, Group, Parameter, UsageError, Verb, parameters
 
 
@@ -20,7 +21,7 @@ def dispatch(group: Group, path: str, words: Sequence[str]) -> int:
         if first not in group.commands:
             raise _unknown(first, group.commands)
     except UsageError as error:
-        raise UsageError(f"{error} See '{path} --help'.") from None
+        raise _with_help(error, path) from None
     found = group.commands[first]
     path = f"{path} {first}"
     if isinstance(found, Group):
@@ -32,14 +33,7 @@ def _unknown(word: str, known: Iterable[str]) -> UsageError:
     if not word:
         return UsageError("Missing command.")
     kind = "option" if word.startswith("-") else "command"
-    return UsageError(f"No such {kind} '{word}'{_guess(word, known)}.")
-
-
-def _guess(word: str, known: Iterable[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]}?"[:-1] if close else ""
+    return UsageError(f"No such {kind} '{word}'{guess(word, known)}.")
 
 
 def _call(verb: Verb, path: str, words: Sequence[str]) -> int:
@@ -53,7 +47,12 @@ def _call(verb: Verb, path: str, words: Sequence[str]) -> int:
             return 0
         return verb(**values) or 0
     except UsageError as error:
-        raise UsageError(f"{error} See '{path} --help'.") from None
+        raise _with_help(error, path) from None
+
+
+def _with_help(error: UsageError, path: str) -> UsageError:
+    """The error as a sentence, and where the help is."""
+    return UsageError(f"{str(error).rstrip('.')}. See '{path} --help'.")
 
 
 def read(declared: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] | None:
@@ -97,7 +96,7 @@ def _take_option(
     if name not in named:
         known = [name for each in named.values() for name in each.option.names]
         raise UsageError(f"No such option '{word.partition('=')[0]}'"
-                         f"{_guess(name, [*known, '--help'])}.")  # fmt: skip
+                         f"{guess(name, [*known, '--help'])}.")  # fmt: skip
     found = named[name]
     if found.is_flag:
         if equals:

@@ -141,6 +141,12 @@ def brief(text: str) -> str:
     return ", ".join(f"{name} {_amount(name, value)}" for name, value in shown.items())
 
 
+def told(text: str) -> str:
+    """A text that holds costs, or costs and their source in brackets, with the costs for people."""
+    costs, bracket, source = text.partition(" (")
+    return f"{brief(costs)}{bracket}{source}" if costs.startswith("alpha=") else text
+
+
 def _costs(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split(","))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ..base.guess import guess
 from .compiled import core
 
 
@@ -64,6 +65,55 @@ def algorithms(collective: str | None = None) -> list[Algorithm]:
             f"collective: {collective!r} is not usable; right would be one of {', '.join(known)}"
         )
     return [row for row in rows if collective in (None, row.collective)]
+
+
+def check_choice(collective: str, text: str) -> None:
+    """Check an algorithm with its parameters. Raises ValueError, which guesses what was meant."""
+    try:
+        core.check_choice(collective, text)
+    except ValueError as error:
+        name, names = text.partition(":")[0], _names(collective)
+        if name in names:
+            raise
+        raise ValueError(f"{error}{guess(name, names)}") from None
+
+
+def check_choices(text: str) -> None:
+    """Check what LATECOMER_ALGORITHM takes: a name for all collectives that have it, or a list as
+    in `allreduce:ring;bcast:binomial`. Raises ValueError.
+    """
+    for entry in text.split(";"):
+        collective, colon, choice = entry.partition(":")
+        if colon and collective in collectives():
+            check_choice(collective, choice)
+        else:
+            _check_for_all(entry)
+
+
+def _check_for_all(text: str) -> None:
+    """Check that a collective takes this choice. Raises ValueError."""
+    name = text.partition(":")[0]
+    having = [each for each in collectives() if name in _names(each)]
+    if not having:
+        every = sorted({row.name for row in _all()})
+        raise ValueError(
+            f"algorithm: '{name}' is not usable; right would be a name that `latecomer algorithms` "
+            f"lists, or a list as in 'allreduce:ring;bcast:binomial'{guess(name, every)}"
+        )
+    if not any(_takes(each, text) for each in having):
+        core.check_choice(having[-1], text)  # which says why
+
+
+def _takes(collective: str, text: str) -> bool:
+    try:
+        core.check_choice(collective, text)
+    except ValueError:
+        return False
+    return True
+
+
+def _names(collective: str) -> list[str]:
+    return [row.name for row in _all() if row.collective == collective]
 
 
 def is_arrival_aware(collective: str, algorithm: str) -> bool:

@@ -221,6 +221,12 @@ def is_launcher(word: str) -> bool:
     return name.startswith(("mpirun", "mpiexec")) or name in _OTHER_LAUNCHERS
 
 
+def looks_like_a_program(word: str) -> bool:
+    """Tell whether this word, which is no launcher that is known, is rather a program of MPI."""
+    name = Path(word).name
+    return "/" in word or name.startswith("python") or bool(_linked_with(word))
+
+
 def library_of(launcher: str) -> str:
     """As in "Open MPI 4.1.4", by what a launcher says of itself; "" for others, as srun."""
     path = shutil.which(launcher)

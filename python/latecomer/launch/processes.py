@@ -170,5 +170,5 @@ def _deadline_error(deadline: float | None, names: list[str]) -> DeadlineError:
     return DeadlineError(
         f"still running after {deadline:g} s and killed",
         ", ".join(names[:_LISTED] + more),
-        "find out what it waits for, or allow more time with --deadline SECONDS",
+        "find out what it waits for, or allow more time with --deadline TIME",
     )

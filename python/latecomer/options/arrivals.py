@@ -15,11 +15,10 @@ from pathlib import Path
 
 from ..base.errors import UserError
 from ..base.regular import read_text
-from .choices import PATTERNS
+from .choices import LONGEST_S, PATTERNS
 
 BALANCED_FIRST = 8  # balanced iterations before every sweep, for the absorption time
 
-MOST = 1e6  # seconds of lateness: the longest time that is simulated
 
 _FILE = "file:"
 
@@ -164,6 +163,6 @@ def _read_seconds(cell: str, place: str) -> float:
     except ValueError:
         remedy = "give seconds from 0 up as in 0.005, or a unit as in 5ms"
         raise ArrivalError(f"{place}: not a lateness", repr(cell), remedy) from None
-    if found > MOST:
-        raise ArrivalError(f"{place}: lateness", repr(cell), f"give at most {MOST:g} seconds")
+    if found > LONGEST_S:
+        raise ArrivalError(f"{place}: lateness", repr(cell), f"give at most {LONGEST_S} seconds")
     return found

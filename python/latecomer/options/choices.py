@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..base.guess import listed
 from ..base.output import say
 from .errors import OptionError
 
@@ -34,6 +35,7 @@ PLACES = ("lab", "local", "inherit")
 RENAMED = {"--estimate": {"wrong": "reversed"}, "--progress": {"declared": "as-configured"}}
 FORMATS = ("table", "csv", "json", "osu")
 PLOTS = (".svg", ".png", ".html")
+LONGEST_S = 1_000_000  # a time: as in the simulator
 MOST_RANKS = 4096  # that are simulated, checked or shown
 
 
@@ -43,7 +45,7 @@ def one_of(option: str, value: str, choices: Iterable[str]) -> str:
         deprecated(f"{option} {value}", f"{option} {new}")
         return new
     if value not in choices:
-        raise OptionError(f"no such {option}", value, f"use {', '.join(choices)}")
+        raise OptionError(f"no such {option}", value, f"use {listed(value, choices)}")
     return value
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..base.guess import listed
 from ..base.output import say
 from ..core import registry
 from ..core.compiled import core
 from .arrivals import Pattern
-from .choices import NO_OPERATOR, OPERATORS, TYPE_BYTES, one_of
+from .choices import LONGEST_S, NO_OPERATOR, OPERATORS, TYPE_BYTES, one_of
 from .errors import OptionError
 
 _MOST_COUNT = 2**31 - 1
@@ -37,7 +38,7 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
     for name in (part.strip() for part in text.split(",")):
         chosen += _able(collective, every, commutes) if name == "all" else [name]
     for name in chosen:
-        core.check_choice(collective, name)
+        registry.check_choice(collective, name)
         if not core.accepts_operator(collective, name, commutes):
             able = ", ".join(_accepting(collective, every, commutes, without="native"))
             raise OptionError(f"--op does not go with {name}", op, f"use all, or of {able}")
@@ -91,7 +92,7 @@ def choose_count(size: str | None, count: str | None, type_: str, op: str) -> in
 def choose_operator(collective: str, op: str | None) -> str:
     """The operator, or that there is none. Raises OptionError, ValueError for no collective."""
     if collective not in (known := registry.collectives()):
-        raise OptionError("no such --collective", collective, f"use {', '.join(known)}")
+        raise OptionError("no such --collective", collective, f"use {listed(collective, known)}")
     if known[collective].combines:
         return one_of("--op", op or "sum", OPERATORS)
     if op is not None:
@@ -106,6 +107,14 @@ def choose_root(collective: str, root: int | None) -> int:
     return root or 0
 
 
+def read_seconds(option: str, text: str) -> float:
+    """A time that may be measured or simulated. Raises OptionError and ValueError."""
+    value = core.parse_seconds(option, text)
+    if value > LONGEST_S:
+        raise OptionError(f"{option} out of range", text, f"use times up to {LONGEST_S}s")
+    return value
+
+
 def choose_delays(text: str | None, pattern: Pattern) -> list[float]:
     """Seconds; none for arrivals from a file. Raises OptionError."""
     if pattern.path is not None:
@@ -114,7 +123,7 @@ def choose_delays(text: str | None, pattern: Pattern) -> list[float]:
         return []
     default = "0" if pattern.name == "balanced" else _DEFAULT_DELAY
     parts = (text or default).split(",")
-    delays = list(dict.fromkeys(core.parse_seconds("--delay", part.strip()) for part in parts))
+    delays = list(dict.fromkeys(read_seconds("--delay", part.strip()) for part in parts))
     if pattern.name == "balanced" and any(delays):
         raise OptionError("--delay given", text, "leave it out, or use --arrivals onelate")
     return delays

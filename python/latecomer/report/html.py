@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 
 from ..base.pages import POLICY, STYLE
+from ..core import networks
 from ..core.native_choices import MODELS
 from ..results.statistics import Row
 from . import looks, plot, sweep
@@ -23,6 +24,8 @@ from .table import (
     size,
     yardstick,
 )
+
+_AS = "as="  # among the parameters of an algorithm that chose another one
 
 _HOW_TO_READ = (
     (
@@ -78,6 +81,9 @@ def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>"
     yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(_lead(rows))}</p>"
+    if (complete := used.get("complete", "yes")) != "yes":
+        yield f"<p class=alarm>Not complete: {escape(str(complete))}. This is what was measured "
+        yield "before that.</p>"
     yield from _findings(rows)
     caption = f"<figcaption>{escape(said)}</figcaption>" if (said := plot.note(rows)) else ""
     yield f"<figure>{plot.inline_svg(rows)}{caption}</figure>"
@@ -89,7 +95,7 @@ def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
         for block in by_delay(rows):
             yield from _table(block)
         yield from _definitions("How to read it", _how_to_read(rows))
-    yield from _definitions("What was used", used.items())
+    yield from _definitions("What was used", ((name, _told(value)) for name, value in used.items()))
     yield "</body>\n</html>"
 
 
@@ -105,7 +111,7 @@ def _how_to_read(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
 def _lead(rows: Sequence[Row]) -> str:
     row = rows[0]
     sizes = _span(rows, "bytes", size)
-    network = row.network.replace(",", ", ")  # lines are broken at spaces
+    network = networks.told(row.network)
     return f"{sizes}, operator {row.op}, arrivals {delays_title(rows)}; {network}, {row.mpi}"
 
 
@@ -129,17 +135,27 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _finding(block: Sequence[Row]) -> str:
+    """Who is fastest, and by how much; first that nobody clearly is, where that is so."""
     row, names = best(block), _names(block)
-    text = f"<b>{escape(names[row])}</b> is fastest with {number(row.elapsed_ms)} ms"
+    who, took = f"<b>{escape(names[row])}</b>{_choice(row)}", f"{number(row.elapsed_ms)} ms"
+    near = [r for r in block if r is not row and r.elapsed_q1_ms <= row.elapsed_q3_ms]
+    text = f"{who} is fastest with {took}"
+    if near:
+        others = escape(", ".join(names[r] for r in near))
+        text = f"no clear difference between {who} with {took}, the least, and {others}"
     rivals = ((yardstick(block), row.speedup_native), ("ring", row.speedup_ring))
     told = [
         f"{number(speedup)} times as fast as {_described(name)}"
         for name, speedup in rivals
-        if speedup and row.algorithm != name
+        if speedup and name not in (row.algorithm, *(r.algorithm for r in near))
     ]
-    near = [names[r] for r in block if r is not row and r.elapsed_q1_ms <= row.elapsed_q3_ms]
-    ties = [f"not clearly faster than {escape(', '.join(near))}"] if near else []
-    return "; ".join([", ".join([text, *told]), *ties])
+    return ", ".join([text, *told])
+
+
+def _choice(row: Row) -> str:
+    """As in `, which chose ring`: of an algorithm that chooses another one."""
+    chosen = [word.removeprefix(_AS) for word in row.parameters.split() if word.startswith(_AS)]
+    return f", which chose {escape(chosen[0])}," if chosen else ""
 
 
 def _names(block: Sequence[Row]) -> dict[Row, str]:
@@ -177,6 +193,10 @@ def _definitions(title: str, entries) -> Iterator[str]:
     for name, text in entries:
         yield f"<dt>{escape(str(name).replace('_', ' '))}</dt><dd>{escape(_words(text))}</dd>"
     yield "</dl>"
+
+
+def _told(value: object) -> object:
+    return networks.told(value) if isinstance(value, str) else value
 
 
 def _words(value: object) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.output import console, say
-from ..base.written import check_apart, write_text
+from ..base.written import check_apart, check_file, write_text
 from ..core import networks
 from ..options.choices import PLOTS
 from ..options.errors import BenchError, OptionError
@@ -107,7 +107,7 @@ def _tables(rows: Sequence[statistics.Row], width: int) -> RenderableType:
         from . import sweep_table
 
         return sweep_table.rich_table(rows, width)
-    return table.rich_tables(rows, width >= _WIDE)
+    return table.rich_tables(rows, width)
 
 
 def _wide(rows: Sequence[statistics.Row]) -> int:
@@ -128,10 +128,7 @@ def check_paths(
 ) -> None:
     """Before anything is measured: can all files be written? Raises UserError."""
     for path in (*results, *plots):
-        if not path.absolute().parent.is_dir():
-            raise OptionError("no such folder for a result", path, "make it first, with mkdir")
-        if path.is_dir():
-            raise OptionError("a folder is no file for a result", path, "name a file in it")
+        check_file("a result", path)
     check_apart([*results, *plots])
     for path in plots:
         if path.suffix not in kinds:

@@ -18,6 +18,7 @@ from ..results.statistics import Row
 from .lines import lines
 from .table import delays_title, number
 
+_NARROW = 9  # columns of a screen for a number
 TITLE = "last exit after the last arrival, ms"
 
 
@@ -71,7 +72,7 @@ def rich_table(rows: Sequence[Row], width: int) -> RenderableType:
     """A table for a terminal, the best times marked; only the best where not all fit."""
     row = rows[0]
     title = Text(f"{row.collective}, {row.op}, {delays_title(rows)}: {TITLE}", "bold")
-    return Group(title, _all(rows) if least_width(rows) <= width else _fastest(rows))
+    return Group(title, _all(rows) if least_width(rows) <= width else _fastest(rows, width))
 
 
 def least_width(rows: Sequence[Row]) -> int:
@@ -90,12 +91,19 @@ def _all(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _fastest(rows: Sequence[Row]) -> Table:
+def _fastest(rows: Sequence[Row], width: int) -> Table:
+    """The best algorithm of each case; without the limit where the names would not fit beside."""
+    case, found = _case_names(rows), table_lines(rows)
+    told = [(line, *_first(list(line.fastest.values()))) for line in found]
+    names = max((len(name) for _, name, _ in told), default=0)
+    limit = [] if width < names + _NARROW * (len(case) + 2) else ["limit"]
     table = Table(box=None)
-    for name in (*_case_names(rows), "limit", "fastest", "ms"):
-        table.add_column(name, justify="left" if name == "fastest" else "right")
-    for line in table_lines(rows):
-        table.add_row(*line.case, number(line.limit), *_first(list(line.fastest.values())))
+    for name in (*case, *limit):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("fastest", overflow="fold")
+    table.add_column("ms", justify="right", no_wrap=True)
+    for line, name, time in told:
+        table.add_row(*line.case, *([number(line.limit)] if limit else []), name, time)
     return table
 
 

@@ -31,7 +31,10 @@ _HEADINGS = (
     "x ring",
     "wrong",
 )
+_WIDE = 100  # columns of a screen that shows all
 _WIDE_ONLY = ("quartiles", "absorbed")
+_DROPPED = (*_WIDE_ONLY, "limit", "wrong", "x native", "x ring", "after last")  # in this order
+_PAD = 2  # columns of a screen between two of a table
 _LEGEND = (  # for the first table of a screen
     ({"elapsed"}, "elapsed: mean of a rank in the call"),
     ({"limit"}, "limit: least after last"),
@@ -123,13 +126,27 @@ def yardstick(rows: Sequence[Row]) -> str:
     return models[0] if models and "native" not in names else "native"
 
 
-def rich_tables(rows: Sequence[Row], wide: bool = True) -> RenderableType:
-    """A table for each delay, the best elapsed time marked; fewer columns if not `wide`."""
+def rich_tables(rows: Sequence[Row], width: int = _WIDE) -> RenderableType:
+    """A table for each delay, the best elapsed time marked; fewer columns where not all fit."""
     from rich.console import Group
 
-    shown = [name for name in columns(rows) if wide or name not in _WIDE_ONLY]
+    shown = _fitting(rows, width)
     first, *others = (_rich_table(block, shown) for block in by_delay(rows))
     return Group(first, legend(shown), "", *(part for table in others for part in (table, "")))
+
+
+def _fitting(rows: Sequence[Row], width: int) -> list[str]:
+    """The columns that fit beside the whole names of the algorithms."""
+    shown = [name for name in columns(rows) if width >= _WIDE or name not in _WIDE_ONLY]
+    texts = [headings(rows, shown), *(cells(row, shown) for row in rows)]
+    own = {name: _PAD + max(map(len, column))
+           for name, column in zip(shown, zip(*texts, strict=True), strict=True)}  # fmt: skip
+    names = _PAD + max(len(row.algorithm) for row in rows)
+    wrong = any(row.wrong for row in rows)
+    for name in sorted(_DROPPED, key=lambda name: wrong and name == "wrong"):
+        if names + sum(own[each] for each in shown) > width and name in shown:
+            shown.remove(name)
+    return shown
 
 
 def legend(shown: Sequence[str]) -> str:
@@ -150,7 +167,8 @@ def _rich_table(block: Sequence[Row], shown: Sequence[str]) -> Table:
     winner = best(block)
     for row in block:
         values = dict(zip(shown, map(Text, cells(row, shown)), strict=True))
-        values["wrong"].stylize("bold red" if row.wrong else "")
+        if row.wrong and "wrong" in values:
+            values["wrong"].stylize("bold red")
         name = Text.assemble(row.algorithm, " ", (row.parameters, "dim"))
         style = "bold green" if row is winner else None
         table.add_row(name, *values.values(), style=style)

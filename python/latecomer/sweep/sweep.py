@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..base.guess import listed
 from ..base.output import say
 from ..core import registry
 from ..core.compiled import core
@@ -179,7 +180,7 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
                 remedy += ", models of what MPI libraries choose"
             raise OptionError("no MPI library runs on the virtual network", name, remedy)
         if name.partition(":")[0] not in ("all", *known, *models):
-            remedy = f"use all, {', '.join([*models, *known])}"
+            remedy = f"use {listed(name, ['all', *models, *known])}"
             raise OptionError("no such algorithm to simulate", repr(name), remedy)
         if name in models:
             chosen.append(name)

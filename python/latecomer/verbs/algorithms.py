@@ -7,6 +7,7 @@ from typing import Annotated
 
 import latecomer
 
+from ..base.guess import listed
 from ..command.declare import argument, bad_value
 from .options import Json, option
 
@@ -42,10 +43,10 @@ def algorithms(names: Names = None, collective: Collective = None, as_json: Json
     for name in wanted:
         if all(row.name != name for row in rows):
             known = sorted({row.name for row in latecomer.algorithms(collective)})
-            raise bad_value("NAME", f"'{name}'; give some of {', '.join(known)}")
+            raise bad_value("NAME", f"'{name}'; give some of {listed(name, known)}")
     if as_json:
-        listed = [asdict(row) for row in rows]
-        print_json({"version": latecomer.__version__, "algorithms": listed})
+        every = [asdict(row) for row in rows]
+        print_json({"version": latecomer.__version__, "algorithms": every})
     elif names:
         print("\n\n".join(_details(row, console().width) for row in rows))
     else:

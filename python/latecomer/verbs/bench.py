@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ..command.declare import Seconds
 from ..options import choices
 from ..options.choices import one_of
 from ..options.errors import OptionError
@@ -102,9 +103,9 @@ Network = Annotated[
 ]  # fmt: skip
 Mpi = Annotated[str | None, option("--mpi", "openmpi|mpich", "Use this MPI library.")]
 Deadline = Annotated[
-    float | None,
-    option("--deadline", "S", "Kill everything after so many seconds. The default is 5 times the "
-           "expected time, and at least 600.", min=0.1),
+    Seconds | None,
+    option("--deadline", "TIME", "Kill everything after this time, as in 90, 10m or 2h. The "
+           "default is 5 times the expected time, and at least 600 s."),
 ]  # fmt: skip
 
 
@@ -156,7 +157,6 @@ def bench(
     Example: latecomer bench --algorithms native,ring,prereduced_ring --delay 0,5ms,50ms
     """
     from ..bench import benchmark, places
-    from ..core.compiled import core
     from ..options import choose
     from ..report import result
 
@@ -179,7 +179,7 @@ def bench(
         iterations=iterations,
         warmup=warmup,
         seed=seed,
-        compute=core.parse_seconds("--compute", compute),
+        compute=choose.read_seconds("--compute", compute),
         edge=edge,
         estimate=one_of("--estimate", estimate, choices.ESTIMATES),
         progress=one_of("--progress", progress, choices.PROGRESS),

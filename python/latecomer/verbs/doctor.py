@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from ..base.called import called
 from .options import Json
 
 if TYPE_CHECKING:
@@ -34,7 +35,17 @@ def doctor(as_json: Json = False) -> int:
 def _text(found: Sequence[Finding], ready: bool) -> str:
     lines = [line for finding in found for line in _lines(finding)]
     verdict = "ready: `latecomer bench` can run here" if ready else "not ready for a benchmark"
-    return "\n".join([*lines, verdict])
+    return "\n".join([*lines, *_launchers(found), verdict])
+
+
+def _launchers(found: Sequence[Finding]) -> list[str]:
+    """Whether `latecomer run` works, for those who only want that."""
+    from ..bench.checks import can_run
+
+    verb = f"`{called()} run -- mpirun ...`"
+    if able := can_run(found):
+        return [f"ready: {verb} can run here, for programs of {' and '.join(able)}"]
+    return [f"not ready for {verb}: it needs an MPI library and the drop-in library"]
 
 
 def _lines(finding: Finding) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from ..base.output import print_json, say
-from ..command.declare import argument, flag
+from ..command.declare import Seconds, argument, flag
 from ..launch.processes import DEFAULT_DEADLINE_S
 from .options import ClockSkew, Json, option
 
@@ -36,7 +36,9 @@ Mpi = Annotated[
     option("--mpi", "openmpi|mpich", "Use this MPI library. The default is the one that COMMAND is "
            "linked with."),
 ]  # fmt: skip
-Deadline = Annotated[float, option("--deadline", "S", "Kill everything after so many seconds.")]
+Deadline = Annotated[
+    Seconds, option("--deadline", "TIME", "Kill everything after this time, as in 90, 10m or 2h.")
+]
 Quiet = Annotated[bool, flag("--quiet", "Do not print the settings of the cluster on stderr.")]
 Command = Annotated[list[str], argument("COMMAND...", "A program and its arguments.")]
 

@@ -6,6 +6,7 @@ import re
 
 import latecomer
 
+from ..base.guess import listed
 from ..command.declare import bad_value
 from ..options.choices import MOST_RANKS
 
@@ -39,5 +40,5 @@ def choose(names: str | None, collective: str | None = None) -> list[latecomer.A
     known = sorted({row.name for row in rows})
     for name in wanted:
         if name not in known:
-            raise bad_value("--algorithms", f"'{name}'; give some of {', '.join(known)}")
+            raise bad_value("--algorithms", f"'{name}'; give some of {listed(name, known)}")
     return [row for row in rows if row.name in wanted]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..base.guess import listed
 from ..base.output import print_json, progress_bar, say
 from ..base.written import check_apart, write_text
-from ..command.declare import argument
+from ..command.declare import argument, bad_value
 from .options import Json, option
+from .settings import fresh_folder, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from ..analysis.answer import Answer, Facts
     from ..analysis.lateness import Lateness
@@ -105,6 +107,15 @@ def report(
     part = _part(skip, start, end)
     outputs = [file for file in (html, perfetto, csv, parquet) if file]
     check_apart(outputs)
+    _check_native(native)
+    model = "" if native == NATIVE else native
+    if (perfetto or csv or parquet or otf2) and html is None and not as_json:
+        refuse("an export has all calls, and no answers without --html or --json", {
+            "--skip": skip is not None, "--from": start, "--to": end, "--network": network,
+            "--native": model, "--budget": budget is not None,
+        })  # fmt: skip
+    if budget == 0:
+        refuse("--budget 0 leaves the what-if out", {"--network": network, "--native": model})
     trace = read(folder)
     check_apart(outputs, [*trace.inputs, folder / NAME])
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
@@ -124,6 +135,19 @@ def report(
     return _report(trace, part, html, network, native, budget, as_json)
 
 
+def _check_native(name: str) -> None:
+    """Raises UsageError."""
+    from ..core.native_choices import MODELLED, MODELS
+    from ..core.registry import algorithms, check_choice
+
+    if name in MODELS:
+        return
+    known = [*MODELS, *(row.name for row in algorithms(MODELLED) if row.kind == "program")]
+    if name.partition(":")[0] not in known:
+        raise bad_value("--native", f"'{name}'; give {listed(name, known)}")
+    check_choice(MODELLED, name)
+
+
 @dataclass(frozen=True)
 class Seen:
     """A trace that was analysed, and what is known of its run."""
@@ -134,8 +158,8 @@ class Seen:
     about: About
 
 
-def see(trace: Trace, part: Mapping[str, Any]) -> Seen:
-    """The answer, with lines of the program where they can be found."""
+def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
+    """The answer, with lines of the program where they can be found; `known` of its facts."""
     from ..analysis.answer import answer_of, facts
     from ..analysis.code import lines_of
     from ..analysis.cut import analysed
@@ -144,8 +168,9 @@ def see(trace: Trace, part: Mapping[str, Any]) -> Seen:
     found = analysed(trace, **part)
     run = about(Path(trace.source), trace.started)
     found.code = lines_of((site.site for site in found.sites), run)
-    known = facts(found, run_command=run.command_line)
-    return Seen(found, known, answer_of(known), run)
+    told = facts(found, run_command=run.command_line)
+    told = replace(told, **{"traces": fresh_folder(), **known})
+    return Seen(found, told, answer_of(told), run)
 
 
 def _part(skip: int | None, start: str, end: str) -> dict[str, Any]:
@@ -214,6 +239,7 @@ def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
     import latecomer
 
     from ..analysis.page import page
+    from ..core import networks
 
     trace = seen.found.trace
     used: dict[str, Any] = {
@@ -222,12 +248,17 @@ def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
         "clock": trace.clock,
     }
     if answers:
-        used["network, before it was fitted"] = answers.network
-        factors = sorted(answers.factors.values())
-        if factors:
-            used["its costs times"] = f"{factors[0]:.3g} to {factors[-1]:.3g}, by class of calls"
+        used["network, before it was fitted"] = networks.told(answers.network)
+        if answers.factors:
+            used["its costs times"] = _span(answers.factors.values())
     text = page(seen.found, seen.facts, seen.said, seen.about, answers, used)
     write_text(file, text)
+
+
+def _span(factors: Collection[float]) -> str:
+    """As in `0.5 to 2, by class of calls`; one number where both are equal."""
+    ends = dict.fromkeys(f"{each:.3g}" for each in (min(factors), max(factors)))
+    return " to ".join(ends) + (", by class of calls" if len(ends) > 1 else "")
 
 
 def _answers(found: Lateness, network: str, native: str, seconds: float) -> WhatIf | None:
@@ -251,9 +282,11 @@ def _answers(found: Lateness, network: str, native: str, seconds: float) -> What
 
 
 def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
-    from ..analysis.what_if import baseline, chief, label
+    from ..analysis.what_if import baseline, chief, distrust, label
     from ..analysis.wording import saved, seconds
 
+    if not answers.trusted:
+        return [f"What if: {distrust(answers)}"]
     lines = [f"What if, against {baseline(answers, mpi)}, {seconds(answers.measured)} (the same "
              f"simulated: {seconds(answers.repeated.seconds)}):"]  # fmt: skip
     for answer in chief(answers):

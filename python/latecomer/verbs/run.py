@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..base.called import called
+from ..base.errors import DeadlineError
 from ..base.output import print_json, say
 from ..base.variables import variable
-from ..command.declare import UsageError, argument, flag
+from ..command.declare import Seconds, UsageError, argument, flag
 from .options import Json, option
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
     from ..analysis.answer import Answer
     from ..dropin import Comparison, Ended, Wishes
+
+_TURNS = 3
 
 Command = Annotated[
     list[str] | None,
@@ -64,8 +69,10 @@ Compare = Annotated[
     bool, flag("--compare", "Run with and without the library in turns, and print the difference.")
 ]
 Turns = Annotated[
-    int, option("--turns", "N", "Compare over so many turns of three runs each.", min=1, max=1000)
-]
+    int | None,
+    option("--turns", "N", "Compare over so many turns of three runs each. The default is 3.",
+           min=1, max=1000),
+]  # fmt: skip
 Html = Annotated[
     Path | None,
     option("--html", "FILE", "Write the page of the trace into this file. It needs --trace."),
@@ -81,7 +88,8 @@ TraceFolder = Annotated[
            "latecomer report FOLDER reads it."),
 ]  # fmt: skip
 Deadline = Annotated[
-    float | None, option("--deadline", "S", "Kill a run after so many seconds. None by default.")
+    Seconds | None,
+    option("--deadline", "TIME", "Kill a run after this time: 90, 10m or 2h. None by default."),
 ]
 
 
@@ -95,7 +103,7 @@ def run(
     min_bytes: MinBytes = None,
     rules: Rules = None,
     compare: Compare = False,
-    turns: Turns = 3,
+    turns: Turns = None,
     trace: TraceFolder = None,
     html: Html = None,
     output: Output = None,
@@ -114,38 +122,65 @@ def run(
     Example: latecomer run --observe -- mpirun -n 4 ./app
     """
     from ..dropin import Wishes
+    from . import settings
 
-    _check(off, compare, observe, {"--algorithm": algorithm, "--reproducible": reproducible,
-                                   "--progress": progress, "--rules": rules})  # fmt: skip
-    if rules is not None:
-        from ..rulefile import read
-
-        read(rules)  # refused here, before anything is started
     if html is None and output is not None and output.suffix == ".html":
         html, output = output, None
-    _check_trace(trace, html, off, compare)
     wishes = Wishes(
         algorithm, reproducible, progress, min_bytes, output, rules, trace,
         observe, verbose,
     )  # fmt: skip
+    _check(wishes, off, compare, turns, html)
+    settings.check_values(wishes)
     if preload_only:
+        _check_preload_only(command, off, compare, html, deadline)
         return _print_variables(wishes, as_json)
     launcher = _launcher(command)
+    settings.check_files(wishes, html)
     if compare:
-        return _compare(launcher, wishes, turns, deadline, as_json)
+        return _compare(launcher, wishes, turns or _TURNS, deadline, as_json)
     return _run(launcher, wishes, off, html, deadline, as_json)
 
 
-def _check(off: bool, compare: bool, observe: bool, changing: Mapping[str, object]) -> None:
+def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Path | None) -> None:
+    """Check that the options go together. Raises UsageError."""
+    from ..trace.native import is_folder_of_trace
+    from .settings import refuse
+
+    changing = {"--algorithm": wishes.algorithm, "--reproducible": wishes.reproducible,
+                "--progress": wishes.progress, "--rules": wishes.rules}  # fmt: skip
     if off and compare:
         raise UsageError("--off and --compare exclude each other: --compare runs both")
-    if not observe:
-        return
-    if off or compare:
-        raise UsageError("--observe needs one run with the library; leave out --off or --compare")
-    for name, value in changing.items():
-        if value:
-            raise UsageError(f"--observe changes no collective; leave out {name}")
+    if wishes.observe:
+        if off or compare:
+            raise UsageError(
+                "--observe needs one run with the library; leave out --off or --compare"
+            )
+        refuse("--observe changes no collective", changing)
+    if not compare:
+        refuse("--turns is for --compare", {"--turns": turns})
+    if page and not wishes.trace:
+        raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
+    if wishes.trace and (off or compare):
+        raise UsageError("--trace needs one run with the library; leave out --off or --compare")
+    if off:
+        refuse("--off runs without the library", {
+            **changing, "--min-bytes": wishes.min_bytes, "--output": wishes.report,
+            "--verbose": wishes.verbose,
+        })  # fmt: skip
+    if wishes.trace and is_folder_of_trace(wishes.trace):
+        raise UsageError(f"--trace: {wishes.trace} holds a trace; name another folder")
+
+
+def _check_preload_only(
+    command: list[str] | None, off: bool, compare: bool, page: Path | None, deadline: float | None
+) -> None:
+    from .settings import refuse
+
+    refuse("--preload-only starts nothing", {
+        "COMMAND": command, "--off": off, "--compare": compare, "--html": page,
+        "--deadline": deadline,
+    })  # fmt: skip
 
 
 def _launcher(command: list[str] | None) -> list[str]:
@@ -154,13 +189,23 @@ def _launcher(command: list[str] | None) -> list[str]:
 
     if not command:
         raise UsageError("Missing argument 'COMMAND...'.")
-    if not mpi.is_launcher(command[0]):
+    if mpi.is_launcher(command[0]):
+        return command
+    verb = f"{called()} run"
+    right = f"right would be mpirun, mpiexec or srun, as in '{verb} -- mpirun -n 4 ./app'"
+    if not command[0]:
+        raise UsageError(f"COMMAND is empty; {right}")
+    if mpi.looks_like_a_program(command[0]):
+        whole = shlex.join(command)
         raise UsageError(
-            f"COMMAND starts with {command[0]}; right would be mpirun, mpiexec or srun, as in "
-            "'latecomer run -- mpirun -n 4 ./app'. For other launchers: "
-            f"'{command[0]} ... env $(latecomer run --preload-only) ./app'"
+            f"COMMAND starts with the program {command[0]}; right would be a launcher before it, "
+            f"mpirun, mpiexec or srun, as in '{verb} -- mpirun -n 4 {whole}'; for "
+            "launchers that are not known there is --preload-only"
         )
-    return command
+    raise UsageError(
+        f"COMMAND starts with {command[0]}; {right}. For other launchers: "
+        f"'{command[0]} ... env $({verb} --preload-only) ./app'"
+    )
 
 
 def _print_variables(wishes: Wishes, as_json: bool) -> int:
@@ -185,17 +230,6 @@ def _note(trace: Path, command: list[str]) -> None:
         note(trace, command, library_of(command[0]))
 
 
-def _check_trace(trace: Path | None, page: Path | None, off: bool, compare: bool) -> None:
-    from ..trace.native import is_folder_of_trace
-
-    if page and not trace:
-        raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
-    if trace and (off or compare):
-        raise UsageError("--trace needs one run with the library; leave out --off or --compare")
-    if trace and is_folder_of_trace(trace):
-        raise UsageError(f"--trace: {trace} holds a trace; name another folder")
-
-
 def _run(
     command: list[str],
     wishes: Wishes,
@@ -205,17 +239,25 @@ def _run(
     as_json: bool,
 ) -> int:
     from ..dropin import run_once
+    from .settings import claimed
 
-    ended = run_once(command, wishes, off=off, deadline=deadline)
-    if wishes.trace:
-        _note(wishes.trace, command)
+    try:
+        with claimed(wishes.trace):
+            try:
+                ended = run_once(command, wishes, off=off, deadline=deadline)
+            finally:
+                if wishes.trace:
+                    _note(wishes.trace, command)
+    except DeadlineError as error:
+        remedy = f"{error.remedy}; {_kept(wishes.trace)}"
+        raise DeadlineError(error.what, error.value, remedy) from None
     answer = None if off else _answer(command, ended, wishes.trace, page)
     if as_json:
         value = {"code": ended.code, "seconds": ended.seconds, "job": ended.summary}
         print_json(value | {"answer": vars(answer) if answer else None})
         return ended.code
     if not off:
-        for line in _lines(command, ended, answer, wishes.verbose):
+        for line in _lines(command, ended, answer, wishes):
             say(line)
     return ended.code
 
@@ -227,13 +269,16 @@ def _answer(
     from ..trace.native import is_folder_of_trace
 
     if trace and is_folder_of_trace(trace):
-        found = _answer_of_trace(trace, page)
+        found = _answer_of_trace(trace, page, ended.summary)
         if found:
             return found
     return _answer_of_job(command, ended.summary) if ended.summary else None
 
 
-def _answer_of_trace(trace: Path, page: Path | None) -> Answer | None:
+def _answer_of_trace(
+    trace: Path, page: Path | None, job: Mapping[str, Any] | None
+) -> Answer | None:
+    from ..analysis.job import unseen
     from ..base.errors import UserError
     from ..trace import read
     from .report import see, what_if_of, write_page
@@ -242,7 +287,8 @@ def _answer_of_trace(trace: Path, page: Path | None) -> Answer | None:
         found = read(trace)
         if not found.calls:
             return None
-        seen = see(found, {"skip": None})
+        known = {"unseen": unseen(job)} if job else {}
+        seen = see(found, {"skip": None}, after="" if page else "trace", **known)
     except UserError as error:
         say(str(error))
         return None
@@ -252,18 +298,20 @@ def _answer_of_trace(trace: Path, page: Path | None) -> Answer | None:
     return seen.said
 
 
-def _answer_of_job(command: list[str], job: Mapping[str, Any]) -> Answer:
-    import shlex
+def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") -> Answer:
     import time
+    from dataclasses import replace
 
     from ..analysis.answer import answer_of
     from ..analysis.code import lines_of
     from ..analysis.job import facts_of_job
     from ..trace.about import About, program_of
+    from .settings import fresh_folder
 
     run = About(program=program_of(command), started=time.time() - job["elapsed_s"])
     code = lines_of((each["site"] for each in job["places"] if each["site"]), run)
-    return answer_of(facts_of_job(job, run_command=shlex.join(command), code=code))
+    told = facts_of_job(job, run_command=shlex.join(command), code=code)
+    return answer_of(replace(told, after=after, traces=fresh_folder()))
 
 
 def _compare(
@@ -284,30 +332,42 @@ def _compare(
         return 0
     print(_comparison_text(result))
     if job := result.last.summary:
-        for line in _lines(command, result.last, _answer_of_job(command, job), wishes.verbose):
+        answer = _answer_of_job(command, job, "compare")
+        for line in _lines(command, result.last, answer, wishes):
             say(line)
     return 0
 
 
-def _lines(command: list[str], ended: Ended, answer: Answer | None, verbose: bool) -> list[str]:
+def _lines(command: list[str], ended: Ended, answer: Answer | None, wishes: Wishes) -> list[str]:
     """Who is late; or why that is not known."""
     lines = answer.text().splitlines() if answer else []
     if not (job := ended.summary):
-        return [*lines, _why_inactive(command, ended)]
-    if not verbose:
+        return [*lines, _why_inactive(command, ended, wishes.trace)]
+    if not wishes.verbose:
         return lines
     lines += [f"active on all {job['ranks']} ranks", _calls(job)]
     return [*lines, _saved(job)] if job["calls"]["handled"] else lines
 
 
-def _why_inactive(command: list[str], ended: Ended) -> str:
+def _kept(trace: Path | None) -> str:
+    """What there is of a job that did not come to its end."""
+    from ..trace.native import is_folder_of_trace
+
+    if trace and is_folder_of_trace(trace):
+        return f"{called()} report {shlex.quote(str(trace))} reads the calls before that"
+    if trace:
+        return "no call was traced before that"
+    return "with --trace FOLDER the calls before that are kept"
+
+
+def _why_inactive(command: list[str], ended: Ended, trace: Path | None = None) -> str:
     launcher = Path(command[0]).name
     if ended.why:
         return f"the library was inactive: {ended.why}"
     if ended.begun:
         return (
             f"{launcher} ended with {ended.code} before all ranks were in MPI_Finalize, where they "
-            "tell each other who was late"
+            f"tell each other who was late; {_kept(trace)}"
         )
     if ended.code:
         return f"{launcher} ended with {ended.code} before any rank began MPI; see above"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import latecomer
 
+from ..base.guess import listed
 from ..base.output import say
 from ..base.written import write_text
 from ..command.declare import argument, bad_value, flag
@@ -144,6 +145,7 @@ def show(
 
     Example: latecomer show sorted_linear_tree --ranks 4 --arrivals 4,0,0,0 --svg slt.svg
     """
+    from ..core.registry import check_choice
     from ..options.placement import choose_placement
 
     _check(rank, ranks, svg, html, beside)
@@ -167,6 +169,7 @@ def show(
     nodes = choose_placement(ranks, per_node, placement)
     if by_length:
         known = known.by_length(_ELEMENT * problem["count"] // (pieces or ranks))
+    check_choice(collective, asked)
     shown = _shown(asked, problem, known, as_json, nodes)
     other = _other(asked, problem, known, beside, nodes) if html else None
     _print(shown, rank, as_json, output, whole=text or not (svg or html or output))
@@ -253,7 +256,7 @@ def _other(
     if beside is None:
         return None
     if row_of(beside, collective) is None:
-        names = ", ".join(row.name for row in latecomer.algorithms(collective))
+        names = listed(beside, (row.name for row in latecomer.algorithms(collective)))
         raise bad_value("--beside", f"'{beside}'; give an algorithm of {collective}: {names}")
     if times.steps:
         beside = with_pieces(beside, collective, asked["ranks"], blocks=True)
@@ -287,7 +290,7 @@ def _heading(shown: Shown) -> str:
     parameters = f" {schedule.parameters}" if schedule.parameters else ""
     lines = [
         f"latecomer {latecomer.__version__}: {schedule.algorithm}{parameters}",
-        f"network {times.network_text}" + (", 1 step = 1 s" if times.steps else ""),
+        f"network {times.network_told}" + (", 1 step = 1 s" if times.steps else ""),
         *([f"nodes {' '.join(map(str, shown.nodes))}"] if shown.nodes else []),
         *_times_of(shown),
     ]
@@ -344,7 +347,7 @@ def _play(file: Path, all_shown: list[Shown]) -> None:
         "version": latecomer.__version__,
         "algorithms": ", ".join(call.name for call in calls),
         "vector": f"{first.count} elements of {_ELEMENT} bytes",
-        "network": times.network_text.replace(",", ", "),
+        "network": times.network_told,
         "arrivals": times.listed(calls[0].simulation.arrivals),
     }
     write_page(file, calls, _labels(all_shown[0]), vector, used)

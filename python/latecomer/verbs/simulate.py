@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..command.declare import bad_value
+from ..command.declare import Seconds, bad_value
 from ..options import choices
 from ..options.choices import one_of
 from .options import (
@@ -91,9 +91,9 @@ Config = Annotated[
            "SimGrid's own."),
 ]  # fmt: skip
 Deadline = Annotated[
-    float | None,
-    option("--deadline", "S", "Stop after so many seconds and print the cases that are complete.",
-           min=0.1),
+    Seconds | None,
+    option("--deadline", "TIME", "Stop after this time, as in 90, 10m or 2h, and print the cases "
+           "that are complete."),
 ]  # fmt: skip
 Memory = Annotated[
     str | None,

@@ -29,6 +29,13 @@ class Times:
 
         return core.Network(self.network).text
 
+    @property
+    def network_told(self) -> str:
+        """The costs that are not as built in, and the chief ones, for people."""
+        from ..core import networks
+
+        return networks.brief(self.network)
+
     def unit(self, longest: float) -> tuple[str, float]:
         """The name of the unit that fits the longest time, and how many make one second."""
         if self.steps:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.output import print_json, say
-from ..command.declare import UsageError, argument, bad_value
+from ..command.declare import Seconds, UsageError, argument, bad_value
 from ..options import choices
 from ..options.choices import one_of
 from .bench import Mpi, Network, Nodes, PerNode, PlaceOption, Rate
@@ -57,9 +57,9 @@ Compute = Annotated[
     str, option("--compute", "TIME", "Emulate a computation of this length before each call.")
 ]
 Deadline = Annotated[
-    float | None,
-    option("--deadline", "S", "Kill a cell's job after so many seconds. The default is 5 times the "
-           "expected time, and at least 600.", min=0.1),
+    Seconds | None,
+    option("--deadline", "TIME", "Kill a cell's job after this time, as in 90, 10m or 2h. The "
+           "default is 5 times the expected time, and at least 600 s."),
 ]  # fmt: skip
 
 
@@ -99,6 +99,7 @@ def tune(
     from .. import tune as tuning
     from ..core import registry
     from ..core.compiled import core
+    from ..options.choose import read_seconds
     from ..options.ranges import parse_numbers
 
     every = list(registry.collectives())
@@ -112,7 +113,7 @@ def tune(
         estimate=one_of("--estimate", estimate, choices.ESTIMATES),
         iterations=iterations,
         warmup=warmup,
-        compute=core.parse_seconds("--compute", compute),
+        compute=read_seconds("--compute", compute),
         seed=seed,
     )
     if arrivals not in ("onelate", "randlate", "gamma", "gaussian"):

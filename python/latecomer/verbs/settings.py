@@ -1,0 +1,103 @@
+"""The options of `latecomer run`: refused before a job starts, not noticed after it ran.
+
+The library in the ranks does not end a program for a setting that it cannot read: it says so and
+goes on without. Here somebody waits who can correct it, so here it is an error.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..command.declare import UsageError, bad_value
+
+if TYPE_CHECKING:
+    from ..dropin import Wishes
+
+_PROGRESS = ("none", "thread")
+
+
+def check_values(wishes: Wishes) -> None:
+    """Check what the library will read. Raises UsageError and ValueError."""
+    from ..core import registry
+    from ..core.compiled import core
+
+    if wishes.algorithm is not None:
+        _as_value("--algorithm", registry.check_choices, wishes.algorithm)
+    if wishes.progress is not None and wishes.progress not in _PROGRESS:
+        raise bad_value("--progress", f"'{wishes.progress}'; give none or thread")
+    if wishes.min_bytes is not None:
+        core.parse_bytes("--min-bytes", wishes.min_bytes)
+    if wishes.rules is not None:
+        from ..rulefile import read
+
+        read(wishes.rules)
+
+
+def _as_value(option: str, check: Callable[[str], None], text: str) -> None:
+    try:
+        check(text)
+    except ValueError as error:
+        raise bad_value(option, str(error)) from None
+
+
+def check_files(wishes: Wishes, page: Path | None) -> None:
+    """Check that what the job is to write can be written. Raises UsageError and ValueError."""
+    from ..base.written import check_file, check_folder
+
+    if wishes.report:
+        check_file("--output", wishes.report)
+    if page:
+        check_file("--html", page)
+    if not (trace := wishes.trace):
+        return
+    if trace.exists() and not trace.is_dir():
+        raise bad_value("--trace", f"{trace} is a file; name a folder")
+    check_folder("--trace", trace if trace.exists() else trace.absolute().parent, trace)
+
+
+@contextmanager
+def claimed(trace: Path | None) -> Iterator[None]:
+    """Make the folder of a trace this job's own: of two that would write into it at once, the
+    second would read the first one's calls as its own. Raises UsageError.
+    """
+    if trace is None:
+        yield
+        return
+    from ..trace.about import NAME
+    from ..trace.native import is_folder_of_trace
+
+    made = not trace.exists()
+    trace.mkdir(mode=0o700, exist_ok=True)
+    claim = trace / NAME
+    try:
+        os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        raise UsageError(
+            f"--trace: another job traces into {trace}, or did; name another folder"
+        ) from None
+    try:
+        yield
+    finally:
+        if not is_folder_of_trace(trace):
+            claim.unlink(missing_ok=True)
+            if made:
+                with suppress(OSError):  # the program may have written something
+                    trace.rmdir()
+
+
+def fresh_folder() -> str:
+    """The name of a folder that is not there, for a command that makes it."""
+    names = itertools.chain(["traces"], (f"traces-{number}" for number in itertools.count(2)))
+    return next(name for name in names if not Path(name).exists())
+
+
+def refuse(why: str, options: Mapping[str, object]) -> None:
+    """Refuse options that were given and have no effect. Raises UsageError."""
+    for name, value in options.items():
+        if value:
+            raise UsageError(f"{why}; leave out {name}")

@@ -1,0 +1,72 @@
+"""`latecomer run`: what is wrong or without effect is refused before a job starts."""
+
+import pytest
+from latecomer import cli
+from latecomer.command.declare import UsageError
+from latecomer.verbs.settings import claimed
+
+
+@pytest.fixture
+def launcher(tmp_path):
+    """An mpirun that notes that it was called."""
+    path = tmp_path / "mpirun"
+    path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 4.1.4" && exit\n'
+                    f"echo >{tmp_path}/started\n")  # fmt: skip
+    path.chmod(0o755)
+    return path
+
+
+REFUSED = [
+    ("--algorithm frob", "'frob' is not usable; right would be a name that `latecomer algorithms`"),
+    ("--algorithm rinng", "did you mean ring."),
+    ("--algorithm allreduce:ring;bcast:rinng", "'rinng' is not usable; right would be one of"),
+    ("--algorithm prereduced_ring:segments=0", "segments: '0' is not usable"),
+    ("--min-bytes nan", "--min-bytes: 'nan' is not usable; right would be a size from 0 up"),
+    ("--min-bytes -1", "--min-bytes: '-1' is not usable"),
+    ("--min-bytes=", "--min-bytes: '' is not usable"),
+    ("--progress threads", "--progress: 'threads'; give none or thread."),
+    ("--output FOLDER", "a folder is no file for --output: "),
+    ("--output /nowhere/a.txt", "no such folder for --output: /nowhere/a.txt"),
+    ("--output /proc/a.txt", "cannot write --output"),
+    ("--trace /nowhere/a/b", "no such folder for --trace: /nowhere/a/b; make it first"),
+    ("--trace /proc/a", "cannot write --trace"),
+    ("--trace FILE", "is a file; name a folder."),
+    ("--trace=", "--trace: ''; give a path."),
+    ("--rules=", "--rules: ''; give a path."),
+    ("--rules /nowhere.json", "/nowhere.json"),
+    ("--deadline nan", "--deadline: 'nan'; give seconds or a time with its unit, from 0.1 s to"),
+    ("--deadline 0", "--deadline: '0'"),
+    ("--deadline inf", "--deadline: 'inf'"),
+    ("--deadline -5s", "--deadline: '-5s'"),
+    ("--turns 5", "--turns is for --compare; leave out --turns."),
+    ("--off --verbose", "--off runs without the library; leave out --verbose."),
+    ("--off --algorithm ring", "leave out --algorithm."),
+    ("--preload-only", "--preload-only starts nothing; leave out COMMAND."),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED)
+def test_what_is_wrong_is_refused_before_the_job(words, said, launcher, tmp_path, capsys):
+    given = words.replace("FOLDER", str(tmp_path)).replace("FILE", str(launcher)).split()
+    assert cli.run(["run", *given, "--", str(launcher), "./app"]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize("option", ["--off", "--compare", "--deadline=5"])
+def test_what_has_no_effect_on_variables_is_refused(option, capsys):
+    assert cli.run(["run", "--preload-only", option]) == 2
+    assert f"starts nothing; leave out {option[:10].rstrip('=')}" in capsys.readouterr().err
+
+
+def test_of_two_jobs_that_trace_into_one_folder_the_second_is_refused(launcher, tmp_path, capsys):
+    trace = tmp_path / "trace"
+    words = ["run", "--trace", str(trace), "--", str(launcher), "./app"]
+    with claimed(trace):
+        assert cli.run(words) == 2
+        assert f"another job traces into {trace}, or did" in capsys.readouterr().err
+        assert not (tmp_path / "started").exists()
+    assert not trace.exists()  # a job that left no trace leaves no folder that would be refused
+    with claimed(trace), pytest.raises(UsageError), claimed(trace):
+        pass
