@@ -90,6 +90,12 @@ struct Group {
 };
 using Groups = std::map<std::uint64_t, Group>;
 
+/// Nobody leaves such a call before all have entered it.
+bool synchronises(std::string_view collective) {
+  constexpr std::string_view kAll[] = {"allreduce", "allgather", "alltoall", "barrier"};
+  return std::ranges::find(kAll, collective) != std::end(kAll);
+}
+
 class Matching {
  public:
   Matching(MPI_Comm comm, const ClockModel& clock) : comm_(comm), clock_(clock) {
@@ -239,9 +245,10 @@ class Matching {
       }
       const stamps::Stamp& stamp = own[first + call];
       const PlaceKey key = place_of(group, stamp);
-      group.places.try_emplace(key, size).first->second.add(arrivals, exits);
+      const bool by_all = synchronises(stamps::name_of(stamp.collective));
+      group.places.try_emplace(key, size).first->second.add(arrivals, exits, by_all);
       if (first + call == 0 && stamp.sequence == 0) {
-        group.first.emplace(size).add(arrivals, exits);
+        group.first.emplace(size).add(arrivals, exits, by_all);
         group.first_place = key;
         group.first_time = *std::min_element(arrivals.begin(), arrivals.end());
       }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/random.hpp"
 #include "communicator.hpp"
 #include "runtime/report/job_summary.hpp"
 #include "runtime/trace/stamps.hpp"
@@ -30,11 +31,60 @@ MPI_TEST(the_last_rank_is_charged_what_the_others_wait) {
   CHECK_EQ(waits.last[2], 1.0);
 }
 
-MPI_TEST(a_rank_that_leaves_before_the_last_comes_waits_until_then) {
+/// As from a broadcast: it waits for those that come before.
+MPI_TEST(a_rank_that_leaves_before_the_last_comes_does_not_wait_for_it) {
+  Waits waits(3);
+  waits.add(std::vector<Seconds>{0, 2, 5}, std::vector<Seconds>{3, 3, 6});
+  CHECK(about(waits.waiting[0], 2));
+  CHECK(about(waits.moving[0], 1));
+  CHECK(about(waits.waiting[1], 0));
+  CHECK(about(waits.cost[1], 2));
+  CHECK(about(waits.cost[2], 0));
+  CHECK(about(waits.moving[1], 1));
+}
+
+/// In a call that nobody can leave before, clocks that are off say so, and it waits until then.
+MPI_TEST(in_a_synchronising_call_all_come_before_a_rank_leaves) {
   Waits waits(2);
-  waits.add(std::vector<Seconds>{0, 5}, std::vector<Seconds>{1, 6});
+  waits.add(std::vector<Seconds>{0, 5}, std::vector<Seconds>{1, 6}, true);
   CHECK(about(waits.waiting[0], 1));
   CHECK(about(waits.cost[1], 1));
+}
+
+MPI_TEST(in_a_tie_nobody_is_last) {
+  Waits waits(3);
+  waits.add(std::vector<Seconds>{0, 1, 1}, std::vector<Seconds>{2, 2, 2});
+  CHECK_EQ(waits.last[1] + waits.last[2], 0.0);
+  CHECK(about(waits.cost[1], 0.5) && about(waits.cost[2], 0.5));
+}
+
+/// Against a slow sum over ranks and slices of time.
+MPI_TEST(costs_are_what_ranks_wait_for_those_that_come_before_they_leave) {
+  Random random(context.seed);
+  for (int round = 0; round < 200; ++round) {
+    const std::size_t ranks = 1 + random.below(7);
+    std::vector<Seconds> arrivals;
+    std::vector<Seconds> exits;
+    for (std::size_t i = 0; i < ranks; ++i) {
+      arrivals.push_back(static_cast<double>(random.below(6)));
+      exits.push_back(arrivals.back() + static_cast<double>(random.below(6)));
+    }
+    std::vector<double> cost(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) {
+      for (double time = arrivals[i]; time < exits[i]; time += 1) {
+        std::vector<std::size_t> missing;
+        for (std::size_t k = 0; k < ranks; ++k) {
+          if (arrivals[k] > time && arrivals[k] <= exits[i]) missing.push_back(k);
+        }
+        for (const std::size_t k : missing) cost[k] += 1.0 / static_cast<double>(missing.size());
+      }
+    }
+    Waits waits(ranks);
+    waits.add(arrivals, exits);
+    for (std::size_t i = 0; i < ranks; ++i) {
+      CHECK_TEXT(about(waits.cost[i], cost[i]), "seed " + std::to_string(context.seed));
+    }
+  }
 }
 
 MPI_TEST(what_is_left_out_is_as_if_it_had_not_been) {

@@ -110,11 +110,11 @@ def test_the_program_refuses_imbalances_that_make_no_sense(tmp_path):
         "8",
     ]
     for asked, complaint in (
-        ("--algorithms native --uneven data", "--uneven: 'data' is not usable; right would "
+        ("--algorithms native --imbalance data", "--imbalance: 'data' is not usable; right would "
          "be with --op over"),
-        ("--algorithms native --collective bcast --uneven operator", "'operator' is not usable; "
+        ("--algorithms native --collective bcast --imbalance operator", "'operator' is not usable; "
          "right would be phase for bcast"),
-        ("--algorithms native --uneven x", "right would be one of phase, data, operator"),
+        ("--algorithms native --imbalance x", "right would be one of phase, data, operator"),
     ):  # fmt: skip
         done = subprocess.run(
             [*words, *asked.split()], capture_output=True, text=True, check=False, timeout=600

@@ -188,7 +188,7 @@ def _data(found: Lateness, late: Sequence[int]) -> dict[str, Any]:
         "late": list(late),
         "groups": [_group(group) for group in shown],
         "calls": [_call(found, number, call) for number, call in calls],
-        "costliest": cost.index(max(cost)),  # of these calls
+        "costliest": cost.index(max(cost)) if cost else 0,  # of these calls
     }
 
 

@@ -1,8 +1,8 @@
 // Who waits for whom in calls whose arrivals are known. The definitions are those of
-// python/latecomer/analysis/lateness.py: a rank waits from its arrival to the last one, or to its
-// own exit if it leaves before; the rest is moving data. Between two arrivals those that are there
-// wait for those that are not, and each of these is charged an equal part: its cost. So the costs
-// of a call are all its waiting.
+// python/latecomer/analysis/lateness.py: a rank waits from its arrival to the last one that comes
+// before it leaves; the rest is moving data. Between two arrivals a rank that is there waits for
+// those that come later, but before it leaves, and each of these is charged an equal part: its
+// cost. So the costs of a call are all its waiting.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ struct Waits {
   explicit Waits(std::size_t ranks = 0)
       : waiting(ranks), moving(ranks), cost(ranks), lateness(ranks), last(ranks) {}
 
-  /// Adds a call of at least one rank. Times are those of one clock.
-  void add(std::span<const Seconds> arrivals, std::span<const Seconds> exits);
+  /// Adds a call of at least one rank. Times are those of one clock. `by_all`: nobody can leave the
+  /// call before all have entered it, whatever clocks say that are not exact.
+  void add(std::span<const Seconds> arrivals, std::span<const Seconds> exits, bool by_all = false);
   /// Takes away what was added as `other`.
   void remove(const Waits& other);
   [[nodiscard]] Seconds all_waiting() const;
@@ -29,7 +30,7 @@ struct Waits {
   std::vector<Seconds> moving;
   std::vector<Seconds> cost;      // that the others waited for it
   std::vector<Seconds> lateness;  // after the call's median arrival; negative: before
-  std::vector<double> last;       // calls in which it came last
+  std::vector<double> last;       // calls in which it alone came last
 };
 
 }  // namespace latecomer
