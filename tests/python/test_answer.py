@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from latecomer.analysis import cut
 from latecomer.analysis.answer import Facts, answer, answer_of, facts, finding, headline, verdict
-from latecomer.analysis.blame import late_ranks, teams
+from latecomer.analysis.blame import late_ranks, teams, waiters
 from latecomer.analysis.job import facts_of_job, unseen
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.places import charged
@@ -142,6 +142,12 @@ def test_the_costs_of_places_are_those_of_the_ranks(monkeypatch):
 ])  # fmt: skip
 def test_ranks_are_named_by_what_they_cost(cost, named):
     assert late_ranks(np.array(cost, float)) == (named, False)
+
+
+def test_a_cost_is_shared_by_those_who_wait():
+    assert waiters(np.array([5.0, 0.0, 5.0, 0.0]), [1]) == 2
+    assert waiters(np.array([0.0, 0.1, 9.0]), [0]) == 1  # the root of a gather alone waits
+    assert waiters(np.array([0.0, 0.0]), [1]) == 0
 
 
 def test_of_ranks_that_share_no_call_each_team_has_its_late_one():

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import called
-from .blame import late_ranks, place_of, teams
+from .blame import late_ranks, place_of, teams, waiters
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
 from .wording import BESIDE, CLEAR, LITTLE, NON_BLOCKING, percent, plain, seconds
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .lateness import Lateness
 
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
@@ -60,7 +58,7 @@ class Facts:
     last_share: float | None = None  # of the calls in which the first of `late` came last ...
     calls: int = 0  # ... of so many
     cost: float | None = None  # what the others waited for `late`, a sum ...
-    others: int | None = None  # ... over so many; None: all other ranks
+    others: int | None = None  # ... over so many that wait; None: all other ranks
     lateness: float | None = None  # of `late` at `place`, mean
     place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
     place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
@@ -272,18 +270,13 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
                     place=where.name if where else "",
                     place_share=where.share if where else None)  # fmt: skip
     if late:
-        named = replace(named, cost=float(ranks.cost[late].sum()), others=_others(shared, late))
+        named = replace(
+            named, cost=float(ranks.cost[late].sum()), others=waiters(ranks.waiting, late)
+        )
         if where:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,
                             calls=where.calls)  # fmt: skip
     return unless_unclear(named, found.clock_error, _spread(found))
-
-
-def _others(shared: Sequence[NDArray[np.int32]], late: Sequence[int]) -> int:
-    """How many ranks share calls with the late ones."""
-    sets = {tuple(members.tolist()) for members in shared}
-    met = {rank for members in sets if not set(late).isdisjoint(members) for rank in members}
-    return len(met - set(late))
 
 
 def _spread(found: Lateness) -> float:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST = 4  # ranks that are named one by one
 _SMALL = 16  # members
+_LITTLE = 0.05  # of what the rank waits that waits longest
 _HALF = 0.5  # of the cost: less is no place for it
 
 
@@ -63,6 +64,12 @@ def teams(groups: Iterable[Sequence[int] | NDArray[np.int32]]) -> list[int]:
         apart = [other for other in found if other.isdisjoint(team)]
         found = [*apart, team.union(*(other for other in found if other not in apart))]
     return [len(team) for team in found]
+
+
+def waiters(waiting: Floats, late: Sequence[int]) -> int:
+    """How many ranks beside the late ones wait, more than a little: by seconds, one a rank."""
+    others = np.delete(waiting, list(late))
+    return int((others > _LITTLE * others.max(initial=0.0)).sum())
 
 
 @dataclass(frozen=True)

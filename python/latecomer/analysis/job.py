@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.units import size
 from .answer import Facts, unless_unclear
-from .blame import late_ranks
+from .blame import late_ranks, waiters
 from .wording import BESIDE, NON_BLOCKING, plain, seconds
 
 _HALF = 0.5  # of the cost: less is no place for it
@@ -45,6 +45,7 @@ def facts_of_job(
         "host": host,
         "hosts": [job["hosts"][rank] for rank in late],
         "cost": cost if late else None,
+        "others": waiters(np.array(job["waited_s"], float), late),
     }
     if place:
         # The summary knows the places of one rank: of the one that cost the others most.

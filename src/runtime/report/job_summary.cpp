@@ -162,7 +162,8 @@ std::string json(const JobSummary& job) {
          ",\"last_calls\":" + (told ? format_number(waits.last[at]) : "0") +
          ",\"skipped_s\":" + (waits.skipped >= 0 ? format_number(waits.skipped) : "null") +
          ",\"clock_error_s\":" + format_number(job.clock_error) +
-         ",\"cost_s\":" + json(waits.cost) + ",\"hosts\":" + json_list(job.hosts, host) +
+         ",\"waited_s\":" + json(waits.waiting) + ",\"cost_s\":" + json(waits.cost) +
+         ",\"hosts\":" + json_list(job.hosts, host) +
          ",\"places\":" + json_list(waits.places, place) + '}';
 }
 
