@@ -83,8 +83,8 @@ class Server {
   struct Port {
     Count leaving = 0;
     std::deque<Node> waiting;
-    std::vector<std::pair<Ticks, Moment>> free{};  // of each lane: from when on, and by what
-    std::deque<Moment> left;                       // the last ones, which freed a lane
+    std::vector<std::pair<Ticks, Moment>> free;  // of each lane: from when on, and by what
+    std::deque<Moment> left;                     // the last ones, which freed a lane
     Bucket out;
     Bucket in;
   };
