@@ -109,7 +109,8 @@ MPI_TEST(all_ranks_must_have_a_progress_thread) {
   CapturedStderr again;
   CHECK(!all_have_progress_threads(wishing({not_allowed, thread, none}), MPI_COMM_WORLD, 0));
   const std::string said = again.text();
-  CHECK_TEXT(said.find("since 2 of 3 ranks want one, and 1 can have it") != std::string::npos, said);
+  CHECK_TEXT(said.find("since 2 of 3 ranks want one, and 1 can have it") != std::string::npos,
+             said);
 }
 
 /// As under automatic choice.
