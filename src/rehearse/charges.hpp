@@ -11,7 +11,7 @@ namespace latecomer {
 struct Charges {
   /// By the name of a row; `other` for rows that are not named.
   struct ByRow {
-    std::map<std::string, Seconds, std::less<>> of = {};
+    std::map<std::string, Seconds, std::less<>> of;
     Seconds other = 0;
   };
 

@@ -58,6 +58,7 @@ void Rehearsal::watch_arrivals() {
   const Rank ranks = setting_.problem.ranks;
   chooser_.connected(1);
   chooser_.watch_arrivals();
+  watched_ = true;
   for (Rank rank = 1; rank < ranks; ++rank) watches_.emplace_back(rank, ranks);
 }
 
@@ -88,7 +89,7 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
     if (!again) call.expected = expect();
     const Decision decision = again ? *again : chooser_.decide(setting_.problem);
     if (decision.action == Decision::Action::refused) throw std::runtime_error(decision.why);
-    if (!again && watched() && setting_.charges) deciding += setting_.charges->look;
+    if (!again && watched_ && setting_.charges) deciding += setting_.charges->look;
     deciding += charge_planning();
     follow(call, decision, call_class, arrivals, deciding);
   } else {
@@ -179,7 +180,7 @@ void Rehearsal::only_watch(Call& call, CallClass* call_class,
   if (call_class->calls > 0) note(durations_[call_class->key], Reviewed::library, inside);
   if (!Chooser::watched(*call_class, inside.min)) return;
   if (!reviewed(call, *call_class)) return;
-  if (!watched()) watch_arrivals();
+  if (!watched_) watch_arrivals();
   delay(call, charge_connecting());
 }
 
@@ -234,7 +235,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   piggybacks_.clear();
   call.finding_out += deciding;
   Inside library;
-  bool observed = watched();
+  bool observed = watched_;
   if (decision.action == Decision::Action::plan) {
     call.algorithm = decision.plan->algorithm;
     call.parameters = describe_parameters(*decision.plan, setting_.choice.algorithm->name);
@@ -251,7 +252,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   }
   if (observed) {
     chooser_.learn();
-  } else if (watched()) {
+  } else if (watched_) {
     for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).miss();
   }
   delay(call, charge_planning());

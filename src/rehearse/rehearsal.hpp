@@ -89,7 +89,6 @@ class Rehearsal {
   }
   void check_setting() const;
   void watch_arrivals();
-  [[nodiscard]] bool watched() { return chooser_.watch() != nullptr; }
   [[nodiscard]] Watch& watch(std::size_t rank) {
     return rank == 0 ? *chooser_.watch() : watches_[rank - 1];
   }
@@ -122,6 +121,7 @@ class Rehearsal {
   std::string last_algorithm_;
   PlanningDone charged_;  // the planning that was charged
   bool connected_ = false;
+  bool watched_ = false;
   Seconds clock_ = 0;  // when the last call was over
 };
 
