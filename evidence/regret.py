@@ -1,11 +1,12 @@
 """Measures the regret of the automatic choice: jobs on the virtual network, against one algorithm.
 
     .venv/bin/python evidence/regret.py [--worlds random] [--seeds 0-59] [--calls 120]
-        [--assumed true|default] [--out FILE]
+        [--assumed true|default] [--free] [--out FILE]
 
 A line for each world, then a summary (docs/regret.md). --worlds: `random`, `pathologies`, or names
 of these between commas. --assumed: plans know the true costs of the network, but for its jitter, or
-take the built-in ones. --out: each world as a line of JSON, with the times of all algorithms.
+take the built-in ones. --free: connecting, deciding, plans, prices and reviews are free. --out:
+each world as a line of JSON, with the times of all algorithms.
 """
 
 from __future__ import annotations
@@ -76,10 +77,10 @@ class Regret:
         return json.dumps({**own, **more, **world.about, **found, "times": self.times})
 
 
-def measure(world: World, assumed: str) -> Regret:
+def measure(world: World, assumed: str, *, free: bool = False) -> Regret:
     """Runs the jobs. `assumed`: true or default."""
-    times = {name: world.time(name) for name in world.singles}
-    return Regret(world, times, world.time("auto", None if assumed == "true" else ""))
+    times = {name: world.time(name, free=free) for name in world.singles}
+    return Regret(world, times, world.time("auto", None if assumed == "true" else "", free=free))
 
 
 def summary(found: list[Regret]) -> str:
@@ -104,14 +105,15 @@ def main() -> None:
     options = _options()
     found = []
     for world in _worlds(options):
-        found.append(measure(world, options.assumed))
+        found.append(measure(world, options.assumed, free=options.free))
         print(found[-1].as_line(), flush=True)
         if options.out is not None:
             print(found[-1].as_json(options.assumed), file=options.out, flush=True)
     print(f"\n{len(found)} worlds, {options.calls} calls, assumed costs: {options.assumed}\n")
     print(summary(found))
-    print(f"\nOf these, jobs that take the best single algorithm over {LONG} s:\n")
-    print(summary([each for each in found if each.times[each.best] > LONG]))
+    long = [each for each in found if each.times[each.best] > LONG]
+    print(f"\nThe {len(long)} jobs that take the best single algorithm over {LONG} s:\n")
+    print(summary(long))
 
 
 def _options() -> argparse.Namespace:
@@ -120,6 +122,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", default="0-59", help="of random worlds; first and last")
     parser.add_argument("--calls", type=int, default=120)
     parser.add_argument("--assumed", choices=("true", "default"), default="default")
+    parser.add_argument("--free", action="store_true")
     parser.add_argument("--out", type=argparse.FileType("w"))
     return parser.parse_args()
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from latecomer import rehearse_job
+from latecomer import JobCosts, rehearse_job
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -67,8 +67,11 @@ class World:
         """The longest computation of a rank: the time of a job whose calls take none."""
         return float(self.compute.sum(axis=0).max())
 
-    def time(self, algorithm: str, assumed: str | None = None) -> float:
-        """The time of the job until its last exit. None: plans know the network."""
+    def time(self, algorithm: str, assumed: str | None = None, *, free: bool = False) -> float:
+        """The time of the job until its last exit.
+
+        `assumed`: None: plans know the network. `free`: what finding out costs is not charged.
+        """
         count = self.bytes // 4 if isinstance(self.bytes, int) else [b // 4 for b in self.bytes]
         calls = rehearse_job(
             algorithm,
@@ -83,6 +86,7 @@ class World:
             slowdown=self.slowdown,
             library_slowdown=self.library_slowdown,
             cold=self.cold,
+            finding_out=None if free else JobCosts(),
         )
         return float(calls[-1].exits.max())
 
