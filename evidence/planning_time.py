@@ -1,7 +1,7 @@
 """Measures the time of planning, beside the estimate of planning_cost.
 
     .venv/bin/python evidence/planning_time.py [--ranks 16,48,...] [--algorithms "bcast chain,..."]
-        [--like] [--cells FILE]
+        [--like | --usual] [--cells FILE]
 
 Processor time, least of several tries: making a plan, pricing it and building one rank's program,
 for each row of the registry, on two networks, 1 KiB, 64 KiB and 4 MiB, all ranks together, one
@@ -9,6 +9,9 @@ late, or all at random. A table row has, for each number of ranks, the dearest o
 microseconds; behind it how many times as much the estimate is, against the dearest of the arrivals
 (the first and the ninth decile over ranks, networks and sizes).
 --like: making the plan of `fastest`, and one like it for a vector a tenth longer, in microseconds.
+--usual: the mean of the cells with late ranks from 64 KiB on, a plan with its program / its price
+for the arrivals where the row is priced for any. These are the costs that rehearse_job charges
+(python/latecomer/core/job_costs.py).
 --cells: each cell as a line of JSON, for fitting the estimate (src/price/planning_cost.cpp).
 """
 
@@ -18,7 +21,7 @@ import argparse
 import json
 import random
 from collections.abc import Iterator
-from statistics import quantiles
+from statistics import fmean, quantiles
 from typing import Any
 
 from latecomer.core.compiled import core
@@ -39,6 +42,8 @@ def main() -> None:
     ranks = [int(number) for number in options.ranks.split(",")]
     if options.like:
         return _like(ranks)
+    if options.usual:
+        return _usual(ranks)
     print("| row | " + " | ".join(f"P = {number}" for number in ranks) + " | estimate |")
     print("| --- " * (len(ranks) + 2) + "|")
     for row in json.loads(core.registry_json()):
@@ -54,6 +59,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--ranks", default=RANKS)
     parser.add_argument("--algorithms", default="", help='such as "bcast linear,reduce fastest"')
     parser.add_argument("--like", action="store_true")
+    parser.add_argument("--usual", action="store_true")
     parser.add_argument("--cells", type=argparse.FileType("w"))
     return parser.parse_args()
 
@@ -116,6 +122,22 @@ def _arrivals(kind: str, ranks: int, size: int) -> list[float]:
         source = random.Random(ranks)
         return [delay * source.random() for _ in range(ranks)]
     return [delay if rank == ranks // 3 else 0.0 for rank in range(ranks)]
+
+
+def _usual(ranks: list[int]) -> None:
+    print("| row | " + " | ".join(f"P = {number}" for number in ranks) + " |")
+    print("| --- " * (len(ranks) + 1) + "|")
+    for row in json.loads(core.registry_json()):
+        if row["collective"] != "allreduce" or row["kind"] == "native" or row["name"] == "auto":
+            continue
+        columns = []
+        for number in ranks:
+            found = _cells("allreduce", row["name"], number)
+            cells = [c for c in found if c["arrivals"] != ARRIVALS[0] and c["bytes"] > SIZES[0]]
+            plan = fmean(cell["plan"] + cell["program"] for cell in cells)
+            price = fmean(cell["price"] for cell in cells)
+            columns.append(f"{1e6 * plan:.0f} / {1e6 * price:.0f}")
+        print(f"| {row['name']} | " + " | ".join(columns) + " |", flush=True)
 
 
 def _like(ranks: list[int]) -> None:

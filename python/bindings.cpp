@@ -1,6 +1,7 @@
 // latecomer._core: the C++ core as Python sees it. Plain values in, dictionaries and lists out;
 // python/latecomer wraps them.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -287,37 +288,56 @@ class PyRehearsal {
  public:
   PyRehearsal(const Problem& problem, const std::string& algorithm, const Network& network,
               const Network& assumed, const std::string& native, bool check,
-              const Placement& placement)
+              const Placement& placement, bool plain, const std::optional<Charges>& charges,
+              double cold)
       : rehearsal_(interruptible([&] {
-          return Rehearsal(setting(problem, algorithm, native, network, assumed, check, placement));
+          Rehearsal::Setting all =
+              setting(problem, algorithm, native, network, assumed, check, placement);
+          all.plain = plain;
+          all.charges = charges;
+          all.cold = cold;
+          return Rehearsal(std::move(all));
         })) {}
 
-  nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed) {
-    const Rehearsal::Call call =
-        interruptible([&] { return rehearsal_.call(arrivals, given ? &*given : nullptr, seed); });
+  nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed,
+                double slower, double library_slower) {
+    const Rehearsal::Pace pace{slower, library_slower};
+    const Rehearsal::Call call = interruptible(
+        [&] { return rehearsal_.call(arrivals, given ? &*given : nullptr, seed, pace); });
     nb::dict all;
     all["algorithm"] = call.algorithm;
     all["parameters"] = call.parameters;
     all["wrong"] = nb::cast(call.wrong);
     all["expected"] = nb::cast(call.expected);
     all["exits"] = nb::cast(call.exits);
+    all["finding_out"] = call.finding_out;
     return all;
   }
 
+  void change(const Problem& problem, const std::string& native) {
+    interruptible([&] {
+      rehearsal_.change(problem, native_choice(problem, native));
+      return true;
+    });
+  }
+
  private:
+  static std::optional<Choice> native_choice(const Problem& problem, const std::string& native) {
+    if (native.empty()) return std::nullopt;
+    return parse_choice(problem.collective, native);
+  }
+
   static Rehearsal::Setting setting(const Problem& problem, const std::string& algorithm,
                                     const std::string& native, const Network& network,
                                     const Network& assumed, bool check,
                                     const Placement& placement) {
-    Rehearsal::Setting all{problem,
-                           parse_choice(problem.collective, algorithm),
-                           std::nullopt,
-                           network,
-                           assumed,
-                           check,
-                           numbered(placement)};
-    if (!native.empty()) all.native = parse_choice(problem.collective, native);
-    return all;
+    return {problem,
+            parse_choice(problem.collective, algorithm),
+            native_choice(problem, native),
+            network,
+            assumed,
+            check,
+            numbered(placement)};
   }
 
   Rehearsal rehearsal_;
@@ -406,8 +426,9 @@ class PlanningTime {
     take(price_, [&] {
       const Network& network = knowledge_.network;
       const Placement& placement = knowledge_.placement;
-      (void)(row_.arrival_aware ? mean_after_last(plan, network, knowledge_.arrivals, placement)
-                                : balanced_time(plan, network, placement));
+      const bool for_arrivals = row_.arrival_aware || row_.mean_after_last != nullptr;
+      (void)(for_arrivals ? mean_after_last(plan, network, knowledge_.arrivals, placement)
+                          : balanced_time(plan, network, placement));
     });
     for (std::size_t i = 0; i < programs_.size() && row_.kind == Kind::program; ++i) {
       const Rank rank = i == 0 ? problem_.root : problem_.ranks / 2;
@@ -631,10 +652,23 @@ NB_MODULE(_core, module) {
            "seed"_a = nb::none(), "check"_a = false)
       .def("memory", &PyPlan::memory, "rank"_a)
       .def("about_operations", &PyPlan::about_operations);
+  using SecondsByRow = std::map<std::string, Seconds, std::less<>>;
+  nb::class_<Charges>(module, "Charges")
+      .def(
+          "__init__",
+          [](Charges* self, Seconds connect, Seconds look, const SecondsByRow& plan,
+             Seconds other_plan, const SecondsByRow& price, Seconds other_price) {
+            new (self) Charges{connect, look, {plan, other_plan}, {price, other_price}};
+          },
+          nb::kw_only(), "connect"_a, "look"_a, "plan"_a, "other_plan"_a, "price"_a,
+          "other_price"_a);
   nb::class_<PyRehearsal>(module, "Rehearsal")
       .def(nb::init<const Problem&, const std::string&, const Network&, const Network&,
-                    const std::string&, bool, const Placement&>(),
+                    const std::string&, bool, const Placement&, bool, const std::optional<Charges>&,
+                    double>(),
            "problem"_a, "algorithm"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false,
-           "placement"_a = Placement{})
-      .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1);
+           "placement"_a = Placement{}, "plain"_a = false, "charges"_a = nb::none(), "cold"_a = 1.0)
+      .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1,
+           "slower"_a = 1.0, "library_slower"_a = 1.0)
+      .def("change", &PyRehearsal::change, "problem"_a, "native"_a);
 }

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .core.bounds import least_after_last
     from .core.checking import Counterexample, Rule, rules, verify, verify_text
     from .core.compiled import Network, __version__
+    from .core.job import rehearse_job
+    from .core.job_costs import JobCosts
     from .core.programs import Operation, Program, Schedule, Slice, program
     from .core.registry import Algorithm, Parameter, algorithms
     from .core.rehearsal import RehearsedCall, rehearse
@@ -37,6 +39,7 @@ _HOME = {
     "Collective": "core.registry",
     "Communicator": "mpi.communicator",
     "Counterexample": "core.checking",
+    "JobCosts": "core.job_costs",
     "Move": "core.simulation",
     "Network": "core.compiled",
     "Operation": "core.programs",
@@ -53,6 +56,7 @@ _HOME = {
     "observe": "mpi.observation",
     "program": "core.programs",
     "rehearse": "core.rehearsal",
+    "rehearse_job": "core.job",
     "rules": "core.checking",
     "simulate": "core.simulation",
     "verify": "core.checking",
@@ -64,6 +68,7 @@ __all__ = [
     "Algorithm",
     "Collective",
     "Counterexample",
+    "JobCosts",
     "Move",
     "Network",
     "Operation",
@@ -80,6 +85,7 @@ __all__ = [
     "least_after_last",
     "program",
     "rehearse",
+    "rehearse_job",
     "rules",
     "simulate",
     "verify",

@@ -170,6 +170,7 @@ class Chooser {
   void miss();
 
   [[nodiscard]] const PlanCache& plans() const { return pricer_.plans(); }
+  [[nodiscard]] const PlanningDone& planning_done() const { return pricer_.done(); }
 
  private:
   /// The choice made for a call.

@@ -168,7 +168,22 @@ void Pricer::clear() {
 std::shared_ptr<const Plan> Pricer::plan(const Choice& choice, const Problem& problem,
                                          const std::vector<Seconds>& expected) {
   known_.arrivals = expected;
-  return plans_for_call().get(choice, problem, known_).plan;
+  return get(choice, problem).plan;
+}
+
+/// The plan of a row, from the cache or made now.
+const CachedPlan& Pricer::get(const Choice& choice, const Problem& problem) {
+  PlanCache& plans = plans_for_call();
+  const std::uint64_t before = plans.plans_made();
+  const CachedPlan& found = plans.get(choice, problem, known_);
+  if (plans.plans_made() > before) ++done_.plans[choice.algorithm->name];
+  return found;
+}
+
+/// The price of a plan for given arrivals, by its closed form or a replay.
+Seconds Pricer::priced(const Plan& plan, const std::vector<Seconds>& arrivals) {
+  ++done_.prices[find_algorithm(plan.problem.collective, plan.algorithm).name];
+  return mean_after_last(plan, known_.network, arrivals, known_.placement);
 }
 
 std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& problem,
@@ -198,7 +213,7 @@ const CachedPlan* Pricer::plan_if_affordable(CallClass& call_class, const Choice
   const Algorithm& paid = choice.parameters.empty() ? row : fastest_row(problem.collective);
   const Seconds cost = planning_cost(paid, problem, known_.network, known_.placement);
   if (!call_class.pay(cost)) return nullptr;
-  return &plans_for_call().get(choice, problem, known_);
+  return &get(choice, problem);
 }
 
 /// Collects the candidates that do not depend on expected arrivals. A protocol moves whole vectors,
@@ -237,25 +252,25 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
 
 /// Looks for the rivals of the class, which takes about as long as planning `fastest` did. Programs
 /// of rooted collectives are priced for arrivals, which is too dear for more of them.
-void Pricer::look_for_rivals(CallClass& call_class, const Plan& fastest) const {
+void Pricer::look_for_rivals(CallClass& call_class, const Plan& fastest) {
   const Problem& problem = fastest.problem;
   const Algorithm& row = fastest_row(problem.collective);
   if (rooted(problem.collective)) return;
   if (!call_class.pay(planning_cost(row, problem, known_.network, known_.placement))) return;
   call_class.knows_rivals = true;
   call_class.rivals = rivals(fastest, known_);
+  ++done_.plans[row.name];
 }
 
 /// Returns the price of an arrival-independent candidate for these arrivals; as if no rank were
 /// late where that would need a replay which is not worth its time, and of a rival.
 Seconds Pricer::price_of(const CallClass& call_class, const Candidate& candidate,
-                         const std::vector<Seconds>& arrivals) const {
+                         const std::vector<Seconds>& arrivals) {
   const Plan& plan = *candidate.plan;
   const bool exact =
       candidate.rival.empty() && (replays_arrivals(call_class) || has_closed_form(plan));
-  const Seconds after_last = exact
-                                 ? mean_after_last(plan, known_.network, arrivals, known_.placement)
-                                 : balanced_time(plan, known_.network, known_.placement);
+  const Seconds after_last =
+      exact ? priced(plan, arrivals) : balanced_time(plan, known_.network, known_.placement);
   return as_price(after_last, candidate.row->collective, arrivals);
 }
 
@@ -272,10 +287,9 @@ void Pricer::price(CallClass& call_class, const Problem& problem,
     if (!call_class.pay(planning_cost(row, problem, known_.network, known_.placement))) return;
     const Choice choice = std::move(call_class.unpriced.back());
     call_class.unpriced.pop_back();
-    const CachedPlan& cached = plans_for_call().get(choice, problem, known_);
+    const CachedPlan& cached = get(choice, problem);
     if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
-    const Seconds after_last =
-        mean_after_last(*cached.plan, known_.network, expected, known_.placement);
+    const Seconds after_last = priced(*cached.plan, expected);
     add({&row, as_price(after_last, problem.collective, expected), cached.plan}, call_class.priced);
   }
 }
@@ -283,7 +297,7 @@ void Pricer::price(CallClass& call_class, const Problem& problem,
 /// Prices the arrival-independent candidates, and lists the rows that are left. Does nothing if the
 /// budget is too small.
 void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
-                           const std::vector<Seconds>& expected) const {
+                           const std::vector<Seconds>& expected) {
   call_class.priced.clear();
   call_class.unpriced.clear();
   call_class.priced_count = -1;
@@ -308,7 +322,7 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
 }
 
 Seconds Pricer::in_hindsight(CallClass& call_class, std::string_view name, Seconds predicted,
-                             const std::vector<Seconds>& arrivals) const {
+                             const std::vector<Seconds>& arrivals) {
   if (call_class.arrival_independent.empty()) return predicted;
   // As much is left to plans for the next call.
   const Seconds cost = cost_of_prices(call_class, known_.network);

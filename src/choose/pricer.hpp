@@ -2,6 +2,8 @@
 // as far as the budget of the call's class pays for it (docs/decisions/0016-selection.md).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,13 @@ namespace latecomer {
 [[nodiscard]] bool late(const std::vector<Seconds>& arrivals);
 /// Returns the mean over the ranks of the seconds that they wait for the last one to arrive.
 [[nodiscard]] Seconds waiting(const std::vector<Seconds>& arrivals);
+
+/// How often, by row, plans were made, and priced for given arrivals: what that has taken can be
+/// charged to the calls.
+struct PlanningDone {
+  std::map<std::string_view, std::uint64_t> plans;
+  std::map<std::string_view, std::uint64_t> prices;
+};
 
 class Pricer {
  public:
@@ -45,30 +54,34 @@ class Pricer {
   /// arrival-independent candidate is priced for these, others keep the price `predicted` that they
   /// were chosen for, so that a wrong estimate counts against them.
   [[nodiscard]] Seconds in_hindsight(CallClass& call_class, std::string_view name,
-                                     Seconds predicted, const std::vector<Seconds>& arrivals) const;
+                                     Seconds predicted, const std::vector<Seconds>& arrivals);
 
   /// The plans of calls that all ranks decide about.
   [[nodiscard]] const PlanCache& plans() const { return plans_; }
   void clear();
+  [[nodiscard]] const PlanningDone& done() const { return done_; }
 
  private:
   [[nodiscard]] PlanCache& plans_for_call() {
     return known_.background ? announced_plans_ : plans_;
   }
+  const CachedPlan& get(const Choice& choice, const Problem& problem);
+  [[nodiscard]] Seconds priced(const Plan& plan, const std::vector<Seconds>& arrivals);
   [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Choice& choice,
                                                      const Problem& problem);
   void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool more_rivals);
-  void look_for_rivals(CallClass& call_class, const Plan& fastest) const;
+  void look_for_rivals(CallClass& call_class, const Plan& fastest);
   void price(CallClass& call_class, const Problem& problem, const std::vector<Seconds>& expected);
   void begin_pricing(CallClass& call_class, const Problem& problem,
-                     const std::vector<Seconds>& expected) const;
+                     const std::vector<Seconds>& expected);
   [[nodiscard]] Seconds price_of(const CallClass& call_class, const Candidate& candidate,
-                                 const std::vector<Seconds>& arrivals) const;
+                                 const std::vector<Seconds>& arrivals);
 
   PlanCache plans_;
   PlanCache announced_plans_;  // plans of calls that rank 0 decides about for all
   Placement placement_;
   Knowledge known_;  // for planning the call at hand
+  PlanningDone done_;
 };
 
 }  // namespace latecomer

@@ -8,39 +8,70 @@
 #include "executors/make_executor.hpp"
 
 namespace latecomer {
+namespace {
+
+Network slowed(Network network, double slower) {
+  for (Seconds* cost : {&network.alpha, &network.beta, &network.gamma, &network.handshake,
+                        &network.local_alpha, &network.local_beta, &network.memory}) {
+    *cost *= slower;
+  }
+  return network;
+}
+
+std::vector<Seconds> later(std::vector<Seconds> times, Seconds seconds) {
+  for (Seconds& time : times) time += seconds;
+  return times;
+}
+
+}  // namespace
 
 Rehearsal::Rehearsal(Setting setting)
     : setting_(std::move(setting)), chooser_(0, setting_.problem.ranks) {
-  const Problem& problem = setting_.problem;
-  check_placement(setting_.placement, problem.ranks);
+  check_placement(setting_.placement, setting_.problem.ranks);
   options_.placement = setting_.placement;
-  Knowledge knowledge;
-  knowledge.placement = setting_.placement;
-  (void)make_plan(*setting_.choice.algorithm, problem, setting_.choice.parameters, knowledge);
-  (void)native_plan();
-  chooser_.policy().choice(problem.collective) = setting_.choice;
+  check_setting();
+  chooser_.policy().choice(setting_.problem.collective) = setting_.choice;
   chooser_.policy().network = setting_.assumed;
   if (shares_nodes(setting_.placement)) chooser_.place(setting_.placement);
-  if (!automatic()) watch_arrivals();
+  const bool needs_arrivals = setting_.choice.algorithm->arrival_aware || !setting_.plain;
+  if (!automatic() && needs_arrivals) watch_arrivals();
+}
+
+void Rehearsal::check_setting() const {
+  Knowledge knowledge;
+  knowledge.placement = setting_.placement;
+  const Choice& choice = setting_.choice;
+  if (!library_alone())
+    (void)make_plan(*choice.algorithm, setting_.problem, choice.parameters, knowledge);
+  (void)native_plan();
+}
+
+void Rehearsal::change(const Problem& problem, const std::optional<Choice>& native) {
+  if (problem.collective != setting_.problem.collective || problem.ranks != setting_.problem.ranks)
+    throw Error("problem", "another collective or number of ranks", "those of the calls before");
+  setting_.problem = problem;
+  setting_.native = native;
+  check_setting();
 }
 
 void Rehearsal::watch_arrivals() {
   const Rank ranks = setting_.problem.ranks;
   chooser_.connected(1);
   chooser_.watch_arrivals();
+  watched_ = true;
   for (Rank rank = 1; rank < ranks; ++rank) watches_.emplace_back(rank, ranks);
 }
 
 Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
-                                const std::vector<Seconds>* given, std::uint64_t seed) {
+                                const std::vector<Seconds>* given, std::uint64_t seed, Pace pace) {
   const auto ranks = static_cast<std::size_t>(setting_.problem.ranks);
   if (arrivals.size() != ranks) {
     throw Error("arrivals", std::to_string(arrivals.size()) + " times",
                 "one time for each of " + std::to_string(ranks) + " ranks");
   }
-  options_.network = setting_.network;
-  options_.network.seed = seed;
+  pace_ = pace;
   options_.element_bytes = setting_.problem.element_bytes;
+  options_.network.seed = seed;
   Policy& policy = chooser_.policy();
   policy.online = given == nullptr;
   const std::vector<Seconds> expected = given != nullptr ? *given : std::vector<Seconds>{};
@@ -48,16 +79,19 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   policy.given = expected;
   Call call;
   call.algorithm = "native";
-  const bool worth = !automatic() || Chooser::worth_a_class(setting_.problem);
+  const bool worth = automatic() ? Chooser::worth_a_class(setting_.problem) : !library_alone();
   CallClass* const call_class =
       automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
   if (worth && (call_class == nullptr || !Chooser::left_alone(*call_class))) {
+    Seconds deciding = automatic() ? 0 : charge_connecting();
     std::optional<Decision> again;
     if (call_class != nullptr) again = chooser_.repeat(*call_class, setting_.problem);
     if (!again) call.expected = expect();
     const Decision decision = again ? *again : chooser_.decide(setting_.problem);
     if (decision.action == Decision::Action::refused) throw std::runtime_error(decision.why);
-    follow(call, decision, call_class, arrivals);
+    if (!again && watched_ && setting_.charges) deciding += setting_.charges->look;
+    deciding += charge_planning();
+    follow(call, decision, call_class, arrivals, deciding);
   } else {
     only_watch(call, call_class, arrivals);
   }
@@ -79,6 +113,32 @@ const std::vector<Seconds>& Rehearsal::expect() {
   return expected;
 }
 
+/// Returns what the planning since the last time takes.
+Seconds Rehearsal::charge_planning() {
+  if (!setting_.charges) return 0;
+  const Seconds seconds = setting_.charges->of(charged_, chooser_.planning_done());
+  charged_ = chooser_.planning_done();
+  return seconds;
+}
+
+/// Returns what connecting takes, once.
+Seconds Rehearsal::charge_connecting() {
+  if (std::exchange(connected_, true) || !setting_.charges) return 0;
+  return setting_.charges->connect;
+}
+
+void Rehearsal::delay(Call& call, Seconds seconds) {
+  call.exits = later(std::move(call.exits), seconds);
+  call.finding_out += seconds;
+}
+
+/// Sets the costs of the network from now on.
+void Rehearsal::meet(double slower) {
+  const std::uint64_t seed = options_.network.seed;
+  options_.network = slowed(setting_.network, slower);
+  options_.network.seed = seed;
+}
+
 Simulation Rehearsal::run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked) {
   options_.arrivals = arrivals;
   options_.piggybacks = piggybacks_;
@@ -93,6 +153,15 @@ Simulation Rehearsal::run(const Plan& plan, const std::vector<Seconds>& arrivals
   return result;
 }
 
+/// Runs the plan of the call, at the pace of the call's algorithm.
+void Rehearsal::run_call(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals) {
+  const bool cold = std::exchange(last_algorithm_, call.algorithm) != call.algorithm;
+  const double of_library = call.algorithm == "native" ? pace_.library : 1;
+  meet(pace_.network * of_library * (cold ? setting_.cold : 1));
+  call.exits = run(plan, arrivals, &call).exits;
+  meet(pace_.network);
+}
+
 Plan Rehearsal::native_plan() const {
   const Choice choice =
       setting_.native.value_or(Choice{&find_algorithm(setting_.problem.collective, "fastest"), {}});
@@ -105,12 +174,14 @@ void Rehearsal::only_watch(Call& call, CallClass* call_class,
   piggybacks_.clear();
   chooser_.skip();
   for (Watch& other : watches_) other.miss();
-  call.exits = run(native_plan(), arrivals, &call).exits;
+  run_call(call, native_plan(), arrivals);
   if (call_class == nullptr) return;
   const Inside inside = inside_of(call, arrivals);
-  if (call_class->calls > 0) note(Reviewed::library, inside);
+  if (call_class->calls > 0) note(durations_[call_class->key], Reviewed::library, inside);
   if (!Chooser::watched(*call_class, inside.min)) return;
-  if (chooser_.reviewed(*call_class, setting_.problem, review())) watch_arrivals();
+  if (!reviewed(call, *call_class)) return;
+  if (!watched_) watch_arrivals();
+  delay(call, charge_connecting());
 }
 
 Rehearsal::Inside Rehearsal::inside_of(const Call& call, const std::vector<Seconds>& arrivals) {
@@ -122,76 +193,101 @@ Rehearsal::Inside Rehearsal::inside_of(const Call& call, const std::vector<Secon
   return {*min, *max};
 }
 
-void Rehearsal::note(Reviewed by, const Inside& inside) {
-  auto& last = durations_[static_cast<std::size_t>(by)];
+void Rehearsal::note(Durations& durations, Reviewed by, const Inside& inside) {
+  auto& last = durations[static_cast<std::size_t>(by)];
   last.push_front(inside);
   last.resize(std::min(last.size(), Review::kCalls));
 }
 
-/// The reduction of all ranks' reviews.
-Review Rehearsal::review() const {
+/// Reviews the class by the reduction of all ranks' reviews. Returns true if it became active.
+bool Rehearsal::reviewed(Call& call, CallClass& call_class) {
+  if (setting_.charges) exchange_durations(call);
   Review all;
   for (const Reviewed by : {Reviewed::library, Reviewed::decided}) {
-    const auto& last = durations_[static_cast<std::size_t>(by)];
+    const auto& last = durations_[call_class.key][static_cast<std::size_t>(by)];
     for (std::size_t ago = 0; ago < last.size(); ++ago) {
       all.set_call(by, ago, last[ago].min, last[ago].max);
     }
   }
   all.set_room(true);
-  return all;
+  return chooser_.reviewed(call_class, setting_.problem, all);
+}
+
+/// The reduction of a review, on the network: of few values, so in as few rounds as possible.
+void Rehearsal::exchange_durations(Call& call) {
+  constexpr auto kValue = static_cast<Count>(sizeof(double));
+  Problem problem;
+  problem.ranks = setting_.problem.ranks;
+  problem.count = static_cast<Count>(Review{}.values().size());
+  problem.element_bytes = kValue;
+  const Plan plan = make_plan(find_algorithm(problem.collective, "recursive_doubling"), problem, {},
+                              {{}, setting_.network});
+  piggybacks_.clear();
+  const Seconds before = std::ranges::max(call.exits);
+  options_.element_bytes = kValue;
+  call.exits = run(plan, call.exits, nullptr).exits;
+  options_.element_bytes = setting_.problem.element_bytes;
+  call.finding_out += std::ranges::max(call.exits) - before;
 }
 
 void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_class,
-                       const std::vector<Seconds>& arrivals) {
+                       const std::vector<Seconds>& arrivals, Seconds deciding) {
   piggybacks_.clear();
+  call.finding_out += deciding;
   Inside library;
-  bool observed = true;
+  bool observed = watched_;
   if (decision.action == Decision::Action::plan) {
     call.algorithm = decision.plan->algorithm;
     call.parameters = describe_parameters(*decision.plan, setting_.choice.algorithm->name);
   }
   if (decision.action == Decision::Action::plan && chooser_.piggybacks(*decision.plan)) {
-    run_with_piggyback(call, *decision.plan, arrivals);
+    run_with_piggyback(call, *decision.plan, arrivals, deciding);
   } else {
     const bool native = decision.action != Decision::Action::plan;
-    call.exits = run(native ? native_plan() : *decision.plan, arrivals, &call).exits;
-    if (native && call_class != nullptr) library = inside_of(call, arrivals);
-    if (decision.exchange_arrivals) exchange_afterwards(call, arrivals);
-    observed = decision.exchange_arrivals;
+    const std::vector<Seconds> begun = later(arrivals, deciding);
+    run_call(call, native ? native_plan() : *decision.plan, begun);
+    if (native && call_class != nullptr) library = inside_of(call, begun);
+    observed = observed && decision.exchange_arrivals;
+    if (observed) exchange_afterwards(call, arrivals, deciding);
   }
   if (observed) {
     chooser_.learn();
-  } else {
+  } else if (watched_) {
     for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).miss();
   }
+  delay(call, charge_planning());
   if (call_class == nullptr) return;
   const auto before = call_class->decided.count();
   const auto library_before = call_class->library.count();
   const Inside all_in = inside_of(call, arrivals);
   const bool due = chooser_.measured(*call_class, library.min, all_in.min);
-  if (call_class->decided.count() > before) note(Reviewed::decided, all_in);
-  if (call_class->library.count() > library_before) note(Reviewed::library, library);
-  if (due) (void)chooser_.reviewed(*call_class, setting_.problem, review());
+  Durations& durations = durations_[call_class->key];
+  if (call_class->decided.count() > before) note(durations, Reviewed::decided, all_in);
+  if (call_class->library.count() > library_before) note(durations, Reviewed::library, library);
+  if (due) (void)reviewed(call, *call_class);
 }
 
 /// Runs the arrival exchange after a call whose messages carry no stamps.
-void Rehearsal::exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals) {
+void Rehearsal::exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals,
+                                    Seconds deciding) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     piggybacks_.push_back(
-        &watch(rank).begin_exchange(clock_ + arrivals[rank], clock_ + call.exits[rank]));
+        &watch(rank).begin_exchange(clock_ + arrivals[rank], clock_ + call.exits[rank], deciding));
   }
+  const Seconds before = std::ranges::max(call.exits);
   call.exits = run(arrival_exchange_plan(setting_.problem), call.exits, nullptr).exits;
+  call.finding_out += std::ranges::max(call.exits) - before;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).end_exchange();
 }
 
 void Rehearsal::run_with_piggyback(Call& call, const Plan& plan,
-                                   const std::vector<Seconds>& arrivals) {
+                                   const std::vector<Seconds>& arrivals, Seconds deciding) {
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
     piggybacks_.push_back(&watch(rank).enter(clock_ + arrivals[rank]));
   }
-  call.exits = run(plan, arrivals, &call).exits;
+  run_call(call, plan, later(arrivals, deciding));
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    watch(rank).leave(clock_ + call.exits[rank]);
+    watch(rank).leave(clock_ + call.exits[rank], deciding);
   }
 }
 

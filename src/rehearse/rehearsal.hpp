@@ -5,12 +5,14 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "algorithms/registry.hpp"
 #include "choose/chooser.hpp"
+#include "rehearse/charges.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"
 
@@ -28,6 +30,19 @@ class Rehearsal {
     // Of the ranks on nodes, which share links and memory.
     // NOLINTNEXTLINE(readability-redundant-member-init)
     Placement placement = {};
+    // A named algorithm that does not depend on arrivals runs as if nothing else were there:
+    // without stamps, exchanges and forecasts.
+    bool plain = false;
+    // What finding out costs the ranks, and reviews take their time on the network. None: nothing
+    // but stamps and exchanges takes time.
+    // NOLINTNEXTLINE(readability-redundant-member-init)
+    std::optional<Charges> charges = {};
+    double cold = 1;  // a call by another algorithm than the last one's takes so many times longer
+  };
+  /// How many times longer a call takes than on the network.
+  struct Pace {
+    double network = 1;
+    double library = 1;  // more, for the MPI library's own collective
   };
   struct Call {
     std::string algorithm;  // of the plan; "native" for the model of the library
@@ -35,6 +50,8 @@ class Rehearsal {
     std::vector<Seconds> expected;  // arrivals; empty: all together
     std::vector<Seconds> exits;     // on the call's own clock, one a rank
     std::optional<Count> wrong;     // elements of the results; none: not checked
+    // By which finding out delayed the last exit: charges, exchanges and reviews.
+    Seconds finding_out = 0;
   };
 
   /// Throws Error for a choice that does not take the problem.
@@ -47,7 +64,14 @@ class Rehearsal {
   /// network's jitter. Throws Error if the times do not fit, std::runtime_error if a rank gets
   /// stuck or ranks disagree.
   Call call(const std::vector<Seconds>& arrivals, const std::vector<Seconds>* given,
-            std::uint64_t seed);
+            std::uint64_t seed, Pace pace);
+  Call call(const std::vector<Seconds>& arrivals, const std::vector<Seconds>* given,
+            std::uint64_t seed) {
+    return call(arrivals, given, seed, Pace{});
+  }
+  /// The next calls are of another problem of the same collective and ranks, for which the MPI
+  /// library is modelled by `native`. Throws Error as the constructor does.
+  void change(const Problem& problem, const std::optional<Choice>& native);
 
  private:
   /// The durations of a call on the ranks.
@@ -56,7 +80,14 @@ class Rehearsal {
     Seconds max = 0;
   };
 
+  using Durations = std::array<std::deque<Inside>, 2>;  // of the last calls, by kind
+
   [[nodiscard]] bool automatic() const { return setting_.choice.algorithm->name == "auto"; }
+  /// Returns true if the calls are the MPI library's, which nobody looks at.
+  [[nodiscard]] bool library_alone() const {
+    return setting_.plain && is_native(*setting_.choice.algorithm);
+  }
+  void check_setting() const;
   void watch_arrivals();
   [[nodiscard]] Watch& watch(std::size_t rank) {
     return rank == 0 ? *chooser_.watch() : watches_[rank - 1];
@@ -64,21 +95,33 @@ class Rehearsal {
   [[nodiscard]] const std::vector<Seconds>& expect();
   [[nodiscard]] Plan native_plan() const;
   Simulation run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked);
+  void run_call(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
+  void meet(double slower);
+  [[nodiscard]] Seconds charge_planning();
+  [[nodiscard]] Seconds charge_connecting();
+  static void delay(Call& call, Seconds seconds);
+  void exchange_durations(Call& call);
   void only_watch(Call& call, CallClass* call_class, const std::vector<Seconds>& arrivals);
   [[nodiscard]] static Inside inside_of(const Call& call, const std::vector<Seconds>& arrivals);
-  void note(Reviewed by, const Inside& inside);
-  [[nodiscard]] Review review() const;
+  static void note(Durations& durations, Reviewed by, const Inside& inside);
+  [[nodiscard]] bool reviewed(Call& call, CallClass& call_class);
   void follow(Call& call, const Decision& decision, CallClass* call_class,
-              const std::vector<Seconds>& arrivals);
-  void run_with_piggyback(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
-  void exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals);
+              const std::vector<Seconds>& arrivals, Seconds deciding);
+  void run_with_piggyback(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals,
+                          Seconds deciding);
+  void exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals, Seconds deciding);
 
   Setting setting_;
   Chooser chooser_;            // rank 0's; the other ranks' forecasts are compared with it
   std::deque<Watch> watches_;  // of the other ranks
-  std::array<std::deque<Inside>, 2> durations_;  // of the last calls, by kind
+  std::map<CallKey, Durations> durations_;  // of the last calls, by class
   std::vector<Piggyback*> piggybacks_;
   SimulationOptions options_;
+  Pace pace_;
+  std::string last_algorithm_;
+  PlanningDone charged_;  // the planning that was charged
+  bool connected_ = false;
+  bool watched_ = false;
   Seconds clock_ = 0;  // when the last call was over
 };
 

@@ -130,12 +130,75 @@ TEST(Rehearsal, TheChoiceEndsOnTheBestBalancedProgramOfAnotherNetworkThanAssumed
   }
 }
 
+/// Any costs, paces and lengths: results stay right, and calls are delayed by what is charged.
+TEST(Rehearsal, IsRightWhereFindingOutCostsAndLengthsAndPacesChange) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Rehearsal::Setting setting = some_setting(random, Collective::allreduce, "auto");
+    setting.charges = Charges{.connect = 1e-3 * random.uniform(),
+                              .look = 1e-5 * random.uniform(),
+                              .plan = {{{"fastest", 1e-4 * random.uniform()}}, 1e-5},
+                              .price = {{}, 1e-5 * random.uniform()}};
+    setting.cold = 1 + random.uniform();
+    Rehearsal rehearsal(setting);
+    const Rank ranks = setting.problem.ranks;
+    Seconds finding_out = 0;
+    for (int i = 0; i < 40; ++i) {
+      if (random.next() % 8 == 0) {
+        Problem problem = setting.problem;
+        problem.count = static_cast<Count>(1 + random.next() % 3000);
+        rehearsal.change(problem, std::nullopt);
+      }
+      const std::vector<Seconds> arrivals = some_arrivals(random, ranks, 0);
+      const Rehearsal::Pace pace{0.5 + random.uniform(), 0.5 + random.uniform()};
+      const auto call = rehearsal.call(arrivals, nullptr, random.next(), pace);
+      ASSERT_EQ(call.wrong, Count{0});
+      ASSERT_GE(call.finding_out, -1e-11);
+      finding_out += call.finding_out;
+    }
+    if (ranks > 1) EXPECT_GT(finding_out, 0);
+  }
+}
+
+/// What a named algorithm costs is known: connecting and one plan, in the first call.
+TEST(Rehearsal, ChargesConnectingAndPlansOnce) {
+  Rehearsal::Setting setting;
+  setting.problem = {.ranks = 4, .count = 4096, .element_bytes = 4};
+  setting.choice = parse_choice(Collective::allreduce, "ring");
+  setting.plain = true;
+  Rehearsal free(setting);
+  setting.charges = Charges{.connect = 1e-3, .look = 1, .plan = {{{"ring", 1e-4}}, 1}, .price = {}};
+  Rehearsal charged(setting);
+  for (const Seconds expected : {1.1e-3, 0.0, 0.0}) {
+    const auto call = charged.call({0, 0, 0, 0}, nullptr, 1);
+    EXPECT_NEAR(call.finding_out, expected, 1e-9);
+    EXPECT_NEAR(call.exits[0], free.call({0, 0, 0, 0}, nullptr, 1).exits[0] + expected, 1e-9);
+  }
+}
+
+/// A library that nobody looks at costs nothing, and takes its own pace.
+TEST(Rehearsal, TheLibraryAloneCostsNothing) {
+  Rehearsal::Setting setting;
+  setting.problem = {.ranks = 4, .count = 4096, .element_bytes = 4};
+  setting.choice = parse_choice(Collective::allreduce, "native");
+  setting.plain = true;
+  setting.charges = Charges{.connect = 1, .look = 1, .plan = {{}, 1}, .price = {{}, 1}};
+  Rehearsal rehearsal(setting);
+  const auto usual = rehearsal.call({0, 0, 0, 0}, nullptr, 1);
+  const auto slower = rehearsal.call({0, 0, 0, 0}, nullptr, 1, {2, 3});
+  EXPECT_EQ(usual.algorithm, "native");
+  EXPECT_EQ(usual.finding_out + slower.finding_out, 0);
+  EXPECT_NEAR(slower.exits[0], 6 * usual.exits[0], 1e-9);
+}
+
 TEST(Rehearsal, RefusesWhatDoesNotFit) {
   Rehearsal::Setting setting;
   setting.problem = {.ranks = 4, .count = 16, .element_bytes = 4};
   setting.choice = parse_choice(Collective::allreduce, "auto");
   Rehearsal rehearsal(setting);
   EXPECT_THROW(rehearsal.call({0, 0, 0}, nullptr, 1), Error);
+  EXPECT_THROW(rehearsal.change({.ranks = 5, .count = 16, .element_bytes = 4}, {}), Error);
   setting.problem.commutative = false;
   setting.native = parse_choice(Collective::allreduce, "ring");
   EXPECT_THROW(Rehearsal{setting}, Error);

@@ -24,6 +24,7 @@ class RehearsedCall:
     expected: NDArray[np.float64]  # arrivals that it was planned for; empty: all together
     arrivals: NDArray[np.float64]
     exits: NDArray[np.float64]
+    finding_out: float = 0.0  # by which decisions, plans, exchanges and reviews delayed the exits
 
     @property
     def mean_after_last(self) -> float:
@@ -87,11 +88,7 @@ def rehearse(
         what = f"arrivals: an array of shape {times.shape} is not usable"
         raise ValueError(f"{what}; right would be one row a call, shape (calls, ranks)")
     ranks = times.shape[1]
-    if native in MODELS and collective != MODELLED:
-        native = ""
-    elif native in MODELS:
-        whole = count * element_bytes
-        native = MODELS[native](Call(ranks, count, whole, commutative, True))
+    native = library_model(native, collective, ranks, count, element_bytes, commutative)
     series = core.Rehearsal(
         problem(
             collective=collective,
@@ -119,9 +116,21 @@ def rehearse(
                 np.array(found["expected"]),
                 row,
                 np.array(found["exits"]),
+                found["finding_out"],
             )
         )
     return calls
+
+
+def library_model(
+    native: str, collective: str, ranks: int, count: int, element_bytes: int, commutative: bool
+) -> str:
+    """The algorithm that the MPI library chooses by the model of this name; "" for `fastest`."""
+    if native not in MODELS:
+        return native
+    if collective != MODELLED:
+        return ""
+    return MODELS[native](Call(ranks, count, count * element_bytes, commutative, True))
 
 
 def known(estimate: str, arrivals: Sequence[float]) -> list[float] | None:

@@ -1,0 +1,141 @@
+"""Measures the regret of the automatic choice: jobs on the virtual network, against one algorithm.
+
+    .venv/bin/python evidence/regret.py [--worlds random] [--seeds 0-59] [--calls 120]
+        [--assumed true|default] [--free] [--out FILE]
+
+A line for each world, then a summary (docs/regret.md). --worlds: `random`, `pathologies`, or names
+of these between commas. --assumed: plans know the true costs of the network, but for its jitter, or
+take the built-in ones. --free: connecting, deciding, plans, prices and reviews are free. --out:
+each world as a line of JSON, with the times of all algorithms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+from regret_worlds import PATHOLOGIES, World, pathology, random_world
+
+LONG = 0.3  # seconds
+
+
+@dataclass(frozen=True)
+class Regret:
+    """The times of the jobs of a world, in seconds."""
+
+    world: World
+    times: dict[str, float]  # of each single algorithm
+    auto: float
+
+    @property
+    def best(self) -> str:
+        """The best single algorithm in hindsight."""
+        return min(self.times, key=lambda name: self.times[name])
+
+    @property
+    def over_best(self) -> float:
+        """The time of the job by that of the best single algorithm."""
+        return self.auto / self.times[self.best]
+
+    @property
+    def over_library(self) -> float:
+        """The time of the job by that of the library."""
+        return self.auto / self.times["native"]
+
+    @property
+    def part_over_best(self) -> float:
+        """As `over_best`, without the longest computation."""
+        alone = self.world.computation
+        return (self.auto - alone) / (self.times[self.best] - alone)
+
+    @property
+    def library_over_best(self) -> float:
+        """The regret of a job that uses the library."""
+        return self.times["native"] / self.times[self.best]
+
+    def as_line(self) -> str:
+        """For people."""
+        world = self.world
+        size = world.bytes if isinstance(world.bytes, int) else max(world.bytes)
+        about = " ".join(str(world.about[key]) for key in ("network", "imbalance") if world.about)
+        return (
+            f"{world.seed:3d} {world.name:24s} P={world.ranks:2d} {size / 1024:8.0f} KiB"
+            f"  auto/best {self.over_best:5.3f}  part {self.part_over_best:5.3f}"
+            f"  auto/library {self.over_library:5.3f}  best {self.best}  {about}"
+        )
+
+    def as_json(self, assumed: str) -> str:
+        """For programs."""
+        world = self.world
+        own = {name: getattr(world, name) for name in ("name", "seed", "ranks", "bytes", "costs")}
+        more = {"jitter": world.jitter, "native": world.native, "calls": len(world.compute)}
+        found = {"assumed": assumed, "auto": self.auto, "computation": world.computation}
+        return json.dumps({**own, **more, **world.about, **found, "times": self.times})
+
+
+def measure(world: World, assumed: str, *, free: bool = False) -> Regret:
+    """Runs the jobs. `assumed`: true or default."""
+    times = {name: world.time(name, free=free) for name in world.singles}
+    return Regret(world, times, world.time("auto", None if assumed == "true" else "", free=free))
+
+
+def summary(found: list[Regret]) -> str:
+    """Mean, ninth decile and worst of the ratios, as rows of a table."""
+    if not found:
+        return "none"
+    rows = {
+        "auto / best single": [each.over_best for each in found],
+        "the same, time beyond computation": [each.part_over_best for each in found],
+        "auto / library": [each.over_library for each in found],
+        "library / best single": [each.library_over_best for each in found],
+    }
+    lines = ["| | mean | 90th percentile | worst |", "| --- | --- | --- | --- |"]
+    for name, ratios in rows.items():
+        high = float(np.quantile(ratios, 0.9))
+        lines.append(f"| {name} | {fmean(ratios):.3f} | {high:.3f} | {max(ratios):.3f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """The lines, and the summary."""
+    options = _options()
+    found = []
+    for world in _worlds(options):
+        found.append(measure(world, options.assumed, free=options.free))
+        print(found[-1].as_line(), flush=True)
+        if options.out is not None:
+            print(found[-1].as_json(options.assumed), file=options.out, flush=True)
+    print(f"\n{len(found)} worlds, {options.calls} calls, assumed costs: {options.assumed}\n")
+    print(summary(found))
+    long = [each for each in found if each.times[each.best] > LONG]
+    print(f"\nThe {len(long)} jobs that take the best single algorithm over {LONG} s:\n")
+    print(summary(long))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--worlds", default="random")
+    parser.add_argument("--seeds", default="0-59", help="of random worlds; first and last")
+    parser.add_argument("--calls", type=int, default=120)
+    parser.add_argument("--assumed", choices=("true", "default"), default="default")
+    parser.add_argument("--free", action="store_true")
+    parser.add_argument("--out", type=argparse.FileType("w"))
+    return parser.parse_args()
+
+
+def _worlds(options: argparse.Namespace) -> Iterator[World]:
+    first, _, last = options.seeds.partition("-")
+    seeds = range(int(first), int(last or first) + 1)
+    if options.worlds == "random":
+        yield from (random_world(seed, options.calls) for seed in seeds)
+        return
+    names = PATHOLOGIES if options.worlds == "pathologies" else options.worlds.split(",")
+    yield from (pathology(name, seeds[0], options.calls) for name in names)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""A job on the virtual network: ranks compute, call, and compute on once they left the call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from .compiled import core
+from .job_costs import JobCosts
+from .programs import costs, problem
+from .rehearsal import RehearsedCall, library_model
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+MEASURED = JobCosts()
+
+
+def rehearse_job(
+    algorithm: str,
+    compute: ArrayLike,
+    *,
+    count: int | Sequence[int],
+    network: str | core.Network = "",
+    assumed: str | core.Network | None = None,
+    native: str = "openmpi-4.1",
+    element_bytes: int = 4,
+    commutative: bool = True,
+    exact: bool = False,
+    collective: str = "allreduce",
+    root: int = 0,
+    seed: int = 1,
+    placement: Sequence[int] | None = None,
+    slowdown: ArrayLike | None = None,
+    library_slowdown: ArrayLike | None = None,
+    cold: float = 1.0,
+    finding_out: JobCosts | None = MEASURED,
+) -> list[RehearsedCall]:
+    """Run a job with feedback: a rank enters a call when it left the last one and has computed.
+
+    Parameters
+    ----------
+    algorithm : str
+        A name of the registry, with parameters if wanted, or "auto". "native" is the MPI library
+        alone. A named algorithm that does not depend on arrivals runs without arrival stamps.
+    compute : array of shape (calls, ranks)
+        How long each rank computes before each call, in seconds.
+    count : int or one for each call
+        Elements.
+    network, assumed : str or Network
+        What the network costs, and what plans believe it to cost (None: the same).
+    native : str
+        A model of what the MPI library chooses for all-reduce (elsewhere that stands for
+        `fastest`), or an algorithm.
+    seed : int
+        Of the jitter of the network.
+    slowdown, library_slowdown : array of shape (calls,)
+        How many times longer each call takes than on the network, whoever executes it; and how many
+        times longer still if the MPI library does.
+    cold : float
+        A call takes so many times longer if the call before was another algorithm's.
+    finding_out : JobCosts or None
+        What connecting, decisions, plans and prices take on each rank. They and reviews, which are
+        reductions on the network, then delay the calls. None: all that is free. Arrival stamps and
+        exchanges of arrivals take their time on the network in any case.
+    element_bytes, commutative, exact, collective, root, placement
+        As in `program`.
+
+    Returns
+    -------
+    list of RehearsedCall
+        Arrivals and exits since the start of the job.
+
+    Raises
+    ------
+    ValueError
+        For what makes no sense.
+    RuntimeError
+        If a rank gets stuck.
+    """
+    import numpy as np
+
+    computed = np.asarray(compute, dtype=float)
+    if computed.ndim != 2 or computed.shape[1] == 0 or not np.all(computed >= 0):
+        what = f"compute: an array of shape {computed.shape} with its values is not usable"
+        raise ValueError(f"{what}; right would be seconds from 0 on, shape (calls, ranks)")
+    calls, ranks = computed.shape
+    counts = list(count) if isinstance(count, Sequence) else [count] * calls
+    slower = _paces("slowdown", slowdown, calls)
+    library_slower = _paces("library_slowdown", library_slowdown, calls)
+    if len(counts) != calls:
+        raise ValueError(f"count: {len(counts)} numbers; right would be one, or {calls}")
+    if not 0 < cold < np.inf:
+        raise ValueError(f"cold: {cold} is not usable; right would be a positive number")
+
+    def asked(elements: int) -> tuple[core.Problem, str]:
+        model = library_model(native, collective, ranks, elements, element_bytes, commutative)
+        return problem(
+            collective=collective,
+            ranks=ranks,
+            count=elements,
+            element_bytes=element_bytes,
+            root=root,
+            commutative=commutative,
+            exact=exact,
+        ), model
+
+    first, model = asked(counts[0] if counts else 1)
+    series = core.Rehearsal(
+        first,
+        algorithm,
+        costs(network),
+        costs(network if assumed is None else assumed),
+        model,
+        placement=list(placement or ()),
+        plain=True,
+        charges=None if finding_out is None else finding_out.charges(ranks),
+        cold=cold,
+    )
+    found: list[RehearsedCall] = []
+    left = np.zeros(ranks)
+    for number, row in enumerate(computed):
+        if number > 0 and counts[number] != counts[number - 1]:
+            series.change(*asked(counts[number]))
+        found.append(
+            _call(series, left + row, seed + number, (slower[number], library_slower[number]))
+        )
+        left = found[-1].exits
+    return found
+
+
+def _call(
+    series: core.Rehearsal, arrivals: NDArray[np.float64], seed: int, slower: tuple[float, float]
+) -> RehearsedCall:
+    """One call. The rehearsal counts time from the first arrival."""
+    import numpy as np
+
+    began = arrivals.min()
+    told = series.call((arrivals - began).tolist(), None, seed, *slower)
+    return RehearsedCall(
+        told["algorithm"],
+        told["parameters"],
+        np.array(told["expected"]),
+        arrivals,
+        began + np.array(told["exits"]),
+        told["finding_out"],
+    )
+
+
+def _paces(what: str, given: ArrayLike | None, calls: int) -> Sequence[float]:
+    import numpy as np
+
+    if given is None:
+        return list(repeat(1.0, calls))
+    paces = np.asarray(given, dtype=float)
+    if paces.shape != (calls,) or not np.all((paces > 0) & np.isfinite(paces)):
+        raise ValueError(f"{what}: not usable; right would be {calls} positive numbers")
+    return paces.tolist()
