@@ -112,7 +112,7 @@ def report(
     if (perfetto or csv or parquet or otf2) and html is None and not as_json:
         refuse("an export has all calls, and no answers without --html or --json", {
             "--skip": skip is not None, "--from": start, "--to": end, "--network": network,
-            "--native": model, "--budget": budget is not None,
+            "--native": model, "--budget": budget,
         })  # fmt: skip
     if budget == 0:
         refuse("--budget 0 leaves the what-if out", {"--network": network, "--native": model})
