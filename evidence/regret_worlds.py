@@ -40,7 +40,7 @@ SINGLES = (
 
 @dataclass(frozen=True)
 class World:
-    """What a job meets. `costs`: of the network, without the jitter, as plans may know them."""
+    """A job and all that it meets. `costs`: of the network, but for its jitter."""
 
     name: str
     seed: int

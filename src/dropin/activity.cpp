@@ -106,7 +106,7 @@ std::vector<SharedSetting> shared_settings(Mode mode) {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())},
                                     {"LATECOMER", static_cast<std::uint64_t>(mode)}};
   for (const std::string_view name : kShared) {
-    // Of rules the text counts, wherever it is, and of a size its value, however it is written.
+    // Rules count by their text, wherever it is, and a size by its value, however it is written.
     const std::uint64_t hash = name == kRules      ? hash_of_default_rules()
                                : name == kMinBytes ? fnv1a(std::to_string(min_bytes()))
                                                    : fnv1a(environment(name.data()).value_or(""));

@@ -7,11 +7,10 @@
 
 #include "base/error.hpp"
 #include "base/interruption.hpp"
+#include "simulate/simulation.hpp"
 
 namespace latecomer {
 namespace {
-
-constexpr std::uint32_t kWindow = 64;  // requests in flight per peer and direction, as the engine's
 
 /// One operation that sends or receives.
 struct Side {
@@ -55,16 +54,13 @@ class Builder {
     return static_cast<double>(elements * element_bytes_);
   }
 
-  /// Which ranks share a link, and which share memory.
+  /// Finds the ranks that share a link, and those that share memory.
   void place_ranks(const Placement& links) {
     Placement memory;
-    for (const Program& each : programs_) {
-      const bool shares = each.node_count > 0 || each.flags > 0;
-      memory.push_back(shares ? each.node : -1 - static_cast<Rank>(memory.size()));
-    }
+    for (const Program& each : programs_) memory.push_back(memory_node(each));
     memory = numbered(memory);
-    for (const Rank node : memory) all_.memory.push_back(static_cast<std::uint32_t>(node));
     for (const Rank node : memory) {
+      all_.memory.push_back(static_cast<std::uint32_t>(node));
       all_.shared_memories = std::max(all_.shared_memories, static_cast<std::size_t>(node) + 1);
     }
     flags_.resize(all_.shared_memories);
@@ -96,6 +92,7 @@ class Builder {
         if (all[i].kind == OpKind::recv) channel(all[i].peer, rank).receives.push_back({rank, i});
       }
     }
+    node_.assign(operations, kNone);
     done_.assign(operations, kNone);
     message_.assign(operations, kNone);
     turn_.assign(operations, kNone);
@@ -155,40 +152,40 @@ class Builder {
   }
 
   void add_nodes(Rank rank) {
-    const Program& mine = program(rank);
     all_.arrivals.push_back(add(Activity::arrival, rank));
-    for (OpIndex i = 0; i < mine.operations.size(); ++i) {
-      const Operation& each = mine.operations[i];
-      Moment& done = done_[op(rank, i)];
-      switch (each.kind) {
-        case OpKind::arrive:
-          done = end_of(all_.arrivals.back());
-          break;
-        case OpKind::send:
-          add_message(rank, i);
-          break;
-        case OpKind::recv:
-          if (!rendezvous(mine, each)) done = end_of(add(Activity::join, rank));
-          break;
-        case OpKind::signal:
-          done = end_of(add(Activity::increment, rank, 0, flag(rank, each.flag)));
-          break;
-        case OpKind::await:
-          done = end_of(
-              add(Activity::notice, rank, 0, static_cast<std::uint32_t>(all_.awaited.size())));
-          all_.awaited.push_back({flag(rank, each.flag), each.count});
-          break;
-        case OpKind::accumulate: {
-          const std::uint32_t counted = flag(rank, each.flag);
-          done = end_of(add(Activity::accumulate, rank, bytes(each.source.count), counted));
-          add(Activity::increment, rank, 0, counted);
-          break;
-        }
-        default:
-          done = end_of(add(work_of(each), rank, bytes(each.source.count)));
+    for (OpIndex i = 0; i < program(rank).operations.size(); ++i) {
+      if (program(rank).operations[i].kind == OpKind::send) {
+        add_message(rank, i);
+        continue;
       }
+      const Node node = add_node(rank, program(rank).operations[i]);
+      node_[op(rank, i)] = node;
+      done_[op(rank, i)] = end_of(node);
     }
     all_.exits.push_back(add(Activity::join, rank));
+  }
+
+  /// Returns the first activity of an operation that sends nothing.
+  Node add_node(Rank rank, const Operation& each) {
+    switch (each.kind) {
+      case OpKind::arrive:
+        return all_.arrivals.back();
+      case OpKind::recv:  // a rendezvous needs none
+        return rendezvous(program(rank), each) ? kNone : add(Activity::join, rank);
+      case OpKind::signal:
+        return add(Activity::increment, rank, 0, flag(rank, each.flag));
+      case OpKind::await:
+        all_.awaited.push_back({flag(rank, each.flag), each.count});
+        return add(Activity::notice, rank, 0, static_cast<std::uint32_t>(all_.awaited.size() - 1));
+      case OpKind::accumulate: {
+        const std::uint32_t counted = flag(rank, each.flag);
+        const Node node = add(Activity::accumulate, rank, bytes(each.source.count), counted);
+        add(Activity::increment, rank, 0, counted);
+        return node;
+      }
+      default:
+        return add(work_of(each), rank, bytes(each.source.count));
+    }
   }
 
   void add_message(Rank rank, OpIndex index) {
@@ -211,8 +208,7 @@ class Builder {
 
   void wait(Node node, Moment moment) { pending_.push_back({node, moment}); }
 
-  /// What the operation waits for in its own program. In the foreground nothing begins before the
-  /// arrival.
+  /// Waits for earlier operations of the rank. In the foreground nothing begins before the arrival.
   void wait_for_own(Node node, Rank rank, OpIndex index) {
     const Program& mine = program(rank);
     for (const OpIndex earlier : mine.after[index]) wait(node, done_[op(rank, earlier)]);
@@ -221,40 +217,30 @@ class Builder {
     }
   }
 
-  /// The nodes of a rank follow each other as add_nodes() made them.
+  /// The waits of all but messages, and those of the exit: for what nothing else waits for.
   void add_waits(Rank rank) {
     interruption_point();
     const Program& mine = program(rank);
     const auto& all = mine.operations;
-    std::vector<bool> awaited(all.size());
-    Node next = all_.arrivals[static_cast<std::size_t>(rank)] + 1;
-    for (OpIndex i = 0; i < all.size(); ++i) {
-      for (const OpIndex earlier : mine.after[i]) awaited[earlier] = true;
-      switch (all[i].kind) {
-        case OpKind::arrive:
-          break;
-        case OpKind::send:
-          next = all_.messages[message_[op(rank, i)]].node + 2;
-          break;
-        case OpKind::recv:
-          if (rendezvous(mine, all[i])) break;
-          wait_for_own(next, rank, i);
-          wait(next++, end_of(all_.messages[message_[op(rank, i)]].node + 1));
-          break;
-        case OpKind::accumulate:
-          wait_for_own(next, rank, i);
-          wait(next + 1, end_of(next));
-          next += 2;
-          break;
-        default:
-          wait_for_own(next++, rank, i);
-      }
-    }
     const Node exit = all_.exits[static_cast<std::size_t>(rank)];
     wait(exit, end_of(all_.arrivals[static_cast<std::size_t>(rank)]));
-    for (OpIndex i = 0; i < all.size(); ++i) {
-      if (!awaited[i] && all[i].kind != OpKind::arrive) wait(exit, done_[op(rank, i)]);
+    std::vector<bool> awaited(all.size());
+    for (const auto& earlier : mine.after) {
+      for (const OpIndex each : earlier) awaited[each] = true;
     }
+    for (OpIndex i = 0; i < all.size(); ++i) {
+      if (all[i].kind == OpKind::arrive) continue;
+      if (!awaited[i]) wait(exit, done_[op(rank, i)]);
+      const Node node = node_[op(rank, i)];
+      if (node == kNone) continue;
+      wait_for_own(node, rank, i);
+      if (all[i].kind == OpKind::accumulate) wait(node + 1, end_of(node));
+      if (all[i].kind == OpKind::recv) wait(node, end_of(landing(rank, i)));
+    }
+  }
+  /// The landing of the message that an operation receives.
+  [[nodiscard]] Node landing(Rank rank, OpIndex index) const {
+    return all_.messages[message_[op(rank, index)]].node + 1;
   }
 
   /// A rendezvous is received when its message has landed. With one port, those from one peer wait
@@ -268,7 +254,7 @@ class Builder {
       if (all[i].kind != OpKind::recv || !rendezvous(program(rank), all[i])) continue;
       if (all[i].peer != peer) before = last;
       peer = all[i].peer;
-      last = end_of(all_.messages[message_[op(rank, i)]].node + 1);
+      last = end_of(landing(rank, i));
       done_[op(rank, i)] = last;
       if (network_.ports == 1) turn_[op(rank, i)] = before;
     }
@@ -290,8 +276,8 @@ class Builder {
     wait_for_own(first, from, send);
     if (shakes) wait(message.node, end_of(first));
     if (message.buffered) wait_for_own(message.node - 1, from, send);
-    if (k >= kWindow) {
-      const Side& before = each.sends[k - kWindow];
+    if (k >= window_) {
+      const Side& before = each.sends[k - window_];
       wait(first, done_[op(before.rank, before.operation)]);
     }
     if (!message.rendezvous) return;
@@ -328,12 +314,14 @@ class Builder {
   std::span<const Program> programs_;
   const Network& network_;
   Count element_bytes_;
+  std::size_t window_ = SimulationOptions{}.engine.window;  // messages in flight of a pair
   Activities all_;
   Placement links_;
   Rank nodes_ = 0;
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::vector<std::uint64_t> order_;
   std::vector<std::size_t> first_op_;   // by rank
+  std::vector<Node> node_;              // by operation: its first activity, but of messages
   std::vector<Moment> done_;            // by operation
   std::vector<std::uint32_t> message_;  // by operation
   std::vector<Moment> turn_;            // by operation: the receive that it waits for, or kNone

@@ -1,5 +1,5 @@
-// What the ranks of a call do, as a graph: an activity waits for moments of others, then takes its
-// time. It is made once from the programs of all ranks; arrivals and costs come later.
+// The programs of all ranks as a graph: an activity waits for moments of others, then takes its
+// time. It is made once; arrivals and costs come later.
 #pragma once
 
 #include <limits>
@@ -24,8 +24,7 @@ enum class Activity : std::uint8_t {
   message,        // between nodes: occupies its sender's port
   local_message,  // within a node: likewise
   landing,        // occupies the receiver's port; the node after its message, and as long
-  sent,  // an eager message's sender may go on: the node before the message, where there is a
-         // buffer
+  sent,           // where there is a buffer, the node before an eager message: its sender goes on
   handshake,
   increment,  // of a flag
   notice,     // of an await: that its flag has counted so far
@@ -90,10 +89,10 @@ struct ActivityCost {
 /// The cost of an activity of a kind; where `copies`, of the first accumulate on a flag.
 [[nodiscard]] ActivityCost cost_of(Activity kind, const Network& network, bool copies = false);
 
-/// The activities of the programs of all ranks, by rank. Of the network the eager limit, the
-/// buffer, the ports and nodes, and whether there is a handshake decide about them. `links`: the
-/// node of each rank, whose link it shares; empty: that of the programs or, if none share memory,
-/// Network::per_node ranks. Throws Error where a message has no other side.
+/// The activities of the programs of all ranks, by rank. They depend on the network's eager limit,
+/// buffer, ports and nodes, and on whether it has a handshake. `links`: the node of each rank,
+/// whose link it shares; empty: that of the programs or, if none share memory, Network::per_node
+/// ranks. Throws Error where a message has no other side.
 [[nodiscard]] Activities activities_of(std::span<const Program> programs, const Network& network,
                                        Count element_bytes, const Placement& links = {});
 

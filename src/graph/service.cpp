@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "base/interruption.hpp"
-#include "simulate/virtual_network.hpp"
+#include "simulate/memory_load.hpp"
+#include "simulate/token_bucket.hpp"
 
 namespace latecomer {
 namespace {
@@ -76,17 +77,13 @@ class Server {
       return number != other.number ? number > other.number : id > other.id;
     }
   };
-  struct Bucket {
-    double spent = 0;
-    Ticks until = 0;
-  };
   struct Port {
     Count leaving = 0;
     std::deque<Node> waiting;
     std::vector<std::pair<Ticks, Moment>> free;  // of each lane: from when on, and by what
     std::deque<Moment> left;                     // the last ones, which freed a lane
-    Bucket out;
-    Bucket in;
+    TokenBucket out;
+    TokenBucket in;
   };
   struct Channel {
     std::uint32_t posted = 0;
@@ -168,8 +165,8 @@ class Server {
     return result_.served.back();
   }
   void end(Node node, Ticks time) { tell(end_of(node), time); }
-  /// Of activities that are ready at the same moment, the one whose last moment was told of first
-  /// comes first, as on the virtual network.
+  /// Activities that are ready at the same time come in the order in which their last moments were
+  /// told of, as on the virtual network.
   void tell(Moment moment, Ticks time) {
     const std::uint64_t number = number_++;
     for (const Node node : all_.followers_of(moment)) {
@@ -244,7 +241,9 @@ class Server {
     Service::Served served{.node = node, .bytes = all_.bytes[node]};
     served.exchanges = network_.exchange != 1 && sent.rendezvous && reverse != kNone &&
                        channels_[reverse].rendezvous > 0;
-    if (all_.kind[node] == Activity::message) served.bytes -= at_once(port, ports_[sent.in], node);
+    if (all_.kind[node] == Activity::message) {
+      served.bytes -= TokenBucket::take(port.out, ports_[sent.in].in, network_, now_, served.bytes);
+    }
     const ActivityCost cost = cost_of(all_.kind[node], network_);
     const double times = served.exchanges ? network_.exchange : 1;
     const Ticks takes = ticks(times * (cost.startup + cost.per_byte * served.bytes));
@@ -258,7 +257,7 @@ class Server {
     push(later(now_, takes), Event::left, node);
     land(node + 1, served, ports_[sent.in], takes);
   }
-  /// What freed the lane that a message takes.
+  /// The end of the message that freed a lane.
   Moment lane_before(Port& port) {
     if (port.left.empty()) return kNone;
     const Moment before = port.left.front();
@@ -292,24 +291,6 @@ class Server {
     serve(sent, {.node = sent, .after = {end_of(message.node), kNone}});
     end(sent, now_);
   }
-  [[nodiscard]] double left_of(Bucket& bucket) const {
-    const Ticks rested = std::max<Ticks>(0, now_ - bucket.until);
-    bucket.spent = std::max(0.0, bucket.spent - to_seconds(rested) / network_.beta);
-    bucket.until = std::max(bucket.until, now_);
-    return static_cast<double>(network_.burst) - bucket.spent;
-  }
-  /// The bytes that both links still pass at once.
-  double at_once(Port& from, Port& to, Node node) {
-    if (network_.burst == 0 || network_.beta == 0) return 0;
-    const double passed = std::min({left_of(from.out), left_of(to.in), all_.bytes[node]});
-    const Ticks shaped = ticks(network_.beta * (all_.bytes[node] - passed));
-    for (Bucket* const bucket : {&from.out, &to.in}) {
-      bucket->spent += passed;
-      bucket->until = later(bucket->until, shaped);
-    }
-    return passed;
-  }
-
   // --- Work: one combine or copy a rank at a time ---
 
   [[nodiscard]] Worker& worker_of(Node node) {

@@ -10,12 +10,11 @@ struct Service {
   /// One activity, in its turn.
   struct Served {
     Node node = 0;
-    Moment after[2] = {kNone,
-                       kNone};  // what it also waited for: whom its port or flag served before
-    double bytes = 0;           // that it takes time for
-    bool exchanges = false;     // a message that meets another one
-    bool copies = false;        // an accumulate that is the first one on its flag
-    bool notifies = false;      // a notice that goes to another rank
+    Moment after[2] = {kNone, kNone};  // it also waited for these, which its port or flag served
+    double bytes = 0;                  // that it takes time for
+    bool exchanges = false;            // a message that meets another one
+    bool copies = false;               // an accumulate that is the first one on its flag
+    bool notifies = false;             // a notice that goes to another rank
   };
   std::vector<Served> served;  // in the order of their begin
   std::vector<Seconds> exits;  // by rank; infinity: never

@@ -1,18 +1,18 @@
 #include "graph/timing.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 namespace latecomer {
 namespace {
 
-constexpr std::uint8_t kExchanges = 16;  // added to the class of an activity
 constexpr auto kCopies = static_cast<std::uint8_t>(Activity::node_copy);
 constexpr auto kTold = static_cast<std::uint8_t>(Activity::join);  // a notice to the rank itself
 
 }  // namespace
 
 Timing::Timing(const Activities& all, const Service& service) {
+  static_assert(static_cast<std::uint8_t>(Activity::accumulate) < kExchanges);
   std::vector<Node> place(all.size(), kNone);
   for (const Service::Served& served : service.served) {
     place[served.node] = static_cast<Node>(class_.size());
@@ -97,7 +97,7 @@ CriticalPath Timing::critical_path(Rank rank) const {
     for (std::uint32_t k = waits_at_[node]; k < waits_at_[node + 1]; ++k) {
       if (before == kNone || time_[waits_[k]] > time_[before]) before = waits_[k];
     }
-    if (before == kNone || time_[before] <= 0) return path;
+    if (before == kNone) return path;
     at = before;
   }
 }

@@ -6,8 +6,7 @@
 
 namespace latecomer {
 
-/// What lies on the longest path that ends with a rank's exit: its time is the arrival plus these
-/// times their costs.
+/// The longest path that ends with a rank's exit: that is the arrival plus these times their costs.
 struct CriticalPath {
   Rank arrival = -1;    // the rank with whose arrival it begins; -1: it begins before all arrivals
   double startups = 0;  // of messages between nodes; one that meets another counts as so many more
@@ -27,10 +26,8 @@ class Timing {
   /// The path to a rank's exit in the last evaluate().
   [[nodiscard]] CriticalPath critical_path(Rank rank) const;
 
-  [[nodiscard]] std::size_t size() const { return class_.size(); }
-
  private:
-  static constexpr std::size_t kClasses = 32;
+  static constexpr std::uint8_t kExchanges = 16;  // added to the class of a message
 
   std::vector<Node> arrivals_;       // by rank
   std::vector<Node> exits_;          // by rank; kNone: never
@@ -41,7 +38,7 @@ class Timing {
   std::vector<Seconds> time_;  // by moment
   std::vector<Seconds> left_;
   double exchange_ = 1;
-  ActivityCost costs_[kClasses];
+  ActivityCost costs_[2 * kExchanges];
 };
 
 }  // namespace latecomer

@@ -1,4 +1,4 @@
-// What finding out costs a rank in a rehearsal: seconds that are charged to the calls.
+// The seconds that finding out takes on each rank in a rehearsal. They are charged to the calls.
 #pragma once
 
 #include <map>

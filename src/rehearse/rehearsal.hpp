@@ -33,8 +33,8 @@ class Rehearsal {
     // A named algorithm that does not depend on arrivals runs as if nothing else were there:
     // without stamps, exchanges and forecasts.
     bool plain = false;
-    // What finding out costs the ranks, and reviews take their time on the network. None: nothing
-    // but stamps and exchanges takes time.
+    // The times of finding out; reviews take theirs on the network. None: nothing but stamps and
+    // exchanges takes time.
     // NOLINTNEXTLINE(readability-redundant-member-init)
     std::optional<Charges> charges = {};
     double cold = 1;  // a call by another algorithm than the last one's takes so many times longer

@@ -10,14 +10,16 @@
 namespace latecomer {
 namespace {
 
+using End = void (*)();
+
 std::mutex guard;
-std::vector<void (*)()>& ends() {
-  static auto& made = *new std::vector<void (*)()>;  // MPI may end after static objects
+std::vector<End>& ends() {
+  static auto& made = *new std::vector<End>;  // MPI may end after static objects
   return made;
 }
 
 /// The end of this number; null: there are no more. An end may add others.
-void (*ended(std::size_t number))() {
+End ended(std::size_t number) {
   const std::lock_guard hold(guard);
   return number < ends().size() ? ends()[number] : nullptr;
 }
@@ -27,7 +29,7 @@ void (*ended(std::size_t number))() {
 int finalizing(MPI_Comm, int, void*, void*) {
   constexpr Seconds kAtMost = 0.1;
   prepare_finalize();  // where MPI_Finalize was called by code that goes past ours
-  for (std::size_t i = 0; auto* const end = ended(i); ++i) end();
+  for (std::size_t i = 0; const End end = ended(i); ++i) end();
   (void)Mailbox::finish(kAtMost);
   return MPI_SUCCESS;
 }

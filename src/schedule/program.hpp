@@ -100,6 +100,11 @@ struct RankContext {
   }
   bool operator==(const RankContext&) const = default;
 };
+/// The node whose memory a rank uses; one of its own, below 0, if it uses none.
+[[nodiscard]] inline Rank memory_node(const RankContext& context) {
+  const bool shares = context.node_count > 0 || context.flags > 0;
+  return shares ? context.node : -1 - context.me;
+}
 /// The context of rank `me` under the plan, without scratch.
 [[nodiscard]] RankContext context_of(const Plan& plan, Rank me);
 

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "protocol/protocol.hpp"
+#include "simulate/ticks.hpp"
 
 namespace latecomer {
-
-using Ticks = std::int64_t;  // picoseconds
 
 class MemoryLoad {
  public:

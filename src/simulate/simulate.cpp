@@ -8,11 +8,7 @@ namespace latecomer {
 Simulation simulate(const Executors& executors, const SimulationOptions& options) {
   Simulation result = begin_simulation(executors.size(), options);
   Placement nodes;
-  for (const auto& executor : executors) {
-    const RankContext& context = executor->context();
-    const bool shares = context.node_count > 0 || context.flags > 0;
-    nodes.push_back(shares ? context.node : -1 - static_cast<Rank>(nodes.size()));
-  }
+  for (const auto& executor : executors) nodes.push_back(memory_node(executor->context()));
   VirtualNetwork network(options, numbered(nodes));
   Protocols protocols;
   for (std::size_t rank = 0; rank < executors.size(); ++rank) {

@@ -1,20 +1,12 @@
 #include "simulate/virtual_network.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "base/error.hpp"
 #include "base/interruption.hpp"
-#include "base/parse.hpp"
 #include "base/random.hpp"
 
 namespace latecomer {
 namespace {
-
-constexpr std::string_view kTransfer = "time of a message (alpha + bytes x beta)";
-constexpr Seconds kLongest = 1e6;
-// A longest time before the last tick, so that no sum that is compared with it wraps.
-constexpr Ticks kEnd = 8'000'000'000'000'000'000;
 
 // An event of a flag: the token, and whether piggyback data are taken or an accumulate was refused.
 constexpr std::size_t kTakes = 1;
@@ -22,21 +14,6 @@ constexpr std::size_t kBusy = 2;
 std::size_t flag_event(Token token, std::size_t bits) { return std::size_t{token} << 2 | bits; }
 
 }  // namespace
-
-Ticks later(Ticks time, Ticks by) {
-  if (time <= kEnd - by) return time + by;
-  throw Error("end of the simulated time", format_number(to_seconds(time) + to_seconds(by)) + "s",
-              "8e6 seconds at most, with shorter messages or fewer of them");
-}
-
-Ticks to_ticks(std::string_view what, Seconds seconds) {
-  if (std::abs(seconds) <= kLongest) return std::llround(seconds * 1e12);
-  // NaN as well.
-  throw Error(std::string(what), format_number(seconds) + "s",
-              "a time of at most 1e6 seconds, the longest that is simulated");
-}
-
-Seconds to_seconds(Ticks ticks) { return static_cast<Seconds>(ticks) * 1e-12; }
 
 VirtualNetwork::VirtualNetwork(const SimulationOptions& options, const Placement& nodes)
     : options_(options),
@@ -246,30 +223,13 @@ bool VirtualNetwork::exchanges(const PendingMessage& message) {
   return channels_[pair_number(message.to, message.from)].rendezvous > 0;
 }
 
-/// The bytes of the burst that are left, after adding those that returned.
-double VirtualNetwork::left_of_burst(Bucket& bucket) const {
-  const Network& network = options_.network;
-  const Ticks rested = std::max<Ticks>(0, now_ - bucket.until);
-  bucket.spent = std::max(0.0, bucket.spent - to_seconds(rested) / network.beta);
-  bucket.until = std::max(bucket.until, now_);
-  return static_cast<double>(network.burst) - bucket.spent;
-}
-
-/// The time of a message between nodes, without the part that both links still pass at once. The
-/// rest uses up all tokens that return meanwhile.
+/// The time of a message between nodes, without the part that both links still pass at once.
 Seconds VirtualNetwork::on_link(const PendingMessage& message, Count bytes) {
   const Network& network = options_.network;
-  if (network.burst == 0 || network.beta == 0) return network.occupancy(bytes);
-  Bucket& out = ports_[port(message.from, message.to)].out;
-  Bucket& in = ports_[port(message.to, message.from)].in;
-  const double at_once =
-      std::min({left_of_burst(out), left_of_burst(in), static_cast<double>(bytes)});
-  const Seconds shaped = network.beta * (static_cast<double>(bytes) - at_once);
-  for (Bucket* const bucket : {&out, &in}) {
-    bucket->spent += at_once;
-    bucket->until = later(bucket->until, to_ticks(kTransfer, shaped));
-  }
-  return network.alpha + shaped;
+  const double at_once = TokenBucket::take(ports_[port(message.from, message.to)].out,
+                                           ports_[port(message.to, message.from)].in, network, now_,
+                                           static_cast<double>(bytes));
+  return network.alpha + network.beta * (static_cast<double>(bytes) - at_once);
 }
 
 Ticks VirtualNetwork::duration(const PendingMessage& message) {

@@ -4,22 +4,15 @@
 #include <compare>
 #include <deque>
 #include <queue>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "protocol/protocol.hpp"
 #include "simulate/memory_load.hpp"
 #include "simulate/simulation.hpp"
+#include "simulate/token_bucket.hpp"
 
 namespace latecomer {
-
-/// Throws Error naming `what` beyond a million seconds either way: sums have room, up to the end of
-/// the clock.
-[[nodiscard]] Ticks to_ticks(std::string_view what, Seconds seconds);
-[[nodiscard]] Seconds to_seconds(Ticks ticks);
-/// Throws Error at the end of the clock.
-[[nodiscard]] Ticks later(Ticks time, Ticks by);
 
 class VirtualNetwork {
  public:
@@ -87,11 +80,6 @@ class VirtualNetwork {
     VirtualNetwork& network_;
     Rank rank_;
   };
-  /// A direction of a link that passes some bytes at once.
-  struct Bucket {
-    double spent = 0;  // bytes missing from the burst; they return at the link's
-    Ticks until = 0;   // rate from then on, when the last message has passed
-  };
   /// One end of a link: a node's, or a rank's own within its node. A leaving message occupies it
   /// for the time of the transfer, and so does an arriving one at the other end: at once where that
   /// is free, otherwise after the messages that were sent there before, waiting in the network in
@@ -100,8 +88,8 @@ class VirtualNetwork {
     Count leaving = 0;              // at most Network::ports
     std::deque<MessageId> waiting;  // to leave: first come, first served
     std::vector<Ticks> free;        // when each of Network::ports can take in the next message
-    Bucket out;
-    Bucket in;
+    TokenBucket out;
+    TokenBucket in;
   };
   enum class EventKind : std::uint8_t {
     arrive,
@@ -145,7 +133,6 @@ class VirtualNetwork {
   void deliver(MessageId id);
   void deliver_control(Channel& channel);
   [[nodiscard]] Ticks duration(const PendingMessage& message);
-  [[nodiscard]] double left_of_burst(Bucket& bucket) const;
   [[nodiscard]] Seconds on_link(const PendingMessage& message, Count bytes);
   [[nodiscard]] bool exchanges(const PendingMessage& message);
   void trace(PendingMessage& message, Ticks end);

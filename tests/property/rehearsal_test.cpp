@@ -161,7 +161,7 @@ TEST(Rehearsal, IsRightWhereFindingOutCostsAndLengthsAndPacesChange) {
   }
 }
 
-/// What a named algorithm costs is known: connecting and one plan, in the first call.
+/// A named algorithm costs connecting and one plan, in the first call.
 TEST(Rehearsal, ChargesConnectingAndPlansOnce) {
   Rehearsal::Setting setting;
   setting.problem = {.ranks = 4, .count = 4096, .element_bytes = 4};

@@ -192,7 +192,7 @@ def test_a_missing_rank_is_said(tmp_path):
 
 
 def odd_things(folder):
-    """What may lie beside traces, and must be neither waited for nor opened."""
+    """Things that may lie beside traces, and must be neither waited for nor opened."""
     os.mkfifo(folder / "rank4.json")
     (folder / "rank5.json").mkdir()
     (folder / "rank6.json").symlink_to("/dev/zero")

@@ -500,8 +500,6 @@ def test_a_model_that_nobody_knows_is_refused(folder, capsys, name, said):
      "leave out --skip."),
     ("--perfetto a.json --from 1s", "leave out --from."),
     ("--csv a.csv --native ring", "leave out --native."),
-    ("--budget 0 --native ring", "--budget 0 leaves the what-if out; leave out --native."),
-    ("--budget 0 --network alpha=1us", "leave out --network."),
 ])  # fmt: skip
 def test_options_without_effect_are_refused(folder, capsys, words, said):
     assert cli.run(["report", str(folder), *words.split()]) == 2

@@ -126,7 +126,7 @@ def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where
 
 
 def _places(members: NDArray[np.int32], late: Sequence[int]) -> Sequence[int]:
-    """Of the late ranks among the members. Most groups are small, and there may be very many."""
+    """The late ranks among the members. Most groups are small, and there may be very many."""
     if len(members) <= _SMALL:
         return [at for at, rank in enumerate(members.tolist()) if rank in late]
     return np.flatnonzero(np.isin(members, late)).tolist()

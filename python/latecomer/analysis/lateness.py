@@ -101,7 +101,7 @@ class Lateness:
 
     @cached_property
     def parts(self) -> list[Parts]:
-        """What the time consists of."""
+        """The parts of the time."""
         return split(self.trace)
 
     @property

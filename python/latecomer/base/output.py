@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -67,7 +67,7 @@ class Lines:
     def update(
         self, task: int, completed: float | None = None, description: str | None = None
     ) -> None:
-        """What a task has done now, or is about now."""
+        """So much of a task is done now; `description`: it is about this now."""
         known = self._tasks[task]
         if completed is not None:
             known.completed = completed
@@ -104,22 +104,28 @@ class _Task:
 
 
 @contextmanager
-def elapsing(description: str, seconds: float) -> Iterator[None]:
-    """A bar for work that takes about so long, and does not tell how far it is."""
+def watched(description: str, total: float, done: Callable[[], float]) -> Iterator[None]:
+    """A bar while something runs: `done`, which is asked often, tells how much of the total is."""
     with progress_bar() as bar:
-        task, done, begin = bar.add_task(description, total=seconds), Event(), time.monotonic()
+        task, over = bar.add_task(description, total=total), Event()
 
         def watch() -> None:
-            while not done.wait(_STEP_S):
-                bar.update(task, completed=min(time.monotonic() - begin, 0.99 * seconds))
+            while not over.wait(_STEP_S):
+                bar.update(task, completed=done())
 
         watcher = Thread(target=watch, daemon=True)
         watcher.start()
         try:
             yield
         finally:
-            done.set()
+            over.set()
             watcher.join()
+
+
+def elapsing(description: str, seconds: float) -> AbstractContextManager[None]:
+    """A bar for work that takes about so long, and does not tell how far it is."""
+    begin = time.monotonic()
+    return watched(description, seconds, lambda: min(time.monotonic() - begin, 0.99 * seconds))
 
 
 def progress_bar() -> Progress | Lines:

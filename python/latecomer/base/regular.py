@@ -43,5 +43,5 @@ def read_text(path: Path, most: int = -1) -> str:
 
 
 def kind(mode: int) -> str:
-    """What a file of this mode is, for people."""
+    """The kind of file that has this mode, for people."""
     return next((name for test, name in _KINDS if test(mode)), "a device")

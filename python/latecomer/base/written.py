@@ -1,6 +1,6 @@
 """Files are written whole or not at all: what was there before stays until the new one is ready.
 
-Whether one can be written is asked before hours are spent on what it is to hold.
+`check_file` asks whether one can be written, before hours are spent on its content.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def check_apart(outputs: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
 
 
 def _identity(path: Path) -> object:
-    """What is equal for all names of one file; devices may be written several times."""
+    """Equal for all names of one file; devices may be written several times."""
     try:
         found = path.stat()
     except OSError:

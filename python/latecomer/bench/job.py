@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base.output import progress_bar, say
+from ..base.output import say, watched
 from ..launch import processes
 from ..options.arrivals import Iteration
 from ..options.errors import BenchError
@@ -51,7 +50,8 @@ def measure(
         delays.write_text("".join(_line(iteration) for iteration in job))
         words = _files(delays, output) + benchmark.arguments() + _costs(place)
         say(_announcement(benchmark, job, seconds))
-        with _progress(output, 1 + len(job) * len(benchmark.algorithms)):
+        lines = 1 + len(job) * len(benchmark.algorithms)
+        with watched("measuring", lines, lambda: _lines_of(output)):
             trouble, code = _run(place, words, limit)
         return Outcome(_read(output, trouble), trouble, code)
 
@@ -125,25 +125,6 @@ def _announcement(benchmark: Benchmark, job: Sequence[Iteration], seconds: float
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-@contextmanager
-def _progress(output: Path, lines: int) -> Iterator[None]:
-    """A bar by the lines that the program has written."""
-    with progress_bar() as bar:
-        task, done = bar.add_task("measuring", total=lines), threading.Event()
-
-        def watch() -> None:
-            while not done.wait(0.3):
-                bar.update(task, completed=_lines_of(output))
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
 
 
 def _lines_of(path: Path) -> int:

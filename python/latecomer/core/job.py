@@ -50,21 +50,21 @@ def rehearse_job(
     count : int or one for each call
         Elements.
     network, assumed : str or Network
-        What the network costs, and what plans believe it to cost (None: the same).
+        The costs of the network, and those that plans assume (None: the same).
     native : str
         A model of what the MPI library chooses for all-reduce (elsewhere that stands for
         `fastest`), or an algorithm.
     seed : int
-        Of the jitter of the network.
+        Draws the jitter of the network.
     slowdown, library_slowdown : array of shape (calls,)
         How many times longer each call takes than on the network, whoever executes it; and how many
         times longer still if the MPI library does.
     cold : float
         A call takes so many times longer if the call before was another algorithm's.
     finding_out : JobCosts or None
-        What connecting, decisions, plans and prices take on each rank. They and reviews, which are
-        reductions on the network, then delay the calls. None: all that is free. Arrival stamps and
-        exchanges of arrivals take their time on the network in any case.
+        The times of connecting, decisions, plans and prices on each rank. They and reviews, which
+        are reductions on the network, then delay the calls. None: all that is free. Arrival stamps
+        and exchanges of arrivals take their time on the network in any case.
     element_bytes, commutative, exact, collective, root, placement
         As in `program`.
 

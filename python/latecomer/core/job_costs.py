@@ -1,4 +1,4 @@
-"""What finding out which algorithm is best costs a rank of a job."""
+"""The times that a rank of a job takes to find out which algorithm is best."""
 
 from __future__ import annotations
 

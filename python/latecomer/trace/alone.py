@@ -49,7 +49,7 @@ def alone(file: Path, work: Callable[[Callable[[], None]], _Result], still: floa
 
 def _carry_out(work: Callable[[Callable[[], None]], object], there: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever waits for this process ends it
-    # What is wrong is told by an error; the library's own lines would come before it.
+    # An error tells what is wrong; the library's own lines would come before it.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
         there.send((work(lambda: there.send(None)),))

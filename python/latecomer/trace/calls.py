@@ -40,13 +40,13 @@ class Call:
 
     @property
     def signature(self) -> tuple[str, int]:
-        """What is equal on all ranks."""
+        """Equal on all ranks."""
         return self.kind, self.bytes if self.collective in _EVEN else UNKNOWN
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What one rank recorded."""
+    """The calls that one rank recorded."""
 
     source: str  # the file, for errors
     rank: int

@@ -6,7 +6,7 @@ where most are, the clocks are, or the ranks whose times do not go with the othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FEW = 0.1  # of the calls: so many may be wrong
 SAME_CLOCK = 100e-6  # seconds by which clocks of one host may seem to contradict each other
-# Of these nobody can leave a call early, whatever part of the data is empty.
+# Nobody can leave a call of these early, whatever part of the data is empty.
 NEVER_EARLY = frozenset({"allreduce", "allgather", "alltoall", "barrier"})
 EARLY = "calls that one rank left before another entered them"
 STRANGERS = "ranks that left most calls before the others entered them, or came after they had left"
@@ -51,21 +51,31 @@ def leave_out(group: Group, own: NDArray[np.int64], wait: NDArray[np.bool_], lef
         group.arrival[odd] = np.nan
 
 
+def of_one_clock(
+    groups: Sequence[Group], words: Words, clocks: Sequence[int], kinds: frozenset[str]
+) -> Iterator[tuple[Group, NDArray[np.int64], NDArray[np.bool_]]]:
+    """Groups, the members that read one clock, and the calls of `kinds` that nobody leaves early.
+
+    `clocks`: of each rank. Only where there are two members, and such calls.
+    """
+    of_rank = np.asarray(clocks)
+    for group in groups:
+        wait = waits(group, words, kinds)
+        for clock in np.unique(of_rank[group.members]):
+            own = np.flatnonzero(of_rank[group.members] == clock)
+            if len(own) > 1 and wait.any():
+                yield group, own, wait
+
+
 def without_strangers(
     groups: Sequence[Group], words: Words, clocks: Sequence[int], left: LeftOut
 ) -> None:
     """Forget the ranks whose calls contradict those of most ranks, then single calls that do."""
-    of_rank = np.asarray(clocks)
-    for group in groups:
-        wait = waits(group, words, NEVER_EARLY)
-        for clock in np.unique(of_rank[group.members]):
-            own = np.flatnonzero(of_rank[group.members] == clock)
-            if len(own) < 2 or not wait.any():
-                continue
-            for at in own[_strange(group.arrival[wait][:, own], group.exit[wait][:, own])]:
-                left.add(STRANGERS, f"group {group.name!r}", f"rank {group.members[at]}")
-                group.arrival[:, at] = group.exit[:, at] = np.nan
-            leave_out(group, own, wait, left)
+    for group, own, wait in of_one_clock(groups, words, clocks, NEVER_EARLY):
+        for at in own[_strange(group.arrival[wait][:, own], group.exit[wait][:, own])]:
+            left.add(STRANGERS, f"group {group.name!r}", f"rank {group.members[at]}")
+            group.arrival[:, at] = group.exit[:, at] = np.nan
+        leave_out(group, own, wait, left)
 
 
 def _strange(came: Floats, leaving: Floats) -> NDArray[np.int64]:

@@ -109,7 +109,7 @@ def text(
     """The text of a file, piece by piece. Raises TraceError where it is too much.
 
     `cut` hears why the text ends early, where it does; `odd`, what is wrong though it does not.
-    What is no UTF-8 is replaced.
+    Bytes that are no UTF-8 are replaced.
     """
     decoder = None
     for piece in _bytes(path, cut, odd, most):
@@ -182,7 +182,7 @@ def _unpacked(
 
 
 def _until_damage(inflate: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
-    """What can be unpacked before an error, byte by byte."""
+    """All that can be unpacked before an error, byte by byte."""
     with contextlib.suppress(zlib.error):
         for at in range(len(packed)):
             yield inflate.decompress(packed[at : at + 1])

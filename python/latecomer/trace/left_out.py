@@ -1,4 +1,4 @@
-"""What a reader leaves out of a trace, or doubts, counted by reason, for the trace's remarks."""
+"""All that a reader leaves out of a trace, or doubts, by reason, for the trace's remarks."""
 
 from __future__ import annotations
 

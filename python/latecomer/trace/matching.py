@@ -16,7 +16,7 @@ import numpy as np
 
 from . import align
 from .calls import Call, Recorded
-from .contradictions import FEW, SAME_CLOCK, gaps, leave_out, waits
+from .contradictions import FEW, SAME_CLOCK, gaps, leave_out, of_one_clock
 from .counting import counted
 from .left_out import LeftOut
 from .model import (
@@ -295,19 +295,13 @@ def _contradicted(
 
     Where that is so in few calls, they are at fault and not the clock: they are left out.
     """
-    of_rank = np.asarray(clocks)
-    for group in groups:
-        wait = waits(group, words, SYNCHRONISING)
-        for clock in np.unique(of_rank[group.members]):
-            own = np.flatnonzero(of_rank[group.members] == clock)
-            if len(own) < 2 or not wait.any():
-                continue
-            came, leaving = group.arrival[:, own], group.exit[:, own]
-            wait &= np.isfinite(came).all(axis=1) & np.isfinite(leaving).all(axis=1)
-            gap = gaps(came, leaving, wait)
-            if (gap > SAME_CLOCK).sum() > FEW * wait.sum():
-                at = int(gap.argmax())
-                late, early = int(came[at].argmax()), int(leaving[at].argmin())
-                return int(group.members[own[early]]), int(group.members[own[late]])
-            leave_out(group, own, wait, left)
+    for group, own, wait in of_one_clock(groups, words, clocks, SYNCHRONISING):
+        came, leaving = group.arrival[:, own], group.exit[:, own]
+        whole = wait & np.isfinite(came).all(axis=1) & np.isfinite(leaving).all(axis=1)
+        gap = gaps(came, leaving, whole)
+        if (gap > SAME_CLOCK).sum() > FEW * whole.sum():
+            at = int(gap.argmax())
+            late, early = int(came[at].argmax()), int(leaving[at].argmin())
+            return int(group.members[own[early]]), int(group.members[own[late]])
+        leave_out(group, own, whole, left)
     return None

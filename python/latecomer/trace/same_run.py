@@ -93,7 +93,7 @@ def apart(one: T, those: Sequence[T], spans: Mapping[T, Span]) -> str:
 
 
 def best_set(files: Mapping[int, Sequence[T]], fit: Callable[[T, T], float]) -> dict[int, T]:
-    """Of each rank the file that fits those of the others, so that most ranks have one.
+    """A file for each rank that fits those of the others, so that most ranks have one.
 
     `fit` is below 0 for two files of different runs, else higher the better they go together.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def synchronising(words: Words, collectives: Iterable[int]) -> NDArray[np.bool_]:
-    """Of each call, by its number in the words: nobody leaves before the last one has entered."""
+    """Tell of each call, by its number in the words, if nobody leaves before all have entered."""
     numbers = np.asarray(collectives)
     known = {int(each): words[int(each)] in SYNCHRONISING for each in np.unique(numbers)}
     return np.array([known[each] for each in numbers.tolist()], bool)

@@ -39,7 +39,7 @@ def _text(found: Sequence[Finding], ready: bool) -> str:
 
 
 def _launchers(found: Sequence[Finding]) -> list[str]:
-    """Whether `latecomer run` works, for those who only want that."""
+    """Tell whether `latecomer run` works, for those who only want that."""
     from ..bench.checks import can_run
 
     verb = f"`{called()} run -- mpirun ...`"

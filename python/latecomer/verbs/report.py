@@ -114,8 +114,6 @@ def report(
             "--skip": skip is not None, "--from": start, "--to": end, "--network": network,
             "--native": model, "--budget": budget,
         })  # fmt: skip
-    if budget == 0:
-        refuse("--budget 0 leaves the what-if out", {"--network": network, "--native": model})
     trace = read(folder)
     check_apart(outputs, [*trace.inputs, folder / NAME])
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []

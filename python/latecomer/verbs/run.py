@@ -350,7 +350,7 @@ def _lines(command: list[str], ended: Ended, answer: Answer | None, wishes: Wish
 
 
 def _kept(trace: Path | None) -> str:
-    """What there is of a job that did not come to its end."""
+    """Tell what there is of a job that did not come to its end."""
     from ..trace.native import is_folder_of_trace
 
     if trace and is_folder_of_trace(trace):

@@ -48,6 +48,9 @@ void add_to(RankTotals& totals, CommState& state) {
   totals.saved.add(state.records().saved());
 }
 
+class Ledger;
+Ledger& ledger();
+
 class Ledger {
  public:
   Ledger()
@@ -56,6 +59,7 @@ class Ledger {
     if (!kept_) return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &stats_.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &stats_.ranks);
+    (void)end_with_mpi([] { ledger().report(); });
   }
 
   void open(CommState& state) {
@@ -93,6 +97,7 @@ class Ledger {
     if (!why.empty()) report_unwritten(kSummary, *name, why);
   }
 
+ private:
   void report() {
     const std::lock_guard lock(guard_);
     for (CommState* const state : open_) {
@@ -111,7 +116,6 @@ class Ledger {
     if (!why.empty()) report_unwritten(kStatsVariable, name, why);
   }
 
- private:
   std::string destination_;
   bool kept_;
   std::mutex guard_;
@@ -122,8 +126,6 @@ class Ledger {
 
 Ledger& ledger() {
   static Ledger& made = *new Ledger;  // communicators may be freed after static objects
-  static const bool ends = made.is_kept() && end_with_mpi([] { made.report(); });
-  (void)ends;
   return made;
 }
 
