@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from ..command import declare
-from ..command.declare import Option, bad_value, flag
+from ..command.declare import Option, UsageError, bad_value, flag
 from ..options import choices
 
 
@@ -93,6 +94,13 @@ def nodes_for(ranks: int | None, nodes: int | None, per_node: int | None) -> int
     if ranks % each:
         raise bad_value("--ranks", f"{ranks}; give a multiple of --per-node {each}")
     return ranks // each
+
+
+def refuse(why: str, options: Mapping[str, object]) -> None:
+    """Refuse options that were given and have no effect. Raises UsageError."""
+    for name, value in options.items():
+        if value:
+            raise UsageError(f"{why}; leave out {name}")
 
 
 # Options of the benchmark, measured or simulated

@@ -10,8 +10,8 @@ from ..base.guess import listed
 from ..base.output import print_json, progress_bar, say
 from ..base.written import check_apart, write_text
 from ..command.declare import argument, bad_value
-from .options import Json, option
-from .settings import fresh_folder, refuse
+from .options import Json, option, refuse
+from .settings import fresh_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

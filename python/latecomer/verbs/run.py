@@ -11,7 +11,7 @@ from ..base.errors import DeadlineError
 from ..base.output import print_json, say
 from ..base.variables import variable
 from ..command.declare import Seconds, UsageError, argument, flag
-from .options import Json, option
+from .options import Json, option, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,7 +145,6 @@ def run(
 def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Path | None) -> None:
     """Check that the options go together. Raises UsageError."""
     from ..trace.native import is_folder_of_trace
-    from .settings import refuse
 
     changing = {"--algorithm": wishes.algorithm, "--reproducible": wishes.reproducible,
                 "--progress": wishes.progress, "--rules": wishes.rules}  # fmt: skip
@@ -175,8 +174,6 @@ def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Pa
 def _check_preload_only(
     command: list[str] | None, off: bool, compare: bool, page: Path | None, deadline: float | None
 ) -> None:
-    from .settings import refuse
-
     refuse("--preload-only starts nothing", {
         "COMMAND": command, "--off": off, "--compare": compare, "--html": page,
         "--deadline": deadline,

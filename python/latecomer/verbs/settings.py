@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,10 +94,3 @@ def fresh_folder() -> str:
     """The name of a folder that is not there, for a command that makes it."""
     names = itertools.chain(["traces"], (f"traces-{number}" for number in itertools.count(2)))
     return next(name for name in names if not Path(name).exists())
-
-
-def refuse(why: str, options: Mapping[str, object]) -> None:
-    """Refuse options that were given and have no effect. Raises UsageError."""
-    for name, value in options.items():
-        if value:
-            raise UsageError(f"{why}; leave out {name}")
